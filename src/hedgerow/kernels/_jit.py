@@ -1,0 +1,32 @@
+"""The one place that imports numba: how kernels are compiled, and where the compiled code is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numba
+
+Kernel = TypeVar("Kernel", bound=Callable[..., Any])
+
+# What chain kernels may reorder. The full fastmath=True also assumes that no NaN and no infinity exists, and then
+# `x == -inf` is False: impossible would no longer be a true −inf.
+CHAIN_MATH = {"reassoc", "contract", "arcp", "nsz"}
+
+
+def kernel(function: Kernel) -> Kernel:
+    """Compile at the first call, without reordering any sum; release the GIL; keep the machine code on disk."""
+    return _compile(function, False)
+
+
+def chain_kernel(function: Kernel) -> Kernel:
+    """As `kernel`, and sums may be reordered so that they vectorise. The order is fixed at compile time."""
+    return _compile(function, CHAIN_MATH)
+
+
+def _compile(function: Kernel, fastmath: Any) -> Kernel:
+    try:
+        compiled = numba.njit(cache=True, nogil=True, fastmath=fastmath)(function)
+    except RuntimeError:  # no folder to keep a cache in: a read-only install and no writable home
+        compiled = numba.njit(cache=False, nogil=True, fastmath=fastmath)(function)
+    return compiled  # type: ignore[no-any-return]
