@@ -60,9 +60,7 @@ class Sequences:
                 )
         for name, values in self.constants.items():
             if len(values) != len(self.offsets) - 1:
-                raise InputError(
-                    f"has {len(values)} values for {len(self.offsets) - 1} sequences", column=name
-                )
+                raise InputError(f"has {len(values)} values for {len(self.offsets) - 1} sequences", column=name)
         for name in (*self.columns, *self.constants):
             if self.kinds.get(name) not in KINDS:
                 raise InputError(f"needs a kind, one of {', '.join(KINDS)}", column=name)
@@ -106,15 +104,11 @@ class Sequences:
     def _rows(self, i: int) -> list[dict[str, Any]]:
         begin, end = int(self.offsets[i]), int(self.offsets[i + 1])
         constants = {name: values[i] for name, values in self.constants.items()}
-        return [
-            {name: values[t] for name, values in self.columns.items()} | constants for t in range(begin, end)
-        ]
+        return [{name: values[t] for name, values in self.columns.items()} | constants for t in range(begin, end)]
 
     def compact(self) -> tuple[dict[str, AnyArray], IndexArray, dict[str, AnyArray]]:
         """The columns, offsets and constants of just these sequences, in this order."""
-        whole = len(self._index) == len(self.offsets) - 1 and np.array_equal(
-            self._index, np.arange(len(self._index))
-        )
+        whole = len(self._index) == len(self.offsets) - 1 and np.array_equal(self._index, np.arange(len(self._index)))
         if whole:
             return self.columns, self.offsets, self.constants
         lengths = self.lengths

@@ -1,0 +1,203 @@
+"""Dataset: a corpus as frozen arrays. Schema: what its columns mean, learnt once and used at every prediction.
+
+Positions are stored with a gap between sequences that is as wide as the widest window reaches. So the value of a
+column at t+o is the column read at padded position t+o, for every offset o of its window: no window is ever copied,
+and a place outside the sequence holds the code OUTSIDE.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from hedgerow.data.sequences import Kind
+from hedgerow.data.vocabulary import Vocabulary
+from hedgerow.errors import InputError
+from hedgerow.legend import (
+    FIRST_VALUE,
+    INDEX,
+    UNLABELLED,
+    AnyArray,
+    BoolArray,
+    CodeArray,
+    FloatArray,
+    IndexArray,
+)
+
+Label = str | int
+Window = int | tuple[int, int] | Mapping[str, int | tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class Column:
+    """One single-valued feature.
+
+    `offsets` are the places of its window, in order. `fill` is what an absent number means: 0 for a CRFsuite-style
+    weight, NaN (missing) for a declared column. `constant` columns have one value a sequence.
+    """
+
+    name: str
+    kind: Kind
+    offsets: tuple[int, ...] = (0,)
+    vocabulary: Vocabulary | None = None
+    fill: float = 0.0
+    constant: bool = False
+
+    @property
+    def n_codes(self) -> int:
+        """Codes in use, MISSING and OUTSIDE among them."""
+        if self.kind == "boolean":
+            return FIRST_VALUE + 2
+        return FIRST_VALUE + (len(self.vocabulary) if self.vocabulary is not None else 0)
+
+
+@dataclass(frozen=True)
+class Schema:
+    """Columns in their stored order, the attribute vocabulary, and the labels."""
+
+    columns: tuple[Column, ...]
+    attributes: Vocabulary
+    attribute_offsets: tuple[int, ...]
+    labels: tuple[Label, ...]
+    window: Any = 0
+    declared: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def gap(self) -> int:
+        """How far the widest window reaches."""
+        every = [o for column in self.columns for o in column.offsets] + list(self.attribute_offsets)
+        return max((abs(o) for o in every), default=0)
+
+    def of(self, *kinds: Kind, constant: bool = False) -> list[Column]:
+        """The columns of these kinds, in stored order: row i of `codes` or `numeric` belongs to entry i."""
+        return [c for c in self.columns if c.kind in kinds and c.constant == constant]
+
+    @cached_property
+    def label_codes(self) -> dict[Label, int]:
+        return {label: k for k, label in enumerate(self.labels)}
+
+    @property
+    def classes(self) -> AnyArray:
+        """The labels as an array: of str where all are str, of int where all are int."""
+        if all(isinstance(label, int) for label in self.labels):
+            return np.array(self.labels, dtype=np.int64)
+        return np.array(self.labels, dtype=object if not self.labels else None)
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """A corpus that a scorer can read. All arrays are C-contiguous and read-only. P = N + gap·(S+1).
+
+    offsets      int64[S+1]     flat positions of the sequences
+    start        int64[S]       padded place of each sequence's first position
+    codes        int32[C, P]    categorical and boolean columns: MISSING, OUTSIDE, then the values
+    numeric      float64[D, P]  numeric columns, NaN where missing (and between sequences)
+    attr_ptr     int64[P+1]     attributes of padded position p: attr_id[attr_ptr[p]:attr_ptr[p+1]]
+    attr_id      int32[nnz]
+    attr_val     float64[nnz], or None where every value is 1
+    seq_codes    int32[C', S]   constant categorical and boolean columns
+    seq_numeric  float64[D', S] constant numeric columns
+    labels       int32[N], UNLABELLED where not known; None in a corpus without labels
+    allowed      bool[N, K]     labels that a position may take, or None where no position has a set
+    weight_seq   float64[S], or None
+    """
+
+    schema: Schema
+    offsets: IndexArray
+    start: IndexArray
+    codes: CodeArray
+    numeric: FloatArray
+    attr_ptr: IndexArray
+    attr_id: CodeArray
+    attr_val: FloatArray | None
+    seq_codes: CodeArray
+    seq_numeric: FloatArray
+    labels: CodeArray | None = None
+    allowed: BoolArray | None = None
+    weight_seq: FloatArray | None = None
+
+    def __post_init__(self) -> None:
+        for value in vars(self).values():
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False
+
+    @property
+    def n_sequences(self) -> int:
+        return len(self.start)
+
+    @property
+    def n_positions(self) -> int:
+        return int(self.offsets[-1])
+
+    @property
+    def n_labels(self) -> int:
+        return len(self.schema.labels)
+
+    def __len__(self) -> int:
+        return self.n_sequences
+
+    def __repr__(self) -> str:
+        return f"Dataset({self.n_sequences} sequences, {self.n_positions} positions)"
+
+    def equals(self, other: Dataset) -> bool:
+        """Same schema, same arrays, to the bit."""
+        if self.schema != other.schema:
+            return False
+        names = [name for name in vars(self) if name not in ("schema",)]
+        return all(_same(getattr(self, name), getattr(other, name)) for name in names)
+
+    def require_labels(self, purpose: str) -> CodeArray:
+        """The labels, where every position has one; otherwise an error that names the first that has none."""
+        if self.labels is None:
+            raise InputError(f"{purpose} needs the true labels")
+        unknown = np.flatnonzero(self.labels == UNLABELLED)
+        if len(unknown):
+            sequence, position = locate(self.offsets, int(unknown[0]))
+            raise InputError(f"{purpose} needs a label here", sequence=sequence, position=position)
+        return self.labels
+
+
+def _same(a: Any, b: Any) -> bool:
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        numbers = a.dtype.kind == "f"
+        return a.dtype == b.dtype and np.array_equal(a, b, equal_nan=numbers)
+    return a is None and b is None
+
+
+def locate(offsets: IndexArray, flat: int) -> tuple[int, int]:
+    """The sequence and the position in it of a flat position."""
+    sequence = int(np.searchsorted(offsets, flat, side="right")) - 1
+    return sequence, flat - int(offsets[sequence])
+
+
+def padded_places(offsets: IndexArray, gap: int) -> tuple[IndexArray, IndexArray, int]:
+    """Padded start of each sequence, padded place of each flat position, and the padded size."""
+    n_sequences = len(offsets) - 1
+    shift = gap * np.arange(1, n_sequences + 1, dtype=INDEX)
+    start = offsets[:-1] + shift
+    places = np.arange(offsets[-1], dtype=INDEX)
+    if gap:
+        places += np.repeat(shift, np.diff(offsets))
+    return start, places, int(offsets[-1]) + gap * (n_sequences + 1)
+
+
+def window_offsets(window: Window, name: str) -> tuple[int, ...]:
+    """The offsets of a column's window: `window` is a half-width, a pair (before, after), or a mapping to these.
+
+    In a mapping the entry "*" serves the columns that are not named; without it they have no window.
+    """
+    if isinstance(window, Mapping):
+        return window_offsets(window.get(name, window.get("*", 0)), name)
+    pair = window if isinstance(window, (tuple, list)) else (window, window)
+    good = len(pair) == 2 and all(isinstance(w, (int, np.integer)) and not isinstance(w, bool) for w in pair)
+    if not good or min(pair) < 0:
+        raise InputError(
+            f"window is {window!r}",
+            hint="Give a half-width such as 2, a pair (before, after), or a mapping of column to one of them.",
+            column=name if name != "*" else None,
+        )
+    return tuple(range(-int(pair[0]), int(pair[1]) + 1))
