@@ -1,0 +1,17 @@
+"""Data to learn from, try out and measure with: real data by loaders, and seeded made-up data."""
+
+from __future__ import annotations
+
+from hedgerow.datasets.chunking import chunking_features
+from hedgerow.datasets.conll2000 import load_conll2000
+from hedgerow.datasets.hyphenation import load_hyphenation
+from hedgerow.datasets.made import MadeChain, make_chunking_like, make_sequences
+
+__all__ = [
+    "MadeChain",
+    "chunking_features",
+    "load_conll2000",
+    "load_hyphenation",
+    "make_chunking_like",
+    "make_sequences",
+]

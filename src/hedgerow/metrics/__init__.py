@@ -1,0 +1,50 @@
+"""How good labelings are, by label, by span and by sequence; significance tests; scikit-learn scorers."""
+
+from hedgerow.metrics.flat import (
+    flat_accuracy_score,
+    flat_classification_report,
+    flat_f1_score,
+    flat_fbeta_score,
+    flat_precision_score,
+    flat_recall_score,
+    sequence_accuracy_score,
+)
+from hedgerow.metrics.labelings import check_labels
+from hedgerow.metrics.scorers import (
+    get_metric,
+    label_accuracy_scorer,
+    label_f1_scorer,
+    make_scorer,
+    sequence_accuracy_scorer,
+    span_f1_scorer,
+)
+from hedgerow.metrics.sequences import sequence_accuracy
+from hedgerow.metrics.significance import mcnemar, two_proportions
+from hedgerow.metrics.spans import span_f1, span_report, spans
+from hedgerow.metrics.tokens import label_accuracy, label_f1, label_report
+
+__all__ = [
+    "check_labels",
+    "flat_accuracy_score",
+    "flat_classification_report",
+    "flat_f1_score",
+    "flat_fbeta_score",
+    "flat_precision_score",
+    "flat_recall_score",
+    "get_metric",
+    "label_accuracy",
+    "label_accuracy_scorer",
+    "label_f1",
+    "label_f1_scorer",
+    "label_report",
+    "make_scorer",
+    "mcnemar",
+    "sequence_accuracy",
+    "sequence_accuracy_score",
+    "sequence_accuracy_scorer",
+    "span_f1",
+    "span_f1_scorer",
+    "span_report",
+    "spans",
+    "two_proportions",
+]

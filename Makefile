@@ -1,0 +1,73 @@
+# Every target sets up what it needs: an environment in .venv, and the packages of one extra, once.
+# A second run costs nothing until pyproject.toml changes.
+
+PYTHON ?= python3
+ARGS ?=
+
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4
+KERNEL_TESTS = $(wildcard tests/kernels tests/inference)
+WHEEL_TEST := build/wheel-test
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo test lint bench docs api wheel clean distclean
+
+help:  ## show this list
+	@echo "Usage: make TARGET [PYTHON=python3.12] [ARGS='more arguments for the command behind it']"
+	@echo
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: $(VENV)/.demo  ## learn to hyphenate English words, and show what was learnt
+	$(BIN)/hedgerow demo $(ARGS)
+
+test: $(VENV)/.dev  ## run the tests, then those of the kernels again as plain Python
+	$(PYTEST) $(ARGS)
+	NUMBA_DISABLE_JIT=1 $(PYTEST) $(KERNEL_TESTS)
+
+lint: $(VENV)/.dev  ## check style, format and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(VENV)/.dev  ## measure against CRFsuite, side by side
+	$(BIN)/python benchmarks/linear_vs_crfsuite.py $(ARGS)
+
+docs: $(VENV)/.dev  ## run every piece of code in README.md and docs/, and follow their links
+	$(PYTEST) tests/project/test_docs.py $(ARGS)
+
+api: $(VENV)/.dev  ## write tests/project/api.txt anew, after a change of the public API that is meant
+	$(BIN)/python -m tests.project.api
+
+wheel: $(VENV)/.dev  ## build the sdist and from it the wheel, and test the wheel, installed by itself
+	rm -rf dist $(WHEEL_TEST)
+	$(BIN)/python -m build --outdir dist
+	@ls dist/*-py3-none-any.whl > /dev/null || { echo "The wheel is not pure Python."; exit 1; }
+	mkdir -p $(WHEEL_TEST)
+	tar -xzf dist/*.tar.gz -C $(WHEEL_TEST) --strip-components 1
+	rm -rf $(WHEEL_TEST)/src
+	$(PYTHON) -m venv $(WHEEL_TEST)/.venv
+	$(WHEEL_TEST)/$(PIP) install --quiet "$$(ls dist/*.whl)[dev]"
+	cd $(WHEEL_TEST) && $(BIN)/python -c "import hedgerow; assert 'site-packages' in hedgerow.__file__"
+	cd $(WHEEL_TEST) && $(PYTEST) $(ARGS)
+
+clean:  ## remove what was built, and the caches
+	rm -rf build dist site demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find src tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} +
+
+distclean: clean  ## remove the environment too
+	rm -rf $(VENV)
+
+$(VENV)/.made:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2> /dev/null || { \
+	  echo "hedgerow needs Python 3.11 or newer, and '$(PYTHON)' is not that."; \
+	  echo "Name another one: make $(MAKECMDGOALS) PYTHON=python3.12"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+# .demo holds what the demo needs, .dev what tests, checks and benchmarks need.
+$(VENV)/.demo $(VENV)/.dev: $(VENV)/.%: $(VENV)/.made pyproject.toml
+	$(PIP) install --quiet --editable '.[$*]'
+	@touch $@

@@ -1,0 +1,118 @@
+"""One column of plain Python values becomes an array with a kind; a value that does not fit is named."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from hedgerow.data.sequences import Kind
+from hedgerow.errors import InputError
+from hedgerow.legend import FLOAT, AnyArray, IndexArray
+
+_WORDS: dict[Kind, str] = {
+    "categorical": "text",
+    "numeric": "a number",
+    "boolean": "true or false",
+    "attributes": "a list of text",
+}
+
+
+class BadValue(Exception):
+    """A value that cannot be used, by its row. Whoever knows the place turns it into an InputError."""
+
+    def __init__(self, row: int, what: str, hint: str = "") -> None:
+        super().__init__(what)
+        self.row = row
+        self.what = what
+        self.hint = hint
+
+    def at(self, offsets: IndexArray, column: str | None = None) -> InputError:
+        """The same as an InputError, for rows that are cut into sequences by `offsets`."""
+        sequence = int(np.searchsorted(offsets, self.row, side="right")) - 1
+        position = int(self.row - offsets[sequence])
+        return InputError(self.what, hint=self.hint, sequence=sequence, position=position, column=column)
+
+
+def is_null(value: Any) -> bool:
+    """Whether a value means "missing": None, NaN, or pandas' NA and NaT."""
+    if value is None:
+        return True
+    if isinstance(value, (float, np.floating)):
+        return bool(np.isnan(value))
+    return type(value).__name__ in ("NAType", "NaTType")
+
+
+def kind_of(value: Any) -> Kind | None:
+    """The kind of column that a single value fits; None where it fits none."""
+    if isinstance(value, str):
+        return "categorical"
+    if isinstance(value, (bool, np.bool_)):
+        return "boolean"
+    if isinstance(value, (int, float, np.integer, np.floating)):
+        return "numeric"
+    is_list = isinstance(value, (list, tuple, np.ndarray))
+    return "attributes" if is_list and all(isinstance(item, str) for item in value) else None
+
+
+def column_of(values: Sequence[Any]) -> tuple[Kind, AnyArray]:
+    """The kind of N values and the array of them, as `Sequences` holds it. Raises BadValue on a mixture.
+
+    A column with nothing but missing values counts as categorical.
+    """
+    kind: Kind | None = None
+    for row, value in enumerate(values):
+        if is_null(value):
+            continue
+        found = kind_of(value)
+        if found is None:
+            raise BadValue(row, f"a value of type {type(value).__name__} cannot be a feature")
+        if kind is None:
+            kind = found
+        elif found != kind:
+            hint = "A column holds text, numbers, booleans or lists of text, not a mixture."
+            raise BadValue(row, f"{value!r} is {_WORDS[found]} where the rows before hold {_WORDS[kind]}", hint)
+    return kind or "categorical", _array(values, kind or "categorical")
+
+
+def _array(values: Sequence[Any], kind: Kind) -> AnyArray:
+    if kind == "numeric":
+        numbers = np.array([np.nan if is_null(value) else _number(value) for value in values], dtype=FLOAT)
+        check_finite(numbers)
+        return numbers
+    if kind == "boolean":
+        return booleans([None if is_null(value) else bool(value) for value in values])
+    if kind == "attributes":
+        return objects([[] if is_null(value) else [str(item) for item in value] for value in values])
+    return objects(shared([None if is_null(value) else str(value) for value in values]))
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value)
+    except OverflowError:  # an integer past the range of floats
+        return np.inf
+
+
+def check_finite(numbers: AnyArray) -> None:
+    """Raises BadValue at the first infinite value. NaN is a missing value and fine."""
+    infinite = np.flatnonzero(np.isinf(numbers))
+    if len(infinite):
+        raise BadValue(int(infinite[0]), "infinite value", "Use NaN for a missing value, or clip it.")
+
+
+def booleans(values: Sequence[bool | None]) -> AnyArray:
+    """A boolean array, or an object array where None marks a missing value."""
+    return objects(values) if None in values else np.array(values, dtype=np.bool_)
+
+
+def objects(values: Sequence[Any]) -> AnyArray:
+    """A one-dimensional object array of these values, also where they are lists of one length."""
+    return np.fromiter(values, dtype=object, count=len(values))
+
+
+def shared(values: Sequence[Any]) -> list[Any]:
+    """The same values, with equal ones kept in memory once."""
+    kept: dict[Any, Any] = {}
+    return list(map(kept.setdefault, values, values))

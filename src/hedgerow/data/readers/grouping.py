@@ -1,0 +1,149 @@
+"""Rows of a table, cut into sequences by the values of a group column."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from hedgerow.data.readers.columns import BadValue, is_null, objects
+from hedgerow.data.readers.labels import nested, plain_labels
+from hedgerow.data.sequences import KINDS, Kind, Sequences
+from hedgerow.errors import InputError
+from hedgerow.legend import INDEX, AnyArray, IndexArray
+
+Kinds = Mapping[str, Kind]
+
+
+class Table(Protocol):
+    """Named columns of N rows, wherever they come from."""
+
+    path: str | None
+    names: list[str]
+
+    def values(self, name: str) -> list[Any]:
+        """The column as plain Python values."""
+
+    def column(self, name: str, kind: Kind | None) -> tuple[Kind, AnyArray]:
+        """The column as `Sequences` holds it, of this kind or of the kind that it has by itself."""
+
+    def line(self, row: int) -> int | None:
+        """The line of the file where a row stands, if it comes from one."""
+
+
+def cut(
+    table: Table,
+    by: str | Sequence[str],
+    label: str | None,
+    columns: Sequence[str] | None,
+    constant: Sequence[str],
+    kinds: Kinds | None,
+) -> tuple[Sequences, AnyArray | None]:
+    """Cut a table into sequences; the parameters are those of `hedgerow.sequences`."""
+    groups = [by] if isinstance(by, str) else list(by)
+    kinds = dict(kinds or {})
+    used = [*groups, *([label] if label is not None else [])]
+    features = [name for name in table.names if name not in used] if columns is None else list(columns)
+    constant = _as_names(constant)
+    features += [name for name in constant if name not in features]
+    _check_names(table, [*used, *features, *kinds])
+    for name, kind in kinds.items():
+        if kind not in KINDS:
+            raise InputError(f"{kind!r} is not a kind", column=name, hint=f"Kinds are {', '.join(KINDS)}.")
+    if not features:
+        raise InputError("has no feature columns", path=table.path, hint=f"Columns are {_list(table.names)}.")
+
+    order, offsets = group_rows(table, groups)
+    stored: dict[str, AnyArray] = {}
+    found: dict[str, Kind] = {}
+    for name in features:
+        try:
+            found[name], values = table.column(name, kinds.get(name))
+        except BadValue as bad:
+            raise _place(bad, table, name, order, offsets) from None
+        stored[name] = values[order]
+    y = None
+    if label is not None:
+        try:
+            labels = plain_labels(table.values(label))
+        except BadValue as bad:
+            raise _place(bad, table, label, order, offsets) from None
+        y = nested(objects(labels)[order].tolist(), offsets)
+    constants = {name: _once(stored.pop(name), name, offsets) for name in constant}
+    return Sequences(stored, offsets, found, constants), y
+
+
+def group_rows(table: Table, groups: Sequence[str]) -> tuple[IndexArray, IndexArray]:
+    """The rows in the order of their groups, and the offsets of the groups.
+
+    Groups keep the order in which they first appear, and rows keep their order within a group.
+    """
+    keys = [table.values(name) for name in groups]
+    for name, values in zip(groups, keys):
+        for row, value in enumerate(values):
+            if is_null(value):
+                what = f"row {row} has no value, so that it belongs to no sequence"
+                raise InputError(what, column=name, path=table.path, line=table.line(row))
+    if not keys or not keys[0]:
+        raise InputError("has no rows", path=table.path)
+    whole = keys[0] if len(keys) == 1 else list(zip(*keys))
+    first_row: dict[Any, int] = {}
+    try:
+        first = np.fromiter(map(first_row.setdefault, whole, range(len(whole))), dtype=INDEX, count=len(whole))
+    except TypeError:  # a list or a dict cannot be told from another one quickly
+        raise InputError("cannot group rows by this column", column=groups[0], path=table.path) from None
+    order = np.argsort(first, kind="stable").astype(INDEX)
+    starts = np.flatnonzero(np.diff(first[order], prepend=-1))
+    return order, np.append(starts, len(whole)).astype(INDEX)
+
+
+def _once(values: AnyArray, name: str, offsets: IndexArray) -> AnyArray:
+    """One value a sequence, of a column that must not change within one."""
+    firsts = values[offsets[:-1]]
+    repeated = np.repeat(firsts, np.diff(offsets))
+    if values.dtype == object:
+        differs = np.fromiter(map(_differ, values, repeated), dtype=bool, count=len(values))
+    else:
+        # NaN differs from itself, and yet a column that is missing throughout does not change.
+        differs = (values != repeated) & ~((values != values) & (repeated != repeated))
+    changes = np.flatnonzero(differs)
+    if len(changes):
+        row = int(changes[0])
+        what = f"changes from {repeated[row]!r} to {values[row]!r} within a sequence"
+        raise BadValue(row, what, "A constant column has one value a sequence.").at(offsets, name)
+    return firsts
+
+
+def _differ(one: Any, other: Any) -> bool:
+    return bool(one != other)
+
+
+def _place(bad: BadValue, table: Table, name: str, order: IndexArray, offsets: IndexArray) -> InputError:
+    """An InputError for a row of the table, with its place among the sequences."""
+    rank = int(np.flatnonzero(order == bad.row)[0])
+    sequence = int(np.searchsorted(offsets, rank, side="right")) - 1
+    return InputError(
+        bad.what,
+        hint=bad.hint,
+        sequence=sequence,
+        position=rank - int(offsets[sequence]),
+        column=name,
+        path=table.path,
+        line=table.line(bad.row),
+    )
+
+
+def _as_names(names: Sequence[str]) -> list[str]:
+    return [names] if isinstance(names, str) else list(names)
+
+
+def _check_names(table: Table, wanted: Sequence[str]) -> None:
+    for name in wanted:
+        if name not in table.names:
+            hint = f"Columns are {_list(table.names)}."
+            raise InputError(f"there is no column {name!r}", path=table.path, hint=hint)
+
+
+def _list(names: Sequence[str]) -> str:
+    return ", ".join(map(repr, names[:20])) + (", …" if len(names) > 20 else "")

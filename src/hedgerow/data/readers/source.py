@@ -1,0 +1,94 @@
+"""Where text comes from: a path, an open file or an iterable of lines becomes a list of lines."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import IO, Any
+
+from hedgerow.errors import InputError
+
+Source = str | os.PathLike[str] | IO[str] | IO[bytes] | Iterable[str] | Iterable[bytes]
+
+
+def read_lines(source: Source, encoding: str = "utf-8") -> tuple[str | None, list[str]]:
+    """The name of the source, for messages, and its lines without line ends.
+
+    Lines end at "\\n" or "\\r\\n" and nowhere else: a form feed or a Unicode line separator may be part of a
+    token. Bytes are decoded here, so that one that does not fit is an InputError with its line.
+    """
+    if isinstance(source, (str, os.PathLike)):
+        name = os.fspath(source)
+        return name, _cut(_decode(_read_path(name), encoding, name))
+    if hasattr(source, "read"):
+        named = getattr(source, "name", None)
+        label = named if isinstance(named, str) else None
+        return label, _cut(_as_text(_read_file(source, label), encoding, label))
+    if isinstance(source, Iterable):
+        return None, _from_iterable(source, encoding)
+    raise InputError(
+        f"cannot read text from {type(source).__name__}",
+        hint="Give a path, an open file or an iterable of lines.",
+    )
+
+
+def _read_path(name: str) -> bytes:
+    try:
+        with open(name, "rb") as file:
+            return file.read()
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror or error}", path=name) from error
+    except ValueError as error:  # a null character in the name
+        raise InputError("is not the name of a file", path=repr(name)) from error
+
+
+def _read_file(file: Any, name: str | None) -> Any:
+    try:
+        return file.read()
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"is not {error.encoding} text", path=name, hint="Open the file in binary mode to learn the line."
+        ) from error
+
+
+def _as_text(content: Any, encoding: str, name: str | None) -> str:
+    if isinstance(content, str):
+        return content
+    if isinstance(content, (bytes, bytearray)):
+        return _decode(bytes(content), encoding, name)
+    raise InputError(f"holds {type(content).__name__}, not text", path=name)
+
+
+def _from_iterable(source: Iterable[Any], encoding: str) -> list[str]:
+    lines = []
+    for number, line in enumerate(source, start=1):
+        if isinstance(line, (bytes, bytearray)):
+            line = _decode(bytes(line), encoding, None, number)
+        elif not isinstance(line, str):
+            raise InputError(f"is {type(line).__name__}, not text", line=number)
+        lines.append(line.rstrip("\r\n"))
+    if lines:
+        lines[0] = lines[0].removeprefix("\ufeff")
+    return lines
+
+
+def _decode(content: bytes, encoding: str, name: str | None, line: int | None = None) -> str:
+    try:
+        return content.decode(encoding)
+    except UnicodeDecodeError as error:
+        place = line if line is not None else content.count(b"\n", 0, error.start) + 1
+        raise InputError(
+            f"byte {content[error.start]:#04x} is not {encoding} text",
+            path=name,
+            line=place,
+            hint="Give the file's encoding, or convert it to UTF-8.",
+        ) from error
+    except LookupError as error:
+        raise InputError(f"{encoding!r} is not an encoding that Python knows") from error
+
+
+def _cut(text: str) -> list[str]:
+    lines = text.removeprefix("\ufeff").replace("\r\n", "\n").split("\n")
+    if lines[-1] == "":
+        lines.pop()  # what follows the last line end is not a line
+    return lines

@@ -1,0 +1,217 @@
+"""Tables in files: CSV and TSV by the standard library, Parquet by pyarrow."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from hedgerow.data.readers.columns import BadValue, booleans, check_finite, objects, shared
+from hedgerow.data.readers.grouping import Kinds, cut, group_rows
+from hedgerow.data.readers.source import Source, read_lines
+from hedgerow.data.readers.tables import FrameTable
+from hedgerow.data.sequences import Kind, Sequences
+from hedgerow.errors import InputError, MissingExtraError
+from hedgerow.legend import FLOAT, AnyArray
+
+Format = Literal["csv", "tsv", "parquet"]
+_SUFFIXES: dict[str, Format] = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".parquet": "parquet"}
+_TRUTH = {"true": True, "false": False}
+
+
+def read_table(
+    source: Source,
+    by: str | Sequence[str],
+    label: str | None = None,
+    *,
+    format: Format | None = None,
+    columns: Sequence[str] | None = None,
+    constant: Sequence[str] = (),
+    kinds: Kinds | None = None,
+    encoding: str = "utf-8",
+) -> tuple[Sequences, AnyArray | None]:
+    """Read a CSV, TSV or Parquet file, one row a position, and cut it into sequences.
+
+    Parameters
+    ----------
+    source : path, or for CSV and TSV an open file or an iterable of lines
+        CSV and TSV have a header line. TSV knows no quotes.
+    format : "csv", "tsv" or "parquet", optional
+        By default the end of the file's name tells.
+    by, label, columns, constant : as in `hedgerow.sequences`
+    kinds : mapping of column to kind, optional
+        CSV has no types. By default a column is numeric where all its values are numbers, boolean where all are true
+        or false, and categorical elsewhere; an empty field is a missing value. A column declared "attributes" is cut
+        at spaces. Declare what a later file might show differently: words that all happen to be numbers.
+    encoding : str
+
+    Returns
+    -------
+    X : Sequences
+    y : object array of S lists (of str, from CSV and TSV), or None where label is None
+    """
+    return cut(_open(source, format, encoding), by, label, columns, constant, kinds)
+
+
+def label_table(
+    source: Source,
+    y: Iterable[Sequence[Any]],
+    target: str | os.PathLike[str] | Any,
+    by: str | Sequence[str],
+    *,
+    name: str = "predicted",
+    format: Format | None = None,
+    encoding: str = "utf-8",
+) -> None:
+    """Write a table file again with one more column, the labels of the sequences that read_table cut it into.
+
+    `target` is a path, or an open file: of text for CSV and TSV, of bytes for Parquet.
+    """
+    table = _open(source, format, encoding)
+    if name in table.names:
+        raise InputError(f"there is a column {name!r} already", path=table.path, hint="Give another name.")
+    order, _ = group_rows(table, [by] if isinstance(by, str) else list(by))
+    flat = [label for sequence in y for label in sequence]
+    if len(flat) != len(order):
+        raise InputError(f"has {len(order)} rows where {len(flat)} labels were given", path=table.path)
+    labels: AnyArray = np.empty(len(flat), dtype=object)
+    labels[order] = objects(flat)
+    if isinstance(table, FrameTable):
+        _write_parquet(table.frame.to_native().append_column(name, [labels.tolist()]), target)
+    elif isinstance(target, (str, os.PathLike)):
+        with open(target, "w", encoding=encoding, newline="") as file:
+            table.write(file, name, labels.tolist())
+    else:
+        table.write(target, name, labels.tolist())
+
+
+def _open(source: Source, format: Format | None, encoding: str) -> TextTable | FrameTable:
+    if format is None:
+        suffix = Path(source).suffix.lower() if isinstance(source, (str, os.PathLike)) else ""
+        if suffix not in _SUFFIXES:
+            raise InputError(
+                "cannot tell the format of the table",
+                path=os.fspath(source) if isinstance(source, (str, os.PathLike)) else None,
+                hint=f"Give format=, or a file that ends in {', '.join(_SUFFIXES)}.",
+            )
+        format = _SUFFIXES[suffix]
+    if format == "parquet":
+        return _read_parquet(source)
+    if format not in ("csv", "tsv"):
+        raise InputError(f"{format!r} is not a format of tables", hint="Formats are csv, tsv and parquet.")
+    return TextTable(*read_lines(source, encoding), format)
+
+
+def _read_parquet(source: Any) -> FrameTable:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise MissingExtraError("pyarrow", "parquet", "reading Parquet") from None
+    path = os.fspath(source) if isinstance(source, (str, os.PathLike)) else None
+    try:
+        return FrameTable(pyarrow.parquet.read_table(source), path)
+    except (OSError, pyarrow.ArrowException, TypeError) as error:
+        raise InputError(f"cannot be read as Parquet: {error}", path=path) from error
+
+
+def _write_parquet(table: Any, target: Any) -> None:
+    import pyarrow.parquet
+
+    pyarrow.parquet.write_table(table, target)
+
+
+class TextTable:
+    """A CSV or TSV file as a `Table`."""
+
+    def __init__(self, path: str | None, lines: list[str], format: Format) -> None:
+        self.path = path
+        self.format = format
+        rows = list(self._rows(lines))
+        if not rows:
+            raise InputError("has no header", path=path, hint="The first line names the columns.")
+        self.names = rows[0][1]
+        if len(set(self.names)) < len(self.names) or "" in self.names:
+            raise InputError("two columns have one name, or one has none", path=path, line=rows[0][0])
+        self.lines = [number for number, _ in rows[1:]]
+        self.rows = [fields for _, fields in rows[1:]]
+        self._check_widths()
+
+    def _rows(self, lines: list[str]) -> Iterator[tuple[int, list[str]]]:
+        """The fields of every row that is not blank, with the number of its last line."""
+        if self.format == "tsv":
+            yield from ((i, line.split("\t")) for i, line in enumerate(lines, start=1) if line.strip())
+            return
+        reader = csv.reader((f"{line}\n" for line in lines), strict=True)
+        try:
+            yield from ((reader.line_num, fields) for fields in reader if fields)
+        except csv.Error as error:
+            raise InputError(f"is not valid CSV: {error}", path=self.path, line=reader.line_num) from error
+
+    def _check_widths(self) -> None:
+        for number, fields in zip(self.lines, self.rows):
+            if len(fields) != len(self.names):
+                what = f"expected {len(self.names)} columns, as in the header, and found {len(fields)}"
+                raise InputError(what, path=self.path, line=number)
+
+    def line(self, row: int) -> int | None:
+        return self.lines[row]
+
+    def values(self, name: str) -> list[str | None]:
+        place = self.names.index(name)
+        return shared([fields[place] or None for fields in self.rows])
+
+    def column(self, name: str, kind: Kind | None) -> tuple[Kind, AnyArray]:
+        values = self.values(name)
+        kind = kind or _guess(values)
+        if kind == "attributes":
+            return kind, objects([(value or "").split() for value in values])
+        if kind == "numeric":
+            return kind, _as_numbers(values)
+        if kind == "boolean":
+            return kind, booleans([None if value is None else _truth(value, row) for row, value in enumerate(values)])
+        return kind, objects(values)
+
+    def write(self, file: Any, name: str, labels: list[Any]) -> None:
+        """Write the table with one more column."""
+        rows = ([*fields, label] for fields, label in zip(self.rows, labels))
+        if self.format == "csv":
+            csv.writer(file, lineterminator="\n").writerows([[*self.names, name], *rows])
+            return
+        file.writelines("\t".join(map(str, row)) + "\n" for row in [[*self.names, name], *rows])
+
+
+def _guess(values: list[str | None]) -> Kind:
+    present = [value for value in values if value is not None]
+    if present and all(map(_is_number, present)):
+        return "numeric"
+    if present and all(value.lower() in _TRUTH for value in present):
+        return "boolean"
+    return "categorical"
+
+
+def _is_number(value: str) -> bool:
+    try:
+        float(value)
+    except ValueError:
+        return False
+    return "_" not in value  # Python reads 1_2 as 12
+
+
+def _as_numbers(values: list[str | None]) -> AnyArray:
+    for row, value in enumerate(values):
+        if value is not None and not _is_number(value):
+            raise BadValue(row, f"{value!r} is not a number")
+    numbers = np.array([np.nan if value is None else float(value) for value in values], dtype=FLOAT)
+    check_finite(numbers)
+    return numbers
+
+
+def _truth(value: str, row: int) -> bool:
+    if value.lower() not in _TRUTH:
+        raise BadValue(row, f"{value!r} is not true or false")
+    return _TRUTH[value.lower()]

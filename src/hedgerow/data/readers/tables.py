@@ -1,0 +1,147 @@
+"""Data frames in, through narwhals: pandas, polars and pyarrow tables by one path."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from hedgerow.data.readers.columns import BadValue, booleans, check_finite, column_of, is_null, objects, shared
+from hedgerow.data.readers.grouping import Kinds, cut
+from hedgerow.data.sequences import Kind, Sequences
+from hedgerow.errors import InputError
+from hedgerow.legend import FLOAT, AnyArray
+
+
+def sequences(
+    frame: Any,
+    by: str | Sequence[str],
+    label: str | None = None,
+    *,
+    columns: Sequence[str] | None = None,
+    constant: Sequence[str] = (),
+    kinds: Kinds | None = None,
+) -> tuple[Sequences, AnyArray | None]:
+    """Cut a data frame into sequences.
+
+    Parameters
+    ----------
+    frame : pandas or polars DataFrame, pyarrow Table, or another eager frame that narwhals knows
+        One row a position.
+    by : str or list of str
+        The group column, or several: rows with equal values are one sequence. They keep their order and need not be
+        adjacent; sequences come in the order of their first rows.
+    label : str, optional
+        The column of labels, str or int; a null is an unlabelled position.
+    columns : sequence of str, optional
+        The columns to use as features. Default: all but `by` and `label`.
+    constant : sequence of str
+        Features of the whole sequence: columns with one value in each group, stored once.
+    kinds : mapping of column to "categorical", "numeric", "boolean" or "attributes", optional
+        The kind of a column where its dtype would say another: "categorical" for integers that are codes.
+
+    Returns
+    -------
+    X : Sequences
+        Numbers are numeric (null is NaN); booleans boolean; strings, categoricals and enums categorical; lists of
+        strings attributes.
+    y : object array of S lists, or None where label is None
+    """
+    return cut(FrameTable(frame), by, label, columns, constant, kinds)
+
+
+def frame_columns(frame: Any, sequence: int) -> tuple[dict[str, AnyArray], dict[str, Kind]]:
+    """The columns and kinds of a data frame that is one sequence; `sequence` is its number, for messages."""
+    table = FrameTable(frame)
+    columns: dict[str, AnyArray] = {}
+    kinds: dict[str, Kind] = {}
+    for name in table.names:
+        try:
+            kinds[name], columns[name] = table.column(name, None)
+        except BadValue as bad:
+            raise InputError(bad.what, hint=bad.hint, sequence=sequence, position=bad.row, column=name) from None
+    return columns, kinds
+
+
+class FrameTable:
+    """A data frame as a `Table`."""
+
+    path: str | None = None
+
+    def __init__(self, frame: Any, path: str | None = None) -> None:
+        import narwhals as nw
+
+        self.path = path
+        try:
+            self.frame = nw.from_native(frame, eager_only=True)
+            self.names = list(self.frame.columns)
+        except (TypeError, nw.exceptions.NarwhalsError) as error:
+            hint = "Collect it first." if hasattr(frame, "collect") else f"narwhals says: {error}"
+            raise InputError(f"{type(frame).__name__} is not a data frame in memory", hint=hint) from error
+        unnamed = next((name for name in self.names if not isinstance(name, str)), None)
+        if unnamed is not None:
+            raise InputError(f"the column name {unnamed!r} is not text", hint="Rename the columns first.")
+
+    def line(self, row: int) -> int | None:
+        return None
+
+    def values(self, name: str) -> list[Any]:
+        values: list[Any] = self.frame[name].to_list()
+        return values
+
+    def column(self, name: str, kind: Kind | None) -> tuple[Kind, AnyArray]:
+        import narwhals as nw
+
+        series = self.frame[name]
+        dtype = series.dtype
+        if kind == "categorical":
+            return kind, objects(shared([_text(value) for value in series.to_list()]))
+        if dtype.is_numeric():
+            found: tuple[Kind, AnyArray] = "numeric", _numbers(series)
+        elif dtype == nw.Boolean:
+            values = [None if is_null(value) else bool(value) for value in series.to_list()]
+            found = ("numeric", _from_booleans(values)) if kind == "numeric" else ("boolean", booleans(values))
+        elif dtype in (nw.String, nw.Categorical, nw.Enum):
+            found = "categorical", _strings(series)
+        elif dtype in (nw.List, nw.Array):
+            found = column_of([[] if is_null(value) else list(value) for value in series.to_list()])
+        elif dtype in (nw.Object, nw.Unknown):
+            found = column_of(series.to_list())
+        else:
+            hint = "Turn it into numbers or text, or leave it out with columns=."
+            raise InputError(f"a column of {dtype} cannot be a feature", column=name, path=self.path, hint=hint)
+        if kind is not None and found[0] != kind:
+            raise InputError(f"holds {found[0]} values, not {kind}", column=name, path=self.path)
+        return found
+
+
+def _numbers(series: Any) -> AnyArray:
+    import narwhals as nw
+
+    has_null = series.null_count() > 0
+    numbers = (series.cast(nw.Float64) if has_null else series).to_numpy().astype(FLOAT)
+    check_finite(numbers)
+    return np.ascontiguousarray(numbers)
+
+
+def _from_booleans(values: list[bool | None]) -> AnyArray:
+    return np.array([np.nan if value is None else float(value) for value in values], dtype=FLOAT)
+
+
+def _strings(series: Any) -> AnyArray:
+    values = [None if is_null(value) else value for value in series.to_list()]
+    for row, value in enumerate(values):
+        if value is not None and not isinstance(value, str):
+            hint = 'Declare kinds={"…": "categorical"} to read every value as text.'
+            raise BadValue(row, f"the category {value!r} is not text", hint)
+    return objects(shared(values))
+
+
+def _text(value: Any) -> str | None:
+    """A value of any type as text. A data frame turns integers with a gap into floats: 7.0 reads as "7"."""
+    if is_null(value):
+        return None
+    if isinstance(value, (float, np.floating)) and float(value).is_integer():
+        return str(int(value))
+    return str(value)

@@ -1,0 +1,43 @@
+"""Labelings drawn from the distribution over them: forward filtering, backward sampling."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hedgerow.errors import InputError
+from hedgerow.inference import passes
+from hedgerow.inference.forward import checked, faint_sequences, log_forward, scaled_log_partition
+from hedgerow.inference.workspace import Workspace, slices_back
+from hedgerow.legend import CODE, CodeArray, FloatArray
+from hedgerow.potentials import ChainPotentials
+
+
+def sample(potentials: ChainPotentials, uniforms: FloatArray) -> CodeArray:
+    """Draw labelings, int32 (m, n). uniforms (m, n): numbers in [0, 1), one a sample and position."""
+    from hedgerow.kernels import search
+
+    uniforms = np.ascontiguousarray(uniforms, dtype=np.float64)
+    n, K = potentials.node_scores.shape
+    if uniforms.ndim != 2 or uniforms.shape[1] != n:
+        raise InputError(f"uniforms must be (samples, {n} positions), not of shape {uniforms.shape}")
+    log_alpha = _filtered(potentials)
+    first, weights = potentials.first(), np.empty(K)
+    labels = np.empty(uniforms.shape, dtype=CODE)
+    for drawn, row in zip(labels, uniforms):
+        for t0, t1 in slices_back(n, 50 * K):
+            search.sample(log_alpha, potentials.edges.scores_to, first, row, weights, drawn, t0, t1)
+    return labels
+
+
+def _filtered(potentials: ChainPotentials) -> FloatArray:
+    """log α_t, (n, K), up to a constant of each position, which sampling does not need."""
+    work = Workspace()
+    first = potentials.first()
+    passes.forward(potentials, first, work)
+    faint = faint_sequences(potentials, work, both_ways=False)
+    checked(scaled_log_partition(potentials, first, work), potentials)
+    with np.errstate(divide="ignore"):
+        log_alpha: FloatArray = np.log(work.alpha[:, : potentials.n_labels])
+    for i in faint:
+        log_alpha[potentials.rows(i)] = log_forward(potentials.sequence(i))[0]
+    return log_alpha

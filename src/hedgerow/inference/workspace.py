@@ -1,0 +1,67 @@
+"""The buffers of chain inference, kept between calls. One a thread: two calls at once must not share one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from hedgerow.legend import INDEX, AnyArray, FloatArray, IndexArray
+from hedgerow.potentials import padded_width
+
+_BLOCK = 512  # scores whose exponentials are made at once: small enough to stay in the first cache
+
+
+class Workspace:
+    """Rows for the messages of a chunk. `reserve` before use; what a call returned is overwritten by the next.
+
+    node_exp, alpha : (n, P), P the padded number of labels
+    node_probs : (n, K)
+    top, scale : (n,), the row's largest score and the forward sums c_t
+    faint : int32 (n,), how many messages of a position are under 1e-280
+    beta : (P,), the backward message where a call stopped
+    sums : (P, P), the edge sums
+    scratch, scratch_bits : (4, …), scratch for exponentials, seen as float64 and as int64
+    """
+
+    def __init__(self) -> None:
+        self._capacity = 0
+        self._n_labels = 0
+
+    def reserve(self, n_positions: int, n_labels: int) -> None:
+        """Make room. Buffers grow by a quarter more than asked, so that chunks of like size do not grow them."""
+        if n_labels != self._n_labels or n_positions > self._capacity:
+            width = padded_width(n_labels)
+            self._capacity = n_positions + n_positions // 4
+            self._n_labels = n_labels
+            self._rows = np.empty((2, self._capacity, width))
+            self._node_probs = np.empty((self._capacity, n_labels))
+            self._columns = np.empty((2, self._capacity))
+            self._faint = np.empty(self._capacity, dtype=np.int32)
+            self.beta: FloatArray = np.empty(width)
+            self.sums: FloatArray = np.empty((width, width))
+            self.scratch: FloatArray = np.empty((4, max(_BLOCK, width)))
+            self.scratch_bits: IndexArray = self.scratch.view(INDEX)
+        self.node_exp: FloatArray = self._rows[0, :n_positions]
+        self.alpha: FloatArray = self._rows[1, :n_positions]
+        self.node_probs: FloatArray = self._node_probs[:n_positions]
+        self.top: FloatArray = self._columns[0, :n_positions]
+        self.scale: FloatArray = self._columns[1, :n_positions]
+        self.faint: AnyArray = self._faint[:n_positions]
+
+
+CELLS_A_CALL = 300_000_000
+
+
+def slices(n_positions: int, cells_a_position: int) -> Iterator[tuple[int, int]]:
+    """Cut 0 … n into pieces that a kernel finishes in about 0.05 s, so that Ctrl-C is heard between them.
+
+    A cell is one multiplication and addition, or a twentieth of an exponential.
+    """
+    step = max(1, CELLS_A_CALL // max(1, cells_a_position))
+    return ((t0, min(t0 + step, n_positions)) for t0 in range(0, n_positions, step))
+
+
+def slices_back(n_positions: int, cells_a_position: int) -> Iterator[tuple[int, int]]:
+    """The same pieces, the last one first."""
+    return reversed(list(slices(n_positions, cells_a_position)))

@@ -1,0 +1,113 @@
+"""Is one labeler better than another, or is it chance?"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from hedgerow.errors import InputError
+from hedgerow.legend import UNLABELLED
+from hedgerow.metrics.labelings import Labelings, code_labelings
+from hedgerow.metrics.sequences import sequence_decisions
+
+# With fewer decisions that differ, the chi-squared approximation is poor.
+_EXACT_BELOW = 25
+
+
+@dataclass(frozen=True)
+class McNemarResult:
+    """Counts of decisions, and the two-sided p-value of "both are wrong equally often".
+
+    statistic  chi-squared with continuity correction, or the smaller of only_a and only_b when exact
+    """
+
+    both_right: int
+    only_a_right: int
+    only_b_right: int
+    both_wrong: int
+    statistic: float
+    p_value: float
+    exact: bool
+
+
+@dataclass(frozen=True)
+class ProportionsResult:
+    """Two shares, the z statistic of their difference, and its two-sided p-value."""
+
+    proportion_a: float
+    proportion_b: float
+    statistic: float
+    p_value: float
+
+
+def mcnemar(
+    y_true: Labelings,
+    y_pred_a: Labelings,
+    y_pred_b: Labelings,
+    *,
+    unit: Literal["label", "sequence"] = "label",
+    exact: bool | Literal["auto"] = "auto",
+) -> McNemarResult:
+    """McNemar's test on two labelings of the same sequences.
+
+    Parameters
+    ----------
+    y_true, y_pred_a, y_pred_b : one item a sequence, each a list of labels
+    unit : what is right or wrong: a "label" or a whole "sequence". Labels of one sequence depend on each
+        other, so the p-value by label tends to be too small; sequences are independent.
+    exact : True for the binomial test, False for chi-squared with continuity correction; "auto" is exact when
+        fewer than 25 decisions differ.
+    """
+    if exact not in (True, False, "auto"):
+        raise InputError(f"exact is {exact!r}", hint="It is True, False or 'auto'.")
+    coded = code_labelings(y_true, y_pred_a, y_pred_b)
+    true, a, b = coded.codes
+    if unit == "label":
+        counted = true != UNLABELLED
+        right_a, right_b = true == a, true == b
+    elif unit == "sequence":
+        right_a, counted = sequence_decisions(true, a, coded.offsets)
+        right_b, _ = sequence_decisions(true, b, coded.offsets)
+    else:
+        raise InputError(f"unit is {unit!r}", hint="It is 'label' or 'sequence'.")
+    # Each decision falls into one of four cells, numbered 2·(A right) + (B right).
+    cells = np.bincount((2 * right_a + right_b)[counted], minlength=4)
+    both_wrong, only_b, only_a, both_right = cells.tolist()
+    use_exact = only_a + only_b < _EXACT_BELOW if exact == "auto" else bool(exact)
+    statistic, p_value = _binomial(only_a, only_b) if use_exact else _chi_squared(only_a, only_b)
+    return McNemarResult(both_right, only_a, only_b, both_wrong, statistic, p_value, use_exact)
+
+
+def two_proportions(successes_a: int, n_a: int, successes_b: int, n_b: int) -> ProportionsResult:
+    """The z-test for the difference of two shares from independent samples, with the pooled variance.
+
+    For two labelers on the same sequences `mcnemar` is the sharper test.
+    """
+    for name, successes, n in (("a", successes_a, n_a), ("b", successes_b, n_b)):
+        if n <= 0 or not 0 <= successes <= n:
+            raise InputError(
+                f"sample {name} has {successes} successes of {n}", hint="Needs 0 ≤ successes ≤ n, n > 0."
+            )
+    share_a, share_b = successes_a / n_a, successes_b / n_b
+    pooled = (successes_a + successes_b) / (n_a + n_b)
+    variance = pooled * (1 - pooled) * (1 / n_a + 1 / n_b)
+    z = (share_a - share_b) / math.sqrt(variance) if variance > 0 else 0.0
+    return ProportionsResult(share_a, share_b, z, math.erfc(abs(z) / math.sqrt(2)))
+
+
+def _binomial(only_a: int, only_b: int) -> tuple[float, float]:
+    """The smaller count, and twice the tail of Binomial(only_a + only_b, 1/2) up to it."""
+    from scipy.special import bdtr  # lazy: importing scipy would slow every `import hedgerow.metrics`
+
+    smaller = min(only_a, only_b)
+    return float(smaller), min(1.0, 2.0 * float(bdtr(smaller, only_a + only_b, 0.5)))
+
+
+def _chi_squared(only_a: int, only_b: int) -> tuple[float, float]:
+    """(|a − b| − 1)² / (a + b), not below zero, and its tail with one degree of freedom."""
+    differ = only_a + only_b
+    statistic = max(abs(only_a - only_b) - 1, 0) ** 2 / differ if differ else 0.0
+    return statistic, math.erfc(math.sqrt(statistic / 2))

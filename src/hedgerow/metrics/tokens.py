@@ -1,0 +1,194 @@
+"""Metrics that count positions: accuracy, and precision, recall and F1 of each label.
+
+Positions whose true label is None are left out. A ratio with a zero denominator takes the value
+`zero_division`, as in scikit-learn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from hedgerow.errors import InputError
+from hedgerow.legend import FLOAT, UNLABELLED, AnyArray, CodeArray, FloatArray, IndexArray
+from hedgerow.metrics.labelings import Label, Labelings, code_labelings
+
+Average = Literal["micro", "macro", "weighted"]
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Precision, recall and F1 as shares of 1, and `support`, the number of true positions."""
+
+    precision: float
+    recall: float
+    f1: float
+    support: int
+
+
+@dataclass(frozen=True)
+class LabelReport:
+    """What `label_report` returns. `str()` gives an aligned table.
+
+    per_label  label → Scores, in the order of the table
+    micro      all decisions counted together
+    macro      the plain mean over labels
+    weighted   the mean over labels weighted by support
+    accuracy   the share of right positions
+    """
+
+    per_label: dict[Label, Scores]
+    micro: Scores
+    macro: Scores
+    weighted: Scores
+    accuracy: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report as nested dicts of plain numbers. JSON turns integer labels into str."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        rows = [(str(label), scores) for label, scores in self.per_label.items()]
+        averages = [("micro", self.micro), ("macro", self.macro), ("weighted", self.weighted)]
+        width = max(len(name) for name, _ in rows + averages)
+        lines = [f"{'':{width}}  precision  recall      f1  support"]
+        for block in (rows, averages):
+            for name, s in block:
+                lines.append(f"{name:>{width}}  {s.precision:9.4f}  {s.recall:6.4f}  {s.f1:6.4f}  {s.support:7d}")
+            lines.append("")
+        return "\n".join([*lines, f"accuracy {self.accuracy:.4f}"])
+
+
+def label_accuracy(y_true: Labelings, y_pred: Labelings, sample_weight: Iterable[Any] | None = None) -> float:
+    """The share of labelled positions whose prediction is right.
+
+    Parameters
+    ----------
+    y_true, y_pred : one item a sequence, each a list of labels (str or int)
+    sample_weight : S numbers, or one list of T numbers a sequence, optional
+    """
+    coded = code_labelings(y_true, y_pred)
+    true, predicted = coded.codes
+    labelled = _labelled(true)
+    right = (true == predicted)[labelled]
+    if sample_weight is None:
+        return float(np.mean(right))
+    weights = _position_weights(sample_weight, coded.offsets)[labelled]
+    total = float(weights.sum())
+    if total == 0.0:
+        raise InputError("the weights of all labelled positions are zero")
+    return float(weights[right].sum()) / total
+
+
+def label_report(
+    y_true: Labelings,
+    y_pred: Labelings,
+    labels: Iterable[Label] | None = None,
+    zero_division: float = 0.0,
+) -> LabelReport:
+    """Precision, recall and F1 of each label, with micro, macro and weighted averages.
+
+    Parameters
+    ----------
+    y_true, y_pred : one item a sequence, each a list of labels (str or int)
+    labels : the labels to report and average over, in this order; default: all that occur, sorted
+    zero_division : 0.0 or 1.0, the value of a ratio whose denominator is zero
+    """
+    if zero_division not in (0.0, 1.0):
+        raise InputError(f"zero_division is {zero_division!r}", hint="It is 0.0 or 1.0.")
+    coded = code_labelings(y_true, y_pred)
+    labelled = _labelled(coded.codes[0])
+    true, predicted = (codes[labelled] for codes in coded.codes)
+    names, counts = _counts(coded.labels, true, predicted)
+    if labels is not None:
+        names, counts = _select(names, counts, list(labels))
+    support = counts[2]
+    ratios = _ratios(counts, zero_division)
+    macro = ratios.mean(axis=1)
+    by_support = ratios @ support / support.sum() if support.any() else macro  # as scikit-learn has it
+    return LabelReport(
+        per_label={name: _row(ratios[:, k], support[k]) for k, name in enumerate(names)},
+        micro=_row(_ratios(counts.sum(axis=1), zero_division), support.sum()),
+        macro=_row(macro, support.sum()),
+        weighted=_row(by_support, support.sum()),
+        accuracy=float(np.mean(true == predicted)),
+    )
+
+
+def label_f1(
+    y_true: Labelings,
+    y_pred: Labelings,
+    average: Average = "weighted",
+    labels: Iterable[Label] | None = None,
+    zero_division: float = 0.0,
+) -> float:
+    """F1 averaged over labels: "weighted" by support, "macro" or "micro". See `label_report`."""
+    if average not in get_args(Average):
+        raise InputError(f"average is {average!r}", hint=f"It is one of {', '.join(get_args(Average))}.")
+    report = label_report(y_true, y_pred, labels=labels, zero_division=zero_division)
+    scores: Scores = getattr(report, average)
+    return scores.f1
+
+
+def _labelled(true: CodeArray) -> AnyArray:
+    labelled: AnyArray = true != UNLABELLED
+    if not labelled.any():
+        raise InputError("y_true has no labelled position", hint="There is nothing to score.")
+    return labelled
+
+
+def _position_weights(sample_weight: Iterable[Any], offsets: IndexArray) -> FloatArray:
+    """Weights of the N positions, from S numbers or from one list of numbers a sequence."""
+    items = list(sample_weight)
+    lengths = np.diff(offsets)
+    if len(items) != len(lengths):
+        raise InputError(
+            f"sample_weight has {len(items)} items for {len(lengths)} sequences",
+            hint="Give one number, or one list of numbers, a sequence.",
+        )
+    if all(np.ndim(item) == 0 for item in items):
+        weights = np.repeat(np.asarray(items, dtype=FLOAT), lengths)
+    else:
+        for i, (item, length) in enumerate(zip(items, lengths)):
+            if np.shape(item) != (length,):
+                raise InputError(f"sample_weight has not {length} numbers", sequence=i)
+        weights = np.concatenate([np.asarray(item, dtype=FLOAT) for item in items])
+    if not np.all(np.isfinite(weights)) or np.any(weights < 0):
+        raise InputError("sample_weight holds a negative or infinite number")
+    return weights
+
+
+def _counts(labels: tuple[Label, ...], true: CodeArray, predicted: CodeArray) -> tuple[list[Label], IndexArray]:
+    """The labels that occur, and rows (right, found, support) of counts for them."""
+    n_labels = len(labels)
+    right, found, support = (
+        np.bincount(codes, minlength=n_labels) for codes in (true[true == predicted], predicted, true)
+    )
+    occur = np.flatnonzero(found + support)
+    return [labels[code] for code in occur], np.stack([right, found, support])[:, occur]
+
+
+def _select(names: list[Label], counts: IndexArray, wanted: list[Label]) -> tuple[list[Label], IndexArray]:
+    """The columns of `counts` for the wanted labels; a label that never occurs has zeros."""
+    if not wanted or len(set(wanted)) != len(wanted):
+        raise InputError("labels must name at least one label, and each once")
+    place = {name: column for column, name in enumerate(names)}
+    padded = np.pad(counts, ((0, 0), (0, 1)))
+    return wanted, padded[:, [place.get(label, -1) for label in wanted]]
+
+
+def _ratios(counts: IndexArray, zero_division: float) -> FloatArray:
+    """Rows (precision, recall, F1) from rows (right, found, support)."""
+    right, found, support = counts
+    numerators = np.stack([right, right, 2 * right]).astype(FLOAT)
+    denominators = np.stack([found, support, found + support]).astype(FLOAT)
+    ratios: FloatArray = np.full_like(numerators, zero_division)
+    return np.divide(numerators, denominators, out=ratios, where=denominators > 0)
+
+
+def _row(ratios: FloatArray, support: np.int64) -> Scores:
+    precision, recall, f1 = ratios.tolist()
+    return Scores(precision, recall, f1, int(support))

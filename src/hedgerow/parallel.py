@@ -1,0 +1,129 @@
+"""Threads whose number does not change a bit of the result.
+
+Work is cut into chunks of whole sequences, by the data only. Chunk c belongs to lane c mod L; a lane does its chunks
+in order, with an accumulator of its own; the caller adds the lanes' results in lane order. Threads take whole lanes,
+so every sum has one order whatever the number of threads.
+
+    chunks = plan_chunks(offsets)
+    with Lanes(n_jobs, count_lanes(n_weights, len(chunks) - 1)) as lanes:
+        lanes.run(work, len(chunks) - 1)        # calls work(lane, chunk)
+        total = sum(results[lane] for lane in range(lanes.n_lanes))
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from types import TracebackType
+
+import numpy as np
+
+from hedgerow.errors import InputError
+from hedgerow.legend import INDEX, IndexArray
+
+CHUNK_POSITIONS = 2000  # the messages of so many positions stay in the cache, and calls are few
+MAX_LANES = 8
+_WEIGHTS_A_LANE = 5_000_000  # above it, a gradient a lane costs more memory than threads are worth
+
+Work = Callable[[int, int], None]
+
+
+def plan_chunks(offsets: IndexArray, target: int = CHUNK_POSITIONS) -> IndexArray:
+    """Cut sequences into chunks of about `target` positions: chunk c has the sequences plan[c] … plan[c+1]−1.
+
+    A chunk ends with the sequence that reaches the target, so a sequence longer than that may have others before it
+    in its chunk, and none after.
+    """
+    offsets = np.asarray(offsets, dtype=INDEX)
+    n_sequences = len(offsets) - 1
+    cuts = [0]
+    while cuts[-1] < n_sequences:
+        reach = np.searchsorted(offsets, offsets[cuts[-1]] + target, side="left")
+        cuts.append(min(max(int(reach), cuts[-1] + 1), n_sequences))
+    return np.array(cuts, dtype=INDEX)
+
+
+def count_lanes(n_weights: int, n_chunks: int) -> int:
+    """How many lanes: eight, fewer for very many weights, never more than chunks. By the data only."""
+    lanes = max(1, min(MAX_LANES, MAX_LANES * _WEIGHTS_A_LANE // max(1, n_weights)))
+    return max(1, min(lanes, n_chunks))
+
+
+def count_threads(n_jobs: int | None) -> int:
+    """Threads for `n_jobs`: None is 1, −1 is every core this process may use, −2 all but one."""
+    if n_jobs is None:
+        return 1
+    if n_jobs == 0:
+        raise InputError("n_jobs=0 has no meaning", hint="Use None or 1 for one thread, −1 for every core.")
+    if n_jobs > 0:
+        return int(n_jobs)
+    return max(1, _available_cores() + 1 + int(n_jobs))
+
+
+def _available_cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+class Lanes:
+    """A pool of threads for one `fit` or `predict`; use it as a context manager.
+
+    An error in a chunk, or Ctrl-C in the caller, stops every lane at its next chunk and is raised in the caller.
+    Of several errors the one of the earliest lane is raised, so that the message does not depend on timing.
+    """
+
+    def __init__(self, n_jobs: int | None, n_lanes: int) -> None:
+        self.n_lanes = n_lanes
+        self._n_threads = min(count_threads(n_jobs), n_lanes)
+        self._pool: ThreadPoolExecutor | None = None
+        self._stop = threading.Event()
+
+    def __enter__(self) -> Lanes:
+        if self._n_threads > 1:
+            self._pool = ThreadPoolExecutor(self._n_threads, thread_name_prefix="hedgerow")
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stop.set()
+        if self._pool is not None:
+            self._pool.shutdown(wait=True, cancel_futures=True)
+            self._pool = None
+
+    def run(self, work: Work, n_chunks: int) -> None:
+        """Call work(lane, chunk) for every chunk; return when all are done."""
+        self._stop.clear()
+        if self._pool is None:
+            for lane in range(self.n_lanes):
+                self._run_lane(work, lane, n_chunks)
+            return
+        futures = [self._pool.submit(self._run_lane, work, lane, n_chunks) for lane in range(self.n_lanes)]
+        try:
+            _wait(futures)
+        except BaseException:  # Ctrl-C included: lanes must not go on in the background
+            self._stop.set()
+            wait(futures)
+            raise
+        for future in futures:
+            future.result()
+
+    def _run_lane(self, work: Work, lane: int, n_chunks: int) -> None:
+        try:
+            for chunk in range(lane, n_chunks, self.n_lanes):
+                if self._stop.is_set():
+                    return
+                work(lane, chunk)
+        except BaseException:
+            self._stop.set()
+            raise
+
+
+def _wait(futures: list[Future[None]]) -> None:
+    """Wait in short pieces: on some systems an endless wait does not hear Ctrl-C."""
+    pending = set(futures)
+    while pending:
+        _, pending = wait(pending, timeout=0.2)

@@ -1,0 +1,212 @@
+"""Pictures: one sequence with its labels and their probabilities, and how training went.
+
+Figures are made without pyplot, so that drawing needs no display and leaves no state behind.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.errors import InputError, MissingExtraError
+from hedgerow.legend import AnyArray, FloatArray
+
+_INK = "#1b2a22"
+_PALE = "#8a978f"
+_GREENS = ["#f4f7f2", "#cfe3c6", "#8fc08a", "#3f8f5b", "#14532d"]
+_AMBER = "#c2410c"
+
+_SHOWN = 0.02  # a label that never reaches this probability gets no row
+_WRITTEN = 0.05  # a probability under this is drawn, but not written as a number
+_LETTER = 0.27  # the width of a letter of a token, in units of a row's height
+_UNIT = 0.44  # the height of a row in inches
+
+
+def plot_sequence(
+    tokens: Sequence[object],
+    probabilities: npt.ArrayLike,
+    classes: Sequence[object],
+    labels: Sequence[object] | None = None,
+    path: str | os.PathLike[str] | None = None,
+    ax: Any = None,
+) -> Any:
+    """Draw one sequence: a column for each token, a row for each label, and the labelling as a path through them.
+
+    Parameters
+    ----------
+    tokens : (T,) what stands at each position, shown by `str`
+    probabilities : (T, K) as `predict_proba` gives them
+    classes : (K,) the labels of the columns of `probabilities`
+    labels : (T,) the labelling to mark; by default the most probable label of each position
+    path : where to save the picture; the ending says in which format
+    ax : matplotlib axes to draw into; by default a new figure of a fitting size
+
+    Returns the axes. A label that reaches 2 % nowhere is left out, unless it is marked.
+    """
+    probs, marked = _check_sequence(tokens, probabilities, classes, labels)
+    words = [str(token) for token in tokens]
+    rows = np.flatnonzero((probs.max(axis=0) >= _SHOWN) | np.isin(np.arange(len(classes)), marked))
+    widths = np.array([max(1.25, _LETTER * len(word) + 0.5) for word in words])
+    edges = np.concatenate([[0.0], np.cumsum(widths)])
+    names = [str(classes[row]) for row in rows.tolist()]
+    if ax is None:
+        margin = 0.4 + 0.11 * max(len(name) for name in names)
+        ax = _new_axes(edges[-1] * _UNIT + margin, (len(rows) + 0.85) * _UNIT + 0.1)
+    place_of = {int(row): place for place, row in enumerate(rows)}
+    path_rows = np.array([place_of[int(label)] for label in marked])
+    _draw_cells(ax, probs[:, rows], edges, path_rows)
+    _draw_frame(ax, words, names, edges, path_rows)
+    if path is not None:
+        ax.figure.savefig(path, dpi=200, bbox_inches="tight", facecolor="white")
+    return ax
+
+
+def plot_history(history: Mapping[str, Sequence[float]], path: str | os.PathLike[str] | None = None) -> Any:
+    """Draw the loss against the iterations and, below it, every other measure that was kept.
+
+    Parameters
+    ----------
+    history : name to one number an iteration; "loss" must be there, and "iteration" may be (otherwise 1, 2, …).
+        NaN stands for an iteration at which a measure was not taken.
+    path : where to save the picture; the ending says in which format
+
+    Returns the matplotlib figure.
+    """
+    if "loss" not in history or len(history["loss"]) == 0:
+        raise InputError("the history has no loss to draw", hint="Fit the model first")
+    columns = {name: np.asarray(values, dtype=np.float64) for name, values in history.items()}
+    n = len(columns["loss"])
+    for name, values in columns.items():
+        if values.shape != (n,):
+            raise InputError(f"the history has {n} losses and {len(values)} values of {name!r}")
+    iterations = columns.pop("iteration", np.arange(1.0, n + 1))
+    measures = {name: values for name, values in columns.items() if name != "loss"}
+    figure = _new_figure(6.4, 2.6 + (2.0 if measures else 0.0))
+    panels = figure.subplots(2 if measures else 1, 1, sharex=True, squeeze=False)[:, 0]
+    _draw_line(panels[0], iterations, columns["loss"], "loss", _GREENS[3])
+    panels[0].set_ylabel("loss", color=_INK)
+    if measures:
+        for (name, values), colour in zip(measures.items(), [_AMBER, _GREENS[4], _GREENS[2], _PALE] * len(measures)):
+            _draw_line(panels[1], iterations, values, name, colour)
+            _mark_best(panels[1], iterations, values, colour)
+        panels[1].legend(frameon=False, loc="lower right", labelcolor=_INK)
+    panels[-1].set_xlabel("iteration", color=_INK)
+    if path is not None:
+        figure.savefig(path, dpi=200, bbox_inches="tight", facecolor="white")
+    return figure
+
+
+def _check_sequence(
+    tokens: Sequence[object],
+    probabilities: npt.ArrayLike,
+    classes: Sequence[object],
+    labels: Sequence[object] | None,
+) -> tuple[FloatArray, AnyArray]:
+    """The probabilities as (T, K), and the number of the marked label at each position as (T,)."""
+    probs = np.asarray(probabilities, dtype=np.float64)
+    if len(tokens) == 0:
+        raise InputError("there is nothing to draw: the sequence is empty")
+    if probs.shape != (len(tokens), len(classes)):
+        raise InputError(
+            f"probabilities have the shape {probs.shape} where {len(tokens)} tokens and {len(classes)} classes"
+            f" ask for ({len(tokens)}, {len(classes)})"
+        )
+    if not np.all((probs >= 0) & (probs <= 1 + 1e-6)):
+        raise InputError("probabilities must lie between 0 and 1")
+    if labels is None:
+        return probs, probs.argmax(axis=1)
+    if len(labels) != len(tokens):
+        raise InputError(f"there are {len(labels)} labels for {len(tokens)} tokens")
+    number_of = {label: number for number, label in enumerate(classes)}
+    for t, label in enumerate(labels):
+        if label not in number_of:
+            raise InputError(f"{label!r} is not one of the classes", position=t)
+    return probs, np.array([number_of[label] for label in labels])
+
+
+def _new_figure(width: float, height: float) -> Any:
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise MissingExtraError("matplotlib", "plot", "Drawing") from error
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def _new_axes(width: float, height: float) -> Any:
+    return _new_figure(width, height).add_subplot()
+
+
+def _draw_cells(ax: Any, probs: FloatArray, edges: FloatArray, path_rows: AnyArray) -> None:
+    """A tile for every (position, label), the darker the more probable; the marked tiles have a rim."""
+    from matplotlib.colors import LinearSegmentedColormap
+    from matplotlib.patches import FancyBboxPatch
+
+    colours = LinearSegmentedColormap.from_list("hedgerow", _GREENS)
+    middles = (edges[:-1] + edges[1:]) / 2
+    ax.plot(middles, path_rows, color=_AMBER, linewidth=1.6, alpha=0.7, zorder=2, solid_joinstyle="round")
+    for (t, row), p in np.ndenumerate(probs):
+        chosen = path_rows[t] == row
+        tile = FancyBboxPatch(
+            (float(edges[t]) + 0.14, row - 0.36),
+            float(edges[t + 1] - edges[t]) - 0.28,
+            0.72,
+            boxstyle="round,pad=0,rounding_size=0.16",
+            facecolor=colours(float(p)),
+            edgecolor=_AMBER if chosen else "none",
+            linewidth=1.8 if chosen else 0.0,
+            zorder=3 if chosen else 1,
+        )
+        ax.add_patch(tile)
+        if chosen or p >= _WRITTEN:
+            ax.text(
+                middles[t], row, f"{p:.0%}", ha="center", va="center_baseline", fontsize=8.5, zorder=4,
+                color="white" if p > 0.55 else _INK,
+            )  # fmt: skip
+
+
+def _draw_frame(ax: Any, words: list[str], names: list[str], edges: FloatArray, path_rows: AnyArray) -> None:
+    """Tokens above their columns, labels beside their rows, and no box around it all."""
+    middles = (edges[:-1] + edges[1:]) / 2
+    for middle, word in zip(middles, words):
+        # A token may be "$": it is text, not the start of a formula.
+        ax.text(
+            middle, -0.62, word, ha="center", va="bottom", fontsize=13, color=_INK, family="monospace",
+            parse_math=False,
+        )  # fmt: skip
+    ax.set_xlim(edges[0], edges[-1])
+    ax.set_ylim(len(names) - 0.5, -1.35)
+    ax.set_xticks([])
+    ax.set_yticks(range(len(names)), names)
+    used = set(path_rows.tolist())
+    for row, text in enumerate(ax.get_yticklabels()):
+        text.set_color(_INK if row in used else _PALE)
+        text.set_fontsize(10.5)
+        text.set_parse_math(False)
+    ax.tick_params(length=0, pad=6)
+    for side in ax.spines.values():
+        side.set_visible(False)
+
+
+def _draw_line(ax: Any, iterations: FloatArray, values: FloatArray, name: str, colour: str) -> None:
+    known = np.isfinite(values)
+    ax.plot(iterations[known], values[known], color=colour, linewidth=2, label=name)
+    ax.grid(axis="y", color=_PALE, alpha=0.25, linewidth=0.8)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.spines[["left", "bottom"]].set_color(_PALE)
+    ax.tick_params(colors=_INK, length=3)
+
+
+def _mark_best(ax: Any, iterations: FloatArray, values: FloatArray, colour: str) -> None:
+    """A dot at the highest value, with the number beside it."""
+    if not np.isfinite(values).any():
+        return
+    best = int(np.nanargmax(values))
+    ax.plot(iterations[best], values[best], "o", color=colour, markersize=6)
+    ax.annotate(
+        f"{values[best]:.4g} at {iterations[best]:.0f}", (iterations[best], values[best]), xytext=(0, -14),
+        textcoords="offset points", ha="center", color=colour, fontsize=9,
+    )  # fmt: skip

@@ -1,0 +1,144 @@
+"""Streams: one a column and window offset. Each owns a run of weight rows, so a feature's row is base + code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from hedgerow.data.dataset import Column, Dataset, Schema
+from hedgerow.legend import FIRST_VALUE, INDEX, MISSING, OUTSIDE, FloatArray, IndexArray
+
+
+@dataclass(frozen=True)
+class Streams:
+    """Where each stream reads and where its rows begin; the order is codes, attributes, numbers, constants.
+
+    column, shift, base            int64[] of the code streams
+    attr_shift, attr_base          int64[] of the attributes, one a window offset
+    num_column, num_shift, num_base  int64[] of the numbers; each owns one row
+    seq_column, seq_base           int64[] of the constant codes
+    seq_num_column, seq_num_base   int64[] of the constant numbers
+    """
+
+    column: IndexArray
+    shift: IndexArray
+    base: IndexArray
+    attr_shift: IndexArray
+    attr_base: IndexArray
+    num_column: IndexArray
+    num_shift: IndexArray
+    num_base: IndexArray
+    seq_column: IndexArray
+    seq_base: IndexArray
+    seq_num_column: IndexArray
+    seq_num_base: IndexArray
+    n_rows: int
+
+    @classmethod
+    def of(cls, schema: Schema, names: set[str] | None = None) -> Streams:
+        """The streams of a schema, or only those of the columns named (attributes go by the name "*")."""
+        rows = 0
+        parts: dict[str, list[tuple[int, int, int]]] = {
+            kind: [] for kind in ("code", "attr", "num", "seq", "seq_num")
+        }
+        plan: list[tuple[str, int, Column]] = []
+        for kind, columns in _groups(schema):
+            plan.extend((kind, i, column) for i, column in enumerate(columns))
+        for kind, i, column in plan:
+            if names is None or column.name in names:
+                for offset in column.offsets:
+                    parts[kind].append((i, offset, rows))
+                    rows += column.n_codes if kind in ("code", "seq") else 1
+        if len(schema.attributes) and (names is None or "*" in names):
+            for offset in schema.attribute_offsets:
+                parts["attr"].append((0, offset, rows))
+                rows += len(schema.attributes)
+
+        def array(kind: str, field: int) -> IndexArray:
+            return np.array([part[field] for part in parts[kind]], dtype=INDEX)
+
+        return cls(
+            array("code", 0), array("code", 1), array("code", 2),
+            array("attr", 1), array("attr", 2),
+            array("num", 0), array("num", 1), array("num", 2),
+            array("seq", 0), array("seq", 2),
+            array("seq_num", 0), array("seq_num", 2),
+            rows,
+        )  # fmt: skip
+
+    def observations(
+        self, dataset: Dataset, schema: Schema, places: IndexArray, sequences: IndexArray
+    ) -> Iterator[tuple[int, int, IndexArray, IndexArray, FloatArray]]:
+        """For each stream: its first row, its number of rows, and what it has at some padded places.
+
+        The last three are the observations that count (indices into `places`), their rows (from 0), and their values.
+        `sequences` gives the sequence of each place.
+        """
+        one = np.ones(1)
+        code_columns, seq_columns = (schema.of("categorical", "boolean", constant=c) for c in (False, True))
+        for c, shift, base in zip(self.column, self.shift, self.base):
+            rows = dataset.codes[c][places + shift].astype(INDEX)
+            yield _coded(int(base), code_columns[c], rows, one)
+        for shift, base in zip(self.attr_shift, self.attr_base):
+            begin, end = dataset.attr_ptr[places + shift], dataset.attr_ptr[places + shift + 1]
+            which = np.repeat(np.arange(len(places), dtype=INDEX), end - begin)
+            first = np.cumsum(end - begin) - (end - begin)
+            entries = np.repeat(begin - first, end - begin) + np.arange(len(which))
+            values = one if dataset.attr_val is None else dataset.attr_val[entries]
+            yield int(base), len(schema.attributes), which, dataset.attr_id[entries].astype(INDEX), values
+        for d, shift, base in zip(self.num_column, self.num_shift, self.num_base):
+            yield _number(int(base), dataset.numeric[d][places + shift])
+        for c, base in zip(self.seq_column, self.seq_base):
+            rows = dataset.seq_codes[c][sequences].astype(INDEX)
+            yield _coded(int(base), seq_columns[c], rows, one)
+        for d, base in zip(self.seq_num_column, self.seq_num_base):
+            yield _number(int(base), dataset.seq_numeric[d][sequences])
+
+
+def _groups(schema: Schema) -> list[tuple[str, list[Column]]]:
+    return [
+        ("code", schema.of("categorical", "boolean")),
+        ("num", schema.of("numeric")),
+        ("seq", schema.of("categorical", "boolean", constant=True)),
+        ("seq_num", schema.of("numeric", constant=True)),
+    ]
+
+
+def _coded(
+    base: int, column: Column, rows: IndexArray, one: FloatArray
+) -> tuple[int, int, IndexArray, IndexArray, FloatArray]:
+    silent = (rows == MISSING) | ((rows == FIRST_VALUE) if column.kind == "boolean" else False)  # False adds nothing
+    which = np.flatnonzero(~silent)
+    return base, column.n_codes, which, rows[which], one
+
+
+def _number(base: int, numbers: FloatArray) -> tuple[int, int, IndexArray, IndexArray, FloatArray]:
+    which = np.flatnonzero((numbers == numbers) & (numbers != 0))
+    return base, 1, which, np.zeros(len(which), dtype=INDEX), numbers[which]
+
+
+def row_names(schema: Schema, names: set[str] | None = None) -> list[str]:
+    """What each row stands for, in CRFsuite's manner: "word=the", "bias", and "word[-1]=the" at a window offset."""
+    found: list[str] = []
+    for kind, columns in _groups(schema):
+        for column in columns:
+            if names is not None and column.name not in names:
+                continue
+            for offset in column.offsets:
+                name = f"{column.name}[{offset:+d}]" if offset else column.name
+                found.extend(_value_names(name, column) if kind in ("code", "seq") else [name])
+    if len(schema.attributes) and (names is None or "*" in names):
+        for offset in schema.attribute_offsets:
+            tail = f"[{offset:+d}]" if offset else ""
+            found.extend(f"{name}{tail}" for name in schema.attributes.names())
+    return found
+
+
+def _value_names(name: str, column: Column) -> list[str]:
+    special = {MISSING: f"{name} is missing", OUTSIDE: f"{name} is outside"}
+    if column.kind == "boolean":
+        return [special[MISSING], special[OUTSIDE], f"{name} is false", name]
+    assert column.vocabulary is not None
+    return [special[MISSING], special[OUTSIDE], *(f"{name}={value}" for value in column.vocabulary.names())]

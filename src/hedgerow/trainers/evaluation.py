@@ -1,0 +1,80 @@
+"""Value and gradient of a loss at given weights: all that a trainer sees of the data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from hedgerow.data.dataset import Dataset
+from hedgerow.inference import Workspace
+from hedgerow.legend import FloatArray
+from hedgerow.objectives.result import LossAndGradient
+from hedgerow.parallel import Lanes, plan_chunks
+from hedgerow.scorers.chain import ChainFeatures, ChainGradient, LinearChain
+
+Objective = Callable[..., LossAndGradient]
+
+# Compiled features are kept between evaluations up to this many bytes; beyond it a chunk is compiled each time anew,
+# which costs about as much again as the evaluation itself.
+KEPT_BYTES = 2 << 30
+
+
+class Evaluation:
+    """The loss of a labelled corpus under a linear chain. Use inside `with Lanes(...)`; bits do not depend on threads."""
+
+    def __init__(self, chain: LinearChain, dataset: Dataset, objective: Objective, lanes: Lanes) -> None:
+        self.chain = chain
+        self.dataset = dataset
+        self.objective = objective
+        self.lanes = lanes
+        self.plan = plan_chunks(dataset.offsets)
+        self.n_evaluations = 0
+        self._kept: list[ChainFeatures | None] = [None] * self.n_chunks
+        self._kept_bytes = 0
+        self._gradients = [ChainGradient(chain) for _ in range(lanes.n_lanes)]
+        self._workspaces = [Workspace() for _ in range(lanes.n_lanes)]
+        widest = int(np.diff(dataset.offsets[self.plan]).max())
+        self._buffers = [np.empty((widest, chain.layout.n_labels)) for _ in range(lanes.n_lanes)]
+        self._losses: FloatArray = np.zeros(self.n_chunks)
+
+    @property
+    def n_chunks(self) -> int:
+        return len(self.plan) - 1
+
+    def __call__(self, weights: FloatArray) -> tuple[float, FloatArray]:
+        """The loss and its gradient with respect to the weights."""
+        self.n_evaluations += 1
+        self.chain.load(weights)
+        for gradient in self._gradients:
+            gradient.clear()
+        self.lanes.run(self._work, self.n_chunks)
+        total: FloatArray = np.zeros(self.chain.layout.n_weights)
+        for gradient in self._gradients:
+            gradient.write(total)
+        return float(self._losses.sum()), total
+
+    def _work(self, lane: int, c: int) -> None:
+        first, last = int(self.plan[c]), int(self.plan[c + 1])
+        data = self.dataset
+        chunk = self._kept[c] or self._compile(c, first, last)
+        potentials = self.chain.potentials(chunk, self._buffers[lane])
+        rows = slice(int(data.offsets[first]), int(data.offsets[last]))
+        assert data.labels is not None
+        found = self.objective(
+            potentials,
+            data.labels[rows],
+            allowed=None if data.allowed is None else data.allowed[rows],
+            weights=None if data.weight_seq is None else data.weight_seq[first:last],
+            workspace=self._workspaces[lane],
+        )
+        self._losses[c] = found.loss
+        self._gradients[lane].add(chunk, found.node_gradient, found.edge_gradient)
+
+    def _compile(self, c: int, first: int, last: int) -> ChainFeatures:
+        chunk = self.chain.compile(self.dataset, first, last)
+        size = chunk.nodes.n_bytes + (chunk.pairs.n_bytes if chunk.pairs is not None else 0)
+        if self._kept_bytes + size <= KEPT_BYTES:
+            self._kept[c] = chunk
+            self._kept_bytes += size
+        return chunk

@@ -1,0 +1,39 @@
+"""What every test may ask for: one source of randomness, the data folder, and how hard Hypothesis works.
+
+HEDGEROW_SEED      an integer added to the seed of `rng`: run the suite again with other numbers
+HEDGEROW_DATA      the folder of public data sets; tests that need it skip where it is not set
+HEDGEROW_THOROUGH  set to 1, Hypothesis draws fresh and many examples instead of the same few each time
+"""
+
+from __future__ import annotations
+
+import os
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import settings
+
+settings.register_profile("default", derandomize=True, deadline=None, database=None)
+settings.register_profile("thorough", derandomize=False, deadline=None, max_examples=2000)
+settings.load_profile("thorough" if os.environ.get("HEDGEROW_THOROUGH") == "1" else "default")
+
+
+@pytest.fixture
+def rng(request: pytest.FixtureRequest) -> np.random.Generator:
+    """A generator that depends on the name of the test and on HEDGEROW_SEED, and on nothing else."""
+    seed = int(os.environ.get("HEDGEROW_SEED", "0"))
+    return np.random.default_rng([zlib.crc32(request.node.nodeid.encode()), seed])
+
+
+@pytest.fixture(scope="session")
+def data_folder() -> Path:
+    """The folder named by HEDGEROW_DATA."""
+    named = os.environ.get("HEDGEROW_DATA")
+    if not named:
+        pytest.skip("HEDGEROW_DATA is not set: it names the folder of public data sets")
+    folder = Path(named)
+    if not folder.is_dir():
+        raise NotADirectoryError(f"HEDGEROW_DATA names {named}, which is not a folder")
+    return folder

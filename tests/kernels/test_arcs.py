@@ -1,0 +1,55 @@
+"""The kernels over lists of arcs against those of dense tables and against the twin over arcs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from hedgerow.kernels import arcs
+from hedgerow.potentials import SharedEdges
+from hedgerow.reference import arcs as reference
+
+from ..reference.cases import cases, make_case
+from . import test_chain
+
+
+def run(case):
+    n, K = case.node.shape
+    edges = SharedEdges.from_scores(case.edges, sparse=True)
+    lists, first = edges.arcs, test_chain.first_flags(case.offsets)
+    node_exp, _ = test_chain.exponentials(case.node)
+    width = node_exp.shape[1]
+    alpha, scale, faint = np.empty((n, width)), np.empty(n), np.empty(n, dtype=np.int32)
+    into = lists.into_ptr, lists.into_from, lists.into_exps
+    arcs.forward(node_exp, *into, first, alpha, scale, faint, 0, n)
+    beta, probs, sums = np.empty(width), np.empty((n, K)), np.zeros(len(lists.out_to))
+    out = lists.out_ptr, lists.out_to
+    arcs.backward(node_exp, *out, lists.out_exps, first, alpha, scale, beta, probs, faint, 0, n)
+    arcs.sum_edges(alpha, node_exp, *out, sums, 1, n)
+    table = np.zeros((K, K))
+    table[lists.out_from, lists.out_to] = sums * lists.out_exps
+    return alpha[:, :K], scale, probs, table, faint - (width - K)
+
+
+@settings(max_examples=80)
+@given(case=cases(per_position=False))
+def test_equal_to_the_dense_kernels(case):
+    results, dense = run(case), test_chain.run(case)
+    for mine, other in zip(results[:4], dense[:4]):
+        np.testing.assert_allclose(mine, other, rtol=1e-9, atol=1e-250)
+    np.testing.assert_array_equal(results[4], dense[4])
+
+
+@pytest.mark.parametrize("lengths", [[1], [2, 7], [5, 1, 4]])
+def test_equal_to_the_twin(rng, lengths):
+    case = make_case(rng, 6, lengths, forbidden=0.7)
+    arc_from, arc_to = np.nonzero(case.edges > -np.inf)
+    lists = case.node, arc_from, arc_to, case.edges[arc_from, arc_to], case.offsets
+    alpha, _, probs, table, _ = run(case)
+    log_alpha, log_beta = reference.forward(*lists), reference.backward(*lists)
+    expected = np.exp(log_alpha - np.logaddexp.reduce(log_alpha, axis=1)[:, None])
+    np.testing.assert_allclose(alpha, expected, rtol=1e-10)
+    both = log_alpha + log_beta
+    np.testing.assert_allclose(probs, np.exp(both - np.logaddexp.reduce(both, axis=1)[:, None]), rtol=1e-10)
+    np.testing.assert_allclose(table[arc_from, arc_to], reference.sum_edges(*lists), rtol=1e-10, atol=1e-300)

@@ -1,0 +1,36 @@
+"""Rules that every kernel file keeps."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import hedgerow
+
+SOURCE = Path(hedgerow.__file__).parent
+KERNELS = sorted(path for path in (SOURCE / "kernels").glob("*.py") if not path.name.startswith("_"))
+
+
+def test_full_fast_math_is_nowhere():
+    """It assumes that no infinity exists, and then −inf is not impossible any more."""
+    for path in SOURCE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.keyword) and node.arg == "fastmath":
+                full = isinstance(node.value, ast.Constant) and node.value.value is True
+                assert not full, f"{path.name}, line {node.value.lineno}"
+
+
+def test_what_kernels_may_reorder_leaves_infinities_alone():
+    from hedgerow.kernels import _jit
+
+    assert not set(_jit.CHAIN_MATH) & {"fast", "nnan", "ninf", "afn"}
+
+
+@pytest.mark.parametrize("path", KERNELS, ids=lambda path: path.stem)
+def test_a_kernel_calls_only_kernels_of_its_own_file(path):
+    """Numba's cache does not notice an edit in another file."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("hedgerow.kernels"):
+            assert node.module == "hedgerow.kernels._jit"

