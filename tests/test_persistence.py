@@ -248,6 +248,18 @@ def test_sealed_nonsense_is_refused(tmp_path, table, data):
     assert_refused(tmp_path / "model.hedgerow", forge(table, data), "is damaged|is cut short")
 
 
+def test_sizes_are_checked_before_anything_is_read(tmp_path):
+    """Later checks would notice these too, but only after memory was taken for what is not there."""
+    path = tmp_path / "model.hedgerow"
+    assert_refused(path, forge({"w": SMALL}, bytes(8)), "cut short: its tensors take 16 bytes and it holds 8")
+    assert_refused(path, forge({"w": SMALL}, bytes(24)), "damaged: its tensors take 16 bytes and it holds 24")
+    assert_refused(path, forge({"w": SMALL, "v": SMALL}, bytes(32)), "does not follow on the one before it")
+    hole = SMALL | {"data_offsets": [8, 24]}
+    assert_refused(path, forge({"w": hole}, bytes(24)), "does not follow on the one before it")
+    long = (50_000_000).to_bytes(8, "little") + forge({"w": SMALL}, bytes(16))[8:]
+    assert_refused(path, reseal(long), "its header should take 50000000 bytes")
+
+
 def test_a_forged_file_is_read_when_it_is_right(tmp_path):
     path = tmp_path / "model.hedgerow"
     path.write_bytes(forge({"w": SMALL}, bytes(16)))

@@ -72,7 +72,7 @@ class Lanes:
     """A pool of threads for one `fit` or `predict`; use it as a context manager.
 
     An error in a chunk, or Ctrl-C in the caller, stops every lane at its next chunk and is raised in the caller.
-    Of several errors the one of the earliest lane is raised, so that the message does not depend on timing.
+    Of several errors that of the earliest lane is raised.
     """
 
     def __init__(self, n_jobs: int | None, n_lanes: int) -> None:

@@ -10,9 +10,9 @@ import numpy as np
 from hedgerow.errors import InputError
 from hedgerow.legend import FLOAT, INDEX, AnyArray, BoolArray, FloatArray, IndexArray
 
-# An arc of a list costs as much as eight cells of a table, which is read in order.
-_SPARSE_RATIO = 8
-_SPARSE_LABELS = 16
+# An arc of a list costs as much as fourteen cells of a table, which is read in order.
+_SPARSE_RATIO = 14
+_SPARSE_LABELS = 32
 
 
 def padded_width(n_labels: int) -> int:
@@ -183,11 +183,11 @@ class ChainPotentials:
 
     @property
     def n_labels(self) -> int:
-        return self.node_scores.shape[1]
+        return int(self.node_scores.shape[1])
 
     @property
     def n_positions(self) -> int:
-        return self.node_scores.shape[0]
+        return int(self.node_scores.shape[0])
 
     @property
     def n_sequences(self) -> int:

@@ -43,9 +43,7 @@ def test_frequencies_are_those_of_the_chain(rng):
             np.bincount(follows, minlength=3) / len(follows), chain.transitions[label], atol=0.02
         )
         emitted = tokens[labels == label]
-        np.testing.assert_allclose(
-            np.bincount(emitted, minlength=5) / len(emitted), chain.emissions[label], atol=0.02
-        )
+        np.testing.assert_allclose(np.bincount(emitted, minlength=5) / len(emitted), chain.emissions[label], atol=0.02)
 
 
 def test_a_chain_does_not_run_from_one_sequence_into_the_next(rng):

@@ -72,7 +72,7 @@ def test_two_labels_that_never_mix():
 
 
 def test_an_arc_that_no_sequence_uses_does_not_hide_the_others():
-    """The largest edge score is +1000, and out of reach: the exponentials of the others are then 0 or have no digits."""
+    """The largest edge score is out of reach: the exponentials of the others are then 0, or have few digits."""
     edges = np.array([[0.0, -5.0, -np.inf], [-10.0, -9.0, -np.inf], [1000.0, 1000.0, 1000.0]])
     for distance in (700.0, 1000.0):
         edges[2] = distance

@@ -30,8 +30,7 @@ def run(case):
 @settings(max_examples=60)
 @given(case=cases(per_position=False))
 def test_equal_to_shared_edges(case):
-    n, K = case.node.shape
-    spread = np.repeat(case.edges.T[:, None, :], n, axis=1)
+    spread = np.repeat(case.edges.T[:, None, :], len(case.node), axis=1)
     results = run(Case(case.node, spread, case.offsets, case.labels))
     for mine, shared in zip(results[:4], test_chain.run(case)[:4]):
         np.testing.assert_allclose(mine, shared, rtol=1e-9, atol=1e-250)

@@ -53,7 +53,7 @@ class Enumeration:
 def enumerate_chunk(node, edges, offsets):
     """An Enumeration of each sequence."""
     found = []
-    for begin, end in zip(offsets[:-1], offsets[1:]):
+    for begin, end in itertools.pairwise(offsets):
         local = edges if edges.ndim == 2 else edges[:, begin:end]
         found.append(Enumeration(node[begin:end], local))
     return found

@@ -69,7 +69,7 @@ FAULTS = {
     "position edges transposed": ("return edges[:, t, :].T", "return edges[:, t, :]"),
     "edges of the position before": ("return edges[:, t, :].T", "return edges[:, t - 1, :].T"),
     "sign of the edges flipped, forward": ("None] + table(edges, t), axis=0)", "None] - table(edges, t), axis=0)"),
-    "sign of the node flipped, backward": ("table(edges, t) + node[t] + log_beta", "table(edges, t) - node[t] + log_beta"),
+    "sign of the node flipped, backward": ("(edges, t) + node[t] + log_beta", "(edges, t) - node[t] + log_beta"),
     "sign of log Z flipped": ("log_beta - log_z[:, None]", "log_beta + log_z[:, None]"),
     "last position dropped, forward": (
         "range(begin + 1, end):\n            log_alpha[t] =",
@@ -79,12 +79,15 @@ FAULTS = {
         "range(begin + 1, end):\n            ahead",
         "range(begin + 1, end - 1):\n            ahead",
     ),
-    "first position of the backward pass dropped": ("range(end - 1, begin, -1):\n            log_beta", "range(end - 1, begin + 1, -1):\n            log_beta"),
+    "first position dropped, backward": (
+        "range(end - 1, begin, -1):\n            log_beta",
+        "range(end - 1, begin + 1, -1):\n            log_beta",
+    ),
     "offsets off by one": ("yield int(begin), int(end)", "yield int(begin), int(end) - 1"),
     "a sequence begins late": ("yield int(begin), int(end)", "yield int(begin) + 1, int(end)"),
     "maximum over the wrong axis": (".max(axis=0) + node[t]", ".max(axis=1) + node[t]"),
     "best labeling without the last node": (".max(axis=0) + node[t]", ".max(axis=0)"),
-    "entropy counts the joint": ("minus_p_log_p(pairs[:, t, :]) - minus_p_log_p(nodes[t - 1])", "minus_p_log_p(pairs[:, t, :])"),
+    "entropy counts the joint": (" - minus_p_log_p(nodes[t - 1])", ""),
     "k best in rising order": ("np.argsort(-scores", "np.argsort(scores"),
 }  # fmt: skip
 
@@ -97,8 +100,12 @@ def test_sabotage_is_found(rng, fault):
     twin = types.ModuleType("sabotaged")
     exec(compile(source.replace(right, wrong), fault, "exec"), twin.__dict__)
     shapes = [make_case(rng, 3, [4, 2, 3], per_position=form) for form in (False, True)]
+    found = []
     for case in shapes:
         compare_with_enumeration(chain, case)
-    with pytest.raises((AssertionError, IndexError, ValueError)), np.errstate(all="ignore"):
-        for case in shapes:
-            compare_with_enumeration(twin, case)
+        try:
+            with np.errstate(all="ignore"):
+                compare_with_enumeration(twin, case)
+        except (AssertionError, IndexError, ValueError) as error:
+            found.append(error)
+    assert found, f"the comparison does not notice: {fault}"

@@ -10,6 +10,7 @@ import pytest
 
 from hedgerow.errors import InputError, MissingExtraError
 from hedgerow.report import plot_history, plot_sequence
+from hedgerow.trainers.monitor import Step
 
 pytest.importorskip("matplotlib")
 from matplotlib.colors import to_hex
@@ -95,27 +96,26 @@ def test_what_cannot_be_drawn(arguments, match):
         plot_sequence(*arguments)
 
 
-def test_history_has_the_loss_and_the_measures(tmp_path):
-    history = {"loss": [3.0, 2.0, 1.5], "accuracy": [0.5, np.nan, 0.8], "f1": [0.4, 0.6, 0.5]}
+def test_history_has_the_loss_and_the_scores(tmp_path):
+    history = [Step(1, 3.0, 0.1, 0.5), Step(2, 2.0, 0.2, None), Step(3, 1.5, 0.3, 0.8), Step(4, 1.4, 0.4, 0.7)]
     figure = plot_history(history, tmp_path / "history.png")
-    loss, measures = figure.axes
-    np.testing.assert_array_equal(loss.lines[0].get_xydata(), [[1, 3.0], [2, 2.0], [3, 1.5]])
-    lines = {line.get_label(): line.get_xydata().tolist() for line in measures.lines if len(line.get_xdata()) > 1}
-    assert lines == {"accuracy": [[1, 0.5], [3, 0.8]], "f1": [[1, 0.4], [2, 0.6], [3, 0.5]]}
-    assert [text.get_text() for text in measures.texts] == ["0.8 at 3", "0.6 at 2"]
-    assert (tmp_path / "history.png").stat().st_size > 1000
+    losses, scores = figure.axes
+    np.testing.assert_array_equal(losses.lines[0].get_xydata(), [[1, 3.0], [2, 2.0], [3, 1.5], [4, 1.4]])
+    np.testing.assert_array_equal(scores.lines[0].get_xydata(), [[1, 0.5], [3, 0.8], [4, 0.7]])
+    np.testing.assert_array_equal(scores.lines[1].get_xydata(), [[3, 0.8]])
+    assert [text.get_text() for text in scores.texts] == ["0.8 at 3"]
+    assert (tmp_path / "history.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_history_with_nothing_but_losses():
-    figure = plot_history({"loss": [3.0, 2.0], "iteration": [10, 20]})
+def test_history_without_scores():
+    figure = plot_history([Step(1, 3.0, 0.1), Step(2, 2.0, 0.2)])
     assert len(figure.axes) == 1
-    np.testing.assert_array_equal(figure.axes[0].lines[0].get_xdata(), [10, 20])
+    np.testing.assert_array_equal(figure.axes[0].lines[0].get_xydata(), [[1, 3.0], [2, 2.0]])
 
 
-@pytest.mark.parametrize("history", [{}, {"loss": []}, {"loss": [1.0, 2.0], "f1": [0.5]}])
-def test_a_history_that_cannot_be_drawn(history):
-    with pytest.raises(InputError, match="history"):
-        plot_history(history)
+def test_an_empty_history():
+    with pytest.raises(InputError, match="no step"):
+        plot_history([])
 
 
 def test_without_matplotlib_the_extra_is_named(monkeypatch):

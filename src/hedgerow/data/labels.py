@@ -80,9 +80,7 @@ def _kind(label: Any) -> str:
     return "other"
 
 
-def encode_labels(
-    flat: list[Any], offsets: IndexArray, codes: dict[Label, int]
-) -> tuple[CodeArray, BoolArray | None]:
+def encode_labels(flat: list[Any], offsets: IndexArray, codes: dict[Label, int]) -> tuple[CodeArray, BoolArray | None]:
     """Label codes (UNLABELLED for None and for sets) and the allowed labels, or None where there is no set."""
     try:
         return np.fromiter(map(codes.__getitem__, flat), dtype=CODE, count=len(flat)), None

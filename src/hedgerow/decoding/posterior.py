@@ -14,4 +14,5 @@ from hedgerow.potentials import ChainPotentials
 
 def posterior(potentials: ChainPotentials, workspace: Workspace | None = None) -> CodeArray:
     """int32 (n,). Of equally probable labels, the lowest."""
-    return np.argmax(marginals(potentials, workspace).node_probs, axis=1).astype(CODE)
+    labels: CodeArray = np.argmax(marginals(potentials, workspace).node_probs, axis=1).astype(CODE)
+    return labels

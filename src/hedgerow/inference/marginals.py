@@ -10,10 +10,10 @@ from hedgerow.inference import passes
 from hedgerow.inference.forward import (
     checked,
     faint_sequences,
-    total_log_sum,
     log_backward,
     log_forward,
     scaled_log_partition,
+    total_log_sum,
 )
 from hedgerow.inference.workspace import Workspace, slices
 from hedgerow.legend import FloatArray

@@ -20,9 +20,7 @@ def forward(potentials: ChainPotentials, first: AnyArray, work: Workspace) -> No
     edges = potentials.edges
     width = work.alpha.shape[1]
     for t0, t1 in slices(n, width * (width + 20)):
-        kernels.chain.exponentials(
-            potentials.node_scores, node_exp, work.top, work.scratch, work.scratch_bits, t0, t1
-        )
+        kernels.chain.exponentials(potentials.node_scores, node_exp, work.top, work.scratch, work.scratch_bits, t0, t1)
         if isinstance(edges, PositionEdges):
             position_chain.forward(node_exp, edges.exps, *into, t0, t1)
         elif edges.arcs is not None:

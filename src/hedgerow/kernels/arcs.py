@@ -111,7 +111,7 @@ def sum_edges(
     alpha, beta_prime (n, P) IN (β' is 0 at first positions), out_ptr (K+1,), out_to (A,) IN, sums (A,) IN/OUT.
     """
     K = out_ptr.shape[0] - 1
-    whole = t0 + (t1 - t0) // 4 * 4
+    whole = t0 + max(0, t1 - t0) // 4 * 4
     for t in range(t0, whole, 4):
         for u in range(K):
             a0, a1, a2, a3 = alpha[t - 1, u], alpha[t, u], alpha[t + 1, u], alpha[t + 2, u]

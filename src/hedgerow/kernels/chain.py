@@ -227,7 +227,7 @@ def sum_edges(alpha: FloatArray, beta_prime: FloatArray, sums: FloatArray, t0: i
     alpha (n, P) IN, beta_prime (n, P) IN (0 at first positions), sums (P, P) IN/OUT.
     """
     P = alpha.shape[1]
-    whole = t0 + (t1 - t0) // 8 * 8
+    whole = t0 + max(0, t1 - t0) // 8 * 8
     for t in range(t0, whole, 8):
         for u in range(P):
             a0, a1, a2, a3 = alpha[t - 1, u], alpha[t, u], alpha[t + 1, u], alpha[t + 2, u]

@@ -111,7 +111,8 @@ def edge_probs(
 ) -> None:
     """probs[v, ·, u] += P_t(u, v) = exp(log α_{t−1}(u) + edge_t(u, v) + node_t(v) + log β_t(v) − z_t),
 
-    with z_t = top_t + log Σ_v exp(log α_t(v) + log β_t(v)), so that the sum is 1 at each t. A first position has none.
+    with z_t = top_t + log Σ_v exp(log α_t(v) + log β_t(v)), so that the sum is 1 at each t. A first position has
+    none.
 
     log_alpha (n, K) and tops (n,) of `forward` IN; log_beta (n, K) IN, a row may lack any constant; probs (to, n,
     from), or (to, 1, from) for the sum over positions, IN/OUT.

@@ -21,26 +21,36 @@ def viterbi_shared(node: FloatArray, edges: FloatArray, first: AnyArray, best: F
     pointers are kept: `trace` finds the way back.
     """
     K = node.shape[1]
+    whole = K // 4 * 4
     for t in range(t0, t1):
+        row = best[t]
         if first[t]:
             for v in range(K):
-                best[t, v] = node[t, v]
+                row[v] = node[t, v]
             continue
+        before = best[t - 1]
         for v in range(K):
-            best[t, v] = best[t - 1, 0] + edges[0, v]
-        for u in range(1, K):
-            x = best[t - 1, u]
+            row[v] = -np.inf
+        for u in range(0, whole, 4):  # four at a time, so that a row is read and written once for four of them
+            x0, x1, x2, x3 = before[u], before[u + 1], before[u + 2], before[u + 3]
             for v in range(K):
-                y = x + edges[u, v]
-                best[t, v] = y if y > best[t, v] else best[t, v]
+                y0, y1 = x0 + edges[u, v], x1 + edges[u + 1, v]
+                y2, y3 = x2 + edges[u + 2, v], x3 + edges[u + 3, v]
+                y0 = y0 if y0 > y1 else y1
+                y2 = y2 if y2 > y3 else y3
+                y0 = y0 if y0 > y2 else y2
+                row[v] = y0 if y0 > row[v] else row[v]
+        for u in range(whole, K):
+            x0 = before[u]
+            for v in range(K):
+                y0 = x0 + edges[u, v]
+                row[v] = y0 if y0 > row[v] else row[v]
         for v in range(K):
-            best[t, v] += node[t, v]
+            row[v] += node[t, v]
 
 
 @kernel
-def viterbi_positions(
-    node: FloatArray, edges: FloatArray, first: AnyArray, best: FloatArray, t0: int, t1: int
-) -> None:
+def viterbi_positions(node: FloatArray, edges: FloatArray, first: AnyArray, best: FloatArray, t0: int, t1: int) -> None:
     """As `viterbi_shared`, with edges (K, n, K) as [to, position, from] IN."""
     K = node.shape[1]
     for t in range(t0, t1):
@@ -184,7 +194,8 @@ def entropy(
         h_t(u) = Σ_v p(v | u) [h_{t+1}(v) − log p(v | u)],
         log p(v | u) = edge_{t+1}(u, v) + node_{t+1}(v) + log β_{t+1}(v) − log β_t(u) − top_t.
 
-    node (n, K) IN, log_beta (n, K) and tops (n,) of `log_chain.backward` IN, edges (K, n | 1, K) IN, first (n+1,) IN, ahead (n, K) IN/OUT (row t1 is read).
+    node (n, K) IN, log_beta (n, K) and tops (n,) of `log_chain.backward` IN, edges (K, n | 1, K)
+    IN, first (n+1,) IN, ahead (n, K) IN/OUT (row t1 is read).
     """
     K = node.shape[1]
     for t in range(t1 - 1, t0 - 1, -1):

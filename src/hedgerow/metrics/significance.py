@@ -88,9 +88,7 @@ def two_proportions(successes_a: int, n_a: int, successes_b: int, n_b: int) -> P
     """
     for name, successes, n in (("a", successes_a, n_a), ("b", successes_b, n_b)):
         if n <= 0 or not 0 <= successes <= n:
-            raise InputError(
-                f"sample {name} has {successes} successes of {n}", hint="Needs 0 ≤ successes ≤ n, n > 0."
-            )
+            raise InputError(f"sample {name} has {successes} successes of {n}", hint="Needs 0 ≤ successes ≤ n, n > 0.")
     share_a, share_b = successes_a / n_a, successes_b / n_b
     pooled = (successes_a + successes_b) / (n_a + n_b)
     variance = pooled * (1 - pooled) * (1 / n_a + 1 / n_b)

@@ -35,8 +35,8 @@ def log_likelihood(
         The node gradient then lives in it, and the next call overwrites it.
     """
     labels = _checked_labels(potentials, labels)
-    result = marginals(potentials, workspace, weights)
     spread = _spread(potentials, weights)
+    result = marginals(potentials, workspace, weights)
     node_gradient, edge_gradient = result.node_probs, result.edges
     node_gradient *= spread[:, None]
     if isinstance(potentials.edges, PositionEdges):
@@ -45,9 +45,7 @@ def log_likelihood(
     partial = np.logical_or.reduceat(unknown, potentials.offsets[:-1])
     losses = result.log_partition
     whole_rows = ~np.repeat(partial, np.diff(potentials.offsets))
-    losses[~partial] -= _subtract_truth(potentials, labels, spread, whole_rows, node_gradient, edge_gradient)[
-        ~partial
-    ]
+    losses[~partial] -= _subtract_truth(potentials, labels, spread, whole_rows, node_gradient, edge_gradient)[~partial]
     if partial.any():
         chosen = np.flatnonzero(partial)
         part, rows = potentials.take(chosen)

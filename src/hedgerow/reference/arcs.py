@@ -1,4 +1,4 @@
-"""Chains over lists of arcs, in plain NumPy and in the log domain: arc a leads from label arc_from[a] to arc_to[a]."""
+"""Chains over lists of arcs, in plain NumPy and the log domain: arc a leads from label arc_from[a] to arc_to[a]."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from hedgerow.legend import AnyArray, CodeArray, FloatArray
 
 def sequences(offsets: AnyArray) -> Iterator[tuple[int, int]]:
     """The first row of each sequence, and the row after its last."""
-    for begin, end in zip(offsets[:-1], offsets[1:]):
+    for begin, end in itertools.pairwise(offsets):
         yield int(begin), int(end)
 
 
@@ -115,9 +115,7 @@ def labelings(n_labels: int, length: int) -> CodeArray:
     return np.array(list(itertools.product(range(n_labels), repeat=length)), dtype=np.int32)
 
 
-def k_best(
-    node: FloatArray, edges: FloatArray, offsets: AnyArray, k: int
-) -> list[tuple[CodeArray, FloatArray]]:
+def k_best(node: FloatArray, edges: FloatArray, offsets: AnyArray, k: int) -> list[tuple[CodeArray, FloatArray]]:
     """The k best legal labelings of each sequence and their scores, best first, by looking at all of them."""
     found = []
     for begin, end in sequences(offsets):

@@ -6,14 +6,17 @@ Figures are made without pyplot, so that drawing needs no display and leaves no 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import InputError, MissingExtraError
 from hedgerow.legend import AnyArray, FloatArray
+
+if TYPE_CHECKING:
+    from hedgerow.trainers.monitor import Step
 
 _INK = "#1b2a22"
 _PALE = "#8a978f"
@@ -65,36 +68,27 @@ def plot_sequence(
     return ax
 
 
-def plot_history(history: Mapping[str, Sequence[float]], path: str | os.PathLike[str] | None = None) -> Any:
-    """Draw the loss against the iterations and, below it, every other measure that was kept.
+def plot_history(history: Sequence[Step], path: str | os.PathLike[str] | None = None) -> Any:
+    """Draw the loss against the iterations and, where there is one, the score on held-out sequences below it.
 
     Parameters
     ----------
-    history : name to one number an iteration; "loss" must be there, and "iteration" may be (otherwise 1, 2, …).
-        NaN stands for an iteration at which a measure was not taken.
+    history : the steps of training, as a fitted model keeps them
     path : where to save the picture; the ending says in which format
 
-    Returns the matplotlib figure.
+    Returns the matplotlib figure. The best score is marked.
     """
-    if "loss" not in history or len(history["loss"]) == 0:
-        raise InputError("the history has no loss to draw", hint="Fit the model first")
-    columns = {name: np.asarray(values, dtype=np.float64) for name, values in history.items()}
-    n = len(columns["loss"])
-    for name, values in columns.items():
-        if values.shape != (n,):
-            raise InputError(f"the history has {n} losses and {len(values)} values of {name!r}")
-    iterations = columns.pop("iteration", np.arange(1.0, n + 1))
-    measures = {name: values for name, values in columns.items() if name != "loss"}
-    figure = _new_figure(6.4, 2.6 + (2.0 if measures else 0.0))
-    panels = figure.subplots(2 if measures else 1, 1, sharex=True, squeeze=False)[:, 0]
-    _draw_line(panels[0], iterations, columns["loss"], "loss", _GREENS[3])
-    panels[0].set_ylabel("loss", color=_INK)
-    if measures:
-        for (name, values), colour in zip(measures.items(), [_AMBER, _GREENS[4], _GREENS[2], _PALE] * len(measures)):
-            _draw_line(panels[1], iterations, values, name, colour)
-            _mark_best(panels[1], iterations, values, colour)
-        panels[1].legend(frameon=False, loc="lower right", labelcolor=_INK)
+    if len(history) == 0:
+        raise InputError("the history has no step to draw", hint="Fit the model first")
+    scored = [(step.iteration, step.score) for step in history if step.score is not None]
+    figure = _new_figure(6.4, 4.6 if scored else 2.6)
+    panels = figure.subplots(2 if scored else 1, 1, sharex=True, squeeze=False)[:, 0]
+    _draw_line(panels[0], [(step.iteration, step.loss) for step in history], "loss", _GREENS[3])
+    if scored:
+        _draw_line(panels[1], scored, "held-out score", _AMBER)
+        _mark_best(panels[1], *max(scored, key=lambda item: item[1]))
     panels[-1].set_xlabel("iteration", color=_INK)
+    panels[-1].xaxis.get_major_locator().set_params(integer=True)
     if path is not None:
         figure.savefig(path, dpi=200, bbox_inches="tight", facecolor="white")
     return figure
@@ -191,22 +185,24 @@ def _draw_frame(ax: Any, words: list[str], names: list[str], edges: FloatArray, 
         side.set_visible(False)
 
 
-def _draw_line(ax: Any, iterations: FloatArray, values: FloatArray, name: str, colour: str) -> None:
-    known = np.isfinite(values)
-    ax.plot(iterations[known], values[known], color=colour, linewidth=2, label=name)
+def _draw_line(ax: Any, points: list[tuple[int, float]], name: str, colour: str) -> None:
+    ax.plot(*zip(*points), color=colour, linewidth=2, marker="o" if len(points) == 1 else None)
+    ax.set_ylabel(name, color=_INK)
     ax.grid(axis="y", color=_PALE, alpha=0.25, linewidth=0.8)
     ax.spines[["top", "right"]].set_visible(False)
     ax.spines[["left", "bottom"]].set_color(_PALE)
     ax.tick_params(colors=_INK, length=3)
 
 
-def _mark_best(ax: Any, iterations: FloatArray, values: FloatArray, colour: str) -> None:
-    """A dot at the highest value, with the number beside it."""
-    if not np.isfinite(values).any():
-        return
-    best = int(np.nanargmax(values))
-    ax.plot(iterations[best], values[best], "o", color=colour, markersize=6)
+def _mark_best(ax: Any, iteration: int, score: float) -> None:
+    """A dot at the best score, with its number below."""
+    ax.plot(iteration, score, "o", color=_AMBER, markersize=6)
     ax.annotate(
-        f"{values[best]:.4g} at {iterations[best]:.0f}", (iterations[best], values[best]), xytext=(0, -14),
-        textcoords="offset points", ha="center", color=colour, fontsize=9,
-    )  # fmt: skip
+        f"{score:.4g} at {iteration}",
+        (iteration, score),
+        xytext=(0, -16),
+        textcoords="offset points",
+        ha="center",
+        color=_AMBER,
+        fontsize=9,
+    )

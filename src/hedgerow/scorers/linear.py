@@ -59,9 +59,7 @@ def index_weights(
     places = where + (dataset.start - dataset.offsets[:-1])[sequences]
     pointers, slots, totals = [np.zeros(1, dtype=INDEX)], [], []
     n_slots = 0
-    ordered = sorted(
-        streams.observations(dataset, dataset.schema, places, sequences), key=lambda observed: observed[0]
-    )
+    ordered = sorted(streams.observations(dataset, dataset.schema, places, sequences), key=lambda observed: observed[0])
     for _, n_rows, which, rows, values in ordered:
         row_ptr, slot, total = _group(rows, labels[which], values, n_rows, n_outputs)
         if all_pairs:
@@ -254,9 +252,7 @@ class LinearScorer:
             begin = np.flatnonzero(np.diff(chunk.sequences, prepend=-1))
             self._pull_constants(chunk.constants, np.add.reduceat(gradient, begin, axis=0), into)
 
-    def _pull_constants(
-        self, chunk: ChunkFeatures, gradient: FloatArray, into: tuple[FloatArray, FloatArray]
-    ) -> None:
+    def _pull_constants(self, chunk: ChunkFeatures, gradient: FloatArray, into: tuple[FloatArray, FloatArray]) -> None:
         cells, streams = gradient.reshape(-1), self.index.streams
         kernels.sparse.scatter(chunk.ptr, chunk.table, chunk.cell, chunk.slot, gradient, cells, *into)
         if len(streams.seq_num_column):

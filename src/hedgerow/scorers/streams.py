@@ -40,9 +40,7 @@ class Streams:
     def of(cls, schema: Schema, names: set[str] | None = None) -> Streams:
         """The streams of a schema, or only those of the columns named (attributes go by the name "*")."""
         rows = 0
-        parts: dict[str, list[tuple[int, int, int]]] = {
-            kind: [] for kind in ("code", "attr", "num", "seq", "seq_num")
-        }
+        parts: dict[str, list[tuple[int, int, int]]] = {kind: [] for kind in ("code", "attr", "num", "seq", "seq_num")}
         plan: list[tuple[str, int, Column]] = []
         for kind, columns in _groups(schema):
             plan.extend((kind, i, column) for i, column in enumerate(columns))

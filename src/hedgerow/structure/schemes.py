@@ -44,7 +44,7 @@ def _split(name: str, scheme: str) -> tuple[str, str]:
     if not (fits and (plain or named)):
         raise InputError(
             f"the label {name!r} does not fit the scheme {scheme!r}",
-            hint=f"Labels are 'O', or one of {', '.join(_TAGS[scheme].replace('O', ''))} alone or with '-' and a kind",
+            hint=f"Labels are 'O', or one of {', '.join(_TAGS[scheme].replace('O', ''))}, alone or as in 'B-NP'",
         )
     return _SAME_TAG.get(tag, tag), kind
 

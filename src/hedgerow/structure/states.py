@@ -29,9 +29,8 @@ class StateSpace:
     def __post_init__(self) -> None:
         K = len(self.start)
         if self.transitions.shape != (K, K) or self.start.shape != (K,) or self.end.shape != (K,):
-            raise InputError(
-                f"start {self.start.shape}, transitions {self.transitions.shape} and end {self.end.shape} do not fit together"
-            )
+            shapes = f"{self.start.shape}, {self.transitions.shape} and {self.end.shape}"
+            raise InputError(f"start, transitions and end of shapes {shapes} do not fit together")
         if self.order != 1:
             raise InputError(f"chains of order {self.order} are not there yet", hint="Use order 1")
 
@@ -65,7 +64,7 @@ class StateSpace:
 
     @classmethod
     def from_scheme(cls, label_names: Sequence[str], scheme: str) -> StateSpace:
-        """The legality of a chunk encoding, from the names of the labels: 'B-NP', 'I_NP', 'O', or plain 'B', 'I', 'O'.
+        """The legality of a chunk encoding, from the names of labels: 'B-NP', 'I_NP', 'O', or plain 'B', 'I', 'O'.
 
         scheme : "iob1", "iob2" (or "bio"), "bioes" (or "iobes", "bilou")
         """

@@ -21,7 +21,7 @@ KEPT_BYTES = 2 << 30
 
 
 class Evaluation:
-    """The loss of a labelled corpus under a linear chain. Use inside `with Lanes(...)`; bits do not depend on threads."""
+    """The loss of a labelled corpus under a linear chain. Use inside `with Lanes(...)`: bits do not depend on it."""
 
     def __init__(self, chain: LinearChain, dataset: Dataset, objective: Objective, lanes: Lanes) -> None:
         self.chain = chain

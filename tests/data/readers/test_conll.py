@@ -146,9 +146,7 @@ def test_round_trip(corpus: list[list[tuple[str, str, str]]]) -> None:
     st.sampled_from([None, "\t", "a"]),
     st.sampled_from([None, "#"]),
 )
-def test_any_bytes_give_a_result_or_an_input_error(
-    content: bytes, separator: str | None, comment: str | None
-) -> None:
+def test_any_bytes_give_a_result_or_an_input_error(content: bytes, separator: str | None, comment: str | None) -> None:
     try:
         X, y = read_conll(io.BytesIO(content), separator=separator, comment=comment)
     except InputError:

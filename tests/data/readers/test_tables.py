@@ -65,9 +65,7 @@ def test_every_library_gives_the_same_sequences(make: Callable[[dict[str, Any]],
 def test_categories_and_enums() -> None:
     frame = pd.DataFrame({"s": [1, 1], "c": pd.Categorical(["u", None])})
     assert sequences(frame, by="s")[0].columns["c"].tolist() == ["u", None]
-    lean = pl.DataFrame(
-        {"s": [1, 1], "e": pl.Series(["u", None], dtype=pl.Enum(["u", "v"])), "nothing": [None, None]}
-    )
+    lean = pl.DataFrame({"s": [1, 1], "e": pl.Series(["u", None], dtype=pl.Enum(["u", "v"])), "nothing": [None, None]})
     X, y = sequences(lean, by="s")
     assert y is None
     assert X.columns["e"].tolist() == ["u", None]

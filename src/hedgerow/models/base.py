@@ -1,0 +1,231 @@
+"""What every chain estimator can do once it makes potentials: decode, marginals, k-best, probabilities, files."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from hedgerow.data.dataset import Dataset, Label, Schema
+from hedgerow.data.encoding import encode
+from hedgerow.errors import InputError
+from hedgerow.legend import UNLABELLED, AnyArray, BoolArray, FloatArray, IndexArray
+from hedgerow.models.parameters import check_number
+from hedgerow.parallel import MAX_LANES, Lanes, plan_chunks
+from hedgerow.potentials import ChainPotentials
+
+Result = TypeVar("Result")
+
+
+class ChainModel(BaseEstimator):  # type: ignore[misc]
+    """The common part of the chain estimators. A subclass gives `_potentials` and the parameters below.
+
+    Every method that takes X also takes a Dataset made by `encode`, which saves encoding the same corpus twice.
+    """
+
+    decoder: str
+    n_jobs: int | None
+    schema_: Schema
+    classes_: AnyArray
+
+    def _potentials(self, dataset: Dataset, first: int, last: int) -> ChainPotentials:
+        """The potentials of sequences first … last-1."""
+        raise NotImplementedError
+
+    def encode(self, X: Any, y: Any = None, *, lengths: Any = None) -> Dataset:
+        """Encode a corpus once, to predict on it several times."""
+        check_is_fitted(self)
+        return encode(self.schema_, X, y, lengths=lengths)
+
+    def predict(self, X: Any, *, decoder: str | None = None, known: Any = None, lengths: Any = None) -> AnyArray:
+        """The labels of each sequence.
+
+        Parameters
+        ----------
+        X : sequences, as in `fit`
+        decoder : "viterbi" (the most probable labeling) or "posterior" (the most probable label at each position);
+            the estimator's own by default
+        known : what is known of the labels, shaped like y: None where nothing is, a label where it is forced, a set
+            of labels where one of them is
+        lengths : the lengths of the sequences, where X is one flat array
+
+        Returns
+        -------
+        array of S lists of labels, dtype object
+        """
+        from hedgerow.decoding import decoder as find
+
+        decode = find(self.decoder if decoder is None else decoder)
+        dataset = self._dataset(X, known, lengths)
+        labels = self._over_chunks(dataset, lambda potentials: decode(potentials, None))
+        return self._lists(np.concatenate(labels), dataset.offsets)
+
+    def predict_proba(self, X: Any, *, known: Any = None, lengths: Any = None) -> list[FloatArray]:
+        """The probability of each label at each position: a list of (T, K) arrays, columns as in `classes_`."""
+        from hedgerow.inference import marginals
+
+        dataset = self._dataset(X, known, lengths)
+        probs = self._over_chunks(dataset, lambda potentials: marginals(potentials).node_probs.copy())
+        return np.split(np.concatenate(probs), dataset.offsets[1:-1])
+
+    def predict_k_best(
+        self, X: Any, k: int = 5, *, known: Any = None, lengths: Any = None
+    ) -> list[list[tuple[list[Label], float]]]:
+        """The k most probable labelings of each sequence, with their probabilities, the best first."""
+        from hedgerow.inference import k_best
+
+        check_number("k", k, low=1, whole=True)
+        names = self._names()
+        found = self._over_chunks(self._dataset(X, known, lengths), lambda potentials: k_best(potentials, int(k)))
+        return [
+            [(names[path].tolist(), float(p)) for path, p in zip(best.labels, best.probs)]
+            for chunk in found
+            for best in chunk
+        ]
+
+    def sample(
+        self, X: Any, n_samples: int = 1, *, random_state: Any = None, known: Any = None, lengths: Any = None
+    ) -> list[AnyArray]:
+        """Labelings drawn from the model: n_samples times what `predict` returns."""
+        from sklearn.utils import check_random_state
+
+        from hedgerow.inference import sample
+
+        check_number("n_samples", n_samples, low=1, whole=True)
+        dataset = self._dataset(X, known, lengths)
+        uniforms = check_random_state(random_state).random_sample((n_samples, dataset.n_positions))
+        drawn = self._over_chunks(
+            dataset, lambda potentials, rows: sample(potentials, uniforms[:, rows]), with_rows=True
+        )
+        return [self._lists(labels, dataset.offsets) for labels in np.concatenate(drawn, axis=1)]
+
+    def entropy(self, X: Any, *, lengths: Any = None) -> FloatArray:
+        """How uncertain the labeling of each sequence is: its entropy in nats, (S,)."""
+        from hedgerow.inference import entropy
+
+        return np.concatenate(self._over_chunks(self._dataset(X, None, lengths), entropy))
+
+    def log_probability(self, X: Any, y: Any, *, lengths: Any = None) -> FloatArray:
+        """log P(y | x) of each sequence, (S,). None and sets in y leave the label open: their labelings are summed."""
+        from hedgerow.inference import log_partition
+
+        if y is None:
+            raise InputError("y is missing", hint="Give the labels whose probability you ask for.")
+        whole = self._over_chunks(self._dataset(X, None, lengths), log_partition)
+        part = self._over_chunks(self._dataset(X, y, lengths), log_partition)
+        return np.concatenate(part) - np.concatenate(whole)
+
+    def span_probability(
+        self, X: Any, spans: Sequence[tuple[int, int, Sequence[Label]]], *, lengths: Any = None
+    ) -> FloatArray:
+        """The probability that given labels stand at given places: spans of (sequence, first position, labels)."""
+        from hedgerow.inference import span_log_probability
+
+        dataset = self._dataset(X, None, lengths)
+        codes = self.schema_.label_codes
+        found = np.empty(len(spans))
+        for j, (i, begin, labels) in enumerate(spans):
+            if not 0 <= i < dataset.n_sequences:
+                raise InputError(f"span {j} is in sequence {i} of {dataset.n_sequences}")
+            unknown = [label for label in labels if label not in codes]
+            if unknown:
+                raise InputError(f"the label {unknown[0]!r} is not one of those seen in training", sequence=i)
+            potentials = self._potentials(dataset, i, i + 1)
+            found[j] = np.exp(span_log_probability(potentials, 0, begin, np.array([codes[label] for label in labels])))
+        return found
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None, *, lengths: Any = None) -> float:
+        """The share of positions whose label is right. Every label of y must be there, and known."""
+        from hedgerow.metrics import label_accuracy
+
+        dataset = encode(self.schema_, X, y, lengths=lengths)
+        truth = self._lists(dataset.require_labels("scoring"), dataset.offsets)
+        return float(label_accuracy(truth, self.predict(dataset), sample_weight))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a file that `hedgerow.load` reads. The file is replaced at once, or not at all."""
+        from hedgerow.models.files import save
+
+        check_is_fitted(self)
+        save(self, path)
+
+    def _dataset(self, X: Any, known: Any, lengths: Any) -> Dataset:
+        """X as a Dataset of this model, with what is known of its labels."""
+        check_is_fitted(self)
+        if not isinstance(X, Dataset):
+            return encode(self.schema_, X, known, lengths=lengths)
+        if X.schema is not self.schema_ and X.schema != self.schema_:
+            raise InputError("the Dataset was encoded for another model", hint="Use this model's encode().")
+        if known is None:
+            fields = {name: getattr(X, name) for name in X.__dataclass_fields__}
+            return Dataset(**fields | {"labels": None, "allowed": None})
+        from hedgerow.data.labels import encode_labels, flatten_labels
+
+        labels, allowed = encode_labels(flatten_labels(known, X.offsets), X.offsets, self.schema_.label_codes)
+        fields = {name: getattr(X, name) for name in X.__dataclass_fields__}
+        return Dataset(**fields | {"labels": labels, "allowed": allowed})
+
+    def _over_chunks(
+        self, dataset: Dataset, function: Callable[..., Result], *, with_rows: bool = False
+    ) -> list[Result]:
+        """function(potentials) for every chunk of the dataset, in threads, results in order."""
+        plan = plan_chunks(dataset.offsets)
+        results: list[Any] = [None] * (len(plan) - 1)
+
+        def work(lane: int, c: int) -> None:
+            first, last = int(plan[c]), int(plan[c + 1])
+            rows = slice(int(dataset.offsets[first]), int(dataset.offsets[last]))
+            potentials = self._potentials(dataset, first, last)
+            mask = _allowed(dataset, rows)
+            if mask is not None:
+                potentials = potentials.restrict(mask)
+            results[c] = function(potentials, rows) if with_rows else function(potentials)
+
+        self._prepare()
+        with Lanes(self.n_jobs, min(MAX_LANES, len(results))) as lanes:
+            lanes.run(work, len(results))
+        return results
+
+    def _prepare(self) -> None:
+        """What has to be built before threads ask for potentials."""
+
+    def _names(self) -> AnyArray:
+        names = np.empty(len(self.schema_.labels), dtype=object)
+        names[:] = self.schema_.labels
+        return names
+
+    def _lists(self, labels: AnyArray, offsets: IndexArray) -> AnyArray:
+        """Label codes of all positions as an array of lists of labels."""
+        flat = self._names()[labels].tolist()
+        ends = offsets.tolist()
+        return object_array(flat[begin:end] for begin, end in itertools.pairwise(ends))
+
+
+def object_array(items: Iterable[Any]) -> AnyArray:
+    """A 1-D object array, filled slot by slot: np.array would make lists of one length a 2-D array."""
+    listed = list(items)
+    array = np.empty(len(listed), dtype=object)
+    for i, item in enumerate(listed):
+        array[i] = item
+    return array
+
+
+def _allowed(dataset: Dataset, rows: slice) -> BoolArray | None:
+    """The labels that are possible at some positions, (n, K); None where any is."""
+    if dataset.labels is None:
+        return None
+    labels = dataset.labels[rows]
+    known = labels != UNLABELLED
+    if dataset.allowed is not None:
+        mask = dataset.allowed[rows].copy()
+    elif known.any():
+        mask = np.ones((len(labels), dataset.n_labels), dtype=bool)
+    else:
+        return None
+    mask[known] = np.arange(dataset.n_labels) == labels[known, None]
+    return mask

@@ -1,0 +1,331 @@
+"""LinearCRF: a linear-chain conditional random field trained by penalised maximum likelihood."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from hedgerow.data.dataset import Dataset, Label, Window, locate
+from hedgerow.data.encoding import encode, learn
+from hedgerow.errors import InputError
+from hedgerow.legend import FloatArray
+from hedgerow.models.base import ChainModel
+from hedgerow.models.parameters import check_choice, check_number
+from hedgerow.models.validation import Validation, hold_out
+from hedgerow.parallel import Lanes, count_lanes, plan_chunks
+from hedgerow.potentials import ChainPotentials
+from hedgerow.scorers.chain import ChainLayout, LinearChain
+from hedgerow.structure.states import StateSpace
+from hedgerow.trainers.monitor import Monitor, Step
+
+
+class LinearCRF(ChainModel):
+    """A conditional random field with linear scores: what CRFsuite, CRF++ and Wapiti train.
+
+    Parameters
+    ----------
+    window : int, pair or mapping, default 0
+        Positions around t whose features score the label at t: 2 means t−2 … t+2, (1, 0) means t−1 and t, and a
+        mapping gives each column its own ("*" for the others).
+    columns : mapping of column name to kind, optional
+        "categorical", "numeric", "boolean" or "attributes"; told from the data where it is not given.
+    l2, l1 : float, default 1.0 and 0.0
+        The penalty l2·‖w‖² + l1·‖w‖₁ (CRFsuite's c2 and c1).
+    max_iter : int, default 500
+    tol : float, default 1e-5
+        Training ends when the loss fell by less than this share in ten iterations.
+    min_frequency : float, default 0
+        Features seen less often with a label get no weight for it.
+    pairs : {"observed", "all"}, default "observed"
+        Weights for the (feature, label) pairs seen in training, or for every label of every feature seen.
+    transitions : {"all", "observed", "forbid_unseen"}, default "all"
+        Transitions that have a weight; with "forbid_unseen" those not seen in training are impossible.
+    transition_columns : list of column names, optional
+        Columns whose values also score pairs of labels ("*" for the attributes). Costs K² scores a position.
+    constraints : str or list of pairs, optional
+        "iob1", "iob2" (or "bio"), "bioes": the legal order of such labels. Or (from, to) pairs of labels that are
+        forbidden.
+    decoder : {"viterbi", "posterior"}, default "viterbi"
+    early_stopping : bool, default False
+        Hold out `validation_fraction` of the sequences and stop when `metric` has not risen for `n_iter_no_change`
+        iterations; the best iteration is kept. Sequences given to `fit` as X_val, y_val do the same.
+    metric : str or callable, default "accuracy"
+        A name ("accuracy", "label_f1", "span_f1", "sequence_accuracy", "log_likelihood"), or f(y_true, y_pred) where
+        greater is better.
+    warm_start : bool, default False
+        Start from the weights of the previous fit; features are matched by name.
+    n_jobs : int, optional
+        Threads; −1 is all cores. The result is the same to the bit.
+    random_state : int, RandomState or None
+        Which sequences are held out.
+    verbose : int, default 0
+        1 shows a progress bar on a terminal, and log lines (logger "hedgerow") elsewhere.
+
+    Attributes
+    ----------
+    classes_ : array of labels, sorted
+    n_iter_ : iterations of the last fit
+    loss_ : the penalised loss at the weights kept
+    history_ : list of Step(iteration, loss, seconds, score)
+    best_iteration_ : the iteration whose weights were kept
+    outcome_ : why training ended: "converged", "max_iter", "early_stopping" or "interrupted"
+    weights_ : all weights in one vector
+    transition_weights_ : (K, K), [from, to]
+
+    Examples
+    --------
+    >>> from hedgerow import LinearCRF
+    >>> model = LinearCRF(window=1).fit([["the", "cat"], ["a", "dog", "barks"]], [["D", "N"], ["D", "N", "V"]])
+    >>> model.predict([["the", "dog"]]).tolist()
+    [['D', 'N']]
+    """
+
+    def __init__(
+        self,
+        *,
+        window: Window = 0,
+        columns: Mapping[str, str] | None = None,
+        l2: float = 1.0,
+        l1: float = 0.0,
+        max_iter: int = 500,
+        tol: float = 1e-5,
+        min_frequency: float = 0.0,
+        pairs: str = "observed",
+        transitions: str = "all",
+        transition_columns: Iterable[str] | None = None,
+        constraints: str | Iterable[tuple[Label, Label]] | None = None,
+        decoder: str = "viterbi",
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 10,
+        metric: str | Callable[[Any, Any], float] = "accuracy",
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.window = window
+        self.columns = columns
+        self.l2 = l2
+        self.l1 = l1
+        self.max_iter = max_iter
+        self.tol = tol
+        self.min_frequency = min_frequency
+        self.pairs = pairs
+        self.transitions = transitions
+        self.transition_columns = transition_columns
+        self.constraints = constraints
+        self.decoder = decoder
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.metric = metric
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        X_val: Any = None,
+        y_val: Any = None,
+        *,
+        lengths: Any = None,
+    ) -> LinearCRF:
+        """Train on labelled sequences.
+
+        Parameters
+        ----------
+        X : list of sequences (lists of dicts, of tokens, of attribute lists; 2-D arrays; data frames), a generator of
+            them, `Sequences`, or flat arrays with `lengths`
+        y : list of lists of labels; None is unlabelled, a set gives the labels that are possible
+        sample_weight : (S,) weights of the sequences, or a list of arrays of 0 (unlabelled) and 1
+        X_val, y_val : held-out sequences; training stops when `metric` on them no longer rises
+        lengths : the lengths of the sequences, where X and y are flat
+        """
+        from hedgerow.scorers.linear import check_numbers
+
+        self._check_parameters()
+        if y is None:
+            raise InputError("y is missing", hint="fit needs the labels of the training sequences.")
+        X, y, sample_weight, X_val, y_val = hold_out(self, X, y, sample_weight, X_val, y_val, lengths)
+        dataset = learn(X, y, columns=self.columns, window=self.window, lengths=lengths, sample_weight=sample_weight)
+        check_numbers(dataset, dataset.schema)
+        held_out = None if X_val is None else encode(dataset.schema, X_val, y_val)
+        layout, frequency = self._layout(dataset)
+        start = self._starting_weights(dataset, layout)
+        self._train(dataset, held_out, layout, frequency, start)
+        return self
+
+    def _check_parameters(self) -> None:
+        from hedgerow.decoding import decoder
+
+        check_number("l1", self.l1, low=0.0)
+        check_number("l2", self.l2, low=0.0)
+        check_number("tol", self.tol, low=0.0)
+        check_number("min_frequency", self.min_frequency, low=0.0)
+        check_number("max_iter", self.max_iter, low=1, whole=True)
+        check_number("n_iter_no_change", self.n_iter_no_change, low=1, whole=True)
+        check_number("validation_fraction", self.validation_fraction, low=0.0, high=1.0, strict=True)
+        check_choice("pairs", self.pairs, ("observed", "all"))
+        check_choice("transitions", self.transitions, ("all", "observed", "forbid_unseen"))
+        decoder(self.decoder)
+
+    def _layout(self, dataset: Dataset) -> tuple[ChainLayout, FloatArray]:
+        """Which weights there are, and how often the feature of each is seen."""
+        from hedgerow.models.layout import lay_out
+
+        space = self._space(dataset)
+        return lay_out(
+            dataset,
+            space,
+            transitions=self.transitions,
+            pairs=self.pairs,
+            min_frequency=self.min_frequency,
+            transition_columns=self.transition_columns,
+        )
+
+    def _space(self, dataset: Dataset) -> StateSpace:
+        """The legal moves: what the constraints leave, less unseen transitions where they are forbidden."""
+        labels, K = dataset.schema.labels, dataset.n_labels
+        assert dataset.labels is not None
+        if self.constraints is None:
+            space = StateSpace.full(K)
+        elif isinstance(self.constraints, str):
+            space = StateSpace.from_scheme([str(label) for label in labels], self.constraints)
+        else:
+            codes = dataset.schema.label_codes
+            pairs = [(u, v) for u, v in self.constraints]
+            unknown = [label for pair in pairs for label in pair if label not in codes]
+            if unknown:
+                raise InputError(f"constraints name the label {unknown[0]!r}, which is not in y")
+            space = StateSpace.full(K).forbid((codes[u], codes[v]) for u, v in pairs)
+        _check_gold(dataset, space)
+        if self.transitions == "forbid_unseen":
+            seen = StateSpace.observed(dataset.labels, dataset.offsets, K).transitions
+            space = StateSpace(space.start, space.transitions & seen, space.end)
+        return space
+
+    def _starting_weights(self, dataset: Dataset, layout: ChainLayout) -> FloatArray:
+        if self.warm_start and hasattr(self, "weights_"):
+            from hedgerow.models.layout import carry_over
+
+            return carry_over(self.schema_, self.layout_, self.weights_, dataset.schema, layout)
+        return np.zeros(layout.n_weights)
+
+    def _train(
+        self,
+        dataset: Dataset,
+        held_out: Dataset | None,
+        layout: ChainLayout,
+        frequency: FloatArray,
+        start: FloatArray,
+    ) -> None:
+        from hedgerow.objectives.log_likelihood import log_likelihood
+        from hedgerow.trainers.evaluation import Evaluation
+        from hedgerow.trainers.lbfgs import curvature_scale, lbfgs
+
+        chain = LinearChain(layout)
+        n_chunks = len(plan_chunks(dataset.offsets)) - 1
+        previous: list[Step] = self.history_ if self.warm_start and hasattr(self, "history_") else []
+        with Lanes(self.n_jobs, count_lanes(layout.n_weights, n_chunks)) as lanes:
+            evaluation = Evaluation(chain, dataset, log_likelihood, lanes)
+            validation = None if held_out is None else Validation(self, layout, held_out)
+            with Monitor(
+                max_iter=self.max_iter,
+                tol=self.tol,
+                validate=validation,
+                n_iter_no_change=self.n_iter_no_change,
+                verbose=self.verbose,
+                previous=previous,
+            ) as monitor:
+                scale = curvature_scale(frequency, layout.n_labels, self.l2)
+                weights = lbfgs(evaluation, start, monitor, l1=self.l1, l2=self.l2, scale=scale)
+        self._store(dataset, layout, weights, monitor)
+
+    def _store(self, dataset: Dataset, layout: ChainLayout, weights: FloatArray, monitor: Monitor) -> None:
+        best = monitor.best_step or (monitor.history[-1] if monitor.n_iter else None)
+        self.schema_ = dataset.schema
+        self.classes_ = dataset.schema.classes
+        self.layout_ = layout
+        self.weights_ = weights
+        self.history_ = monitor.history
+        self.n_iter_ = monitor.n_iter
+        self.best_iteration_ = best.iteration if best is not None else 0
+        self.loss_ = best.loss if best is not None else float("nan")
+        self.outcome_ = monitor.outcome
+        self.__dict__.pop("_chain", None)
+        if monitor.outcome in ("max_iter", "interrupted"):
+            what = (
+                f"training stopped after max_iter={self.max_iter} iterations before it converged; raise max_iter or tol"
+                if monitor.outcome == "max_iter"
+                else f"training was interrupted after {monitor.n_iter} iterations; the best weights so far are kept"
+            )
+            warnings.warn(what, ConvergenceWarning, stacklevel=4)
+
+    def _prepare(self) -> None:
+        if "_chain" not in self.__dict__:
+            chain = LinearChain(self.layout_)
+            chain.load(self.weights_)
+            self._chain = chain
+
+    def _potentials(self, dataset: Dataset, first: int, last: int) -> ChainPotentials:
+        self._prepare()
+        return self._chain.potentials(self._chain.compile(dataset, first, last))
+
+    def _dataset(self, X: Any, known: Any, lengths: Any) -> Dataset:
+        from hedgerow.scorers.linear import check_numbers
+
+        dataset = super()._dataset(X, known, lengths)
+        check_numbers(dataset, self.schema_)
+        return dataset
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()
+        state.pop("_chain", None)
+        return state
+
+    @property
+    def transition_weights_(self) -> FloatArray:
+        """(K, K), [from, to]: 0 where a transition has no weight, −inf where it is forbidden."""
+        table = self.layout_.space.mask_edges(np.zeros((len(self.classes_),) * 2))
+        table[self.layout_.arc_from, self.layout_.arc_to] += self.layout_.split(self.weights_)[1]
+        return table
+
+    def feature_weights(self, label: Label | None = None) -> list[tuple[str, Label, float]]:
+        """(feature, label, weight), the largest weights first; of one label where it is given."""
+        from hedgerow.models.layout import named_weights
+
+        found = named_weights(self.schema_, self.layout_, self.weights_)
+        return [entry for entry in found if label is None or entry[1] == label]
+
+
+def _check_gold(dataset: Dataset, space: StateSpace) -> None:
+    """Refuse training labels that the constraints forbid, by name."""
+    labels, names = dataset.labels, dataset.schema.labels
+    assert labels is not None
+    first = np.zeros(len(labels), dtype=bool)
+    first[dataset.offsets[:-1]] = True
+    last = np.zeros(len(labels), dtype=bool)
+    last[dataset.offsets[1:] - 1] = True
+    known = labels >= 0
+    before = np.roll(labels, 1)
+    moves = known & ~first & (before >= 0)
+    bad = (known & first & ~space.start[labels]) | (known & last & ~space.end[labels])
+    bad |= moves & ~space.transitions[before, labels]
+    if bad.any():
+        t = int(np.argmax(bad))
+        sequence, position = locate(dataset.offsets, t)
+        if moves[t] and not space.transitions[before[t], labels[t]]:
+            what = f"the labels go from {names[before[t]]!r} to {names[labels[t]]!r}, which the constraints forbid"
+        else:
+            edge = "first" if first[t] and not space.start[labels[t]] else "last"
+            what = f"the label {names[labels[t]]!r} stands {edge}, which the constraints forbid"
+        raise InputError(what, hint="Mend the label, or drop the constraint.", sequence=sequence, position=position)
