@@ -67,6 +67,12 @@ def test_restrict_copies(rng):
         potentials.restrict(allowed[:2])
 
 
+def test_force(rng):
+    potentials = make_case(rng, 3, [4]).potentials().force(np.array([-1, 2, 0, -1]))
+    possible = np.isfinite(potentials.node_scores).tolist()
+    assert possible == [[True] * 3, [False, False, True], [True, False, False], [True] * 3]
+
+
 def test_arrays_that_do_not_fit_together():
     with pytest.raises(InputError, match="do not fit edges of 3"):
         ChainPotentials.from_scores(np.zeros((4, 2)), np.zeros((3, 3)))

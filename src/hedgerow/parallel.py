@@ -12,7 +12,6 @@ so every sum has one order whatever the number of threads.
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -63,9 +62,9 @@ def count_threads(n_jobs: int | None) -> int:
 
 
 def _available_cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    from joblib import cpu_count  # knows the limits of containers, and is slow to import
+
+    return int(cpu_count())
 
 
 class Lanes:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from hedgerow.errors import InputError
-from hedgerow.legend import FLOAT, INDEX, AnyArray, BoolArray, FloatArray, IndexArray
+from hedgerow.legend import FLOAT, INDEX, UNLABELLED, AnyArray, BoolArray, FloatArray, IndexArray
 
 # An arc of a list costs as much as fourteen cells of a table, which is read in order.
 _SPARSE_RATIO = 14
@@ -211,6 +211,11 @@ class ChainPotentials:
         if allowed.shape != self.node_scores.shape:
             raise InputError(f"allowed has shape {allowed.shape}, the node scores {self.node_scores.shape}")
         return replace(self, node_scores=np.where(allowed, self.node_scores, -np.inf))
+
+    def force(self, labels: AnyArray) -> ChainPotentials:
+        """The same potentials where a position with a label in `labels` (n,) has that one; −1 leaves it free."""
+        known = np.asarray(labels)[:, None]
+        return self.restrict((known == UNLABELLED) | (known == np.arange(self.n_labels)))
 
     def take(self, sequences: IndexArray) -> tuple[ChainPotentials, IndexArray]:
         """The potentials of some sequences of the chunk, and the rows they have here."""

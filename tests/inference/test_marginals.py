@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -170,6 +171,26 @@ def test_long_wide_and_steep(rng):
     np.testing.assert_allclose(result.node_probs.sum(axis=1), 1.0, rtol=1e-9)
     np.testing.assert_allclose(result.edge_sums.sum(), T - 1, rtol=1e-9)
     np.testing.assert_allclose(result.edge_sums.sum(axis=0), result.node_probs[1:].sum(axis=0), atol=1e-6)
+
+
+@compiled
+def test_nothing_of_size_t_k_squared_is_kept(rng):
+    T, K = 2000, 100
+    potentials = ChainPotentials.from_scores(rng.normal(size=(T, K)), rng.normal(size=(K, K)))
+    marginals(potentials)  # compile outside of the count
+    tracemalloc.start()
+    marginals(potentials)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 8 * T * K * 8  # bytes of eight rows of messages; a table a position would be a hundred
+
+
+@pytest.mark.parametrize("per_position", [False, True])
+def test_no_sequence_at_all(per_position):
+    edges = np.zeros((2, 0, 2)) if per_position else np.zeros((2, 2))
+    result = marginals(ChainPotentials.from_scores(np.zeros((0, 2)), edges, [0]))
+    assert result.log_partition.shape == (0,)
+    assert not result.edges.any()
 
 
 @compiled

@@ -7,9 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from hedgerow.data.rows import Field
 from hedgerow.data.sequences import Kind
-from hedgerow.data.values import Locate, Values, changed_type
-from hedgerow.legend import CODE, FIRST_VALUE, INDEX, CodeArray, FloatArray, IndexArray
+from hedgerow.data.values import Locate, Values, changed_type, read_values
+from hedgerow.data.vocabulary import Vocabulary
+from hedgerow.legend import CODE, FIRST_VALUE, INDEX, MISSING, AnyArray, CodeArray, FloatArray, IndexArray
 
 NUMBER_KINDS = ("numeric", "boolean")
 
@@ -26,20 +28,31 @@ def growing_codes(vocabulary: defaultdict[str, int], texts: list[str]) -> CodeAr
 
 
 class ColumnBuilder:
-    """The values of one key so far: positions, and codes or numbers, in parts."""
+    """The values of one key so far: positions, and codes or numbers, in parts.
 
-    def __init__(self, name: str, declared: Kind | None) -> None:
+    A kind that is declared holds from the start, but "attributes": such a key may hold a str, a number or a list, and
+    always ends among the attributes. `typed` says that the key was declared or came with a dtype: it stays a column
+    however rare it is, and an absent number is missing and not 0.
+    """
+
+    def __init__(self, name: str, declared: Kind | None = None) -> None:
         self.name = name
         self.declared = declared
-        self.kind: Kind | None = declared
-        self.typed = declared is not None  # came with a kind: stays a column, and absent means missing
+        self.kind: Kind | None = None if declared == "attributes" else declared
+        self.typed = declared is not None
         self.n_values = 0
         self.vocabulary: defaultdict[str, int] = growing_vocabulary()
         self.parts: list[tuple[IndexArray, Any]] = []
 
+    def read(self, field: Field, where: IndexArray, locate: Locate) -> None:
+        """Add the values of a field."""
+        self.typed |= field.kind is not None
+        kind = None if self.declared == "attributes" else self.declared
+        values = read_values(field, where, kind, locate, nan_is_missing=self.declared is not None)
+        if values is not None:
+            self.add(values, locate)
+
     def add(self, values: Values, locate: Locate) -> None:
-        if len(values.where) == 0:
-            return
         if self.kind is None or (self.kind == "boolean" and values.kind == "numeric"):
             self.kind = values.kind
         elif self.kind != values.kind and not (self.kind == "numeric" and values.kind == "boolean"):
@@ -53,40 +66,55 @@ class ColumnBuilder:
             where = values.where if values.sizes is None else np.repeat(values.where, values.sizes)
             self.parts.append((where, codes))
 
-    def gathered(self) -> tuple[IndexArray, Any]:
-        """All positions and all codes or numbers, in the order they came."""
-        if not self.parts:
-            return np.empty(0, dtype=INDEX), np.empty(0, dtype=CODE)
-        return np.concatenate([p[0] for p in self.parts]), np.concatenate([p[1] for p in self.parts])
-
-    def code_column(self, out: CodeArray, places: IndexArray) -> list[str]:
-        """Write the codes into `out` (padded) and return the vocabulary, in order of first appearance."""
-        for where, codes in self.parts:
-            out[places[where]] = (codes if self.kind == "categorical" else (codes != 0)) + FIRST_VALUE
+    def write(self, out: AnyArray, places: IndexArray | slice) -> Vocabulary | None:
+        """Write the codes or numbers into `out` and forget them; return the vocabulary of a categorical column."""
+        flat = np.arange(len(out), dtype=INDEX)[places] if isinstance(places, slice) else places
+        for where, values in self.parts:
             if self.kind == "boolean":
-                out[places[where[np.isnan(codes)]]] = 0
-        if self.kind == "boolean":
-            return []
-        order, rank = first_appearance(out, len(self.vocabulary))
+                out[flat[where]] = flag_codes(values)
+            else:
+                out[flat[where]] = values + FIRST_VALUE if self.kind == "categorical" else values
+        self.parts.clear()
+        if self.kind != "categorical":
+            return None
         names = list(self.vocabulary)
-        if np.array_equal(order, np.arange(len(order))):
-            return names
+        self.vocabulary.clear()
+        order, rank = first_appearance(out, len(names))
         np.copyto(out, rank[out])
-        return [names[i] for i in order]
+        return Vocabulary([names[i] for i in order])
 
-    def number_column(self, out: FloatArray, places: IndexArray) -> None:
-        """Write the numbers into `out` (padded)."""
-        for where, numbers in self.parts:
-            out[places[where]] = numbers
+    def to_attributes(self, attributes: AttributeBuilder) -> None:
+        """Hand the values over as attributes, named as CRFsuite does: key=value, key, or key:item."""
+        if not self.parts:
+            return
+        where, found = (np.concatenate(arrays) for arrays in zip(*self.parts))
+        self.parts.clear()
+        if self.kind in NUMBER_KINDS:
+            kept = np.flatnonzero((found != 0) & (found == found))
+            attributes.add_coded(where[kept], np.zeros(len(kept), dtype=CODE), [self.name], found[kept])
+        else:
+            names = [attribute_name(self.name, self.kind, text) for text in self.vocabulary]
+            attributes.add_coded(where, found, names, None)
+
+
+def attribute_name(key: str, kind: Kind | None, text: str) -> str:
+    """key=value for the value of a category, key:item for an item of a list."""
+    return f"{key}={text}" if kind == "categorical" else f"{key}:{text}"
+
+
+def flag_codes(numbers: FloatArray) -> CodeArray:
+    """Codes of flags: MISSING for NaN, then false, then true."""
+    return np.where(np.isnan(numbers), MISSING, (numbers != 0) + FIRST_VALUE).astype(CODE)
 
 
 def first_appearance(codes: CodeArray, n_values: int) -> tuple[IndexArray, CodeArray]:
-    """The values in order of their first place in `codes`, and the map from old codes to new ones."""
+    """The values that occur, in order of their first place in `codes`, and the map from old codes to new ones."""
     first = np.full(n_values + FIRST_VALUE, len(codes), dtype=INDEX)
     first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
     order = np.argsort(first[FIRST_VALUE:], kind="stable")
+    order = order[: np.count_nonzero(first[FIRST_VALUE:] < len(codes))]
     rank = np.arange(n_values + FIRST_VALUE, dtype=CODE)
-    rank[FIRST_VALUE + order] = np.arange(FIRST_VALUE, n_values + FIRST_VALUE, dtype=CODE)
+    rank[FIRST_VALUE + order] = np.arange(FIRST_VALUE, len(order) + FIRST_VALUE, dtype=CODE)
     return order, rank
 
 
@@ -105,12 +133,18 @@ class AttributeBuilder:
         """Codes into a list of names: one string is made for each name, not for each entry."""
         self.parts.append((where, growing_codes(self.vocabulary, names)[codes], weights))
 
-    def rows(self, places: IndexArray, size: int) -> tuple[AttributeRows, list[str]]:
+    @property
+    def n_entries(self) -> int:
+        return sum(len(where) for where, _, _ in self.parts)
+
+    def rows(self, places: IndexArray, size: int) -> tuple[AttributeRows, Vocabulary]:
         """CSR by padded position, and the vocabulary in order of first appearance."""
         rows = attribute_rows(self.parts, places, size)
+        self.parts.clear()
         names = list(self.vocabulary)
-        order, rank = first_appearance(rows.ids + CODE(FIRST_VALUE), len(names))
-        return rows._replace(ids=rank[rows.ids + FIRST_VALUE] - CODE(FIRST_VALUE)), [names[i] for i in order]
+        codes = rows.ids + CODE(FIRST_VALUE)
+        order, rank = first_appearance(codes, len(names))
+        return rows._replace(ids=rank[codes] - CODE(FIRST_VALUE)), Vocabulary([names[i] for i in order])
 
 
 class AttributeRows(NamedTuple):

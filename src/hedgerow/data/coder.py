@@ -2,71 +2,79 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from itertools import repeat
-from typing import Any
 
 import numpy as np
 
-from hedgerow.data.builders import NUMBER_KINDS, attribute_rows
-from hedgerow.data.dataset import Column, Dataset, Schema, padded_places
-from hedgerow.data.reading import Reader, assemble, check_finite, check_keys
+from hedgerow.data.builders import attribute_name, attribute_rows, flag_codes
+from hedgerow.data.dataset import OUTSIDE_COLUMN, Column, Dataset, Schema, padded_places
+from hedgerow.data.reading import Arrays, Reader
 from hedgerow.data.rows import Field
-from hedgerow.data.values import changed_type, read_values
+from hedgerow.data.values import Locate, changed_type, read_values
 from hedgerow.data.vocabulary import Vocabulary
-from hedgerow.legend import CODE, INDEX, MISSING, OUTSIDE, AnyArray, CodeArray, FloatArray, IndexArray
+from hedgerow.legend import CODE, FIRST_VALUE, MISSING, AnyArray, CodeArray, FloatArray, IndexArray
 
 
 class Coder(Reader):
+    """Codes a corpus block by block; `finish` makes the Dataset."""
+
     def __init__(self, schema: Schema) -> None:
         super().__init__()
         self.schema = schema
-        self.columns = {(c.name, c.constant): c for c in schema.columns}
+        self.columns = {c.name: c for c in schema.columns if not c.constant and c.name != OUTSIDE_COLUMN}
+        self.constants = {c.name: c for c in schema.columns if c.constant}
         self.parts: dict[tuple[str, bool], list[tuple[IndexArray, AnyArray]]] = {}
         self.attributes: list[tuple[IndexArray, CodeArray, FloatArray | None]] = []
 
+    def column_keys(self, names: Set[str]) -> Set[str]:
+        if "*" in self.schema.declared:
+            return names
+        return names & (self.columns.keys() | self.schema.declared.keys())
+
     def add_field(self, field: Field, where: IndexArray) -> None:
-        column = self.columns.get((field.name, False))
+        column = self.columns.get(field.name)
         if column is not None:
             self._add_column(column, field, where, self.locate)
         elif len(self.schema.attributes):
             self._add_attributes(field, where)
 
     def add_constant(self, field: Field, where: IndexArray) -> None:
-        column = self.columns.get((field.name, True))
+        column = self.constants.get(field.name)
         if column is not None:
             self._add_column(column, field, where, self.locate_sequence)
 
-    def _add_column(self, column: Column, field: Field, where: IndexArray, locate: Any) -> None:
-        declared = column.kind if column.name in self.schema.declared or field.kind is None else None
-        untyped = column.kind == "numeric" and column.fill == 0.0 and field.kind is None
-        values = read_values(field, where, None if untyped else declared, locate)
+    def _add_column(self, column: Column, field: Field, where: IndexArray, locate: Locate) -> None:
+        declared = self.schema.declared_kind(column.name)
+        nan_is_missing = declared is not None or np.isnan(column.fill)
+        kind = None if declared == "attributes" else declared
+        values = read_values(field, where, kind, locate, nan_is_missing=nan_is_missing)
+        if values is None:
+            return
         if values.kind != column.kind and not (column.kind == "numeric" and values.kind == "boolean"):
-            if len(values.where) == 0:
-                return
             changed_type(column.name, column.kind, values.kind, values.where, locate)
-        if column.kind == "categorical":
+        if values.numbers is not None:
+            coded = flag_codes(values.numbers) if column.kind == "boolean" else values.numbers
+        else:
             assert values.texts is not None
             assert column.vocabulary is not None
-            coded = _look_up(column.vocabulary, values.texts) + CODE(2)
-            coded[coded == 1] = MISSING
-        elif column.kind == "boolean":
-            assert values.numbers is not None
-            coded = np.where(np.isnan(values.numbers), MISSING, (values.numbers != 0) + 2).astype(CODE)
-        else:
-            assert values.numbers is not None
-            coded = values.numbers
+            found = _look_up(column.vocabulary, values.texts)
+            coded = np.where(found >= 0, found + CODE(FIRST_VALUE), CODE(MISSING))
         self.parts.setdefault((column.name, column.constant), []).append((values.where, coded))
 
     def _add_attributes(self, field: Field, where: IndexArray) -> None:
-        values = read_values(field, where, None, self.locate)
-        if values.kind in NUMBER_KINDS:
-            assert values.numbers is not None
-            self.add_entries(values.where, [field.name] * len(values.where), values.numbers)
+        declared = self.schema.declared_kind(field.name)
+        kind = None if declared == "attributes" else declared
+        values = read_values(field, where, kind, self.locate, nan_is_missing=declared is not None)
+        if values is None:
+            return
+        if values.numbers is not None:
+            names, weights = [field.name] * len(values.where), np.nan_to_num(values.numbers, nan=0.0)
+            self.add_entries(values.where, names, weights)
             return
         assert values.texts is not None
-        mark = "=" if values.kind == "categorical" else ":"
         rows = values.where if values.sizes is None else np.repeat(values.where, values.sizes)
-        prefix = f"{field.name}{mark}"
+        prefix = attribute_name(field.name, values.kind, "")
         self.add_entries(rows, list(map(prefix.__add__, values.texts)), None)
 
     def add_entries(self, where: IndexArray, names: list[str], weights: FloatArray | None) -> None:
@@ -77,33 +85,17 @@ class Coder(Reader):
             weights = None if weights is None else weights[known]
         self.attributes.append((where, ids, weights))
 
-    def add_weights(self, where: IndexArray, names: list[str], numbers: list[Any]) -> None:
-        check_keys(names, where, self)
-        values = np.asarray(numbers, dtype=np.float64)
-        check_finite(values, names, where, self)
-        self.add_entries(where, names, values)
-        for i, name in enumerate(names):
-            if (name, False) in self.columns:
-                self.add_field(Field(name, None, [numbers[i]]), where[i : i + 1])
+    def add_numbers(self, where: IndexArray, names: list[str], numbers: FloatArray, flags: AnyArray) -> None:
+        self.add_entries(where, names, numbers)
 
     def finish(self, offsets: IndexArray) -> Dataset:
         schema = self.schema
         start, places, size = padded_places(offsets, schema.gap)
-        arrays: list[tuple[Column, AnyArray]] = []
-        for column in schema.columns:
-            where = np.arange(len(start), dtype=INDEX) if column.constant else places
-            width = len(start) if column.constant else size
-            if column.kind == "numeric":
-                array: AnyArray = np.full(width, np.nan)
-                array[where] = column.fill
-            else:
-                array = np.full(width, OUTSIDE, dtype=CODE)
-                array[where] = MISSING
-            for rows, values in self.parts.get((column.name, column.constant), ()):
-                array[where[rows]] = values
-            arrays.append((column, array))
-        attributes = attribute_rows(self.attributes, places, size)
-        return assemble(schema, offsets, start, size, arrays, attributes)
+        arrays = Arrays([(c.kind, c.fill, c.constant) for c in schema.columns], places, size, len(start))
+        for column, row in zip(schema.columns, arrays.rows):
+            for where, values in self.parts.pop((column.name, column.constant), ()):
+                row[where if column.constant else places[where]] = values
+        return arrays.dataset(schema, offsets, start, attribute_rows(self.attributes, places, size))
 
 
 def _look_up(vocabulary: Vocabulary, texts: list[str]) -> CodeArray:

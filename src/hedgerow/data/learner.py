@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping, Set
 
 import numpy as np
 
-from hedgerow.data.builders import NUMBER_KINDS, AttributeBuilder, ColumnBuilder
-from hedgerow.data.dataset import Column, Dataset, Label, Schema, Window, padded_places, window_offsets
-from hedgerow.data.reading import Reader, assemble, check_finite, check_keys, check_name
+from hedgerow.data.builders import AttributeBuilder, ColumnBuilder
+from hedgerow.data.dataset import (
+    OUTSIDE_COLUMN,
+    Column,
+    Dataset,
+    Label,
+    Schema,
+    Window,
+    padded_places,
+    window_offsets,
+)
+from hedgerow.data.reading import Arrays, Reader
 from hedgerow.data.rows import Field
 from hedgerow.data.sequences import Kind
-from hedgerow.data.values import Values, read_values
-from hedgerow.data.vocabulary import Vocabulary
+from hedgerow.data.values import Values
 from hedgerow.errors import InputError
-from hedgerow.legend import CODE, INDEX, MISSING, OUTSIDE, AnyArray, FloatArray, IndexArray
+from hedgerow.legend import AnyArray, FloatArray, IndexArray
 
 # A key of a dict that stands at fewer positions than one in SPARSE becomes an attribute (an entry where it stands)
 # and not a column (a cell everywhere). The meaning is the same; below this share the entries take less memory.
@@ -22,137 +30,136 @@ SPARSE = 16
 
 
 class Learner(Reader):
-    def __init__(self, declared: dict[str, Kind]) -> None:
+    """Gathers a training corpus by column; `finish` settles what becomes a column and makes the Dataset."""
+
+    def __init__(self, declared: dict[str, Kind], window: Window) -> None:
         super().__init__()
         self.declared = declared
+        self.window = window
         self.builders: dict[str, ColumnBuilder] = {}
         self.constants: dict[str, ColumnBuilder] = {}
         self.attributes = AttributeBuilder()
-        self.weights = AttributeBuilder()
-        self.weight_is_bool: list[AnyArray] = []
+        self.numbers = AttributeBuilder()
+        self.number_flags: list[AnyArray] = []
 
     def _kind(self, name: str) -> Kind | None:
         return self.declared.get(name, self.declared.get("*"))
 
-    def _builder(self, name: str, where: IndexArray) -> ColumnBuilder:
-        try:
-            return self.builders[name]
-        except KeyError:
-            check_name(name, where, self)
+    def _builder(self, name: str) -> ColumnBuilder:
+        if name not in self.builders:
             self.builders[name] = ColumnBuilder(name, self._kind(name))
-            return self.builders[name]
+        return self.builders[name]
+
+    def column_keys(self, names: Set[str]) -> Set[str]:
+        return names if "*" in self.declared else names & self.declared.keys()
 
     def add_field(self, field: Field, where: IndexArray) -> None:
-        builder = self._builder(field.name, where)
-        builder.typed |= field.kind is not None
-        builder.add(_read_as(field, where, builder.declared, self.locate), self.locate)
+        if field.name == OUTSIDE_COLUMN:
+            sequence, position = self.locate(int(where[0]))
+            hint = "Use another name: this one is for what lies outside a sequence."
+            raise InputError("the name is taken", hint=hint, sequence=sequence, position=position, column=field.name)
+        self._builder(field.name).read(field, where, self.locate)
 
     def add_constant(self, field: Field, where: IndexArray) -> None:
         builder = self.constants.setdefault(field.name, ColumnBuilder(field.name, self._kind(field.name)))
-        builder.typed = True
-        builder.add(read_values(field, where, builder.declared, self.locate_sequence), self.locate_sequence)
+        builder.read(field, where, self.locate_sequence)
+        if builder.kind == "attributes":
+            raise InputError(
+                "a feature of the whole sequence is a list",
+                hint="Give it one value, or each item a key of its own: {'topic:sport': True}.",
+                sequence=int(where[0]),
+                column=field.name,
+            )
 
     def add_entries(self, where: IndexArray, names: list[str], weights: FloatArray | None) -> None:
-        if weights is not None and not np.all(np.isfinite(weights)):
-            bad = int(np.flatnonzero(~np.isfinite(weights))[0])
-            sequence, position = self.locate(int(where[bad]))
-            raise InputError(f"the value is {weights[bad]}", sequence=sequence, position=position, column=names[bad])
         self.attributes.add(where, names, weights)
 
-    def add_weights(self, where: IndexArray, names: list[str], numbers: list[Any]) -> None:
-        check_keys(names, where, self)
-        values = np.asarray(numbers, dtype=np.float64)
-        check_finite(values, names, where, self)
-        self.weights.add(where, names, values)
-        self.weight_is_bool.append(np.fromiter((type(v) is bool for v in numbers), bool, len(numbers)))
+    def add_numbers(self, where: IndexArray, names: list[str], numbers: FloatArray, flags: AnyArray) -> None:
+        self.numbers.add(where, names, numbers)
+        self.number_flags.append(flags)
 
-    def finish(self, offsets: IndexArray, window: Window, labels: tuple[Label, ...]) -> Dataset:
-        self._settle_weights()
+    def finish(self, offsets: IndexArray, labels: tuple[Label, ...]) -> Dataset:
+        named = set(self.window) if isinstance(self.window, Mapping) else set()
+        self._settle_numbers(named)
+        dense = self._settle_columns(named, int(offsets[-1]))
+        self._check_window(named, dense)
+        attribute_offsets = window_offsets(self.window, "*") if self.attributes.n_entries else (0,)
+        plan = [(b, window_offsets(self.window, b.name), False) for b in dense]
+        plan += _outside(plan, attribute_offsets)
+        plan += [(b, (0,), True) for _, b in sorted(self.constants.items()) if b.kind is not None]
+        gap = max(abs(o) for places in (attribute_offsets, *(p for _, p, _ in plan)) for o in places)
+        start, places, size = padded_places(offsets, gap)
+        attributes, vocabulary = self.attributes.rows(places, size)
+        shapes = [(b.kind or "categorical", _fill(b), constant) for b, _, constant in plan]
+        arrays = Arrays(shapes, places, size, len(start))
+        columns = []
+        for (builder, window, constant), (kind, fill, _), row in zip(plan, shapes, arrays.rows):
+            texts = builder.write(row, slice(None) if constant else places)
+            columns.append(Column(builder.name, kind, window, texts, fill, constant))
+        schema = Schema(tuple(columns), vocabulary, attribute_offsets, labels, self.window, dict(self.declared))
+        return arrays.dataset(schema, offsets, start, attributes)
+
+    def _settle_numbers(self, named: Set[str]) -> None:
+        """Numbers that came in bulk: frequent keys become columns, the rest stay attributes."""
+        if not self.numbers.parts:
+            return
+        names = list(self.numbers.vocabulary)
+        where = np.concatenate([p[0] for p in self.numbers.parts])
+        keys = np.concatenate([p[1] for p in self.numbers.parts])
+        values = np.concatenate([p[2] for p in self.numbers.parts if p[2] is not None])
+        flags = np.concatenate(self.number_flags)
+        counts = np.bincount(keys, minlength=len(names))
+        own = counts * SPARSE >= self.n_positions
+        own |= np.fromiter((name in self.builders or name in named for name in names), np.bool_, len(names))
+        order = np.argsort(keys, kind="stable")
+        ends = np.cumsum(counts)
+        for key in np.flatnonzero(own):
+            rows = order[ends[key] - counts[key] : ends[key]]
+            kind: Kind = "boolean" if flags[rows].all() else "numeric"
+            self._builder(names[key]).add(Values(kind, where[rows], numbers=values[rows]), self.locate)
+        rest = np.flatnonzero(~own[keys] & (values != 0))
+        self.attributes.add_coded(where[rest], keys[rest], names, values[rest])
+        self.numbers.parts.clear()
+
+    def _settle_columns(self, named: Set[str], n_positions: int) -> list[ColumnBuilder]:
+        """The keys that become columns, in stored order. The others are handed to the attributes."""
         dense = []
         for name in sorted(self.builders, key=_natural):
             builder = self.builders[name]
-            if builder.kind is None:
-                continue
-            if builder.kind != "attributes" and (builder.typed or builder.n_values * SPARSE >= offsets[-1]):
+            frequent = builder.typed or name in named or builder.n_values * SPARSE >= n_positions
+            if frequent and builder.kind not in (None, "attributes") and builder.declared != "attributes":
                 dense.append(builder)
             else:
-                self._to_attributes(builder)
-        shapes = [(b, window_offsets(window, b.name), False) for b in dense]
-        shapes += [(b, (0,), True) for _, b in sorted(self.constants.items()) if b.kind is not None]
-        reach = [abs(o) for _, places, _ in shapes for o in places]
-        attribute_offsets = window_offsets(window, "*") if self.attributes.parts else (0,)
-        gap = max([*reach, *map(abs, attribute_offsets), 0])
-        start, places, size = padded_places(offsets, gap)
-        attributes, names = self.attributes.rows(places, size)
-        made = [_make_column(b, o, c, len(start) if c else size, places) for b, o, c in shapes]
-        schema = Schema(
-            tuple(column for column, _ in made),
-            Vocabulary(names),
-            attribute_offsets,
-            labels,
-            window,
-            dict(self.declared),
-        )
-        return assemble(schema, offsets, start, size, made, attributes)
+                builder.to_attributes(self.attributes)
+        return dense
 
-    def _settle_weights(self) -> None:
-        """Numbers that came in bulk: frequent keys become columns, the rest stay attributes."""
-        if not self.weights.parts:
-            return
-        names = list(self.weights.vocabulary)
-        where = np.concatenate([p[0] for p in self.weights.parts])
-        keys = np.concatenate([p[1] for p in self.weights.parts])
-        values = np.concatenate([p[2] for p in self.weights.parts if p[2] is not None])
-        flags = np.concatenate(self.weight_is_bool)
-        counts = np.bincount(keys, minlength=len(names))
-        frequent = counts * SPARSE >= self.n_positions
-        own = np.array([frequent[i] or n in self.builders or n in self.declared for i, n in enumerate(names)])
-        for key in np.flatnonzero(own):
-            rows = np.flatnonzero(keys == key)
-            kind: Kind = "boolean" if flags[rows].all() else "numeric"
-            builder = self._builder(names[key], where[rows])
-            builder.add(Values(kind, where[rows], numbers=values[rows]), self.locate)
-        rest = np.flatnonzero(~own[keys] & (values != 0))
-        self.attributes.add_coded(where[rest], keys[rest], names, values[rest])
-
-    def _to_attributes(self, builder: ColumnBuilder) -> None:
-        where, found = builder.gathered()
-        if builder.kind in NUMBER_KINDS:
-            kept = np.flatnonzero(found != 0)
-            codes = np.zeros(len(kept), dtype=CODE)
-            self.attributes.add_coded(where[kept], codes, [builder.name], found[kept])
-        else:
-            mark = "=" if builder.kind == "categorical" else ":"
-            names = [f"{builder.name}{mark}{text}" for text in builder.vocabulary]
-            self.attributes.add_coded(where, found, names, None)
+    def _check_window(self, named: Set[str], dense: list[ColumnBuilder]) -> None:
+        columns = {builder.name for builder in dense}
+        for name in sorted(named - columns - {"*"}, key=str):
+            if name in self.builders and self.builders[name].kind is not None:
+                what, hint = "is a list of attributes, and they have one window in all", 'Name it "*".'
+            elif name in self.constants:
+                what, hint = "is a feature of the whole sequence and has no window", "Leave it out of window."
+            elif name in self.builders or name in self.declared:
+                continue  # a column without any value
+            else:
+                known = ", ".join(sorted(columns, key=_natural)[:10])
+                what, hint = "has a window and is not in the data", f"Columns: {known}."
+            raise InputError(what, hint=hint, column=str(name))
 
 
-def _read_as(field: Field, where: IndexArray, declared: Kind | None, locate: Any) -> Values:
-    """Values of a field; where the column is declared "attributes", a str, number or bool keeps its own kind."""
-    if declared != "attributes":
-        return read_values(field, where, declared, locate)
-    return read_values(field, where, None, locate)
+def _outside(
+    plan: list[tuple[ColumnBuilder, tuple[int, ...], bool]], attribute_offsets: tuple[int, ...]
+) -> list[tuple[ColumnBuilder, tuple[int, ...], bool]]:
+    """The column that says "outside" for numbers and attributes with a window: see OUTSIDE_COLUMN."""
+    reads = [o for builder, offsets, _ in plan if builder.kind == "numeric" for o in offsets]
+    beside = tuple(sorted({*reads, *attribute_offsets} - {0}))
+    return [(ColumnBuilder(OUTSIDE_COLUMN, "categorical"), beside, False)] if beside else []
+
+
+def _fill(builder: ColumnBuilder) -> float:
+    return np.nan if builder.kind == "numeric" and builder.typed else 0.0
 
 
 def _natural(name: str) -> tuple[int, int, str]:
     return (0, int(name), name) if name.isdecimal() and name.isascii() else (1, 0, name)
-
-
-def _make_column(
-    builder: ColumnBuilder, offsets: tuple[int, ...], constant: bool, size: int, places: IndexArray
-) -> tuple[Column, AnyArray]:
-    assert builder.kind is not None
-    where = np.arange(size, dtype=INDEX) if constant else places
-    if builder.kind in NUMBER_KINDS and builder.kind != "boolean":
-        fill = np.nan if builder.typed else 0.0
-        numbers = np.full(size, np.nan)
-        numbers[where] = fill
-        builder.number_column(numbers, where)
-        return Column(builder.name, "numeric", offsets, None, fill, constant), numbers
-    codes = np.full(size, OUTSIDE, dtype=CODE)
-    codes[where] = MISSING
-    names = builder.code_column(codes, where)
-    vocabulary = Vocabulary(names) if builder.kind == "categorical" else None
-    builder.parts.clear()
-    builder.vocabulary.clear()
-    return Column(builder.name, builder.kind, offsets, vocabulary, 0.0, constant), codes

@@ -15,12 +15,11 @@ from typing import Any
 import numpy as np
 
 from hedgerow.data.sequences import Kind
+from hedgerow.data.shapes import LISTS, NUMBERS, Shape, described, n_rows, recognise
 from hedgerow.errors import InputError
 from hedgerow.legend import INDEX, AnyArray, FloatArray, IndexArray
 
 BLOCK_POSITIONS = 8192
-NUMBERS = (int, float, np.integer, np.floating, np.bool_)
-LISTS = (list, tuple, set, frozenset)
 
 
 class Item:
@@ -30,6 +29,8 @@ class Item:
     """
 
     def __init__(self, positions: Any, features: Mapping[str, Any]) -> None:
+        if not isinstance(features, Mapping):
+            raise InputError(f"the features of an Item are {described(features)}", hint="Give a dict.")
         self.positions = positions
         self.features = dict(features)
 
@@ -55,140 +56,82 @@ class Block:
     """Whole sequences as columns.
 
     `entries` are attributes by name: rows, names, and weights (None: all 1). `weights` are numbers whose keys hardly
-    repeat: rows, keys, values. `constants` has the features of each sequence, or they come as `constant_fields`.
+    repeat: rows, keys, values. `constants` are features of whole sequences: fields over the sequences of the block.
     """
 
     lengths: list[int]
     fields: list[Field] = field(default_factory=list)
     entries: list[tuple[IndexArray, list[str], FloatArray | None]] = field(default_factory=list)
     weights: list[tuple[IndexArray, list[str], list[Any]]] = field(default_factory=list)
-    constants: list[dict[str, Any]] = field(default_factory=list)
-    constant_fields: list[Field] = field(default_factory=list)
+    constants: list[Field] = field(default_factory=list)
 
 
 def blocks(corpus: Iterable[Any]) -> Iterator[Block]:
     """Cut a corpus of row-wise sequences into blocks; errors name the sequence and the position."""
-    shape, first, pending = "", 0, []
-    size = 0
-    constants: list[dict[str, Any]] = []
+    shape: Shape = "blank"
+    pending: list[Any] = []
+    features: list[Mapping[str, Any]] = []
+    first = size = width = 0
     for i, item in enumerate(corpus):
-        features = item.features if isinstance(item, Item) else {}
+        features.append(item.features if isinstance(item, Item) else {})
         found, rows = recognise(item.positions if isinstance(item, Item) else item, i)
-        if shape and found != shape:
-            raise InputError(
-                f"is a sequence of {found} where the sequences before it are of {shape}",
-                hint="Give all sequences in one shape.",
-                sequence=i,
-            )
-        shape = found
+        shape = _agree(shape, found, i)
+        if found in ("rows of numbers", "rows of values", "sparse rows"):
+            width = rows.shape[1] if i == 0 else width
+            if rows.shape[1] != width:
+                raise InputError(f"has {rows.shape[1]} columns where the sequences before have {width}", sequence=i)
         pending.append(rows)
-        constants.append(features)
-        size += _n_rows(rows)
+        size += n_rows(rows)
         if size >= BLOCK_POSITIONS:
-            yield _turn(shape, pending, constants, first)
-            pending, constants, size, first = [], [], 0, i + 1
+            yield _turn(shape, pending, features, first)
+            pending, features, size, first = [], [], 0, i + 1
     if pending:
-        yield _turn(shape, pending, constants, first)
+        yield _turn(shape, pending, features, first)
 
 
-def _n_rows(rows: Any) -> int:
-    return int(rows.shape[0]) if hasattr(rows, "shape") else len(rows)
-
-
-def recognise(item: Any, i: int) -> tuple[str, Any]:
-    """The shape of one sequence, by name, and its rows."""
-    if isinstance(item, (str, bytes)):
-        raise InputError(
-            "is a str, not a sequence of positions", hint="Split it: list(text) or text.split().", sequence=i
-        )
-    if isinstance(item, Mapping):
-        raise InputError(
-            "is a dict", hint="A sequence is a list with one dict a position; wrap it in a list.", sequence=i
-        )
-    if hasattr(item, "tocsr"):
-        return _nonempty("sparse rows", item.tocsr(), i)
-    if isinstance(item, np.ndarray):
-        if item.ndim == 2:
-            return _nonempty("number rows" if item.dtype.kind in "fiub" else "value rows", item, i)
-        if item.ndim != 1:
-            raise InputError(f"is an array of {item.ndim} dimensions, not 2", sequence=i)
-        item = item.tolist()
-    elif hasattr(item, "columns") and hasattr(item, "shape"):
-        return _nonempty("data frame", item, i)
-    try:
-        rows = item if isinstance(item, (list, tuple)) else list(item)
-    except TypeError:
-        raise InputError(f"is {_type(item)}, not a sequence of positions", sequence=i) from None
-    return _recognise_list(_nonempty("", rows, i)[1], i)
-
-
-def _nonempty(shape: str, rows: Any, i: int) -> tuple[str, Any]:
-    if _n_rows(rows) == 0:
-        raise InputError("is empty", hint="Leave out sequences without positions.", sequence=i)
-    return shape, rows
-
-
-def _recognise_list(rows: Sequence[Any], i: int) -> tuple[str, Any]:
-    sample = next((row for row in rows if row is not None), None)
-    if sample is None or isinstance(sample, str):
-        return "tokens", rows
-    if isinstance(sample, Mapping):
-        return "dicts", rows
-    if isinstance(sample, np.ndarray):
-        return recognise(np.stack(rows), i)
-    if isinstance(sample, LISTS):
-        inner = next((value for row in rows if row for value in row), "")
-        if isinstance(inner, NUMBERS):
-            return recognise(_matrix(rows, i), i)
-        return "attribute lists", rows
-    if isinstance(sample, NUMBERS):
-        raise InputError(
-            "is a list of numbers",
-            hint="Give numeric features as a 2-D array (one row a position), symbols as str.",
-            sequence=i,
-            position=0,
-        )
+def _agree(shape: Shape, found: Shape, i: int) -> Shape:
+    """The shape of a corpus so far, with one more sequence."""
+    if shape == found or (found == "blank" and shape in ("tokens", "dicts", "attribute lists")):
+        return shape
+    if shape == "blank" and (i == 0 or found in ("tokens", "dicts", "attribute lists")):
+        return found
     raise InputError(
-        f"a position is {_type(sample)}",
-        hint="A position is a dict of features, a token, a list of attributes or a row of numbers.",
+        f"is of the shape {found!r} where the sequences before it are of the shape {shape!r}",
+        hint="Mixed types: give all sequences in one shape.",
         sequence=i,
-        position=next(t for t, row in enumerate(rows) if row is sample),
     )
 
 
-def _matrix(rows: Sequence[Any], i: int) -> FloatArray:
-    width = len(rows[0])
-    for t, row in enumerate(rows):
-        if not isinstance(row, LISTS) or len(row) != width:
-            raise InputError(f"does not have {width} numbers as position 0 has", sequence=i, position=t)
-        for value in row:
-            if not isinstance(value, NUMBERS):
-                raise InputError(
-                    f"{value!r} is {_type(value)} among numbers", hint="Mixed types.", sequence=i, position=t
-                )
-    return np.array(rows, dtype=np.float64)
-
-
-def _type(value: Any) -> str:
-    return "None" if value is None else f"of type {type(value).__name__}"
-
-
-def _turn(shape: str, sequences: list[Any], constants: list[dict[str, Any]], first: int) -> Block:
-    block = Block([_n_rows(rows) for rows in sequences], constants=constants)
+def _turn(shape: Shape, sequences: list[Any], features: list[Mapping[str, Any]], first: int) -> Block:
+    block = Block([n_rows(rows) for rows in sequences])
     if shape == "dicts":
         _turn_dicts(block, sequences, first)
-    elif shape == "tokens":
+    elif shape in ("tokens", "blank"):
         _check_types(sequences, (str,), first)
-        block.fields.append(Field("token", None, list(chain.from_iterable(sequences))))
+        block.fields.append(Field("token", None, list(chain.from_iterable(sequences)), "categorical"))
     elif shape == "attribute lists":
         _turn_attribute_lists(block, sequences, first)
     elif shape == "sparse rows":
         _turn_sparse(block, sequences, first)
-    elif shape == "data frame":
+    elif shape == "data frames":
         _turn_frames(block, sequences, first)
     else:
-        _turn_matrices(block, sequences, first)
+        _turn_matrices(block, sequences)
+    if any(features):
+        block.constants = _turn_features(features)
     return block
+
+
+def _turn_features(features: list[Mapping[str, Any]]) -> list[Field]:
+    """The features of whole sequences, as fields over the sequences of the block."""
+    turned = Block([])
+    add_dicts(turned, features, np.arange(len(features), dtype=INDEX), "")
+    singles = (
+        Field(name, rows[[i]], [number])
+        for rows, names, numbers in turned.weights
+        for i, (name, number) in enumerate(zip(names, numbers))
+    )
+    return [*turned.fields, *singles]
 
 
 def _check_types(sequences: list[Any], wanted: tuple[type, ...], first: int) -> None:
@@ -199,7 +142,7 @@ def _check_types(sequences: list[Any], wanted: tuple[type, ...], first: int) -> 
         for t, row in enumerate(rows):
             if row is not None and not isinstance(row, wanted):
                 raise InputError(
-                    f"{row!r} is {_type(row)} where other positions are {wanted[0].__name__}",
+                    f"{row!r} is {described(row)} where other positions are {wanted[0].__name__}",
                     hint="Mixed types: give every position in one shape.",
                     sequence=i,
                     position=t,
@@ -208,11 +151,11 @@ def _check_types(sequences: list[Any], wanted: tuple[type, ...], first: int) -> 
 
 def _turn_dicts(block: Block, sequences: list[Any], first: int) -> None:
     _check_types(sequences, (dict, Mapping), first)
-    rows = [row or {} for row in chain.from_iterable(sequences)]
+    rows = [{} if row is None else row for row in chain.from_iterable(sequences)]
     add_dicts(block, rows, np.arange(len(rows), dtype=INDEX), "")
 
 
-def add_dicts(block: Block, rows: list[Any], where: IndexArray, prefix: str) -> None:
+def add_dicts(block: Block, rows: Sequence[Mapping[str, Any]], where: IndexArray, prefix: str) -> None:
     """Turn dict rows over: rows with the same keys together where keys repeat, one value at a time elsewhere."""
     groups: dict[tuple[Any, ...], list[int]] = {}
     for i, keys in enumerate(map(tuple, rows)):
@@ -231,11 +174,16 @@ def add_dicts(block: Block, rows: list[Any], where: IndexArray, prefix: str) -> 
             picked = [rows[i] for i in members]
         turned = zip(*[row.values() for row in picked])
         for key, values in zip(keys, turned):
-            _add_column(block, f"{prefix}{key}" if isinstance(key, str) else key, places, values)
+            _add_column(block, _joined(prefix, key), places, values)
+
+
+def _joined(prefix: str, key: Any) -> Any:
+    """The name of a nested key. A key that is no str stays as it is, to be refused where its place is known."""
+    return f"{prefix}{key}" if isinstance(key, str) else key
 
 
 def _add_column(block: Block, name: str, where: IndexArray, values: Sequence[Any]) -> None:
-    if dict in map(type, values):
+    if any(issubclass(kind, Mapping) for kind in set(map(type, values))):
         nested = [i for i, value in enumerate(values) if isinstance(value, Mapping)]
         add_dicts(block, [values[i] for i in nested], where[nested], f"{name}:")
         rest = [i for i, value in enumerate(values) if not isinstance(value, Mapping)]
@@ -244,25 +192,24 @@ def _add_column(block: Block, name: str, where: IndexArray, values: Sequence[Any
         block.fields.append(Field(name, where, values))
 
 
-def _add_scattered(block: Block, rows: list[Any], where: IndexArray, prefix: str) -> None:
+def _add_scattered(block: Block, rows: Sequence[Mapping[str, Any]], where: IndexArray, prefix: str) -> None:
     """Rows whose keys hardly repeat ({"word=the": 1}): numbers in one bulk, other values gathered by key."""
     sizes = np.fromiter(map(len, rows), dtype=INDEX, count=len(rows))
-    keys = list(chain.from_iterable(rows))
-    values = list(chain.from_iterable(row.values() for row in rows))
+    keys: list[str] = list(chain.from_iterable(rows))
+    values: list[Any] = list(chain.from_iterable(row.values() for row in rows))
     places = np.repeat(where, sizes)
     if prefix:
-        keys = [f"{prefix}{key}" for key in keys]
+        keys = [_joined(prefix, key) for key in keys]
     if not set(map(type, values)) <= {int, float, bool}:
-        gathered: dict[str, tuple[list[int], list[Any]]] = {}
-        number = [isinstance(value, (*NUMBERS, bool)) for value in values]
+        gathered: dict[str, list[int]] = {}
+        kept = []
         for i, (key, value) in enumerate(zip(keys, values)):
-            if not number[i]:
-                members = gathered.setdefault(key, ([], []))
-                members[0].append(i)
-                members[1].append(value)
-        for key, (members_of_key, values_of_key) in gathered.items():
-            _add_column(block, key, places[members_of_key], values_of_key)
-        kept = np.flatnonzero(number)
+            if isinstance(value, NUMBERS):
+                kept.append(i)
+            else:
+                gathered.setdefault(key, []).append(i)
+        for key, members in gathered.items():
+            _add_column(block, key, places[members], [values[i] for i in members])
         places = places[kept]
         keys, values = [keys[i] for i in kept], [values[i] for i in kept]
     if keys:
@@ -273,32 +220,37 @@ def _turn_attribute_lists(block: Block, sequences: list[Any], first: int) -> Non
     _check_types(sequences, LISTS, first)
     rows = [row or () for row in chain.from_iterable(sequences)]
     sizes = np.fromiter(map(len, rows), dtype=INDEX, count=len(rows))
-    names = list(chain.from_iterable(rows))
-    if not set(map(type, names)) <= {str}:
+    names = list(chain.from_iterable(map(ordered, rows)))
+    if not all(issubclass(kind, str) for kind in set(map(type, names))):
         bad = next(i for i, name in enumerate(names) if not isinstance(name, str))
         flat = int(np.searchsorted(np.cumsum(sizes), bad, side="right"))
         offsets = np.concatenate([[0], np.cumsum(block.lengths)])
         i = int(np.searchsorted(offsets, flat, side="right")) - 1
         raise InputError(
-            f"the attribute {names[bad]!r} is {_type(names[bad])}, not str",
+            f"the attribute {names[bad]!r} is {described(names[bad])}, not str",
             sequence=first + i,
             position=flat - int(offsets[i]),
         )
     block.entries.append((np.repeat(np.arange(len(rows), dtype=INDEX), sizes), names, None))
 
 
+def ordered(values: Any) -> Any:
+    """The members of a set in an order that does not change from run to run; anything else as it is."""
+    return sorted(values, key=str) if isinstance(values, (set, frozenset)) else values
+
+
 def _turn_sparse(block: Block, sequences: list[Any], first: int) -> None:
-    _check_widths([rows.shape[1] for rows in sequences], first)
     base = 0
-    for rows in sequences:
+    for i, rows in enumerate(sequences, first):
+        if rows.dtype.kind not in "fiub":
+            raise InputError(f"is a sparse matrix of {rows.dtype}, not of numbers", sequence=i)
         counts = np.diff(rows.indptr)
         where = np.repeat(np.arange(base, base + rows.shape[0], dtype=INDEX), counts)
         block.entries.append((where, list(map(str, rows.indices.tolist())), rows.data.astype(np.float64)))
         base += rows.shape[0]
 
 
-def _turn_matrices(block: Block, sequences: list[Any], first: int) -> None:
-    _check_widths([rows.shape[1] for rows in sequences], first)
+def _turn_matrices(block: Block, sequences: list[Any]) -> None:
     whole = np.concatenate(sequences)
     for j in range(whole.shape[1]):
         if whole.dtype.kind == "b":
@@ -309,19 +261,13 @@ def _turn_matrices(block: Block, sequences: list[Any], first: int) -> None:
             block.fields.append(Field(str(j), None, whole[:, j].tolist()))
 
 
-def _check_widths(widths: list[int], first: int) -> None:
-    for i, width in enumerate(widths):
-        if width != widths[0]:
-            raise InputError(f"has {width} columns where others have {widths[0]}", sequence=first + i)
-
-
 def _turn_frames(block: Block, sequences: list[Any], first: int) -> None:
     from hedgerow.data.readers.tables import frame_columns
 
     base = 0
     for i, frame in enumerate(sequences, first):
         columns, kinds = frame_columns(frame, sequence=i)
-        n = _n_rows(frame)
+        n = n_rows(frame)
         where = np.arange(base, base + n, dtype=INDEX)
         block.fields.extend(Field(name, where, values, kinds[name]) for name, values in columns.items())
         base += n

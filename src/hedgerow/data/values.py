@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, NoReturn
 
 import numpy as np
 
-from hedgerow.data.rows import LISTS, NUMBERS, Field
+from hedgerow.data.rows import Field, ordered
 from hedgerow.data.sequences import Kind
+from hedgerow.data.shapes import LISTS, NUMBERS
 from hedgerow.errors import InputError
-from hedgerow.legend import INDEX, BoolArray, FloatArray, IndexArray
+from hedgerow.legend import INDEX, AnyArray, FloatArray, IndexArray
 
-Locate = Callable[[int], tuple[int, int]]
+# From a flat position to the sequence and the position in it; from a sequence, for a feature of the whole, to (i, None).
+Locate = Callable[[int], tuple[int, int | None]]
 
 WORDS: dict[Kind, str] = {
-    "categorical": "str",
+    "categorical": "a str",
     "numeric": "a number",
     "boolean": "a bool",
     "attributes": "a list of str",
@@ -38,41 +40,88 @@ class Values:
     sizes: IndexArray | None = None
 
 
-def read_values(field: Field, where: IndexArray, declared: Kind | None, locate: Locate) -> Values:
-    """Check a field's values and give them the form of their kind.
+def read_values(
+    field: Field, where: IndexArray, declared: Kind | None, locate: Locate, *, nan_is_missing: bool = False
+) -> Values | None:
+    """Check a field's values and give them the form of their kind; None where there is no value.
 
-    `declared` is the kind the user gave or None; in a declared column (and in one that came with a dtype) NaN means
-    missing, elsewhere it is an error. None is left out in both.
+    `declared` is the kind that the values must have; without it the field's own counts, or that of the values. NaN is
+    missing where a kind is declared or came with the field, or where `nan_is_missing`; elsewhere it is an error.
+    A None is left out.
     """
     kind = declared or field.kind
-    if isinstance(field.values, np.ndarray) and field.values.dtype.kind in "fiub":
-        values, types = field.values, {bool if field.values.dtype.kind == "b" else float}
+    nan_is_missing = nan_is_missing or kind is not None
+    values: Any = field.values
+    types: set[type]
+    if isinstance(values, np.ndarray) and values.dtype.kind in "fiub":
+        types = {bool if values.dtype.kind == "b" else float}
     else:
-        values, types = field.values, set(map(type, field.values))
+        types = set(map(type, values))
         if type(None) in types:
-            kept = [i for i, value in enumerate(values) if value is not None]
-            values, where = [values[i] for i in kept], where[kept]
+            values, where = _without(values, where, _is_none)
             types.discard(type(None))
+        if nan_is_missing and len(types) > 1 and _tell(types) != "numeric":
+            values, where = _without(values, where, _is_nan)
+            types = set(map(type, values))
     if not types:
-        return _none(kind or "categorical", where)
+        return None
     if kind is None:
-        kind = _tell(types) or _mixed(field.name, values, where, locate)
+        kind = _tell(types) or _refuse(field.name, values, where, locate)
     elif not _fits(types, kind):
         if kind != "categorical" or not all(issubclass(t, (*NUMBERS, str)) for t in types):
-            _wrong(field.name, kind, values, where, locate)
+            _refuse(field.name, values, where, locate, kind)
         values, where = _as_texts(values, where)
     if kind == "categorical":
         return Values(kind, where, texts=list(values) if isinstance(values, np.ndarray) else values)
     if kind == "attributes":
         return _lists(field.name, values, where, locate)
-    numbers = np.asarray(values, dtype=np.float64)
-    _check_numbers(field.name, numbers, where, locate, nan=declared is not None or field.kind is not None)
+    numbers = to_numbers(values)
+    check_numbers(field.name, numbers, where, locate, nan_is_missing=nan_is_missing)
     return Values(kind, where, numbers=numbers)
 
 
-def _none(kind: Kind, where: IndexArray) -> Values:
-    nothing: FloatArray = np.empty(0)
-    return Values(kind, where, texts=[], numbers=nothing, sizes=np.empty(0, dtype=INDEX))
+def to_numbers(values: Sequence[Any] | AnyArray) -> FloatArray:
+    """Numbers as float64; an integer past the range of floats becomes infinite."""
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except OverflowError:
+        return np.array([value if abs(value) < 1e308 else np.inf for value in values], dtype=np.float64)
+
+
+def check_numbers(
+    name: str, numbers: FloatArray, where: IndexArray, locate: Locate, *, nan_is_missing: bool
+) -> None:
+    """Refuse infinite values, and NaN unless it means missing."""
+    if np.isfinite(numbers).all():
+        return
+    bad = np.flatnonzero(np.isinf(numbers) if nan_is_missing else ~np.isfinite(numbers))
+    if len(bad) == 0:
+        return
+    value = numbers[bad[0]]
+    hint = "Values must be finite."
+    if np.isnan(value):
+        hint = f"Declare the column, columns={{{name!r}: 'numeric'}}, to let NaN mean missing."
+    _fail(f"the value is {value}", hint, name, int(where[bad[0]]), locate)
+
+
+def changed_type(name: str, was: Kind, now: Kind, where: IndexArray, locate: Locate) -> NoReturn:
+    """Raise for a column that held another kind before."""
+    what = f"the value is {WORDS[now]} where the column held {WORDS[was]} before"
+    hint = "Mixed types: a column keeps one type; convert it, or use another name."
+    _fail(what, hint, name, int(where[0]), locate)
+
+
+def _is_none(value: Any) -> bool:
+    return value is None
+
+
+def _is_nan(value: Any) -> bool:
+    return isinstance(value, (float, np.floating)) and value != value
+
+
+def _without(values: Any, where: IndexArray, drop: Callable[[Any], bool]) -> tuple[list[Any], IndexArray]:
+    kept = [i for i, value in enumerate(values) if not drop(value)]
+    return [values[i] for i in kept], where[kept]
 
 
 def _tell(types: set[type]) -> Kind | None:
@@ -93,79 +142,40 @@ def _fits(types: set[type], kind: Kind) -> bool:
 
 
 def _as_texts(values: Any, where: IndexArray) -> tuple[list[str], IndexArray]:
-    """Numbers of a column declared categorical, as text; NaN is missing."""
-    texts = [None if value != value else str(value) for value in values]
-    kept = [i for i, text in enumerate(texts) if text is not None]
-    return [text for text in texts if text is not None], where[kept]
+    """Numbers of a column declared categorical, as text. NaN is missing.
+
+    7.0 reads as "7": data frames turn integers with a gap into floats, and the text must not depend on that.
+    """
+    values, where = _without(values, where, _is_nan)
+    whole = (float, np.floating)
+    return [str(int(v) if isinstance(v, whole) and float(v).is_integer() else v) for v in values], where
 
 
-def _mixed(name: str, values: Any, where: IndexArray, locate: Locate) -> NoReturn:
-    first = _tell({type(values[0])})
-    if first is None:
-        sequence, position = locate(int(where[0]))
-        raise InputError(
-            f"{values[0]!r} is of type {type(values[0]).__name__}",
-            hint="A feature is a str, a number, a bool, a list of str or a dict of these.",
-            sequence=sequence,
-            position=position,
-            column=str(name),
-        )
-    _wrong(name, first, values, where, locate)
-
-
-def _wrong(name: str, kind: Kind, values: Any, where: IndexArray, locate: Locate) -> NoReturn:
-    """Raise for the first value that is not of the kind."""
-    for value, flat in zip(values, where):
+def _refuse(name: str, values: Any, where: IndexArray, locate: Locate, kind: Kind | None = None) -> NoReturn:
+    """Raise for the first value that is not of the kind, or not of the kind of the first value."""
+    kind = kind or _tell({type(values[0])})
+    for value, flat in zip(values, where.tolist()):
+        if kind is None or _tell({type(value)}) is None:
+            what = f"{value!r} is of type {type(value).__name__}"
+            _fail(what, "A feature is a str, a number, a bool, a list of str or a dict of these.", name, flat, locate)
         if not _fits({type(value)}, kind):
-            sequence, position = locate(int(flat))
-            raise InputError(
-                f"{value!r} is of type {type(value).__name__} in a column of {kind} values",
-                hint=f"Mixed types: give {WORDS[kind]} at every position, or None where there is no value.",
-                sequence=sequence,
-                position=position,
-                column=name,
-            )
+            what = f"{value!r} is of type {type(value).__name__} in a column of {kind} values"
+            hint = f"Mixed types: give {WORDS[kind]} at every position, or None where there is no value."
+            _fail(what, hint, name, flat, locate)
     raise AssertionError("a value was refused and none is wrong")
 
 
-def changed_type(name: str, was: Kind, now: Kind, where: IndexArray, locate: Locate) -> NoReturn:
-    """Raise for a column that held another kind before."""
-    sequence, position = locate(int(where[0]))
-    raise InputError(
-        f"the value is {WORDS[now]} where the column held {WORDS[was]} before",
-        hint="Mixed types: a column keeps one type; convert it, or use another name.",
-        sequence=sequence,
-        position=position,
-        column=name,
-    )
+def _fail(what: str, hint: str, name: str, flat: int, locate: Locate) -> NoReturn:
+    sequence, position = locate(flat)
+    raise InputError(what, hint=hint, sequence=sequence, position=position, column=name)
 
 
 def _lists(name: str, values: Any, where: IndexArray, locate: Locate) -> Values:
     sizes = np.fromiter(map(len, values), dtype=INDEX, count=len(values))
-    texts = list(chain.from_iterable(values))
+    texts = list(chain.from_iterable(map(ordered, values)))
     if not all(issubclass(t, str) for t in set(map(type, texts))):
         bad = next(i for i, text in enumerate(texts) if not isinstance(text, str))
         row = int(np.searchsorted(np.cumsum(sizes), bad, side="right"))
-        sequence, position = locate(int(where[row]))
-        raise InputError(
-            f"{texts[bad]!r} in a list of attributes is of type {type(texts[bad]).__name__}, not str",
-            sequence=sequence,
-            position=position,
-            column=name,
-        )
+        what = f"{texts[bad]!r} in a list of attributes is of type {type(texts[bad]).__name__}, not str"
+        _fail(what, "Attributes are names.", name, int(where[row]), locate)
     return Values("attributes", where, texts=texts, sizes=sizes)
-
-
-def _check_numbers(name: str, numbers: FloatArray, where: IndexArray, locate: Locate, *, nan: bool) -> None:
-    finite: BoolArray = np.isfinite(numbers)
-    if finite.all():
-        return
-    bad = np.flatnonzero(~finite if not nan else np.isinf(numbers))
-    if len(bad) == 0:
-        return
-    sequence, position = locate(int(where[bad[0]]))
-    value = numbers[bad[0]]
-    hint = "Values must be finite."
-    if np.isnan(value):
-        hint = f"Declare the column, columns={{{name!r}: 'numeric'}}, to let NaN mean missing."
-    raise InputError(f"the value is {value}", hint=hint, sequence=sequence, position=position, column=name)

@@ -57,7 +57,7 @@ def edge_marginals(potentials: ChainPotentials, work: Workspace) -> FloatArray:
     pieces = [(t0 + 1, t1 + 1) for t0, t1 in slices(n - 1, work.alpha.shape[1] ** 2)]
     if isinstance(edges, PositionEdges):
         probs = np.empty(edges.scores.shape)
-        probs[:, 0] = 0.0
+        probs[:, :1] = 0.0
         for t0, t1 in pieces:
             position_chain.edge_probs(alpha, beta_prime, edges.exps, probs, t0, t1)
         return probs

@@ -9,6 +9,7 @@ import numpy as np
 from hedgerow.legend import INDEX, AnyArray, FloatArray, IndexArray
 from hedgerow.potentials import padded_width
 
+_SPARE = 1000
 _BLOCK = 512  # scores whose exponentials are made at once: small enough to stay in the first cache
 
 
@@ -29,10 +30,10 @@ class Workspace:
         self._n_labels = 0
 
     def reserve(self, n_positions: int, n_labels: int) -> None:
-        """Make room. Buffers grow by a quarter more than asked, so that chunks of like size do not grow them."""
+        """Make room. Buffers get somewhat larger than asked for, so that chunks of like size do not grow them."""
         if n_labels != self._n_labels or n_positions > self._capacity:
             width = padded_width(n_labels)
-            self._capacity = n_positions + n_positions // 4
+            self._capacity = n_positions + min(n_positions // 4, _SPARE)
             self._n_labels = n_labels
             self._rows = np.empty((2, self._capacity, width))
             self._node_probs = np.empty((self._capacity, n_labels))

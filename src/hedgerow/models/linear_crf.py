@@ -153,16 +153,24 @@ class LinearCRF(ChainModel):
         from hedgerow.scorers.linear import check_numbers
 
         self._check_parameters()
-        if y is None:
+        if y is None and not isinstance(X, Dataset):
             raise InputError("y is missing", hint="fit needs the labels of the training sequences.")
         X, y, sample_weight, X_val, y_val = hold_out(self, X, y, sample_weight, X_val, y_val, lengths)
-        dataset = learn(X, y, columns=self.columns, window=self.window, lengths=lengths, sample_weight=sample_weight)
+        dataset = self._learn(X, y, sample_weight, lengths)
         check_numbers(dataset, dataset.schema)
         held_out = None if X_val is None else encode(dataset.schema, X_val, y_val)
         layout, frequency = self._layout(dataset)
         start = self._starting_weights(dataset, layout)
         self._train(dataset, held_out, layout, frequency, start)
         return self
+
+    def _learn(self, X: Any, y: Any, sample_weight: Any, lengths: Any) -> Dataset:
+        """The training corpus as a Dataset; one that `learn` made is taken as it is, labels and window included."""
+        if not isinstance(X, Dataset):
+            return learn(X, y, columns=self.columns, window=self.window, lengths=lengths, sample_weight=sample_weight)
+        if y is not None or sample_weight is not None or X.labels is None:
+            raise InputError("a Dataset brings its own labels and weights", hint="Give them to learn().")
+        return X
 
     def _check_parameters(self) -> None:
         from hedgerow.decoding import decoder

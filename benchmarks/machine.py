@@ -1,0 +1,69 @@
+"""What a measurement ran on, and whether the machine was quiet enough for it to mean something."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+import resource
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+BUSY = 0.35  # of the cores: other work above this share makes a ratio worthless
+
+
+def describe(packages: tuple[str, ...]) -> dict[str, Any]:
+    """CPU, cores, versions and load, for the JSON that a benchmark writes."""
+    return {
+        "cpu": _cpu(),
+        "cores": os.cpu_count(),
+        "python": platform.python_version(),
+        "system": platform.system(),
+        "versions": {name: importlib.metadata.version(name) for name in packages},
+        "load_before": os.getloadavg()[0],
+        "time": time.strftime("%Y-%m-%d %H:%M:%S"),
+    }
+
+
+def _cpu() -> str:
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        for line in info.read_text().splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    return platform.processor()
+
+
+def other_load(seconds: float = 3.0) -> float:
+    """The share of all cores that other processes use, watched for a few seconds while this one sleeps."""
+    before = _busy_jiffies()
+    if before is None:
+        return os.getloadavg()[0] / (os.cpu_count() or 1)
+    time.sleep(seconds)
+    after = _busy_jiffies()
+    assert after is not None
+    return (after[0] - before[0]) / max(1, after[1] - before[1])
+
+
+def _busy_jiffies() -> tuple[int, int] | None:
+    stat = Path("/proc/stat")
+    if not stat.exists():
+        return None
+    fields = [int(value) for value in stat.read_text().splitlines()[0].split()[1:9]]
+    return sum(fields) - fields[3] - fields[4], sum(fields)
+
+
+def require_quiet(force: bool) -> float:
+    """End the program when other work would spoil the ratio; `force` measures all the same and says so."""
+    load = other_load()
+    if load > BUSY and not force:
+        sys.exit(f"The machine is busy ({load:.0%} of its cores): no ratio. Wait, or add --force.")
+    return load
+
+
+def peak_bytes() -> int:
+    """The largest resident size of this process so far."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
