@@ -85,3 +85,13 @@ def test_arrays_that_do_not_fit_together():
         SharedEdges.from_scores(np.zeros((2, 3)))
     with pytest.raises(InputError, match="to, positions, from"):
         PositionEdges.from_scores(np.zeros((2, 4, 3)))
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf])
+def test_edge_scores_that_are_no_numbers(wrong):
+    table = np.zeros((2, 4, 2))
+    table[1, 3, 0] = wrong
+    with pytest.raises(InputError, match="row 3 is NaN"):
+        PositionEdges.from_scores(table)
+    with pytest.raises(InputError, match="NaN"):
+        SharedEdges.from_scores(table[:, 3])

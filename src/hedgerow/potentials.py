@@ -125,6 +125,9 @@ class PositionEdges:
         if table.ndim != 3 or table.shape[0] != table.shape[2]:
             raise InputError(f"edge scores must be (to, positions, from), not of shape {table.shape}")
         shifts = table.max(axis=(0, 2), initial=-np.inf)
+        if not (shifts < np.inf).all():  # false for NaN too
+            row = int(np.argmin(shifts < np.inf))
+            raise InputError(f"edge scores must be numbers or −inf, and one of row {row} is NaN or +inf")
         shifts[np.isneginf(shifts)] = 0.0
         return cls(table, np.exp(table - shifts[:, None]), shifts)
 

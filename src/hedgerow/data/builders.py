@@ -66,14 +66,13 @@ class ColumnBuilder:
             where = values.where if values.sizes is None else np.repeat(values.where, values.sizes)
             self.parts.append((where, codes))
 
-    def write(self, out: AnyArray, places: IndexArray | slice) -> Vocabulary | None:
+    def write(self, out: AnyArray, places: IndexArray) -> Vocabulary | None:
         """Write the codes or numbers into `out` and forget them; return the vocabulary of a categorical column."""
-        flat = np.arange(len(out), dtype=INDEX)[places] if isinstance(places, slice) else places
         for where, values in self.parts:
             if self.kind == "boolean":
-                out[flat[where]] = flag_codes(values)
+                out[places[where]] = flag_codes(values)
             else:
-                out[flat[where]] = values + FIRST_VALUE if self.kind == "categorical" else values
+                out[places[where]] = values + FIRST_VALUE if self.kind == "categorical" else values
         self.parts.clear()
         if self.kind != "categorical":
             return None
@@ -84,7 +83,7 @@ class ColumnBuilder:
         return Vocabulary([names[i] for i in order])
 
     def to_attributes(self, attributes: AttributeBuilder) -> None:
-        """Hand the values over as attributes, named as CRFsuite does: key=value, key, or key:item."""
+        """Hand the values over as attributes, named as python-crfsuite does: key:text, or key."""
         if not self.parts:
             return
         where, found = (np.concatenate(arrays) for arrays in zip(*self.parts))
@@ -93,13 +92,13 @@ class ColumnBuilder:
             kept = np.flatnonzero((found != 0) & (found == found))
             attributes.add_coded(where[kept], np.zeros(len(kept), dtype=CODE), [self.name], found[kept])
         else:
-            names = [attribute_name(self.name, self.kind, text) for text in self.vocabulary]
+            names = [attribute_name(self.name, text) for text in self.vocabulary]
             attributes.add_coded(where, found, names, None)
 
 
-def attribute_name(key: str, kind: Kind | None, text: str) -> str:
-    """key=value for the value of a category, key:item for an item of a list."""
-    return f"{key}={text}" if kind == "categorical" else f"{key}:{text}"
+def attribute_name(key: str, text: str) -> str:
+    """The name of the value of a category, or of an item of a list."""
+    return f"{key}:{text}"
 
 
 def flag_codes(numbers: FloatArray) -> CodeArray:
@@ -139,12 +138,13 @@ class AttributeBuilder:
 
     def rows(self, places: IndexArray, size: int) -> tuple[AttributeRows, Vocabulary]:
         """CSR by padded position, and the vocabulary in order of first appearance."""
-        rows = attribute_rows(self.parts, places, size)
+        where, ids, values = _by_position(self.parts)
         self.parts.clear()
         names = list(self.vocabulary)
-        codes = rows.ids + CODE(FIRST_VALUE)
+        codes = ids + CODE(FIRST_VALUE)
         order, rank = first_appearance(codes, len(names))
-        return rows._replace(ids=rank[codes] - CODE(FIRST_VALUE)), Vocabulary([names[i] for i in order])
+        ids = rank[codes] - CODE(FIRST_VALUE)
+        return attribute_rows([(where, ids, values)], places, size), Vocabulary([names[i] for i in order])
 
 
 class AttributeRows(NamedTuple):
@@ -158,12 +158,28 @@ class AttributeRows(NamedTuple):
 def attribute_rows(
     parts: list[tuple[IndexArray, CodeArray, FloatArray | None]], places: IndexArray, size: int
 ) -> AttributeRows:
-    """Sort (position, attribute, weight) triples by position; entries of one position keep their order."""
-    if not parts:
-        return AttributeRows(np.zeros(size + 1, dtype=INDEX), np.empty(0, dtype=CODE), None)
-    where = np.concatenate([p[0] for p in parts])
-    ids = np.concatenate([p[1] for p in parts])
-    values = None
+    """Sort (position, attribute, weight) triples by position, and by attribute within a position.
+
+    The second makes the rows independent of the order in which the keys of a dict stand.
+    """
+    where, ids, values = _by_position(parts)
+    key = where * (int(ids.max(initial=0)) + 1) + ids
+    if np.any(key[1:] < key[:-1]):
+        order = np.argsort(key, kind="stable")
+        ids = ids[order]  # `where` is sorted already
+        values = None if values is None else values[order]
+    ptr = np.zeros(size + 1, dtype=INDEX)
+    np.cumsum(np.bincount(places[where], minlength=size), out=ptr[1:])
+    return AttributeRows(ptr, ids, values)
+
+
+def _by_position(
+    parts: list[tuple[IndexArray, CodeArray, FloatArray | None]],
+) -> tuple[IndexArray, CodeArray, FloatArray | None]:
+    """The triples of all parts, sorted by position; those of one position keep their order."""
+    where = np.concatenate([np.empty(0, dtype=INDEX), *(p[0] for p in parts)])
+    ids = np.concatenate([np.empty(0, dtype=CODE), *(p[1] for p in parts)])
+    values: FloatArray | None = None
     if any(p[2] is not None for p in parts):
         values = np.concatenate([np.ones(len(p[0])) if p[2] is None else p[2] for p in parts])
         values = None if np.all(values == 1.0) else values
@@ -171,6 +187,4 @@ def attribute_rows(
         order = np.argsort(where, kind="stable")
         where, ids = where[order], ids[order]
         values = None if values is None else values[order]
-    ptr = np.zeros(size + 1, dtype=INDEX)
-    np.cumsum(np.bincount(places[where], minlength=size), out=ptr[1:])
-    return AttributeRows(ptr, ids, values)
+    return where, ids, values

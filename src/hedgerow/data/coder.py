@@ -74,7 +74,7 @@ class Coder(Reader):
             return
         assert values.texts is not None
         rows = values.where if values.sizes is None else np.repeat(values.where, values.sizes)
-        prefix = attribute_name(field.name, values.kind, "")
+        prefix = attribute_name(field.name, "")
         self.add_entries(rows, list(map(prefix.__add__, values.texts)), None)
 
     def add_entries(self, where: IndexArray, names: list[str], weights: FloatArray | None) -> None:

@@ -3,6 +3,10 @@
 Positions are stored with a gap between sequences that is as wide as the widest window reaches. So the value of a
 column at t+o is the column read at padded position t+o, for every offset o of its window: no window is ever copied,
 and a place outside the sequence holds the code OUTSIDE.
+
+Numbers and attributes have nothing to hold there. Where one of them has a window, the schema therefore gets one more
+categorical column, OUTSIDE_COLUMN, without values: MISSING inside a sequence and OUTSIDE in the gaps, read at those
+offsets. So the start and the end of a sequence are values of their own for every kind of feature.
 """
 
 from __future__ import annotations
@@ -31,8 +35,10 @@ from hedgerow.legend import (
 Label = str | int
 Window = int | tuple[int, int] | Mapping[str, int | tuple[int, int]]
 
+OUTSIDE_COLUMN = "(outside)"
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, eq=False)
 class Column:
     """One single-valued feature.
 
@@ -47,6 +53,17 @@ class Column:
     fill: float = 0.0
     constant: bool = False
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Column):
+            return NotImplemented
+        fills = self.fill == other.fill or (np.isnan(self.fill) and np.isnan(other.fill))
+        return bool(fills) and all(
+            getattr(self, name) == getattr(other, name)
+            for name in ("name", "kind", "offsets", "vocabulary", "constant")
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
     @property
     def n_codes(self) -> int:
         """Codes in use, MISSING and OUTSIDE among them."""
@@ -57,14 +74,18 @@ class Column:
 
 @dataclass(frozen=True)
 class Schema:
-    """Columns in their stored order, the attribute vocabulary, and the labels."""
+    """Columns in their stored order, the attribute vocabulary, and the labels.
+
+    `declared` is what the user said of the columns ("*" for all others); `window` is what the offsets were made from,
+    kept for the reader.
+    """
 
     columns: tuple[Column, ...]
     attributes: Vocabulary
     attribute_offsets: tuple[int, ...]
     labels: tuple[Label, ...]
-    window: Any = 0
-    declared: Mapping[str, str] = field(default_factory=dict)
+    window: Any = field(default=0, compare=False)
+    declared: Mapping[str, Kind] = field(default_factory=dict)
 
     @property
     def gap(self) -> int:
@@ -75,6 +96,10 @@ class Schema:
     def of(self, *kinds: Kind, constant: bool = False) -> list[Column]:
         """The columns of these kinds, in stored order: row i of `codes` or `numeric` belongs to entry i."""
         return [c for c in self.columns if c.kind in kinds and c.constant == constant]
+
+    def declared_kind(self, name: str) -> Kind | None:
+        """The kind that the user gave a column, by name or by "*"; None where it is told from the values."""
+        return self.declared.get(name, self.declared.get("*"))
 
     @cached_property
     def label_codes(self) -> dict[Label, int]:
@@ -145,10 +170,8 @@ class Dataset:
 
     def equals(self, other: Dataset) -> bool:
         """Same schema, same arrays, to the bit."""
-        if self.schema != other.schema:
-            return False
-        names = [name for name in vars(self) if name not in ("schema",)]
-        return all(_same(getattr(self, name), getattr(other, name)) for name in names)
+        names = [name for name in vars(self) if name != "schema"]
+        return self.schema == other.schema and all(_same(getattr(self, n), getattr(other, n)) for n in names)
 
     def require_labels(self, purpose: str) -> CodeArray:
         """The labels, where every position has one; otherwise an error that names the first that has none."""
@@ -188,16 +211,15 @@ def padded_places(offsets: IndexArray, gap: int) -> tuple[IndexArray, IndexArray
 def window_offsets(window: Window, name: str) -> tuple[int, ...]:
     """The offsets of a column's window: `window` is a half-width, a pair (before, after), or a mapping to these.
 
-    In a mapping the entry "*" serves the columns that are not named; without it they have no window.
+    In a mapping the entry "*" serves the attributes and the columns that are not named; without it they have no window.
     """
-    if isinstance(window, Mapping):
-        return window_offsets(window.get(name, window.get("*", 0)), name)
-    pair = window if isinstance(window, (tuple, list)) else (window, window)
+    given = window.get(name, window.get("*", 0)) if isinstance(window, Mapping) else window
+    pair = given if isinstance(given, (tuple, list)) else (given, given)
     good = len(pair) == 2 and all(isinstance(w, (int, np.integer)) and not isinstance(w, bool) for w in pair)
     if not good or min(pair) < 0:
         raise InputError(
-            f"window is {window!r}",
+            f"window is {given!r}",
             hint="Give a half-width such as 2, a pair (before, after), or a mapping of column to one of them.",
-            column=name if name != "*" else None,
+            column=name if isinstance(window, Mapping) else None,
         )
     return tuple(range(-int(pair[0]), int(pair[1]) + 1))

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from hedgerow.data.coder import Coder
-from hedgerow.data.dataset import (
-    Dataset,
-    Schema,
-    Window,
-    locate,
-    window_offsets,
-)
+from hedgerow.data.dataset import Dataset, Schema, Window, locate, window_offsets
 from hedgerow.data.labels import encode_labels, flatten_labels, learn_labels
 from hedgerow.data.learner import Learner
 from hedgerow.data.reading import Reader
 from hedgerow.data.rows import Block, Field, blocks
 from hedgerow.data.sequences import KINDS, Kind, Sequences
+from hedgerow.data.shapes import NUMBERS, is_iterable
 from hedgerow.errors import InputError
-from hedgerow.legend import CODE, INDEX, AnyArray, FloatArray, IndexArray
+from hedgerow.legend import UNLABELLED, BoolArray, FloatArray, IndexArray
 
 
 def learn(
@@ -33,27 +29,40 @@ def learn(
     lengths: Any = None,
     sample_weight: Any = None,
 ) -> Dataset:
-    """Encode a training corpus and learn its schema: columns, vocabularies, labels."""
+    """Encode a training corpus and learn its schema: columns, vocabularies, labels.
+
+    Parameters
+    ----------
+    X : iterable of S sequences, each a list of dicts, of tokens or of attribute lists, a 2-D array, a data frame or an
+        Item; or Sequences; or flat arrays with `lengths`. A generator is read once, a block at a time.
+    y : iterable of S lists of labels, str or int; None is unlabelled, a set gives the allowed labels
+    columns : mapping of column to "categorical", "numeric", "boolean" or "attributes"; "*" for all others
+    window : half-width, pair (before, after), or mapping of column to one of these
+    lengths : the lengths of the sequences where X and y are flat
+    sample_weight : S weights ≥ 0, or S arrays of 0 (take the position as unlabelled) and 1
+    """
     declared = _check_declared(columns)
-    window_offsets(window, "*")
-    reader = Learner(declared)
-    offsets, y = _read(reader, X, y, lengths)
-    _check_window_names(window, [*reader.builders, *reader.constants])
+    for name in window if isinstance(window, Mapping) else ("*",):
+        window_offsets(window, name)
+    reader = Learner(declared, window)
+    y = _read(reader, X, y, lengths)
+    offsets = reader.offsets()
     flat = None if y is None else flatten_labels(y, offsets)
     labels = () if flat is None else learn_labels(flat, offsets)
-    return _with_labels(reader.finish(offsets, window, labels), flat, sample_weight)
+    return _with_labels(reader.finish(offsets, labels), flat, sample_weight)
 
 
 def encode(schema: Schema, X: Any, y: Any = None, *, lengths: Any = None, sample_weight: Any = None) -> Dataset:
     """Encode a corpus by a schema learnt before. Attributes and values that it does not know are ignored."""
     reader = Coder(schema)
-    offsets, y = _read(reader, X, y, lengths)
+    y = _read(reader, X, y, lengths)
+    offsets = reader.offsets()
     flat = None if y is None else flatten_labels(y, offsets)
     return _with_labels(reader.finish(offsets), flat, sample_weight)
 
 
-def _read(reader: Reader, X: Any, y: Any, lengths: Any) -> tuple[IndexArray, Any]:
-    """Feed X to the reader in blocks; return the offsets of its sequences, and y cut like X."""
+def _read(reader: Reader, X: Any, y: Any, lengths: Any) -> Any:
+    """Feed X to the reader in blocks; return y cut like X."""
     if lengths is not None:
         from hedgerow.data.readers.arrays import split_lengths
 
@@ -62,28 +71,23 @@ def _read(reader: Reader, X: Any, y: Any, lengths: Any) -> tuple[IndexArray, Any
         reader.add(block)
     if not reader.lengths:
         raise InputError("X has no sequences", hint="Give at least one sequence.")
-    return np.concatenate([[0], np.cumsum(reader.lengths)]).astype(INDEX), y
+    return y
 
 
 def _blocks(X: Any) -> Iterable[Block]:
+    hint = "X is a list of sequences, a sequence a list of positions."
     if isinstance(X, Sequences):
-        return [_columnar_block(X)]
-    if isinstance(X, (str, bytes)):
-        raise InputError("X is a str", hint="X is a list of sequences.")
-    if isinstance(X, Mapping):
-        raise InputError("X is a dict", hint="X is a list of sequences, a sequence a list of positions.")
-    if hasattr(X, "columns") and hasattr(X, "shape") and not isinstance(X, np.ndarray):
-        raise InputError(
-            "X is one data frame",
-            hint='Cut it into sequences: X, y = hedgerow.sequences(frame, by="sentence", label="tag").',
-        )
+        return [_columnar_block(X)] if len(X) else []
+    if isinstance(X, (str, bytes, Mapping, Set)):
+        raise InputError(f"X is a {type(X).__name__}", hint=hint)
     if (isinstance(X, np.ndarray) and X.ndim == 2) or hasattr(X, "tocsr"):
-        raise InputError(
-            "X is one 2-D array",
-            hint="Give a list of arrays (one a sequence), a 3-D array, or lengths= with the flat array.",
-        )
-    if not isinstance(X, Iterable):
-        raise InputError(f"X is of type {type(X).__name__}", hint="X is a list of sequences.")
+        hint = "Give a list of arrays (one a sequence), a 3-D array, or lengths= with the flat array."
+        raise InputError("X is one 2-D array", hint=hint)
+    if not isinstance(X, np.ndarray) and hasattr(X, "columns") and hasattr(X, "shape"):
+        hint = 'Cut it into sequences: X, y = hedgerow.sequences(frame, by="sentence", label="tag").'
+        raise InputError("X is one data frame", hint=hint)
+    if not is_iterable(X):
+        raise InputError(f"X is of type {type(X).__name__}", hint=hint)
     return blocks(X)
 
 
@@ -94,67 +98,55 @@ def _columnar_block(X: Sequences) -> Block:
         raise InputError("is empty", hint="Leave out sequences without positions.", sequence=lengths.index(0))
     block = Block(lengths)
     block.fields = [Field(name, None, values, X.kinds[name]) for name, values in columns.items()]
-    block.constant_fields = [Field(name, None, values, X.kinds[name]) for name, values in constants.items()]
+    block.constants = [Field(name, None, values, X.kinds[name]) for name, values in constants.items()]
     return block
 
 
 def _check_declared(columns: Mapping[str, str] | None) -> dict[str, Kind]:
-    for name, kind in (columns or {}).items():
+    if columns is None:
+        return {}
+    if not isinstance(columns, Mapping):
+        hint = 'Give a mapping of column to kind: columns={"length": "numeric"}.'
+        raise InputError(f"columns is of type {type(columns).__name__}", hint=hint)
+    for name, kind in columns.items():
         if kind not in KINDS:
-            raise InputError(f"is declared {kind!r}", hint=f"Kinds are {', '.join(KINDS)}.", column=name)
-    return dict(columns or {})  # type: ignore[arg-type]
-
-
-def _check_window_names(window: Window, names: list[str]) -> None:
-    if isinstance(window, Mapping):
-        for name in window:
-            window_offsets(window, name)
-            if name not in ("*", *names):
-                raise InputError(
-                    "has a window and is not in the data",
-                    hint=f"Columns: {', '.join(names[:10])}.",
-                    column=name,
-                )
+            raise InputError(f"is declared {kind!r}", hint=f"Kinds are {', '.join(KINDS)}.", column=str(name))
+    return dict(columns)  # type: ignore[arg-type]
 
 
 def _with_labels(dataset: Dataset, flat: list[Any] | None, sample_weight: Any) -> Dataset:
-    labels = allowed = None
-    if flat is not None:
-        labels, allowed = encode_labels(flat, dataset.offsets, dataset.schema.label_codes)
     weights, dropped = _sequence_weights(sample_weight, dataset.offsets)
-    if dropped is not None and labels is not None:
-        labels = np.where(dropped, CODE(-1), labels)
+    if flat is None:
+        return replace(dataset, weight_seq=weights)
+    labels, allowed = encode_labels(flat, dataset.offsets, dataset.schema.label_codes)
+    if dropped is not None:
+        labels[dropped] = UNLABELLED
         if allowed is not None:
             allowed[dropped] = True
-    fields = {name: getattr(dataset, name) for name in dataset.__dataclass_fields__}
-    return Dataset(**fields | {"labels": labels, "allowed": allowed, "weight_seq": weights})
+    return replace(dataset, labels=labels, allowed=allowed, weight_seq=weights)
 
 
-def _sequence_weights(given: Any, offsets: IndexArray) -> tuple[FloatArray | None, AnyArray | None]:
-    """Weights of the sequences; or, where arrays of 0 and 1 are given, which positions count as unlabelled."""
+def _sequence_weights(given: Any, offsets: IndexArray) -> tuple[FloatArray | None, BoolArray | None]:
+    """Weights of the sequences, float64[S]; or, where arrays are given, bool[N]: the positions of weight 0."""
     if given is None:
         return None, None
-    n_sequences = len(offsets) - 1
-    if len(given) != n_sequences:
-        cause = "a flat array of all positions" if len(given) == offsets[-1] else "of another corpus"
-        raise InputError(
-            f"sample_weight has {len(given)} entries for {n_sequences} sequences ({cause}?)",
-            hint="Give one weight a sequence, or a list with one array a sequence.",
-        )
-    if all(np.ndim(weight) == 0 for weight in given):
-        weights = np.asarray(given, dtype=np.float64)
-        bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
-        if len(bad):
-            raise InputError(f"sample_weight is {weights[bad[0]]}, not ≥ 0", sequence=int(bad[0]))
-        return weights, None
-    flat = np.asarray(flatten_labels(given, offsets), dtype=np.float64)
-    bad = np.flatnonzero((flat != 0) & (flat != 1))
-    if len(bad):
-        sequence, position = locate(offsets, int(bad[0]))
-        raise InputError(
-            f"the weight of a position is {flat[bad[0]]}",
-            hint="For the likelihood it is 0 (unlabelled) or 1; other weights are given a sequence.",
-            sequence=sequence,
-            position=position,
-        )
-    return None, flat == 0
+    hint = "Give one weight a sequence, or a list with one array a sequence."
+    if isinstance(given, (str, bytes, Mapping, Set)) or not is_iterable(given):
+        raise InputError(f"sample_weight is of type {type(given).__name__}", hint=hint)
+    weights, n_sequences = list(given), len(offsets) - 1
+    if len(weights) != n_sequences:
+        cause = "; it looks like a flat array of all positions" if len(weights) == offsets[-1] else ""
+        raise InputError(f"sample_weight has {len(weights)} entries for {n_sequences} sequences{cause}", hint=hint)
+    if all(isinstance(weight, NUMBERS) for weight in weights):
+        bad = next((i for i, weight in enumerate(weights) if not 0 <= weight < np.inf), None)
+        if bad is not None:
+            hint = "Weights are finite numbers ≥ 0."
+            raise InputError(f"sample_weight is {weights[bad]!r}", hint=hint, sequence=bad)
+        return np.array(weights, dtype=np.float64), None
+    flat = flatten_labels(weights, offsets, name="sample_weight")
+    bad = next((t for t, weight in enumerate(flat) if not isinstance(weight, NUMBERS) or weight not in (0, 1)), None)
+    if bad is not None:
+        sequence, position = locate(offsets, bad)
+        hint = "The weight of a position is 0 (unlabelled) or 1; other weights are given a sequence."
+        raise InputError(f"sample_weight is {flat[bad]!r}", hint=hint, sequence=sequence, position=position)
+    return None, np.array(flat) == 0

@@ -2,77 +2,79 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from hedgerow.data.dataset import Label, locate
+from hedgerow.data.shapes import is_iterable
 from hedgerow.errors import InputError
 from hedgerow.legend import CODE, UNLABELLED, BoolArray, CodeArray, IndexArray
 
 SETS = (set, frozenset)
 
 
-def flatten_labels(y: Iterable[Any], offsets: IndexArray) -> list[Any]:
-    """All labels in one list, checked against the lengths of X."""
-    if isinstance(y, (str, bytes)):
-        raise InputError("y is a str", hint="y has one list of labels a sequence.")
-    if isinstance(y, np.ndarray) and y.ndim == 2:
-        y = list(y)
-    sequences: list[Sequence[Any]] = []
-    for i, labels in enumerate(y):
-        if isinstance(labels, (str, bytes)) or not hasattr(labels, "__len__"):
-            raise InputError(
-                f"y[{i}] is {labels!r}, not a list of labels",
-                hint="y has one list of labels a sequence; for flat arrays give lengths=.",
-                sequence=i,
-            )
-        sequences.append(labels.tolist() if isinstance(labels, np.ndarray) else labels)
-    lengths = np.diff(offsets)
+def flatten_labels(y: Iterable[Any], offsets: IndexArray, *, name: str = "y") -> list[Any]:
+    """All labels in one list, checked against the lengths of X. `name` is what errors call y."""
+    hint = f"{name} has one list a sequence; flat arrays go with lengths=."
+    if isinstance(y, (str, bytes, Mapping, Set)) or not is_iterable(y):
+        raise InputError(f"{name} is of type {type(y).__name__}", hint=hint)
+    sequences = [_listed(labels, i, name, hint) for i, labels in enumerate(y)]
+    lengths = np.diff(offsets).tolist()
     if len(sequences) != len(lengths):
-        raise InputError(f"X has {len(lengths)} sequences and y has {len(sequences)}")
-    for i, (labels, length) in enumerate(zip(sequences, lengths.tolist())):
+        raise InputError(f"X has {len(lengths)} sequences and {name} has {len(sequences)}")
+    for i, (labels, length) in enumerate(zip(sequences, lengths)):
         if len(labels) != length:
-            raise InputError(f"X has {length} positions and y has {len(labels)} labels", sequence=i)
+            raise InputError(f"X has {length} positions and {name} has {len(labels)}", sequence=i)
     return list(chain.from_iterable(sequences))
+
+
+def _listed(labels: Any, i: int, name: str, hint: str) -> Sequence[Any]:
+    if isinstance(labels, (list, tuple)):
+        return labels
+    if isinstance(labels, np.ndarray) and labels.ndim == 1:
+        return list(labels.tolist())
+    wrong = isinstance(labels, (str, bytes, Mapping, Set, np.ndarray)) or hasattr(labels, "columns")
+    if wrong or not hasattr(labels, "__len__") or not is_iterable(labels):
+        raise InputError(f"{name}[{i}] is {labels!r}, not a list", hint=hint, sequence=i)
+    return list(labels)
 
 
 def learn_labels(flat: list[Any], offsets: IndexArray) -> tuple[Label, ...]:
     """The distinct labels, sorted; labels that stand only in sets count too."""
+    _check_types(flat, offsets)
     if set(map(type, flat)) & set(SETS):
         labels = set(chain.from_iterable(value if isinstance(value, SETS) else (value,) for value in flat))
     else:
         labels = set(flat)
-    labels -= {None}
+    labels.discard(None)
     if not labels:
         raise InputError("y has no label at all", hint="At least one position must be labelled.")
-    _check_label_types(labels, flat, offsets)
     plain = str if isinstance(next(iter(labels)), str) else int  # not np.str_ or np.int64: they print badly
     return tuple(sorted(map(plain, labels)))
 
 
-def _check_label_types(labels: set[Any], flat: list[Any], offsets: IndexArray) -> None:
-    kinds = {_kind(label) for label in labels}
-    if kinds == {"str"} or kinds == {"int"}:
+def _check_types(flat: list[Any], offsets: IndexArray) -> None:
+    """Refuse what is no label, and str beside int. The types tell, not the values: True equals 1."""
+    if set(map(type, flat)) - {type(None)} in ({str}, {int}):
         return
-    first = next(_kind(value) for value in flat if value is not None)
+    first = ""
     for t, value in enumerate(flat):
-        for label in value if isinstance(value, SETS) else (value,):
-            if label is not None and (_kind(label) not in ("str", "int") or _kind(label) != first):
-                sequence, position = locate(offsets, t)
-                raise InputError(
-                    f"the label {label!r} is of type {type(label).__name__}",
-                    hint="Labels are all str or all int; None is unlabelled, a set gives the allowed labels.",
-                    sequence=sequence,
-                    position=position,
-                )
+        if value is None:
+            continue
+        members = value if isinstance(value, SETS) else (value,)
+        if not members:
+            _refuse("the set of allowed labels is empty", "None allows every label.", t, offsets)
+        for label in members:
+            first = first or _kind(label)
+            if _kind(label) not in ("str", "int") or _kind(label) != first:
+                hint = "Labels are all str or all int; None is unlabelled, a set gives the allowed labels."
+                _refuse(f"the label {label!r} is of type {type(label).__name__}", hint, t, offsets)
 
 
 def _kind(label: Any) -> str:
-    if isinstance(label, SETS):
-        return _kind(next(iter(label), ""))
     if isinstance(label, str):
         return "str"
     if isinstance(label, (int, np.integer)) and not isinstance(label, bool):
@@ -81,22 +83,23 @@ def _kind(label: Any) -> str:
 
 
 def encode_labels(flat: list[Any], offsets: IndexArray, codes: dict[Label, int]) -> tuple[CodeArray, BoolArray | None]:
-    """Label codes (UNLABELLED for None and for sets) and the allowed labels, or None where there is no set."""
+    """Label codes and the allowed labels, bool[N, K], or None where there is no set.
+
+    The code is UNLABELLED for None and for a set of several labels; the allowed labels are all where there is no set.
+    """
+    _check_types(flat, offsets)
     try:
         return np.fromiter(map(codes.__getitem__, flat), dtype=CODE, count=len(flat)), None
     except (KeyError, TypeError):
         pass  # None, a set, or a label that is not known: look at each
     labels = np.full(len(flat), UNLABELLED, dtype=CODE)
-    sets = [t for t, value in enumerate(flat) if isinstance(value, SETS)]
-    allowed = np.ones((len(flat), len(codes)), dtype=bool) if sets else None
+    has_sets = any(isinstance(value, SETS) for value in flat)
+    allowed = np.ones((len(flat), len(codes)), dtype=bool) if has_sets else None
     for t, value in enumerate(flat):
         if value is None:
             continue
         members = value if isinstance(value, SETS) else (value,)
         numbers = [_code(label, t, offsets, codes) for label in members]
-        if not numbers:
-            sequence, position = locate(offsets, t)
-            raise InputError("the set of allowed labels is empty", sequence=sequence, position=position)
         if isinstance(value, SETS) and allowed is not None:
             allowed[t] = False
             allowed[t, numbers] = True
@@ -106,14 +109,13 @@ def encode_labels(flat: list[Any], offsets: IndexArray, codes: dict[Label, int])
 
 
 def _code(label: Any, t: int, offsets: IndexArray, codes: dict[Label, int]) -> int:
-    try:
-        return codes[label]
-    except (KeyError, TypeError):
-        sequence, position = locate(offsets, t)
+    if label not in codes:
         known = ", ".join(map(repr, list(codes)[:10])) + (", …" if len(codes) > 10 else "")
-        raise InputError(
-            f"the label {label!r} is not one of those seen in training",
-            hint=f"Known labels: {known}.",
-            sequence=sequence,
-            position=position,
-        ) from None
+        what = f"the label {label!r} is not one of those seen in training"
+        _refuse(what, f"Known labels: {known}.", t, offsets)
+    return codes[label]
+
+
+def _refuse(what: str, hint: str, t: int, offsets: IndexArray) -> None:
+    sequence, position = locate(offsets, t)
+    raise InputError(what, hint=hint, sequence=sequence, position=position)

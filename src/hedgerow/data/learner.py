@@ -22,7 +22,7 @@ from hedgerow.data.rows import Field
 from hedgerow.data.sequences import Kind
 from hedgerow.data.values import Values
 from hedgerow.errors import InputError
-from hedgerow.legend import AnyArray, FloatArray, IndexArray
+from hedgerow.legend import INDEX, AnyArray, FloatArray, IndexArray
 
 # A key of a dict that stands at fewer positions than one in SPARSE becomes an attribute (an entry where it stands)
 # and not a column (a cell everywhere). The meaning is the same; below this share the entries take less memory.
@@ -93,8 +93,9 @@ class Learner(Reader):
         shapes = [(b.kind or "categorical", _fill(b), constant) for b, _, constant in plan]
         arrays = Arrays(shapes, places, size, len(start))
         columns = []
+        each = np.arange(len(start), dtype=INDEX)
         for (builder, window, constant), (kind, fill, _), row in zip(plan, shapes, arrays.rows):
-            texts = builder.write(row, slice(None) if constant else places)
+            texts = builder.write(row, each if constant else places)
             columns.append(Column(builder.name, kind, window, texts, fill, constant))
         schema = Schema(tuple(columns), vocabulary, attribute_offsets, labels, self.window, dict(self.declared))
         return arrays.dataset(schema, offsets, start, attributes)

@@ -80,11 +80,11 @@ class Reader:
         """Numbers of many keys in bulk. A key that has to be a column is gathered and read as one."""
         own = self.column_keys(set(names))
         if own:
-            members: dict[str, list[int]] = {}
+            members: dict[str, list[int]] = {name: [] for name in own}
+            rest: list[int] = []
             for i, name in enumerate(names):
-                members.setdefault(name if name in own else "", []).append(i)
-            rest = [] if "" in own else members.pop("", [])
-            for name, rows in members.items():
+                members.get(name, rest).append(i)
+            for name, rows in sorted(members.items()):
                 self.add_field(Field(name, None, [numbers[i] for i in rows]), where[rows])
             where, names, numbers = where[rest], [names[i] for i in rest], [numbers[i] for i in rest]
         values = to_numbers(numbers)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any, Literal
 
 import numpy as np
@@ -49,6 +49,11 @@ def recognise(item: Any, i: int) -> tuple[Shape, Any]:
 def n_rows(rows: Any) -> int:
     """The number of positions of a sequence in any shape."""
     return int(rows.shape[0]) if hasattr(rows, "shape") else len(rows)
+
+
+def is_iterable(value: Any) -> bool:
+    """Whether a loop over the value works; NumPy's arrays without dimensions only look like it."""
+    return isinstance(value, Iterable) and not (isinstance(value, np.ndarray) and value.ndim == 0)
 
 
 def described(value: Any) -> str:

@@ -15,7 +15,7 @@ from hedgerow.data.shapes import LISTS, NUMBERS
 from hedgerow.errors import InputError
 from hedgerow.legend import INDEX, AnyArray, FloatArray, IndexArray
 
-# From a flat position to the sequence and the position in it; from a sequence, for a feature of the whole, to (i, None).
+# From a flat position to the sequence and the position in it; for a feature of the whole, from i to (i, None).
 Locate = Callable[[int], tuple[int, int | None]]
 
 WORDS: dict[Kind, str] = {
@@ -60,7 +60,7 @@ def read_values(
         if type(None) in types:
             values, where = _without(values, where, _is_none)
             types.discard(type(None))
-        if nan_is_missing and len(types) > 1 and _tell(types) != "numeric":
+        if nan_is_missing and kind != "numeric" and any(issubclass(t, (float, np.floating)) for t in types):
             values, where = _without(values, where, _is_nan)
             types = set(map(type, values))
     if not types:
@@ -88,9 +88,7 @@ def to_numbers(values: Sequence[Any] | AnyArray) -> FloatArray:
         return np.array([value if abs(value) < 1e308 else np.inf for value in values], dtype=np.float64)
 
 
-def check_numbers(
-    name: str, numbers: FloatArray, where: IndexArray, locate: Locate, *, nan_is_missing: bool
-) -> None:
+def check_numbers(name: str, numbers: FloatArray, where: IndexArray, locate: Locate, *, nan_is_missing: bool) -> None:
     """Refuse infinite values, and NaN unless it means missing."""
     if np.isfinite(numbers).all():
         return

@@ -6,6 +6,7 @@ from typing import NoReturn
 
 import numpy as np
 
+from hedgerow import kernels
 from hedgerow.errors import InputError
 from hedgerow.inference import passes
 from hedgerow.inference.workspace import Workspace, slices, slices_back
@@ -86,25 +87,21 @@ def refuse_illegal(potentials: ChainPotentials, row: int) -> NoReturn:
 
 def log_forward(potentials: ChainPotentials) -> tuple[FloatArray, FloatArray]:
     """log α of a chunk, (n, K), with the largest of each position taken out, and those, (n,)."""
-    from hedgerow.kernels import log_chain
-
     n, K = potentials.node_scores.shape
     log_alpha, tops = np.empty((n, K)), np.empty(n)
     first = potentials.first()
     for t0, t1 in slices(n, 40 * K * K):
-        log_chain.forward(potentials.node_scores, potentials.edges.scores_to, first, log_alpha, tops, t0, t1)
+        kernels.log_chain.forward(potentials.node_scores, potentials.edges.scores_to, first, log_alpha, tops, t0, t1)
     return log_alpha, tops
 
 
 def log_backward(potentials: ChainPotentials) -> tuple[FloatArray, FloatArray]:
     """log β of a chunk, (n, K), with the largest of each position taken out, and those, (n,)."""
-    from hedgerow.kernels import log_chain
-
     n, K = potentials.node_scores.shape
     log_beta, tops = np.empty((n, K)), np.empty(n)
     first = potentials.first()
     for t0, t1 in slices_back(n, 40 * K * K):
-        log_chain.backward(potentials.node_scores, potentials.edges.scores_to, first, log_beta, tops, t0, t1)
+        kernels.log_chain.backward(potentials.node_scores, potentials.edges.scores_to, first, log_beta, tops, t0, t1)
     return log_beta, tops
 
 

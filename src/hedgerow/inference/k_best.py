@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hedgerow import kernels
 from hedgerow.errors import InputError
 from hedgerow.inference.forward import check_legal, log_partition
 from hedgerow.inference.workspace import slices, slices_back
@@ -36,8 +37,6 @@ def k_best(potentials: ChainPotentials, k: int) -> list[KBest]:
 
 
 def _of_sequence(one: ChainPotentials, k: int, log_z: float) -> KBest:
-    from hedgerow.kernels import search
-
     n, K = one.node_scores.shape
     if n * np.log(K) < 40:
         k = min(k, K**n)  # there are no more labelings than that
@@ -45,7 +44,7 @@ def _of_sequence(one: ChainPotentials, k: int, log_z: float) -> KBest:
     best = np.empty((n, K, k))
     back = np.empty((n, K, k), dtype=CODE)
     for t0, t1 in slices(n, 10 * K * (K + k * k)):
-        search.k_best(one.node_scores, one.edges.scores_to, first, best, back, t0, t1)
+        kernels.search.k_best(one.node_scores, one.edges.scores_to, first, best, back, t0, t1)
     last = best[-1].reshape(-1)
     order = np.argsort(-last, kind="stable")[:k]
     order = order[last[order] > -np.inf]
@@ -55,6 +54,6 @@ def _of_sequence(one: ChainPotentials, k: int, log_z: float) -> KBest:
     for row, place in zip(labels, order):
         label, rank = int(place) // k, int(place) % k
         for t0, t1 in slices_back(n, 100):
-            label, rank = search.trace_k(back, label, rank, row, t0, t1)
+            label, rank = kernels.search.trace_k(back, label, rank, row, t0, t1)
     scores = last[order]
     return KBest(labels, scores, np.exp(np.minimum(scores - log_z, 0.0)))

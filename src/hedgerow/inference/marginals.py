@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hedgerow import kernels
 from hedgerow.inference import passes
 from hedgerow.inference.forward import (
     checked,
@@ -81,15 +82,13 @@ def marginals(
 
 def _log_marginals(one: ChainPotentials) -> tuple[float, FloatArray, FloatArray]:
     """log Z, node and edge marginals (to, n, from; summed, (to, 1, from), for shared edges) of one sequence."""
-    from hedgerow.kernels import log_chain
-
     edge_scores = one.edges.scores_to
     n, K = one.node_scores.shape
     log_alpha, tops = log_forward(one)
     log_beta, _ = log_backward(one)
     first, edge_probs = one.first(), np.zeros(edge_scores.shape)
     for t0, t1 in slices(n, 60 * K * K):
-        log_chain.edge_probs(one.node_scores, edge_scores, first, log_alpha, tops, log_beta, edge_probs, t0, t1)
+        kernels.log_chain.edge_probs(one.node_scores, edge_scores, first, log_alpha, tops, log_beta, edge_probs, t0, t1)
     node_probs = np.exp(log_alpha + log_beta - (log_alpha + log_beta).max(axis=1, keepdims=True))
     node_probs /= node_probs.sum(axis=1, keepdims=True)
     return total_log_sum(log_alpha, tops), node_probs, edge_probs

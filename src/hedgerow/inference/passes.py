@@ -12,8 +12,6 @@ from hedgerow.potentials import ChainPotentials, PositionEdges
 
 def forward(potentials: ChainPotentials, first: AnyArray, work: Workspace) -> None:
     """Scaled forward messages: fill node_exp, top, alpha, scale and faint of the workspace."""
-    from hedgerow.kernels import position_chain
-
     n, K = potentials.node_scores.shape
     work.reserve(n, K)
     node_exp, into = work.node_exp, (first, work.alpha, work.scale, work.faint)
@@ -22,7 +20,7 @@ def forward(potentials: ChainPotentials, first: AnyArray, work: Workspace) -> No
     for t0, t1 in slices(n, width * (width + 20)):
         kernels.chain.exponentials(potentials.node_scores, node_exp, work.top, work.scratch, work.scratch_bits, t0, t1)
         if isinstance(edges, PositionEdges):
-            position_chain.forward(node_exp, edges.exps, *into, t0, t1)
+            kernels.position_chain.forward(node_exp, edges.exps, *into, t0, t1)
         elif edges.arcs is not None:
             lists = edges.arcs.into_ptr, edges.arcs.into_from, edges.arcs.into_exps
             kernels.arcs.forward(node_exp, *lists, *into, t0, t1)
@@ -32,15 +30,13 @@ def forward(potentials: ChainPotentials, first: AnyArray, work: Workspace) -> No
 
 def backward(potentials: ChainPotentials, first: AnyArray, work: Workspace) -> None:
     """Scaled backward messages: fill node_probs, add to faint; node_exp becomes β'."""
-    from hedgerow.kernels import position_chain
-
     n, width = work.alpha.shape
     node_exp = work.node_exp
     into = first, work.alpha, work.scale, work.beta, work.node_probs, work.faint
     edges = potentials.edges
     for t0, t1 in slices_back(n, width * width):
         if isinstance(edges, PositionEdges):
-            position_chain.backward(node_exp, edges.exps, *into, t0, t1)
+            kernels.position_chain.backward(node_exp, edges.exps, *into, t0, t1)
         elif edges.arcs is not None:
             lists = edges.arcs.out_ptr, edges.arcs.out_to, edges.arcs.out_exps
             kernels.arcs.backward(node_exp, *lists, *into, t0, t1)
@@ -50,8 +46,6 @@ def backward(potentials: ChainPotentials, first: AnyArray, work: Workspace) -> N
 
 def edge_marginals(potentials: ChainPotentials, work: Workspace) -> FloatArray:
     """Σ_t P_t(u, v) as (K, K) [from, to] for shared edges, P_t(u, v) as (K, n, K) for per-position edges."""
-    from hedgerow.kernels import position_chain
-
     n, K = potentials.node_scores.shape
     alpha, beta_prime, edges = work.alpha, work.node_exp, potentials.edges
     pieces = [(t0 + 1, t1 + 1) for t0, t1 in slices(n - 1, work.alpha.shape[1] ** 2)]
@@ -59,7 +53,7 @@ def edge_marginals(potentials: ChainPotentials, work: Workspace) -> FloatArray:
         probs = np.empty(edges.scores.shape)
         probs[:, :1] = 0.0
         for t0, t1 in pieces:
-            position_chain.edge_probs(alpha, beta_prime, edges.exps, probs, t0, t1)
+            kernels.position_chain.edge_probs(alpha, beta_prime, edges.exps, probs, t0, t1)
         return probs
     if edges.arcs is not None:
         arcs = edges.arcs
@@ -78,8 +72,6 @@ def edge_marginals(potentials: ChainPotentials, work: Workspace) -> FloatArray:
 
 def reach(potentials: ChainPotentials, first: AnyArray) -> tuple[AnyArray, IndexArray]:
     """uint8 (n, K), 1 where a legal way from the start leads to the label; and how many labels that are, (n,)."""
-    from hedgerow.kernels import position_chain
-
     n, K = potentials.node_scores.shape
     possible = (potentials.node_scores > -np.inf).view(np.uint8)
     reached = np.empty((n, K), dtype=np.uint8)
@@ -87,7 +79,7 @@ def reach(potentials: ChainPotentials, first: AnyArray) -> tuple[AnyArray, Index
     edges = potentials.edges
     for t0, t1 in slices(n, K * K):
         if isinstance(edges, PositionEdges):
-            position_chain.reach(possible, edges.scores, first, reached, count, t0, t1)
+            kernels.position_chain.reach(possible, edges.scores, first, reached, count, t0, t1)
         else:
             arcs = (edges.scores > -np.inf).view(np.uint8)
             kernels.chain.reach(possible, arcs, first, reached, count, t0, t1)
@@ -96,15 +88,13 @@ def reach(potentials: ChainPotentials, first: AnyArray) -> tuple[AnyArray, Index
 
 def reach_end(potentials: ChainPotentials, first: AnyArray, reached: AnyArray) -> IndexArray:
     """How many labels of each position have a legal way to the end, (n,)."""
-    from hedgerow.kernels import position_chain
-
     n, K = potentials.node_scores.shape
     ending = np.empty((n, K), dtype=np.uint8)
     count = np.empty(n, dtype=np.int64)
     edges = potentials.edges
     for t0, t1 in slices_back(n, K * K):
         if isinstance(edges, PositionEdges):
-            position_chain.reach_end(reached, edges.scores, first, ending, count, t0, t1)
+            kernels.position_chain.reach_end(reached, edges.scores, first, ending, count, t0, t1)
         else:
             arcs_to = (edges.scores_to[:, 0] > -np.inf).view(np.uint8)
             kernels.chain.reach_end(reached, arcs_to, first, ending, count, t0, t1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from hedgerow import kernels
 from hedgerow.errors import InputError
 from hedgerow.inference import passes
 from hedgerow.inference.forward import check_legal, log_backward, log_partition
@@ -61,15 +62,13 @@ def entropy(potentials: ChainPotentials) -> FloatArray:
     It is summed from conditional entropies, which are all positive, and not taken as log Z minus the expected score,
     which are large and nearly equal.
     """
-    from hedgerow.kernels import search
-
     check_legal(potentials)
     n, K = potentials.node_scores.shape
     first = potentials.first()
     log_beta, tops = log_backward(potentials)
     ahead = np.empty((n, K))
     for t0, t1 in slices_back(n, 25 * K * K):
-        search.entropy(potentials.node_scores, potentials.edges.scores_to, first, log_beta, tops, ahead, t0, t1)
+        kernels.search.entropy(potentials.node_scores, potentials.edges.scores_to, first, log_beta, tops, ahead, t0, t1)
     begins = potentials.offsets[:-1]
     starts = potentials.node_scores[begins] + log_beta[begins]
     log_probs = starts - np.logaddexp.reduce(starts, axis=1, keepdims=True)

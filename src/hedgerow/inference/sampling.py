@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from hedgerow import kernels
 from hedgerow.errors import InputError
 from hedgerow.inference import passes
 from hedgerow.inference.forward import checked, faint_sequences, log_forward, scaled_log_partition
@@ -14,8 +15,6 @@ from hedgerow.potentials import ChainPotentials
 
 def sample(potentials: ChainPotentials, uniforms: FloatArray) -> CodeArray:
     """Draw labelings, int32 (m, n). uniforms (m, n): numbers in [0, 1), one a sample and position."""
-    from hedgerow.kernels import search
-
     uniforms = np.ascontiguousarray(uniforms, dtype=np.float64)
     n, K = potentials.node_scores.shape
     if uniforms.ndim != 2 or uniforms.shape[1] != n:
@@ -25,7 +24,7 @@ def sample(potentials: ChainPotentials, uniforms: FloatArray) -> CodeArray:
     labels = np.empty(uniforms.shape, dtype=CODE)
     for drawn, row in zip(labels, uniforms):
         for t0, t1 in slices_back(n, 50 * K):
-            search.sample(log_alpha, potentials.edges.scores_to, first, row, weights, drawn, t0, t1)
+            kernels.search.sample(log_alpha, potentials.edges.scores_to, first, row, weights, drawn, t0, t1)
     return labels
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from hedgerow import kernels
 from hedgerow.inference.forward import check_legal
 from hedgerow.inference.workspace import slices, slices_back
 from hedgerow.legend import CODE, CodeArray, FloatArray
@@ -15,20 +16,18 @@ def best_labelings(potentials: ChainPotentials) -> tuple[CodeArray, FloatArray]:
 
     Of equal labelings: the lowest label at the last position, then the lowest one before it, and so on.
     """
-    from hedgerow.kernels import search
-
     n, K = potentials.node_scores.shape
     edges, first = potentials.edges, potentials.first()
     best = np.empty((n, K))
     for t0, t1 in slices(n, 5 * K * K):
         if isinstance(edges, PositionEdges):
-            search.viterbi_positions(potentials.node_scores, edges.scores, first, best, t0, t1)
+            kernels.search.viterbi_positions(potentials.node_scores, edges.scores, first, best, t0, t1)
         else:
-            search.viterbi_shared(potentials.node_scores, edges.scores, first, best, t0, t1)
+            kernels.search.viterbi_shared(potentials.node_scores, edges.scores, first, best, t0, t1)
     scores: FloatArray = best[potentials.offsets[1:] - 1].max(axis=1, initial=-np.inf)
     if np.isneginf(scores).any():
         check_legal(potentials)
     labels = np.empty(n, dtype=CODE)
     for t0, t1 in slices_back(n, 5 * K):
-        search.trace(edges.scores_to, first, best, labels, t0, t1)
+        kernels.search.trace(edges.scores_to, first, best, labels, t0, t1)
     return labels, scores

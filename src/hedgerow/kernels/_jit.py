@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numba
 
@@ -29,4 +29,4 @@ def _compile(function: Kernel, fastmath: Any) -> Kernel:
         compiled = numba.njit(cache=True, nogil=True, fastmath=fastmath)(function)
     except RuntimeError:  # no folder to keep a cache in: a read-only install and no writable home
         compiled = numba.njit(cache=False, nogil=True, fastmath=fastmath)(function)
-    return compiled  # type: ignore[no-any-return]
+    return cast(Kernel, compiled)

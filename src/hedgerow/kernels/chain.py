@@ -27,7 +27,7 @@ _ROUND = 6755399441055744.0  # 1.5 · 2^52: adding it rounds to an integer, whic
 def _shift(node: FloatArray, shifted: FloatArray, top: FloatArray, t0: int, t1: int) -> None:
     """shifted[(t − t0) P + v] = node[t, v] − top[t], with top[t] = max_v node[t, v], or 0 where all are −inf.
 
-    node (n, K) IN, shifted (≥ (t1 − t0) P,) OUT with P = len(shifted) // (t1 − t0), padding −inf, top (n,) OUT.
+    node (n, K) IN, shifted ((t1 − t0) P,) OUT with −inf in the padding, top (n,) OUT.
     """
     K = node.shape[1]
     P = shifted.shape[0] // (t1 - t0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -13,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.data.dataset import Dataset, Label, Schema
 from hedgerow.data.encoding import encode
+from hedgerow.data.labels import encode_labels, flatten_labels
 from hedgerow.errors import InputError
 from hedgerow.legend import UNLABELLED, AnyArray, BoolArray, FloatArray, IndexArray
 from hedgerow.models.parameters import check_number
@@ -62,7 +64,7 @@ class ChainModel(BaseEstimator):  # type: ignore[misc]
 
         decode = find(self.decoder if decoder is None else decoder)
         dataset = self._dataset(X, known, lengths)
-        labels = self._over_chunks(dataset, lambda potentials: decode(potentials, None))
+        labels = self._over_chunks(dataset, lambda potentials, _: decode(potentials, None))
         return self._lists(np.concatenate(labels), dataset.offsets)
 
     def predict_proba(self, X: Any, *, known: Any = None, lengths: Any = None) -> list[FloatArray]:
@@ -70,7 +72,7 @@ class ChainModel(BaseEstimator):  # type: ignore[misc]
         from hedgerow.inference import marginals
 
         dataset = self._dataset(X, known, lengths)
-        probs = self._over_chunks(dataset, lambda potentials: marginals(potentials).node_probs.copy())
+        probs = self._over_chunks(dataset, lambda potentials, _: marginals(potentials).node_probs)
         return np.split(np.concatenate(probs), dataset.offsets[1:-1])
 
     def predict_k_best(
@@ -81,7 +83,7 @@ class ChainModel(BaseEstimator):  # type: ignore[misc]
 
         check_number("k", k, low=1, whole=True)
         names = self._names()
-        found = self._over_chunks(self._dataset(X, known, lengths), lambda potentials: k_best(potentials, int(k)))
+        found = self._over_chunks(self._dataset(X, known, lengths), lambda potentials, _: k_best(potentials, int(k)))
         return [
             [(names[path].tolist(), float(p)) for path, p in zip(best.labels, best.probs)]
             for chunk in found
@@ -99,26 +101,35 @@ class ChainModel(BaseEstimator):  # type: ignore[misc]
         check_number("n_samples", n_samples, low=1, whole=True)
         dataset = self._dataset(X, known, lengths)
         uniforms = check_random_state(random_state).random_sample((n_samples, dataset.n_positions))
-        drawn = self._over_chunks(
-            dataset, lambda potentials, rows: sample(potentials, uniforms[:, rows]), with_rows=True
-        )
+        drawn = self._over_chunks(dataset, lambda potentials, rows: sample(potentials, uniforms[:, rows]))
         return [self._lists(labels, dataset.offsets) for labels in np.concatenate(drawn, axis=1)]
 
     def entropy(self, X: Any, *, lengths: Any = None) -> FloatArray:
         """How uncertain the labeling of each sequence is: its entropy in nats, (S,)."""
         from hedgerow.inference import entropy
 
-        return np.concatenate(self._over_chunks(self._dataset(X, None, lengths), entropy))
+        dataset = self._dataset(X, None, lengths)
+        return np.concatenate(self._over_chunks(dataset, lambda potentials, _: entropy(potentials)))
 
     def log_probability(self, X: Any, y: Any, *, lengths: Any = None) -> FloatArray:
-        """log P(y | x) of each sequence, (S,). None and sets in y leave the label open: their labelings are summed."""
-        from hedgerow.inference import log_partition
+        """log P(y | x) of each sequence, (S,). None and sets in y leave the label open: their labelings are summed.
 
+        It is −inf where the constraints forbid y.
+        """
         if y is None:
             raise InputError("y is missing", hint="Give the labels whose probability you ask for.")
-        whole = self._over_chunks(self._dataset(X, None, lengths), log_partition)
-        part = self._over_chunks(self._dataset(X, y, lengths), log_partition)
-        return np.concatenate(part) - np.concatenate(whole)
+        return self._log_probability(self._dataset(X, y, lengths))
+
+    def _log_probability(self, dataset: Dataset) -> FloatArray:
+        """log P of what the labels of a dataset leave open, (S,)."""
+
+        def work(potentials: ChainPotentials, rows: slice) -> FloatArray:
+            mask = _allowed(dataset, rows)
+            if mask is None:
+                return np.zeros(potentials.n_sequences)
+            return _share_of_labelings(potentials, potentials.restrict(mask))
+
+        return np.concatenate(self._over_chunks(replace(dataset, labels=None, allowed=None), work))
 
     def span_probability(
         self, X: Any, spans: Sequence[tuple[int, int, Sequence[Label]]], *, lengths: Any = None
@@ -128,7 +139,7 @@ class ChainModel(BaseEstimator):  # type: ignore[misc]
 
         dataset = self._dataset(X, None, lengths)
         codes = self.schema_.label_codes
-        found = np.empty(len(spans))
+        found: FloatArray = np.empty(len(spans))
         for j, (i, begin, labels) in enumerate(spans):
             if not 0 <= i < dataset.n_sequences:
                 raise InputError(f"span {j} is in sequence {i} of {dataset.n_sequences}")
@@ -143,7 +154,7 @@ class ChainModel(BaseEstimator):  # type: ignore[misc]
         """The share of positions whose label is right. Every label of y must be there, and known."""
         from hedgerow.metrics import label_accuracy
 
-        dataset = encode(self.schema_, X, y, lengths=lengths)
+        dataset = self._dataset(X, y, lengths)
         truth = self._lists(dataset.require_labels("scoring"), dataset.offsets)
         return float(label_accuracy(truth, self.predict(dataset), sample_weight))
 
@@ -161,19 +172,16 @@ class ChainModel(BaseEstimator):  # type: ignore[misc]
             return encode(self.schema_, X, known, lengths=lengths)
         if X.schema is not self.schema_ and X.schema != self.schema_:
             raise InputError("the Dataset was encoded for another model", hint="Use this model's encode().")
-        if known is None:
-            fields = {name: getattr(X, name) for name in X.__dataclass_fields__}
-            return Dataset(**fields | {"labels": None, "allowed": None})
-        from hedgerow.data.labels import encode_labels, flatten_labels
+        labels = allowed = None
+        if known is not None:
+            labels, allowed = encode_labels(flatten_labels(known, X.offsets), X.offsets, self.schema_.label_codes)
+        return replace(X, labels=labels, allowed=allowed)
 
-        labels, allowed = encode_labels(flatten_labels(known, X.offsets), X.offsets, self.schema_.label_codes)
-        fields = {name: getattr(X, name) for name in X.__dataclass_fields__}
-        return Dataset(**fields | {"labels": labels, "allowed": allowed})
+    def _over_chunks(self, dataset: Dataset, function: Callable[[ChainPotentials, slice], Result]) -> list[Result]:
+        """function(potentials, rows) for every chunk of the dataset, in threads, results in order.
 
-    def _over_chunks(
-        self, dataset: Dataset, function: Callable[..., Result], *, with_rows: bool = False
-    ) -> list[Result]:
-        """function(potentials) for every chunk of the dataset, in threads, results in order."""
+        `rows` are the flat positions of the chunk. Labels that the dataset has are forced.
+        """
         plan = plan_chunks(dataset.offsets)
         results: list[Any] = [None] * (len(plan) - 1)
 
@@ -182,9 +190,7 @@ class ChainModel(BaseEstimator):  # type: ignore[misc]
             rows = slice(int(dataset.offsets[first]), int(dataset.offsets[last]))
             potentials = self._potentials(dataset, first, last)
             mask = _allowed(dataset, rows)
-            if mask is not None:
-                potentials = potentials.restrict(mask)
-            results[c] = function(potentials, rows) if with_rows else function(potentials)
+            results[c] = function(potentials if mask is None else potentials.restrict(mask), rows)
 
         self._prepare()
         with Lanes(self.n_jobs, min(MAX_LANES, len(results))) as lanes:
@@ -195,9 +201,8 @@ class ChainModel(BaseEstimator):  # type: ignore[misc]
         """What has to be built before threads ask for potentials."""
 
     def _names(self) -> AnyArray:
-        names = np.empty(len(self.schema_.labels), dtype=object)
-        names[:] = self.schema_.labels
-        return names
+        """The labels by their codes; UNLABELLED, the last, is None."""
+        return object_array([*self.schema_.labels, None])
 
     def _lists(self, labels: AnyArray, offsets: IndexArray) -> AnyArray:
         """Label codes of all positions as an array of lists of labels."""
@@ -213,6 +218,20 @@ def object_array(items: Iterable[Any]) -> AnyArray:
     for i, item in enumerate(listed):
         array[i] = item
     return array
+
+
+def _share_of_labelings(whole: ChainPotentials, part: ChainPotentials) -> FloatArray:
+    """log(Z of the part / Z of the whole) of each sequence, (s,); −inf where the part has no legal labeling."""
+    from hedgerow.inference import log_partition, passes
+
+    _, n_reached = passes.reach(part, part.first())
+    legal = np.flatnonzero(np.logical_and.reduceat(n_reached > 0, part.offsets[:-1]))
+    shares: FloatArray = np.full(whole.n_sequences, -np.inf)
+    if len(legal):
+        shares[legal] = log_partition(part.take(legal)[0])
+        shares[legal] -= log_partition(whole)[legal]
+    np.minimum(shares, 0.0, out=shares)
+    return shares
 
 
 def _allowed(dataset: Dataset, rows: slice) -> BoolArray | None:

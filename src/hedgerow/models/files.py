@@ -22,14 +22,20 @@ from hedgerow.structure.states import StateSpace
 
 Tensors = dict[str, AnyArray]
 
+_FITTED = {"n_iter_": int, "best_iteration_": int, "loss_": float, "outcome_": str}
+
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
     """Write a fitted model."""
     header, tensors = pack_schema(model.schema_)
     pack_layout(model.layout_, tensors)
     tensors["weights"] = model.weights_
-    fitted = {name: getattr(model, name) for name in ("n_iter_", "best_iteration_", "loss_", "outcome_")}
-    header |= {"kind": type(model).__name__, "parameters": plain_parameters(model), "fitted": fitted}
+    header |= {
+        "kind": type(model).__name__,
+        "parameters": plain_parameters(model),
+        "pair_columns": list(model.layout_.pair_columns),
+        "fitted": {name: getattr(model, name) for name in _FITTED},
+    }
     persistence.write(path, header, tensors)
 
 
@@ -40,7 +46,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     header, tensors = persistence.read(path)
     try:
         if header["kind"] != LinearCRF.__name__:
-            raise ModelFileError(f"holds a {header['model']!r}, which this version does not know")
+            raise ModelFileError(f"holds a {header['kind']!r}, which this version does not know")
         model = LinearCRF(**{name: _back(value) for name, value in header["parameters"].items()})
         model.schema_ = unpack_schema(header, tensors)
         model.classes_ = model.schema_.classes
@@ -48,10 +54,15 @@ def load(path: str | os.PathLike[str]) -> Any:
         model.weights_ = _tensor(tensors, "weights", np.float64, (model.layout_.n_weights,))
         if not np.isfinite(model.weights_).all():
             raise ModelFileError("a weight is not a number")
-        for name in ("n_iter_", "best_iteration_", "loss_", "outcome_"):
+        for name, kind in _FITTED.items():
+            if type(header["fitted"][name]) is not kind:
+                raise ModelFileError(f"{name} is {header['fitted'][name]!r}")
             setattr(model, name, header["fitted"][name])
         model.history_ = []
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError, HedgerowError) as error:
+        model._check_parameters()
+    except KeyError as error:
+        raise ModelFileError(f"{os.fspath(path)}: the file is not a sound hedgerow model (no {error})") from error
+    except (TypeError, ValueError, IndexError, AttributeError, OverflowError, HedgerowError) as error:
         raise ModelFileError(f"{os.fspath(path)}: the file is not a sound hedgerow model ({error})") from error
     return model
 
@@ -60,13 +71,22 @@ def plain_parameters(model: Any) -> dict[str, Any]:
     """The parameters that JSON can hold; one it cannot (a function, a random generator) goes back to its default."""
     plain = {}
     for name, value in model.get_params(deep=False).items():
-        value = list(value) if isinstance(value, (set, frozenset)) else value
         try:
-            json.dumps(value)
+            plain[name] = json.loads(json.dumps(value, default=_plain))
         except (TypeError, ValueError):
             continue
-        plain[name] = value
     return plain
+
+
+def _plain(value: Any) -> Any:
+    """What JSON does not know, as what it does: numbers and arrays of NumPy, sets."""
+    if isinstance(value, (np.generic, np.ndarray)):
+        return value.tolist()
+    if isinstance(value, (set, frozenset)):
+        return sorted(value, key=repr)
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"{type(value).__name__} has no JSON form")
 
 
 def _back(value: Any) -> Any:
@@ -169,10 +189,10 @@ def unpack_layout(schema: Schema, header: Mapping[str, Any], tensors: Tensors) -
         raise ModelFileError("the transitions do not fit the labels")
     nodes = _unpack_index(tensors, "nodes", Streams.of(schema), K)
     pairs = None
+    names = tuple(str(name) for name in header["pair_columns"])
     if "pairs.row_ptr" in tensors:
-        names = header["parameters"]["transition_columns"]
         pairs = _unpack_index(tensors, "pairs", Streams.of(schema, set(names)), K * K)
-    return ChainLayout(nodes, arc_from, arc_to, space, pairs)
+    return ChainLayout(nodes, arc_from, arc_to, space, pairs, names)
 
 
 def _unpack_index(tensors: Tensors, name: str, streams: Streams, n_outputs: int) -> WeightIndex:

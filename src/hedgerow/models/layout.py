@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
 
 from hedgerow.data.dataset import Dataset, Label, Schema
 from hedgerow.errors import InputError
-from hedgerow.legend import CODE, CodeArray, FloatArray, IndexArray
+from hedgerow.legend import CODE, INDEX, CodeArray, FloatArray, IndexArray
 from hedgerow.scorers.chain import ChainLayout
 from hedgerow.scorers.linear import WeightIndex, index_weights
 from hedgerow.scorers.streams import Streams, row_names
 from hedgerow.structure.states import StateSpace
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """What training shows of the feature behind each weight, (W,) each.
+
+    frequency : how often it is seen, with any label
+    square : the mean square of its values; 1 where they are all 1
+    """
+
+    frequency: FloatArray
+    square: FloatArray
 
 
 def lay_out(
@@ -23,34 +36,33 @@ def lay_out(
     pairs: str,
     min_frequency: float,
     transition_columns: Iterable[str] | None,
-) -> tuple[ChainLayout, FloatArray]:
-    """The layout of the weights, and for each weight how often its feature is seen in training."""
-    options = {"min_frequency": min_frequency, "all_pairs": pairs == "all"}
+) -> tuple[ChainLayout, Statistics]:
+    """The layout of the weights, and what training shows of their features."""
+    K = dataset.n_labels
     where, labels = observed_labels(dataset)
-    nodes, totals = index_weights(
-        dataset,
-        Streams.of(dataset.schema),
-        where,
-        labels,
-        dataset.n_labels,
-        **options,  # type: ignore[arg-type]
-    )
-    arc_from, arc_to, arc_counts = _arcs(dataset, space, transitions)
-    frequency = [row_frequency(nodes, totals), arc_counts]
-    index = None
-    if transition_columns is not None:
-        names = _check_columns(dataset.schema, transition_columns)
-        where, moves = _observed_moves(dataset)
-        index, totals = index_weights(
-            dataset,
-            Streams.of(dataset.schema, names),
-            where,
-            moves,
-            dataset.n_labels**2,
-            **options,  # type: ignore[arg-type]
+
+    def index(names: set[str] | None, where: IndexArray, outputs: CodeArray, n_outputs: int) -> _Indexed:
+        streams = Streams.of(dataset.schema, names)
+        found, totals = index_weights(
+            dataset, streams, where, outputs, n_outputs, min_frequency=min_frequency, all_pairs=pairs == "all"
         )
-        frequency.append(row_frequency(index, totals) / dataset.n_labels)
-    return ChainLayout(nodes, arc_from, arc_to, space, index), np.concatenate(frequency)
+        return found, *_row_statistics(dataset, found, totals, where)
+
+    nodes, *of_nodes = index(None, where, labels, K)
+    arc_from, arc_to = _arcs(dataset, space, transitions)
+    of_arcs = [np.full(len(arc_from), max(len(where), 1) / K), np.ones(len(arc_from))]
+    if transition_columns is None:
+        layout = ChainLayout(nodes, arc_from, arc_to, space)
+        parts = [of_nodes, of_arcs]
+    else:
+        names = _check_columns(dataset.schema, transition_columns)
+        label_pairs, frequency, square = index(names, *_observed_moves(dataset), K * K)
+        layout = ChainLayout(nodes, arc_from, arc_to, space, label_pairs, tuple(sorted(names)))
+        parts = [of_nodes, of_arcs, [frequency / K, square]]
+    return layout, Statistics(*(np.concatenate(columns) for columns in zip(*parts)))
+
+
+_Indexed = tuple[WeightIndex, FloatArray, FloatArray]
 
 
 def observed_labels(dataset: Dataset) -> tuple[IndexArray, CodeArray]:
@@ -77,35 +89,46 @@ def _observed_moves(dataset: Dataset) -> tuple[IndexArray, CodeArray]:
     return where, labels[where] * CODE(dataset.n_labels) + labels[where - 1]
 
 
-def _arcs(dataset: Dataset, space: StateSpace, transitions: str) -> tuple[IndexArray, IndexArray, FloatArray]:
+def _arcs(dataset: Dataset, space: StateSpace, transitions: str) -> tuple[IndexArray, IndexArray]:
+    """The transitions that have a weight."""
     assert dataset.labels is not None
-    legal = space
-    if transitions == "observed":
-        seen = StateSpace.observed(dataset.labels, dataset.offsets, dataset.n_labels)
-        legal = space.intersect(StateSpace(space.start, seen.transitions, space.end))
-    arc_from, arc_to = legal.arcs()
-    return arc_from, arc_to, np.full(len(arc_from), dataset.n_positions / dataset.n_labels)
+    if transitions != "observed":
+        return space.arcs()
+    seen = StateSpace.observed(dataset.labels, dataset.offsets, dataset.n_labels)
+    return StateSpace(space.start, space.transitions & seen.transitions, space.end).arcs()
 
 
 def _check_columns(schema: Schema, names: Iterable[str]) -> set[str]:
     if isinstance(names, str):
         raise InputError(f"transition_columns is the str {names!r}", hint="Give a list of column names.")
     known = {column.name for column in schema.columns} | ({"*"} if len(schema.attributes) else set())
-    for name in names:
-        if name not in known:
-            raise InputError(
-                "is in transition_columns and not in the data",
-                hint=f"Columns: {', '.join(sorted(known)[:10])}.",
-                column=name,
-            )
-    return set(names)
+    wanted = set(names)
+    for name in sorted(wanted - known, key=str):
+        raise InputError(
+            "is in transition_columns and not in the data",
+            hint=f"Columns: {', '.join(sorted(known)[:10])}.",
+            column=name,
+        )
+    return wanted
 
 
-def row_frequency(index: WeightIndex, totals: FloatArray) -> FloatArray:
-    """For each slot, how often the feature of its row is seen with any label."""
-    rows = index.slot_rows()
-    sums: FloatArray = np.bincount(rows, weights=np.abs(totals), minlength=index.streams.n_rows).astype(np.float64)
-    return sums[rows]
+def _row_statistics(
+    dataset: Dataset, index: WeightIndex, totals: FloatArray, where: IndexArray
+) -> tuple[FloatArray, FloatArray]:
+    """Frequency and mean square of the feature of each slot. `totals` has the summed values of each slot."""
+    streams, rows = index.streams, index.slot_rows()
+    frequency: FloatArray = np.bincount(rows, weights=totals, minlength=streams.n_rows).astype(np.float64)
+    square = np.ones(streams.n_rows)
+    if len(streams.num_column) or len(streams.seq_num_column) or dataset.attr_val is not None:
+        sequences = np.searchsorted(dataset.offsets, where, side="right") - 1
+        places = where + (dataset.start - dataset.offsets[:-1])[sequences]
+        for base, n_rows, which, own, values in streams.observations(dataset, dataset.schema, places, sequences):
+            if len(values) == len(which):  # else one 1 that serves them all
+                count = np.bincount(own, minlength=n_rows)
+                seen = np.flatnonzero(count)
+                frequency[base + seen] = count[seen]
+                square[base + seen] = np.bincount(own, weights=values**2, minlength=n_rows)[seen] / count[seen]
+    return frequency[rows], square[rows]
 
 
 def named_weights(schema: Schema, layout: ChainLayout, weights: FloatArray) -> list[tuple[str, Label, float]]:
@@ -122,15 +145,41 @@ def carry_over(
 ) -> FloatArray:
     """Starting weights of a new chain: those of an old one, matched by the names of features and labels."""
     start: FloatArray = np.zeros(new.n_weights)
-    label_map = np.array([old_schema.label_codes.get(label, -1) for label in new_schema.labels], dtype=np.int64)
-    old_nodes, old_arcs, _ = old.split(old_weights)
-    new_nodes, new_arcs, _ = new.split(start)
-    old_rows = {name: row for row, name in enumerate(row_names(old_schema))}
-    row_map = np.array([old_rows.get(name, -1) for name in row_names(new_schema)], dtype=np.int64)
-    known = dict(zip(zip(old.nodes.slot_rows().tolist(), old.nodes.slot_label.tolist()), old_nodes.tolist()))
-    slots = zip(row_map[new.nodes.slot_rows()].tolist(), label_map[new.nodes.slot_label].tolist())
-    new_nodes[:] = [known.get(slot, 0.0) for slot in slots]
-    table: FloatArray = np.zeros((old.n_labels + 1, old.n_labels + 1))  # the last row and column: labels not known
+    K = old.n_labels
+    label_map = np.array([old_schema.label_codes.get(label, -1) for label in new_schema.labels], dtype=INDEX)
+    old_nodes, old_arcs, old_pairs = old.split(old_weights)
+    new_nodes, new_arcs, new_pairs = new.split(start)
+    row_map = _match(row_names(old_schema), row_names(new_schema))
+    new_nodes[:] = _carry(old.nodes, old_nodes, new.nodes, row_map, label_map)
+    table: FloatArray = np.zeros((K + 1, K + 1))  # the last row and column: labels not known
     table[old.arc_from, old.arc_to] = old_arcs
     new_arcs[:] = table[label_map[new.arc_from], label_map[new.arc_to]]
+    if old.pairs is not None and new.pairs is not None:
+        row_map = _match(row_names(old_schema, set(old.pair_columns)), row_names(new_schema, set(new.pair_columns)))
+        known = (label_map[:, None] >= 0) & (label_map >= 0)
+        pair_map = np.where(known, label_map[:, None] * K + label_map, -1).ravel()  # to·K + from
+        new_pairs[:] = _carry(old.pairs, old_pairs, new.pairs, row_map, pair_map)
     return start
+
+
+def _match(old: list[str], new: list[str]) -> IndexArray:
+    """The place of each new name among the old ones, −1 where it is not there."""
+    places = {name: row for row, name in enumerate(old)}
+    return np.array([places.get(name, -1) for name in new], dtype=INDEX)
+
+
+def _carry(
+    old: WeightIndex, weights: FloatArray, new: WeightIndex, row_map: IndexArray, output_map: IndexArray
+) -> FloatArray:
+    """The weights of the new slots: of the old slot with the same row and output, 0 where there is none."""
+    keys = old.slot_rows() * old.n_outputs + old.slot_label
+    order = np.argsort(keys, kind="stable")
+    rows, outputs = row_map[new.slot_rows()], output_map[new.slot_label]
+    wanted = rows * old.n_outputs + outputs
+    place = np.searchsorted(keys[order], wanted)
+    place[place == len(keys)] = 0
+    slots = order[place] if len(keys) else place
+    same = (rows >= 0) & (outputs >= 0) & (keys[slots] == wanted if len(keys) else False)
+    carried: FloatArray = np.zeros(new.n_weights)
+    carried[same] = weights[slots[same]]
+    return carried

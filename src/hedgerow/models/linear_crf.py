@@ -8,19 +8,25 @@ from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
 
-from hedgerow.data.dataset import Dataset, Label, Window, locate
+from hedgerow.data.dataset import Dataset, Label, Window
 from hedgerow.data.encoding import encode, learn
 from hedgerow.errors import InputError
 from hedgerow.legend import FloatArray
 from hedgerow.models.base import ChainModel
+from hedgerow.models.constraints import legal_space
+from hedgerow.models.layout import Statistics, carry_over, lay_out, named_weights
 from hedgerow.models.parameters import check_choice, check_number
 from hedgerow.models.validation import Validation, hold_out
+from hedgerow.objectives.log_likelihood import log_likelihood
 from hedgerow.parallel import Lanes, count_lanes, plan_chunks
 from hedgerow.potentials import ChainPotentials
 from hedgerow.scorers.chain import ChainLayout, LinearChain
-from hedgerow.structure.states import StateSpace
-from hedgerow.trainers.monitor import Monitor, Step
+from hedgerow.scorers.linear import check_numbers
+from hedgerow.trainers.evaluation import Evaluation
+from hedgerow.trainers.lbfgs import curvature_scale, lbfgs
+from hedgerow.trainers.monitor import Monitor
 
 
 class LinearCRF(ChainModel):
@@ -37,7 +43,8 @@ class LinearCRF(ChainModel):
         The penalty l2·‖w‖² + l1·‖w‖₁ (CRFsuite's c2 and c1).
     max_iter : int, default 500
     tol : float, default 1e-5
-        Training ends when the loss fell by less than this share in ten iterations.
+        Training ends when the loss fell by less than this share in ten iterations, or is known to be nearer than
+        this share to its minimum.
     min_frequency : float, default 0
         Features seen less often with a label get no weight for it.
     pairs : {"observed", "all"}, default "observed"
@@ -150,30 +157,32 @@ class LinearCRF(ChainModel):
         X_val, y_val : held-out sequences; training stops when `metric` on them no longer rises
         lengths : the lengths of the sequences, where X and y are flat
         """
-        from hedgerow.scorers.linear import check_numbers
-
         self._check_parameters()
-        if y is None and not isinstance(X, Dataset):
+        if y is None:
             raise InputError("y is missing", hint="fit needs the labels of the training sequences.")
+        if isinstance(X, Dataset):
+            raise InputError("X is a Dataset", hint="fit learns what the columns mean: give the sequences themselves.")
         X, y, sample_weight, X_val, y_val = hold_out(self, X, y, sample_weight, X_val, y_val, lengths)
-        dataset = self._learn(X, y, sample_weight, lengths)
+        dataset = learn(X, y, columns=self.columns, window=self.window, lengths=lengths, sample_weight=sample_weight)
         check_numbers(dataset, dataset.schema)
         held_out = None if X_val is None else encode(dataset.schema, X_val, y_val)
-        layout, frequency = self._layout(dataset)
-        start = self._starting_weights(dataset, layout)
-        self._train(dataset, held_out, layout, frequency, start)
+        if held_out is not None:
+            check_numbers(held_out, dataset.schema)
+        space = legal_space(dataset, self.constraints, forbid_unseen=self.transitions == "forbid_unseen")
+        layout, statistics = lay_out(
+            dataset,
+            space,
+            transitions=self.transitions,
+            pairs=self.pairs,
+            min_frequency=self.min_frequency,
+            transition_columns=self.transition_columns,
+        )
+        self._train(dataset, held_out, layout, statistics)
         return self
-
-    def _learn(self, X: Any, y: Any, sample_weight: Any, lengths: Any) -> Dataset:
-        """The training corpus as a Dataset; one that `learn` made is taken as it is, labels and window included."""
-        if not isinstance(X, Dataset):
-            return learn(X, y, columns=self.columns, window=self.window, lengths=lengths, sample_weight=sample_weight)
-        if y is not None or sample_weight is not None or X.labels is None:
-            raise InputError("a Dataset brings its own labels and weights", hint="Give them to learn().")
-        return X
 
     def _check_parameters(self) -> None:
         from hedgerow.decoding import decoder
+        from hedgerow.metrics import get_metric
 
         check_number("l1", self.l1, low=0.0)
         check_number("l2", self.l2, low=0.0)
@@ -185,91 +194,45 @@ class LinearCRF(ChainModel):
         check_choice("pairs", self.pairs, ("observed", "all"))
         check_choice("transitions", self.transitions, ("all", "observed", "forbid_unseen"))
         decoder(self.decoder)
+        if self.metric != "log_likelihood":
+            get_metric(self.metric)
+        if self.n_jobs is not None:
+            check_number("n_jobs", self.n_jobs, low=-np.inf, whole=True)
 
-    def _layout(self, dataset: Dataset) -> tuple[ChainLayout, FloatArray]:
-        """Which weights there are, and how often the feature of each is seen."""
-        from hedgerow.models.layout import lay_out
-
-        space = self._space(dataset)
-        return lay_out(
-            dataset,
-            space,
-            transitions=self.transitions,
-            pairs=self.pairs,
-            min_frequency=self.min_frequency,
-            transition_columns=self.transition_columns,
-        )
-
-    def _space(self, dataset: Dataset) -> StateSpace:
-        """The legal moves: what the constraints leave, less unseen transitions where they are forbidden."""
-        labels, K = dataset.schema.labels, dataset.n_labels
-        assert dataset.labels is not None
-        if self.constraints is None:
-            space = StateSpace.full(K)
-        elif isinstance(self.constraints, str):
-            space = StateSpace.from_scheme([str(label) for label in labels], self.constraints)
-        else:
-            codes = dataset.schema.label_codes
-            pairs = [(u, v) for u, v in self.constraints]
-            unknown = [label for pair in pairs for label in pair if label not in codes]
-            if unknown:
-                raise InputError(f"constraints name the label {unknown[0]!r}, which is not in y")
-            space = StateSpace.full(K).forbid((codes[u], codes[v]) for u, v in pairs)
-        _check_gold(dataset, space)
-        if self.transitions == "forbid_unseen":
-            seen = StateSpace.observed(dataset.labels, dataset.offsets, K).transitions
-            space = StateSpace(space.start, space.transitions & seen, space.end)
-        return space
-
-    def _starting_weights(self, dataset: Dataset, layout: ChainLayout) -> FloatArray:
-        if self.warm_start and hasattr(self, "weights_"):
-            from hedgerow.models.layout import carry_over
-
-            return carry_over(self.schema_, self.layout_, self.weights_, dataset.schema, layout)
-        return np.zeros(layout.n_weights)
-
-    def _train(
-        self,
-        dataset: Dataset,
-        held_out: Dataset | None,
-        layout: ChainLayout,
-        frequency: FloatArray,
-        start: FloatArray,
-    ) -> None:
-        from hedgerow.objectives.log_likelihood import log_likelihood
-        from hedgerow.trainers.evaluation import Evaluation
-        from hedgerow.trainers.lbfgs import curvature_scale, lbfgs
-
-        chain = LinearChain(layout)
+    def _train(self, dataset: Dataset, held_out: Dataset | None, layout: ChainLayout, statistics: Statistics) -> None:
+        warm = self.warm_start and hasattr(self, "weights_")
+        start, previous = np.zeros(layout.n_weights), []
+        if warm:
+            start = carry_over(self.schema_, self.layout_, self.weights_, dataset.schema, layout)
+            previous = self.history_
+        scale = curvature_scale(statistics.frequency, statistics.square, layout.n_labels, self.l2)
         n_chunks = len(plan_chunks(dataset.offsets)) - 1
-        previous: list[Step] = self.history_ if self.warm_start and hasattr(self, "history_") else []
-        with Lanes(self.n_jobs, count_lanes(layout.n_weights, n_chunks)) as lanes:
-            evaluation = Evaluation(chain, dataset, log_likelihood, lanes)
-            validation = None if held_out is None else Validation(self, layout, held_out)
-            with Monitor(
+        validation = None if held_out is None else Validation(self, layout, held_out)
+        with (
+            Lanes(self.n_jobs, count_lanes(layout.n_weights, n_chunks)) as lanes,
+            Monitor(
                 max_iter=self.max_iter,
                 tol=self.tol,
                 validate=validation,
                 n_iter_no_change=self.n_iter_no_change,
                 verbose=self.verbose,
                 previous=previous,
-            ) as monitor:
-                scale = curvature_scale(frequency, layout.n_labels, self.l2)
-                weights = lbfgs(evaluation, start, monitor, l1=self.l1, l2=self.l2, scale=scale)
+            ) as monitor,
+        ):
+            evaluation = Evaluation(LinearChain(layout), dataset, log_likelihood, lanes)
+            weights = lbfgs(evaluation, start, monitor, l1=self.l1, l2=self.l2, scale=scale)
         self._store(dataset, layout, weights, monitor)
 
     def _store(self, dataset: Dataset, layout: ChainLayout, weights: FloatArray, monitor: Monitor) -> None:
-        best = monitor.best_step or (monitor.history[-1] if monitor.n_iter else None)
         self.schema_ = dataset.schema
         self.classes_ = dataset.schema.classes
         self.layout_ = layout
         self.weights_ = weights
         self.history_ = monitor.history
         self.n_iter_ = monitor.n_iter
-        self.best_iteration_ = best.iteration if best is not None else 0
-        self.loss_ = best.loss if best is not None else float("nan")
+        self.best_iteration_ = monitor.kept.iteration
+        self.loss_ = monitor.kept.loss
         self.outcome_ = monitor.outcome
-        self.__dict__.pop("_chain", None)
         if monitor.outcome in ("max_iter", "interrupted"):
             what = (
                 f"training stopped after max_iter={self.max_iter} iterations before it converged; raise max_iter or tol"
@@ -279,18 +242,17 @@ class LinearCRF(ChainModel):
             warnings.warn(what, ConvergenceWarning, stacklevel=4)
 
     def _prepare(self) -> None:
-        if "_chain" not in self.__dict__:
+        if self.__dict__.get("_chain", (None,))[0] is not self.weights_:
             chain = LinearChain(self.layout_)
             chain.load(self.weights_)
-            self._chain = chain
+            self._chain = (self.weights_, chain)
 
     def _potentials(self, dataset: Dataset, first: int, last: int) -> ChainPotentials:
         self._prepare()
-        return self._chain.potentials(self._chain.compile(dataset, first, last))
+        chain = self._chain[1]
+        return chain.potentials(chain.compile(dataset, first, last))
 
     def _dataset(self, X: Any, known: Any, lengths: Any) -> Dataset:
-        from hedgerow.scorers.linear import check_numbers
-
         dataset = super()._dataset(X, known, lengths)
         check_numbers(dataset, self.schema_)
         return dataset
@@ -303,37 +265,10 @@ class LinearCRF(ChainModel):
     @property
     def transition_weights_(self) -> FloatArray:
         """(K, K), [from, to]: 0 where a transition has no weight, −inf where it is forbidden."""
-        table = self.layout_.space.mask_edges(np.zeros((len(self.classes_),) * 2))
-        table[self.layout_.arc_from, self.layout_.arc_to] += self.layout_.split(self.weights_)[1]
-        return table
+        return self.layout_.edge_table(self.layout_.split(self.weights_)[1])
 
     def feature_weights(self, label: Label | None = None) -> list[tuple[str, Label, float]]:
         """(feature, label, weight), the largest weights first; of one label where it is given."""
-        from hedgerow.models.layout import named_weights
-
+        check_is_fitted(self)
         found = named_weights(self.schema_, self.layout_, self.weights_)
         return [entry for entry in found if label is None or entry[1] == label]
-
-
-def _check_gold(dataset: Dataset, space: StateSpace) -> None:
-    """Refuse training labels that the constraints forbid, by name."""
-    labels, names = dataset.labels, dataset.schema.labels
-    assert labels is not None
-    first = np.zeros(len(labels), dtype=bool)
-    first[dataset.offsets[:-1]] = True
-    last = np.zeros(len(labels), dtype=bool)
-    last[dataset.offsets[1:] - 1] = True
-    known = labels >= 0
-    before = np.roll(labels, 1)
-    moves = known & ~first & (before >= 0)
-    bad = (known & first & ~space.start[labels]) | (known & last & ~space.end[labels])
-    bad |= moves & ~space.transitions[before, labels]
-    if bad.any():
-        t = int(np.argmax(bad))
-        sequence, position = locate(dataset.offsets, t)
-        if moves[t] and not space.transitions[before[t], labels[t]]:
-            what = f"the labels go from {names[before[t]]!r} to {names[labels[t]]!r}, which the constraints forbid"
-        else:
-            edge = "first" if first[t] and not space.start[labels[t]] else "last"
-            what = f"the label {names[labels[t]]!r} stands {edge}, which the constraints forbid"
-        raise InputError(what, hint="Mend the label, or drop the constraint.", sequence=sequence, position=position)

@@ -24,8 +24,11 @@ def check_number(
     good = isinstance(value, kind) and not isinstance(value, (bool, np.bool_)) and bool(np.isfinite(float(value)))
     inside = good and ((low < value < high) if strict else (low <= value <= high))
     if not inside:
-        bounds = f"> {low} and < {high}" if strict else f"≥ {low}" + ("" if high == np.inf else f" and ≤ {high}")
-        raise InputError(f"{name} is {value!r}", hint=f"Give a {'whole ' if whole else ''}number {bounds}.")
+        signs = (">", "<") if strict else ("≥", "≤")
+        bounds = " and ".join(f"{sign} {bound}" for sign, bound in zip(signs, (low, high)) if np.isfinite(bound))
+        raise InputError(
+            f"{name} is {value!r}", hint=f"Give a {'whole ' if whole else ''}number {bounds}".strip() + "."
+        )
 
 
 def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:

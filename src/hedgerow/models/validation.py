@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-import itertools
+import copy
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from hedgerow.data.dataset import Dataset
-from hedgerow.data.sequences import Sequences
 from hedgerow.errors import InputError
-from hedgerow.legend import AnyArray, FloatArray
-from hedgerow.models.base import object_array
-from hedgerow.scorers.chain import ChainLayout, LinearChain
+from hedgerow.legend import FloatArray
+from hedgerow.scorers.chain import ChainLayout
 
 
 def hold_out(
     model: Any, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any, lengths: Any
 ) -> tuple[Any, Any, Any, Any, Any]:
-    """Set sequences aside for early stopping, unless they are given or not asked for."""
+    """Set sequences aside for early stopping, unless they are given or not asked for.
+
+    A sequence with a label that no other has stays in training: a label that is never trained cannot be scored.
+    """
     if (X_val is None) != (y_val is None):
         raise InputError("X_val and y_val go together", hint="Give both, or neither.")
     if X_val is not None or not model.early_stopping:
@@ -28,59 +30,67 @@ def hold_out(
             "early_stopping cannot cut flat arrays",
             hint="Give a list of sequences, or held-out ones as X_val and y_val.",
         )
-    from sklearn.utils import check_random_state
+    from sklearn.utils import _safe_indexing, check_random_state
 
-    X = X if isinstance(X, Sequences) or hasattr(X, "shape") else object_array(X)
-    y = y if hasattr(y, "shape") else object_array(y)
+    X, y, sample_weight = (_sized(given) for given in (X, y, sample_weight))
     n = len(X)
-    n_held = int(np.ceil(model.validation_fraction * n))
-    if len(y) != n:
-        raise InputError(f"X has {n} sequences and y has {len(y)}")
-    if n_held >= n:
-        raise InputError(f"{n} sequences are too few to hold some out", hint="Set early_stopping=False.")
+    for name, given in (("y", y), ("sample_weight", sample_weight)):
+        if given is not None and len(given) != n:
+            raise InputError(f"X has {n} sequences and {name} has {len(given)}")
     order = check_random_state(model.random_state).permutation(n)
-    held, kept = np.sort(order[:n_held]), np.sort(order[n_held:])
-    weight = None if sample_weight is None else [sample_weight[i] for i in kept]
-    return X[kept], y[kept], weight, X[held], y[held]
+    n_held = int(np.ceil(model.validation_fraction * n))
+    held = _spared(list(y), np.sort(order[:n_held]), np.sort(order[n_held:]))
+    if len(held) in (0, n):
+        raise InputError(
+            f"of {n} sequences none can be held out", hint="Set early_stopping=False, or give X_val and y_val."
+        )
+    kept = np.setdiff1d(np.arange(n), held)
+    weight = None if sample_weight is None else _safe_indexing(sample_weight, kept)
+    cut = [_safe_indexing(given, chosen) for chosen in (kept, held) for given in (X, y)]
+    return cut[0], cut[1], weight, cut[2], cut[3]
+
+
+def _sized(given: Any) -> Any:
+    return given if given is None or hasattr(given, "__len__") else list(given)
+
+
+def _spared(y: list[Any], held: Any, kept: Any) -> Any:
+    """The held-out sequences whose labels all stand in training too."""
+    trained = set().union(*(_labels(y[i]) for i in kept))
+    return np.array([i for i in held if _labels(y[i]) <= trained], dtype=np.int64)
+
+
+def _labels(labels: Any) -> set[Any]:
+    """The labels of a sequence, those in sets too. What cannot be a label is left for the encoder to refuse."""
+    found: set[Any] = set()
+    for label in labels if isinstance(labels, Iterable) else ():
+        if isinstance(label, (set, frozenset)):
+            found |= label
+        elif label.__hash__ is not None and label is not None:
+            found.add(label)
+    return found
 
 
 class Validation:
-    """Weights in, score on the held-out sequences out; greater is better."""
+    """Weights in, score on the held-out sequences out; greater is better. Positions without a label do not count."""
 
     def __init__(self, model: Any, layout: ChainLayout, held_out: Dataset) -> None:
         from hedgerow.metrics import get_metric
 
-        self.model = model
+        self.probe = copy.copy(model)
+        self.probe.schema_, self.probe.classes_ = held_out.schema, held_out.schema.classes
+        self.probe.layout_ = layout
         self.held_out = held_out
-        self.chain = LinearChain(layout)
-        labels = held_out.require_labels("validation")
-        self.by_loss = model.metric == "log_likelihood"
-        self.metric = None if self.by_loss else get_metric(model.metric)
-        self.truth = self._lists(labels)
+        self.metric = None if model.metric == "log_likelihood" else get_metric(model.metric)
+        assert held_out.labels is not None
+        self.truth = self.probe._lists(held_out.labels, held_out.offsets)
 
     def __call__(self, weights: FloatArray) -> float:
-        from hedgerow.decoding import decoder
-        from hedgerow.inference import log_probability
-        from hedgerow.parallel import plan_chunks
-
-        self.chain.load(weights)
-        plan = plan_chunks(self.held_out.offsets)
-        found: list[AnyArray] = []
-        decode = decoder(self.model.decoder)
-        for first, last in zip(plan[:-1].tolist(), plan[1:].tolist()):
-            potentials = self.chain.potentials(self.chain.compile(self.held_out, first, last))
-            if self.by_loss:
-                assert self.held_out.labels is not None
-                rows = slice(int(self.held_out.offsets[first]), int(self.held_out.offsets[last]))
-                found.append(log_probability(potentials, self.held_out.labels[rows]))
-            else:
-                found.append(decode(potentials, None))
+        self.probe.weights_ = weights
         if self.metric is None:
-            return float(np.concatenate(found).sum())
-        return float(self.metric(self.truth, self._lists(np.concatenate(found))))
-
-    def _lists(self, labels: AnyArray) -> AnyArray:
-        names = np.empty(self.held_out.n_labels, dtype=object)
-        names[:] = self.held_out.schema.labels
-        flat, ends = names[labels].tolist(), self.held_out.offsets.tolist()
-        return object_array(flat[begin:end] for begin, end in itertools.pairwise(ends))
+            score = float(self.probe._log_probability(self.held_out).sum())
+        else:
+            score = float(self.metric(self.truth, self.probe.predict(self.held_out)))
+        if np.isnan(score):
+            raise InputError(f"the metric {self.probe.metric!r} gave {score} on the held-out sequences")
+        return score

@@ -38,9 +38,10 @@ def log_likelihood(
     spread = _spread(potentials, weights)
     result = marginals(potentials, workspace, weights)
     node_gradient, edge_gradient = result.node_probs, result.edges
-    node_gradient *= spread[:, None]
-    if isinstance(potentials.edges, PositionEdges):
-        edge_gradient *= spread[:, None]
+    if weights is not None:
+        node_gradient *= spread[:, None]
+        if isinstance(potentials.edges, PositionEdges):
+            edge_gradient *= spread[:, None]
     unknown = labels == UNLABELLED
     partial = np.logical_or.reduceat(unknown, potentials.offsets[:-1])
     losses = result.log_partition

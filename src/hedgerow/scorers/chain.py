@@ -19,6 +19,7 @@ class ChainLayout:
 
     arc_from, arc_to : int64[A], the transitions that have a weight
     pairs : the weights of label pairs, output `to·K + from`; None where no feature scores pairs
+    pair_columns : the columns whose features score pairs, sorted
     """
 
     nodes: WeightIndex
@@ -26,6 +27,7 @@ class ChainLayout:
     arc_to: IndexArray
     space: StateSpace
     pairs: WeightIndex | None = None
+    pair_columns: tuple[str, ...] = ()
 
     @property
     def n_labels(self) -> int:
@@ -39,6 +41,12 @@ class ChainLayout:
         """Views of the node, transition and pair weights."""
         n, a = self.nodes.n_weights, len(self.arc_from)
         return weights[:n], weights[n : n + a], weights[n + a :]
+
+    def edge_table(self, arcs: FloatArray) -> FloatArray:
+        """(K, K) [from, to]: the transition weights, 0 where a transition has none, −inf where it is forbidden."""
+        table = self.space.mask_edges(np.zeros((self.n_labels, self.n_labels)))
+        table[self.arc_from, self.arc_to] += arcs
+        return table
 
 
 @dataclass(frozen=True)
@@ -59,15 +67,13 @@ class LinearChain:
         self.nodes = LinearScorer(layout.nodes)
         self.pairs = LinearScorer(layout.pairs) if layout.pairs is not None else None
         space = layout.space
-        self.start_scores = None if space.start.all() else np.where(space.start, 0.0, -np.inf)
-        self.end_scores = None if space.end.all() else np.where(space.end, 0.0, -np.inf)
+        self.start_scores = None if space.start.all() else space.start_scores()
+        self.end_scores = None if space.end.all() else space.end_scores()
 
     def load(self, weights: FloatArray) -> None:
         nodes, arcs, pairs = self.layout.split(weights)
         self.nodes.load(nodes)
-        table = np.where(self.layout.space.transitions, 0.0, -np.inf)
-        table[self.layout.arc_from, self.layout.arc_to] += arcs
-        self.edges = SharedEdges.from_scores(table)
+        self.edges = SharedEdges.from_scores(self.layout.edge_table(arcs))
         if self.pairs is not None:
             self.pairs.load(pairs)
 

@@ -21,15 +21,20 @@ Evaluate = Callable[[FloatArray], tuple[float, FloatArray]]
 ARMIJO = 1e-4
 CURVATURE = 0.9
 MAX_TRIALS = 30
+ROUNDING = 1e-15  # a smaller share of the loss is lost in its sum
 
 
-def curvature_scale(frequency: FloatArray, n_labels: int, l2: float) -> FloatArray:
-    """The scale of each variable: 1/√D with D = √(frequency/K) + 2·l2.
+def curvature_scale(frequency: FloatArray, square: FloatArray, n_labels: int, l2: float) -> FloatArray:
+    """The scale of each variable: 1/√D with D = square·√(frequency/K) + 2·l2.
 
-    The loss at zero weights has the curvature frequency·(K−1)/K² on the diagonal. Its square root works better: a
-    frequent feature is soon explained by the others, and its curvature falls.
+    frequency, square : (W,), how often the feature of a weight is seen, and the mean square of its values (1 where
+        they are all 1)
+
+    The loss at zero weights has the curvature square·frequency·(K−1)/K² on the diagonal. The square root of the
+    frequency works better: a frequent feature is soon explained by the others, and its curvature falls. The values
+    stay squared, so that a column in other units trains the same.
     """
-    scale: FloatArray = 1.0 / np.sqrt(np.sqrt(frequency / n_labels) + max(2.0 * l2, 0.1))
+    scale: FloatArray = 1.0 / np.sqrt(square * np.sqrt(frequency / n_labels) + 2.0 * l2)
     return scale
 
 
@@ -47,20 +52,24 @@ def lbfgs(
     scale = np.ones(len(weights)) if scale is None else scale
     problem = _Problem(evaluate, l1 * scale, l2, scale)
     point = problem.at(weights / scale)
+    if monitor.begin(point.value, problem.gap(point)):
+        return weights
     curvature = _Curvature(memory)
     while True:
-        slope = point.slope
-        direction = curvature.apply(-slope)
+        direction = curvature.apply(-point.slope)
         if l1:
-            direction[direction * slope >= 0] = 0.0
+            direction[direction * point.slope >= 0] = 0.0
         step = 1.0 if curvature.known else min(1.0, 0.1 / max(_largest(scale * direction), 1e-12))
         found = _search(problem, point, direction, step)
+        if found is None and curvature.known:  # what was learnt misleads: go straight down
+            curvature = _Curvature(memory)
+            continue
         if found is None:
             monitor.finish("converged")  # no step lowers the loss: the limit of the arithmetic
             return monitor.weights(problem.weights(point))
         curvature.learn(found.variables - point.variables, found.gradient - point.gradient)
         point = found
-        if monitor.step(point.value, problem.weights(point)):
+        if monitor.step(point.value, problem.weights(point), problem.gap(point)):
             return monitor.weights(problem.weights(point))
 
 
@@ -87,6 +96,11 @@ class _Problem:
 
     def weights(self, point: _Point) -> FloatArray:
         return point.variables * self.scale
+
+    def gap(self, point: _Point) -> float:
+        """How far the value is from the minimum at most. It curves by 2·l2 everywhere, so by ‖slope‖²/(4·l2)."""
+        slope = point.slope / self.scale
+        return kernels.vectors.dot(slope, slope) / (4.0 * self.l2) if self.l2 > 0 else np.inf
 
     def at(self, variables: FloatArray) -> _Point:
         weights = variables * self.scale
@@ -121,6 +135,8 @@ def _search(problem: _Problem, point: _Point, direction: FloatArray, step: float
     for _ in range(MAX_TRIALS):
         variables = point.variables + step * direction
         fall = step * slope
+        if -fall <= ROUNDING * abs(point.value):
+            return best
         if problem.sparse:
             variables[variables * orthant < 0] = 0.0
             fall = kernels.vectors.dot(point.slope, variables - point.variables)

@@ -37,7 +37,8 @@ class Monitor:
     Parameters
     ----------
     max_iter : the most iterations
-    tol : stop when the loss fell by less than this share in the last ten iterations
+    tol : stop when the loss fell by less than this share in the last ten iterations, or is known to be nearer than
+        this share to its minimum
     validate : weights → score on held-out sequences (higher is better), or None
     n_iter_no_change : with `validate`, stop after so many iterations without a better score
     verbose : 1 shows a progress bar on a terminal and log lines elsewhere
@@ -62,6 +63,7 @@ class Monitor:
         self.history: list[Step] = list(previous or ())
         self.first = len(self.history)
         self.outcome = "max_iter"
+        self.start_loss = np.inf
         self.best_weights: FloatArray | None = None
         self.best_step: Step | None = None
         self._interrupted = False
@@ -69,18 +71,21 @@ class Monitor:
         self._bar: Any = None
 
     def __enter__(self) -> Monitor:
-        self._old_handler: Any = None
-        self._listening = threading.current_thread() is threading.main_thread()
-        if self._listening:
-            self._old_handler = signal.signal(signal.SIGINT, self._on_interrupt)
         if self.verbose and sys.stderr.isatty():
             self._bar = _progress_bar(self.max_iter)
+        # Only the main thread may listen. A handler that Python did not set cannot be put back, and a job in the
+        # background, which ignores Ctrl-C, goes on ignoring it.
+        current = signal.getsignal(signal.SIGINT)
+        main = threading.current_thread() is threading.main_thread()
+        self._old_handler = current if main and current is not signal.SIG_IGN else None
+        if self._old_handler is not None:
+            signal.signal(signal.SIGINT, self._on_interrupt)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._listening:
+        if self._old_handler is not None:
             signal.signal(signal.SIGINT, self._old_handler)
         if self._bar is not None:
             self._bar.stop()
@@ -97,14 +102,29 @@ class Monitor:
         """Iterations of this run."""
         return len(self.history) - self.first
 
-    def step(self, loss: float, weights: FloatArray) -> bool:
-        """Record an iteration; True means stop."""
+    @property
+    def kept(self) -> Step:
+        """The iteration whose weights are kept: the best score, else the last one, else the start of this run."""
+        if self.best_step is not None:
+            return self.best_step
+        return self.history[-1] if self.n_iter else Step(self.first, self.start_loss, 0.0)
+
+    def begin(self, loss: float, gap: float = np.inf) -> bool:
+        """Note the loss before the first iteration; True means that there is nothing to do. `gap` as in `step`."""
+        self.start_loss = loss
+        if gap <= self.tol * abs(loss):
+            self.outcome = "converged"
+            return True
+        return False
+
+    def step(self, loss: float, weights: FloatArray, gap: float = np.inf) -> bool:
+        """Record an iteration; True means stop. `gap` bounds how far the loss is from its minimum."""
         score = self.validate(weights) if self.validate is not None else None
         record = Step(len(self.history) + 1, loss, time.perf_counter() - self._began, score)
         self.history.append(record)
         self._keep_best(record, weights)
         self._show(record)
-        outcome = self._reason()
+        outcome = self._reason(gap)
         if outcome is not None:
             self.outcome = outcome
         return outcome is not None
@@ -123,13 +143,14 @@ class Monitor:
         if self.best_step is None or self.best_step.score is None or record.score > self.best_step.score:
             self.best_step, self.best_weights = record, weights.copy()
 
-    def _reason(self) -> str | None:
+    def _reason(self, gap: float) -> str | None:
         if self._interrupted:
             return "interrupted"
         if self.best_step is not None and len(self.history) - self.best_step.iteration >= self.n_iter_no_change:
             return "early_stopping"
-        own = [record.loss for record in self.history[self.first :]]
-        if len(own) > PERIOD and own[-1 - PERIOD] - own[-1] <= self.tol * abs(own[-1]):
+        losses = [self.start_loss, *(record.loss for record in self.history[self.first :])]
+        level = self.tol * abs(losses[-1])
+        if gap <= level or (len(losses) > PERIOD and losses[-1 - PERIOD] - losses[-1] <= level):
             return "converged"
         return "max_iter" if self.n_iter >= self.max_iter else None
 
@@ -156,7 +177,7 @@ def _progress_bar(total: int) -> Any:
         console=Console(stderr=True),
         transient=True,
     )
-    bar.add_task("", total=total)
+    bar.add_task("compiling", total=total)
     bar.start()
     return bar
 

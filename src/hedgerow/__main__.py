@@ -1,0 +1,6 @@
+"""`python -m hedgerow` is the command `hedgerow`."""
+
+from hedgerow.cli.main import main
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,59 @@
+"""What a command reads: the bytes of a file or of standard input, its name for messages, its format."""
+
+from __future__ import annotations
+
+import io
+import sys
+from pathlib import Path
+
+from hedgerow.errors import InputError
+
+STANDARD = "-"
+FORMATS = ("conll", "csv", "tsv", "parquet", "jsonl", "crfsuite")
+TABLES = ("csv", "tsv", "parquet")
+_SUFFIXES = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".parquet": "parquet",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".crfsuite": "crfsuite",
+}
+
+
+class _Named(io.BytesIO):
+    """Bytes with the name that readers put into their messages."""
+
+    name: str
+
+
+class Input:
+    """A file, or standard input for "-", read once: a pipe cannot be read a second time."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.name = "standard input" if path == STANDARD else path
+        if path == STANDARD:
+            self.content = sys.stdin.buffer.read()
+        else:
+            with open(path, "rb") as file:
+                self.content = file.read()
+
+    def stream(self) -> io.BytesIO:
+        """The content as a file, from its beginning."""
+        stream = _Named(self.content)
+        stream.name = self.name
+        return stream
+
+    @property
+    def suffix_format(self) -> str | None:
+        """The format that the end of the name tells, if it tells one."""
+        return _SUFFIXES.get(Path(self.path).suffix.lower())
+
+
+def check_format(format: str) -> str:
+    """Refuse a format that there is not."""
+    if format not in FORMATS:
+        raise InputError(f"{format!r} is not a format", hint=f"Formats are {', '.join(FORMATS)}.")
+    return format

@@ -1,0 +1,87 @@
+"""The command line: the commands, and what every one of them does with errors.
+
+Nothing slow is imported before a command runs, so that `hedgerow --help` answers at once.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+
+from hedgerow import __version__
+from hedgerow.cli import demo, evaluate, info, tag, train
+from hedgerow.errors import HedgerowError
+
+USER_ERROR = 2
+INTERRUPTED = 130
+
+# The base of what Typer raises for a wrong flag, a missing argument, a value of the wrong type.
+_UsageError: Any = typer.BadParameter.__base__
+
+app = typer.Typer(
+    name="hedgerow",
+    help="Label sequences: train a model on labelled files, tag new ones, measure how good it is.",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("train")(train.command)
+app.command("tag")(tag.command)
+app.command("eval")(evaluate.command)
+app.command("info")(info.command)
+app.command("demo")(demo.command)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"hedgerow {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    """The entry point of the command `hedgerow`."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # labels and words are UTF-8, whatever the locale says
+            stream.reconfigure(encoding="utf-8")
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run a command and return its exit code: 0, 2 for a user error (one line on standard error), 130 for Ctrl-C."""
+    try:
+        code = app(args=list(arguments) or ["--help"], prog_name="hedgerow", standalone_mode=False)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read our output has gone. Python would complain once more when it closes standard output.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except (KeyboardInterrupt, typer.Abort):
+        return _complain("interrupted", INTERRUPTED)
+    except _UsageError as error:
+        return _complain(error.format_message())
+    except HedgerowError as error:
+        return _complain(str(error))
+    except OSError as error:
+        name = f"{error.filename}: " if error.filename is not None else ""
+        return _complain(f"{name}{error.strerror or error}")
+    return code if isinstance(code, int) else 0
+
+
+def _complain(message: str, code: int = USER_ERROR) -> int:
+    """Say what is wrong in one line."""
+    print(f"hedgerow: {' '.join(message.split())}", file=sys.stderr)
+    return code

@@ -1,0 +1,208 @@
+"""How the files of a model are read. `train` is told once; the model keeps it for `tag` and `eval`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from hedgerow.cli.inputs import TABLES, Input
+from hedgerow.data.readers import Template, read_conll, read_crfsuite, read_jsonl, read_table
+from hedgerow.data.readers.labels import nested
+from hedgerow.data.sequences import Sequences
+from hedgerow.errors import InputError
+from hedgerow.legend import INDEX, AnyArray
+
+Labelled = tuple[Any, AnyArray]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a corpus is read.
+
+    format    "conll", "csv", "tsv", "parquet", "jsonl" or "crfsuite"
+    columns   of CoNLL files all columns, the label's too; of tables the features; empty where the file tells
+    label     the column of the labels, of CoNLL files and tables
+    by        of tables, the columns that tell sequences apart
+    kinds     of tables, what the columns mean
+    template  the text of a CRF++ template that makes features of the columns
+    """
+
+    format: str
+    columns: tuple[str, ...] = ()
+    label: str | None = None
+    by: tuple[str, ...] = ()
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    template: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """As a model's metadata holds it."""
+        return {
+            "format": self.format,
+            "columns": list(self.columns),
+            "label": self.label,
+            "by": list(self.by),
+            "kinds": dict(self.kinds),
+            "template": self.template,
+        }
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any]) -> Recipe:
+        return cls(
+            format=str(stored["format"]),
+            columns=tuple(map(str, stored["columns"])),
+            label=stored["label"],
+            by=tuple(map(str, stored["by"])),
+            kinds=dict(stored["kinds"]),
+            template=stored["template"],
+        )
+
+    def read(self, source: Input) -> tuple[Any, AnyArray | None]:
+        """The sequences of a file, and their labels where it has labels."""
+        X, y = self._read_plain(source)
+        if self.template is None:
+            return X, y
+        if not isinstance(X, Sequences):
+            raise InputError(
+                "a template works on columns, and this input has none",
+                path=source.name,
+                hint='In JSON lines give "columns", not tokens or features.',
+            )
+        return Template.parse(self.template).apply(X), y
+
+    def read_labelled(self, source: Input) -> Labelled:
+        """The sequences of a file and their labels, which must be there."""
+        if self.format in TABLES:  # only a table says by name where its labels are
+            assert self.label is not None
+            X, y = self._read_table(source, self.label)
+            X = X if self.template is None else Template.parse(self.template).apply(X)
+        else:
+            X, y = self.read(source)
+        if y is None:
+            raise InputError("has no labels", path=source.name)
+        return X, y
+
+    def _read_plain(self, source: Input) -> tuple[Any, AnyArray | None]:
+        if self.format == "conll":
+            return _split_label(read_conll(source.stream(), label=None)[0], self, source)
+        if self.format == "jsonl":
+            return read_jsonl(source.stream())
+        if self.format == "crfsuite":
+            return read_crfsuite(source.stream())
+        return self._read_table(source, None)
+
+    def _read_table(self, source: Input, label: str | None) -> tuple[Sequences, AnyArray | None]:
+        return read_table(
+            source.stream(),
+            list(self.by),
+            label,
+            format=self.format,  # type: ignore[arg-type]
+            columns=list(self.columns) or None,
+            kinds=self.kinds,  # type: ignore[arg-type]
+        )
+
+
+def read_training(sources: Sequence[Input], recipe: Recipe) -> tuple[Any, AnyArray, Recipe]:
+    """Read the training files. The recipe comes back with what the first file showed: its columns and their kinds.
+
+    `recipe.label` may be an index here, as text; None means the last column, or "label" in a table.
+    """
+    first = sources[0]
+    if recipe.format == "conll":
+        recipe = _complete_conll(read_conll(first.stream(), label=None)[0], recipe, first)
+    elif recipe.format in TABLES:
+        recipe = replace(recipe, label=recipe.label or "label")
+        plain, _ = recipe._read_table(first, recipe.label)
+        recipe = replace(recipe, columns=tuple(plain.columns), kinds=dict(plain.kinds))
+    parts = [recipe.read_labelled(source) for source in sources]
+    return _join([X for X, _ in parts], sources), np.concatenate([y for _, y in parts]), recipe
+
+
+def recipe_of(model: Any, source: Input, format: str | None) -> Recipe:
+    """How a model reads this input: in the format asked for, else the one its suffix tells, else that of training."""
+    stored = getattr(model, "metadata_", {}).get("reader")
+    trained = Recipe.from_json(stored) if stored else None
+    told = format or source.suffix_format
+    if format is None and told == "tsv" and trained is not None and trained.format not in TABLES:
+        told = trained.format  # CoNLL files with tabs are often called .tsv
+    told = told or (trained.format if trained is not None else None)
+    if told is None:
+        raise InputError("cannot tell the format of the input", path=source.name, hint="Give --format.")
+    if told in ("jsonl", "crfsuite"):
+        return Recipe(told, template=trained.template if trained is not None else None)
+    family = TABLES if told in TABLES else ("conll",)
+    if trained is None or trained.format not in family:
+        origin = "was not made by hedgerow train" if trained is None else f"was trained on {trained.format}"
+        raise InputError(
+            f"the model {origin}, so that it does not say what the columns of a {told} file mean",
+            path=source.name,
+            hint="Give the input as JSON lines, or predict in Python.",
+        )
+    return replace(trained, format=told)
+
+
+def _complete_conll(X: Sequences, recipe: Recipe, source: Input) -> Recipe:
+    """The recipe with a name for every column, and the name of the label's."""
+    width = len(X.columns)
+    names = recipe.columns or tuple(X.columns)
+    if len(names) != width:
+        raise InputError(
+            f"has {width} columns and {len(names)} names were given: {', '.join(names)}",
+            path=source.name,
+            hint="Name every column of the file, the label's too.",
+        )
+    if len(set(names)) < width:
+        raise InputError(f"two columns have the same name: {', '.join(names)}")
+    if width == 1:
+        raise InputError("has one column; training needs another one with the labels", path=source.name)
+    return replace(recipe, columns=names, label=_label_name(recipe.label, names, source))
+
+
+def _label_name(label: str | None, names: tuple[str, ...], source: Input) -> str:
+    if label is None:
+        return names[-1]
+    if label in names:
+        return label
+    try:
+        return names[int(label)]
+    except (ValueError, IndexError):
+        raise InputError(f"has no column {label!r}; it has {', '.join(names)}", path=source.name) from None
+
+
+def _split_label(X: Sequences, recipe: Recipe, source: Input) -> tuple[Sequences, AnyArray | None]:
+    """Name the columns of a CoNLL file, and take the label's out where it is there."""
+    features = tuple(name for name in recipe.columns if name != recipe.label)
+    width = len(X.columns)
+    if width not in (len(features), len(recipe.columns)):
+        raise InputError(
+            f"has {width} columns where the model needs {len(features)}: {', '.join(features)}",
+            path=source.name,
+            hint=f"Labelled files have {len(recipe.columns)}, with {recipe.label!r}.",
+        )
+    names = recipe.columns if width == len(recipe.columns) else features
+    columns = dict(zip(names, X.columns.values()))
+    labels = columns.pop(recipe.label, None) if recipe.label is not None else None
+    y = None if labels is None else nested(labels.tolist(), X.offsets)
+    return Sequences(columns, X.offsets, dict.fromkeys(columns, "categorical")), y
+
+
+def _join(parts: list[Any], sources: Iterable[Input]) -> Any:
+    """Several corpora as one."""
+    if len(parts) == 1:
+        return parts[0]
+    if not any(isinstance(part, Sequences) for part in parts):
+        return [sequence for part in parts for sequence in part]
+    first = parts[0]
+    for part, source in zip(parts, sources):
+        same = isinstance(part, Sequences) and isinstance(first, Sequences) and part.kinds == first.kinds
+        if not same:
+            raise InputError("has other columns, or other kinds of columns, than the first file", path=source.name)
+    lengths = np.concatenate([part.lengths for part in parts])
+    return Sequences(
+        {name: np.concatenate([part.columns[name] for part in parts]) for name in first.columns},
+        np.concatenate([[0], np.cumsum(lengths)]).astype(INDEX),
+        first.kinds,
+        {name: np.concatenate([part.constants[name] for part in parts]) for name in first.constants},
+    )
