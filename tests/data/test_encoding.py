@@ -18,7 +18,7 @@ import scipy.sparse
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.data import rows
+from hedgerow.data import rows as row_module
 from hedgerow.data.dataset import Dataset
 from hedgerow.data.encoding import encode, learn
 from hedgerow.data.learner import SPARSE
@@ -70,9 +70,7 @@ def as_polars_frames():
 
 
 def as_jsonl_features():
-    return read_jsonl(
-        json.dumps({"features": rows, "labels": tags}) for rows, tags in zip(SHAPES, TAGS)
-    )
+    return read_jsonl(json.dumps({"features": rows, "labels": tags}) for rows, tags in zip(SHAPES, TAGS))
 
 
 def as_jsonl_columns():
@@ -266,7 +264,9 @@ def test_sets_of_attributes_have_a_fixed_order():
 
 
 def test_features_of_the_whole_sequence_are_stored_once():
-    many = [Item(words, {"lang": "en" if i else "de", "n": len(words), "old": bool(i)}) for i, words in enumerate(WORDS)]
+    many = [
+        Item(words, {"lang": "en" if i else "de", "n": len(words), "old": bool(i)}) for i, words in enumerate(WORDS)
+    ]
     dataset = learn(many, TAGS)
     assert [(c.name, c.kind, c.constant) for c in dataset.schema.columns] == [
         ("token", "categorical", False),
@@ -281,7 +281,11 @@ def test_features_of_the_whole_sequence_are_stored_once():
         {"token": np.array([w for words in WORDS for w in words], dtype=object)},
         np.array([0, 3, 5, 9]),
         {"token": "categorical", "lang": "categorical", "n": "numeric", "old": "boolean"},
-        {"lang": np.array(["de", "en", "en"], dtype=object), "n": np.array([3.0, 2, 4]), "old": np.array([0, 1, 1]) > 0},
+        {
+            "lang": np.array(["de", "en", "en"], dtype=object),
+            "n": np.array([3.0, 2, 4]),
+            "old": np.array([0, 1, 1]) > 0,
+        },
     )
     kinds = {"lang": "categorical", "n": "numeric", "old": "boolean"}
     assert learn(columns, TAGS, columns=kinds).equals(learn(many, TAGS, columns=kinds))
@@ -311,7 +315,9 @@ def test_many_features_of_the_whole_sequence_with_few_common_keys():
 def test_what_training_did_not_see_is_ignored():
     rows = [{"w": "a", "l": ["x"], "n": 1.0}] * 2
     schema = learn([rows], [["A", "B"]]).schema
-    new = encode(schema, [[{"w": "new", "l": ["x", "y"], "z": 3, "q": "text", "d": {"e": ["f"]}, "n": 2.0}, {"w": "a"}]])
+    new = encode(
+        schema, [[{"w": "new", "l": ["x", "y"], "z": 3, "q": "text", "d": {"e": ["f"]}, "n": 2.0}, {"w": "a"}]]
+    )
     assert value(new, "w", 0, 0) == "missing"
     assert features(new, 0, 0) == {"l:x": 1.0, "n": 2.0}
     assert features(new, 0, 1) == {"w:a": 1.0}
@@ -341,7 +347,7 @@ class Row(dict):
 
 
 def test_rows_are_freed_while_encoding_goes_on(monkeypatch):
-    monkeypatch.setattr(rows, "BLOCK_POSITIONS", 200)
+    monkeypatch.setattr(row_module, "BLOCK_POSITIONS", 200)
     monkeypatch.setattr(Row, "__hash__", object.__hash__)
     alive: weakref.WeakSet[Row] = weakref.WeakSet()
     most = 0
@@ -362,7 +368,7 @@ def test_rows_are_freed_while_encoding_goes_on(monkeypatch):
 
 
 def test_memory_stays_near_that_of_the_dataset(monkeypatch):
-    monkeypatch.setattr(rows, "BLOCK_POSITIONS", 200)
+    monkeypatch.setattr(row_module, "BLOCK_POSITIONS", 200)
 
     def corpus():
         for i in range(500):
@@ -401,7 +407,7 @@ def test_weights_of_positions_unlabel():
     dataset = learn(WORDS, TAGS, sample_weight=weights)
     assert dataset.weight_seq is None
     assert np.flatnonzero(dataset.labels == UNLABELLED).tolist() == [1, 5]
-    open_set = learn(WORDS, [[{"a", "b"}] * len(words) for words in WORDS] , sample_weight=weights)
+    open_set = learn(WORDS, [[{"a", "b"}] * len(words) for words in WORDS], sample_weight=weights)
     assert open_set.allowed.all()
 
 

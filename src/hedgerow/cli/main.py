@@ -14,7 +14,11 @@ from typing import Annotated, Any
 import typer
 
 from hedgerow import __version__
-from hedgerow.cli import demo, evaluate, info, tag, train
+from hedgerow.cli.demo import command as demo
+from hedgerow.cli.evaluate import command as evaluate
+from hedgerow.cli.info import command as info
+from hedgerow.cli.tag import command as tag
+from hedgerow.cli.train import command as train
 from hedgerow.errors import HedgerowError
 
 USER_ERROR = 2
@@ -30,11 +34,11 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("train")(train.command)
-app.command("tag")(tag.command)
-app.command("eval")(evaluate.command)
-app.command("info")(info.command)
-app.command("demo")(demo.command)
+app.command("train")(train)
+app.command("tag")(tag)
+app.command("eval")(evaluate)
+app.command("info")(info)
+app.command("demo")(demo)
 
 
 def _print_version(wanted: bool) -> None:

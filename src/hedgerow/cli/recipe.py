@@ -12,10 +12,8 @@ from hedgerow.cli.inputs import TABLES, Input
 from hedgerow.data.readers import Template, read_conll, read_crfsuite, read_jsonl, read_table
 from hedgerow.data.readers.labels import nested
 from hedgerow.data.sequences import Sequences
-from hedgerow.errors import InputError
+from hedgerow.errors import InputError, ModelFileError
 from hedgerow.legend import INDEX, AnyArray
-
-Labelled = tuple[Any, AnyArray]
 
 
 @dataclass(frozen=True)
@@ -28,6 +26,7 @@ class Recipe:
     by        of tables, the columns that tell sequences apart
     kinds     of tables, what the columns mean
     template  the text of a CRF++ template that makes features of the columns
+    separator what stands between the columns of a CoNLL file; None for any run of spaces and tabs
     """
 
     format: str
@@ -36,6 +35,7 @@ class Recipe:
     by: tuple[str, ...] = ()
     kinds: Mapping[str, str] = field(default_factory=dict)
     template: str | None = None
+    separator: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         """As a model's metadata holds it."""
@@ -46,47 +46,51 @@ class Recipe:
             "by": list(self.by),
             "kinds": dict(self.kinds),
             "template": self.template,
+            "separator": self.separator,
         }
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> Recipe:
-        return cls(
-            format=str(stored["format"]),
-            columns=tuple(map(str, stored["columns"])),
-            label=stored["label"],
-            by=tuple(map(str, stored["by"])),
-            kinds=dict(stored["kinds"]),
-            template=stored["template"],
-        )
+        try:
+            return cls(
+                format=str(stored["format"]),
+                columns=tuple(map(str, stored["columns"])),
+                label=stored["label"],
+                by=tuple(map(str, stored["by"])),
+                kinds=dict(stored["kinds"]),
+                template=stored["template"],
+                separator=stored["separator"],
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise ModelFileError(f"the model does not say how its data is read: {error!r}") from error
 
     def read(self, source: Input) -> tuple[Any, AnyArray | None]:
-        """The sequences of a file, and their labels where it has labels."""
+        """The sequences of a file, and their labels where it has labels. The labels of a table are left out."""
         X, y = self._read_plain(source)
+        return self.apply_template(X, source), y
+
+    def read_labelled(self, source: Input) -> tuple[Any, AnyArray]:
+        """The sequences of a file and their labels, which must be there."""
+        X, y = self._read_table(source, self.label) if self.format in TABLES else self._read_plain(source)
+        if y is None:
+            raise InputError("has no labels", path=source.name)
+        return self.apply_template(X, source), y
+
+    def apply_template(self, X: Any, source: Input) -> Any:
+        """The features that the template makes of X; X itself where there is none."""
         if self.template is None:
-            return X, y
+            return X
         if not isinstance(X, Sequences):
             raise InputError(
                 "a template works on columns, and this input has none",
                 path=source.name,
                 hint='In JSON lines give "columns", not tokens or features.',
             )
-        return Template.parse(self.template).apply(X), y
-
-    def read_labelled(self, source: Input) -> Labelled:
-        """The sequences of a file and their labels, which must be there."""
-        if self.format in TABLES:  # only a table says by name where its labels are
-            assert self.label is not None
-            X, y = self._read_table(source, self.label)
-            X = X if self.template is None else Template.parse(self.template).apply(X)
-        else:
-            X, y = self.read(source)
-        if y is None:
-            raise InputError("has no labels", path=source.name)
-        return X, y
+        return Template.parse(self.template).apply(X)
 
     def _read_plain(self, source: Input) -> tuple[Any, AnyArray | None]:
         if self.format == "conll":
-            return _split_label(read_conll(source.stream(), label=None)[0], self, source)
+            return _split_label(read_conll(source.stream(), label=None, separator=self.separator)[0], self, source)
         if self.format == "jsonl":
             return read_jsonl(source.stream())
         if self.format == "crfsuite":
@@ -110,14 +114,24 @@ def read_training(sources: Sequence[Input], recipe: Recipe) -> tuple[Any, AnyArr
     `recipe.label` may be an index here, as text; None means the last column, or "label" in a table.
     """
     first = sources[0]
-    if recipe.format == "conll":
-        recipe = _complete_conll(read_conll(first.stream(), label=None)[0], recipe, first)
-    elif recipe.format in TABLES:
-        recipe = replace(recipe, label=recipe.label or "label")
-        plain, _ = recipe._read_table(first, recipe.label)
-        recipe = replace(recipe, columns=tuple(plain.columns), kinds=dict(plain.kinds))
-    parts = [recipe.read_labelled(source) for source in sources]
+    X, y, recipe = _read_first(first, recipe)
+    if y is None:
+        raise InputError("has no labels", path=first.name)
+    parts = [(recipe.apply_template(X, first), y), *(recipe.read_labelled(source) for source in sources[1:])]
     return _join([X for X, _ in parts], sources), np.concatenate([y for _, y in parts]), recipe
+
+
+def _read_first(source: Input, recipe: Recipe) -> tuple[Any, AnyArray | None, Recipe]:
+    """The first training file, without the template, and the recipe with its columns."""
+    if recipe.format == "conll":
+        plain = read_conll(source.stream(), label=None, separator=recipe.separator)[0]
+        recipe = _complete_conll(plain, recipe, source)
+        return *_split_label(plain, recipe, source), recipe
+    if recipe.format in TABLES:
+        recipe = replace(recipe, label=recipe.label or "label")
+        X, y = recipe._read_table(source, recipe.label)
+        return X, y, replace(recipe, columns=tuple(X.columns), kinds=dict(X.kinds))
+    return *recipe._read_plain(source), recipe
 
 
 def recipe_of(model: Any, source: Input, format: str | None) -> Recipe:

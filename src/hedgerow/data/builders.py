@@ -47,8 +47,14 @@ class ColumnBuilder:
     def read(self, field: Field, where: IndexArray, locate: Locate) -> None:
         """Add the values of a field."""
         self.typed |= field.kind is not None
-        kind = None if self.declared == "attributes" else self.declared
-        values = read_values(field, where, kind, locate, nan_is_missing=self.declared is not None)
+        values = read_values(
+            field,
+            where,
+            locate,
+            declared=None if self.declared == "attributes" else self.declared,
+            known=None if self.kind == "boolean" else self.kind,  # a flag may turn into a number
+            nan_is_missing=self.declared is not None,
+        )
         if values is not None:
             self.add(values, locate)
 

@@ -11,7 +11,7 @@ from hedgerow.data.builders import attribute_name, attribute_rows, flag_codes
 from hedgerow.data.dataset import OUTSIDE_COLUMN, Column, Dataset, Schema, padded_places
 from hedgerow.data.reading import Arrays, Reader
 from hedgerow.data.rows import Field
-from hedgerow.data.values import Locate, changed_type, read_values
+from hedgerow.data.values import Locate, read_values
 from hedgerow.data.vocabulary import Vocabulary
 from hedgerow.legend import CODE, FIRST_VALUE, MISSING, AnyArray, CodeArray, FloatArray, IndexArray
 
@@ -46,13 +46,16 @@ class Coder(Reader):
 
     def _add_column(self, column: Column, field: Field, where: IndexArray, locate: Locate) -> None:
         declared = self.schema.declared_kind(column.name)
-        nan_is_missing = declared is not None or np.isnan(column.fill)
-        kind = None if declared == "attributes" else declared
-        values = read_values(field, where, kind, locate, nan_is_missing=nan_is_missing)
+        values = read_values(
+            field,
+            where,
+            locate,
+            declared=None if declared == "attributes" else declared,
+            known=column.kind,
+            nan_is_missing=declared is not None or bool(np.isnan(column.fill)),
+        )
         if values is None:
             return
-        if values.kind != column.kind and not (column.kind == "numeric" and values.kind == "boolean"):
-            changed_type(column.name, column.kind, values.kind, values.where, locate)
         if values.numbers is not None:
             coded = flag_codes(values.numbers) if column.kind == "boolean" else values.numbers
         else:
@@ -64,8 +67,7 @@ class Coder(Reader):
 
     def _add_attributes(self, field: Field, where: IndexArray) -> None:
         declared = self.schema.declared_kind(field.name)
-        kind = None if declared == "attributes" else declared
-        values = read_values(field, where, kind, self.locate, nan_is_missing=declared is not None)
+        values = read_values(field, where, self.locate, nan_is_missing=declared is not None)
         if values is None:
             return
         if values.numbers is not None:

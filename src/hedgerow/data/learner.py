@@ -109,13 +109,15 @@ class Learner(Reader):
         keys = np.concatenate([p[1] for p in self.numbers.parts])
         values = np.concatenate([p[2] for p in self.numbers.parts if p[2] is not None])
         flags = np.concatenate(self.number_flags)
-        counts = np.bincount(keys, minlength=len(names))
-        own = counts * SPARSE >= self.n_positions
-        own |= np.fromiter((name in self.builders or name in named for name in names), np.bool_, len(names))
-        order = np.argsort(keys, kind="stable")
-        ends = np.cumsum(counts)
+        own = np.bincount(keys, minlength=len(names)) * SPARSE >= self.n_positions
+        columns = set(self.builders) | named
+        own |= np.fromiter(map(columns.__contains__, names), np.bool_, len(names))
+        mine = np.flatnonzero(own[keys])
+        mine = mine[np.argsort(keys[mine], kind="stable")]
+        sorted_keys = keys[mine]
         for key in np.flatnonzero(own):
-            rows = order[ends[key] - counts[key] : ends[key]]
+            begin, end = np.searchsorted(sorted_keys, [key, key + 1])
+            rows = mine[begin:end]
             kind: Kind = "boolean" if flags[rows].all() else "numeric"
             self._builder(names[key]).add(Values(kind, where[rows], numbers=values[rows]), self.locate)
         rest = np.flatnonzero(~own[keys] & (values != 0))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Set
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -80,16 +81,16 @@ class Reader:
         """Numbers of many keys in bulk. A key that has to be a column is gathered and read as one."""
         own = self.column_keys(set(names))
         if own:
-            members: dict[str, list[int]] = {name: [] for name in own}
-            rest: list[int] = []
-            for i, name in enumerate(names):
-                members.get(name, rest).append(i)
-            for name, rows in sorted(members.items()):
+            mask = np.fromiter(map(own.__contains__, names), np.bool_, len(names))
+            members: dict[str, list[int]] = {}
+            for i in np.flatnonzero(mask).tolist():
+                members.setdefault(names[i], []).append(i)
+            for name, rows in members.items():
                 self.add_field(Field(name, None, [numbers[i] for i in rows]), where[rows])
-            where, names, numbers = where[rest], [names[i] for i in rest], [numbers[i] for i in rest]
+            where, names, numbers = where[~mask], list(compress(names, ~mask)), list(compress(numbers, ~mask))
         values = to_numbers(numbers)
         self._check_finite(where, names, values)
-        flags = np.fromiter((isinstance(number, (bool, np.bool_)) for number in numbers), np.bool_, len(numbers))
+        flags = np.fromiter(map({bool, np.bool_}.__contains__, map(type, numbers)), np.bool_, len(numbers))
         self.add_numbers(where, names, values, flags)
 
     def _check_finite(self, where: IndexArray, names: list[str], numbers: FloatArray) -> None:

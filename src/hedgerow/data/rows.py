@@ -158,14 +158,15 @@ def _turn_dicts(block: Block, sequences: list[Any], first: int) -> None:
 def add_dicts(block: Block, rows: Sequence[Mapping[str, Any]], where: IndexArray, prefix: str) -> None:
     """Turn dict rows over: rows with the same keys together where keys repeat, one value at a time elsewhere."""
     groups: dict[tuple[Any, ...], list[int]] = {}
+    most = 8 + len(rows) // 8
     for i, keys in enumerate(map(tuple, rows)):
         try:
             groups[keys].append(i)
         except KeyError:
             groups[keys] = [i]
-    if len(groups) > 8 + len(rows) // 8:
-        _add_scattered(block, rows, where, prefix)
-        return
+            if len(groups) > most:
+                _add_scattered(block, rows, where, prefix)
+                return
     for keys, members in groups.items():
         if len(members) == len(rows):
             places, picked = where, rows

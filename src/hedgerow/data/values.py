@@ -41,13 +41,19 @@ class Values:
 
 
 def read_values(
-    field: Field, where: IndexArray, declared: Kind | None, locate: Locate, *, nan_is_missing: bool = False
+    field: Field,
+    where: IndexArray,
+    locate: Locate,
+    *,
+    declared: Kind | None = None,
+    known: Kind | None = None,
+    nan_is_missing: bool = False,
 ) -> Values | None:
     """Check a field's values and give them the form of their kind; None where there is no value.
 
-    `declared` is the kind that the values must have; without it the field's own counts, or that of the values. NaN is
-    missing where a kind is declared or came with the field, or where `nan_is_missing`; elsewhere it is an error.
-    A None is left out.
+    `declared` is the kind that the user gave the column; without it the field's own counts, or that of the values,
+    and `known` is the kind of the values before. NaN is missing where a kind is declared or came with the field, or
+    where `nan_is_missing`; elsewhere it is an error. A None is left out.
     """
     kind = declared or field.kind
     nan_is_missing = nan_is_missing or kind is not None
@@ -65,6 +71,8 @@ def read_values(
             types = set(map(type, values))
     if not types:
         return None
+    if declared is None and known is not None and not _fits(types, known):
+        _refuse(field.name, values, where, locate, known)
     if kind is None:
         kind = _tell(types) or _refuse(field.name, values, where, locate)
     elif not _fits(types, kind):

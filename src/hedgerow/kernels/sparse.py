@@ -19,9 +19,9 @@ def group_pairs(rows, labels, values, K, count, order, row_ptr, slot_label, slot
     """The distinct (row, label) pairs of n observations, sorted, and the sum of the values of each.
 
     Two stable counting sorts, by label and then by row.
-    IN   rows int64[n] (−1 is left out), labels int32[n], values float64[n] or float64[1] for all
+    IN   rows int64[n], labels int32[n] under K, values float64[n] or float64[1] for all
     WORK count int64[max(R, K)+1], order int64[2, n]
-    OUT  row_ptr int64[R+1], slot_label uint16[n], slot_total float64[n]; returns the number of pairs
+    OUT  row_ptr int64[R+1], slot_label int32[n], slot_total float64[n]; returns the number of pairs
     """
     R, n = len(row_ptr) - 1, len(rows)
     count[:] = 0
@@ -34,15 +34,13 @@ def group_pairs(rows, labels, values, K, count, order, row_ptr, slot_label, slot
         count[labels[i]] += 1
     count[:] = 0
     for i in range(n):
-        if rows[i] >= 0:
-            count[rows[i] + 1] += 1
+        count[rows[i] + 1] += 1
     for r in range(R):
         count[r + 1] += count[r]
     for q in range(n):
         i = order[0, q]
-        if rows[i] >= 0:
-            order[1, count[rows[i]]] = i
-            count[rows[i]] += 1
+        order[1, count[rows[i]]] = i
+        count[rows[i]] += 1
     pairs, begin = 0, 0
     for r in range(R):
         row_ptr[r] = pairs
@@ -89,7 +87,7 @@ def list_features(
     """Compile the features of the positions at `places`: stream s has row base[s] + codes[column[s], p + shift[s]].
 
     IN   codes int32[C, P], places int64[n], column/shift/base int64[streams], attr_ptr int64[P+1], attr_id int32[],
-         attr_shift/attr_base int64[], row_ptr int64[R+1], table_row int32[R], slot_label uint16[W], K
+         attr_shift/attr_base int64[], row_ptr int64[R+1], table_row int32[R], slot_label int32[W], K
     OUT  ptr int32[n+1], table int32[] (rows of the table of position t: table[ptr[t]:ptr[t+1]]),
          cell int32[], slot int32[] (entries, in order of position)
     """

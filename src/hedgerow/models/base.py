@@ -34,6 +34,7 @@ class ChainModel(BaseEstimator):  # type: ignore[misc]
     n_jobs: int | None
     schema_: Schema
     classes_: AnyArray
+    metadata_: dict[str, Any]  # notes that JSON can hold, saved with the model; `hedgerow train` keeps its reader here
 
     def _potentials(self, dataset: Dataset, first: int, last: int) -> ChainPotentials:
         """The potentials of sequences first … last-1."""
@@ -82,8 +83,9 @@ class ChainModel(BaseEstimator):  # type: ignore[misc]
         from hedgerow.inference import k_best
 
         check_number("k", k, low=1, whole=True)
+        dataset = self._dataset(X, known, lengths)
+        found = self._over_chunks(dataset, lambda potentials, _: k_best(potentials, int(k)))
         names = self._names()
-        found = self._over_chunks(self._dataset(X, known, lengths), lambda potentials, _: k_best(potentials, int(k)))
         return [
             [(names[path].tolist(), float(p)) for path, p in zip(best.labels, best.probs)]
             for chunk in found

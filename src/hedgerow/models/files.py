@@ -16,7 +16,7 @@ from hedgerow.data.vocabulary import Vocabulary
 from hedgerow.errors import HedgerowError, ModelFileError
 from hedgerow.legend import CODE, INDEX, AnyArray
 from hedgerow.scorers.chain import ChainLayout
-from hedgerow.scorers.linear import WeightIndex
+from hedgerow.scorers.index import WeightIndex
 from hedgerow.scorers.streams import Streams
 from hedgerow.structure.states import StateSpace
 
@@ -27,6 +27,7 @@ _FITTED = {"n_iter_": int, "best_iteration_": int, "loss_": float, "outcome_": s
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
     """Write a fitted model."""
+    model._check_parameters()  # as `load` does: a file that is written can be read
     header, tensors = pack_schema(model.schema_)
     pack_layout(model.layout_, tensors)
     tensors["weights"] = model.weights_
@@ -35,6 +36,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         "parameters": plain_parameters(model),
         "pair_columns": list(model.layout_.pair_columns),
         "fitted": {name: getattr(model, name) for name in _FITTED},
+        "metadata": getattr(model, "metadata_", {}),
     }
     persistence.write(path, header, tensors)
 
@@ -59,6 +61,7 @@ def load(path: str | os.PathLike[str]) -> Any:
                 raise ModelFileError(f"{name} is {header['fitted'][name]!r}")
             setattr(model, name, header["fitted"][name])
         model.history_ = []
+        model.metadata_ = dict(header.get("metadata", {}))
         model._check_parameters()
     except KeyError as error:
         raise ModelFileError(f"{os.fspath(path)}: the file is not a sound hedgerow model (no {error})") from error
@@ -72,13 +75,18 @@ def plain_parameters(model: Any) -> dict[str, Any]:
     plain = {}
     for name, value in model.get_params(deep=False).items():
         try:
-            plain[name] = json.loads(json.dumps(value, default=_plain))
+            plain[name] = _plain(value)
         except (TypeError, ValueError):
             continue
     return plain
 
 
 def _plain(value: Any) -> Any:
+    """A value as JSON gives it back; TypeError where JSON has no form for it."""
+    return json.loads(json.dumps(value, default=_known))
+
+
+def _known(value: Any) -> Any:
     """What JSON does not know, as what it does: numbers and arrays of NumPy, sets."""
     if isinstance(value, (np.generic, np.ndarray)):
         return value.tolist()
@@ -119,7 +127,7 @@ def pack_schema(schema: Schema) -> tuple[dict[str, Any], Tensors]:
         "columns": columns,
         "attribute_offsets": list(schema.attribute_offsets),
         "labels": list(schema.labels),
-        "window": schema.window,
+        "window": _plain(schema.window),
         "declared": dict(schema.declared),
     }
     return header, tensors

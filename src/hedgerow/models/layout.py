@@ -11,7 +11,7 @@ from hedgerow.data.dataset import Dataset, Label, Schema
 from hedgerow.errors import InputError
 from hedgerow.legend import CODE, INDEX, CodeArray, FloatArray, IndexArray
 from hedgerow.scorers.chain import ChainLayout
-from hedgerow.scorers.linear import WeightIndex, index_weights
+from hedgerow.scorers.index import WeightIndex, index_weights
 from hedgerow.scorers.streams import Streams, row_names
 from hedgerow.structure.states import StateSpace
 

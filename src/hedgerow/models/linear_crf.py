@@ -205,7 +205,8 @@ class LinearCRF(ChainModel):
         if warm:
             start = carry_over(self.schema_, self.layout_, self.weights_, dataset.schema, layout)
             previous = self.history_
-        scale = curvature_scale(statistics.frequency, statistics.square, layout.n_labels, self.l2)
+        l1, l2 = float(self.l1), float(self.l2)  # a float32 would round the loss
+        scale = curvature_scale(statistics.frequency, statistics.square, layout.n_labels, l2)
         n_chunks = len(plan_chunks(dataset.offsets)) - 1
         validation = None if held_out is None else Validation(self, layout, held_out)
         with (
@@ -220,7 +221,7 @@ class LinearCRF(ChainModel):
             ) as monitor,
         ):
             evaluation = Evaluation(LinearChain(layout), dataset, log_likelihood, lanes)
-            weights = lbfgs(evaluation, start, monitor, l1=self.l1, l2=self.l2, scale=scale)
+            weights = lbfgs(evaluation, start, monitor, l1=l1, l2=l2, scale=scale)
         self._store(dataset, layout, weights, monitor)
 
     def _store(self, dataset: Dataset, layout: ChainLayout, weights: FloatArray, monitor: Monitor) -> None:

@@ -9,7 +9,8 @@ import numpy as np
 from hedgerow.data.dataset import Dataset
 from hedgerow.legend import FloatArray, IndexArray
 from hedgerow.potentials import ChainPotentials, PositionEdges, SharedEdges
-from hedgerow.scorers.linear import ChunkFeatures, LinearScorer, WeightIndex
+from hedgerow.scorers.index import WeightIndex
+from hedgerow.scorers.linear import ChunkFeatures, LinearScorer
 from hedgerow.structure.states import StateSpace
 
 

@@ -1,4 +1,4 @@
-"""The linear scorer: which (feature, label) pairs have a weight, and how scores and gradients pass through them."""
+"""The linear scorer: how scores and gradients pass through the weights of sparse features and numbers."""
 
 from __future__ import annotations
 
@@ -7,105 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from hedgerow import kernels
-from hedgerow.data.dataset import Dataset, Schema
+from hedgerow.data.dataset import Dataset, Schema, locate, padded_places
 from hedgerow.errors import InputError
 from hedgerow.legend import CODE, INDEX, CodeArray, FloatArray, IndexArray
-from hedgerow.scorers.streams import Streams
+from hedgerow.scorers.index import WeightIndex, index_weights
+
+__all__ = ["ChunkFeatures", "LinearScorer", "WeightIndex", "check_numbers", "index_weights"]
 
 # A row with at least this many weights also stands in the dense table: adding a whole row of K weights is then
 # cheaper than as many entries. Measured on chunking with 22 labels: 4 and 10 are slower by a tenth.
 TABLE_SIZE = 6
-
-
-@dataclass(frozen=True)
-class WeightIndex:
-    """The weights of a linear scorer with M outputs (K labels, or K² label pairs): slots, grouped by row.
-
-    row_ptr     int64[R+1]  the slots of row r are row_ptr[r] … row_ptr[r+1]-1
-    slot_label  int32[W]    the output that the slot's weight adds to
-    """
-
-    streams: Streams
-    n_outputs: int
-    row_ptr: IndexArray
-    slot_label: CodeArray
-
-    @property
-    def n_weights(self) -> int:
-        return len(self.slot_label)
-
-    def slot_rows(self) -> IndexArray:
-        """int64[W]: the row of each slot."""
-        return np.repeat(np.arange(self.streams.n_rows, dtype=INDEX), np.diff(self.row_ptr))
-
-
-def index_weights(
-    dataset: Dataset,
-    streams: Streams,
-    where: IndexArray,
-    labels: CodeArray,
-    n_outputs: int,
-    *,
-    min_frequency: float = 0.0,
-    all_pairs: bool = False,
-) -> tuple[WeightIndex, FloatArray]:
-    """Give a weight to the (feature, output) pairs seen in training, and count how often each is seen.
-
-    `where` int64[n] are flat positions and `labels` int32[n] the outputs seen there. A pair seen less often than
-    `min_frequency` (values summed) gets no weight; with `all_pairs` a feature gets a weight for every output, and the
-    threshold is for the feature.
-    """
-    sequences = np.searchsorted(dataset.offsets, where, side="right") - 1
-    places = where + (dataset.start - dataset.offsets[:-1])[sequences]
-    pointers, slots, totals = [np.zeros(1, dtype=INDEX)], [], []
-    n_slots = 0
-    ordered = sorted(streams.observations(dataset, dataset.schema, places, sequences), key=lambda observed: observed[0])
-    for _, n_rows, which, rows, values in ordered:
-        row_ptr, slot, total = _group(rows, labels[which], values, n_rows, n_outputs)
-        if all_pairs:
-            row_ptr, slot, total = _complete(row_ptr, slot, total, n_outputs, min_frequency)
-        elif min_frequency > 0:
-            row_ptr, slot, total = _keep(row_ptr, slot, total, total >= min_frequency)
-        pointers.append(row_ptr[1:] + n_slots)
-        slots.append(slot)
-        totals.append(total)
-        n_slots += len(slot)
-    none: CodeArray = np.empty(0, dtype=CODE)
-    index = WeightIndex(streams, n_outputs, np.concatenate(pointers), np.concatenate([none, *slots]))
-    return index, np.concatenate([np.empty(0), *totals])
-
-
-def _group(
-    rows: IndexArray, labels: CodeArray, values: FloatArray, n_rows: int, n_outputs: int
-) -> tuple[IndexArray, CodeArray, FloatArray]:
-    row_ptr = np.empty(n_rows + 1, dtype=INDEX)
-    count = np.empty(max(n_rows, n_outputs) + 2, dtype=INDEX)
-    order = np.empty((2, len(rows)), dtype=INDEX)
-    slot_label, slot_total = np.empty(len(rows), dtype=CODE), np.empty(len(rows))
-    n = kernels.sparse.group_pairs(rows, labels, values, n_outputs, count, order, row_ptr, slot_label, slot_total)
-    return row_ptr, slot_label[:n].copy(), slot_total[:n].copy()
-
-
-def _keep(
-    row_ptr: IndexArray, slot: CodeArray, total: FloatArray, kept: np.ndarray
-) -> tuple[IndexArray, CodeArray, FloatArray]:
-    running = np.concatenate([[0], np.cumsum(kept)]).astype(INDEX)
-    return running[row_ptr], slot[kept], total[kept]
-
-
-def _complete(
-    row_ptr: IndexArray, slot: CodeArray, total: FloatArray, n_outputs: int, min_frequency: float
-) -> tuple[IndexArray, CodeArray, FloatArray]:
-    """Every output for every row that is seen often enough."""
-    rows = np.repeat(np.arange(len(row_ptr) - 1), np.diff(row_ptr))
-    frequency = np.bincount(rows, weights=total, minlength=len(row_ptr) - 1)
-    kept = (np.diff(row_ptr) > 0) & (frequency >= min_frequency)
-    place = np.cumsum(kept) - 1
-    dense = np.zeros((int(kept.sum()), n_outputs))
-    seen = kept[rows]
-    dense[place[rows[seen]], slot[seen]] = total[seen]
-    pointer = np.concatenate([[0], np.cumsum(kept) * n_outputs]).astype(INDEX)
-    return pointer, np.tile(np.arange(n_outputs, dtype=CODE), len(dense)), dense.ravel()
 
 
 @dataclass(frozen=True)
@@ -156,6 +67,10 @@ class LinearScorer:
         """The features of sequences first … last-1 of a dataset."""
         streams = self.index.streams
         lengths = np.diff(dataset.offsets[first : last + 1])
+        if int(lengths.sum()) * self.index.n_outputs > np.iinfo(CODE).max:
+            raise InputError(
+                f"sequences {first} … {last - 1} are too long for {self.index.n_outputs} scores a position"
+            )
         sequences = np.repeat(np.arange(first, last, dtype=INDEX), lengths)
         begin = dataset.offsets[first:last] - dataset.offsets[first]
         places = np.repeat(dataset.start[first:last] - begin, lengths) + np.arange(len(sequences), dtype=INDEX)
@@ -288,22 +203,22 @@ def _add_dense(grad: FloatArray, slots: IndexArray, sums: FloatArray) -> None:
 
 def check_numbers(dataset: Dataset, schema: Schema) -> None:
     """Refuse missing numbers: a linear score has no value for them."""
-    inside = np.zeros(dataset.numeric.shape[1], dtype=bool)
-    lengths = np.diff(dataset.offsets)
-    places = np.repeat(dataset.start - dataset.offsets[:-1], lengths) + np.arange(dataset.n_positions)
-    inside[places] = True
-    for name, numbers, constant in [
-        *((c.name, row, False) for c, row in zip(schema.of("numeric"), dataset.numeric)),
-        *((c.name, row, True) for c, row in zip(schema.of("numeric", constant=True), dataset.seq_numeric)),
-    ]:
-        bad = np.flatnonzero(np.isnan(numbers) if constant else np.isnan(numbers) & inside)
+    _, places, _ = padded_places(dataset.offsets, schema.gap)
+    for column, numbers in zip(schema.of("numeric"), dataset.numeric):
+        bad = np.flatnonzero(np.isnan(numbers[places]))
         if len(bad):
-            flat = int(bad[0])
-            sequence = flat if constant else int(np.searchsorted(dataset.start, flat, side="right")) - 1
-            raise InputError(
-                "a number is missing, and a linear model has no score for that",
-                hint="Fill it, for example with the column's mean, and add a column that says so.",
-                sequence=sequence,
-                position=None if constant else flat - int(dataset.start[sequence]),
-                column=name,
-            )
+            _refuse_missing(column.name, *locate(dataset.offsets, int(bad[0])))
+    for column, numbers in zip(schema.of("numeric", constant=True), dataset.seq_numeric):
+        bad = np.flatnonzero(np.isnan(numbers))
+        if len(bad):
+            _refuse_missing(column.name, int(bad[0]), None)
+
+
+def _refuse_missing(column: str, sequence: int, position: int | None) -> None:
+    raise InputError(
+        "a number is missing, and a linear model has no score for that",
+        hint="Fill it, for example with the column's mean, and add a column that says so.",
+        sequence=sequence,
+        position=position,
+        column=column,
+    )

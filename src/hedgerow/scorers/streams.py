@@ -7,13 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hedgerow.data.dataset import Column, Dataset, Schema
-from hedgerow.legend import FIRST_VALUE, INDEX, MISSING, OUTSIDE, FloatArray, IndexArray
+from hedgerow.data.builders import attribute_name
+from hedgerow.data.dataset import OUTSIDE_COLUMN, Column, Dataset, Schema
+from hedgerow.legend import FIRST_VALUE, INDEX, MISSING, OUTSIDE, CodeArray, FloatArray, IndexArray
 
 
 @dataclass(frozen=True)
 class Streams:
-    """Where each stream reads and where its rows begin; the order is codes, attributes, numbers, constants.
+    """Where each stream reads and where its rows begin; the order is codes, numbers, constants, attributes.
 
     column, shift, base            int64[] of the code streams
     attr_shift, attr_base          int64[] of the attributes, one a window offset
@@ -42,7 +43,7 @@ class Streams:
         rows = 0
         parts: dict[str, list[tuple[int, int, int]]] = {kind: [] for kind in ("code", "attr", "num", "seq", "seq_num")}
         plan: list[tuple[str, int, Column]] = []
-        for kind, columns in _groups(schema):
+        for kind, columns in _groups(schema).items():
             plan.extend((kind, i, column) for i, column in enumerate(columns))
         for kind, i, column in plan:
             if names is None or column.name in names:
@@ -69,47 +70,45 @@ class Streams:
     def observations(
         self, dataset: Dataset, schema: Schema, places: IndexArray, sequences: IndexArray
     ) -> Iterator[tuple[int, int, IndexArray, IndexArray, FloatArray]]:
-        """For each stream: its first row, its number of rows, and what it has at some padded places.
+        """For each stream, in order: its first row, its number of rows, and what it has at some padded places.
 
-        The last three are the observations that count (indices into `places`), their rows (from 0), and their values.
-        `sequences` gives the sequence of each place.
+        The last three are the observations that count (indices into `places`), their rows (from 0), and their values
+        (one value stands for all). `sequences` gives the sequence of each place.
         """
-        one = np.ones(1)
-        code_columns, seq_columns = (schema.of("categorical", "boolean", constant=c) for c in (False, True))
+        columns = schema.of("categorical", "boolean")
         for c, shift, base in zip(self.column, self.shift, self.base):
-            rows = dataset.codes[c][places + shift].astype(INDEX)
-            yield _coded(int(base), code_columns[c], rows, one)
+            yield _coded(int(base), columns[c], dataset.codes[c][places + shift])
+        for d, shift, base in zip(self.num_column, self.num_shift, self.num_base):
+            yield _number(int(base), dataset.numeric[d][places + shift])
+        columns = schema.of("categorical", "boolean", constant=True)
+        for c, base in zip(self.seq_column, self.seq_base):
+            yield _coded(int(base), columns[c], dataset.seq_codes[c][sequences])
+        for d, base in zip(self.seq_num_column, self.seq_num_base):
+            yield _number(int(base), dataset.seq_numeric[d][sequences])
         for shift, base in zip(self.attr_shift, self.attr_base):
             begin, end = dataset.attr_ptr[places + shift], dataset.attr_ptr[places + shift + 1]
             which = np.repeat(np.arange(len(places), dtype=INDEX), end - begin)
             first = np.cumsum(end - begin) - (end - begin)
-            entries = np.repeat(begin - first, end - begin) + np.arange(len(which))
-            values = one if dataset.attr_val is None else dataset.attr_val[entries]
+            entries = np.repeat(begin - first, end - begin) + np.arange(len(which), dtype=INDEX)
+            values = np.ones(1) if dataset.attr_val is None else dataset.attr_val[entries]
             yield int(base), len(schema.attributes), which, dataset.attr_id[entries].astype(INDEX), values
-        for d, shift, base in zip(self.num_column, self.num_shift, self.num_base):
-            yield _number(int(base), dataset.numeric[d][places + shift])
-        for c, base in zip(self.seq_column, self.seq_base):
-            rows = dataset.seq_codes[c][sequences].astype(INDEX)
-            yield _coded(int(base), seq_columns[c], rows, one)
-        for d, base in zip(self.seq_num_column, self.seq_num_base):
-            yield _number(int(base), dataset.seq_numeric[d][sequences])
 
 
-def _groups(schema: Schema) -> list[tuple[str, list[Column]]]:
-    return [
-        ("code", schema.of("categorical", "boolean")),
-        ("num", schema.of("numeric")),
-        ("seq", schema.of("categorical", "boolean", constant=True)),
-        ("seq_num", schema.of("numeric", constant=True)),
-    ]
+def _groups(schema: Schema) -> dict[str, list[Column]]:
+    return {
+        "code": schema.of("categorical", "boolean"),
+        "num": schema.of("numeric"),
+        "seq": schema.of("categorical", "boolean", constant=True),
+        "seq_num": schema.of("numeric", constant=True),
+    }
 
 
-def _coded(
-    base: int, column: Column, rows: IndexArray, one: FloatArray
-) -> tuple[int, int, IndexArray, IndexArray, FloatArray]:
-    silent = (rows == MISSING) | ((rows == FIRST_VALUE) if column.kind == "boolean" else False)  # False adds nothing
+def _coded(base: int, column: Column, codes: CodeArray) -> tuple[int, int, IndexArray, IndexArray, FloatArray]:
+    silent = codes == MISSING
+    if column.kind == "boolean":
+        silent |= codes == FIRST_VALUE  # False adds nothing, as in CRFsuite
     which = np.flatnonzero(~silent)
-    return base, column.n_codes, which, rows[which], one
+    return base, column.n_codes, which, codes[which].astype(INDEX), np.ones(1)
 
 
 def _number(base: int, numbers: FloatArray) -> tuple[int, int, IndexArray, IndexArray, FloatArray]:
@@ -118,9 +117,9 @@ def _number(base: int, numbers: FloatArray) -> tuple[int, int, IndexArray, Index
 
 
 def row_names(schema: Schema, names: set[str] | None = None) -> list[str]:
-    """What each row stands for, in CRFsuite's manner: "word=the", "bias", and "word[-1]=the" at a window offset."""
+    """What each row stands for, in python-crfsuite's manner: "word:the", "bias"; at a window offset "word[-1]:the"."""
     found: list[str] = []
-    for kind, columns in _groups(schema):
+    for kind, columns in _groups(schema).items():
         for column in columns:
             if names is not None and column.name not in names:
                 continue
@@ -135,8 +134,10 @@ def row_names(schema: Schema, names: set[str] | None = None) -> list[str]:
 
 
 def _value_names(name: str, column: Column) -> list[str]:
+    if column.name == OUTSIDE_COLUMN:
+        return [f"{name} is not", name]
     special = {MISSING: f"{name} is missing", OUTSIDE: f"{name} is outside"}
     if column.kind == "boolean":
         return [special[MISSING], special[OUTSIDE], f"{name} is false", name]
     assert column.vocabulary is not None
-    return [special[MISSING], special[OUTSIDE], *(f"{name}={value}" for value in column.vocabulary.names())]
+    return [special[MISSING], special[OUTSIDE], *(attribute_name(name, value) for value in column.vocabulary.names())]

@@ -141,7 +141,7 @@ def _search(problem: _Problem, point: _Point, direction: FloatArray, step: float
             variables[variables * orthant < 0] = 0.0
             fall = kernels.vectors.dot(point.slope, variables - point.variables)
         trial = problem.at(variables)
-        if trial.value > point.value + ARMIJO * fall:
+        if trial.value >= point.value + ARMIJO * fall:  # the sum may round to the value itself
             high = step
             step = _shorter(point.value, slope, trial.value, low, step)
             if best is not None and high - low < 1e-3 * high:

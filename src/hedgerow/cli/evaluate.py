@@ -1,0 +1,96 @@
+"""`hedgerow eval`: how good a model is on a labelled file."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from hedgerow.cli.inputs import Input, check_format
+
+if TYPE_CHECKING:
+    from hedgerow.metrics.spans import SpanReport
+    from hedgerow.metrics.tokens import LabelReport
+
+_SPAN = re.compile(r"[BIESLU]-.+")
+
+
+def command(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model file.")],
+    data: Annotated[str, typer.Argument(metavar="DATA", help="A labelled file; - is standard input.")],
+    scheme: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Spans: auto, iob1, iob2, iobes, bilou. \\[if labels look so]")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    format: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The data's format. \\[by suffix; as in training]")
+    ] = None,
+) -> None:
+    """Compare a model's labels with those of a file.
+
+    Counts are by label, by span where the labels look like B-NP, and by whole sequence.
+    """
+    report = evaluate(model, data, scheme=scheme, format=format)
+    print(json.dumps(report.to_dict(), indent=2, ensure_ascii=False) if as_json else report)
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What `evaluate` returns. `spans` is None where the labels are not those of spans."""
+
+    n_sequences: int
+    labels: LabelReport
+    sequence_accuracy: float
+    spans: SpanReport | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The evaluation as nested dicts of plain numbers."""
+        return {
+            "sequences": self.n_sequences,
+            "label_accuracy": self.labels.accuracy,
+            "sequence_accuracy": self.sequence_accuracy,
+            "labels": self.labels.to_dict(),
+            "spans": None if self.spans is None else self.spans.to_dict(),
+        }
+
+    def __str__(self) -> str:
+        right = f"sequence accuracy {self.sequence_accuracy:.4f} ({self.n_sequences} sequences)"
+        parts = [f"{self.labels}\n{right}", *([] if self.spans is None else [str(self.spans)])]
+        return "\n\n".join(parts)
+
+
+def evaluate(model: str, data: str, *, scheme: str | None = None, format: str | None = None) -> Evaluation:
+    """Compare the labels that a model predicts with those of a file.
+
+    Parameters
+    ----------
+    model : path of a model that `hedgerow train` made
+    data : path of a labelled file, or "-" for standard input
+    scheme : how spans are written ("auto", "iob1", "iob2", "iobes", "bilou"); by default spans are counted where
+        every label is O or looks like B-NP
+    format : the format of the file; told from its suffix, else that of the training files
+    """
+    from hedgerow.cli.recipe import recipe_of
+    from hedgerow.metrics import label_report, sequence_accuracy, span_report
+    from hedgerow.models.files import load
+
+    crf = load(model)
+    source = Input(data)
+    recipe = recipe_of(crf, source, None if format is None else check_format(format))
+    X, y = recipe.read_labelled(source)
+    predicted = crf.predict(X)
+    labels = label_report(y, predicted)
+    spans = None
+    if scheme is not None or looks_like_spans(labels.per_label):
+        spans = span_report(y, predicted, scheme or "auto")  # type: ignore[arg-type]
+    return Evaluation(len(y), labels, sequence_accuracy(y, predicted), spans)
+
+
+def looks_like_spans(labels: Iterable[Any]) -> bool:
+    """Whether all labels are O or a prefix and a type, and at least one is the latter."""
+    found = [label for label in labels if label != "O"]
+    return bool(found) and all(isinstance(label, str) and _SPAN.fullmatch(label) for label in found)

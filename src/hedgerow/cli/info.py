@@ -1,0 +1,69 @@
+"""`hedgerow info`: what a model file holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+import typer
+
+
+def command(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model file.")],
+    top: Annotated[int, typer.Option(metavar="N", min=0, help="How many features and transitions to show.")] = 10,
+) -> None:
+    """Show what a model file holds."""
+    print(describe(model, top))
+
+
+def describe(model: str, top: int = 10) -> str:
+    """What a model file holds, as text. `top` is how many features and transitions to name."""
+    from hedgerow.models.files import load
+
+    return "\n".join(_lines(load(model), top))
+
+
+def _lines(model: Any, top: int) -> Iterator[str]:
+    schema = model.schema_
+    yield f"{type(model).__name__}, {len(model.weights_):,} weights"
+    training = model.metadata_.get("training")
+    if training:
+        yield f"trained on {training['sequences']:,} sequences, {training['positions']:,} positions"
+    yield f"{model.n_iter_} iterations ({model.outcome_}), loss {model.loss_:.4f}"
+    yield f"labels ({len(schema.labels)}): {' '.join(map(str, schema.labels))}"
+    yield ""
+    yield "columns"
+    for column in schema.columns:
+        values = f", {len(column.vocabulary):,} values" if column.vocabulary is not None else ""
+        where = "of the whole sequence" if column.constant else _reach(column.offsets)
+        yield f"  {column.name}: {column.kind}{values}, {where}"
+    if len(schema.attributes):
+        yield f"  {len(schema.attributes):,} attributes, {_reach(schema.attribute_offsets)}"
+    template = model.metadata_.get("reader", {}).get("template")
+    if template:
+        yield f"template, {len(template.splitlines())} lines"
+    if top:
+        yield from _largest(model, top)
+
+
+def _reach(offsets: tuple[int, ...]) -> str:
+    return "at its position" if offsets == (0,) else f"from {offsets[0]:+d} to {offsets[-1]:+d}"
+
+
+def _largest(model: Any, top: int) -> Iterator[str]:
+    import numpy as np
+
+    features = [(f"{feature} → {label}", weight) for feature, label, weight in model.feature_weights()]
+    yield from ("", f"weights of features, the {top} largest and the {top} smallest")
+    yield from _ends(features, top)
+    table, names = model.transition_weights_, model.schema_.labels
+    legal = np.argwhere(np.isfinite(table))
+    order = legal[np.argsort(-table[tuple(legal.T)], kind="stable")].tolist()
+    yield from ("", f"weights of transitions, {table.size - len(order)} of {table.size} are forbidden")
+    yield from _ends([(f"{names[u]} → {names[v]}", table[u, v]) for u, v in order], top)
+
+
+def _ends(weights: list[tuple[str, float]], top: int) -> Iterator[str]:
+    """The first and the last of a list that falls; all of it where it is short."""
+    shown = weights if len(weights) <= 2 * top else [*weights[:top], *weights[-top:]]
+    return (f"  {weight:+8.3f}  {name}" for name, weight in shown)

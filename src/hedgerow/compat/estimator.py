@@ -1,0 +1,354 @@
+"""CRF: sklearn-crfsuite's estimator, over LinearCRF."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+
+from hedgerow.compat.features import Keys, rows_of, show_zeros, state_features, transition_features
+from hedgerow.data.dataset import Label
+from hedgerow.errors import InputError
+from hedgerow.legend import AnyArray
+from hedgerow.metrics import flat_accuracy_score, sequence_accuracy_score
+from hedgerow.models.base import object_array
+from hedgerow.models.files import pack_layout, pack_schema
+from hedgerow.models.linear_crf import LinearCRF
+from hedgerow.models.parameters import check_choice, check_number
+from hedgerow.trainers.monitor import PERIOD
+
+UNLIMITED = 2**31 - 1  # CRFsuite's own default for the iterations of L-BFGS
+
+# Parameters of the other trainers. With "lbfgs", CRFsuite refuses them too.
+_OF_OTHERS = {
+    "calibration_eta": "l2sgd",
+    "calibration_rate": "l2sgd",
+    "calibration_samples": "l2sgd",
+    "calibration_candidates": "l2sgd",
+    "calibration_max_trials": "l2sgd",
+    "pa_type": "pa",
+    "c": "pa",
+    "error_sensitive": "pa",
+    "averaging": "pa",
+    "variance": "arow",
+    "gamma": "arow",
+}
+
+
+@dataclass(frozen=True)
+class TrainingLog:
+    """What happened in training: a dict an iteration, with "num", "loss" and "time" (seconds)."""
+
+    iterations: list[dict[str, Any]]
+
+    @property
+    def last_iteration(self) -> dict[str, Any]:
+        return self.iterations[-1]
+
+
+class CRF(BaseEstimator):  # type: ignore[misc]
+    """A linear-chain CRF with the parameters, methods and attributes of sklearn_crfsuite.CRF.
+
+    None stands for CRFsuite's default, which is given here.
+
+    Parameters
+    ----------
+    algorithm : "lbfgs" (the default)
+        "l2sgd", "ap", "pa" and "arow" are refused.
+    min_freq : float, default 0
+        Features seen less often get no weight. As in CRFsuite this also goes for transitions, and the features that
+        `all_possible_states` and `all_possible_transitions` would add are never seen. LinearCRF cannot drop a
+        transition that is seen, so `fit` refuses a `min_freq` that would.
+    all_possible_states : bool, default False
+        A weight for every label of every attribute.
+    all_possible_transitions : bool, default False
+        A weight for every pair of labels.
+    c1, c2 : float, default 0 and 1.0
+        The penalty c1·‖w‖₁ + c2·‖w‖².
+    max_iterations : int, default unlimited
+        Reaching it is no warning. LinearCRF's iterations go further than CRFsuite's, so a model stopped early is
+        not the same one; a model that converged is.
+    delta, period : float and int, default 1e-5 and 10
+        Training ends when the loss fell by less than the share `delta` in `period` iterations. LinearCRF looks at ten
+        iterations: its `tol` is delta·10/period, the same fall an iteration. A period of 0 goes on to the limit of the
+        arithmetic.
+    epsilon, num_memories, linesearch, max_linesearch
+        Accepted without effect: they say how CRFsuite's optimiser finds the minimum, not where the minimum is.
+    verbose : bool, default False
+        A progress bar on a terminal, log lines (logger "hedgerow") elsewhere.
+    keep_tempfiles
+        Accepted without effect: there are no temporary files.
+    calibration_eta, calibration_rate, calibration_samples, calibration_candidates, calibration_max_trials, pa_type, c,
+    error_sensitive, averaging, variance, gamma
+        Belong to the other trainers; anything but None is refused, as by CRFsuite with "lbfgs".
+    model_filename, trainer_cls
+        Need CRFsuite itself; anything but None is refused.
+
+    Attributes
+    ----------
+    model_ : the LinearCRF. It takes the same X, saves to a file, and has k-best, sampling, constraints and more.
+    classes_ : list of labels, in the order of their first appearance
+    state_features_ : dict of (attribute, label) to weight, transition_features_ : dict of (from, to) to weight
+    attributes_ : list of the attributes that have a weight, num_attributes_ : how many
+    size_ : bytes of the model
+    training_log_ : TrainingLog with `iterations` and `last_iteration`
+    """
+
+    def __init__(
+        self,
+        algorithm: str | None = None,
+        min_freq: float | None = None,
+        all_possible_states: bool | None = None,
+        all_possible_transitions: bool | None = None,
+        c1: float | None = None,
+        c2: float | None = None,
+        max_iterations: int | None = None,
+        num_memories: int | None = None,
+        epsilon: float | None = None,
+        period: int | None = None,
+        delta: float | None = None,
+        linesearch: str | None = None,
+        max_linesearch: int | None = None,
+        calibration_eta: float | None = None,
+        calibration_rate: float | None = None,
+        calibration_samples: int | None = None,
+        calibration_candidates: int | None = None,
+        calibration_max_trials: int | None = None,
+        pa_type: int | None = None,
+        c: float | None = None,
+        error_sensitive: bool | None = None,
+        averaging: bool | None = None,
+        variance: float | None = None,
+        gamma: float | None = None,
+        verbose: bool = False,
+        model_filename: str | None = None,
+        keep_tempfiles: bool | None = False,
+        trainer_cls: Any = None,
+    ) -> None:
+        self.algorithm = algorithm
+        self.min_freq = min_freq
+        self.all_possible_states = all_possible_states
+        self.all_possible_transitions = all_possible_transitions
+        self.c1 = c1
+        self.c2 = c2
+        self.max_iterations = max_iterations
+        self.num_memories = num_memories
+        self.epsilon = epsilon
+        self.period = period
+        self.delta = delta
+        self.linesearch = linesearch
+        self.max_linesearch = max_linesearch
+        self.calibration_eta = calibration_eta
+        self.calibration_rate = calibration_rate
+        self.calibration_samples = calibration_samples
+        self.calibration_candidates = calibration_candidates
+        self.calibration_max_trials = calibration_max_trials
+        self.pa_type = pa_type
+        self.c = c
+        self.error_sensitive = error_sensitive
+        self.averaging = averaging
+        self.variance = variance
+        self.gamma = gamma
+        self.verbose = verbose
+        self.model_filename = model_filename
+        self.keep_tempfiles = keep_tempfiles
+        self.trainer_cls = trainer_cls
+
+    def fit(self, X: Any, y: Any, X_dev: Any = None, y_dev: Any = None) -> CRF:
+        """Train a model.
+
+        Parameters
+        ----------
+        X : list of sequences: lists of feature dicts, lists of lists of attributes, or pycrfsuite.ItemSequence
+        y : list of lists of labels
+        X_dev, y_dev : held-out sequences. They do not change the model. Its accuracy on them stands in
+            `training_log_.last_iteration`, as "item_accuracy_float" and "instance_accuracy_float".
+        """
+        if (X_dev is None) != (y_dev is None):
+            raise InputError("X_dev and y_dev go together", hint="Give both, or neither.")
+        if y is None:
+            raise InputError("y is missing", hint="fit needs the labels of the training sequences.")
+        model = self._linear_crf()
+        X, y = [rows_of(sequence) for sequence in X], list(y)
+        if len(X) != len(y):
+            raise InputError(f"X has {len(X)} sequences and y has {len(y)}")
+        filled = [i for i in range(len(X)) if len(X[i]) or len(y[i])]  # CRFsuite takes empty sequences
+        X, y = [X[i] for i in filled], [y[i] for i in filled]
+        if model.min_frequency:
+            _check_transitions(y, model.min_frequency)
+        keys = Keys.of(X)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "training stopped after max_iter", ConvergenceWarning)
+            model.fit(show_zeros(X, keys), y)
+        self.model_ = model
+        self._texts = keys.texts
+        given = (label for labels in y for label in labels if isinstance(label, (str, int)))
+        self.classes_ = sorted(model.schema_.labels, key=list(dict.fromkeys(given)).index)
+        self.training_log_ = _training_log(model)
+        if X_dev is not None:
+            predicted = self.predict(X_dev)
+            self.training_log_.last_iteration.update(
+                item_accuracy_float=flat_accuracy_score(y_dev, predicted),
+                instance_accuracy_float=sequence_accuracy_score(y_dev, predicted),
+            )
+        return self
+
+    def _linear_crf(self) -> LinearCRF:
+        """An unfitted LinearCRF with these parameters, once they are known to be ones it can honour."""
+        self._refuse_what_needs_crfsuite()
+        min_freq, c1, c2, delta = (
+            default if value is None else value
+            for value, default in ((self.min_freq, 0.0), (self.c1, 0.0), (self.c2, 1.0), (self.delta, 1e-5))
+        )
+        period = PERIOD if self.period is None else self.period
+        check_number("min_freq", min_freq, low=0.0)
+        check_number("c1", c1, low=0.0)
+        check_number("c2", c2, low=0.0)
+        check_number("delta", delta, low=0.0)
+        check_number("period", period, low=0, whole=True)
+        check_number("max_iterations", self.max_iterations or 0, low=0, whole=True)
+        everything = not min_freq  # what is added without being seen has the frequency 0
+        return LinearCRF(
+            l1=c1,
+            l2=c2,
+            min_frequency=min_freq,
+            pairs="all" if self.all_possible_states and everything else "observed",
+            transitions="all" if self.all_possible_transitions and everything else "observed",
+            max_iter=self.max_iterations or UNLIMITED,
+            tol=delta * PERIOD / period if period else 0.0,
+            verbose=int(self.verbose),
+        )
+
+    def _refuse_what_needs_crfsuite(self) -> None:
+        if self.algorithm not in (None, "lbfgs"):
+            check_choice("algorithm", self.algorithm, ("lbfgs", "l2sgd", "ap", "pa", "arow"))
+            hint = "The perceptron and margin trainers are not in this version of hedgerow; 'lbfgs' is."
+            if self.algorithm == "l2sgd":
+                hint = "Use 'lbfgs': it minimises the same penalised likelihood, to the end."
+            raise InputError(f"algorithm={self.algorithm!r} is not available", hint=hint)
+        for name, algorithm in _OF_OTHERS.items():
+            if getattr(self, name) is not None:
+                raise InputError(
+                    f"{name} belongs to algorithm={algorithm!r} and means nothing to 'lbfgs'", hint="Leave it out."
+                )
+        if self.model_filename is not None:
+            raise InputError(
+                "model_filename names a CRFsuite model, which hedgerow neither reads nor writes",
+                hint="Train again; model_.save(path) writes the model and hedgerow.load(path) reads it.",
+            )
+        if self.trainer_cls is not None:
+            raise InputError("trainer_cls is a trainer of python-crfsuite", hint="Leave it out; see training_log_.")
+
+    def predict(self, X: Any) -> AnyArray:
+        """The labels of each sequence: an array of lists, dtype object."""
+        model, X = self._fitted(), [rows_of(sequence) for sequence in X]
+        return _with_empty(X, model.predict)
+
+    def predict_single(self, xseq: Any) -> list[Label]:
+        """The labels of one sequence."""
+        labels: list[Label] = self.predict([xseq])[0]
+        return labels
+
+    def predict_marginals(self, X: Any) -> AnyArray:
+        """The probability of each label at each position: an array of lists of dicts, dtype object."""
+        model, X = self._fitted(), [rows_of(sequence) for sequence in X]
+        columns = [model.schema_.label_codes[label] for label in self.classes_]
+
+        def marginals(sequences: list[Any]) -> list[Any]:
+            found = model.predict_proba(sequences)
+            return [[dict(zip(self.classes_, row)) for row in probs[:, columns].tolist()] for probs in found]
+
+        return _with_empty(X, marginals)
+
+    def predict_marginals_single(self, xseq: Any) -> list[dict[Label, float]]:
+        """The probability of each label at each position of one sequence."""
+        probs: list[dict[Label, float]] = self.predict_marginals([xseq])[0]
+        return probs
+
+    def score(self, X: Any, y: Any) -> float:
+        """The share of positions whose label is right."""
+        return flat_accuracy_score(y, self.predict(X))
+
+    @property
+    def state_features_(self) -> dict[tuple[str, Label], float]:
+        """(attribute, label) → weight, the largest first."""
+        return state_features(self._fitted(), self._texts)
+
+    @property
+    def transition_features_(self) -> dict[tuple[Label, Label], float]:
+        """(from, to) → weight."""
+        return transition_features(self._fitted())
+
+    @property
+    def attributes_(self) -> list[str]:
+        """The attributes that have a weight."""
+        return list(dict.fromkeys(name for name, _ in self.state_features_))
+
+    @property
+    def num_attributes_(self) -> int:
+        """How many attributes have a weight."""
+        return len(self.attributes_)
+
+    @property
+    def size_(self) -> int:
+        """The bytes of the model: weights, and the names of features and labels."""
+        model = self._fitted()
+        _, tensors = pack_schema(model.schema_)
+        pack_layout(model.layout_, tensors)
+        return sum(tensor.nbytes for tensor in (*tensors.values(), model.weights_))
+
+    @property
+    def tagger_(self) -> NoReturn:
+        raise AttributeError(
+            "tagger_ is an object of python-crfsuite and has no counterpart here. For tag() use predict_single(), for "
+            "marginal() predict_marginals_single(), for probability() model_.log_probability(), for info() the "
+            "attributes state_features_ and transition_features_, for dump() model_.feature_weights()"
+        )
+
+    @property
+    def modelfile(self) -> NoReturn:
+        raise AttributeError(
+            "modelfile is a temporary file of CRFsuite and has no counterpart here. "
+            "model_.save(path) writes the model to a file, and hedgerow.load(path) reads it"
+        )
+
+    def _fitted(self) -> LinearCRF:
+        if not hasattr(self, "model_"):
+            self._refuse_what_needs_crfsuite()
+            raise NotFittedError("this CRF is not fitted yet: call fit first")
+        return self.model_
+
+
+def _with_empty(X: list[Any], function: Any) -> AnyArray:
+    """function on the sequences that have positions; an empty list for the others."""
+    found: list[Any] = [[] for _ in X]
+    filled = [i for i, sequence in enumerate(X) if len(sequence)]
+    if filled:
+        for i, result in zip(filled, function([X[i] for i in filled])):
+            found[i] = result
+    return object_array(found)
+
+
+def _check_transitions(y: list[Any], min_freq: float) -> None:
+    counts = Counter(pair for labels in y for pair in itertools.pairwise(labels))
+    rare = [pair for pair, count in counts.items() if count < min_freq]
+    if rare:
+        raise InputError(
+            f"min_freq={min_freq} would take the weight from {len(rare)} transitions, such as "
+            f"{rare[0][0]!r} to {rare[0][1]!r}, and LinearCRF keeps all that are seen",
+            hint="Set min_freq=0, or use LinearCRF(min_frequency=…), which drops rare attributes only.",
+        )
+
+
+def _training_log(model: LinearCRF) -> TrainingLog:
+    ends = [0.0, *(step.seconds for step in model.history_)]
+    iterations = [
+        {"num": step.iteration, "loss": step.loss, "time": end - begin}
+        for step, (begin, end) in zip(model.history_, itertools.pairwise(ends))
+    ]
+    return TrainingLog(iterations or [{"num": 0, "loss": model.loss_, "time": 0.0}])

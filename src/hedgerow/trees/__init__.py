@@ -1,0 +1,1 @@
+"""Regression trees over binned columns: they know gradients and positions, not what labels are called."""

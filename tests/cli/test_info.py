@@ -1,0 +1,39 @@
+"""hedgerow info: what a model file holds, in words."""
+
+from __future__ import annotations
+
+import hedgerow as package
+from hedgerow import LinearCRF
+
+
+def test_labels_columns_and_weights(hedgerow, trained):
+    out = hedgerow("info", trained, "--top", 2).out
+    model = package.load(trained)
+    feature, label, weight = model.feature_weights()[0]
+    assert f"LinearCRF, {len(model.weights_)} weights" in out
+    assert "trained on 3 sequences, 13 positions" in out
+    assert "labels (5): B-NP B-PP B-VP I-NP O" in out
+    assert "  word: categorical, 11 values, from -2 to +2" in out
+    assert f"{weight:+8.3f}  {feature} → {label}" in out
+    assert "0 of 25 are forbidden" in out
+    assert len(out.split("weights of features")[1].split("\n\n")[0].splitlines()) == 1 + 4
+
+
+def test_no_weights_where_none_are_asked_for(hedgerow, trained):
+    out = hedgerow("info", trained, "--top", 0).out
+    assert "labels (5)" in out
+    assert "→" not in out
+
+
+def test_a_model_of_python_with_attributes_and_forbidden_transitions(hedgerow, folder):
+    LinearCRF(constraints=[("A", "A")]).fit([[["x", "y"], ["z"]]], [["A", "B"]]).save("m")
+    out = hedgerow("info", "m").out
+    assert "3 attributes, at its position" in out
+    assert "1 of 4 are forbidden" in out
+    assert "trained on" not in out
+
+
+def test_a_template(hedgerow, folder):
+    (folder / "template").write_text("U:%x[0,0]\nB\n")
+    hedgerow("train", "train.txt", "-o", "m", "--template", "template", "-q")
+    assert "template, 2 lines" in hedgerow("info", "m").out

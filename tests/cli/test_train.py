@@ -1,0 +1,210 @@
+"""hedgerow train: every format, the recipe that travels with the model, early stopping, what it prints."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import hedgerow as package
+from hedgerow import LinearCRF
+from hedgerow.cli.train import train
+from hedgerow.data.readers import read_conll
+
+from .conftest import N_POSITIONS, SENTENCES, conll, crfsuite, jsonl, table
+
+TABLE = ("--by", "sentence")
+
+
+def write(folder, name, text):
+    path = folder / name
+    if path.suffix == ".parquet":
+        pyarrow = pytest.importorskip("pyarrow")
+        rows = [line.split(",") for line in text.splitlines()]
+        columns = dict(zip(rows[0], map(list, zip(*rows[1:]))))
+        columns["size"] = [int(size) for size in columns["size"]]
+        pytest.importorskip("pyarrow.parquet").write_table(pyarrow.table(columns), path)
+    else:
+        path.write_text(text)
+    return path
+
+
+CORPORA = [
+    ("a.txt", conll(), ()),
+    ("a.tsv", conll(separator="\t"), ("--format", "conll", "--separator", "\\t")),
+    ("a.csv", table(), TABLE),
+    ("a.tsv", table("\t"), TABLE),
+    ("a.parquet", table(), TABLE),
+    ("a.jsonl", jsonl("tokens"), ()),
+    ("a.jsonl", jsonl("features"), ()),
+    ("a.jsonl", jsonl("columns"), ()),
+    ("a.crfsuite", crfsuite(), ()),
+]
+NAMES = ["conll", "conll-tabs", "csv", "tsv", "parquet", "tokens", "features", "columns", "crfsuite"]
+
+
+@pytest.mark.parametrize(("name", "text", "options"), CORPORA, ids=NAMES)
+def test_every_format_trains_tags_and_evaluates(hedgerow, folder, name, text, options):
+    write(folder, name, text)
+    done = hedgerow("train", name, "-o", "m.hedgerow", "--l2", "0.01", *options)
+    assert done.code == 0, done.err
+    facts = dict(line.split(maxsplit=1) for line in done.out.splitlines())
+    assert facts["sequences"] == str(len(SENTENCES))
+    assert facts["positions"] == str(N_POSITIONS)
+    assert facts["labels"] == "5"
+    assert facts["file"] == "m.hedgerow"
+    assert list(facts) == ["sequences", "positions", "labels", "weights", "iterations", "loss", "seconds", "file"]
+    evaluated = hedgerow("eval", "m.hedgerow", name)
+    assert "sequence accuracy 1.0000 (3 sequences)" in evaluated.out
+    assert "processed 13 tokens with 9 phrases; found: 9 phrases; correct: 9." in evaluated.out
+    tagged = hedgerow("tag", "m.hedgerow", name, "-o", f"tagged.{name}")
+    assert (tagged.code, tagged.out, tagged.err) == (0, "", "")
+    assert (folder / f"tagged.{name}").stat().st_size > (0 if "crfsuite" in name else len(text) / 2)
+
+
+def test_the_model_is_that_of_python(hedgerow, folder):
+    hedgerow("train", "train.txt", "-o", "m.hedgerow", "--columns", "word,pos,chunk", "--window", "1,0", "--l1", "0.1")
+    X, y = read_conll("train.txt", columns=["word", "pos", "chunk"])
+    expected = LinearCRF(window=(1, 0), l1=0.1).fit(X, y)
+    model = package.load("m.hedgerow")
+    assert np.array_equal(model.weights_, expected.weights_)
+    assert model.schema_ == expected.schema_
+
+
+def test_the_label_by_index_by_name_and_in_the_middle(hedgerow, folder):
+    (folder / "middle.txt").write_text(conll((0, 2, 1)))
+    for options in (("--label", "1"), ("--label", "-2"), ("--columns", "word,chunk,pos", "--label", "chunk")):
+        assert hedgerow("train", "middle.txt", "-o", "m.hedgerow", *options).code == 0
+        model = package.load("m.hedgerow")
+        assert model.classes_.tolist() == ["B-NP", "B-PP", "B-VP", "I-NP", "O"]
+        tagged = hedgerow("tag", "m.hedgerow", "-", stdin=conll((0, 1)))
+        assert tagged.out.splitlines()[0] == "He PRP B-NP"
+
+
+def test_several_files_are_one_corpus(hedgerow, folder):
+    pieces = conll().split("\n\n", maxsplit=1)
+    for name, piece in zip(("a.txt", "b.txt"), pieces):
+        (folder / name).write_text(piece + "\n")
+    assert hedgerow("train", "a.txt", "b.txt", "-o", "two.hedgerow").code == 0
+    assert hedgerow("train", "-", "-o", "one.hedgerow", stdin=conll()).code == 0
+    two, one = package.load("two.hedgerow"), package.load("one.hedgerow")
+    assert two.schema_ == one.schema_
+    assert np.array_equal(two.weights_, one.weights_)
+
+
+def test_files_that_do_not_fit_each_other(hedgerow, folder):
+    (folder / "other.txt").write_text(conll((0, 1, 1, 2)))
+    assert "other.txt: has 4 columns" in hedgerow("train", "train.txt", "other.txt", "-o", "m").complaint
+    (folder / "a.jsonl").write_text(jsonl("columns"))
+    (folder / "b.jsonl").write_text(jsonl("tokens"))
+    assert "b.jsonl: has other columns" in hedgerow("train", "a.jsonl", "b.jsonl", "-o", "m").complaint
+
+
+def test_kinds_of_a_table_travel_with_the_model(hedgerow, folder):
+    rows = "s,code,label\n" + "".join(
+        f"{i},{code},{'A' if code < 5 else 'B'}\n" for i in range(3) for code in (1, 7, 3)
+    )
+    (folder / "a.csv").write_text(rows)
+    assert hedgerow("train", "a.csv", "-o", "m.hedgerow", "--by", "s", "--kinds", "code=categorical").code == 0
+    assert package.load("m.hedgerow").metadata_["reader"]["kinds"] == {"code": "categorical"}
+    # A numeric column would refuse the x.
+    tagged = hedgerow("tag", "m.hedgerow", "-", stdin="s,code\n1,1\n1,7\n1,x\n")
+    assert tagged.out.splitlines()[:3] == ["s,code,predicted", "1,1,A", "1,7,B"]
+    assert hedgerow("train", "a.csv", "-o", "m.hedgerow", "--by", "s").code == 0
+    assert "'x' is not a number" in hedgerow("tag", "m.hedgerow", "-", stdin="s,code\n1,x\n").complaint
+
+
+def test_columns_of_a_table_are_those_to_use(hedgerow, folder):
+    (folder / "a.csv").write_text(table())
+    assert hedgerow("train", "a.csv", "-o", "m.hedgerow", "--by", "sentence", "--columns", "pos,size").code == 0
+    model = package.load("m.hedgerow")
+    assert model.metadata_["reader"]["columns"] == ["pos", "size"]
+    assert {column.name for column in model.schema_.columns} >= {"pos", "size"}
+    assert "word" not in {column.name for column in model.schema_.columns}
+
+
+TEMPLATE = "U00:%x[-1,0]\nU01:%x[0,0]\nU02:%x[0,1]/%x[1,1]\nB01:%x[0,1]\nB\n"
+
+
+def test_a_template_is_applied_again_in_tag_and_eval(hedgerow, folder):
+    (folder / "template").write_text(TEMPLATE)
+    assert hedgerow("train", "train.txt", "-o", "m.hedgerow", "--template", "template", "--l2", "0.1").code == 0
+    (folder / "template").unlink()
+    model = package.load("m.hedgerow")
+    assert {column.name for column in model.schema_.columns} == {"U00", "U01", "U02", "B01"}
+    assert {column.offsets for column in model.schema_.columns} == {(0,)}
+    assert list(model.transition_columns) == ["B01"]
+    assert model.metadata_["reader"]["template"] == TEMPLATE.rstrip("\n")
+    assert "sequence accuracy 1.0000" in hedgerow("eval", "m.hedgerow", "train.txt").out
+    assert hedgerow("tag", "m.hedgerow", "train.txt").out.splitlines()[0] == "He PRP B-NP B-NP"
+    columns = hedgerow("tag", "m.hedgerow", "--format", "jsonl", stdin=jsonl("columns", label=False))
+    assert columns.code == 0
+    assert "a template works on columns" in hedgerow("tag", "m.hedgerow", "--format", "jsonl", stdin=jsonl()).complaint
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "options", "window"),
+    [
+        ("a.txt", conll(), (), 2),
+        ("a.jsonl", jsonl("tokens"), (), 2),
+        ("a.jsonl", jsonl("columns"), (), 2),
+        ("a.jsonl", jsonl("features"), (), 0),
+        ("a.crfsuite", crfsuite(), (), 0),
+        ("a.jsonl", jsonl("features"), ("--window", "1"), 1),
+    ],
+)
+def test_ready_made_features_have_no_window_unless_asked(hedgerow, folder, name, text, options, window):
+    write(folder, name, text)
+    hedgerow("train", name, "-o", "m.hedgerow", *options)
+    assert package.load("m.hedgerow").window == window
+
+
+def test_parameters_reach_the_model(hedgerow, folder):
+    text = "--l2 0.5 --l1 0.25 --max-iter 7 --min-frequency 2 --transitions observed --constraints iob2 --jobs 1"
+    options = text.split()
+    assert hedgerow("train", "train.txt", "-o", "m.hedgerow", *options).code == 0
+    given = package.load("m.hedgerow").get_params()
+    names = ("l2", "l1", "max_iter", "min_frequency", "transitions", "constraints", "n_jobs")
+    assert [given[name] for name in names] == [0.5, 0.25, 7, 2.0, "observed", "iob2", 1]
+
+
+def test_a_dev_file_stops_training_and_the_best_iteration_is_kept(hedgerow, folder):
+    done = hedgerow(
+        "train", "train.txt", "-o", "m.hedgerow", "--l2", "1e-6", "--dev", "train.txt", "--metric", "span_f1"
+    )
+    facts = dict(line.rsplit(None, 1) for line in done.out.splitlines() if line.startswith("dev"))
+    assert facts == {"dev span_f1": "1.0000"}
+    model = package.load("m.hedgerow")
+    assert model.outcome_ == "early_stopping"
+    assert model.best_iteration_ == model.n_iter_ - 10
+    assert f"(stopped early, the best is {model.best_iteration_})" in done.out
+
+
+def test_a_share_for_dev_and_its_seed(hedgerow, folder):
+    (folder / "more.txt").write_text(conll() * 4)
+    losses = []
+    for seed in (0, 0, 1, 2, 3):
+        assert hedgerow("train", "more.txt", "-o", "m.hedgerow", "--dev", "0.2", "--seed", seed).code == 0
+        losses.append(package.load("m.hedgerow").loss_)
+    assert losses[0] == losses[1]
+    assert len(set(losses)) > 1
+
+
+def test_lines_go_to_standard_error_and_quiet_prints_nothing(hedgerow, folder):
+    loud, quiet = (hedgerow("train", "train.txt", "-o", "m.hedgerow", *options) for options in ((), ("--quiet",)))
+    assert loud.err.startswith("iteration 1  loss ")
+    assert "iteration" not in loud.out.splitlines()[0]
+    assert (quiet.code, quiet.out, quiet.err) == (0, "", "")
+
+
+def test_a_run_that_does_not_converge_says_so_without_a_warning(hedgerow, folder):
+    done = hedgerow("train", "train.txt", "-o", "m.hedgerow", "--max-iter", "1")
+    assert done.code == 0
+    assert "1 (stopped by --max-iter before it converged)" in done.out
+    assert "Warning" not in done.err
+
+
+def test_the_function_behind_the_command(folder):
+    model = train(["train.txt"], "m.hedgerow", columns=["word", "pos", "chunk"], parameters={"l2": 0.1})
+    assert model.l2 == 0.1
+    assert model.metadata_["training"]["positions"] == N_POSITIONS
+    assert package.load("m.hedgerow").metadata_ == model.metadata_

@@ -1,0 +1,83 @@
+"""The Sequences container: an array of sequences that scikit-learn can split."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.model_selection import KFold, train_test_split
+
+from hedgerow.data.sequences import Sequences
+from hedgerow.errors import InputError
+
+
+@pytest.fixture
+def X():
+    columns = {"w": np.array(list("abcdef"), dtype=object), "n": np.arange(6.0)}
+    constants = {"lang": np.array(["de", "en", "fr"], dtype=object)}
+    kinds = {"w": "categorical", "n": "numeric", "lang": "categorical"}
+    return Sequences(columns, np.array([0, 1, 3, 6]), kinds, constants)
+
+
+def test_it_is_an_array_of_sequences(X):
+    assert len(X) == 3
+    assert X.shape == (3,)
+    assert X.lengths.tolist() == [1, 2, 3]
+    assert repr(X) == "Sequences(3 sequences, 6 positions: w, n, lang)"
+    assert X[1] == [{"w": "b", "n": 1.0, "lang": "en"}, {"w": "c", "n": 2.0, "lang": "en"}]
+    assert X[-1][0]["w"] == "d"
+    assert [len(rows) for rows in X] == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    "key",
+    [[2, 0], np.array([2, 0]), (np.array([2, 0]), Ellipsis), slice(None, None, -2)],
+)
+def test_parts_keep_sequences_whole_and_share_the_columns(X, key):
+    part = X[key]
+    assert part.columns["w"] is X.columns["w"]
+    assert list(part) == [X[2], X[0]]
+    columns, offsets, constants = part.compact()
+    assert columns["w"].tolist() == list("defa")
+    assert columns["n"].tolist() == [3, 4, 5, 0]
+    assert offsets.tolist() == [0, 3, 4]
+    assert constants["lang"].tolist() == ["fr", "de"]
+    assert list(part[np.array([False, True])]) == [X[0]]
+
+
+def test_masks_and_empty_parts(X):
+    assert list(X[np.array([True, False, True])]) == [X[0], X[2]]
+    assert len(X[[]]) == len(X[:0]) == 0
+    with pytest.raises(IndexError):
+        X[3]
+
+
+def test_the_whole_is_not_copied(X):
+    assert X.compact()[0]["n"] is X.columns["n"]
+    assert X[:].compact()[0]["n"] is X.columns["n"]
+
+
+def test_scikit_learn_splits_it(X):
+    for train, test in KFold(3).split(X):
+        assert list(X[train]) + list(X[test])
+    train, test = train_test_split(X, test_size=1, random_state=0)
+    assert isinstance(train, Sequences)
+    assert len(train) == 2
+    assert len(test) == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"offsets": np.array([1, 6])}, "offsets must start at 0"),
+        ({"offsets": np.array([0, 4, 3, 6])}, "never fall"),
+        ({"offsets": np.array([], dtype=int)}, "offsets must start at 0"),
+        ({"offsets": np.array([0, 5])}, "column 'w': has 6 values where offsets give 5 positions"),
+        ({"constants": {"lang": np.array(["de"])}}, "column 'lang': has 1 values for 3 sequences"),
+        ({"kinds": {"w": "categorical"}}, "column 'n': needs a kind"),
+        ({"kinds": {"w": "categorical", "n": "number"}}, "column 'n': needs a kind, one of categorical"),
+    ],
+)
+def test_what_does_not_fit_is_refused(X, change, words):
+    given = {"columns": X.columns, "offsets": X.offsets, "kinds": X.kinds, "constants": X.constants}
+    with pytest.raises(InputError, match=words):
+        Sequences(**given | change)

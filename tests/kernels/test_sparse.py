@@ -1,0 +1,190 @@
+"""The kernels of sparse features against their twins."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hedgerow.kernels import sparse
+from hedgerow.reference import sparse as reference
+
+CODE, INDEX = np.int32, np.int64
+GAP = 2
+
+
+@dataclass
+class Case:
+    """Random streams over a padded corpus, and random weight rows for them."""
+
+    K: int
+    codes: np.ndarray
+    places: np.ndarray
+    streams: tuple[np.ndarray, np.ndarray, np.ndarray]  # column, shift, base
+    attributes: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # ptr, id, shift, base
+    values: np.ndarray
+    row_ptr: np.ndarray
+    slot_label: np.ndarray
+    table_rows: np.ndarray
+    table_row: np.ndarray
+    weights: np.ndarray
+    rng: np.random.Generator
+
+    @property
+    def rows(self):
+        return [reference.rows_at(self.codes, p, *self.streams, *self.attributes) for p in self.places]
+
+    @property
+    def n(self):
+        return len(self.places)
+
+    def lists(self):
+        arguments = self.codes, self.places, *self.streams, *self.attributes, self.row_ptr, self.table_row
+        n_table, n_entries = sparse.count_features(*arguments)
+        ptr, table = np.empty(self.n + 1, dtype=CODE), np.empty(n_table, dtype=CODE)
+        cell, slot = np.empty(n_entries, dtype=CODE), np.empty(n_entries, dtype=CODE)
+        sparse.list_features(*arguments, self.slot_label, self.K, ptr, table, cell, slot)
+        return ptr, table, cell, slot
+
+
+@st.composite
+def cases(draw):
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    K, size = draw(st.integers(1, 9)), draw(st.integers(1, 7))
+    n_streams, n_shifts, n_names = draw(st.integers(0, 3)), draw(st.integers(0, 2)), draw(st.integers(1, 4))
+    n_codes, P = 4, size + 2 * GAP
+    base = np.arange(n_streams, dtype=INDEX) * n_codes
+    attr_base = n_streams * n_codes + np.arange(n_shifts, dtype=INDEX) * n_names
+    R = n_streams * n_codes + n_shifts * n_names
+    counts = rng.integers(0, 3, size=P)
+    attr_ptr = np.concatenate([[0], np.cumsum(counts)]).astype(INDEX)
+    own = [np.sort(rng.permutation(K)[: rng.integers(0, K + 1)]) for _ in range(R)]
+    row_ptr = np.concatenate([[0], np.cumsum([len(labels) for labels in own])]).astype(INDEX)
+    slot_label = np.concatenate([np.empty(0), *own]).astype(CODE)
+    table_rows = np.flatnonzero(rng.random(R) < draw(st.sampled_from([0.0, 0.5, 1.0])))
+    table_row = np.full(R, -1, dtype=CODE)
+    table_row[table_rows] = np.arange(len(table_rows))
+    return Case(
+        K,
+        rng.integers(0, n_codes, size=(2, P)).astype(CODE),
+        GAP + np.flatnonzero(rng.random(size) < 0.8).astype(INDEX),
+        (rng.integers(0, 2, n_streams), rng.integers(-GAP, GAP + 1, n_streams), base),
+        (
+            attr_ptr,
+            rng.integers(0, n_names, attr_ptr[-1]).astype(CODE),
+            rng.integers(-GAP, GAP + 1, n_shifts),
+            attr_base,
+        ),
+        rng.normal(size=attr_ptr[-1]),
+        row_ptr,
+        slot_label,
+        table_rows,
+        table_row,
+        rng.normal(size=len(slot_label)),
+        rng,
+    )
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 5), st.integers(1, 4), st.integers(0, 30), st.booleans())
+def test_group_pairs(seed, n_rows, K, n, unit):
+    rng = np.random.default_rng(seed)
+    rows, labels = rng.integers(0, n_rows, n), rng.integers(0, K, n).astype(CODE)
+    values = np.ones(1) if unit else rng.normal(size=n)
+    row_ptr = np.full(n_rows + 1, -9, dtype=INDEX)
+    slot_label, slot_total = np.full(n, -9, dtype=CODE), np.full(n, np.nan)
+    count, order = np.full(max(n_rows, K) + 1, -9, dtype=INDEX), np.full((2, n), -9, dtype=INDEX)
+    pairs = sparse.group_pairs(rows, labels, values, K, count, order, row_ptr, slot_label, slot_total)
+    expected = reference.group_pairs(rows, labels, values, n_rows)
+    np.testing.assert_array_equal(row_ptr, expected[0])
+    np.testing.assert_array_equal(slot_label[:pairs], expected[1])
+    np.testing.assert_allclose(slot_total[:pairs], expected[2], rtol=1e-12, atol=1e-12)
+
+
+@given(cases())
+def test_count_and_list_features(case):
+    arguments = case.codes, case.places, *case.streams, *case.attributes, case.row_ptr, case.table_row
+    assert sparse.count_features(*arguments) == reference.count_features(case.rows, case.row_ptr, case.table_row)
+    expected = reference.list_features(case.rows, case.row_ptr, case.table_row, case.slot_label, case.K)
+    for found, wanted in zip(case.lists(), expected, strict=True):
+        np.testing.assert_array_equal(found, wanted)
+
+
+@given(cases())
+def test_list_weighted(case):
+    ptr, ids, shift, base = case.attributes
+    fixed = case.places, ptr, ids, case.values, shift, base, case.row_ptr, case.slot_label, case.K
+    none = np.empty(0, dtype=CODE)
+    n = sparse.list_weighted(*fixed, none, none, np.empty(0))
+    cell, slot, value = np.empty(n, dtype=CODE), np.empty(n, dtype=CODE), np.empty(n)
+    if n:
+        assert sparse.list_weighted(*fixed, cell, slot, value) == n
+    for found, wanted in zip((cell, slot, value), reference.list_weighted(*fixed), strict=True):
+        np.testing.assert_array_equal(found, wanted)
+
+
+@given(cases())
+def test_fill_and_drain_table(case):
+    rows = case.table_rows, case.row_ptr, case.slot_label
+    table = np.full((len(case.table_rows), case.K), np.nan)
+    sparse.fill_table(*rows, case.weights, table)
+    np.testing.assert_array_equal(table, reference.fill_table(*rows, case.weights, case.K))
+    gradient, before = case.rng.normal(size=table.shape), case.rng.normal(size=len(case.weights))
+    grad = before.copy()
+    sparse.drain_table(*rows, gradient, grad)
+    expected = before + reference.drain_table(*rows, gradient, len(grad))
+    np.testing.assert_allclose(grad, expected, rtol=1e-12, atol=1e-12)
+
+
+@given(cases())
+def test_gather_and_scatter(case):
+    lists = case.lists()
+    table = case.rng.normal(size=(len(case.table_rows), case.K))
+    scores = np.full((case.n, case.K), np.nan)
+    sparse.gather(*lists, case.weights, table, scores, scores.reshape(-1))
+    expected = reference.gather(*lists, case.weights, table)
+    np.testing.assert_allclose(scores, expected, rtol=1e-12, atol=1e-12)
+    probs, n = case.rng.random((case.n, case.K)), len(case.weights)
+    grad, table_grad = case.rng.normal(size=n), case.rng.normal(size=table.shape)
+    wanted = [
+        before + added
+        for before, added in zip((grad, table_grad), reference.scatter(*lists, probs, n, len(table)), strict=True)
+    ]
+    sparse.scatter(*lists, probs, probs.reshape(-1), grad, table_grad)
+    np.testing.assert_allclose(grad, wanted[0], rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(table_grad, wanted[1], rtol=1e-12, atol=1e-12)
+
+
+@given(cases())
+def test_gather_and_scatter_weighted(case):
+    ptr, ids, shift, base = case.attributes
+    entries = reference.list_weighted(
+        case.places, ptr, ids, case.values, shift, base, case.row_ptr, case.slot_label, case.K
+    )
+    before = case.rng.normal(size=case.n * case.K)
+    cells = before.copy()
+    sparse.gather_weighted(*entries, case.weights, cells)
+    expected = before + reference.gather_weighted(*entries, case.weights, len(cells))
+    np.testing.assert_allclose(cells, expected, rtol=1e-12, atol=1e-12)
+    grad = np.zeros(len(case.weights))
+    sparse.scatter_weighted(*entries, cells, grad)
+    wanted = reference.scatter_weighted(*entries, cells, len(grad))
+    np.testing.assert_allclose(grad, wanted, rtol=1e-12, atol=1e-12)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 4), st.integers(1, 6), st.integers(1, 4))
+def test_gather_and_scatter_numbers(seed, n_streams, size, K):
+    rng = np.random.default_rng(seed)
+    numeric = rng.normal(size=(2, size + 2 * GAP))
+    numeric[rng.random(numeric.shape) < 0.3] = np.nan
+    places = GAP + np.arange(size, dtype=INDEX)
+    reads = numeric, places, rng.integers(0, 2, n_streams), rng.integers(-GAP, GAP + 1, n_streams)
+    weights, before = rng.normal(size=(n_streams, K)), rng.normal(size=(size, K))
+    scores = before.copy()
+    sparse.gather_numbers(*reads, weights, scores)
+    expected = before + reference.gather_numbers(*reads, weights)
+    np.testing.assert_allclose(scores, expected, rtol=1e-12, atol=1e-12)
+    grad = weights.copy()
+    sparse.scatter_numbers(*reads, before, grad)
+    np.testing.assert_allclose(grad, weights + reference.scatter_numbers(*reads, before), rtol=1e-12, atol=1e-12)

@@ -1,0 +1,350 @@
+"""hedgerow.compat against sklearn-crfsuite itself: the same script with both packages."""
+
+from __future__ import annotations
+
+import inspect
+import pickle
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+import sklearn_crfsuite
+import sklearn_crfsuite.metrics
+import sklearn_crfsuite.scorers
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.metrics import make_scorer
+from sklearn.model_selection import GridSearchCV, RandomizedSearchCV, cross_val_score
+
+import hedgerow
+import hedgerow.compat
+from hedgerow.compat import CRF, metrics, scorers
+from hedgerow.compat.metrics import flat_f1_score
+from hedgerow.errors import InputError
+
+WORDS = ["ab", "cd", "ac", "bd", "ea"]
+
+
+def features(word: str, i: int, rng: np.random.Generator) -> dict[str, Any]:
+    """Every kind of value that python-crfsuite takes. "never" is always 0, "BOS" is rare, "k=v" has a sign in it."""
+    row: dict[str, Any] = {
+        "word": word,
+        "k=v": word[0],
+        "upper": bool(rng.random() < 0.3),
+        "length": float(rng.integers(0, 4)),
+        "count": int(rng.integers(0, 2)),
+        "parts": ["a" + word, f"b{i % 2}"],
+        "deep": {"x": word[0], "deeper": {"u": 1.5, "flag": i == 0, "n": ["q"]}},
+        "never": False,
+    }
+    if i == 5:
+        row["rare"] = word
+    return row
+
+
+@pytest.fixture(scope="module")
+def corpus() -> tuple[list[Any], list[Any]]:
+    rng = np.random.default_rng(7)
+    X, y = [], []
+    for _ in range(60):
+        words = [WORDS[j] for j in rng.integers(0, 5, size=rng.integers(1, 8))]
+        X.append([features(word, i, rng) for i, word in enumerate(words)])
+        y.append(["NBV"[WORDS.index(w) % 3] if rng.random() < 0.8 else "VQBN"[rng.integers(0, 4)] for w in words])
+    return X, y
+
+
+def converged(kind: type, **parameters: Any) -> Any:
+    return kind(**parameters, epsilon=1e-9, delta=1e-11, max_iterations=3000)
+
+
+def assert_same_model(ours: CRF, theirs: Any, X: list[Any]) -> None:
+    assert ours.classes_ == theirs.classes_
+    assert ours.state_features_.keys() == theirs.state_features_.keys()
+    assert ours.transition_features_.keys() == theirs.transition_features_.keys()
+    assert set(ours.attributes_) == set(theirs.attributes_)
+    assert ours.num_attributes_ == theirs.num_attributes_
+    assert list(ours.predict(X)) == [list(labels) for labels in theirs.predict(X)]  # theirs is 2-D at equal lengths
+    for a, b in zip(ours.predict_marginals(X), theirs.predict_marginals(X)):
+        assert [list(row) for row in a] == [list(row) for row in b]
+        np.testing.assert_allclose(
+            [list(row.values()) for row in a], [list(row.values()) for row in b], atol=1e-3, rtol=0
+        )
+
+
+# ------------------------------------------------------------------------------------------------ the same models
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {},
+        {"algorithm": "lbfgs", "c1": 0.5, "c2": 0.1},
+        {"c2": 0.3, "all_possible_states": True},
+        {"c2": 0.3, "all_possible_transitions": True},
+        {"c1": 0.2, "c2": 0.05, "all_possible_states": True, "all_possible_transitions": True},
+        {"min_freq": 2, "all_possible_states": True, "all_possible_transitions": True},
+    ],
+    ids=str,
+)
+def test_the_same_model_from_dicts(corpus, parameters):
+    X, y = corpus
+    assert_same_model(
+        converged(CRF, **parameters).fit(X, y), converged(sklearn_crfsuite.CRF, **parameters).fit(X, y), X
+    )
+
+
+def test_the_weights_are_the_same(corpus):
+    X, y = corpus
+    ours, theirs = converged(CRF).fit(X, y), converged(sklearn_crfsuite.CRF).fit(X, y)
+    for name in ("state_features_", "transition_features_"):
+        for key, weight in getattr(theirs, name).items():
+            assert getattr(ours, name)[key] == pytest.approx(weight, abs=1e-3)
+
+
+def test_the_same_model_from_attribute_lists(corpus):
+    X, y = corpus
+    lists = [[[f"w={row['word']}", f"n:{row['count']}"] for row in sequence] for sequence in X]
+    assert_same_model(converged(CRF).fit(lists, y), converged(sklearn_crfsuite.CRF).fit(lists, y), lists)
+
+
+def test_the_same_model_from_item_sequences(corpus):
+    pycrfsuite = pytest.importorskip("pycrfsuite")
+    X, y = corpus
+    items = [pycrfsuite.ItemSequence(sequence) for sequence in X]
+    assert_same_model(converged(CRF).fit(items, y), converged(sklearn_crfsuite.CRF).fit(items, y), items)
+
+
+def test_min_freq_counts_attributes_and_their_weights():
+    X = [[{"w": "a", "n": 0.5}, {"w": "b", "n": 1.0}], [{"w": "a", "n": 0.5}, {"w": "c"}]] * 2
+    y = [["A", "B"], ["A", "B"]] * 2
+    parameters = {"min_freq": 2, "all_possible_states": True}
+    assert_same_model(
+        converged(CRF, **parameters).fit(X, y), converged(sklearn_crfsuite.CRF, **parameters).fit(X, y), X
+    )
+
+
+def test_zeros_are_evidence():
+    """A True that comes with A alone speaks against B as soon as a False was seen with B."""
+    X, y = [[{"x": True}, {"x": False}]] * 3, [["A", "B"]] * 3
+    assert CRF().fit(X, y).state_features_["x", "B"] < 0
+
+
+def test_empty_sequences_are_taken(corpus):
+    X, y = corpus
+    ours = CRF().fit([*X, []], [*y, []])
+    assert ours.classes_ == CRF().fit(X, y).classes_
+    assert [len(labels) for labels in ours.predict([[], X[0], []])] == [0, len(X[0]), 0]
+    assert ours.predict_single([]) == ours.predict_marginals_single([]) == []
+    assert len(ours.predict([])) == len(ours.predict_marginals([])) == 0
+
+
+def test_the_fitted_linear_crf_takes_the_same_dicts(corpus, tmp_path):
+    X, y = corpus
+    crf = CRF().fit(X, y)
+    crf.model_.save(tmp_path / "model.hedgerow")
+    assert list(hedgerow.load(tmp_path / "model.hedgerow").predict(X)) == list(crf.predict(X))
+
+
+# ---------------------------------------------------------------------------------------------- the same face
+
+
+def test_the_parameters_are_those_of_sklearn_crfsuite():
+    ours, theirs = (inspect.signature(kind).parameters for kind in (CRF, sklearn_crfsuite.CRF))
+    assert [(p.name, p.default) for p in ours.values()] == [(p.name, p.default) for p in theirs.values()]
+
+
+def test_methods_and_attributes_are_those_of_sklearn_crfsuite():
+    public = {name for name in vars(sklearn_crfsuite.CRF) if not name.startswith(("_", "set_"))}
+    assert public - set(dir(CRF)) == {"classes_"}  # set by fit
+    for method in ("fit", "predict", "predict_single", "predict_marginals", "predict_marginals_single", "score"):
+        ours, theirs = (inspect.signature(getattr(kind, method)) for kind in (CRF, sklearn_crfsuite.CRF))
+        assert list(ours.parameters) == list(theirs.parameters)
+
+
+@pytest.mark.parametrize("module", ["metrics", "scorers"])
+def test_modules_have_the_names_of_sklearn_crfsuite(module):
+    theirs = getattr(sklearn_crfsuite, module)
+    made_there = {
+        name
+        for name, thing in vars(theirs).items()
+        if not name.startswith("_") and (getattr(thing, "__module__", "") == theirs.__name__ or module == "scorers")
+    }
+    assert made_there - {"metrics", "make_scorer"} == set(getattr(hedgerow.compat, module).__all__)
+
+
+def test_what_comes_back(corpus):
+    X, y = corpus
+    crf = CRF().fit(X, y)
+    labels, probs = crf.predict(X), crf.predict_marginals(X)
+    assert labels.shape == probs.shape == (len(X),)
+    assert all(type(label) is str for sequence in labels for label in sequence)
+    assert labels[3] == crf.predict_single(X[3])
+    assert probs[3] == crf.predict_marginals_single(X[3])
+    assert sum(probs[3][0].values()) == pytest.approx(1.0, abs=1e-12)
+    assert crf.score(X, y) == metrics.flat_accuracy_score(y, labels)
+    assert crf.size_ > 8 * len(crf.state_features_)
+
+
+def test_the_log_of_training(corpus):
+    X, y = corpus
+    log = CRF(max_iterations=5).fit(X, y).training_log_
+    assert [step["num"] for step in log.iterations] == [1, 2, 3, 4, 5]
+    assert log.iterations[-1] is log.last_iteration
+    assert log.last_iteration["loss"] < log.iterations[0]["loss"]
+    assert all(step["time"] >= 0 for step in log.iterations)
+
+
+def test_held_out_sequences_are_scored_and_change_nothing(corpus):
+    X, y = corpus
+    y_dev = [*y[:10], ["unseen"] * len(X[10])]
+    with_dev = CRF().fit(X[11:], y[11:], X[:11], y_dev)
+    without = CRF().fit(X[11:], y[11:])
+    assert with_dev.state_features_ == without.state_features_
+    last = with_dev.training_log_.last_iteration
+    assert last["item_accuracy_float"] == metrics.flat_accuracy_score(y_dev, without.predict(X[:11])) > 0
+    assert last["instance_accuracy_float"] == metrics.sequence_accuracy_score(y_dev, without.predict(X[:11]))
+
+
+def test_what_has_no_counterpart_says_what_to_use(corpus):
+    crf = CRF().fit(*corpus)
+    with pytest.raises(AttributeError, match="predict_single"):
+        crf.tagger_  # noqa: B018
+    with pytest.raises(AttributeError, match=r"model_\.save"):
+        crf.modelfile  # noqa: B018
+
+
+def test_an_unfitted_model_says_so(corpus):
+    with pytest.raises(NotFittedError, match="call fit"):
+        CRF().predict(corpus[0])
+    assert not hasattr(CRF(), "state_features_")
+    with pytest.raises(InputError, match="model_filename"):
+        CRF(model_filename="model.crfsuite").predict(corpus[0])
+
+
+# ------------------------------------------------------------------------------------------------ parameters
+
+
+def test_how_the_parameters_map():
+    model = CRF(c1=0.5, c2=0.25, max_iterations=7, delta=1e-3, period=5, verbose=True)._linear_crf()
+    assert (model.l1, model.l2, model.max_iter, model.tol, model.verbose) == (0.5, 0.25, 7, 2e-3, 1)
+    model = CRF()._linear_crf()
+    assert (model.l1, model.l2, model.max_iter, model.tol, model.verbose) == (0.0, 1.0, 2**31 - 1, 1e-5, 0)
+    assert CRF(max_iterations=0)._linear_crf().max_iter == 2**31 - 1
+    assert CRF(period=0)._linear_crf().tol == 0.0
+
+
+def test_ending_early_is_no_warning(corpus):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert CRF(max_iterations=2).fit(*corpus).model_.n_iter_ == 2
+
+
+def test_parameters_of_the_optimiser_change_nothing(corpus):
+    plain = CRF(max_iterations=5).fit(*corpus)
+    other = CRF(
+        max_iterations=5, epsilon=1e-3, num_memories=3, linesearch="Backtracking", max_linesearch=5, keep_tempfiles=True
+    ).fit(*corpus)
+    assert plain.state_features_ == other.state_features_
+
+
+@pytest.mark.parametrize(
+    ("parameters", "match"),
+    [
+        ({"algorithm": "l2sgd"}, "same penalised likelihood"),
+        ({"algorithm": "ap"}, "not in this version"),
+        ({"algorithm": "pa"}, "not in this version"),
+        ({"algorithm": "arow"}, "not in this version"),
+        ({"algorithm": "adam"}, "Choose one of"),
+        ({"gamma": 1.0}, "belongs to algorithm='arow'"),
+        ({"calibration_eta": 0.1}, "belongs to algorithm='l2sgd'"),
+        ({"averaging": False}, "belongs to algorithm='pa'"),
+        ({"model_filename": "x.crfsuite"}, r"model_\.save"),
+        ({"trainer_cls": object}, "training_log_"),
+        ({"c1": -1.0}, "c1 is -1"),
+        ({"c2": -1.0}, "c2 is -1"),
+        ({"delta": -1.0}, "delta is -1"),
+        ({"period": 2.5}, "period is 2.5"),
+        ({"max_iterations": -3}, "max_iterations is -3"),
+        ({"min_freq": "two"}, "min_freq is 'two'"),
+        ({"min_freq": 50}, "transitions, such as"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_honoured_is_refused(corpus, parameters, match):
+    with pytest.raises(InputError, match=match):
+        CRF(**parameters).fit(*corpus)
+
+
+def test_data_that_do_not_fit_are_refused(corpus):
+    X, y = corpus
+    with pytest.raises(InputError, match="60 sequences and y has 59"):
+        CRF().fit(X, y[:-1])
+    with pytest.raises(InputError, match="y is missing"):
+        CRF().fit(X, None)
+    with pytest.raises(InputError, match="X_dev and y_dev"):
+        CRF().fit(X, y, X_dev=X)
+    with pytest.raises(InputError, match="sequence 2"):
+        CRF().fit(X, [*y[:2], y[2][:-1], *y[3:]])
+    with pytest.raises(InputError, match="sequence 0"):
+        CRF().fit([[{"a": 1j}]], [["x"]])
+
+
+# ---------------------------------------------------------------------------------------------- scikit-learn
+
+
+def test_clone_repr_and_pickle(corpus):
+    X, y = corpus
+    crf = CRF(algorithm="lbfgs", c1=0.1)
+    assert repr(crf) == "CRF(algorithm='lbfgs', c1=0.1)"
+    assert clone(crf).get_params() == crf.get_params()
+    crf.fit(X, y)
+    again = pickle.loads(pickle.dumps(crf))
+    assert list(again.predict(X)) == list(crf.predict(X))
+    assert again.state_features_ == crf.state_features_
+
+
+def test_the_random_search_of_the_tutorial(corpus):
+    X, y = corpus
+    crf = CRF(algorithm="lbfgs", max_iterations=20, all_possible_transitions=True)
+    labels = ["N", "B", "V"]
+    search = RandomizedSearchCV(
+        crf,
+        {"c1": [0.0, 0.05, 0.5], "c2": [0.01, 0.1, 1.0]},
+        cv=3,
+        n_iter=4,
+        random_state=0,
+        scoring=make_scorer(flat_f1_score, average="weighted", labels=labels),
+    )
+    search.fit(X, y)
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+    assert search.best_score_ == max(search.cv_results_["mean_test_score"])
+    assert set(search.best_params_) == {"c1", "c2"}
+    assert search.best_estimator_.classes_
+    report = metrics.flat_classification_report(y, search.predict(X), labels=labels, digits=3)
+    assert "precision" in report
+
+
+def test_grid_search_and_scorers(corpus):
+    X, y = corpus
+    search = GridSearchCV(CRF(max_iterations=10), {"c2": [0.1, 10.0]}, cv=2, scoring=scorers.flat_accuracy).fit(X, y)
+    assert 0 < search.best_score_ < 1
+    plain = cross_val_score(CRF(max_iterations=10), X, y, cv=2)
+    np.testing.assert_array_equal(
+        plain, cross_val_score(CRF(max_iterations=10), X, y, cv=2, scoring=scorers.flat_accuracy)
+    )
+    whole = cross_val_score(CRF(max_iterations=10), X, y, cv=2, scoring=scorers.sequence_accuracy)
+    assert (whole < plain).all()
+
+
+def test_the_metrics_are_the_same(corpus):
+    X, y = corpus
+    predicted = CRF(c2=20.0).fit(X, y).predict(X)
+    for name in metrics.__all__:
+        options = {"average": "macro"} if name.split("_")[1] in ("f1", "fbeta", "precision", "recall") else {}
+        options |= {"beta": 0.5} if "fbeta" in name else {}
+        options |= {"zero_division": 0} if options or "report" in name else {}
+        ours, theirs = (
+            getattr(module, name)(y, predicted, **options) for module in (metrics, sklearn_crfsuite.metrics)
+        )
+        assert ours == theirs
