@@ -28,7 +28,7 @@ def test_the_demo_trains_scores_hyphenates_and_leaves_a_model_and_a_picture(hedg
     assert (folder / "made" / "hyphenation.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_words_are_typed_at_a_terminal_until_an_empty_line(hedgerow, folder, monkeypatch):
+def test_words_are_typed_at_a_terminal_until_an_empty_line(monkeypatch, capsys):
     from hedgerow.cli import demo
 
     class Made:
@@ -41,8 +41,11 @@ def test_words_are_typed_at_a_terminal_until_an_empty_line(hedgerow, folder, mon
     typed = iter(["grass hopper", "", "never"])
     monkeypatch.setattr("builtins.input", lambda prompt: next(typed))
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
-    demo._hyphenate_words(Made(), ())
+    demo._hyphenate_words(Made(), (), {"hopper"})
     assert next(typed) == "never"
+    grass, hopper = (line for line in capsys.readouterr().out.splitlines() if "% sure" in line)
+    assert grass.split() == ["grass", "100.0%", "sure"]
+    assert hopper.split(maxsplit=3) == ["hopper", "100.0%", "sure", "(pyphen: hop-per)  (seen in training)"]
 
 
 def test_words_that_are_shown_are_not_trained_on():

@@ -64,6 +64,7 @@ def test_other_labels_have_no_spans(hedgerow, folder):
         (["O"], False),
         (["B-NP", "NN"], False),
         (["B", "I", "O"], False),
+        (["B-NP", None], False),
         ([0, 1], False),
     ],
 )

@@ -169,7 +169,7 @@ def test_places_are_named_beyond_the_first_block():
         ([{"n": 1.0}], [{"n": 1.0}, {"n": INF}]),
     ]:
         with pytest.raises(InputError) as raised:
-            learn(good for good in [*[good] * (n + 3), bad])
+            learn(iter([*[good] * (n + 3), bad, *[good] * n]))
         assert (raised.value.sequence, raised.value.position) == (n + 3, 1)
     with pytest.raises(InputError, match="'x' is of type str in a column of numeric values") as raised:
         learn([*[[{"w": 1.0}]] * n, [{"w": 2.0}], [{"v": 1.0}, {"w": "x"}]])

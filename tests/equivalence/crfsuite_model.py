@@ -65,9 +65,7 @@ def put_weights(model: LinearCRF, source: CRFsuiteModel) -> int:
     layout, labels = model.layout_, model.schema_.labels
     weights = np.zeros(layout.n_weights)
     nodes, arcs, _ = layout.split(weights)
-    attributes = set(model.schema_.attributes.names())
-    # a column and its value: "word=the" here, "word:the" in CRFsuite
-    names = [name if name in attributes else name.replace("=", ":", 1) for name in row_names(model.schema_)]
+    names = row_names(model.schema_)
     n_placed = 0
     rows = layout.nodes.slot_rows().tolist()
     for slot, (row, label) in enumerate(zip(rows, layout.nodes.slot_label.tolist())):

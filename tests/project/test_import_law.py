@@ -20,6 +20,7 @@ LAYERS = (
     {"models"},
     {"compat", "model_selection", "explain", "distributed", "report"},
     {"cli"},
+    {"__main__"},
 )
 RANK = {area: rank for rank, layer in enumerate(LAYERS) for area in layer}
 

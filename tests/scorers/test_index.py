@@ -75,6 +75,12 @@ def test_min_frequency_drops_rare_pairs(seed, window, threshold):
     assert found.keys() - close == expected - close
 
 
+def test_min_frequency_is_the_least_that_counts():
+    dataset = learn([["a", "a", "b"]], [["A", "A", "A"]])
+    assert by_name(*indexed(dataset, min_frequency=2)) == {("token:a", 0): 2.0}
+    assert by_name(*indexed(dataset, min_frequency=2, all_pairs=True)) == {("token:a", 0): 2.0}
+
+
 @given(seeds, st.sampled_from(WINDOWS), st.sampled_from([0, 2]))
 def test_all_pairs_of_the_features_seen(seed, window, threshold):
     X, y = corpus(seeded(seed), weighted=True)

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
+from hedgerow.trainers import lbfgs as lbfgs_module
 from hedgerow.trainers.lbfgs import curvature_scale, lbfgs
 from hedgerow.trainers.monitor import Monitor
 
@@ -194,3 +195,18 @@ def test_curvature_scale_is_the_same_in_other_units():
         np.testing.assert_allclose(curvature_scale(frequency, square, 4, l2), expected, rtol=1e-12)
     small = curvature_scale(frequency, square * 1e-12, 4, 0.0)
     np.testing.assert_allclose(small, curvature_scale(frequency, square, 4, 0.0) * 1e6, rtol=1e-12)
+
+
+def test_curvature_that_misleads_is_forgotten(monkeypatch):
+    """A direction that does not go down is no proof of a minimum: training goes on from the gradient alone."""
+
+    class Misleading(lbfgs_module._Curvature):
+        def apply(self, vector):
+            return -vector if len(self.pairs) == 3 else super().apply(vector)
+
+    problem = Logistic(11)
+    expected, _ = run(problem, l2=0.5)
+    monkeypatch.setattr(lbfgs_module, "_Curvature", Misleading)
+    weights, monitor = run(problem, l2=0.5)
+    assert monitor.n_iter > 6
+    np.testing.assert_allclose(weights, expected, rtol=0, atol=1e-4)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -57,7 +57,7 @@ def run_demo(words: Sequence[str] = (), n_words: int = N_WORDS, output: str = "d
     model.save(folder / "hyphenation.hedgerow")
     _draw(model, words[0] if words else EXAMPLES[0], folder / "hyphenation.png")
     print(f"\nThe model is in {folder / 'hyphenation.hedgerow'}, a picture in {folder / 'hyphenation.png'}.\n")
-    _hyphenate_words(model, words)
+    _hyphenate_words(model, words, {"".join(word) for word in X_train})
 
 
 def _split(X: Sequence[Sequence[str]], asked: set[str]) -> tuple[list[int], list[int]]:
@@ -66,7 +66,8 @@ def _split(X: Sequence[Sequence[str]], asked: set[str]) -> tuple[list[int], list
     return [i for i in range(len(X)) if i not in held_out], sorted(held_out)
 
 
-def _hyphenate_words(model: Any, words: Sequence[str]) -> None:
+def _hyphenate_words(model: Any, words: Sequence[str], trained: Container[str]) -> None:
+    """Hyphenate the words given, else those that are typed, else some examples. Say which the model was trained on."""
     import pyphen
 
     from hedgerow.cli.hyphenation import hyphenate
@@ -78,7 +79,8 @@ def _hyphenate_words(model: Any, words: Sequence[str]) -> None:
     for word in _typed_words() if typed else words or EXAMPLES:
         text, probability = hyphenate(model, word.lower())
         expected = teacher.inserted(word.lower())
-        note = "" if text == expected else f"   (pyphen: {expected})"
+        note = "" if text == expected else f"  (pyphen: {expected})"
+        note += "  (seen in training)" if word.lower() in trained else ""
         print(f"  {text:<22} {probability:6.1%} sure{note}", flush=True)
 
 

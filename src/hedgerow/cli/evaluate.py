@@ -85,12 +85,12 @@ def evaluate(model: str, data: str, *, scheme: str | None = None, format: str | 
     predicted = crf.predict(X)
     labels = label_report(y, predicted)
     spans = None
-    if scheme is not None or looks_like_spans(labels.per_label):
+    if scheme is not None or looks_like_spans({label for row in (*y, *predicted) for label in row}):
         spans = span_report(y, predicted, scheme or "auto")  # type: ignore[arg-type]
     return Evaluation(len(y), labels, sequence_accuracy(y, predicted), spans)
 
 
 def looks_like_spans(labels: Iterable[Any]) -> bool:
-    """Whether all labels are O or a prefix and a type, and at least one is the latter."""
+    """Whether all labels are O or a prefix and a type, and at least one is the latter. None is no label of a span."""
     found = [label for label in labels if label != "O"]
     return bool(found) and all(isinstance(label, str) and _SPAN.fullmatch(label) for label in found)

@@ -19,55 +19,64 @@ from hedgerow.errors import InputError
 
 if TYPE_CHECKING:
     from hedgerow.cli.recipe import Recipe
+    from hedgerow.legend import AnyArray
     from hedgerow.models.linear_crf import LinearCRF
 
 INTERRUPTED = 130
 
 
+# What the options are called and what --help says of them.
+_Data = Annotated[list[str], typer.Argument(metavar="DATA", help="Labelled files; - is standard input.")]
+_ModelOut = Annotated[str, typer.Option("--model-out", "-o", metavar="FILE", help="Where the model goes.")]
+_Dev = Annotated[str | None, typer.Option(metavar="FILE", help="Stop early by these, or by a share such as 0.1.")]
+_Template = Annotated[str | None, typer.Option(metavar="FILE", help="A CRF++ template that makes the features.")]
+_Format = Annotated[str | None, typer.Option(metavar="NAME", help="conll, csv, tsv, parquet, jsonl, crfsuite.")]
+_Columns = Annotated[
+    str | None, typer.Option(metavar="A,B,…", help="Names of CoNLL columns; of a table, those to use.")
+]
+_Separator = Annotated[
+    str | None, typer.Option(metavar="TEXT", help="Between CoNLL columns, such as '\\t'. \\[spaces and tabs]")
+]
+_Label = Annotated[str | None, typer.Option(metavar="NAME", help="The label's column, or its index. \\[last; 'label']")]
+_By = Annotated[str | None, typer.Option(metavar="A,B,…", help="The columns that tell a table's sequences apart.")]
+_Kinds = Annotated[str | None, typer.Option(metavar="A=KIND,…", help="Table columns: categorical, numeric, boolean.")]
+_Window = Annotated[
+    str | None, typer.Option(metavar="N", help="Positions seen each side; 1,2 for before, after. \\[2]")
+]
+_L2 = Annotated[float, typer.Option(metavar="X", help="Weight of the penalty ‖w‖².")]
+_L1 = Annotated[float, typer.Option(metavar="X", help="Weight of the penalty ‖w‖₁: a sparse model.")]
+_MaxIter = Annotated[int, typer.Option(metavar="N", help="The most iterations.")]
+_MinFrequency = Annotated[float, typer.Option(metavar="N", help="Leave out rarer features.")]
+_Transitions = Annotated[str, typer.Option(metavar="NAME", help="all, observed or forbid_unseen.")]
+_Constraints = Annotated[str | None, typer.Option(metavar="NAME", help="Legal label order: iob1, iob2, bioes.")]
+_Metric = Annotated[str | None, typer.Option(metavar="NAME", help="For --dev: accuracy, span_f1, … \\[accuracy]")]
+_Jobs = Annotated[int, typer.Option("--jobs", "-j", metavar="N", help="Threads; -1 is all cores.")]
+_Seed = Annotated[int, typer.Option(metavar="N", help="Chooses the sequences of a --dev share.")]
+_Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
+
+
 def command(
-    data: Annotated[list[str], typer.Argument(metavar="DATA", help="Labelled files; - is standard input.")],
-    model_out: Annotated[str, typer.Option("--model-out", "-o", metavar="FILE", help="Where the model goes.")],
-    dev: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Stop early by these, or by a share such as 0.1.")
-    ] = None,
-    template: Annotated[
-        str | None, typer.Option(metavar="FILE", help="A CRF++ template that makes the features.")
-    ] = None,
-    format: Annotated[
-        str | None, typer.Option(metavar="NAME", help="conll, csv, tsv, parquet, jsonl, crfsuite.")
-    ] = None,
-    columns: Annotated[
-        str | None, typer.Option(metavar="A,B,…", help="Names of CoNLL columns; of a table, those to use.")
-    ] = None,
-    separator: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="Between CoNLL columns, such as '\\t'. \\[spaces and tabs]")
-    ] = None,
-    label: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The label's column, or its index. \\[last; 'label']")
-    ] = None,
-    by: Annotated[
-        str | None, typer.Option(metavar="A,B,…", help="The columns that tell a table's sequences apart.")
-    ] = None,
-    kinds: Annotated[
-        str | None, typer.Option(metavar="A=KIND,…", help="Table columns: categorical, numeric, boolean.")
-    ] = None,
-    window: Annotated[
-        str | None, typer.Option(metavar="N", help="Positions seen each side; 1,2 for before, after. \\[2]")
-    ] = None,
-    l2: Annotated[float, typer.Option(metavar="X", help="Weight of the penalty ‖w‖².")] = 1.0,
-    l1: Annotated[float, typer.Option(metavar="X", help="Weight of the penalty ‖w‖₁: a sparse model.")] = 0.0,
-    max_iter: Annotated[int, typer.Option(metavar="N", help="The most iterations.")] = 500,
-    min_frequency: Annotated[float, typer.Option(metavar="N", help="Leave out rarer features.")] = 0.0,
-    transitions: Annotated[str, typer.Option(metavar="NAME", help="all, observed or forbid_unseen.")] = "all",
-    constraints: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Legal label order: iob1, iob2, bioes.")
-    ] = None,
-    metric: Annotated[
-        str | None, typer.Option(metavar="NAME", help="For --dev: accuracy, span_f1, … \\[accuracy]")
-    ] = None,
-    jobs: Annotated[int, typer.Option("--jobs", "-j", metavar="N", help="Threads; -1 is all cores.")] = -1,
-    seed: Annotated[int, typer.Option(metavar="N", help="Chooses the sequences of a --dev share.")] = 0,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
+    data: _Data,
+    model_out: _ModelOut,
+    dev: _Dev = None,
+    template: _Template = None,
+    format: _Format = None,
+    columns: _Columns = None,
+    separator: _Separator = None,
+    label: _Label = None,
+    by: _By = None,
+    kinds: _Kinds = None,
+    window: _Window = None,
+    l2: _L2 = 1.0,
+    l1: _L1 = 0.0,
+    max_iter: _MaxIter = 500,
+    min_frequency: _MinFrequency = 0.0,
+    transitions: _Transitions = "all",
+    constraints: _Constraints = None,
+    metric: _Metric = None,
+    jobs: _Jobs = -1,
+    seed: _Seed = 0,
+    quiet: _Quiet = False,
 ) -> None:
     """Train a linear-chain CRF on labelled files.
 
@@ -137,19 +146,13 @@ def train(
     seed : chooses the sequences to hold out
     parameters : more parameters of LinearCRF
     """
-    from hedgerow.cli.recipe import Recipe, read_training
-    from hedgerow.data.readers import Template
     from hedgerow.models.linear_crf import LinearCRF
 
     _check_writable(model_out)
     if metric is not None and dev is None:
         raise InputError("--metric is for --dev", hint="Give sequences to stop early by, as --dev FILE or --dev 0.1.")
-    sources = [Input(path) for path in data]
-    told = check_format(format or sources[0].suffix_format or "conll")
-    _check_options(told, sources[0], columns=columns, separator=separator, label=label, by=by, kinds=kinds)
-    text = None if template is None else Template.read(template).text
-    plan = Recipe(told, tuple(columns), label, tuple(by), dict(kinds or {}), text, separator)
-    X, y, recipe = read_training(sources, plan)
+    options = {"columns": columns, "separator": separator, "label": label, "by": by, "kinds": kinds}
+    X, y, recipe = _read(data, format, template, options)
     model = LinearCRF(
         window=_default_window(X, recipe) if window is None else window,
         transition_columns=_pair_columns(recipe),
@@ -199,7 +202,29 @@ def summary(model: LinearCRF, path: str) -> str:
     return "\n".join(f"{name:<14} {value}" for name, value in lines if value is not None)
 
 
-def _check_options(format: str, first: Input, **options: Any) -> None:
+def _read(
+    data: Sequence[str], format: str | None, template: str | None, options: Mapping[str, Any]
+) -> tuple[Any, AnyArray, Recipe]:
+    """The training corpus and how it was read. The bytes of the files are let go when this returns."""
+    from hedgerow.cli.recipe import Recipe, read_training
+    from hedgerow.data.readers import Template
+
+    sources = [Input(path) for path in data]
+    told = check_format(format or sources[0].suffix_format or "conll")
+    _check_options(told, sources[0], options)
+    plan = Recipe(
+        told,
+        columns=tuple(options["columns"]),
+        label=options["label"],
+        by=tuple(options["by"]),
+        kinds=dict(options["kinds"] or {}),
+        template=None if template is None else Template.read(template).text,
+        separator=options["separator"],
+    )
+    return read_training(sources, plan)
+
+
+def _check_options(format: str, first: Input, options: Mapping[str, Any]) -> None:
     """Refuse an option that the format has no use for, and a table without --by."""
     conll, table = ("columns", "separator", "label"), ("columns", "label", "by", "kinds")
     useful = conll if format == "conll" else table if format in TABLES else ()

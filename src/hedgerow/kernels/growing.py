@@ -265,6 +265,7 @@ def grow(
     _trunk_histogram(bins, place, trunk, 0, column, shift, first_bin, hist[0])
     _trunk_labels(words, first, labels[0])
     gain[0] = find_split(hist[0], first_bin, n_bins, kind, labels[0], member[0], total[0], bits, shrinkage, split[0])
+    tree[0, :] = 0
     tree[0, 0], node[0], slot[0] = -2, 0, 0
     n_leaves, n_nodes, n_trunks, tail = 1, 1, 1, 0
     while n_leaves < max_leaves:
@@ -352,6 +353,7 @@ def _record(tree, node, split, i, new, true_leaves, n_nodes):
     parent = node[i]
     tree[parent, 0], tree[parent, 1], tree[parent, 2] = split[0], split[1], split[2]
     tree[parent, 3], tree[parent, 4] = n_nodes, n_nodes + 1
+    tree[n_nodes : n_nodes + 2, :] = 0
     tree[n_nodes, 0] = tree[n_nodes + 1, 0] = -2
     node[new] = n_nodes if true_leaves else n_nodes + 1
     node[i] = n_nodes + 1 if true_leaves else n_nodes

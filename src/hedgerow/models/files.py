@@ -147,8 +147,8 @@ def unpack_schema(header: Mapping[str, Any], tensors: Tensors) -> Schema:
         offsets = _offsets(entry["offsets"])
         columns.append(Column(str(entry["name"]), entry["kind"], offsets, vocabulary, fill, bool(entry["constant"])))
     labels = tuple(header["labels"])
-    if not labels or len(set(labels)) != len(labels) or len({type(label) for label in labels} - {str, int}):
-        raise ModelFileError("the labels are not distinct strings or integers")
+    if {type(label) for label in labels} not in ({str}, {int}) or len(set(labels)) != len(labels):
+        raise ModelFileError("the labels are not distinct strings, or distinct integers")
     return Schema(
         tuple(columns),
         _unpack_vocabulary(tensors, "attributes"),

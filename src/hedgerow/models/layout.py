@@ -127,7 +127,8 @@ def _row_statistics(
                 count = np.bincount(own, minlength=n_rows)
                 seen = np.flatnonzero(count)
                 frequency[base + seen] = count[seen]
-                square[base + seen] = np.bincount(own, weights=values**2, minlength=n_rows)[seen] / count[seen]
+                squares = np.bincount(own, weights=values**2, minlength=n_rows)[seen]
+                square[base + seen] = np.where(squares > 0, squares / count[seen], 1.0)
     return frequency[rows], square[rows]
 
 

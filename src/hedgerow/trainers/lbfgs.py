@@ -99,8 +99,10 @@ class _Problem:
 
     def gap(self, point: _Point) -> float:
         """How far the value is from the minimum at most. It curves by 2·l2 everywhere, so by ‖slope‖²/(4·l2)."""
+        if self.l2 == 0:
+            return np.inf
         slope = point.slope / self.scale
-        return kernels.vectors.dot(slope, slope) / (4.0 * self.l2) if self.l2 > 0 else np.inf
+        return float(kernels.vectors.dot(slope, slope)) / (4.0 * self.l2)
 
     def at(self, variables: FloatArray) -> _Point:
         weights = variables * self.scale
