@@ -11,6 +11,7 @@ must agree to 1e-8.
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import statistics
@@ -23,9 +24,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks.machine import describe, peak_bytes, require_quiet
+from benchmarks.machine import describe, peak_bytes, require_quiet, resident_bytes
 
 Columns = list[tuple[list[str], list[str], list[str]]]
 ITERATIONS = 50
@@ -60,7 +63,7 @@ def _read(path: Path) -> Columns:
     assert y is not None
     words, tags = X.columns["0"].tolist(), X.columns["1"].tolist()
     ends = X.offsets.tolist()
-    return [(words[a:b], tags[a:b], y[i]) for i, (a, b) in enumerate(zip(ends, ends[1:]))]
+    return [(words[a:b], tags[a:b], y[i]) for i, (a, b) in enumerate(itertools.pairwise(ends))]
 
 
 def features(columns: Columns) -> Iterator[list[dict[str, str]]]:
@@ -93,9 +96,7 @@ def crfsuite_append(X: Any, y: Any) -> Any:
 
 def crfsuite_train(trainer: Any, path: str) -> list[dict[str, Any]]:
     trainer.select("lbfgs")
-    trainer.set_params(
-        {"c1": 0.0, "c2": L2, "max_iterations": ITERATIONS, "feature.possible_transitions": True}
-    )
+    trainer.set_params({"c1": 0.0, "c2": L2, "max_iterations": ITERATIONS, "feature.possible_transitions": True})
     trainer.train(path)
     found: list[dict[str, Any]] = trainer.logparser.iterations
     return found
@@ -106,7 +107,7 @@ def hedgerow_train(dataset: Any, n_jobs: int, max_iter: int) -> Any:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return LinearCRF(l2=L2, max_iter=max_iter, tol=0.0, n_jobs=n_jobs).fit(dataset, None)
+        return LinearCRF(l2=L2, max_iter=max_iter, tol=0.0, n_jobs=n_jobs).fit(dataset)
 
 
 # --- measurements --------------------------------------------------------------------------------------------------
@@ -120,30 +121,55 @@ def measure_memory(system: str, sentences: int | None) -> int:
 
 
 def memory_of(system: str, sentences: int | None) -> int:
-    _, train, _ = load(sentences)
-    truth = labels(train)
+    """Peak bytes of encoding and training above the bare imports; sentences come from the file one by one."""
     if system == "crfsuite":
         import pycrfsuite  # noqa: F401
-
-        bare = peak_bytes()
-        with tempfile.TemporaryDirectory() as folder:
-            crfsuite_train(crfsuite_append(features(train), truth), str(Path(folder) / "model"))
     else:
         import numba  # noqa: F401
+        import sklearn.base  # noqa: F401
 
-        from hedgerow.data.encoding import learn
         from hedgerow.models import linear_crf  # noqa: F401
+    from hedgerow.data.encoding import learn
+    from hedgerow.datasets import chunking_features
 
-        bare = peak_bytes()
-        hedgerow_train(learn(features(train), truth), 2, ITERATIONS)
+    X = (chunking_features(words, tags) for words, tags, _ in stream(sentences))
+    y = (truth for _, _, truth in stream(sentences))
+    bare = resident_bytes()
+    if system == "crfsuite":
+        with tempfile.TemporaryDirectory() as folder:
+            crfsuite_train(crfsuite_append(X, y), str(Path(folder) / "model"))
+    else:
+        hedgerow_train(learn(X, y), 2, ITERATIONS)
     return peak_bytes() - bare
 
 
-def check_losses(path: str, dataset: Any, reported: float) -> float:
-    """The relative difference of the losses at CRFsuite's final weights."""
-    from tests.equivalence.crfsuite_model import penalised_loss
+def stream(sentences: int | None) -> Iterator[tuple[list[str], list[str], list[str]]]:
+    """The training sentences, never all at once where they come from a file."""
+    folder = os.environ.get("HEDGEROW_DATA")
+    if not folder:
+        yield from load(sentences)[1]
+        return
+    rows: list[list[str]] = []
+    n = 0
+    with (Path(folder) / "conll2000" / "train.txt").open() as lines:
+        for line in itertools.chain(lines, [""]):
+            if line.strip():
+                rows.append(line.split())
+            elif rows:
+                words, tags, truth = map(list, zip(*rows))
+                yield words, tags, truth
+                rows, n = [], n + 1
+                if n == sentences:
+                    return
 
-    ours = penalised_loss(path, dataset, L2)
+
+def check_losses(path: str, dataset: Any, y: Any, reported: float) -> float:
+    """The relative difference of the losses at CRFsuite's final weights."""
+    from tests.equivalence.crfsuite_model import put_weights, read_model
+
+    model = hedgerow_train(dataset, 2, 1)
+    assert put_weights(model, read_model(Path(path))) == 0
+    ours = L2 * float(np.square(model.weights_).sum()) - float(model.log_probability(dataset, y).sum())
     return abs(ours - reported) / abs(reported)
 
 
@@ -174,11 +200,11 @@ def measure(repeats: int, sentences: int | None) -> dict[str, Any]:
             note("crfsuite train", took)
             target = float(log[-1]["loss"])
             if not needed:
-                difference = check_losses(path, dataset, target)
+                difference = check_losses(path, dataset, y, target)
                 history = hedgerow_train(dataset, 2, ITERATIONS).history_
                 needed = next(step.iteration for step in history if step.loss <= target)
             for n_jobs, key in ((2, "hedgerow train, 2 threads"), (1, "hedgerow train, 1 thread")):
-                took, model = seconds(lambda n_jobs=n_jobs, dataset=dataset: hedgerow_train(dataset, n_jobs, needed))
+                took, model = seconds(lambda jobs=n_jobs, data=dataset, n=needed: hedgerow_train(data, jobs, n))
                 note(key, took)
                 assert model.loss_ <= target
             tag(X_test, path, model, note)

@@ -63,7 +63,26 @@ def require_quiet(force: bool) -> float:
     return load
 
 
+def resident_bytes() -> int:
+    """The resident size of this process now, and the start of a new peak."""
+    status = Path("/proc/self/status")
+    if not status.exists():
+        return _largest()
+    Path("/proc/self/clear_refs").write_text("5")  # forget the peak so far
+    return _field(status, "VmRSS")
+
+
 def peak_bytes() -> int:
-    """The largest resident size of this process so far."""
+    """The largest resident size of this process since `resident_bytes` was called."""
+    status = Path("/proc/self/status")
+    return _field(status, "VmHWM") if status.exists() else _largest()
+
+
+def _field(status: Path, name: str) -> int:
+    line = next(line for line in status.read_text().splitlines() if line.startswith(name))
+    return int(line.split()[1]) * 1024
+
+
+def _largest() -> int:
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024

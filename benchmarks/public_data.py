@@ -16,6 +16,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -44,7 +45,7 @@ def chunking(folder: Path) -> Task:
 
     def features(X: Any) -> list[Any]:
         words, tags, ends = X.columns["word"], X.columns["pos"], X.offsets.tolist()
-        return [chunking_features(words[a:b].tolist(), tags[a:b].tolist()) for a, b in zip(ends, ends[1:])]
+        return [chunking_features(words[a:b].tolist(), tags[a:b].tolist()) for a, b in pairwise(ends)]
 
     X, y, X_test, y_test = load_conll2000(folder / "conll2000")
     return Task("chunking (CoNLL-2000), span F1", features(X), list(y), features(X_test), list(y_test), "span_f1")
@@ -55,16 +56,19 @@ def entities(folder: Path) -> Task:
 
     def features(X: Any) -> list[Any]:
         words, ends = X.columns["0"].tolist(), X.offsets.tolist()
-        return [_entity_features(words[a:b]) for a, b in zip(ends, ends[1:])]
+        return [_entity_features(words[a:b]) for a, b in pairwise(ends)]
 
     X, y = read_conll(folder / "jnlpba" / "Genia4ERtask1.iob2")
     X_test, y_test = read_conll(folder / "jnlpba" / "Genia4EReval1.iob2")
-    assert y is not None and y_test is not None
+    assert y is not None
+    assert y_test is not None
     return Task("entities (JNLPBA), span F1", features(X), list(y), features(X_test), list(y_test), "span_f1")
 
 
 def _entity_features(words: list[str]) -> list[dict[str, str]]:
-    shapes = ["".join("A" if c.isupper() else "0" if c.isdigit() else "a" if c.isalpha() else c for c in w) for w in words]
+    shapes = [
+        "".join("A" if c.isupper() else "0" if c.isdigit() else "a" if c.isalpha() else c for c in w) for w in words
+    ]
     rows = []
     for t, word in enumerate(words):
         row = {"shape": shapes[t]}
@@ -74,21 +78,23 @@ def _entity_features(words: list[str]) -> list[dict[str, str]]:
             if 0 <= t + offset < len(words):
                 row[f"word[{offset}]"] = words[t + offset].lower()
         for offset in (-1, 0):
-            if 0 <= t + offset and t + offset + 1 < len(words):
+            if t + offset >= 0 and t + offset + 1 < len(words):
                 row[f"word[{offset}]|word[{offset + 1}]"] = "|".join(words[t + offset : t + offset + 2]).lower()
         rows.append(row)
     return rows
 
 
 def letters(folder: Path) -> Task:
-    data = np.load(folder / "letters" / "letters.npz")
-    ends = np.cumsum(data["word_lengths"])[:-1]
-    names = [f"pixel{j}" for j in range(data["X"].shape[1])]
-    X = [[{names[j]: 1.0 for j in np.flatnonzero(row)} for row in word] for word in np.split(data["X"], ends)]
-    y = [[chr(97 + label) for label in word] for word in np.split(data["y"], ends)]
-    train, test = np.flatnonzero(data["folds"] == 1), np.flatnonzero(data["folds"] != 1)
+    table = np.load(folder / "letters" / "letters.npz")
+    ends = np.cumsum(table["word_lengths"])[:-1]
+    names = [f"pixel{j}" for j in range(table["X"].shape[1])]
+    X = [[{names[j]: 1.0 for j in np.flatnonzero(row)} for row in word] for word in np.split(table["X"], ends)]
+    y = [[chr(97 + label) for label in word] for word in np.split(table["y"], ends)]
+    train, test = np.flatnonzero(table["folds"] == 1), np.flatnonzero(table["folds"] != 1)
     name = "letters (OCR, train on fold 1), accuracy"
-    return Task(name, [X[i] for i in train], [y[i] for i in train], [X[i] for i in test], [y[i] for i in test], "accuracy")
+    return Task(
+        name, [X[i] for i in train], [y[i] for i in train], [X[i] for i in test], [y[i] for i in test], "accuracy"
+    )
 
 
 TASKS: dict[str, Callable[[Path], Task]] = {"chunking": chunking, "entities": entities, "letters": letters}

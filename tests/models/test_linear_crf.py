@@ -256,7 +256,7 @@ class TestErrors:
             if place == "train":
                 LinearCRF().fit(bad, y)
             elif place == "validation":
-                LinearCRF().fit(good, y, X_val=bad, y_val=y)
+                LinearCRF(metric="log_likelihood").fit(good, y, X_val=bad, y_val=y)
             else:
                 LinearCRF().fit(good, y).predict(bad)
         assert "missing" in str(caught.value)

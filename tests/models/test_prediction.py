@@ -106,6 +106,16 @@ def test_rich_data_by_sequences_and_by_dataset():
         assert model.predict([X[i]])[0] == model.predict(X)[i]
 
 
+def test_a_probability_is_at_most_one(rng):
+    """Also where rounding would have it a little above."""
+    model = LinearCRF().fit(*make_sequences(20, n_tokens=12, random_state=3))
+    model.weights_ = rng.normal(size=len(model.weights_)) * 200
+    X = [[f"w{k}" for k in rng.integers(12, size=rng.integers(1, 30))] for _ in range(300)]
+    log_probs = model.log_probability(X, model.predict(X))
+    assert log_probs.max() <= 0.0
+    assert np.count_nonzero(log_probs == 0.0) > 10
+
+
 class TestKnown:
     def test_forced_labels_stand_in_every_answer(self, model, X):
         known = [[None] * (len(x) - 1) + ["L2"] for x in X]

@@ -139,7 +139,7 @@ class LinearCRF(ChainModel):
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         sample_weight: Any = None,
         X_val: Any = None,
         y_val: Any = None,
@@ -151,19 +151,16 @@ class LinearCRF(ChainModel):
         Parameters
         ----------
         X : list of sequences (lists of dicts, of tokens, of attribute lists; 2-D arrays; data frames), a generator of
-            them, `Sequences`, or flat arrays with `lengths`
+            them, `Sequences`, or flat arrays with `lengths`; or a Dataset that `hedgerow.data.encoding.learn` made,
+            which saves encoding a corpus twice and brings its own labels, weights and window
         y : list of lists of labels; None is unlabelled, a set gives the labels that are possible
         sample_weight : (S,) weights of the sequences, or a list of arrays of 0 (unlabelled) and 1
         X_val, y_val : held-out sequences; training stops when `metric` on them no longer rises
         lengths : the lengths of the sequences, where X and y are flat
         """
         self._check_parameters()
-        if y is None:
-            raise InputError("y is missing", hint="fit needs the labels of the training sequences.")
-        if isinstance(X, Dataset):
-            raise InputError("X is a Dataset", hint="fit learns what the columns mean: give the sequences themselves.")
         X, y, sample_weight, X_val, y_val = hold_out(self, X, y, sample_weight, X_val, y_val, lengths)
-        dataset = learn(X, y, columns=self.columns, window=self.window, lengths=lengths, sample_weight=sample_weight)
+        dataset = self._learn(X, y, sample_weight, lengths)
         check_numbers(dataset, dataset.schema)
         held_out = None if X_val is None else encode(dataset.schema, X_val, y_val)
         if held_out is not None:
@@ -179,6 +176,18 @@ class LinearCRF(ChainModel):
         )
         self._train(dataset, held_out, layout, statistics)
         return self
+
+    def _learn(self, X: Any, y: Any, sample_weight: Any, lengths: Any) -> Dataset:
+        """The training corpus as a Dataset; one made by `learn` is taken as it is, with its labels and window."""
+        if not isinstance(X, Dataset):
+            if y is None:
+                raise InputError("y is missing", hint="fit needs the labels of the training sequences.")
+            return learn(X, y, columns=self.columns, window=self.window, lengths=lengths, sample_weight=sample_weight)
+        if X.labels is None:
+            raise InputError("the Dataset has no labels", hint="Make it with hedgerow.data.encoding.learn(X, y).")
+        if y is not None or sample_weight is not None:
+            raise InputError("a Dataset brings its own labels and weights", hint="Give them to learn().")
+        return X
 
     def _check_parameters(self) -> None:
         from hedgerow.decoding import decoder

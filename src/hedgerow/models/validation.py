@@ -25,11 +25,13 @@ def hold_out(
         raise InputError("X_val and y_val go together", hint="Give both, or neither.")
     if X_val is not None or not model.early_stopping:
         return X, y, sample_weight, X_val, y_val
-    if lengths is not None:
+    if lengths is not None or isinstance(X, Dataset):
         raise InputError(
-            "early_stopping cannot cut flat arrays",
+            "early_stopping cannot cut flat arrays or a Dataset",
             hint="Give a list of sequences, or held-out ones as X_val and y_val.",
         )
+    if y is None:
+        raise InputError("y is missing", hint="fit needs the labels of the training sequences.")
     from sklearn.utils import _safe_indexing, check_random_state
 
     X, y, sample_weight = (_sized(given) for given in (X, y, sample_weight))

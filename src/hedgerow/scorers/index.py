@@ -25,6 +25,10 @@ class WeightIndex:
     row_ptr: IndexArray
     slot_label: CodeArray
 
+    def __post_init__(self) -> None:
+        for array in (self.row_ptr, self.slot_label):  # always frozen: a kernel compiles again for a read-only array
+            array.flags.writeable = False
+
     @property
     def n_weights(self) -> int:
         return len(self.slot_label)

@@ -60,8 +60,9 @@ class LinearScorer:
 
     def load(self, weights: FloatArray) -> None:
         """Use these weights from now on."""
-        self.weights = weights
-        kernels.sparse.fill_table(self.table_rows, self.index.row_ptr, self.index.slot_label, weights, self.table)
+        self.weights = weights.view()
+        self.weights.flags.writeable = False  # as those of a memory-mapped model are: one compiled form serves both
+        kernels.sparse.fill_table(self.table_rows, self.index.row_ptr, self.index.slot_label, self.weights, self.table)
 
     def compile(self, dataset: Dataset, first: int, last: int) -> ChunkFeatures:
         """The features of sequences first … last-1 of a dataset."""
