@@ -79,6 +79,8 @@ class Lanes:
         self._n_threads = min(count_threads(n_jobs), n_lanes)
         self._pool: ThreadPoolExecutor | None = None
         self._stop = threading.Event()
+        self._turn = threading.Condition()
+        self._next = 0
 
     def __enter__(self) -> Lanes:
         if self._n_threads > 1:
@@ -93,14 +95,24 @@ class Lanes:
             self._pool.shutdown(wait=True, cancel_futures=True)
             self._pool = None
 
-    def run(self, work: Work, n_chunks: int) -> None:
-        """Call work(lane, chunk) for every chunk; return when all are done."""
+    @property
+    def n_threads(self) -> int:
+        """How many lanes may be under way at once."""
+        return self._n_threads
+
+    def run(self, work: Work, n_chunks: int, finish: Callable[[int], None] | None = None) -> None:
+        """Call work(lane, chunk) for every chunk; return when all are done.
+
+        `finish(lane)` is called after the last chunk of a lane, in the order of the lanes, never two at once: there the
+        caller adds what the lane summed, and needs room for no more sums than threads.
+        """
         self._stop.clear()
+        self._next = 0
         if self._pool is None:
             for lane in range(self.n_lanes):
-                self._run_lane(work, lane, n_chunks)
+                self._run_lane(work, lane, n_chunks, finish)
             return
-        futures = [self._pool.submit(self._run_lane, work, lane, n_chunks) for lane in range(self.n_lanes)]
+        futures = [self._pool.submit(self._run_lane, work, lane, n_chunks, finish) for lane in range(self.n_lanes)]
         try:
             _wait(futures)
         except BaseException:  # Ctrl-C included: lanes must not go on in the background
@@ -110,15 +122,28 @@ class Lanes:
         for future in futures:
             future.result()
 
-    def _run_lane(self, work: Work, lane: int, n_chunks: int) -> None:
+    def _run_lane(self, work: Work, lane: int, n_chunks: int, finish: Callable[[int], None] | None) -> None:
         try:
             for chunk in range(lane, n_chunks, self.n_lanes):
                 if self._stop.is_set():
                     return
                 work(lane, chunk)
+            if finish is not None:
+                self._in_turn(lane, finish)
         except BaseException:
             self._stop.set()
             raise
+
+    def _in_turn(self, lane: int, finish: Callable[[int], None]) -> None:
+        """Wait for the lanes before this one. The pool starts lanes in order, so they are under way or done."""
+        with self._turn:
+            while self._next < lane:
+                if self._stop.is_set():
+                    return
+                self._turn.wait(timeout=0.1)
+            finish(lane)
+            self._next = lane + 1
+            self._turn.notify_all()
 
 
 def _wait(futures: list[Future[None]]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from hypothesis import strategies as st
 
 from hedgerow.data.dataset import OUTSIDE_COLUMN, Dataset
@@ -47,7 +48,8 @@ def features(dataset: Dataset, i: int, t: int) -> dict[str, float]:
         else:
             found[f"{column.name}:{column.vocabulary.names()[code - FIRST_VALUE]}"] = 1.0
     for column, row in zip(dataset.schema.of("numeric"), dataset.numeric):
-        found[column.name] = float(row[place])
+        absent = np.isnan(row[place]) and not np.isnan(column.fill)
+        found[column.name] = column.fill if absent else float(row[place])
     attributes = dataset.schema.attributes.names()
     for q in range(dataset.attr_ptr[place], dataset.attr_ptr[place + 1]):
         weight = 1.0 if dataset.attr_val is None else float(dataset.attr_val[q])

@@ -204,7 +204,7 @@ def test_bool_beside_number_is_a_number():
 def test_absent_and_missing_in_undeclared_columns():
     dataset = learn([[{"n": 1.0, "s": "a", "b": True}, {"n": None, "s": None, "b": None}, {}]])
     for t in (1, 2):
-        assert value(dataset, "n", 0, t) == 0.0
+        assert features(dataset, 0, t) == {}
         assert value(dataset, "s", 0, t) == value(dataset, "b", 0, t) == "missing"
 
 
@@ -294,7 +294,8 @@ def test_features_of_the_whole_sequence_are_stored_once():
 def test_absent_features_of_the_whole_sequence():
     items = [Item(["a"], {"n": 2.0, "s": "x"}), Item(["b"], {}), ["c"]]
     dataset = learn(items)
-    assert dataset.seq_numeric.tolist() == [[2.0, 0.0, 0.0]]
+    assert dataset.schema.of("numeric", constant=True)[0].fill == 0.0
+    np.testing.assert_array_equal(dataset.seq_numeric, [[2.0, np.nan, np.nan]])
     assert dataset.seq_codes.tolist() == [[2, MISSING, MISSING]]
     assert np.isnan(learn(items, columns={"n": "numeric"}).seq_numeric[0, 1:]).all()
     assert encode(dataset.schema, [Item(["a"], {"n": 1, "s": "new", "more": 3})]).seq_codes.tolist() == [[MISSING]]
@@ -306,7 +307,9 @@ def test_many_features_of_the_whole_sequence_with_few_common_keys():
     assert len(dataset.schema.of("numeric", constant=True)) == 41
     names = [c.name for c in dataset.schema.columns if c.constant]
     assert dataset.seq_numeric[names.index("n")].tolist() == list(range(40))
-    assert dataset.seq_numeric[names.index("k7")].tolist() == [8.0 if i == 7 else 0.0 for i in range(40)]
+    np.testing.assert_array_equal(
+        dataset.seq_numeric[names.index("k7")], [8.0 if i == 7 else np.nan for i in range(40)]
+    )
 
 
 # ---- prediction

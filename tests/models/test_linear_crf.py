@@ -10,6 +10,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from hedgerow import LinearCRF
+from hedgerow.data.encoding import learn
 from hedgerow.datasets import make_sequences
 from hedgerow.errors import InputError
 
@@ -243,10 +244,17 @@ class TestErrors:
         with pytest.raises(InputError, match="no label at all"):
             LinearCRF().fit([["a"]], [[None]])
 
-    def test_a_dataset_cannot_be_fitted(self):
-        model = LinearCRF().fit(X_SMALL, Y_SMALL)
-        with pytest.raises(InputError, match="X is a Dataset"):
-            model.fit(model.encode(X_SMALL), Y_SMALL)
+    def test_a_dataset_brings_its_labels(self):
+        dataset = learn(X_SMALL, Y_SMALL, window=1)
+        np.testing.assert_array_equal(
+            LinearCRF().fit(dataset).weights_, LinearCRF(window=1).fit(X_SMALL, Y_SMALL).weights_
+        )
+        with pytest.raises(InputError, match="its own labels"):
+            LinearCRF().fit(dataset, Y_SMALL)
+        with pytest.raises(InputError, match="no labels"):
+            LinearCRF().fit(learn(X_SMALL))
+        with pytest.raises(InputError, match="cannot cut"):
+            LinearCRF(early_stopping=True).fit(dataset)
 
     @pytest.mark.parametrize("place", ["train", "validation", "predict"])
     def test_a_missing_number(self, place):

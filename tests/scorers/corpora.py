@@ -52,7 +52,7 @@ def named_features(item, window, t):
                 found.append((f"{name}{tail} is outside", 1.0))
             elif inside and name == "word":
                 found.append((f"word{tail}:{rows[t + o]['word']}", 1.0))
-            elif inside and rows[t + o].get(name):
+            elif inside and rows[t + o].get(name) is not None:
                 found.append((f"{name}{tail}", float(rows[t + o][name])))
     attribute_reads = window_offsets(window, "*")
     for o in attribute_reads:
@@ -62,7 +62,7 @@ def named_features(item, window, t):
             found += [(f"{key}{tail}", weight) for key, weight in rows[t + o].items() if key.startswith("more:")]
     outside = {o for o in (*reads["size"], *attribute_reads) if o and not 0 <= t + o < len(rows)}
     found += [(f"(outside)[{o:+d}]", 1.0) for o in outside]
-    return [(name, value) for name, value in found if value != 0]
+    return found
 
 
 def seeded(seed):

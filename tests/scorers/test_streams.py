@@ -44,10 +44,20 @@ def test_observations_come_in_the_order_of_the_rows():
     assert ends[-1] == streams.n_rows == len(row_names(dataset.schema))
 
 
-def test_missing_false_and_zero_are_not_observed():
+def test_false_and_zero_are_seen_with_the_value_0():
     dataset = learn([[{"w": None, "b": False, "n": 0.0}, {"w": "a", "b": True, "n": 1.0}]], [["A", "B"]])
     streams = Streams.of(dataset.schema)
     places, sequences = np.arange(2), np.zeros(2, dtype=np.int64)
-    for _, _, which, rows, _ in streams.observations(dataset, dataset.schema, places, sequences):
-        assert which.tolist() == [1]
-        assert len(rows) == 1
+    flag, word, number = streams.observations(dataset, dataset.schema, places, sequences)
+    assert word[2].tolist() == [1]  # None is missing, not seen
+    for _, _, which, rows, values in (flag, number):
+        assert which.tolist() == [0, 1]
+        assert rows[0] == rows[1]
+        assert values.tolist() == [0.0, 1.0]
+
+
+def test_absent_numbers_are_not_seen():
+    dataset = learn([[{"n": 2.0}, {"w": "a"}, {"n": 1.0}]], [["A", "B", "A"]])
+    streams = Streams.of(dataset.schema)
+    *_, number = streams.observations(dataset, dataset.schema, np.arange(3), np.zeros(3, dtype=np.int64))
+    assert number[2].tolist() == [0, 2]

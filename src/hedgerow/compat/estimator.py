@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import itertools
 import warnings
-from collections import Counter
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-from hedgerow.compat.features import Keys, rows_of, show_zeros, state_features, transition_features
+from hedgerow.compat.features import rows_of, state_features, transition_features
 from hedgerow.data.dataset import Label
 from hedgerow.errors import InputError
 from hedgerow.legend import AnyArray
@@ -62,8 +61,7 @@ class CRF(BaseEstimator):  # type: ignore[misc]
         "l2sgd", "ap", "pa" and "arow" are refused.
     min_freq : float, default 0
         Features seen less often get no weight. As in CRFsuite this also goes for transitions, and the features that
-        `all_possible_states` and `all_possible_transitions` would add are never seen. LinearCRF cannot drop a
-        transition that is seen, so `fit` refuses a `min_freq` that would.
+        `all_possible_states` and `all_possible_transitions` would add are never seen.
     all_possible_states : bool, default False
         A weight for every label of every attribute.
     all_possible_transitions : bool, default False
@@ -179,14 +177,10 @@ class CRF(BaseEstimator):  # type: ignore[misc]
             raise InputError(f"X has {len(X)} sequences and y has {len(y)}")
         filled = [i for i in range(len(X)) if len(X[i]) or len(y[i])]  # CRFsuite takes empty sequences
         X, y = [X[i] for i in filled], [y[i] for i in filled]
-        if model.min_frequency:
-            _check_transitions(y, model.min_frequency)
-        keys = Keys.of(X)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "training stopped after max_iter", ConvergenceWarning)
-            model.fit(show_zeros(X, keys), y)
+            model.fit(X, y)
         self.model_ = model
-        self._texts = keys.texts
         given = (label for labels in y for label in labels if isinstance(label, (str, int)))
         self.classes_ = sorted(model.schema_.labels, key=list(dict.fromkeys(given)).index)
         self.training_log_ = _training_log(model)
@@ -277,7 +271,7 @@ class CRF(BaseEstimator):  # type: ignore[misc]
     @property
     def state_features_(self) -> dict[tuple[str, Label], float]:
         """(attribute, label) → weight, the largest first."""
-        return state_features(self._fitted(), self._texts)
+        return state_features(self._fitted())
 
     @property
     def transition_features_(self) -> dict[tuple[Label, Label], float]:
@@ -332,17 +326,6 @@ def _with_empty(X: list[Any], function: Any) -> AnyArray:
         for i, result in zip(filled, function([X[i] for i in filled])):
             found[i] = result
     return object_array(found)
-
-
-def _check_transitions(y: list[Any], min_freq: float) -> None:
-    counts = Counter(pair for labels in y for pair in itertools.pairwise(labels))
-    rare = [pair for pair, count in counts.items() if count < min_freq]
-    if rare:
-        raise InputError(
-            f"min_freq={min_freq} would take the weight from {len(rare)} transitions, such as "
-            f"{rare[0][0]!r} to {rare[0][1]!r}, and LinearCRF keeps all that are seen",
-            hint="Set min_freq=0, or use LinearCRF(min_frequency=…), which drops rare attributes only.",
-        )
 
 
 def _training_log(model: LinearCRF) -> TrainingLog:

@@ -95,7 +95,7 @@ class ColumnBuilder:
         where, found = (np.concatenate(arrays) for arrays in zip(*self.parts))
         self.parts.clear()
         if self.kind in NUMBER_KINDS:
-            kept = np.flatnonzero((found != 0) & (found == found))
+            kept = np.flatnonzero(found == found)
             attributes.add_coded(where[kept], np.zeros(len(kept), dtype=CODE), [self.name], found[kept])
         else:
             names = [attribute_name(self.name, text) for text in self.vocabulary]

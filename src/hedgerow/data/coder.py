@@ -81,7 +81,7 @@ class Coder(Reader):
 
     def add_entries(self, where: IndexArray, names: list[str], weights: FloatArray | None) -> None:
         ids = _look_up(self.schema.attributes, names)
-        known = ids >= 0 if weights is None else (ids >= 0) & (weights != 0)
+        known = ids >= 0
         if not known.all():
             where, ids = where[known], ids[known]
             weights = None if weights is None else weights[known]
@@ -93,7 +93,7 @@ class Coder(Reader):
     def finish(self, offsets: IndexArray) -> Dataset:
         schema = self.schema
         start, places, size = padded_places(offsets, schema.gap)
-        arrays = Arrays([(c.kind, c.fill, c.constant) for c in schema.columns], places, size, len(start))
+        arrays = Arrays([(c.kind, c.constant) for c in schema.columns], places, size, len(start))
         for column, row in zip(schema.columns, arrays.rows):
             for where, values in self.parts.pop((column.name, column.constant), ()):
                 row[where if column.constant else places[where]] = values

@@ -120,7 +120,7 @@ class Dataset:
     offsets      int64[S+1]     flat positions of the sequences
     start        int64[S]       padded place of each sequence's first position
     codes        int32[C, P]    categorical and boolean columns: MISSING, OUTSIDE, then the values
-    numeric      float64[D, P]  numeric columns, NaN where missing (and between sequences)
+    numeric      float64[D, P]  numeric columns, NaN where there is none (and between sequences): it means `fill`
     attr_ptr     int64[P+1]     attributes of padded position p: attr_id[attr_ptr[p]:attr_ptr[p+1]]
     attr_id      int32[nnz]
     attr_val     float64[nnz], or None where every value is 1

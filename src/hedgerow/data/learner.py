@@ -90,13 +90,13 @@ class Learner(Reader):
         gap = max(abs(o) for places in (attribute_offsets, *(p for _, p, _ in plan)) for o in places)
         start, places, size = padded_places(offsets, gap)
         attributes, vocabulary = self.attributes.rows(places, size)
-        shapes = [(b.kind or "categorical", _fill(b), constant) for b, _, constant in plan]
+        shapes = [(b.kind or "categorical", constant) for b, _, constant in plan]
         arrays = Arrays(shapes, places, size, len(start))
         columns = []
         each = np.arange(len(start), dtype=INDEX)
-        for (builder, window, constant), (kind, fill, _), row in zip(plan, shapes, arrays.rows):
+        for (builder, window, constant), (kind, _), row in zip(plan, shapes, arrays.rows):
             texts = builder.write(row, each if constant else places)
-            columns.append(Column(builder.name, kind, window, texts, fill, constant))
+            columns.append(Column(builder.name, kind, window, texts, _fill(builder), constant))
         schema = Schema(tuple(columns), vocabulary, attribute_offsets, labels, self.window, dict(self.declared))
         return arrays.dataset(schema, offsets, start, attributes)
 
@@ -120,7 +120,7 @@ class Learner(Reader):
             rows = mine[begin:end]
             kind: Kind = "boolean" if flags[rows].all() else "numeric"
             self._builder(names[key]).add(Values(kind, where[rows], numbers=values[rows]), self.locate)
-        rest = np.flatnonzero(~own[keys] & (values != 0))
+        rest = np.flatnonzero(~own[keys])
         self.attributes.add_coded(where[rest], keys[rest], names, values[rest])
         self.numbers.parts.clear()
 

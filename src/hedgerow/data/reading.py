@@ -119,24 +119,24 @@ class Reader:
 class Arrays:
     """The column arrays of a Dataset before any value is in them: inside all is missing, outside all is outside.
 
-    `shapes` gives kind, fill and constancy of each column, in stored order; `rows[i]` is the array of column i, a view
-    of the array that holds all columns of its group.
+    `shapes` gives kind and constancy of each column, in stored order; `rows[i]` is the array of column i, a view of the
+    array that holds all columns of its group.
     """
 
-    def __init__(self, shapes: list[tuple[Kind, float, bool]], places: IndexArray, size: int, n_sequences: int) -> None:
+    def __init__(self, shapes: list[tuple[Kind, bool]], places: IndexArray, size: int, n_sequences: int) -> None:
         self.groups: dict[tuple[bool, bool], AnyArray] = {}
         for numeric in (False, True):
             for constant in (False, True):
-                n = sum((kind == "numeric", c) == (numeric, constant) for kind, _, c in shapes)
+                n = sum((kind == "numeric", c) == (numeric, constant) for kind, c in shapes)
                 shape = n, n_sequences if constant else size
                 self.groups[numeric, constant] = (
                     np.full(shape, np.nan) if numeric else np.full(shape, OUTSIDE, dtype=CODE)
                 )
         left = {group: iter(array) for group, array in self.groups.items()}
         self.rows: list[AnyArray] = []
-        for kind, fill, constant in shapes:
+        for kind, constant in shapes:
             row = next(left[kind == "numeric", constant])
-            row[slice(None) if constant else places] = fill if kind == "numeric" else MISSING
+            row[slice(None) if constant else places] = np.nan if kind == "numeric" else MISSING
             self.rows.append(row)
 
     def dataset(self, schema: Schema, offsets: IndexArray, start: IndexArray, attributes: AttributeRows) -> Dataset:

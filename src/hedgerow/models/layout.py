@@ -49,7 +49,7 @@ def lay_out(
         return found, *_row_statistics(dataset, found, totals, where)
 
     nodes, *of_nodes = index(None, where, labels, K)
-    arc_from, arc_to = _arcs(dataset, space, transitions)
+    arc_from, arc_to = _arcs(dataset, space, transitions, min_frequency)
     of_arcs = [np.full(len(arc_from), max(len(where), 1) / K), np.ones(len(arc_from))]
     if transition_columns is None:
         layout = ChainLayout(nodes, arc_from, arc_to, space)
@@ -89,13 +89,14 @@ def _observed_moves(dataset: Dataset) -> tuple[IndexArray, CodeArray]:
     return where, labels[where] * CODE(dataset.n_labels) + labels[where - 1]
 
 
-def _arcs(dataset: Dataset, space: StateSpace, transitions: str) -> tuple[IndexArray, IndexArray]:
-    """The transitions that have a weight."""
-    assert dataset.labels is not None
+def _arcs(dataset: Dataset, space: StateSpace, transitions: str, min_frequency: float) -> tuple[IndexArray, IndexArray]:
+    """The transitions that have a weight: all legal ones, or those seen, and seen often enough."""
     if transitions != "observed":
         return space.arcs()
-    seen = StateSpace.observed(dataset.labels, dataset.offsets, dataset.n_labels)
-    return StateSpace(space.start, space.transitions & seen.transitions, space.end).arcs()
+    K = dataset.n_labels
+    counts = np.bincount(_observed_moves(dataset)[1], minlength=K * K).reshape(K, K).T  # [from, to]
+    seen = (counts > 0) & (counts >= min_frequency)
+    return StateSpace(space.start, space.transitions & seen, space.end).arcs()
 
 
 def _check_columns(schema: Schema, names: Iterable[str]) -> set[str]:
@@ -124,12 +125,12 @@ def _row_statistics(
         places = where + (dataset.start - dataset.offsets[:-1])[sequences]
         for base, n_rows, which, own, values in streams.observations(dataset, dataset.schema, places, sequences):
             if len(values) == len(which):  # else one 1 that serves them all
-                count = np.bincount(own, minlength=n_rows)
+                count = np.bincount(own[values != 0], minlength=n_rows)
                 seen = np.flatnonzero(count)
                 frequency[base + seen] = count[seen]
                 squares = np.bincount(own, weights=values**2, minlength=n_rows)[seen]
                 square[base + seen] = np.where(squares > 0, squares / count[seen], 1.0)
-    return frequency[rows], square[rows]
+    return np.maximum(frequency, 1.0)[rows], square[rows]  # a feature may be seen with the value 0 alone
 
 
 def named_weights(schema: Schema, layout: ChainLayout, weights: FloatArray) -> list[tuple[str, Label, float]]:

@@ -46,7 +46,8 @@ class LinearCRF(ChainModel):
         Training ends when the loss fell by less than this share in ten iterations, or is known to be nearer than
         this share to its minimum.
     min_frequency : float, default 0
-        Features seen less often with a label get no weight for it.
+        Features seen less often with a label get no weight for it, nor do transitions seen less often, where
+        `transitions` is "observed".
     pairs : {"observed", "all"}, default "observed"
         Weights for the (feature, label) pairs seen in training, or for every label of every feature seen.
     transitions : {"all", "observed", "forbid_unseen"}, default "all"

@@ -203,14 +203,14 @@ def _add_dense(grad: FloatArray, slots: IndexArray, sums: FloatArray) -> None:
 
 
 def check_numbers(dataset: Dataset, schema: Schema) -> None:
-    """Refuse missing numbers: a linear score has no value for them."""
+    """Refuse missing numbers: a linear score has no value for them. An absent one that means 0 adds nothing."""
     _, places, _ = padded_places(dataset.offsets, schema.gap)
     for column, numbers in zip(schema.of("numeric"), dataset.numeric):
-        bad = np.flatnonzero(np.isnan(numbers[places]))
+        bad = np.flatnonzero(np.isnan(numbers[places])) if np.isnan(column.fill) else np.empty(0)
         if len(bad):
             _refuse_missing(column.name, *locate(dataset.offsets, int(bad[0])))
     for column, numbers in zip(schema.of("numeric", constant=True), dataset.seq_numeric):
-        bad = np.flatnonzero(np.isnan(numbers))
+        bad = np.flatnonzero(np.isnan(numbers)) if np.isnan(column.fill) else np.empty(0)
         if len(bad):
             _refuse_missing(column.name, int(bad[0]), None)
 

@@ -104,15 +104,16 @@ def _groups(schema: Schema) -> dict[str, list[Column]]:
 
 
 def _coded(base: int, column: Column, codes: CodeArray) -> tuple[int, int, IndexArray, IndexArray, FloatArray]:
-    silent = codes == MISSING
-    if column.kind == "boolean":
-        silent |= codes == FIRST_VALUE  # False adds nothing, as in CRFsuite
-    which = np.flatnonzero(~silent)
-    return base, column.n_codes, which, codes[which].astype(INDEX), np.ones(1)
+    which = np.flatnonzero(codes != MISSING)
+    rows = codes[which].astype(INDEX)
+    if column.kind != "boolean":
+        return base, column.n_codes, which, rows, np.ones(1)
+    false = rows == FIRST_VALUE  # the feature with the value 0: it counts as seen, as in CRFsuite, and adds nothing
+    return base, column.n_codes, which, np.where(false, FIRST_VALUE + 1, rows), np.where(false, 0.0, 1.0)
 
 
 def _number(base: int, numbers: FloatArray) -> tuple[int, int, IndexArray, IndexArray, FloatArray]:
-    which = np.flatnonzero((numbers == numbers) & (numbers != 0))
+    which = np.flatnonzero(numbers == numbers)
     return base, 1, which, np.zeros(len(which), dtype=INDEX), numbers[which]
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from hedgerow import kernels
-from hedgerow.legend import FloatArray
+from hedgerow.legend import AnyArray, FloatArray
 from hedgerow.trainers.monitor import Monitor, check_loss
 
 Evaluate = Callable[[FloatArray], tuple[float, FloatArray]]
@@ -50,7 +50,7 @@ def lbfgs(
 ) -> FloatArray:
     """Minimise loss(w) + l2·‖w‖² + l1·‖w‖₁ from `weights`; the weights that the monitor keeps."""
     scale = np.ones(len(weights)) if scale is None else scale
-    problem = _Problem(evaluate, l1 * scale, l2, scale)
+    problem = _Problem(evaluate, l1 * scale if l1 else None, l2, scale)
     point = problem.at(weights / scale)
     if monitor.begin(point.value, problem.gap(point)):
         return weights
@@ -76,23 +76,21 @@ def lbfgs(
 class _Point:
     """Variables v, the penalised value, the gradient of its smooth part, and the (pseudo-)gradient of the whole."""
 
-    def __init__(self, variables: FloatArray, value: float, gradient: FloatArray, penalty: FloatArray) -> None:
+    def __init__(self, variables: FloatArray, value: float, gradient: FloatArray, penalty: FloatArray | None) -> None:
         self.variables = variables
         self.value = value
         self.gradient = gradient
-        self.slope = gradient if not penalty.any() else _pseudo_gradient(variables, gradient, penalty)
+        self.slope = gradient if penalty is None else _pseudo_gradient(variables, gradient, penalty)
 
 
 class _Problem:
-    def __init__(self, evaluate: Evaluate, penalty: FloatArray, l2: float, scale: FloatArray) -> None:
+    """loss(w) + l2·‖w‖² + penalty·|v| as a function of v, where w = scale·v; penalty None: no L1."""
+
+    def __init__(self, evaluate: Evaluate, penalty: FloatArray | None, l2: float, scale: FloatArray) -> None:
         self.evaluate = evaluate
         self.penalty = penalty
         self.l2 = l2
         self.scale = scale
-
-    @property
-    def sparse(self) -> bool:
-        return bool(self.penalty.any())
 
     def weights(self, point: _Point) -> FloatArray:
         return point.variables * self.scale
@@ -109,9 +107,9 @@ class _Problem:
         loss, gradient = self.evaluate(weights)
         check_loss(loss, weights)
         value = loss + self.l2 * kernels.vectors.dot(weights, weights)
-        gradient += (2.0 * self.l2) * weights
+        kernels.vectors.add_scaled(weights, 2.0 * self.l2, gradient)
         gradient *= self.scale
-        if self.sparse:
+        if self.penalty is not None:
             value += kernels.vectors.dot(self.penalty, np.abs(variables))
         return _Point(variables, value, gradient, self.penalty)
 
@@ -132,15 +130,15 @@ def _search(problem: _Problem, point: _Point, direction: FloatArray, step: float
     slope = kernels.vectors.dot(point.slope, direction)
     if slope >= 0:
         return None
-    orthant = np.where(point.variables != 0.0, np.sign(point.variables), -np.sign(point.slope))
+    sparse = problem.penalty is not None
     best: _Point | None = None
     for _ in range(MAX_TRIALS):
         variables = point.variables + step * direction
         fall = step * slope
         if -fall <= ROUNDING * abs(point.value):
             return best
-        if problem.sparse:
-            variables[variables * orthant < 0] = 0.0
+        if sparse:
+            variables[variables * _orthant(point) < 0] = 0.0
             fall = kernels.vectors.dot(point.slope, variables - point.variables)
         trial = problem.at(variables)
         if trial.value >= point.value + ARMIJO * fall:  # the sum may round to the value itself
@@ -148,12 +146,17 @@ def _search(problem: _Problem, point: _Point, direction: FloatArray, step: float
             step = _shorter(point.value, slope, trial.value, low, step)
             if best is not None and high - low < 1e-3 * high:
                 return best
-        elif not problem.sparse and kernels.vectors.dot(trial.gradient, direction) < CURVATURE * slope:
+        elif not sparse and kernels.vectors.dot(trial.gradient, direction) < CURVATURE * slope:
             best, low = trial, step
             step = 2.0 * step if high == np.inf else 0.5 * (low + high)
         else:
             return trial
     return best
+
+
+def _orthant(point: _Point) -> FloatArray:
+    """The signs that a step may not change: of the variables, and of the way down where they are 0."""
+    return np.where(point.variables != 0.0, np.sign(point.variables), -np.sign(point.slope))
 
 
 def _shorter(value: float, slope: float, trial: float, low: float, step: float) -> float:
@@ -163,10 +166,14 @@ def _shorter(value: float, slope: float, trial: float, low: float, step: float) 
 
 
 class _Curvature:
-    """The inverse Hessian as the last few steps show it (Nocedal 1980)."""
+    """The inverse Hessian as the last few steps show it (Nocedal 1980).
+
+    Steps are kept in single precision: they are half of a trainer's memory, and only guide the search.
+    """
 
     def __init__(self, memory: int) -> None:
-        self.pairs: deque[tuple[FloatArray, FloatArray, float]] = deque(maxlen=memory)
+        self.pairs: deque[tuple[AnyArray, AnyArray, float]] = deque(maxlen=memory)
+        self.first_scale = 1.0
 
     @property
     def known(self) -> bool:
@@ -174,8 +181,10 @@ class _Curvature:
 
     def learn(self, moved: FloatArray, turned: FloatArray) -> None:
         product = kernels.vectors.dot(moved, turned)
-        if product > 1e-12 * kernels.vectors.dot(turned, turned):
-            self.pairs.append((moved, turned, product))
+        square = kernels.vectors.dot(turned, turned)
+        if product > 1e-12 * square:
+            self.pairs.append((moved.astype(np.float32), turned.astype(np.float32), product))
+            self.first_scale = product / square
 
     def apply(self, vector: FloatArray) -> FloatArray:
         """H·vector by the two-loop recursion; changes the vector."""
@@ -183,9 +192,7 @@ class _Curvature:
         for moved, turned, product in reversed(self.pairs):
             factors.append(kernels.vectors.dot(moved, vector) / product)
             kernels.vectors.add_scaled(turned, -factors[-1], vector)
-        if self.pairs:
-            _, turned, product = self.pairs[-1]
-            vector *= product / kernels.vectors.dot(turned, turned)
+        vector *= self.first_scale
         for (moved, turned, product), factor in zip(self.pairs, reversed(factors)):
             kernels.vectors.add_scaled(moved, factor - kernels.vectors.dot(turned, vector) / product, vector)
         return vector

@@ -59,7 +59,8 @@ def learn_binning(dataset: Dataset, max_bins: int = MAX_VALUES) -> Binning:
         names.append(column.name)
         shifts.append(column.offsets)
         if column.kind == "numeric":
-            edges = _quantiles(values[~np.isnan(values)], max_bins)
+            known = values[~np.isnan(values)]
+            edges = _quantiles(known if np.isnan(column.fill) else np.append(known, column.fill), max_bins)
             kinds.append(ORDERED)
             n_bins.append(len(edges) + 3)
             thresholds.append(edges)
@@ -118,6 +119,8 @@ def bin_dataset(binning: Binning, dataset: Dataset, *, postings: bool) -> Binned
         outside = binning.n_bins[c] - 1 if binning.kinds[c] == ORDERED else OUTSIDE
         bins[c] = outside
         inside = values[sequence] if column.constant else values[place]
+        if binning.kinds[c] == ORDERED and not np.isnan(column.fill):
+            inside = np.where(np.isnan(inside), column.fill, inside)
         edges = binning.thresholds[c]
         if edges is None:
             bins[c, place] = inside
