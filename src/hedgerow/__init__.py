@@ -8,27 +8,55 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from hedgerow import compat as compat
+    from hedgerow import datasets as datasets
+    from hedgerow import metrics as metrics
+    from hedgerow import model_selection as model_selection
+    from hedgerow import report as report
+    from hedgerow.data.encoding import learn as learn
     from hedgerow.data.readers.tables import sequences as sequences
     from hedgerow.data.rows import Item as Item
     from hedgerow.data.sequences import Sequences as Sequences
+    from hedgerow.errors import InputError as InputError
+    from hedgerow.errors import ModelFileError as ModelFileError
     from hedgerow.models.files import load as load
     from hedgerow.models.linear_crf import LinearCRF as LinearCRF
 
 # Lazy exports: `import hedgerow` costs nothing until a name is used.
 _EXPORTS = {
+    "InputError": "hedgerow.errors",
     "Item": "hedgerow.data.rows",
     "LinearCRF": "hedgerow.models.linear_crf",
+    "ModelFileError": "hedgerow.errors",
     "Sequences": "hedgerow.data.sequences",
+    "learn": "hedgerow.data.encoding",
     "load": "hedgerow.models.files",
     "sequences": "hedgerow.data.readers.tables",
 }
+_MODULES = ("compat", "datasets", "metrics", "model_selection", "report")
 
-__all__ = ["Item", "LinearCRF", "Sequences", "load", "sequences"]
+__all__ = [
+    "InputError",
+    "Item",
+    "LinearCRF",
+    "ModelFileError",
+    "Sequences",
+    "compat",
+    "datasets",
+    "learn",
+    "load",
+    "metrics",
+    "model_selection",
+    "report",
+    "sequences",
+]
 
 
 def __getattr__(name: str) -> Any:
     if name in _EXPORTS:
         return getattr(importlib.import_module(_EXPORTS[name]), name)
+    if name in _MODULES:
+        return importlib.import_module(f"hedgerow.{name}")
     raise AttributeError(f"module 'hedgerow' has no attribute {name!r}")
 
 

@@ -169,7 +169,7 @@ def test_ctrl_c_keeps_the_model_and_ends_with_130(folder, hedgerow):
     assert process.returncode == 130
     assert "stopping after this iteration" in err
     assert "Traceback" not in err
-    assert "(interrupted, kept " in out
+    assert "(interrupted" in out
     assert hedgerow("tag", "m.hedgerow", "big.txt").out.count("\n") == sum(map(len, y)) + len(y)
 
 

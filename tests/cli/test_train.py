@@ -50,7 +50,7 @@ def test_every_format_trains_tags_and_evaluates(hedgerow, folder, name, text, op
     facts = dict(line.split(maxsplit=1) for line in done.out.splitlines())
     assert facts["sequences"] == str(len(SENTENCES))
     assert facts["positions"] == str(N_POSITIONS)
-    assert facts["labels"] == "5"
+    assert facts["labels"] == "5: B-NP, B-PP, B-VP, I-NP, O"
     assert facts["file"] == "m.hedgerow"
     assert list(facts) == ["sequences", "positions", "labels", "weights", "iterations", "loss", "seconds", "file"]
     evaluated = hedgerow("eval", "m.hedgerow", name)
@@ -176,7 +176,7 @@ def test_a_dev_file_stops_training_and_the_best_iteration_is_kept(hedgerow, fold
     model = package.load("m.hedgerow")
     assert model.outcome_ == "early_stopping"
     assert model.best_iteration_ == model.n_iter_ - 10
-    assert f"(stopped early, the best is {model.best_iteration_})" in done.out
+    assert f"(stopped early, kept that of iteration {model.best_iteration_})" in done.out
 
 
 def test_a_share_for_dev_and_its_seed(hedgerow, folder):

@@ -102,7 +102,7 @@ BAD_X = {
     "frame infinite": ([FRAME, pd.DataFrame({"n": [1, -INF]})], "infinite value", 1, 1, "n"),
     "infinite": ([[{"n": 1.0}], [{"n": 1.0}, {"n": INF}]], "the value is inf", 1, 1, "n"),
     "huge integer": ([[{"n": 1}, {"n": 10**400}]], "the value is inf", 0, 1, "n"),
-    "undeclared nan": ([[{"n": 1.0}, {"n": NAN}]], "the value is nan. Declare the column", 0, 1, "n"),
+    "undeclared nan": ([[{"n": 1.0}, {"n": NAN}]], "the value is nan. Fill it, and add a column that says so", 0, 1, "n"),
     "nan among scattered keys": (
         [[{f"k{t}": NAN if t == 30 else 1.0} for t in range(40)]],
         "the value is nan",

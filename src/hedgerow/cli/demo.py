@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 N_WORDS = 60_000
-EXAMPLES = ("hyphenation", "honeysuckle", "nightingale", "chrysanthemum", "woodpecker")
+EXAMPLES = ("conditional", "honeysuckle", "nightingale", "chrysanthemum", "woodpecker")
 _TEST_SHARE = 10  # one word of so many is held out
 
 
@@ -36,6 +36,7 @@ def run_demo(words: Sequence[str] = (), n_words: int = N_WORDS, output: str = "d
     from hedgerow.cli.hyphenation import FrequentLabel, Scores, fit_hyphenator, letter_pieces
     from hedgerow.datasets import load_hyphenation
 
+    words = [part for word in words for part in word.lower().split()]
     folder = Path(output)
     folder.mkdir(parents=True, exist_ok=True)
     X, y = load_hyphenation(n_words)
@@ -43,7 +44,8 @@ def run_demo(words: Sequence[str] = (), n_words: int = N_WORDS, output: str = "d
     X_train, y_train = [X[i] for i in train], [y[i] for i in train]
     X_test, y_test = [X[i] for i in test], [y[i] for i in test]
     print(f"Learning to hyphenate from {len(train):,} English words; {len(test):,} others are held out.")
-    print('A word is its letters; each is labelled "break" or "join" by what may follow it.', flush=True)
+    print('A word is its letters; each is labelled "break" or "join" by what may follow it.')
+    print("Training takes about half a minute, and as long again where the kernels are compiled first …", flush=True)
     began = time.perf_counter()
     model = fit_hyphenator(X_train, y_train, verbose=1)
     seconds = time.perf_counter() - began
@@ -74,6 +76,7 @@ def _hyphenate_words(model: Any, words: Sequence[str], trained: Container[str]) 
 
     teacher = pyphen.Pyphen(lang="en_US")
     typed = not words and sys.stdin.isatty()
+    print("Words, and how probable the whole hyphenation is; where it differs, that of pyphen, who gave the labels:")
     if typed:
         print("Type a word to hyphenate it; an empty line ends.")
     for word in _typed_words() if typed else words or EXAMPLES:

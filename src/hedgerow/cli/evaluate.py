@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import sys
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
@@ -35,17 +37,22 @@ def command(
     Counts are by label, by span where the labels look like B-NP, and by whole sequence.
     """
     report = evaluate(model, data, scheme=scheme, format=format)
+    if report.unknown:
+        names = ", ".join(f"{label} ({count})" for label, count in report.unknown.items())
+        print(f"hedgerow: labels that the model does not know, counted as wrong: {names}", file=sys.stderr)
     print(json.dumps(report.to_dict(), indent=2, ensure_ascii=False) if as_json else report)
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What `evaluate` returns. `spans` is None where the labels are not those of spans."""
+    """What `evaluate` returns. `spans` is None where the labels are not those of spans; `unknown` counts the labels
+    of the file that the model does not know."""
 
     n_sequences: int
     labels: LabelReport
     sequence_accuracy: float
     spans: SpanReport | None
+    unknown: dict[Any, int]
 
     def to_dict(self) -> dict[str, Any]:
         """The evaluation as nested dicts of plain numbers."""
@@ -87,7 +94,9 @@ def evaluate(model: str, data: str, *, scheme: str | None = None, format: str | 
     spans = None
     if scheme is not None or looks_like_spans({label for row in (*y, *predicted) for label in row}):
         spans = span_report(y, predicted, scheme or "auto")  # type: ignore[arg-type]
-    return Evaluation(len(y), labels, sequence_accuracy(y, predicted), spans)
+    known = {None, *crf.classes_.tolist()}
+    unknown = Counter(label for row in y for label in row if label not in known)
+    return Evaluation(len(y), labels, sequence_accuracy(y, predicted), spans, dict(unknown))
 
 
 def looks_like_spans(labels: Iterable[Any]) -> bool:

@@ -185,15 +185,17 @@ def summary(model: LinearCRF, path: str) -> str:
     ends = {
         "converged": "converged",
         "max_iter": "stopped by --max-iter before it converged",
-        "early_stopping": f"stopped early, the best is {model.best_iteration_}",
-        "interrupted": f"interrupted, kept {model.best_iteration_}",
+        "early_stopping": "stopped early",
+        "interrupted": "interrupted",
     }
+    names = [str(label) for label in model.classes_[:5]]
+    kept = "" if model.best_iteration_ == model.n_iter_ else f", kept that of iteration {model.best_iteration_}"
     lines = [
         ("sequences", f"{facts['sequences']:,}"),
         ("positions", f"{facts['positions']:,}"),
-        ("labels", f"{len(model.classes_):,}"),
+        ("labels", f"{len(model.classes_):,}: {', '.join(names)}{', …' * (len(model.classes_) > 5)}"),
         ("weights", f"{len(model.weights_):,}"),
-        ("iterations", f"{model.n_iter_} ({ends[model.outcome_]})"),
+        ("iterations", f"{model.n_iter_} ({ends[model.outcome_]}{kept})"),
         ("loss", f"{model.loss_:.4f}"),
         (f"dev {model.metric}", None if facts["score"] is None else f"{facts['score']:.4f}"),
         ("seconds", f"{facts['seconds']:.1f}"),

@@ -53,7 +53,20 @@ def learn_labels(flat: list[Any], offsets: IndexArray) -> tuple[Label, ...]:
     if not labels:
         raise InputError("y has no label at all", hint="At least one position must be labelled.")
     plain = str if isinstance(next(iter(labels)), str) else int  # not np.str_ or np.int64: they print badly
-    return tuple(sorted(map(plain, labels)))
+    found = sorted(map(plain, labels))
+    if plain is int:
+        _check_range(found[0], found[-1], flat, offsets)
+    return tuple(found)
+
+
+def _check_range(least: Any, largest: Any, flat: list[Any], offsets: IndexArray) -> None:
+    """Refuse integers that do not fit the dtype of `classes_`."""
+    limits = np.iinfo(np.int64)
+    for label in (least, largest):
+        if not limits.min <= label <= limits.max:
+            places = (t for t, value in enumerate(flat) if label in (value if isinstance(value, SETS) else (value,)))
+            hint = "Labels that are integers fit 64 bits; give larger ones as str."
+            _refuse(f"the label {label} is too large", hint, next(places), offsets)
 
 
 def _check_types(flat: list[Any], offsets: IndexArray) -> None:

@@ -14,31 +14,13 @@ from typing import Any
 
 import numpy as np
 
+from hedgerow.data.sequences import Item as Item
 from hedgerow.data.sequences import Kind
 from hedgerow.data.shapes import LISTS, NUMBERS, Shape, described, n_rows, recognise
 from hedgerow.errors import InputError
 from hedgerow.legend import INDEX, AnyArray, FloatArray, IndexArray
 
 BLOCK_POSITIONS = 8192
-
-
-class Item:
-    """One sequence with features of the whole sequence: `Item(positions, {"language": "de"})`.
-
-    `positions` is any sequence that hedgerow takes; the features are one value each and cost no copies.
-    """
-
-    def __init__(self, positions: Any, features: Mapping[str, Any]) -> None:
-        if not isinstance(features, Mapping):
-            raise InputError(f"the features of an Item are {described(features)}", hint="Give a dict.")
-        self.positions = positions
-        self.features = dict(features)
-
-    def __len__(self) -> int:
-        return len(self.positions)
-
-    def __repr__(self) -> str:
-        return f"Item({self.positions!r}, {self.features!r})"
 
 
 @dataclass

@@ -7,11 +7,31 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
+from hedgerow.data.shapes import described
 from hedgerow.errors import InputError
 from hedgerow.legend import INDEX, AnyArray, IndexArray
 
 Kind = Literal["categorical", "numeric", "boolean", "attributes"]
 KINDS: tuple[Kind, ...] = ("categorical", "numeric", "boolean", "attributes")
+
+
+class Item:
+    """One sequence with features of the whole sequence: `Item(positions, {"language": "de"})`.
+
+    `positions` is any sequence that hedgerow takes; the features are one value each and cost no copies.
+    """
+
+    def __init__(self, positions: Any, features: Mapping[str, Any]) -> None:
+        if not isinstance(features, Mapping):
+            raise InputError(f"the features of an Item are {described(features)}", hint="Give a dict.")
+        self.positions = positions
+        self.features = dict(features)
+
+    def __len__(self) -> int:
+        return len(self.positions)
+
+    def __repr__(self) -> str:
+        return f"Item({self.positions!r}, {self.features!r})"
 
 
 class Sequences:
@@ -30,7 +50,8 @@ class Sequences:
         Features of the whole sequence, one value each.
 
     It behaves as a one-dimensional array of S items, so that scikit-learn's cross-validation splits it:
-    `X[3]` is a list of dicts, `X[[0, 2]]`, `X[mask]` and `X[:10]` are Sequences again.
+    `X[3]` is a list of dicts, or an Item where there are constants; `X[[0, 2]]`, `X[mask]` and `X[:10]` are Sequences
+    again. `list(X)` is the same corpus, row by row.
     """
 
     def __init__(
@@ -42,26 +63,26 @@ class Sequences:
         *,
         _index: IndexArray | None = None,
     ) -> None:
-        self.columns = dict(columns)
-        self.offsets = np.ascontiguousarray(offsets, dtype=INDEX)
-        self.constants = dict(constants or {})
+        self._columns = dict(columns)
+        self._offsets = np.ascontiguousarray(offsets, dtype=INDEX)
+        self._constants = dict(constants or {})
         self.kinds: dict[str, Kind] = dict(kinds)
-        self._index = np.arange(len(self.offsets) - 1, dtype=INDEX) if _index is None else _index
+        self._index = np.arange(len(self._offsets) - 1, dtype=INDEX) if _index is None else _index
         if _index is None:
             self._check()
 
     def _check(self) -> None:
-        if len(self.offsets) == 0 or self.offsets[0] != 0 or np.any(np.diff(self.offsets) < 0):
+        if len(self._offsets) == 0 or self._offsets[0] != 0 or np.any(np.diff(self._offsets) < 0):
             raise InputError("offsets must start at 0 and never fall")
-        for name, values in self.columns.items():
-            if len(values) != self.offsets[-1]:
+        for name, values in self._columns.items():
+            if len(values) != self._offsets[-1]:
                 raise InputError(
-                    f"has {len(values)} values where offsets give {self.offsets[-1]} positions", column=name
+                    f"has {len(values)} values where offsets give {self._offsets[-1]} positions", column=name
                 )
-        for name, values in self.constants.items():
-            if len(values) != len(self.offsets) - 1:
-                raise InputError(f"has {len(values)} values for {len(self.offsets) - 1} sequences", column=name)
-        for name in (*self.columns, *self.constants):
+        for name, values in self._constants.items():
+            if len(values) != len(self._offsets) - 1:
+                raise InputError(f"has {len(values)} values for {len(self._offsets) - 1} sequences", column=name)
+        for name in (*self._columns, *self._constants):
             if self.kinds.get(name) not in KINDS:
                 raise InputError(f"needs a kind, one of {', '.join(KINDS)}", column=name)
 
@@ -72,18 +93,18 @@ class Sequences:
     @property
     def lengths(self) -> IndexArray:
         """The number of positions of each sequence."""
-        lengths: IndexArray = self.offsets[self._index + 1] - self.offsets[self._index]
+        lengths: IndexArray = self._offsets[self._index + 1] - self._offsets[self._index]
         return lengths
 
     def __len__(self) -> int:
         return len(self._index)
 
     def __repr__(self) -> str:
-        names = ", ".join([*self.columns, *self.constants])
+        names = ", ".join([*self._columns, *self._constants])
         return f"Sequences({len(self)} sequences, {int(self.lengths.sum())} positions: {names})"
 
     @overload
-    def __getitem__(self, key: int) -> list[dict[str, Any]]: ...
+    def __getitem__(self, key: int) -> list[dict[str, Any]] | Item: ...
 
     @overload
     def __getitem__(self, key: slice | AnyArray | list[int] | tuple[Any, Any]) -> Sequences: ...
@@ -96,23 +117,44 @@ class Sequences:
         if isinstance(key, list) and not key:
             key = np.empty(0, dtype=INDEX)
         picked = self._index[key]
-        return Sequences(self.columns, self.offsets, self.kinds, self.constants, _index=picked)
+        return Sequences(self._columns, self._offsets, self.kinds, self._constants, _index=picked)
 
-    def __iter__(self) -> Iterator[list[dict[str, Any]]]:
+    def __iter__(self) -> Iterator[list[dict[str, Any]] | Item]:
         return (self._rows(int(i)) for i in self._index)
 
-    def _rows(self, i: int) -> list[dict[str, Any]]:
-        begin, end = int(self.offsets[i]), int(self.offsets[i + 1])
-        constants = {name: values[i] for name, values in self.constants.items()}
-        return [{name: values[t] for name, values in self.columns.items()} | constants for t in range(begin, end)]
+    def _rows(self, i: int) -> list[dict[str, Any]] | Item:
+        begin, end = int(self._offsets[i]), int(self._offsets[i + 1])
+        rows = [{name: values[t] for name, values in self._columns.items()} for t in range(begin, end)]
+        if not self._constants:
+            return rows
+        return Item(rows, {name: values[i] for name, values in self._constants.items()})
+
+    @property
+    def columns(self) -> dict[str, AnyArray]:
+        """The columns of just these sequences. Those of a part are copied at each call."""
+        return self.compact()[0]
+
+    @property
+    def offsets(self) -> IndexArray:
+        """Where just these sequences begin and end in `columns`: S+1 integers."""
+        if self._is_whole():
+            return self._offsets
+        return np.concatenate([[0], np.cumsum(self.lengths)]).astype(INDEX)
+
+    @property
+    def constants(self) -> dict[str, AnyArray]:
+        """The features of just these sequences as a whole, one value a sequence."""
+        if self._is_whole():
+            return dict(self._constants)
+        return {name: values[self._index] for name, values in self._constants.items()}
+
+    def _is_whole(self) -> bool:
+        return len(self) == len(self._offsets) - 1 and bool((self._index == np.arange(len(self))).all())
 
     def compact(self) -> tuple[dict[str, AnyArray], IndexArray, dict[str, AnyArray]]:
         """The columns, offsets and constants of just these sequences, in this order."""
-        whole = len(self._index) == len(self.offsets) - 1 and np.array_equal(self._index, np.arange(len(self._index)))
-        if whole:
-            return self.columns, self.offsets, self.constants
-        lengths = self.lengths
-        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(INDEX)
-        rows = np.repeat(self.offsets[self._index] - offsets[:-1], lengths) + np.arange(offsets[-1])
-        columns = {name: values[rows] for name, values in self.columns.items()}
-        return columns, offsets, {name: values[self._index] for name, values in self.constants.items()}
+        offsets = self.offsets
+        if self._is_whole():
+            return dict(self._columns), offsets, self.constants
+        rows = np.repeat(self._offsets[self._index] - offsets[:-1], self.lengths) + np.arange(offsets[-1])
+        return {name: values[rows] for name, values in self._columns.items()}, offsets, self.constants

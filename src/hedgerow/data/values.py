@@ -26,6 +26,10 @@ WORDS: dict[Kind, str] = {
 }
 
 
+class MixedTypesError(InputError):
+    """A column that holds values of another type elsewhere."""
+
+
 @dataclass
 class Values:
     """The values of a field that are there, in one form a kind; `where` gives their flat positions.
@@ -71,11 +75,11 @@ def read_values(
             types = set(map(type, values))
     if not types:
         return None
-    if declared is None and known is not None and not _fits(types, known):
+    if declared is None and known is not None and not fits(types, known):
         _refuse(field.name, values, where, locate, known)
     if kind is None:
-        kind = _tell(types) or _refuse(field.name, values, where, locate)
-    elif not _fits(types, kind):
+        kind = kind_of(types) or _refuse(field.name, values, where, locate)
+    elif not fits(types, kind):
         if kind != "categorical" or not all(issubclass(t, (*NUMBERS, str)) for t in types):
             _refuse(field.name, values, where, locate, kind)
         values, where = _as_texts(values, where)
@@ -106,7 +110,7 @@ def check_numbers(name: str, numbers: FloatArray, where: IndexArray, locate: Loc
     value = numbers[bad[0]]
     hint = "Values must be finite."
     if np.isnan(value):
-        hint = f"Declare the column, columns={{{name!r}: 'numeric'}}, to let NaN mean missing."
+        hint = "Fill it, and add a column that says so; or declare the column, if the model takes missing numbers."
     _fail(f"the value is {value}", hint, name, int(where[bad[0]]), locate)
 
 
@@ -114,7 +118,7 @@ def changed_type(name: str, was: Kind, now: Kind, where: IndexArray, locate: Loc
     """Raise for a column that held another kind before."""
     what = f"the value is {WORDS[now]} where the column held {WORDS[was]} before"
     hint = "Mixed types: a column keeps one type; convert it, or use another name."
-    _fail(what, hint, name, int(where[0]), locate)
+    _fail(what, hint, name, int(where[0]), locate, MixedTypesError)
 
 
 def _is_none(value: Any) -> bool:
@@ -130,7 +134,8 @@ def _without(values: Any, where: IndexArray, drop: Callable[[Any], bool]) -> tup
     return [values[i] for i in kept], where[kept]
 
 
-def _tell(types: set[type]) -> Kind | None:
+def kind_of(types: set[type]) -> Kind | None:
+    """The kind of values of these types; None where they have none, or not the same."""
     if all(issubclass(t, str) for t in types):
         return "categorical"
     if all(issubclass(t, (bool, np.bool_)) for t in types):
@@ -142,8 +147,9 @@ def _tell(types: set[type]) -> Kind | None:
     return None
 
 
-def _fits(types: set[type], kind: Kind) -> bool:
-    told = _tell(types)
+def fits(types: set[type], kind: Kind) -> bool:
+    """Whether a column of the kind takes values of these types."""
+    told = kind_of(types)
     return told == kind or (kind == "numeric" and told == "boolean")
 
 
@@ -159,21 +165,23 @@ def _as_texts(values: Any, where: IndexArray) -> tuple[list[str], IndexArray]:
 
 def _refuse(name: str, values: Any, where: IndexArray, locate: Locate, kind: Kind | None = None) -> NoReturn:
     """Raise for the first value that is not of the kind, or not of the kind of the first value."""
-    kind = kind or _tell({type(values[0])})
+    kind = kind or kind_of({type(values[0])})
     for value, flat in zip(values, where.tolist()):
-        if kind is None or _tell({type(value)}) is None:
+        if kind is None or kind_of({type(value)}) is None:
             what = f"{value!r} is of type {type(value).__name__}"
             _fail(what, "A feature is a str, a number, a bool, a list of str or a dict of these.", name, flat, locate)
-        if not _fits({type(value)}, kind):
+        if not fits({type(value)}, kind):
             what = f"{value!r} is of type {type(value).__name__} in a column of {kind} values"
             hint = f"Mixed types: give {WORDS[kind]} at every position, or None where there is no value."
-            _fail(what, hint, name, flat, locate)
+            _fail(what, hint, name, flat, locate, MixedTypesError)
     raise AssertionError("a value was refused and none is wrong")
 
 
-def _fail(what: str, hint: str, name: str, flat: int, locate: Locate) -> NoReturn:
+def _fail(
+    what: str, hint: str, name: str, flat: int, locate: Locate, error: type[InputError] = InputError
+) -> NoReturn:
     sequence, position = locate(flat)
-    raise InputError(what, hint=hint, sequence=sequence, position=position, column=name)
+    raise error(what, hint=hint, sequence=sequence, position=position, column=name)
 
 
 def _lists(name: str, values: Any, where: IndexArray, locate: Locate) -> Values:

@@ -58,13 +58,16 @@ sequence_accuracy_scorer = make_scorer(sequence_accuracy)
 span_f1_scorer = make_scorer(span_f1)
 
 
-def get_metric(name: str | Metric) -> Metric:
-    """The metric of this name, a function of (y_true, y_pred) where greater is better. A callable passes."""
+def get_metric(name: str | Metric, *, also: tuple[str, ...] = ()) -> Metric:
+    """The metric of this name, a function of (y_true, y_pred) where greater is better. A callable passes.
+
+    `also` are names that the caller knows besides; the error for an unknown name lists them.
+    """
     if callable(name):
         return name
-    if name not in _METRICS:
+    if not isinstance(name, str) or name not in _METRICS:
         raise InputError(
             f"the metric {name!r} is unknown",
-            hint=f"Known metrics: {', '.join(_METRICS)}; or give a function of (y_true, y_pred).",
+            hint=f"Known metrics: {', '.join([*_METRICS, *also])}; or give a function of (y_true, y_pred).",
         )
     return _METRICS[name]

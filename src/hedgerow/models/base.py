@@ -17,7 +17,7 @@ from hedgerow.data.encoding import encode
 from hedgerow.data.labels import encode_labels, flatten_labels
 from hedgerow.errors import InputError
 from hedgerow.legend import UNLABELLED, AnyArray, BoolArray, FloatArray, IndexArray
-from hedgerow.models.parameters import check_number
+from hedgerow.models.parameters import check_number, find_decoder, random_generator
 from hedgerow.parallel import MAX_LANES, Lanes, plan_chunks
 from hedgerow.potentials import ChainPotentials
 
@@ -61,9 +61,7 @@ class ChainModel(BaseEstimator):  # type: ignore[misc]
         -------
         array of S lists of labels, dtype object
         """
-        from hedgerow.decoding import decoder as find
-
-        decode = find(self.decoder if decoder is None else decoder)
+        decode = find_decoder(self.decoder if decoder is None else decoder)
         dataset = self._dataset(X, known, lengths)
         labels = self._over_chunks(dataset, lambda potentials, _: decode(potentials, None))
         return self._lists(np.concatenate(labels), dataset.offsets)
@@ -96,13 +94,12 @@ class ChainModel(BaseEstimator):  # type: ignore[misc]
         self, X: Any, n_samples: int = 1, *, random_state: Any = None, known: Any = None, lengths: Any = None
     ) -> list[AnyArray]:
         """Labelings drawn from the model: n_samples times what `predict` returns."""
-        from sklearn.utils import check_random_state
-
         from hedgerow.inference import sample
 
         check_number("n_samples", n_samples, low=1, whole=True)
+        generator = random_generator(random_state)
         dataset = self._dataset(X, known, lengths)
-        uniforms = check_random_state(random_state).random_sample((n_samples, dataset.n_positions))
+        uniforms = generator.random_sample((n_samples, dataset.n_positions))
         drawn = self._over_chunks(dataset, lambda potentials, rows: sample(potentials, uniforms[:, rows]))
         return [self._lists(labels, dataset.offsets) for labels in np.concatenate(drawn, axis=1)]
 
@@ -126,7 +123,7 @@ class ChainModel(BaseEstimator):  # type: ignore[misc]
         """log P of what the labels of a dataset leave open, (S,)."""
 
         def work(potentials: ChainPotentials, rows: slice) -> FloatArray:
-            mask = _allowed(dataset, rows)
+            mask = allowed_labels(dataset, rows)
             if mask is None:
                 return np.zeros(potentials.n_sequences)
             return _share_of_labelings(potentials, potentials.restrict(mask))
@@ -142,10 +139,11 @@ class ChainModel(BaseEstimator):  # type: ignore[misc]
         dataset = self._dataset(X, None, lengths)
         codes = self.schema_.label_codes
         found: FloatArray = np.empty(len(spans))
-        for j, (i, begin, labels) in enumerate(spans):
+        for j, span in enumerate(spans):
+            i, begin, labels = _checked_span(j, span)
             if not 0 <= i < dataset.n_sequences:
                 raise InputError(f"span {j} is in sequence {i} of {dataset.n_sequences}")
-            unknown = [label for label in labels if label not in codes]
+            unknown = [label for label in labels if not is_label(label) or label not in codes]
             if unknown:
                 raise InputError(f"the label {unknown[0]!r} is not one of those seen in training", sequence=i)
             potentials = self._potentials(dataset, i, i + 1)
@@ -153,7 +151,7 @@ class ChainModel(BaseEstimator):  # type: ignore[misc]
         return found
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, *, lengths: Any = None) -> float:
-        """The share of positions whose label is right. Every label of y must be there, and known."""
+        """The share of positions whose label is right. Every label of y must be there, and seen in training."""
         from hedgerow.metrics import label_accuracy
 
         dataset = self._dataset(X, y, lengths)
@@ -174,6 +172,8 @@ class ChainModel(BaseEstimator):  # type: ignore[misc]
             return encode(self.schema_, X, known, lengths=lengths)
         if X.schema is not self.schema_ and X.schema != self.schema_:
             raise InputError("the Dataset was encoded for another model", hint="Use this model's encode().")
+        if lengths is not None:
+            raise InputError("a Dataset has its own lengths", hint="Leave lengths out.")
         labels = allowed = None
         if known is not None:
             labels, allowed = encode_labels(flatten_labels(known, X.offsets), X.offsets, self.schema_.label_codes)
@@ -191,7 +191,7 @@ class ChainModel(BaseEstimator):  # type: ignore[misc]
             first, last = int(plan[c]), int(plan[c + 1])
             rows = slice(int(dataset.offsets[first]), int(dataset.offsets[last]))
             potentials = self._potentials(dataset, first, last)
-            mask = _allowed(dataset, rows)
+            mask = allowed_labels(dataset, rows)
             results[c] = function(potentials if mask is None else potentials.restrict(mask), rows)
 
         self._prepare()
@@ -236,7 +236,7 @@ def _share_of_labelings(whole: ChainPotentials, part: ChainPotentials) -> FloatA
     return shares
 
 
-def _allowed(dataset: Dataset, rows: slice) -> BoolArray | None:
+def allowed_labels(dataset: Dataset, rows: slice) -> BoolArray | None:
     """The labels that are possible at some positions, (n, K); None where any is."""
     if dataset.labels is None:
         return None
@@ -250,3 +250,18 @@ def _allowed(dataset: Dataset, rows: slice) -> BoolArray | None:
         return None
     mask[known] = np.arange(dataset.n_labels) == labels[known, None]
     return mask
+
+
+def is_label(value: Any) -> bool:
+    """Whether a value is of a type that labels have."""
+    return isinstance(value, (str, int, np.integer))
+
+
+def _checked_span(j: int, span: Any) -> tuple[int, int, Sequence[Label]]:
+    """(sequence, first position, labels), or an error for what is none."""
+    whole = (int, np.integer)
+    if isinstance(span, (tuple, list)) and len(span) == 3:
+        i, begin, labels = span
+        if isinstance(i, whole) and isinstance(begin, whole) and isinstance(labels, (list, tuple, np.ndarray)):
+            return int(i), int(begin), labels
+    raise InputError(f"span {j} is {span!r}", hint="Give (sequence, first position, list of labels).")

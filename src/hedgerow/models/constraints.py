@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import pairwise
 
 import numpy as np
 
 from hedgerow.data.dataset import Dataset, Label, locate
 from hedgerow.errors import InputError
+from hedgerow.inference.forward import check_legal
+from hedgerow.legend import FloatArray
+from hedgerow.models.base import allowed_labels, is_label
+from hedgerow.parallel import plan_chunks
+from hedgerow.potentials import ChainPotentials, SharedEdges
 from hedgerow.structure.states import StateSpace
 
 
@@ -19,9 +25,55 @@ def legal_space(
     space = _constrained(dataset, constraints)
     check_gold(dataset, space)
     if forbid_unseen:
-        seen = StateSpace.observed(dataset.labels, dataset.offsets, dataset.n_labels).transitions
-        space = StateSpace(space.start, space.transitions & seen, space.end)
+        space = StateSpace(space.start, space.transitions & (count_moves(dataset) > 0), space.end)
+        _check_open(dataset, space)
     return space
+
+
+def count_moves(dataset: Dataset) -> FloatArray:
+    """(K, K) [from, to]: how often labels follow each other.
+
+    Where a set of labels is given, each pair that the sets of two neighbours allow counts as one. A position that may
+    have any label says nothing, so moves to and from it do not count.
+    """
+    K, labels = dataset.n_labels, dataset.labels
+    assert labels is not None
+    inner = np.ones(dataset.n_positions, dtype=bool)
+    inner[dataset.offsets[:-1]] = False
+    here = np.flatnonzero(inner)
+    plain = here[(labels[here] >= 0) & (labels[here - 1] >= 0)]
+    cells = labels[plain - 1].astype(np.int64) * K + labels[plain]
+    counts: FloatArray = np.bincount(cells, minlength=K * K).reshape(K, K).astype(np.float64)
+    mask = None if dataset.allowed is None else allowed_labels(dataset, slice(0, dataset.n_positions))
+    if mask is not None:
+        mask[(labels < 0) & mask.all(axis=1)] = False
+        rest = here[(labels[here] < 0) | (labels[here - 1] < 0)]
+        counts += mask[rest - 1].T.astype(np.float64) @ mask[rest].astype(np.float64)
+    return counts
+
+
+def _check_open(dataset: Dataset, space: StateSpace) -> None:
+    """Refuse sequences whose unlabelled positions cannot be filled by transitions that are seen elsewhere."""
+    K = dataset.n_labels
+    edges = SharedEdges.from_scores(space.mask_edges(np.zeros((K, K))))
+    assert dataset.labels is not None
+    for first, last in pairwise(plan_chunks(dataset.offsets).tolist()):
+        rows = slice(int(dataset.offsets[first]), int(dataset.offsets[last]))
+        mask = allowed_labels(dataset, rows)
+        if (dataset.labels[rows] >= 0).all() or mask is None:
+            continue  # a chunk without any label has a filling wherever another chunk has
+        offsets = dataset.offsets[first : last + 1] - dataset.offsets[first]
+        potentials = ChainPotentials(np.zeros(mask.shape), offsets, edges, sequence_base=first)
+        potentials.add_start_end(space.start_scores(), space.end_scores())
+        try:
+            check_legal(potentials.restrict(mask))
+        except InputError as error:
+            raise InputError(
+                "forbid_unseen leaves no labeling for the unlabelled positions here",
+                hint="Only transitions between labelled neighbours are seen. Label more, or use transitions='all'.",
+                sequence=error.sequence,
+                position=error.position,
+            ) from error
 
 
 def _constrained(dataset: Dataset, constraints: str | Iterable[tuple[Label, Label]] | None) -> StateSpace:
@@ -30,12 +82,15 @@ def _constrained(dataset: Dataset, constraints: str | Iterable[tuple[Label, Labe
         return StateSpace.full(len(labels))
     if isinstance(constraints, str):
         return StateSpace.from_scheme([str(label) for label in labels], constraints)
+    hint = "Give a scheme such as 'iob2', or (from, to) pairs."
+    if not isinstance(constraints, Iterable):
+        raise InputError(f"constraints is {constraints!r}", hint=hint)
     codes = dataset.schema.label_codes
     pairs = []
     for pair in constraints:
         if not isinstance(pair, (tuple, list)) or len(pair) != 2:
-            raise InputError(f"constraints hold {pair!r}", hint="Give a scheme such as 'iob2', or (from, to) pairs.")
-        unknown = [label for label in pair if label not in codes]
+            raise InputError(f"constraints hold {pair!r}", hint=hint)
+        unknown = [label for label in pair if not is_label(label) or label not in codes]
         if unknown:
             raise InputError(f"constraints name the label {unknown[0]!r}, which is not in y")
         pairs.append((codes[pair[0]], codes[pair[1]]))

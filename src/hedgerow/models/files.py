@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,7 +14,7 @@ from hedgerow import persistence
 from hedgerow.data.dataset import Column, Schema
 from hedgerow.data.sequences import KINDS
 from hedgerow.data.vocabulary import Vocabulary
-from hedgerow.errors import HedgerowError, ModelFileError
+from hedgerow.errors import HedgerowError, HedgerowWarning, ModelFileError
 from hedgerow.legend import CODE, INDEX, AnyArray
 from hedgerow.scorers.chain import ChainLayout
 from hedgerow.scorers.index import WeightIndex
@@ -31,9 +32,14 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     header, tensors = pack_schema(model.schema_)
     pack_layout(model.layout_, tensors)
     tensors["weights"] = model.weights_
+    parameters = plain_parameters(model)
+    lost = sorted(model.get_params(deep=False).keys() - parameters.keys())
+    if lost:
+        what = f"the file cannot hold {', '.join(lost)}; a loaded model has the default instead"
+        warnings.warn(what, HedgerowWarning, stacklevel=3)
     header |= {
         "kind": type(model).__name__,
-        "parameters": plain_parameters(model),
+        "parameters": parameters,
         "pair_columns": list(model.layout_.pair_columns),
         "fitted": {name: getattr(model, name) for name in _FITTED},
         "metadata": getattr(model, "metadata_", {}),
@@ -56,6 +62,7 @@ def load(path: str | os.PathLike[str]) -> Any:
         model.weights_ = _tensor(tensors, "weights", np.float64, (model.layout_.n_weights,))
         if not np.isfinite(model.weights_).all():
             raise ModelFileError("a weight is not a number")
+        model.weights_.flags.writeable = False
         for name, kind in _FITTED.items():
             if type(header["fitted"][name]) is not kind:
                 raise ModelFileError(f"{name} is {header['fitted'][name]!r}")

@@ -10,6 +10,7 @@ import numpy as np
 from hedgerow.data.dataset import Dataset, Label, Schema
 from hedgerow.errors import InputError
 from hedgerow.legend import CODE, INDEX, CodeArray, FloatArray, IndexArray
+from hedgerow.models.constraints import count_moves
 from hedgerow.scorers.chain import ChainLayout
 from hedgerow.scorers.index import WeightIndex, index_weights
 from hedgerow.scorers.streams import Streams, row_names
@@ -93,8 +94,7 @@ def _arcs(dataset: Dataset, space: StateSpace, transitions: str, min_frequency: 
     """The transitions that have a weight: all legal ones, or those seen, and seen often enough."""
     if transitions != "observed":
         return space.arcs()
-    K = dataset.n_labels
-    counts = np.bincount(_observed_moves(dataset)[1], minlength=K * K).reshape(K, K).T  # [from, to]
+    counts = count_moves(dataset)
     seen = (counts > 0) & (counts >= min_frequency)
     return StateSpace(space.start, space.transitions & seen, space.end).arcs()
 
@@ -102,8 +102,10 @@ def _arcs(dataset: Dataset, space: StateSpace, transitions: str, min_frequency: 
 def _check_columns(schema: Schema, names: Iterable[str]) -> set[str]:
     if isinstance(names, str):
         raise InputError(f"transition_columns is the str {names!r}", hint="Give a list of column names.")
+    if not isinstance(names, Iterable):
+        raise InputError(f"transition_columns is {names!r}", hint="Give a list of column names.")
     known = {column.name for column in schema.columns} | ({"*"} if len(schema.attributes) else set())
-    wanted = set(names)
+    wanted = {name if isinstance(name, str) else repr(name) for name in names}
     for name in sorted(wanted - known, key=str):
         raise InputError(
             "is in transition_columns and not in the data",
@@ -116,7 +118,7 @@ def _check_columns(schema: Schema, names: Iterable[str]) -> set[str]:
 def _row_statistics(
     dataset: Dataset, index: WeightIndex, totals: FloatArray, where: IndexArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Frequency and mean square of the feature of each slot. `totals` has the summed values of each slot."""
+    """Frequency and mean square of the feature of each slot. `totals` has how often each slot is seen."""
     streams, rows = index.streams, index.slot_rows()
     frequency: FloatArray = np.bincount(rows, weights=totals, minlength=streams.n_rows).astype(np.float64)
     square = np.ones(streams.n_rows)

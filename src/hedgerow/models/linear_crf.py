@@ -11,16 +11,16 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.data.dataset import Dataset, Label, Window
-from hedgerow.data.encoding import encode, learn
+from hedgerow.data.encoding import learn
 from hedgerow.errors import InputError
 from hedgerow.legend import FloatArray
 from hedgerow.models.base import ChainModel
 from hedgerow.models.constraints import legal_space
 from hedgerow.models.layout import Statistics, carry_over, lay_out, named_weights
-from hedgerow.models.parameters import check_choice, check_number
-from hedgerow.models.validation import Validation, hold_out
+from hedgerow.models.parameters import check_choice, check_metric, check_number, find_decoder, random_generator, same_window
+from hedgerow.models.validation import Validation, encode_held_out, hold_out
 from hedgerow.objectives.log_likelihood import log_likelihood
-from hedgerow.parallel import Lanes, count_lanes, plan_chunks
+from hedgerow.parallel import Lanes, count_lanes, count_threads, plan_chunks
 from hedgerow.potentials import ChainPotentials
 from hedgerow.scorers.chain import ChainLayout, LinearChain
 from hedgerow.scorers.linear import check_numbers
@@ -47,11 +47,13 @@ class LinearCRF(ChainModel):
         this share to its minimum.
     min_frequency : float, default 0
         Features seen less often with a label get no weight for it, nor do transitions seen less often, where
-        `transitions` is "observed".
+        `transitions` is "observed". A number other than 0 counts as seen once, whatever its size; 0 is not seen.
     pairs : {"observed", "all"}, default "observed"
         Weights for the (feature, label) pairs seen in training, or for every label of every feature seen.
     transitions : {"all", "observed", "forbid_unseen"}, default "all"
-        Transitions that have a weight; with "forbid_unseen" those not seen in training are impossible.
+        Transitions that have a weight; with "forbid_unseen" those not seen in training are impossible. Neighbours
+        with label sets show every transition that the sets allow; an unlabelled position (None) shows none, and
+        "forbid_unseen" is an error where it cannot be filled by the transitions seen elsewhere.
     transition_columns : list of column names, optional
         Columns whose values also score pairs of labels ("*" for the attributes). Costs K² scores a position.
     constraints : str or list of pairs, optional
@@ -60,16 +62,17 @@ class LinearCRF(ChainModel):
     decoder : {"viterbi", "posterior"}, default "viterbi"
     early_stopping : bool, default False
         Hold out `validation_fraction` of the sequences and stop when `metric` has not risen for `n_iter_no_change`
-        iterations; the best iteration is kept. Sequences given to `fit` as X_val, y_val do the same.
+        iterations; the best iteration is kept. Sequences given to `fit` as X_val, y_val do the same. With
+        `warm_start` the starting weights are scored too, and may be the best.
     metric : str or callable, default "accuracy"
         A name ("accuracy", "label_f1", "span_f1", "sequence_accuracy", "log_likelihood"), or f(y_true, y_pred) where
-        greater is better.
+        greater is better. The function gets None in y_true where a position is unlabelled or has a set.
     warm_start : bool, default False
         Start from the weights of the previous fit; features are matched by name.
     n_jobs : int, optional
         Threads; −1 is all cores. The result is the same to the bit.
     random_state : int, RandomState or None
-        Which sequences are held out.
+        Which sequences are held out. A RandomState cannot be saved with the model; nor can a function as `metric`.
     verbose : int, default 0
         1 shows a progress bar on a terminal, and log lines (logger "hedgerow") elsewhere.
 
@@ -79,9 +82,10 @@ class LinearCRF(ChainModel):
     n_iter_ : iterations of the last fit
     loss_ : the penalised loss at the weights kept
     history_ : list of Step(iteration, loss, seconds, score)
-    best_iteration_ : the iteration whose weights were kept
+    best_iteration_ : the iteration whose weights were kept; after a warm start that nothing beat, the number of
+        iterations before this fit
     outcome_ : why training ended: "converged", "max_iter", "early_stopping" or "interrupted"
-    weights_ : all weights in one vector
+    weights_ : all weights in one vector, read-only; to change weights, assign a new vector
     transition_weights_ : (K, K), [from, to]
 
     Examples
@@ -153,17 +157,18 @@ class LinearCRF(ChainModel):
         ----------
         X : list of sequences (lists of dicts, of tokens, of attribute lists; 2-D arrays; data frames), a generator of
             them, `Sequences`, or flat arrays with `lengths`; or a Dataset that `hedgerow.data.encoding.learn` made,
-            which saves encoding a corpus twice and brings its own labels, weights and window
+            which saves encoding a corpus twice and brings its own labels, weights, window and columns
         y : list of lists of labels; None is unlabelled, a set gives the labels that are possible
         sample_weight : (S,) weights of the sequences, or a list of arrays of 0 (unlabelled) and 1
-        X_val, y_val : held-out sequences; training stops when `metric` on them no longer rises
+        X_val, y_val : held-out sequences; training stops when `metric` on them no longer rises. X_val may be a
+            Dataset with labels, encoded by the schema of the training Dataset; y_val is then left out
         lengths : the lengths of the sequences, where X and y are flat
         """
         self._check_parameters()
         X, y, sample_weight, X_val, y_val = hold_out(self, X, y, sample_weight, X_val, y_val, lengths)
         dataset = self._learn(X, y, sample_weight, lengths)
         check_numbers(dataset, dataset.schema)
-        held_out = None if X_val is None else encode(dataset.schema, X_val, y_val)
+        held_out = encode_held_out(dataset.schema, X_val, y_val)
         if held_out is not None:
             check_numbers(held_out, dataset.schema)
         space = legal_space(dataset, self.constraints, forbid_unseen=self.transitions == "forbid_unseen")
@@ -188,12 +193,17 @@ class LinearCRF(ChainModel):
             raise InputError("the Dataset has no labels", hint="Make it with hedgerow.data.encoding.learn(X, y).")
         if y is not None or sample_weight is not None:
             raise InputError("a Dataset brings its own labels and weights", hint="Give them to learn().")
+        if lengths is not None:
+            raise InputError("a Dataset has its own lengths", hint="Leave lengths out.")
+        if self.window != 0 and not same_window(self.window, X.schema.window):
+            what = f"window is {self.window!r} and the Dataset was made with {X.schema.window!r}"
+            raise InputError(what, hint="Give the window to learn(), and leave it out here.")
+        if self.columns is not None and dict(self.columns) != dict(X.schema.declared):
+            what = f"columns is {self.columns!r} and the Dataset was made with {dict(X.schema.declared)!r}"
+            raise InputError(what, hint="Give the columns to learn(), and leave them out here.")
         return X
 
     def _check_parameters(self) -> None:
-        from hedgerow.decoding import decoder
-        from hedgerow.metrics import get_metric
-
         check_number("l1", self.l1, low=0.0)
         check_number("l2", self.l2, low=0.0)
         check_number("tol", self.tol, low=0.0)
@@ -203,22 +213,26 @@ class LinearCRF(ChainModel):
         check_number("validation_fraction", self.validation_fraction, low=0.0, high=1.0, strict=True)
         check_choice("pairs", self.pairs, ("observed", "all"))
         check_choice("transitions", self.transitions, ("all", "observed", "forbid_unseen"))
-        decoder(self.decoder)
-        if self.metric != "log_likelihood":
-            get_metric(self.metric)
+        find_decoder(self.decoder)
+        check_metric(self.metric)
+        random_generator(self.random_state)
         if self.n_jobs is not None:
             check_number("n_jobs", self.n_jobs, low=-np.inf, whole=True)
+            count_threads(self.n_jobs)
+        if not isinstance(self.verbose, (bool, np.bool_)):
+            check_number("verbose", self.verbose, low=0, whole=True)
 
     def _train(self, dataset: Dataset, held_out: Dataset | None, layout: ChainLayout, statistics: Statistics) -> None:
         warm = self.warm_start and hasattr(self, "weights_")
-        start, previous = np.zeros(layout.n_weights), []
+        start: FloatArray = np.zeros(layout.n_weights)
         if warm:
             start = carry_over(self.schema_, self.layout_, self.weights_, dataset.schema, layout)
-            previous = self.history_
         l1, l2 = float(self.l1), float(self.l2)  # a float32 would round the loss
         scale = curvature_scale(statistics.frequency, statistics.square, layout.n_labels, l2)
         n_chunks = len(plan_chunks(dataset.offsets)) - 1
         validation = None if held_out is None else Validation(self, layout, held_out)
+        if validation is not None:
+            validation(start)  # a metric that cannot score y_val is found before any training
         with (
             Lanes(self.n_jobs, count_lanes(layout.n_weights, n_chunks)) as lanes,
             Monitor(
@@ -227,7 +241,7 @@ class LinearCRF(ChainModel):
                 validate=validation,
                 n_iter_no_change=self.n_iter_no_change,
                 verbose=self.verbose,
-                previous=previous,
+                previous=self.history_ if warm else None,
             ) as monitor,
         ):
             evaluation = Evaluation(LinearChain(layout), dataset, log_likelihood, lanes)
@@ -239,6 +253,8 @@ class LinearCRF(ChainModel):
         self.classes_ = dataset.schema.classes
         self.layout_ = layout
         self.weights_ = weights
+        self.weights_.flags.writeable = False  # potentials are kept between calls: a write would reach only a part
+        self.metadata_ = {}
         self.history_ = monitor.history
         self.n_iter_ = monitor.n_iter
         self.best_iteration_ = monitor.kept.iteration
@@ -273,6 +289,11 @@ class LinearCRF(ChainModel):
         state.pop("_chain", None)
         return state
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if "weights_" in state:
+            self.weights_.flags.writeable = False  # a copy or a pickle of an array can be written to
+
     @property
     def transition_weights_(self) -> FloatArray:
         """(K, K), [from, to]: 0 where a transition has no weight, −inf where it is forbidden."""
@@ -281,5 +302,8 @@ class LinearCRF(ChainModel):
     def feature_weights(self, label: Label | None = None) -> list[tuple[str, Label, float]]:
         """(feature, label, weight), the largest weights first; of one label where it is given."""
         check_is_fitted(self)
+        if label is not None and label not in self.schema_.labels:
+            known = ", ".join(map(repr, self.schema_.labels[:10])) + (", …" if len(self.schema_.labels) > 10 else "")
+            raise InputError(f"the label {label!r} is not one of those seen in training", hint=f"Known: {known}.")
         found = named_weights(self.schema_, self.layout_, self.weights_)
         return [entry for entry in found if label is None or entry[1] == label]

@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.data.dataset import Dataset
+from hedgerow.data.dataset import Dataset, Schema
+from hedgerow.data.encoding import encode
 from hedgerow.errors import InputError
 from hedgerow.legend import FloatArray
+from hedgerow.models.parameters import LOG_LIKELIHOOD, random_generator
 from hedgerow.scorers.chain import ChainLayout
 
 
@@ -21,6 +23,10 @@ def hold_out(
 
     A sequence with a label that no other has stays in training: a label that is never trained cannot be scored.
     """
+    if isinstance(X_val, Dataset):
+        if y_val is not None or X_val.labels is None:
+            raise InputError("a Dataset as X_val brings its own labels", hint="Make it with y, and leave y_val out.")
+        return X, y, sample_weight, X_val, None
     if (X_val is None) != (y_val is None):
         raise InputError("X_val and y_val go together", hint="Give both, or neither.")
     if X_val is not None or not model.early_stopping:
@@ -32,14 +38,14 @@ def hold_out(
         )
     if y is None:
         raise InputError("y is missing", hint="fit needs the labels of the training sequences.")
-    from sklearn.utils import _safe_indexing, check_random_state
+    from sklearn.utils import _safe_indexing
 
     X, y, sample_weight = (_sized(given) for given in (X, y, sample_weight))
     n = len(X)
     for name, given in (("y", y), ("sample_weight", sample_weight)):
         if given is not None and len(given) != n:
             raise InputError(f"X has {n} sequences and {name} has {len(given)}")
-    order = check_random_state(model.random_state).permutation(n)
+    order = random_generator(model.random_state).permutation(n)
     n_held = int(np.ceil(model.validation_fraction * n))
     held = _spared(list(y), np.sort(order[:n_held]), np.sort(order[n_held:]))
     if len(held) in (0, n):
@@ -73,6 +79,18 @@ def _labels(labels: Any) -> set[Any]:
     return found
 
 
+def encode_held_out(schema: Schema, X_val: Any, y_val: Any) -> Dataset | None:
+    """The held-out sequences by the schema of the training ones; None where there are none."""
+    if not isinstance(X_val, Dataset):
+        return None if X_val is None else encode(schema, X_val, y_val)
+    if X_val.schema != schema:
+        raise InputError(
+            "X_val is a Dataset with another schema than the training data",
+            hint="Make it with hedgerow.data.encoding.encode(dataset.schema, X_val, y_val).",
+        )
+    return X_val
+
+
 class Validation:
     """Weights in, score on the held-out sequences out; greater is better. Positions without a label do not count."""
 
@@ -83,7 +101,7 @@ class Validation:
         self.probe.schema_, self.probe.classes_ = held_out.schema, held_out.schema.classes
         self.probe.layout_ = layout
         self.held_out = held_out
-        self.metric = None if model.metric == "log_likelihood" else get_metric(model.metric)
+        self.metric = None if model.metric == LOG_LIKELIHOOD else get_metric(model.metric)
         assert held_out.labels is not None
         self.truth = self.probe._lists(held_out.labels, held_out.offsets)
 
@@ -92,7 +110,14 @@ class Validation:
         if self.metric is None:
             score = float(self.probe._log_probability(self.held_out).sum())
         else:
-            score = float(self.metric(self.truth, self.probe.predict(self.held_out)))
+            score = self._measure(self.probe.predict(self.held_out))
         if np.isnan(score):
             raise InputError(f"the metric {self.probe.metric!r} gave {score} on the held-out sequences")
         return score
+
+    def _measure(self, predicted: Any) -> float:
+        assert self.metric is not None
+        try:
+            return float(self.metric(self.truth, predicted))
+        except InputError as error:
+            raise InputError(f"the metric {self.probe.metric!r} cannot score y_val: {error}") from error

@@ -51,15 +51,16 @@ def index_weights(
     """Give a weight to the (feature, output) pairs seen in training, and count how often each is seen.
 
     `where` int64[n] are flat positions and `labels` int32[n] the outputs seen there. A pair seen less often than
-    `min_frequency` (values summed) gets no weight; with `all_pairs` a feature gets a weight for every output, and the
-    threshold is for the feature.
+    `min_frequency` gets no weight; with `all_pairs` a feature gets a weight for every output, and the threshold is for
+    the feature. A value other than 0 counts one, whatever its size; the value 0 counts nothing, though without a
+    threshold a pair seen with it alone has a weight.
     """
     sequences = np.searchsorted(dataset.offsets, where, side="right") - 1
     places = where + (dataset.start - dataset.offsets[:-1])[sequences]
     pointers, slots, totals = [np.zeros(1, dtype=INDEX)], [], []
     n_slots = 0
     for _, n_rows, which, rows, values in streams.observations(dataset, dataset.schema, places, sequences):
-        row_ptr, slot, total = _group(rows, labels[which], values, n_rows, n_outputs)
+        row_ptr, slot, total = _group(rows, labels[which], (values != 0).astype(np.float64), n_rows, n_outputs)
         if all_pairs:
             row_ptr, slot, total = _complete(row_ptr, slot, total, n_outputs, min_frequency)
         elif min_frequency > 0:
@@ -74,14 +75,14 @@ def index_weights(
 
 
 def _group(
-    rows: IndexArray, labels: CodeArray, values: FloatArray, n_rows: int, n_outputs: int
+    rows: IndexArray, labels: CodeArray, ones: FloatArray, n_rows: int, n_outputs: int
 ) -> tuple[IndexArray, CodeArray, FloatArray]:
-    """The pairs of one stream: pointers of its rows, and output and summed value of each pair."""
+    """The pairs of one stream: pointers of its rows, and output and count of each pair. `ones` are 0 or 1."""
     row_ptr = np.empty(n_rows + 1, dtype=INDEX)
     count = np.empty(max(n_rows, n_outputs) + 1, dtype=INDEX)
     order = np.empty((2, len(rows)), dtype=INDEX)
     slot_label, slot_total = np.empty(len(rows), dtype=CODE), np.empty(len(rows))
-    n = kernels.sparse.group_pairs(rows, labels, values, n_outputs, count, order, row_ptr, slot_label, slot_total)
+    n = kernels.sparse.group_pairs(rows, labels, ones, n_outputs, count, order, row_ptr, slot_label, slot_total)
     return row_ptr, slot_label[:n].copy(), slot_total[:n].copy()
 
 
@@ -99,8 +100,7 @@ def _complete(
     rows = np.repeat(np.arange(len(row_ptr) - 1), np.diff(row_ptr))
     frequency = np.bincount(rows, weights=total, minlength=len(row_ptr) - 1)
     kept = np.diff(row_ptr) > 0
-    if min_frequency > 0:  # without a threshold a number may well sum to less than 0
-        kept &= frequency >= min_frequency
+    kept &= frequency >= min_frequency
     place = np.cumsum(kept) - 1
     dense = np.zeros((int(kept.sum()), n_outputs))
     seen = kept[rows]

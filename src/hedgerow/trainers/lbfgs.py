@@ -52,7 +52,7 @@ def lbfgs(
     scale = np.ones(len(weights)) if scale is None else scale
     problem = _Problem(evaluate, l1 * scale if l1 else None, l2, scale)
     point = problem.at(weights / scale)
-    if monitor.begin(point.value, problem.gap(point)):
+    if monitor.begin(point.value, weights, problem.gap(point)):
         return weights
     curvature = _Curvature(memory)
     while True:

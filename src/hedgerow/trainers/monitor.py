@@ -42,7 +42,8 @@ class Monitor:
     validate : weights → score on held-out sequences (higher is better), or None
     n_iter_no_change : with `validate`, stop after so many iterations without a better score
     verbose : 1 shows a progress bar on a terminal and log lines elsewhere
-    previous : the history of an earlier fit, where training goes on from it
+    previous : the history of an earlier fit, where training goes on from its weights (warm); None where it does not.
+        A warm start is scored too, so the best of it and all iterations is kept
     """
 
     def __init__(
@@ -61,6 +62,7 @@ class Monitor:
         self.n_iter_no_change = n_iter_no_change
         self.verbose = verbose
         self.history: list[Step] = list(previous or ())
+        self.warm = previous is not None
         self.first = len(self.history)
         self.outcome = "max_iter"
         self.start_loss = np.inf
@@ -109,9 +111,11 @@ class Monitor:
             return self.best_step
         return self.history[-1] if self.n_iter else Step(self.first, self.start_loss, 0.0)
 
-    def begin(self, loss: float, gap: float = np.inf) -> bool:
+    def begin(self, loss: float, weights: FloatArray, gap: float = np.inf) -> bool:
         """Note the loss before the first iteration; True means that there is nothing to do. `gap` as in `step`."""
         self.start_loss = loss
+        if self.warm and self.validate is not None:
+            self._keep_best(Step(self.first, loss, 0.0, self.validate(weights)), weights)
         if gap <= self.tol * abs(loss):
             self.outcome = "converged"
             return True

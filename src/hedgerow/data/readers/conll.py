@@ -135,7 +135,7 @@ class _File:
                 f"expected {width} columns, as in line {filled[0] + 1}, and found {self.widths[ragged[0]]}",
                 path=self.path,
                 line=int(ragged[0]) + 1,
-                hint="If values hold spaces, give the separator (separator='\\t').",
+                hint="If values hold spaces, give the separator, such as a tab.",
             )
         return width
 

@@ -81,7 +81,7 @@ def _decode(content: bytes, encoding: str, name: str | None, line: int | None = 
             f"byte {content[error.start]:#04x} is not {encoding} text",
             path=name,
             line=place,
-            hint="Give the file's encoding, or convert it to UTF-8.",
+            hint="Convert the file to UTF-8, or in Python give its encoding.",
         ) from error
     except LookupError as error:
         raise InputError(f"{encoding!r} is not an encoding that Python knows") from error
