@@ -115,13 +115,126 @@ def test_the_same_model_from_item_sequences(corpus):
     assert_same_model(converged(CRF).fit(items, y), converged(sklearn_crfsuite.CRF).fit(items, y), items)
 
 
-def test_min_freq_counts_attributes_and_their_weights():
-    X = [[{"w": "a", "n": 0.5}, {"w": "b", "n": 1.0}], [{"w": "a", "n": 0.5}, {"w": "c"}]] * 2
-    y = [["A", "B"], ["A", "B"]] * 2
+def test_min_freq_counts_attributes():
+    X = [[{"w": "a", "n": 1.0}, {"w": "b", "n": 1.0}], [{"w": "a", "n": 1.0}, {"w": "c"}], [{"w": "a"}, {"w": "b"}]]
+    y = [["A", "B"]] * 3
     parameters = {"min_freq": 2, "all_possible_states": True}
-    assert_same_model(
-        converged(CRF, **parameters).fit(X, y), converged(sklearn_crfsuite.CRF, **parameters).fit(X, y), X
-    )
+    ours, theirs = (converged(kind, **parameters).fit(X, y) for kind in (CRF, sklearn_crfsuite.CRF))
+    assert ours.state_features_.keys() == {("w:a", "A"), ("w:b", "B"), ("n", "A")}
+    assert_same_model(ours, theirs, X)
+
+
+def test_min_freq_counts_how_often_and_not_how_much():
+    """CRFsuite adds up the values: 0.4 three times is less than 2 there, and 5 once is more. Zeros count nowhere."""
+    X = [[{"often": 0.4}, {"once": 5.0, "zero": 0}], [{"often": 0.4}, {"zero": 0}], [{"often": 0.4}]]
+    y = [["A", "B"], ["A", "B"], ["A"]]
+    ours, theirs = (converged(kind, min_freq=2).fit(X, y) for kind in (CRF, sklearn_crfsuite.CRF))
+    assert ours.state_features_.keys() == {("often", "A")}
+    assert theirs.state_features_.keys() == {("once", "B")}
+
+
+def test_values_that_sum_below_zero_have_a_weight():
+    """CRFsuite drops them, even at min_freq=0."""
+    X, y = [[{"n": -1.0}, {"n": 2.0}]] * 2, [["A", "B"]] * 2
+    ours, theirs = (converged(kind).fit(X, y) for kind in (CRF, sklearn_crfsuite.CRF))
+    assert ours.state_features_.keys() == {("n", "A"), ("n", "B")}
+    assert theirs.state_features_.keys() == {("n", "B")}
+
+
+@pytest.mark.parametrize("n_positions", [5, 40], ids=["column", "attribute"])
+def test_absent_numbers_are_not_seen_and_zeros_are(n_positions):
+    """The same for a key that becomes a column and for one at fewer than 1 position in 16."""
+    rows = [{"w": "u"} for _ in range(n_positions)]
+    rows[0] |= {"n": 2.0, "zero": 0.0}
+    rows[1] |= {"n": 0, "flag": False}
+    X, y = [rows, rows], [["A", "B", *"C" * (n_positions - 2)]] * 2
+    ours, theirs = (converged(kind).fit(X, y) for kind in (CRF, sklearn_crfsuite.CRF))
+    stored = {column.name for column in ours.model_.schema_.columns}
+    assert stored == ({"w", "n", "zero", "flag"} if n_positions == 5 else {"w"})
+    pairs = {(name, label) for name, label, _ in ours.model_.feature_weights() if name != "w:u"}
+    assert pairs == {("n", "A"), ("n", "B"), ("zero", "A"), ("flag", "B")}
+    assert_same_model(ours, theirs, X)
+
+
+# --------------------------------------------------------------------------------- keys of several types
+
+
+MIXED = {
+    "str and number": [{"a": "s"}, {"a": 1.0}, {"a": "t"}, {"a": 2.5, "b": "x"}],
+    "str and bool": [{"a": "s"}, {"a": True}, {"a": False}, {"a": "t"}],
+    "str and list": [{"a": "s"}, {"a": ["s", "t"]}, {"a": []}, {"a": "t", "b": True}],
+    "number and list": [{"a": 1}, {"a": ["s", "t"]}, {"a": 0}, {"b": True}],
+    "nested": [{"a": {"b": "s"}}, {"a": {"b": 1.5}}, {"a": {"c": ["x"]}}, {"a": "t"}],
+    "the same name twice": [{"a": "s", "a:s": 2.0}, {"a": 1.0}, {"a:s": 1.0}, {"a": "t"}],
+}
+
+
+@pytest.mark.parametrize("rows", MIXED.values(), ids=MIXED)
+def test_a_key_of_several_types_is_several_attributes(rows):
+    X, y = [rows, rows[::-1], rows[1:]] * 2, [list("ABCA"), list("ACBA"), list("BCA")] * 2
+    ours, theirs = (converged(kind).fit(X, y) for kind in (CRF, sklearn_crfsuite.CRF))
+    assert ours.mixed_keys_
+    assert_same_model(ours, theirs, X)
+    for key, weight in theirs.state_features_.items():
+        assert ours.state_features_[key] == pytest.approx(weight, abs=1e-3)
+    new = [[{"a": "new"}, {"a": 3}, {"a": True, "other": None}, {"a": {"b": 2.0}}, {"b": ["x", "y"]}]]
+    again = pickle.loads(pickle.dumps(ours))
+    expected = theirs.predict_marginals([[{k: v for k, v in row.items() if v is not None} for row in new[0]]])
+    for a, b in zip(again.predict_marginals(new)[0], expected[0]):
+        assert a == pytest.approx(b, abs=1e-3)
+
+
+def test_linear_crf_itself_refuses_keys_of_several_types():
+    with pytest.raises(InputError, match="Mixed types"):
+        hedgerow.LinearCRF().fit([[{"a": "s"}, {"a": 1.0}]], [["x", "y"]])
+
+
+def test_one_type_a_key_keeps_the_columns(corpus):
+    crf = CRF(max_iterations=2).fit(*corpus)
+    assert not crf.mixed_keys_
+    assert "word" in {column.name for column in crf.model_.schema_.columns}
+
+
+def test_other_types_at_prediction_are_what_crfsuite_makes_of_them():
+    """Trained with one type a key: a text, a flag, a number, a list, and a key too rare for a column."""
+    row = {"text": "s", "flag": True, "number": 1.5, "list": ["p", "q"], "deep": {"in": "s"}, "number:s": 0.5}
+    other = {"text": "t", "flag": False, "number": 0.5, "list": ["q"], "deep": {"in": "t"}, "number:s": 2.0}
+    X = [[row, other, row | {"rare": "r"}, *[other] * 30]] * 2
+    y = [["A", "B", "C", *"AB" * 15]] * 2
+    ours, theirs = (converged(kind).fit(X, y) for kind in (CRF, sklearn_crfsuite.CRF))
+    new = [
+        {"text": 2.0, "flag": "yes", "number": "s", "list": "p"},
+        {"text": ["s"], "flag": 1, "number": True, "list": 1.0},
+        {"text": ["new", "t"], "flag": 0.0, "number": ["s"], "list": {"p"}, "rare": ["r", "x"]},
+        {"text": {"deeper": 1.0}, "deep": "s", "rare": 2.0, "new": "x"},
+        {"text": "s", "deep": {"in": 1.0}, "rare": "r", "new": 1.0},
+        {"text": [], "list": []},
+    ]
+    assert not ours.mixed_keys_
+    for i in range(len(new)):
+        part = [new[i:], new[: i + 1]]
+        for a, b in zip(ours.predict_marginals(part), theirs.predict_marginals(part)):
+            for found, expected in zip(a, b, strict=True):
+                assert found == pytest.approx(expected, abs=1e-3)
+        assert [*map(ours.predict_single, part)] == [*map(theirs.predict_single, part)]
+
+
+@pytest.mark.parametrize(
+    ("row", "match"),
+    [({"text": ["s", "t"]}, "column 'text'"), ({"flag": 2.0}, "column 'flag'")],
+    ids=["two known texts", "a flag of weight 2"],
+)
+def test_what_a_column_cannot_hold_at_prediction_is_refused(row, match):
+    ours = CRF().fit([[{"text": "s", "flag": True}, {"text": "t", "flag": False}]], [["A", "B"]])
+    with pytest.raises(InputError, match=match):
+        ours.predict([[row]])
+
+
+@pytest.mark.parametrize("other", [{}, {"a": "s"}], ids=["one type", "several types"])
+def test_nan_is_refused_with_advice_that_crf_can_follow(other):
+    with pytest.raises(InputError, match=r"position 1, column 'a': the value is nan\. Fill it") as caught:
+        CRF().fit([[{"a": 1.0} | other, {"a": float("nan")}]], [["x", "y"]])
+    assert "columns=" not in str(caught.value)
 
 
 def test_min_freq_counts_transitions():
@@ -212,6 +325,36 @@ def test_held_out_sequences_are_scored_and_change_nothing(corpus):
     last = with_dev.training_log_.last_iteration
     assert last["item_accuracy_float"] == metrics.flat_accuracy_score(y_dev, without.predict(X[:11])) > 0
     assert last["instance_accuracy_float"] == metrics.sequence_accuracy_score(y_dev, without.predict(X[:11]))
+
+
+@pytest.mark.parametrize(
+    ("X_dev", "y_dev", "match"),
+    [
+        ([], [], "X_dev has no positions"),
+        ([[]], [[]], "X_dev has no positions"),
+        ([[{"a": "s"}]], [], "X_dev has 1 sequences and y_dev has 0"),
+        ([[{"a": "s"}]], [["x", "x"]], "sequence 0: X_dev has 1 positions and y_dev has 2"),
+    ],
+)
+def test_held_out_sequences_are_checked_before_training(corpus, X_dev, y_dev, match):
+    crf = CRF()
+    with pytest.raises(InputError, match=match):
+        crf.fit(*corpus, X_dev, y_dev)
+    assert not hasattr(crf, "model_")
+
+
+@pytest.mark.parametrize("kind", [np.array, list, lambda labels: list(np.array(labels))])
+def test_labels_of_numpy(kind):
+    X, y = [[{"a": "s"}, {"a": "t"}]] * 2, [kind([7, 3])] * 2
+    crf = CRF().fit(X, y)
+    assert crf.classes_ == [7, 3]
+    assert [type(label) for label in crf.classes_] == [int, int]
+    assert crf.predict_single(X[0]) == [7, 3]
+    assert CRF().fit(X, [np.array(["p", "b"])] * 2).classes_ == ["p", "b"]
+
+
+def test_labels_that_stand_in_sets_alone_come_last():
+    assert CRF().fit([[{"a": "s"}, {"a": "t"}]], [[{"b", "c"}, "x"]]).classes_ == ["x", "b", "c"]
 
 
 def test_what_has_no_counterpart_says_what_to_use(corpus):

@@ -102,7 +102,13 @@ BAD_X = {
     "frame infinite": ([FRAME, pd.DataFrame({"n": [1, -INF]})], "infinite value", 1, 1, "n"),
     "infinite": ([[{"n": 1.0}], [{"n": 1.0}, {"n": INF}]], "the value is inf", 1, 1, "n"),
     "huge integer": ([[{"n": 1}, {"n": 10**400}]], "the value is inf", 0, 1, "n"),
-    "undeclared nan": ([[{"n": 1.0}, {"n": NAN}]], "the value is nan. Fill it, and add a column that says so", 0, 1, "n"),
+    "undeclared nan": (
+        [[{"n": 1.0}, {"n": NAN}]],
+        "the value is nan. Fill it, and add a column that says so",
+        0,
+        1,
+        "n",
+    ),
     "nan among scattered keys": (
         [[{f"k{t}": NAN if t == 30 else 1.0} for t in range(40)]],
         "the value is nan",
@@ -311,6 +317,17 @@ def test_bad_labels_at_scoring(case):
     assert words in str(raised.value) or unknown in str(raised.value)
     if unknown not in str(raised.value):
         assert (raised.value.sequence, raised.value.position) == (sequence, position)
+
+
+@pytest.mark.parametrize("label", [2**70, -(2**63) - 1, {2**63}], ids=str)
+def test_integer_labels_fit_64_bits(label):
+    with pytest.raises(InputError, match=r"sequence 1, position 0: the label -?\d+ is too large\. .* as str") as caught:
+        learn([["a"], ["b", "c"]], [[0], [label, 1]])
+    assert caught.value.sequence == 1
+    limits = [2**63 - 1, -(2**63)]
+    assert learn([["a", "b"]], [limits]).schema.classes.tolist() == sorted(limits)
+    with pytest.raises(InputError, match="is not one of those seen in training"):
+        encode(learn([["a", "b"]], [limits]).schema, [["a"]], [[label]])
 
 
 @pytest.mark.parametrize("label", ["XX", {"DT", "XX"}])

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from sklearn.model_selection import KFold, train_test_split
 
-from hedgerow.data.sequences import Sequences
+from hedgerow.data.encoding import learn
+from hedgerow.data.sequences import Item, Sequences
 from hedgerow.errors import InputError
 
 
@@ -18,13 +19,21 @@ def X():
     return Sequences(columns, np.array([0, 1, 3, 6]), kinds, constants)
 
 
+def written(X):
+    return [repr(item) for item in X]
+
+
 def test_it_is_an_array_of_sequences(X):
     assert len(X) == 3
     assert X.shape == (3,)
     assert X.lengths.tolist() == [1, 2, 3]
     assert repr(X) == "Sequences(3 sequences, 6 positions: w, n, lang)"
-    assert X[1] == [{"w": "b", "n": 1.0, "lang": "en"}, {"w": "c", "n": 2.0, "lang": "en"}]
-    assert X[-1][0]["w"] == "d"
+    assert isinstance(X[1], Item)
+    assert X[1].positions == [{"w": "b", "n": 1.0}, {"w": "c", "n": 2.0}]
+    assert X[1].features == {"lang": "en"}
+    assert X[-1].positions[0]["w"] == "d"
+    plain = Sequences(X.columns, X.offsets, {"w": "categorical", "n": "numeric"})
+    assert plain[0] == [{"w": "a", "n": 0.0}]
     assert [len(rows) for rows in X] == [1, 2, 3]
 
 
@@ -34,18 +43,38 @@ def test_it_is_an_array_of_sequences(X):
 )
 def test_parts_keep_sequences_whole_and_share_the_columns(X, key):
     part = X[key]
-    assert part.columns["w"] is X.columns["w"]
-    assert list(part) == [X[2], X[0]]
+    assert part._columns["w"] is X._columns["w"]
+    assert written(part) == [repr(X[2]), repr(X[0])]
     columns, offsets, constants = part.compact()
     assert columns["w"].tolist() == list("defa")
     assert columns["n"].tolist() == [3, 4, 5, 0]
     assert offsets.tolist() == [0, 3, 4]
     assert constants["lang"].tolist() == ["fr", "de"]
-    assert list(part[np.array([False, True])]) == [X[0]]
+    assert part.columns["w"].tolist() == list("defa")
+    assert part.offsets.tolist() == [0, 3, 4]
+    assert part.constants["lang"].tolist() == ["fr", "de"]
+    assert written(part[np.array([False, True])]) == [repr(X[0])]
+
+
+def test_what_a_part_shows_makes_the_same_part(X):
+    for part in (X, X[:1], X[1:], X[[2, 0, 2]], X[::-1], X[:0]):
+        again = Sequences(part.columns, part.offsets, part.kinds, part.constants)
+        assert written(again) == written(part)
+
+
+def test_the_list_of_its_items_is_the_same_corpus(X):
+    for part in (X, X[[2, 0]]):
+        rows, columns = learn(list(part)), learn(part)
+        assert [(c.name, c.kind, c.constant) for c in rows.schema.columns] == [
+            (c.name, c.kind, c.constant) for c in columns.schema.columns
+        ]
+        np.testing.assert_array_equal(rows.codes, columns.codes)
+        np.testing.assert_array_equal(rows.numeric, columns.numeric)
+        np.testing.assert_array_equal(rows.seq_codes, columns.seq_codes)
 
 
 def test_masks_and_empty_parts(X):
-    assert list(X[np.array([True, False, True])]) == [X[0], X[2]]
+    assert written(X[np.array([True, False, True])]) == [repr(X[0]), repr(X[2])]
     assert len(X[[]]) == len(X[:0]) == 0
     with pytest.raises(IndexError):
         X[3]
@@ -53,7 +82,8 @@ def test_masks_and_empty_parts(X):
 
 def test_the_whole_is_not_copied(X):
     assert X.compact()[0]["n"] is X.columns["n"]
-    assert X[:].compact()[0]["n"] is X.columns["n"]
+    assert X[:].columns["n"] is X.columns["n"]
+    assert X[:].offsets is X.offsets
 
 
 def test_scikit_learn_splits_it(X):

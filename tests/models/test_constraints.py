@@ -111,8 +111,37 @@ def test_unknown_labels_are_filled_legally():
 
 def test_an_impossible_gap_is_an_error_with_its_place():
     X, y = [["a"] * 3, ["a"] * 3], [["x", "x", "y"], ["y", None, "x"]]
-    with pytest.raises(InputError, match=r"sequence 1, position [12]: no legal labeling"):
+    with pytest.raises(InputError, match=r"sequence 1, position [12]: forbid_unseen leaves no labeling") as caught:
         LinearCRF(transitions="forbid_unseen").fit(X, y)
+    assert "unlabelled positions" in str(caught.value)
+    for labels in ([[None] * 3, ["x", None, "y"]], [["x", "y", None], [None] * 3]):
+        with pytest.raises(InputError, match="forbid_unseen leaves no labeling"):
+            LinearCRF(transitions="forbid_unseen").fit(X, labels)
+
+
+def test_label_sets_show_the_transitions_that_they_allow():
+    X, y = [["a", "b", "c", "d"], ["a", "b"]], [["x", {"y", "z"}, {"x", "y"}, None], ["y", "x"]]
+    seen = {("x", "y"), ("x", "z"), ("y", "x"), ("y", "y"), ("z", "x"), ("z", "y")}
+    strict = LinearCRF(transitions="forbid_unseen").fit(X, y)
+    names = strict.classes_.tolist()
+    table = np.isfinite(strict.transition_weights_)
+    assert {(names[u], names[v]) for u, v in zip(*np.nonzero(table))} == seen
+    layout = LinearCRF(transitions="observed").fit(X, y).layout_
+    assert {(names[u], names[v]) for u, v in zip(layout.arc_from, layout.arc_to)} == seen
+    layout = LinearCRF(transitions="observed", min_frequency=2).fit(X, y).layout_
+    assert {(names[u], names[v]) for u, v in zip(layout.arc_from, layout.arc_to)} == {("y", "x")}
+
+
+def test_a_set_of_every_label_shows_no_transition():
+    X, y = [["a", "b", "a"], ["a", "b"]], [["x", {"x", "y"}, "y"], ["x", "y"]]
+    layout = LinearCRF(transitions="observed").fit(X, y).layout_
+    assert (layout.arc_from.tolist(), layout.arc_to.tolist()) == ([0], [1])
+
+
+def test_unlabelled_positions_are_filled_by_what_is_seen():
+    X, y = [["a", "b", "c"], ["a", "b", "c"]], [["x", None, "x"], ["x", "y", "x"]]
+    model = LinearCRF(transitions="forbid_unseen").fit(X, y)
+    assert model.predict(X).tolist() == [["x", "y", "x"]] * 2
 
 
 def test_knowledge_that_breaks_the_constraints():

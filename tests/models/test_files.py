@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hedgerow import LinearCRF, load, persistence
-from hedgerow.errors import HedgerowError, InputError, ModelFileError
+from hedgerow.errors import HedgerowError, HedgerowWarning, InputError, ModelFileError
 from hedgerow.metrics import label_accuracy
 
 from .corpora import COLUMNS, X_SMALL, Y_SMALL, rich_corpus
@@ -88,9 +88,27 @@ def test_shapes_of_data(X, y, tmp_path):
 
 def test_what_json_cannot_hold_goes_back_to_its_default(tmp_path):
     model = LinearCRF(metric=label_accuracy, random_state=np.random.RandomState(0), l2=0.5).fit(X_SMALL, Y_SMALL)
-    model.save(tmp_path / "model")
+    with pytest.warns(HedgerowWarning, match="cannot hold metric, random_state;") as caught:
+        model.save(tmp_path / "model")
+    assert caught[0].filename == __file__
     loaded = load(tmp_path / "model")
     assert (loaded.metric, loaded.random_state, loaded.l2) == ("accuracy", None, 0.5)
+
+
+def test_loaded_weights_cannot_be_written_to(tmp_path):
+    LinearCRF().fit(X_SMALL, Y_SMALL).save(tmp_path / "model")
+    with pytest.raises(ValueError, match="read-only"):
+        load(tmp_path / "model").weights_[:] = 0
+
+
+def test_a_new_fit_forgets_the_notes_of_the_old_one(tmp_path):
+    model = LinearCRF().fit(X_SMALL, Y_SMALL)
+    assert model.metadata_ == {}
+    model.metadata_ = {"reader": {"format": "conll"}}
+    model.save(tmp_path / "model")
+    loaded = load(tmp_path / "model")
+    assert loaded.metadata_ == model.metadata_
+    assert loaded.fit(X_SMALL, Y_SMALL).metadata_ == {}
 
 
 def test_what_could_not_be_loaded_is_not_saved(tmp_path):

@@ -32,9 +32,10 @@ def interrupting(times: dict[int, int]):
 
 
 def test_the_best_so_far_is_kept():
+    # The metric is tried once before training, so its fifth call is in iteration 4.
     before = signal.getsignal(signal.SIGINT)
     X, y = DATA
-    model = LinearCRF(l2=0.001, metric=interrupting({4: 1}), n_iter_no_change=100)
+    model = LinearCRF(l2=0.001, metric=interrupting({5: 1}), n_iter_no_change=100)
     with pytest.warns(ConvergenceWarning, match="interrupted after 4 iterations"):
         model.fit(X[:30], y[:30], X_val=X[30:], y_val=y[30:])
     assert (model.outcome_, model.n_iter_) == ("interrupted", 4)

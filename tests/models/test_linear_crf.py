@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import pickle
 import warnings
 
 import numpy as np
@@ -226,6 +227,18 @@ BAD = [
     ({"constraints": [("D", "Z")]}, "the label 'Z', which is not in y"),
     ({"constraints": ["DN", "N"]}, "constraints hold 'DN'"),
     ({"columns": {"word": "text"}}, "column 'word'"),
+    ({"max_iter": 10**400}, "max_iter is 1000"),
+    ({"transitions": ["all"]}, "transitions is ['all']"),
+    ({"constraints": 3}, "constraints is 3"),
+    ({"constraints": [([1], "D")]}, "the label [1], which is not in y"),
+    ({"transition_columns": 3}, "transition_columns is 3"),
+    ({"transition_columns": [["word"]]}, "in transition_columns and not in the data"),
+    ({"metric": ["a"]}, "metric ['a'] is unknown"),
+    ({"metric": "f3"}, "span_f1, log_likelihood; or give a function"),
+    ({"decoder": ["a"]}, "decoder is ['a']. Choose one of 'viterbi'"),
+    ({"verbose": "x"}, "verbose is 'x'"),
+    ({"random_state": "x"}, "random_state is 'x'"),
+    ({"random_state": -1}, "random_state is -1"),
 ]
 
 
@@ -255,6 +268,27 @@ class TestErrors:
             LinearCRF().fit(learn(X_SMALL))
         with pytest.raises(InputError, match="cannot cut"):
             LinearCRF(early_stopping=True).fit(dataset)
+
+    def test_a_dataset_must_agree_with_the_parameters(self):
+        dataset = learn(X_SMALL, Y_SMALL, window=1, columns={"token": "categorical"})
+        agreeing = LinearCRF(window=(1, 1), columns={"token": "categorical"}).fit(dataset)
+        np.testing.assert_array_equal(agreeing.weights_, LinearCRF().fit(dataset).weights_)
+        LinearCRF(window={"*": 1}).fit(dataset)
+        with pytest.raises(InputError, match="window is 2 and the Dataset was made with 1"):
+            LinearCRF(window=2).fit(dataset)
+        with pytest.raises(InputError, match=r"window is \{'token': 2, '\*': 1\} and"):
+            LinearCRF(window={"token": 2, "*": 1}).fit(dataset)
+        with pytest.raises(InputError, match=r"columns is \{'token': 'attributes'\} and"):
+            LinearCRF(columns={"token": "attributes"}).fit(dataset)
+        with pytest.raises(InputError, match="its own lengths"):
+            LinearCRF().fit(dataset, lengths=[1])
+
+    @pytest.mark.parametrize("parameters", [{"n_jobs": 0}, {"verbose": "x"}, {"random_state": "x"}, {"metric": "f3"}])
+    def test_parameters_are_checked_before_the_corpus_is_read(self, parameters):
+        X = iter(X_SMALL)
+        with pytest.raises(InputError):
+            LinearCRF(**parameters).fit(X, Y_SMALL)
+        assert next(X) is X_SMALL[0]
 
     @pytest.mark.parametrize("place", ["train", "validation", "predict"])
     def test_a_missing_number(self, place):
@@ -317,3 +351,17 @@ def test_weights_that_are_replaced_are_used():
     model.weights_ = np.zeros_like(model.weights_)
     np.testing.assert_allclose(model.predict_proba(X_SMALL)[0], np.full((2, 4), 0.25), rtol=1e-12)
     assert not np.allclose(before, 0.25)
+
+
+@pytest.mark.parametrize("way", [lambda m: m, copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m))])
+def test_weights_cannot_be_written_to(way):
+    """A write after a prediction would reach a part of what is kept, and give results of no model at all."""
+    model = way(LinearCRF().fit(X_SMALL, Y_SMALL))
+    with pytest.raises(ValueError, match="read-only"):
+        model.weights_[:] = 0
+
+
+def test_min_frequency_counts_negative_numbers():
+    X = [[{"size": -1.5}, {"size": -2.0}], [{"size": -0.5}, {"size": -3.0}]]
+    model = LinearCRF(min_frequency=2).fit(X, [["a", "b"], ["a", "b"]])
+    assert {(name, label) for name, label, _ in model.feature_weights()} == {("size", "a"), ("size", "b")}

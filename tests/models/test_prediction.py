@@ -208,6 +208,14 @@ def test_flat_arrays_with_lengths():
         (lambda m: m.span_probability([["w1"]], [(0, 0, ["L0", "L0"])]), "not inside 1 positions"),
         (lambda m: m.span_probability([["w1"]], [(0, -1, ["L0"])]), "not inside 1 positions"),
         (lambda m: m.span_probability([["w1"]], [(0, 0, [])]), "not inside 1 positions"),
+        (lambda m: m.span_probability([["w1"]], [(0, 0)]), r"span 0 is \(0, 0\)"),
+        (lambda m: m.span_probability([["w1"]], [(0, 0, ["L0"]), 3]), "span 1 is 3"),
+        (lambda m: m.span_probability([["w1"]], [(0, "0", ["L0"])]), "span 0 is"),
+        (lambda m: m.span_probability([["w1"]], [(0, 0, [["L0"]])]), "the label"),
+        (lambda m: m.sample([["w1"]], random_state="x"), "random_state is 'x'"),
+        (lambda m: m.predict([["w1"]], decoder=["a"]), "decoder is"),
+        (lambda m: m.predict(m.encode([["w1"]]), lengths=[1]), "a Dataset has its own lengths"),
+        (lambda m: m.feature_weights("ZZ"), "the label 'ZZ' is not one of those seen"),
     ],
 )
 def test_questions_that_cannot_be_meant(model, call, words):

@@ -9,6 +9,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from hedgerow import LinearCRF
+from hedgerow.data.encoding import encode, learn
 from hedgerow.datasets import make_sequences
 from hedgerow.errors import InputError
 from hedgerow.metrics import label_accuracy, span_f1
@@ -132,7 +133,46 @@ def test_threads_do_not_change_the_scores(data):
     assert [step.score for step in runs[0].history_] == [step.score for step in runs[1].history_]
 
 
+def test_a_dataset_as_held_out_sequences(data):
+    X, y, X_val, y_val = data
+    dataset = learn(X, y)
+    plain = LinearCRF(l2=0.01).fit(X, y, X_val=X_val, y_val=y_val)
+    held_out = encode(dataset.schema, X_val, y_val)
+    for given in ((dataset,), (X, y)):
+        model = LinearCRF(l2=0.01).fit(*given, X_val=held_out)
+        np.testing.assert_array_equal(model.weights_, plain.weights_)
+        assert model.outcome_ == "early_stopping"
+    with pytest.raises(InputError, match="brings its own labels"):
+        LinearCRF().fit(dataset, X_val=held_out, y_val=y_val)
+    with pytest.raises(InputError, match="brings its own labels"):
+        LinearCRF().fit(dataset, X_val=encode(dataset.schema, X_val))
+    with pytest.raises(InputError, match="another schema"):
+        LinearCRF().fit(dataset, X_val=learn(X_val, y_val))
+
+
+def test_a_function_sees_none_where_nothing_is_known():
+    seen = []
+
+    def metric(true, predicted):
+        seen.extend(true)
+        return 0.0
+
+    X, y = [["a", "b"]] * 2, [["x", "y"]] * 2
+    LinearCRF(metric=metric, n_iter_no_change=1).fit(X, y, X_val=[["a", "b", "a"]], y_val=[["x", None, {"x", "y"}]])
+    assert seen[0] == ["x", None, None]
+
+
 class TestErrors:
+    def test_a_metric_that_cannot_score_these_labels(self, data, monkeypatch):
+        def train(*arguments, **options):
+            raise AssertionError("training began")
+
+        monkeypatch.setattr("hedgerow.models.linear_crf.lbfgs", train)
+        X, y, X_val, y_val = data
+        open_ = [[None, *labels[1:]] for labels in y_val]
+        with pytest.raises(InputError, match=r"the metric 'span_f1' cannot score y_val: sequence 0, position 0"):
+            LinearCRF(metric="span_f1").fit(X, y, X_val=X_val, y_val=open_)
+
     def test_one_of_the_two(self, data):
         with pytest.raises(InputError, match="X_val and y_val go together"):
             LinearCRF().fit(data[0], data[1], X_val=data[2])

@@ -101,3 +101,14 @@ def test_a_model_from_a_file_goes_on(tmp_path):
     LinearCRF(warm_start=True, tol=1e-10).fit(X, y).save(tmp_path / "model")
     model = load(tmp_path / "model").set_params(tol=1e-8).fit(X, y)
     assert model.n_iter_ == 0
+
+
+def test_a_start_that_nothing_beats_is_kept():
+    X, y = make_sequences(160, random_state=1, n_tokens=40, concentration=1.5, mean_length=6)
+    held_out = {"X_val": X[40:], "y_val": y[40:]}
+    model = LinearCRF(l2=0.1, pairs="all", warm_start=True, n_iter_no_change=5).fit(X[:40], y[:40], **held_out)
+    weights, score, n_before = model.weights_, model.score(X[40:], y[40:]), len(model.history_)
+    model.fit(X[:40], [labels[::-1] for labels in y[:40]], **held_out)  # wrong labels: it only gets worse
+    assert (model.outcome_, model.n_iter_, model.best_iteration_) == ("early_stopping", 5, n_before)
+    assert max(step.score for step in model.history_[n_before:]) < score == model.score(X[40:], y[40:])
+    np.testing.assert_array_equal(model.weights_, weights)

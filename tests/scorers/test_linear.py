@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import replace
 
 import numpy as np
@@ -104,8 +105,16 @@ def test_pull_by_differences(window, weighted):
 
 @given(seeds, st.booleans())
 def test_pulling_the_truth_counts_it(seed, weighted):
-    """With gradient 1 at the true label, the gradient of a weight is how often its pair is seen."""
-    _, dataset, index, totals, _ = made(seed, 1, weighted)
+    """With gradient 1 at the true label, the gradient of a weight is the sum of its pair's values."""
+    X, dataset, index, _, _ = made(seed, 1, weighted)
+    sums = defaultdict(float)
+    labels = iter(dataset.labels.tolist())
+    for features in (named_features(item, 1, t) for item in X for t in range(len(item))):
+        label = next(labels)
+        for name, value in features:
+            sums[name, label] += value
+    names = row_names(dataset.schema)
+    totals = [sums[names[r], k] for r, k in zip(index.slot_rows(), index.slot_label.tolist())]
     scorer = LinearScorer(index)
     truth = np.eye(dataset.n_labels)[dataset.labels]
     accumulator = scorer.new_gradient()

@@ -17,7 +17,7 @@ from hedgerow.trainers.monitor import Monitor, Step
 
 def feed(monitor: Monitor, losses, start: float = 100.0) -> int:
     """Report losses until the monitor says stop; how many it took."""
-    monitor.begin(start)
+    monitor.begin(start, np.array([-1.0]))
     for i, loss in enumerate(losses):
         if monitor.step(loss, np.array([float(i)])):
             return i + 1
@@ -45,12 +45,12 @@ def test_the_start_counts_as_a_loss():
 
 def test_a_known_gap_ends_training():
     monitor = Monitor(max_iter=100, tol=1e-3)
-    assert not monitor.begin(10.0, gap=0.011)
+    assert not monitor.begin(10.0, np.zeros(1), gap=0.011)
     assert not monitor.step(8.0, np.zeros(1), gap=0.0081)
     assert monitor.step(7.0, np.zeros(1), gap=0.0069)
     assert monitor.outcome == "converged"
     at_once = Monitor(max_iter=100, tol=1e-3)
-    assert at_once.begin(10.0, gap=0.009)
+    assert at_once.begin(10.0, np.zeros(1), gap=0.009)
     assert (at_once.outcome, at_once.n_iter, at_once.kept) == ("converged", 0, Step(0, 10.0, 0.0))
 
 
@@ -65,12 +65,37 @@ def test_keeps_the_best_score_the_first_of_equal_ones():
 
 def test_kept_weights_are_a_copy():
     monitor = Monitor(max_iter=2, tol=0.0, validate=lambda weights: -float(weights[0]))
-    monitor.begin(9.0)
+    monitor.begin(9.0, np.zeros(1))
     weights = np.array([1.0])
     monitor.step(8.0, weights)
     weights[0] = 7.0
     monitor.step(7.0, weights)
     np.testing.assert_array_equal(monitor.weights(weights), [1.0])
+
+
+def test_a_warm_start_may_be_the_best():
+    scores = iter([0.5, 0.5, 0.4, 0.3])
+    previous = [Step(1, 50.0, 0.1), Step(2, 40.0, 0.2)]
+    options = {"max_iter": 100, "tol": 0.0, "validate": lambda weights: next(scores), "n_iter_no_change": 3}
+    monitor = Monitor(previous=previous, **options)
+    assert feed(monitor, [39.0, 38.0, 37.0, 36.0], start=41.0) == 3
+    assert monitor.outcome == "early_stopping"
+    assert (monitor.kept.iteration, monitor.kept.loss, monitor.kept.score) == (2, 41.0, 0.5)
+    np.testing.assert_array_equal(monitor.weights(np.array([9.0])), [-1.0])
+
+
+def test_a_warm_start_without_history_counts_from_0():
+    scores = iter([0.5, 0.6, 0.4])
+    monitor = Monitor(max_iter=2, tol=0.0, validate=lambda weights: next(scores), previous=[])
+    feed(monitor, [9.0, 8.0])
+    assert (monitor.kept.iteration, monitor.n_iter) == (1, 2)
+
+
+def test_a_cold_start_is_not_scored():
+    scores = iter([0.1, 0.2])
+    monitor = Monitor(max_iter=2, tol=0.0, validate=lambda weights: next(scores))
+    feed(monitor, [9.0, 8.0])
+    assert monitor.kept.iteration == 2
 
 
 def test_goes_on_from_an_earlier_history():
@@ -85,7 +110,7 @@ def test_goes_on_from_an_earlier_history():
 class TestInterrupt:
     def test_the_first_ends_training_after_the_iteration(self, caplog):
         with Monitor(max_iter=10, tol=0.0) as monitor:
-            monitor.begin(10.0)
+            monitor.begin(10.0, np.zeros(1))
             assert not monitor.step(9.0, np.zeros(1))
             os.kill(os.getpid(), signal.SIGINT)
             assert monitor.step(8.0, np.zeros(1))
@@ -120,7 +145,7 @@ class TestInterrupt:
         old = signal.signal(signal.SIGINT, signal.SIG_IGN)
         try:
             with Monitor(max_iter=10, tol=0.0) as monitor:
-                monitor.begin(10.0)
+                monitor.begin(10.0, np.zeros(1))
                 os.kill(os.getpid(), signal.SIGINT)
                 assert not monitor.step(8.0, np.zeros(1))
             assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN

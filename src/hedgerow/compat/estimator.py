@@ -11,7 +11,11 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from hedgerow.compat.features import rows_of, state_features, transition_features
+from hedgerow.compat.items import as_known, as_weights
 from hedgerow.data.dataset import Label
+from hedgerow.data.labels import SETS
+from hedgerow.data.shapes import n_rows
+from hedgerow.data.values import MixedTypesError
 from hedgerow.errors import InputError
 from hedgerow.legend import AnyArray
 from hedgerow.metrics import flat_accuracy_score, sequence_accuracy_score
@@ -90,6 +94,8 @@ class CRF(BaseEstimator):  # type: ignore[misc]
     Attributes
     ----------
     model_ : the LinearCRF. It takes the same X, saves to a file, and has k-best, sampling, constraints and more.
+    mixed_keys_ : whether a key of the training dicts has values of several types. model_ then takes dicts of
+        attribute to weight: {"a:s": 1.0} for {"a": "s"}.
     classes_ : list of labels, in the order of their first appearance
     state_features_ : dict of (attribute, label) to weight, transition_features_ : dict of (from, to) to weight
     attributes_ : list of the attributes that have a weight, num_attributes_ : how many
@@ -171,6 +177,9 @@ class CRF(BaseEstimator):  # type: ignore[misc]
             raise InputError("X_dev and y_dev go together", hint="Give both, or neither.")
         if y is None:
             raise InputError("y is missing", hint="fit needs the labels of the training sequences.")
+        if X_dev is not None:
+            X_dev, y_dev = list(X_dev), list(y_dev)
+            _check_held_out(X_dev, y_dev)
         model = self._linear_crf()
         X, y = [rows_of(sequence) for sequence in X], list(y)
         if len(X) != len(y):
@@ -179,10 +188,14 @@ class CRF(BaseEstimator):  # type: ignore[misc]
         X, y = [X[i] for i in filled], [y[i] for i in filled]
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "training stopped after max_iter", ConvergenceWarning)
-            model.fit(X, y)
+            try:
+                model.fit(X, y)
+                self.mixed_keys_ = False
+            except MixedTypesError:  # found while X is read, before any training
+                model.fit([as_weights(sequence) for sequence in X], y)
+                self.mixed_keys_ = True
         self.model_ = model
-        given = (label for labels in y for label in labels if isinstance(label, (str, int)))
-        self.classes_ = sorted(model.schema_.labels, key=list(dict.fromkeys(given)).index)
+        self.classes_ = _by_appearance(model.schema_.labels, y)
         self.training_log_ = _training_log(model)
         if X_dev is not None:
             predicted = self.predict(X_dev)
@@ -241,7 +254,16 @@ class CRF(BaseEstimator):  # type: ignore[misc]
     def predict(self, X: Any) -> AnyArray:
         """The labels of each sequence: an array of lists, dtype object."""
         model, X = self._fitted(), [rows_of(sequence) for sequence in X]
-        return _with_empty(X, model.predict)
+        return _with_empty(X, lambda sequences: self._asked(model.predict, sequences))
+
+    def _asked(self, method: Any, X: list[Any]) -> Any:
+        """A method of model_ on X, in the types that model_ was trained with."""
+        if self.mixed_keys_:
+            return method([as_weights(sequence) for sequence in X])
+        try:
+            return method(X)
+        except MixedTypesError:
+            return method([as_known(sequence, self.model_.schema_) for sequence in X])
 
     def predict_single(self, xseq: Any) -> list[Label]:
         """The labels of one sequence."""
@@ -254,7 +276,7 @@ class CRF(BaseEstimator):  # type: ignore[misc]
         columns = [model.schema_.label_codes[label] for label in self.classes_]
 
         def marginals(sequences: list[Any]) -> list[Any]:
-            found = model.predict_proba(sequences)
+            found = self._asked(model.predict_proba, sequences)
             return [[dict(zip(self.classes_, row)) for row in probs[:, columns].tolist()] for probs in found]
 
         return _with_empty(X, marginals)
@@ -316,6 +338,26 @@ class CRF(BaseEstimator):  # type: ignore[misc]
             self._refuse_what_needs_crfsuite()
             raise NotFittedError("this CRF is not fitted yet: call fit first")
         return self.model_
+
+
+def _check_held_out(X_dev: list[Any], y_dev: list[Any]) -> None:
+    if len(X_dev) != len(y_dev):
+        raise InputError(f"X_dev has {len(X_dev)} sequences and y_dev has {len(y_dev)}")
+    lengths = [n_rows(rows_of(sequence)) for sequence in X_dev]
+    if not any(lengths):
+        raise InputError("X_dev has no positions", hint="Leave X_dev and y_dev out.")
+    for i, (length, labels) in enumerate(zip(lengths, y_dev)):
+        if length != len(labels):
+            raise InputError(f"X_dev has {length} positions and y_dev has {len(labels)}", sequence=i)
+
+
+def _by_appearance(labels: tuple[Label, ...], y: list[Any]) -> list[Label]:
+    """The labels in the order of their first appearance; those that stand in sets alone come last."""
+    first: dict[Any, int] = {}
+    for label in itertools.chain.from_iterable(y):
+        if not isinstance(label, SETS):
+            first.setdefault(label, len(first))
+    return sorted(labels, key=lambda label: first.get(label, len(first)))
 
 
 def _with_empty(X: list[Any], function: Any) -> AnyArray:

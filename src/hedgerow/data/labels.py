@@ -53,7 +53,7 @@ def learn_labels(flat: list[Any], offsets: IndexArray) -> tuple[Label, ...]:
     if not labels:
         raise InputError("y has no label at all", hint="At least one position must be labelled.")
     plain = str if isinstance(next(iter(labels)), str) else int  # not np.str_ or np.int64: they print badly
-    found = sorted(map(plain, labels))
+    found: list[Any] = sorted(map(plain, labels))
     if plain is int:
         _check_range(found[0], found[-1], flat, offsets)
     return tuple(found)

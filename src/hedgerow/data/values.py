@@ -177,9 +177,7 @@ def _refuse(name: str, values: Any, where: IndexArray, locate: Locate, kind: Kin
     raise AssertionError("a value was refused and none is wrong")
 
 
-def _fail(
-    what: str, hint: str, name: str, flat: int, locate: Locate, error: type[InputError] = InputError
-) -> NoReturn:
+def _fail(what: str, hint: str, name: str, flat: int, locate: Locate, error: type[InputError] = InputError) -> NoReturn:
     sequence, position = locate(flat)
     raise error(what, hint=hint, sequence=sequence, position=position, column=name)
 

@@ -263,5 +263,5 @@ def _checked_span(j: int, span: Any) -> tuple[int, int, Sequence[Label]]:
     if isinstance(span, (tuple, list)) and len(span) == 3:
         i, begin, labels = span
         if isinstance(i, whole) and isinstance(begin, whole) and isinstance(labels, (list, tuple, np.ndarray)):
-            return int(i), int(begin), labels
+            return int(i), int(begin), list(labels)
     raise InputError(f"span {j} is {span!r}", hint="Give (sequence, first position, list of labels).")

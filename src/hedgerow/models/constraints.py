@@ -59,14 +59,14 @@ def _check_open(dataset: Dataset, space: StateSpace) -> None:
     assert dataset.labels is not None
     for first, last in pairwise(plan_chunks(dataset.offsets).tolist()):
         rows = slice(int(dataset.offsets[first]), int(dataset.offsets[last]))
+        if (dataset.labels[rows] >= 0).all():
+            continue
         mask = allowed_labels(dataset, rows)
-        if (dataset.labels[rows] >= 0).all() or mask is None:
-            continue  # a chunk without any label has a filling wherever another chunk has
         offsets = dataset.offsets[first : last + 1] - dataset.offsets[first]
-        potentials = ChainPotentials(np.zeros(mask.shape), offsets, edges, sequence_base=first)
+        potentials = ChainPotentials(np.zeros((rows.stop - rows.start, K)), offsets, edges, sequence_base=first)
         potentials.add_start_end(space.start_scores(), space.end_scores())
         try:
-            check_legal(potentials.restrict(mask))
+            check_legal(potentials if mask is None else potentials.restrict(mask))
         except InputError as error:
             raise InputError(
                 "forbid_unseen leaves no labeling for the unlabelled positions here",

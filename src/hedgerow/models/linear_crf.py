@@ -17,7 +17,14 @@ from hedgerow.legend import FloatArray
 from hedgerow.models.base import ChainModel
 from hedgerow.models.constraints import legal_space
 from hedgerow.models.layout import Statistics, carry_over, lay_out, named_weights
-from hedgerow.models.parameters import check_choice, check_metric, check_number, find_decoder, random_generator, same_window
+from hedgerow.models.parameters import (
+    check_choice,
+    check_metric,
+    check_number,
+    find_decoder,
+    random_generator,
+    same_window,
+)
 from hedgerow.models.validation import Validation, encode_held_out, hold_out
 from hedgerow.objectives.log_likelihood import log_likelihood
 from hedgerow.parallel import Lanes, count_lanes, count_threads, plan_chunks

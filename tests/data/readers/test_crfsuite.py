@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.data.readers.crfsuite import read_crfsuite, write_crfsuite
+from hedgerow.data.sequences import Item
 from hedgerow.errors import InputError
 
 any_text = st.text(st.characters(codec="utf-8", exclude_characters="\t\n\r\ufeff"), min_size=1, max_size=4)
@@ -139,3 +140,9 @@ def test_any_bytes_give_a_result_or_an_input_error(content: bytes) -> None:
     except InputError:
         return
     assert [len(x) for x in X] == [len(labels) for labels in y]
+
+
+def test_the_features_of_an_item_are_written_at_every_position() -> None:
+    target = io.StringIO()
+    write_crfsuite(target, [Item([{"w": "a"}, ["b"]], {"lang": "en", "n": 2})], [["x", "y"]])
+    assert target.getvalue() == "x\tw\\:a\tlang\\:en\tn:2.0\ny\tb\tlang\\:en\tn:2.0\n\n"

@@ -15,7 +15,7 @@ from hedgerow.data.readers.columns import objects
 from hedgerow.data.readers.conll import read_conll
 from hedgerow.data.readers.regexps import translate
 from hedgerow.data.readers.templates import Template
-from hedgerow.data.sequences import Sequences
+from hedgerow.data.sequences import Item, Sequences
 from hedgerow.errors import InputError
 
 CHUNKING = """
@@ -131,7 +131,10 @@ def test_constants_stay() -> None:
     columns = {"w": objects(["a", "b"])}
     kinds: Any = {"w": "categorical", "language": "categorical"}
     X = Sequences(columns, np.array([0, 2]), kinds, {"language": objects(["en"])})
-    assert Template.parse("U:%x[0,0]").apply(X)[0][1] == {"U": "b", "language": "en"}
+    item = Template.parse("U:%x[0,0]").apply(X)[0]
+    assert isinstance(item, Item)
+    assert item.positions[1] == {"U": "b"}
+    assert item.features == {"language": "en"}
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ import numpy as np
 from hedgerow.data.readers.columns import is_null
 from hedgerow.data.readers.labels import nested
 from hedgerow.data.readers.source import Source, read_lines
+from hedgerow.data.sequences import Item
 from hedgerow.errors import InputError
 from hedgerow.legend import INDEX, AnyArray
 
@@ -72,6 +73,7 @@ def write_crfsuite(
 
     A position is a list of attributes or a dict as python-crfsuite takes it: a number is a weight, a string s
     under the key k is the attribute "k:s", a list gives one attribute for each of its strings, None nothing.
+    The features of an Item are written at each of its positions.
     """
     text = "".join(_written(X, y))
     if not isinstance(target, (str, os.PathLike)):
@@ -141,14 +143,15 @@ def _written(X: Iterable[Iterable[Any]], y: Iterable[Sequence[str | int]]) -> It
     if len(sequences) != len(labelings):
         raise InputError(f"X has {len(sequences)} sequences and y has {len(labelings)}")
     for i, (sequence, labels) in enumerate(zip(sequences, labelings)):
-        positions = list(sequence)
+        features = sequence.features if isinstance(sequence, Item) else {}
+        positions = list(sequence.positions if isinstance(sequence, Item) else sequence)
         if len(positions) != len(labels):
             raise InputError(f"X has {len(positions)} positions and y has {len(labels)}", sequence=i)
         if not positions:
             raise InputError("is empty", sequence=i)
         for t, (position, label) in enumerate(zip(positions, labels)):
             try:
-                yield "\t".join([_label_text(label), *_attribute_texts(position)]) + "\n"
+                yield "\t".join([_label_text(label), *_attribute_texts(position), *_dict_texts(features, "")]) + "\n"
             except _Unwritable as error:
                 raise InputError(str(error), sequence=i, position=t) from None
         yield "\n"

@@ -86,7 +86,7 @@ class Template:
 
     def check(self, X: Sequences) -> None:
         """Raise an InputError with the template's line where a rule asks for a column that X cannot give."""
-        names = list(X.columns)
+        names = list(X[:0].columns)  # an empty part has the names, and nothing to copy
         for rule in self.rules:
             for command in rule.commands:
                 if command.col >= len(names):

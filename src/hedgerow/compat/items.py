@@ -1,0 +1,101 @@
+"""Positions as CRFsuite sees them: attributes with weights, whatever the types of a key's values.
+
+A column of hedgerow keeps one type. CRFsuite has no columns: {"a": "s"} is the attribute a:s with the weight 1, and
+{"a": 2.0} is the attribute a with the weight 2, side by side in one corpus. Only corpora with such keys come here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from hedgerow.data.builders import attribute_name
+from hedgerow.data.dataset import Column, Schema
+from hedgerow.data.rows import Item, ordered
+from hedgerow.data.shapes import LISTS, NUMBERS
+from hedgerow.data.values import fits
+
+Row = Mapping[Any, Any]
+
+
+def as_weights(sequence: Any) -> Any:
+    """A sequence of dicts as dicts of attribute to weight. What LinearCRF would refuse stays as it is."""
+    return _by_row(sequence, lambda row: _summed(_attributes(_flat(row))))
+
+
+def as_known(sequence: Any, schema: Schema) -> Any:
+    """A sequence of dicts in the types that the schema's columns have.
+
+    A value of another type is an attribute that the model does not know, as a rule: it is left out then.
+    """
+    columns = {column.name: column for column in schema.columns if not column.constant}
+    return _by_row(sequence, lambda row: _summed(_known(row, columns)))
+
+
+def _by_row(sequence: Any, change: Callable[[Row], Row]) -> Any:
+    if isinstance(sequence, Item):
+        return Item(_by_row(sequence.positions, change), sequence.features)
+    if not isinstance(sequence, (list, tuple)):
+        return sequence
+    return [change(row) if isinstance(row, Mapping) else row for row in sequence]
+
+
+def _flat(row: Row, prefix: str = "") -> Iterator[tuple[Any, Any]]:
+    """Keys and values, with nested dicts spread out and None left out."""
+    for key, value in row.items():
+        name = f"{prefix}{key}" if isinstance(key, str) else key
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{name}:")
+        elif value is not None:
+            yield name, value
+
+
+def _attributes(pairs: Iterator[tuple[Any, Any]]) -> Iterator[tuple[Any, Any]]:
+    """Keys and values as attributes and weights."""
+    for name, value in pairs:
+        if isinstance(value, str):
+            yield attribute_name(name, value), 1.0
+        elif isinstance(value, LISTS) and all(isinstance(text, str) for text in value):
+            yield from ((attribute_name(name, text), 1.0) for text in ordered(value))
+        elif isinstance(value, (bool, np.bool_)):
+            yield name, float(value)
+        else:
+            yield name, value
+
+
+def _known(row: Row, columns: dict[str, Column]) -> Iterator[tuple[Any, Any]]:
+    for name, value in _flat(row):
+        column = columns.get(name)
+        if column is not None and fits({type(value)}, column.kind):
+            yield name, value
+        elif column is not None and column.kind == "categorical" and isinstance(value, LISTS):
+            yield from _one_of(column, value)
+        else:
+            for attribute, weight in _attributes(iter([(name, value)])):
+                yield from _weight(columns.get(attribute), attribute, weight)
+
+
+def _one_of(column: Column, texts: Any) -> Iterator[tuple[str, Any]]:
+    """A list where training had one text: it can be told as long as no two of its texts are known."""
+    assert column.vocabulary is not None
+    known = [text for text in texts if text in column.vocabulary.lookup]
+    if known:
+        yield column.name, known[0] if len(known) == 1 else texts
+
+
+def _weight(column: Column | None, attribute: Any, weight: Any) -> Iterator[tuple[Any, Any]]:
+    if column is None or column.kind == "numeric":
+        yield attribute, weight
+    elif column.kind == "boolean":
+        yield attribute, bool(weight) if weight in (0, 1) else weight
+
+
+def _summed(pairs: Iterator[tuple[Any, Any]]) -> Row:
+    """A dict; the weights of an attribute that comes twice are added, as CRFsuite does."""
+    row: dict[Any, Any] = {}
+    for name, value in pairs:
+        twice = name in row and isinstance(value, NUMBERS) and isinstance(row[name], NUMBERS)
+        row[name] = row[name] + value if twice else value
+    return row
