@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+import warnings
+from collections.abc import Iterable, Set
 from itertools import repeat
 
 import numpy as np
@@ -13,6 +14,7 @@ from hedgerow.data.reading import Arrays, Reader
 from hedgerow.data.rows import Field
 from hedgerow.data.values import Locate, read_values
 from hedgerow.data.vocabulary import Vocabulary
+from hedgerow.errors import HedgerowWarning, InputError
 from hedgerow.legend import CODE, FIRST_VALUE, MISSING, AnyArray, CodeArray, FloatArray, IndexArray
 
 
@@ -26,6 +28,8 @@ class Coder(Reader):
         self.constants = {c.name: c for c in schema.columns if c.constant}
         self.parts: dict[tuple[str, bool], list[tuple[IndexArray, AnyArray]]] = {}
         self.attributes: list[tuple[IndexArray, CodeArray, FloatArray | None]] = []
+        self.given: set[str] = set()
+        self.typed = False  # the columns came with their kinds: an array, a frame, a file
 
     def column_keys(self, names: Set[str]) -> Set[str]:
         if "*" in self.schema.declared:
@@ -33,6 +37,8 @@ class Coder(Reader):
         return names & (self.columns.keys() | self.schema.declared.keys())
 
     def add_field(self, field: Field, where: IndexArray) -> None:
+        self.given.add(field.name)
+        self.typed |= field.kind is not None
         column = self.columns.get(field.name)
         if column is not None:
             self._add_column(column, field, where, self.locate)
@@ -90,7 +96,19 @@ class Coder(Reader):
     def add_numbers(self, where: IndexArray, names: list[str], numbers: FloatArray, flags: AnyArray) -> None:
         self.add_entries(where, names, numbers)
 
+    def _check_columns(self) -> None:
+        """Refuse a table or tokens that lack a column of the model. A dict may lack keys; one that has none is odd."""
+        absent = [name for name in self.columns if name not in self.given]
+        if not absent or not self.given:
+            return
+        has = f"The model reads {_list(self.columns)}; the data has {_list(self.given)}"
+        if self.typed or self.given == {"token"}:
+            raise InputError(f"there is no column {absent[0]!r} in the data", hint=f"{has}.")
+        if len(absent) == len(self.columns) and not any(len(ids) for _, ids, _ in self.attributes):
+            warnings.warn(f"nothing that the model reads is in the data. {has}.", HedgerowWarning, stacklevel=2)
+
     def finish(self, offsets: IndexArray) -> Dataset:
+        self._check_columns()
         schema = self.schema
         start, places, size = padded_places(offsets, schema.gap)
         arrays = Arrays([(c.kind, c.constant) for c in schema.columns], places, size, len(start))
@@ -98,6 +116,11 @@ class Coder(Reader):
             for where, values in self.parts.pop((column.name, column.constant), ()):
                 row[where if column.constant else places[where]] = values
         return arrays.dataset(schema, offsets, start, attribute_rows(self.attributes, places, size))
+
+
+def _list(names: Iterable[str]) -> str:
+    shown = [repr(name) for name in sorted(names)]
+    return ", ".join(shown[:6]) + (", …" if len(shown) > 6 else "")
 
 
 def _look_up(vocabulary: Vocabulary, texts: list[str]) -> CodeArray:

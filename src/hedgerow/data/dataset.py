@@ -43,7 +43,9 @@ class Column:
     """One single-valued feature.
 
     `offsets` are the places of its window, in order. `fill` is what an absent number means: 0 for a CRFsuite-style
-    weight, NaN (missing) for a declared column. `constant` columns have one value a sequence.
+    weight, NaN (missing) for a declared column. `constant` columns have one value a sequence. `center` and `spread` are
+    the mean and the standard deviation of a numeric column whose numbers are measurements (declared, or from an array
+    or a frame), for models that want them standardised; 0 and 1 for a CRFsuite-style weight.
     """
 
     name: str
@@ -52,6 +54,8 @@ class Column:
     vocabulary: Vocabulary | None = None
     fill: float = 0.0
     constant: bool = False
+    center: float = 0.0
+    spread: float = 1.0
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Column):
@@ -59,7 +63,7 @@ class Column:
         fills = self.fill == other.fill or (np.isnan(self.fill) and np.isnan(other.fill))
         return bool(fills) and all(
             getattr(self, name) == getattr(other, name)
-            for name in ("name", "kind", "offsets", "vocabulary", "constant")
+            for name in ("name", "kind", "offsets", "vocabulary", "constant", "center", "spread")
         )
 
     __hash__ = None  # type: ignore[assignment]

@@ -96,7 +96,9 @@ class Learner(Reader):
         each = np.arange(len(start), dtype=INDEX)
         for (builder, window, constant), (kind, _), row in zip(plan, shapes, arrays.rows):
             texts = builder.write(row, each if constant else places)
-            columns.append(Column(builder.name, kind, window, texts, _fill(builder), constant))
+            fill = _fill(builder)
+            standard = _standard(row if constant else row[places]) if np.isnan(fill) else (0.0, 1.0)
+            columns.append(Column(builder.name, kind, window, texts, fill, constant, *standard))
         schema = Schema(tuple(columns), vocabulary, attribute_offsets, labels, self.window, dict(self.declared))
         return arrays.dataset(schema, offsets, start, attributes)
 
@@ -162,6 +164,15 @@ def _outside(
 
 def _fill(builder: ColumnBuilder) -> float:
     return np.nan if builder.kind == "numeric" and builder.typed else 0.0
+
+
+def _standard(numbers: FloatArray) -> tuple[float, float]:
+    """Mean and standard deviation of a column of measurements; a column of one value has the deviation 1."""
+    known = numbers[numbers == numbers]
+    if len(known) == 0:
+        return 0.0, 1.0
+    center, spread = float(known.mean()), float(known.std())
+    return (center, spread) if np.isfinite(spread) and spread > 1e-12 * abs(center) else (0.0, 1.0)
 
 
 def _natural(name: str) -> tuple[int, int, str]:
