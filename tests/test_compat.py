@@ -169,6 +169,7 @@ MIXED = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:nothing that the model reads")
 @pytest.mark.parametrize("rows", MIXED.values(), ids=MIXED)
 def test_a_key_of_several_types_is_several_attributes(rows):
     X, y = [rows, rows[::-1], rows[1:]] * 2, [list("ABCA"), list("ACBA"), list("BCA")] * 2

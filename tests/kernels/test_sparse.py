@@ -180,6 +180,7 @@ def test_gather_and_scatter_numbers(seed, n_streams, size, K):
     numeric[rng.random(numeric.shape) < 0.3] = np.nan
     places = GAP + np.arange(size, dtype=INDEX)
     reads = numeric, places, rng.integers(0, 2, n_streams), rng.integers(-GAP, GAP + 1, n_streams)
+    reads += rng.normal(size=n_streams), rng.uniform(0.1, 3.0, n_streams)
     weights, before = rng.normal(size=(n_streams, K)), rng.normal(size=(size, K))
     scores = before.copy()
     sparse.gather_numbers(*reads, weights, scores)

@@ -84,10 +84,12 @@ def test_label_pairs_by_feature():
 
 
 def test_mean_square_of_numbers_and_weights():
-    numbers = [np.array([[2.0], [-4.0]]), np.array([[0.0]])]
+    numbers = [[{"n": 2.0}, {"n": -4.0}], [{"n": 0.0}]]
     _, _, statistics = layout(numbers, [["x", "y"], ["x"]])
     np.testing.assert_array_equal(statistics.square[:2], [10.0, 10.0])
     np.testing.assert_array_equal(statistics.frequency[:2], [2.0, 2.0])
+    measured = [np.array([[20.0], [-4.0]]), np.array([[5.0]])]  # of an array: standardised
+    np.testing.assert_allclose(layout(measured, [["x", "y"], ["x"]])[2].square[:2], [1.0, 1.0])
     rare = [[{"common": "c"}] * 40 + [{"rare": 3.0}]]
     dataset, found, statistics = layout(rare, [["x"] * 41])
     assert dataset.attr_val is not None

@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from hedgerow import LinearCRF
 from hedgerow.data.encoding import learn
 from hedgerow.datasets import make_sequences
-from hedgerow.errors import InputError
+from hedgerow.errors import HedgerowWarning, InputError
 
 from .corpora import COLUMNS, X_SMALL, Y_SMALL, Loss, partial_labels, rich_corpus
 
@@ -146,6 +146,7 @@ class TestEdges:
 
         rng = np.random.default_rng(7)
         X = rng.normal(size=(80, 3))
+        X = (X - X.mean(axis=0)) / X.std(axis=0)  # as LinearCRF does itself with numbers of an array
         y = np.where(X[:, 0] + rng.normal(size=80) > 0, 1, 0)
         model = LinearCRF(l2=0.5, **TIGHT).fit([row[None] for row in X], [[int(label)] for label in y])
         # two weight vectors with the penalty l2·(‖w/2‖² + ‖w/2‖²) = l2/2·‖w‖², where scikit-learn has ‖w‖²/(2C)
@@ -365,3 +366,28 @@ def test_min_frequency_counts_negative_numbers():
     X = [[{"size": -1.5}, {"size": -2.0}], [{"size": -0.5}, {"size": -3.0}]]
     model = LinearCRF(min_frequency=2).fit(X, [["a", "b"], ["a", "b"]])
     assert {(name, label) for name, label, _ in model.feature_weights()} == {("size", "a"), ("size", "b")}
+
+
+def test_measurements_are_standardised_and_units_do_not_matter():
+    rng = np.random.default_rng(0)
+    heart = rng.normal(70, 5, 600)
+    y = (heart > 70).astype(int)
+    lengths = [10] * 60
+    one = LinearCRF().fit(heart[:, None], y, lengths=lengths)
+    other = LinearCRF().fit(heart[:, None] * 1000 + 9, y, lengths=lengths)
+    assert one.score(heart[:, None], y, lengths=lengths) > 0.98
+    np.testing.assert_allclose(other.weights_, one.weights_, rtol=1e-6, atol=1e-9)
+    weights = LinearCRF().fit([[{"x": 70.0}, {"x": 75.0}]], [["a", "b"]]).schema_.columns[0]
+    assert (weights.center, weights.spread) == (0.0, 1.0)  # a number in a dict is a weight
+
+
+def test_data_without_the_columns_of_the_model_is_refused():
+    model = LinearCRF().fit([np.array([[1.0, 2.0], [2.0, 1.0]])], [["a", "b"]])
+    with pytest.raises(InputError, match="no column '1'"):
+        model.predict([np.array([[1.0]])])
+    words = LinearCRF().fit([[{"w": "a"}, {"w": "b"}]], [["x", "y"]])
+    with pytest.raises(InputError, match="no column 'w'"):
+        words.predict([["a", "b"]])
+    with pytest.warns(HedgerowWarning, match="nothing that the model reads"):
+        words.predict([[{"W": "a"}]])
+    assert len(words.predict([[{}, {"w": "new"}]])[0]) == 2

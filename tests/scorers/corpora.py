@@ -39,8 +39,16 @@ def flattened(item):
     ]
 
 
-def named_features(item, window, t):
+def named_features(item, window, t, schema):
     """(name, value) of each feature of position t, named as `row_names` does; written down from the definition."""
+    standard = {column.name: (column.center, column.spread) for column in schema.columns}
+    return [
+        (name, (value - standard.get(name.split("[")[0], (0, 1))[0]) / standard.get(name.split("[")[0], (0, 1))[1])
+        for name, value in _raw_features(item, window, t)
+    ]
+
+
+def _raw_features(item, window, t):
     rows = flattened(item)
     found = [("length", item.features["length"]), (f"lang:{item.features['lang']}", 1.0)]
     reads = {name: window_offsets(window, name) for name in ("word", "flag", "size")}

@@ -41,7 +41,7 @@ def counted(X, dataset, window):
         for t in range(len(item)):
             label = next(labels)
             if label >= 0:
-                for name, value in named_features(item, window, t):
+                for name, value in named_features(item, window, t, dataset.schema):
                     counts[name, label] += value != 0
     return dict(counts)
 

@@ -56,7 +56,7 @@ def test_scores_are_sums_of_the_weights_of_the_features(seed, window, weighted, 
     expected = [
         [sum(table.get((name, k), 0.0) * x for name, x in features) for k in range(dataset.n_labels)]
         for item in X[first:last]
-        for features in (named_features(item, window, t) for t in range(len(item)))
+        for features in (named_features(item, window, t, dataset.schema) for t in range(len(item)))
     ]
     np.testing.assert_allclose(scores, expected, rtol=1e-10, atol=1e-10)
 
@@ -109,7 +109,7 @@ def test_pulling_the_truth_counts_it(seed, weighted):
     X, dataset, index, _, _ = made(seed, 1, weighted)
     sums = defaultdict(float)
     labels = iter(dataset.labels.tolist())
-    for features in (named_features(item, 1, t) for item in X for t in range(len(item))):
+    for features in (named_features(item, 1, t, dataset.schema) for item in X for t in range(len(item))):
         label = next(labels)
         for name, value in features:
             sums[name, label] += value

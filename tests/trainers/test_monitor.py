@@ -54,13 +54,13 @@ def test_a_known_gap_ends_training():
     assert (at_once.outcome, at_once.n_iter, at_once.kept) == ("converged", 0, Step(0, 10.0, 0.0))
 
 
-def test_keeps_the_best_score_the_first_of_equal_ones():
+def test_keeps_the_best_score_the_last_of_equal_ones():
     scores = iter([0.1, 0.5, 0.4, 0.5, 0.3, 0.2, 0.1])
     monitor = Monitor(max_iter=100, tol=0.0, validate=lambda weights: next(scores), n_iter_no_change=3)
     assert feed(monitor, np.linspace(50, 10, 20)) == 5
     assert monitor.outcome == "early_stopping"
-    assert monitor.kept.iteration == 2
-    np.testing.assert_array_equal(monitor.weights(np.array([-1.0])), [1.0])
+    assert monitor.kept.iteration == 4
+    np.testing.assert_array_equal(monitor.weights(np.array([-1.0])), [3.0])
 
 
 def test_kept_weights_are_a_copy():
@@ -74,13 +74,13 @@ def test_kept_weights_are_a_copy():
 
 
 def test_a_warm_start_may_be_the_best():
-    scores = iter([0.5, 0.5, 0.4, 0.3])
+    scores = iter([0.6, 0.5, 0.4, 0.3])
     previous = [Step(1, 50.0, 0.1), Step(2, 40.0, 0.2)]
     options = {"max_iter": 100, "tol": 0.0, "validate": lambda weights: next(scores), "n_iter_no_change": 3}
     monitor = Monitor(previous=previous, **options)
     assert feed(monitor, [39.0, 38.0, 37.0, 36.0], start=41.0) == 3
     assert monitor.outcome == "early_stopping"
-    assert (monitor.kept.iteration, monitor.kept.loss, monitor.kept.score) == (2, 41.0, 0.5)
+    assert (monitor.kept.iteration, monitor.kept.loss, monitor.kept.score) == (2, 41.0, 0.6)
     np.testing.assert_array_equal(monitor.weights(np.array([9.0])), [-1.0])
 
 

@@ -125,6 +125,8 @@ def pack_schema(schema: Schema) -> tuple[dict[str, Any], Tensors]:
                 "offsets": list(column.offsets),
                 "absent": "missing" if np.isnan(column.fill) else "zero",
                 "constant": column.constant,
+                "center": column.center,
+                "spread": column.spread,
             }
         )
         if column.vocabulary is not None:
@@ -152,7 +154,11 @@ def unpack_schema(header: Mapping[str, Any], tensors: Tensors) -> Schema:
         vocabulary = _unpack_vocabulary(tensors, f"column.{i}") if entry["kind"] == "categorical" else None
         fill = np.nan if entry["absent"] == "missing" else 0.0
         offsets = _offsets(entry["offsets"])
-        columns.append(Column(str(entry["name"]), entry["kind"], offsets, vocabulary, fill, bool(entry["constant"])))
+        center, spread = float(entry["center"]), float(entry["spread"])
+        if not (np.isfinite(center) and np.isfinite(spread) and spread > 0):
+            raise ModelFileError(f"column {i} has the mean {center} and the deviation {spread}")
+        own = str(entry["name"]), entry["kind"], offsets, vocabulary, fill, bool(entry["constant"]), center, spread
+        columns.append(Column(*own))
     labels = tuple(header["labels"])
     if {type(label) for label in labels} not in ({str}, {int}) or len(set(labels)) != len(labels):
         raise ModelFileError("the labels are not distinct strings, or distinct integers")

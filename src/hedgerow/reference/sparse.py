@@ -155,18 +155,30 @@ def scatter_weighted(cell: AnyArray, slot: AnyArray, value: FloatArray, cells: F
 
 
 def gather_numbers(
-    numeric: FloatArray, places: AnyArray, column: AnyArray, shift: AnyArray, weights: FloatArray
+    numeric: FloatArray,
+    places: AnyArray,
+    column: AnyArray,
+    shift: AnyArray,
+    center: FloatArray,
+    scale: FloatArray,
+    weights: FloatArray,
 ) -> FloatArray:
-    """scores[t, k] = Σ_s x · weights[s, k], x the number that stream s reads; NaN counts as 0."""
-    read = np.stack([numeric[c, places + o] for c, o in zip(column, shift)], axis=1)
+    """scores[t, k] = Σ_s x · weights[s, k], x the standardised number that stream s reads; NaN counts as 0."""
+    read = (np.stack([numeric[c, places + o] for c, o in zip(column, shift)], axis=1) - center) * scale
     scores: FloatArray = np.nan_to_num(read, nan=0.0) @ weights
     return scores
 
 
 def scatter_numbers(
-    numeric: FloatArray, places: AnyArray, column: AnyArray, shift: AnyArray, probs: FloatArray
+    numeric: FloatArray,
+    places: AnyArray,
+    column: AnyArray,
+    shift: AnyArray,
+    center: FloatArray,
+    scale: FloatArray,
+    probs: FloatArray,
 ) -> FloatArray:
     """grad[s, k] = Σ_t x · probs[t, k]: the transpose of `gather_numbers`."""
-    read = np.stack([numeric[c, places + o] for c, o in zip(column, shift)], axis=1)
+    read = (np.stack([numeric[c, places + o] for c, o in zip(column, shift)], axis=1) - center) * scale
     grad: FloatArray = np.nan_to_num(read, nan=0.0).T @ probs
     return grad

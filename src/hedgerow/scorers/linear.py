@@ -133,9 +133,7 @@ class LinearScorer:
         streams = self.index.streams
         if len(streams.num_column):
             weights = _dense(self.weights, self._number_slots)
-            kernels.sparse.gather_numbers(
-                chunk.numbers, chunk.places, streams.num_column, streams.num_shift, weights, scores
-            )
+            kernels.sparse.gather_numbers(chunk.numbers, chunk.places, *streams.number_reads, weights, scores)
         if chunk.constants is not None:
             scores += self._score_constants(chunk.constants)[chunk.sequences]
 
@@ -144,8 +142,8 @@ class LinearScorer:
         cells, streams = own.reshape(-1), self.index.streams
         kernels.sparse.gather(chunk.ptr, chunk.table, chunk.cell, chunk.slot, self.weights, self.table, own, cells)
         if len(streams.seq_num_column):
-            weights, shift = _dense(self.weights, self._constant_slots), np.zeros_like(streams.seq_num_column)
-            kernels.sparse.gather_numbers(chunk.numbers, chunk.places, streams.seq_num_column, shift, weights, own)
+            weights = _dense(self.weights, self._constant_slots)
+            kernels.sparse.gather_numbers(chunk.numbers, chunk.places, *streams.constant_reads, weights, own)
         return own
 
     def new_gradient(self) -> tuple[FloatArray, FloatArray]:
@@ -160,9 +158,7 @@ class LinearScorer:
             kernels.sparse.scatter_weighted(*chunk.weighted, cells, into[0])
         if len(streams.num_column):
             sums = np.zeros((len(streams.num_column), self.index.n_outputs))
-            kernels.sparse.scatter_numbers(
-                chunk.numbers, chunk.places, streams.num_column, streams.num_shift, gradient, sums
-            )
+            kernels.sparse.scatter_numbers(chunk.numbers, chunk.places, *streams.number_reads, gradient, sums)
             _add_dense(into[0], self._number_slots, sums)
         if chunk.constants is not None:
             begin = np.flatnonzero(np.diff(chunk.sequences, prepend=-1))
@@ -173,8 +169,7 @@ class LinearScorer:
         kernels.sparse.scatter(chunk.ptr, chunk.table, chunk.cell, chunk.slot, gradient, cells, *into)
         if len(streams.seq_num_column):
             sums = np.zeros((len(streams.seq_num_column), self.index.n_outputs))
-            shift = np.zeros_like(streams.seq_num_column)
-            kernels.sparse.scatter_numbers(chunk.numbers, chunk.places, streams.seq_num_column, shift, gradient, sums)
+            kernels.sparse.scatter_numbers(chunk.numbers, chunk.places, *streams.constant_reads, gradient, sums)
             _add_dense(into[0], self._constant_slots, sums)
 
     def finish(self, accumulator: tuple[FloatArray, FloatArray]) -> FloatArray:

@@ -9,7 +9,7 @@ import numpy as np
 
 from hedgerow.data.builders import attribute_name
 from hedgerow.data.dataset import OUTSIDE_COLUMN, Column, Dataset, Schema
-from hedgerow.legend import FIRST_VALUE, INDEX, MISSING, OUTSIDE, CodeArray, FloatArray, IndexArray
+from hedgerow.legend import FIRST_VALUE, FLOAT, INDEX, MISSING, OUTSIDE, CodeArray, FloatArray, IndexArray
 
 
 @dataclass(frozen=True)
@@ -19,8 +19,9 @@ class Streams:
     column, shift, base            int64[] of the code streams
     attr_shift, attr_base          int64[] of the attributes, one a window offset
     num_column, num_shift, num_base  int64[] of the numbers; each owns one row
+    num_center, num_scale          float64[]: a number counts as (x − center)·scale, so that units do not matter
     seq_column, seq_base           int64[] of the constant codes
-    seq_num_column, seq_num_base   int64[] of the constant numbers
+    seq_num_column, seq_num_base   int64[] of the constant numbers; seq_num_center, seq_num_scale as above
     """
 
     column: IndexArray
@@ -31,10 +32,14 @@ class Streams:
     num_column: IndexArray
     num_shift: IndexArray
     num_base: IndexArray
+    num_center: FloatArray
+    num_scale: FloatArray
     seq_column: IndexArray
     seq_base: IndexArray
     seq_num_column: IndexArray
     seq_num_base: IndexArray
+    seq_num_center: FloatArray
+    seq_num_scale: FloatArray
     n_rows: int
 
     @classmethod
@@ -58,14 +63,28 @@ class Streams:
         def array(kind: str, field: int) -> IndexArray:
             return np.array([part[field] for part in parts[kind]], dtype=INDEX)
 
+        def standard(kind: str) -> tuple[FloatArray, FloatArray]:
+            own = [_groups(schema)[kind][part[0]] for part in parts[kind]]
+            return np.array([c.center for c in own], dtype=FLOAT), np.array([1 / c.spread for c in own], dtype=FLOAT)
+
         return cls(
             array("code", 0), array("code", 1), array("code", 2),
             array("attr", 1), array("attr", 2),
-            array("num", 0), array("num", 1), array("num", 2),
+            array("num", 0), array("num", 1), array("num", 2), *standard("num"),
             array("seq", 0), array("seq", 2),
-            array("seq_num", 0), array("seq_num", 2),
+            array("seq_num", 0), array("seq_num", 2), *standard("seq_num"),
             rows,
         )  # fmt: skip
+
+    @property
+    def number_reads(self) -> tuple[IndexArray, IndexArray, FloatArray, FloatArray]:
+        """Column, shift, center and scale of the numbers, as kernels take them."""
+        return self.num_column, self.num_shift, self.num_center, self.num_scale
+
+    @property
+    def constant_reads(self) -> tuple[IndexArray, IndexArray, FloatArray, FloatArray]:
+        """The same of the constant numbers, which have no window."""
+        return self.seq_num_column, np.zeros_like(self.seq_num_column), self.seq_num_center, self.seq_num_scale
 
     def observations(
         self, dataset: Dataset, schema: Schema, places: IndexArray, sequences: IndexArray
@@ -78,13 +97,15 @@ class Streams:
         columns = schema.of("categorical", "boolean")
         for c, shift, base in zip(self.column, self.shift, self.base):
             yield _coded(int(base), columns[c], dataset.codes[c][places + shift])
-        for d, shift, base in zip(self.num_column, self.num_shift, self.num_base):
-            yield _number(int(base), dataset.numeric[d][places + shift])
+        reads = zip(self.num_column, self.num_shift, self.num_base, self.num_center, self.num_scale)
+        for d, shift, base, center, scale in reads:
+            yield _number(int(base), (dataset.numeric[d][places + shift] - center) * scale)
         columns = schema.of("categorical", "boolean", constant=True)
         for c, base in zip(self.seq_column, self.seq_base):
             yield _coded(int(base), columns[c], dataset.seq_codes[c][sequences])
-        for d, base in zip(self.seq_num_column, self.seq_num_base):
-            yield _number(int(base), dataset.seq_numeric[d][sequences])
+        constants = zip(self.seq_num_column, self.seq_num_base, self.seq_num_center, self.seq_num_scale)
+        for d, base, center, scale in constants:
+            yield _number(int(base), (dataset.seq_numeric[d][sequences] - center) * scale)
         for shift, base in zip(self.attr_shift, self.attr_base):
             begin, end = dataset.attr_ptr[places + shift], dataset.attr_ptr[places + shift + 1]
             which = np.repeat(np.arange(len(places), dtype=INDEX), end - begin)

@@ -68,6 +68,7 @@ class Monitor:
         self.start_loss = np.inf
         self.best_weights: FloatArray | None = None
         self.best_step: Step | None = None
+        self._rose = 0
         self._interrupted = False
         self._began = time.perf_counter()
         self._bar: Any = None
@@ -142,15 +143,19 @@ class Monitor:
         return last if self.best_weights is None else self.best_weights
 
     def _keep_best(self, record: Step, weights: FloatArray) -> None:
+        """Of iterations with the same score the last is kept: it fits training better. They do not win time, though."""
         if record.score is None:
             return
-        if self.best_step is None or self.best_step.score is None or record.score > self.best_step.score:
+        best = -np.inf if self.best_step is None or self.best_step.score is None else self.best_step.score
+        if record.score > best:
+            self._rose = record.iteration
+        if record.score >= best:
             self.best_step, self.best_weights = record, weights.copy()
 
     def _reason(self, gap: float) -> str | None:
         if self._interrupted:
             return "interrupted"
-        if self.best_step is not None and len(self.history) - self.best_step.iteration >= self.n_iter_no_change:
+        if self.best_step is not None and len(self.history) - self._rose >= self.n_iter_no_change:
             return "early_stopping"
         losses = [self.start_loss, *(record.loss for record in self.history[self.first :])]
         level = self.tol * abs(losses[-1])
