@@ -139,7 +139,7 @@ def standard_error(metric: Callable[[Any, Any], float], y_true: list[Any], y_pre
     for i in range(n):
         if metric.__name__ == "span_f1":
             overall = span_report([y_true[i]], [y_pred[i]]).overall
-            counts[i] = overall.correct, overall.predicted, overall.true
+            counts[i] = overall.correct, overall.found, overall.true
         else:
             right = sum(a == b for a, b in zip(y_true[i], y_pred[i]))
             counts[i] = right, len(y_true[i]), len(y_true[i])
