@@ -17,7 +17,7 @@ from hedgerow.scorers.chain import ChainFeatures, ChainGradient, LinearChain
 Objective = Callable[..., LossAndGradient]
 
 # Compiled features are kept between evaluations up to this many bytes; beyond it a chunk is compiled each time anew,
-# which costs about as much again as the evaluation itself.
+# which costs about half as much again as the evaluation itself.
 KEPT_BYTES = 2 << 30
 
 
