@@ -18,4 +18,4 @@ def dot(x, y):
 def add_scaled(x, a, y):
     """y += a·x. OUT y."""
     for i in range(len(x)):
-        y[i] += a * x[i]
+        y[i] += a * float(x[i])  # x may be single precision; the product is not
