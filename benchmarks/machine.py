@@ -63,6 +63,26 @@ def require_quiet(force: bool) -> float:
     return load
 
 
+class Watch:
+    """Looks at the machine while this process works: the share of all cores that other processes use."""
+
+    def __init__(self) -> None:
+        self._before = _busy_jiffies()
+        self._own = self._own_seconds()
+
+    def others(self) -> float:
+        """Since the watch began; by the load of the last minute where the system does not count."""
+        after = _busy_jiffies()
+        if self._before is None or after is None:
+            return os.getloadavg()[0] / (os.cpu_count() or 1)
+        own = (self._own_seconds() - self._own) * os.sysconf("SC_CLK_TCK")
+        return max(0.0, after[0] - self._before[0] - own) / max(1, after[1] - self._before[1])
+
+    def _own_seconds(self) -> float:
+        """Of this process and of those it has started and waited for."""
+        return sum(os.times()[:4])
+
+
 def resident_bytes() -> int:
     """The resident size of this process now, and the start of a new peak."""
     status = Path("/proc/self/status")

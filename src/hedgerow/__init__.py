@@ -10,6 +10,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from hedgerow import compat as compat
     from hedgerow import datasets as datasets
+    from hedgerow import explain as explain
     from hedgerow import metrics as metrics
     from hedgerow import model_selection as model_selection
     from hedgerow import report as report
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from hedgerow.errors import ModelFileError as ModelFileError
     from hedgerow.models.files import load as load
     from hedgerow.models.linear_crf import LinearCRF as LinearCRF
+    from hedgerow.models.tree_crf import TreeCRF as TreeCRF
 
 # Lazy exports: `import hedgerow` costs nothing until a name is used.
 _EXPORTS = {
@@ -29,11 +31,12 @@ _EXPORTS = {
     "LinearCRF": "hedgerow.models.linear_crf",
     "ModelFileError": "hedgerow.errors",
     "Sequences": "hedgerow.data.sequences",
+    "TreeCRF": "hedgerow.models.tree_crf",
     "learn": "hedgerow.data.encoding",
     "load": "hedgerow.models.files",
     "sequences": "hedgerow.data.readers.tables",
 }
-_MODULES = ("compat", "datasets", "metrics", "model_selection", "report")
+_MODULES = ("compat", "datasets", "explain", "metrics", "model_selection", "report")
 
 __all__ = [
     "InputError",
@@ -41,8 +44,10 @@ __all__ = [
     "LinearCRF",
     "ModelFileError",
     "Sequences",
+    "TreeCRF",
     "compat",
     "datasets",
+    "explain",
     "learn",
     "load",
     "metrics",

@@ -110,14 +110,14 @@ class SharedEdges:
 class PositionEdges:
     """Edge scores of their own for every position.
 
-    scores : (K, n, K), [to, position, from]; the rows of first positions are not read
-    exps : (K, n, K), exp(scores − shift of the position)
-    shifts : (n,), the largest finite score of each position
+    exps : (K, n, K) [to, position, from], exp(scores − shift of the position); rows of first positions are not read
+    shifts : (n,), about the largest finite score of each position
+    own_scores : (K, n, K), the scores; None where the exponentials are all there is, as while trees are boosted
     """
 
-    scores: FloatArray
     exps: FloatArray
     shifts: FloatArray
+    own_scores: FloatArray | None = None
 
     @classmethod
     def from_scores(cls, scores: Any) -> PositionEdges:
@@ -129,20 +129,36 @@ class PositionEdges:
             row = int(np.argmin(shifts < np.inf))
             raise InputError(f"edge scores must be numbers or −inf, and one of row {row} is NaN or +inf")
         shifts[np.isneginf(shifts)] = 0.0
-        return cls(table, np.exp(table - shifts[:, None]), shifts)
+        return cls(np.exp(table - shifts[:, None]), shifts, table)
 
     @property
     def n_labels(self) -> int:
-        return len(self.scores)
+        return len(self.exps)
+
+    @property
+    def scores(self) -> FloatArray:
+        """(K, n, K) [to, position, from]; made anew at each call where only exponentials are kept."""
+        if self.own_scores is not None:
+            return self.own_scores
+        with np.errstate(divide="ignore"):
+            return np.log(self.exps) + self.shifts[:, None]
 
     @property
     def scores_to(self) -> FloatArray:
         return self.scores
 
+    def scores_at(self, to: AnyArray, rows: AnyArray, before: AnyArray) -> FloatArray:
+        """The scores of one arc at each of some positions."""
+        if self.own_scores is not None:
+            return self.own_scores[to, rows, before]
+        with np.errstate(divide="ignore"):
+            return np.log(self.exps[to, rows, before]) + self.shifts[rows]
+
     def take(self, rows: IndexArray) -> PositionEdges:
         """The edges of some positions."""
-        scores, exps = (np.ascontiguousarray(table[:, rows]) for table in (self.scores, self.exps))
-        return PositionEdges(scores, exps, self.shifts[rows])
+        exps = np.ascontiguousarray(self.exps[:, rows])
+        scores = None if self.own_scores is None else np.ascontiguousarray(self.own_scores[:, rows])
+        return PositionEdges(exps, self.shifts[rows], scores)
 
 
 @dataclass(frozen=True, slots=True)

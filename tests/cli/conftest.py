@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import random
 import sys
 from dataclasses import dataclass
 
@@ -97,3 +98,29 @@ def trained(tmp_path_factory):
     arguments = ["train", folder / "train.txt", "-o", folder / "m.hedgerow", "--columns", "word,pos,chunk", "-q"]
     assert run([str(argument) for argument in arguments]) == 0
     return folder / "m.hedgerow"
+
+
+def planted_text(n_sequences=60, seed=3):
+    """Letters and numbers whose label follows from the letter, the number before it and the label before it."""
+    draws = random.Random(seed)
+    lines = ["sequence,letter,size,label"]
+    for i in range(n_sequences):
+        label, size = "C", 0
+        for _ in range(draws.randint(3, 8)):
+            letter = draws.choice("uvw")
+            label = "A" if letter == "u" and size > 2 else "B" if label == "A" or letter == "v" else "C"
+            size = draws.randint(0, 5)
+            lines.append(f"{i},{letter},{size},{label}")
+    return "".join(f"{line}\n" for line in lines)
+
+
+@pytest.fixture(scope="session")
+def planted(tmp_path_factory):
+    """The path of a tree model of such letters and numbers."""
+    folder = tmp_path_factory.mktemp("planted")
+    (folder / "planted.csv").write_text(planted_text())
+    arguments = ["train", folder / "planted.csv", "-o", folder / "t.hedgerow", "--model", "tree", "--by", "sequence"]
+    text = "--window 1 --trees 8 --leaves 6 --shrinkage 2 --dev 0 -q"
+    options = text.split()
+    assert run([str(argument) for argument in (*arguments, *options)]) == 0
+    return folder / "t.hedgerow"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hedgerow as package
 from hedgerow import LinearCRF
+from hedgerow.explain import importance
 
 
 def test_labels_columns_and_weights(hedgerow, trained):
@@ -37,3 +38,21 @@ def test_a_template(hedgerow, folder):
     (folder / "template").write_text("U:%x[0,0]\nB\n")
     hedgerow("train", "train.txt", "-o", "m", "--template", "template", "-q")
     assert "template, 2 lines" in hedgerow("info", "m").out
+
+
+def test_trees_and_their_features(hedgerow, planted):
+    out = hedgerow("info", planted, "--top", 2).out
+    model = package.load(planted)
+    assert out.startswith(f"TreeCRF, 24 trees, {model.ensemble_.n_leaves} leaves\n")
+    assert "trained on 60 sequences" in out
+    assert "8 iterations (n_estimators), loss" in out
+    assert "  letter: categorical, 3 values, from -1 to +1" in out
+    assert out.endswith(importance(model).table(2) + "\n")
+    assert "importance" not in hedgerow("info", planted, "--top", 0).out
+
+
+def test_which_iterations_are_kept(hedgerow, folder, planted):
+    model = package.load(planted)
+    model.ensemble_, model.best_iteration_ = model.ensemble_.first(5), 5
+    model.save("m")
+    assert "8 iterations (n_estimators, kept the first 5), loss" in hedgerow("info", "m").out

@@ -19,7 +19,7 @@ def test_no_arguments_give_the_help(hedgerow):
     bare, asked = hedgerow(), hedgerow("--help")
     assert bare.code == asked.code == 0
     assert bare.out == asked.out
-    assert all(name in bare.out for name in ("train", "tag", "eval", "info", "demo"))
+    assert all(name in bare.out for name in ("train", "tag", "eval", "info", "explain", "demo", "reproduce"))
 
 
 def test_version(hedgerow):
@@ -27,7 +27,7 @@ def test_version(hedgerow):
     assert (done.code, done.out) == (0, f"hedgerow {package.__version__}\n")
 
 
-@pytest.mark.parametrize("command", ["train", "tag", "eval", "info", "demo"])
+@pytest.mark.parametrize("command", ["train", "tag", "eval", "info", "explain", "demo", "reproduce"])
 def test_the_help_of_a_command_fits_a_screen(hedgerow, command, monkeypatch):
     monkeypatch.setenv("COLUMNS", "100")
     lines = hedgerow(command, "--help").out.splitlines()
@@ -53,6 +53,16 @@ def test_the_help_of_a_command_fits_a_screen(hedgerow, command, monkeypatch):
         ("train train.txt -o m --dev 0.5 --metric odd", "the metric 'odd' is unknown"),
         ("train train.txt -o m --dev 1.5", "validation_fraction is 1.5"),
         ("train train.txt -o m --dev other.txt", "other.txt: No such file or directory"),
+        ("train train.txt -o m --dev 0 --metric span_f1", "--metric is for --dev"),
+        ("train train.txt -o m --model forest", "--model is 'forest'. Choose linear or tree"),
+        ("train train.txt -o m --model tree --l2 1", "--l2 is for --model linear"),
+        ("train train.txt -o m --model tree --max-iter 9", "--max-iter is for --model linear"),
+        ("train train.txt -o m --trees 9", "--trees is for --model tree"),
+        ("train train.txt -o m --learning-rate 1", "--learning-rate is for --model tree"),
+        ("train train.txt -o m --model tree --trees 0", "n_estimators is 0"),
+        ("train train.txt -o m --model tree --learning-rate odd", "learning_rate is 'odd'"),
+        ("train train.txt -o m --model tree --transitions observed", "transitions is 'observed'"),
+        ("train train.txt -o m --model tree --dev 0 --metric accuracy", "--metric is for --dev"),
         ("train train.txt -o m --columns a,b", "train.txt: has 3 columns and 2 names"),
         ("train train.txt -o m --columns a,b,b", "two columns have the same name"),
         ("train train.txt -o m --label 3", "has no column '3'"),
@@ -87,8 +97,11 @@ def test_the_help_of_a_command_fits_a_screen(hedgerow, command, monkeypatch):
         ("eval MODEL unlabelled.txt", "unlabelled.txt: has no labels"),
         ("eval MODEL train.txt --scheme odd", "scheme is 'odd'"),
         ("eval MODEL", "Missing argument 'DATA'"),
+        ("explain other", "other: No such file or directory"),
         ("info other", "other: No such file or directory"),
         ("demo --words 3", "Invalid value for '--words'"),
+        ("reproduce table-9", "there is no experiment 'table-9'. Choose one of thesis-3.4,"),
+        ("reproduce thesis-3.5 --folds 1", "Invalid value for '--folds'"),
         ("odd", "No such command 'odd'"),
     ],
 )
@@ -154,14 +167,18 @@ def start(*arguments, **options):
     )  # fmt: skip
 
 
-def test_ctrl_c_keeps_the_model_and_ends_with_130(folder, hedgerow):
+# With these options training would go on for minutes.
+ENDLESS = {"linear": ("--l2", "1e-9", "--max-iter", "1000000"), "tree": ("--trees", "1000000", "--dev", "0")}
+
+
+@pytest.mark.parametrize("model", ENDLESS)
+def test_ctrl_c_keeps_the_model_and_ends_with_130(folder, hedgerow, model):
     X, y = make_chunking_like(400, random_state=1)
     with open("big.txt", "w", encoding="utf-8") as file:
         for sentence, labels in zip(X, y):
             file.writelines(f"{row['word[0]']} {row['pos[0]']} {label}\n" for row, label in zip(sentence, labels))
             file.write("\n")
-    # With this penalty and no limit to speak of, training would go on for minutes.
-    process = start("train", "big.txt", "-o", "m.hedgerow", "--l2", "1e-9", "--max-iter", "1000000", "-j", "1")
+    process = start("train", "big.txt", "-o", "m.hedgerow", "--model", model, *ENDLESS[model], "-j", "1")
     first = process.stderr.readline()
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import hedgerow as package
-from hedgerow import LinearCRF
+from hedgerow import LinearCRF, TreeCRF
 from hedgerow.cli.train import train
-from hedgerow.data.readers import read_conll
+from hedgerow.data.readers import read_conll, read_table
 
-from .conftest import N_POSITIONS, SENTENCES, conll, crfsuite, jsonl, table
+from .conftest import N_POSITIONS, SENTENCES, conll, crfsuite, jsonl, planted_text, table
 
 TABLE = ("--by", "sentence")
 
@@ -208,3 +208,73 @@ def test_the_function_behind_the_command(folder):
     assert model.l2 == 0.1
     assert model.metadata_["training"]["positions"] == N_POSITIONS
     assert package.load("m.hedgerow").metadata_ == model.metadata_
+
+
+@pytest.mark.parametrize(("name", "text", "options"), CORPORA, ids=NAMES)
+def test_trees_train_tag_and_evaluate_every_format(hedgerow, folder, name, text, options):
+    write(folder, name, text)
+    settings = ("--model", "tree", "--trees", "25", "--leaves", "8", "--shrinkage", "0.1", "--dev", "0")
+    done = hedgerow("train", name, "-o", "m.hedgerow", *settings, *options)
+    assert done.code == 0, done.err
+    facts = dict(line.split(maxsplit=1) for line in done.out.splitlines())
+    names = ["sequences", "positions", "labels", "trees", "leaves", "iterations", "loss", "seconds", "file"]
+    assert list(facts) == names
+    assert (facts["trees"], facts["iterations"]) == ("125", "25 (as many as --trees)")
+    assert int(facts["leaves"].replace(",", "")) == package.load("m.hedgerow").ensemble_.n_leaves
+    assert "sequence accuracy 1.0000 (3 sequences)" in hedgerow("eval", "m.hedgerow", name).out
+    tagged = hedgerow("tag", "m.hedgerow", name, "-o", f"tagged.{name}")
+    assert (tagged.code, tagged.out, tagged.err) == (0, "", "")
+
+
+def test_the_tree_model_is_that_of_python(hedgerow, folder):
+    (folder / "a.csv").write_text(planted_text())
+    text = "--model tree --trees 6 --leaves 5 --shrinkage 3 --learning-rate 0.5 --window 1,0 --seed 4 -j 1"
+    options = text.split()
+    assert hedgerow("train", "a.csv", "-o", "m", "--by", "sequence", *options).code == 0
+    X, y = read_table("a.csv", "sequence", "label")
+    expected = TreeCRF(n_estimators=6, max_leaves=5, shrinkage=3, learning_rate=0.5, window=(1, 0), random_state=4).fit(
+        X, y
+    )
+    model = package.load("m")
+    assert np.array_equal(model.ensemble_.nodes, expected.ensemble_.nodes)
+    assert np.array_equal(model.ensemble_.values, expected.ensemble_.values)
+    assert model.early_stopping
+    assert model.metadata_["training"]["score"] is not None  # a share was held out
+
+
+def test_trees_of_a_template(hedgerow, folder):
+    (folder / "template").write_text(TEMPLATE)
+    text = "--model tree --template template --dev 0 --trees 9"
+    options = text.split()
+    assert hedgerow("train", "train.txt", "-o", "m", *options).code == 0
+    assert {column.name for column in package.load("m").schema_.columns} == {"U00", "U01", "U02", "B01"}
+    assert hedgerow("tag", "m", "train.txt").out.splitlines()[0].startswith("He PRP B-NP ")
+
+
+def test_trees_stop_by_a_file_a_share_or_not_at_all(hedgerow, folder):
+    (folder / "a.csv").write_text(planted_text())
+    train_options = ("train", "a.csv", "-o", "m", "--by", "sequence", "--model", "tree", "--trees", "60")
+    by_file = hedgerow(*train_options, "--dev", "a.csv", "--metric", "sequence_accuracy").out
+    assert package.load("m").metric == "sequence_accuracy"
+    assert "dev sequence_accuracy" in by_file
+    own = hedgerow(*train_options, "--metric", "log_likelihood").out
+    assert (package.load("m").validation_fraction, "dev log_likelihood" in own) == (0.1, True)
+    assert "dev accuracy" in hedgerow(*train_options, "--dev", "0.3").out
+    assert package.load("m").validation_fraction == 0.3
+    none = hedgerow(*train_options, "--dev", "0").out
+    assert "60 (as many as --trees)" in none
+    assert "dev" not in none
+
+
+def test_parameters_reach_the_tree_model(hedgerow, folder):
+    text = "--edges shared --learning-rate line_search --min-frequency 2 --transitions forbid_unseen --dev 0"
+    options = text.split()
+    assert hedgerow("train", "train.txt", "-o", "m", "--model", "tree", "--trees", "2", *options).code == 0
+    given = package.load("m").get_params()
+    names = ("edges", "learning_rate", "min_frequency", "transitions", "n_estimators", "early_stopping")
+    assert [given[name] for name in names] == ["shared", "line_search", 2.0, "forbid_unseen", 2, False]
+
+
+def test_a_linear_model_may_say_that_it_holds_out_none(hedgerow, folder):
+    hedgerow("train", "train.txt", "-o", "m", "--dev", "0")
+    assert not package.load("m").early_stopping

@@ -154,6 +154,23 @@ def test_equality():
     assert Column("a", "categorical", vocabulary=Vocabulary(["x"])) != Column("a", "categorical")
 
 
+def test_take():
+    """Some sequences of a dataset are what encoding them alone gives."""
+    X = [
+        Item(
+            [{"word": w, "size": float(len(w)), "parts": {w[:1]: 0.5, w[-1:]: 2.0}} for w in words], {"language": lang}
+        )
+        for words, lang in zip(WORDS, ("en", "de", "en"))
+    ]
+    dataset = learn(X, TAGS, window=1, columns={"parts": "attributes"}, sample_weight=[1.0, 2.0, 3.0])
+    for chosen in ([0, 1, 2], [2, 0], [1], [1, 1]):
+        picked = [X[i] for i in chosen], [TAGS[i] for i in chosen]
+        expected = encode(dataset.schema, *picked, sample_weight=[i + 1.0 for i in chosen])
+        assert dataset.take(np.array(chosen)).equals(expected)
+    sets = learn(WORDS, [[{"a", "b"}] * len(words) for words in WORDS])
+    assert sets.take(np.array([1])).allowed.shape == (len(WORDS[1]), 2)
+
+
 def test_require_labels():
     assert learn(WORDS, TAGS).require_labels("scoring").shape == (9,)
     with pytest.raises(InputError, match="scoring needs the true labels"):

@@ -2,66 +2,124 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hedgerow.inference import Workspace
 from hedgerow.kernels import boosting
+from hedgerow.objectives.log_likelihood import log_likelihood, log_likelihood_messages
+from hedgerow.potentials import ChainPotentials
 from hedgerow.reference import boosting as reference
-from tests.kernels.test_growing import grow_fast, make
+from hedgerow.trees import ensemble
+from hedgerow.trees.ensemble import add_trees
+from tests.kernels.test_growing import Corpus, make, make_grower
+
+SEEDS, LEAVES = st.integers(0, 10_000), st.integers(2, 14)
 
 
-@given(st.integers(0, 10_000), st.integers(2, 14))
-def test_a_tree_is_walked_as_row_by_row(seed, max_leaves):
-    corpus = make(seed)
-    n_leaves, work = grow_fast(corpus, max_leaves, 1.0)
-    n, K = corpus.words.shape
-    tree = work["tree"][: 2 * n_leaves - 1].copy()
-    value = np.random.default_rng(seed).normal(size=len(tree))
+def row_by_row(corpus: Corpus, tree: Any) -> tuple[Any, Any]:
+    n, K = corpus.targets.shape
     edges, nodes = np.zeros((n, K)), np.zeros(n)
-    stack, taken = np.empty((K + 1, 2), dtype=np.int64), np.empty(K, dtype=np.uint8)
-    boosting.add_tree(corpus.bins, corpus.place, corpus.first, corpus.streams, tree, value, stack, taken, edges, nodes)
-    slow_edges, slow_nodes = np.zeros((n, K)), np.zeros(n)
-    reads = corpus.bins, corpus.place, corpus.first, corpus.streams
-    reference.add_tree(*reads, tree, value, slow_edges, slow_nodes)
-    np.testing.assert_array_equal(edges, slow_edges)
-    np.testing.assert_array_equal(nodes, slow_nodes)
+    reference.add_tree(corpus.data, corpus.binning.n_dense, tree, edges, nodes)
+    return edges, nodes
 
 
-@given(st.integers(0, 10_000), st.integers(2, 14))
-def test_leaves_add_what_the_tree_predicts(seed, max_leaves):
-    corpus = make(seed)
-    n_leaves, work = grow_fast(corpus, max_leaves, 1.0)
-    n, K = corpus.words.shape
-    value = np.random.default_rng(seed).normal(size=n_leaves)
-    edges, exps, nodes = np.zeros((n, K)), np.ones((n, K)), np.zeros(n)
-    where = [work[name] for name in ("alive", "slot", "rows", "begin", "end", "member")]
+@pytest.mark.parametrize("labels_a_walk", [62, 2])
+@given(seed=SEEDS, max_leaves=LEAVES, subsets=st.booleans(), sparse=st.booleans())
+def test_a_tree_is_walked_as_row_by_row(labels_a_walk, seed, max_leaves, subsets, sparse):
+    corpus = make(seed, sparse=sparse)
+    tree, _ = make_grower(corpus, max_leaves, 1.0, subsets=subsets).grow()
+    tree = tree._replace(values=np.random.default_rng(seed).normal(size=len(tree.values)))
+    n, K = corpus.targets.shape
+    edges, nodes = np.zeros((1, n, K)), np.zeros((1, n))
+    whole = ensemble._LABELS_A_WALK
+    try:
+        ensemble._LABELS_A_WALK = labels_a_walk
+        add_trees(corpus.data, corpus.data.place, [tree], edges, nodes, scale=0.5)
+    finally:
+        ensemble._LABELS_A_WALK = whole
+    slow_edges, slow_nodes = row_by_row(corpus, tree)
+    np.testing.assert_array_equal(edges[0], 0.5 * slow_edges)
+    np.testing.assert_array_equal(nodes[0], 0.5 * slow_nodes)
+
+
+@given(SEEDS, LEAVES, st.booleans())
+def test_leaves_add_what_the_tree_predicts(seed, max_leaves, group):
+    corpus = make(seed, group=group)
+    tree, leaves = make_grower(corpus, max_leaves, 1.0).grow()
+    n, K = corpus.targets.shape
+    exps, nodes = np.ones((n, K)), np.zeros(n)
+    data, values = corpus.data, leaves.values
     for begin, end in ((0, n // 2), (n // 2, n)):
-        into = edges[begin:end], exps[begin:end], nodes[begin:end]
-        boosting.add_leaves(*where, value, np.exp(value), corpus.first, begin, end, *into)
-    of_nodes = np.zeros(2 * n_leaves - 1)
-    of_nodes[work["node"][:n_leaves]] = value
-    slow_edges, slow_nodes = np.zeros((n, K)), np.zeros(n)
-    reads = corpus.bins, corpus.place, corpus.first, corpus.streams
-    reference.add_tree(*reads, work["tree"], of_nodes, slow_edges, slow_nodes)
-    np.testing.assert_allclose(edges, slow_edges, rtol=0, atol=1e-12)
-    np.testing.assert_allclose(nodes, slow_nodes, rtol=0, atol=1e-12)
+        into = exps[begin:end], nodes[begin:end]
+        boosting.add_leaves(leaves.leaf_of, data.home, data.home_first, begin, end, values, np.exp(values), *into)
+    slow_edges, slow_nodes = row_by_row(corpus, tree)
+    np.testing.assert_array_equal(nodes, slow_nodes)
     np.testing.assert_allclose(exps, np.exp(slow_edges), rtol=1e-12)
 
 
 @pytest.mark.parametrize("begin", [0, 2])
-def test_words(begin):
+@pytest.mark.parametrize("shared", [False, True])
+def test_words(begin, shared):
     rng = np.random.default_rng(begin)
     edges, nodes = rng.uniform(-1, 1, (3, 2)), rng.uniform(-1, 1, 3)
-    first = np.array([True, False, False, False, True])
-    words = np.full((5, 2), -7, dtype=np.int64)
-    boosting.make_words(edges, nodes, first, begin, begin + 3, 2.0**20, 8, words)
-    for t in range(5):
-        if not begin <= t < begin + 3:
-            expected = [-7, -7]
-        elif first[t]:
-            expected = [reference.word(nodes[t - begin], 2.0**20, 8), 0]
+    home = np.array([0, 1, 1, 3, 4] if shared else [0, 1, 2, 3, 4], dtype=np.int32)
+    first = np.array([1, 0, 0, 0, 1], dtype=np.uint8)
+    possible = np.array([1, begin > 0, 1], dtype=np.uint8)
+    words = np.zeros((5, 2), dtype=np.int64)
+    boosting.make_words(edges, nodes, home, first, begin, begin + 3, possible, 2.0**20, 8, shared, words)
+    expected = np.zeros((5, 2), dtype=np.int64)
+    for t in range(begin, begin + 3):
+        if first[home[t]]:
+            expected[home[t], 0] += reference.word(nodes[t - begin], 2.0**20, 8)
         else:
-            expected = [reference.word(g, 2.0**20, 8) for g in edges[t - begin]]
-        assert words[t].tolist() == expected
+            for u in range(2):
+                expected[home[t], u] += reference.word(edges[t - begin, u], 2.0**20, 8) * int(possible[u])
+    np.testing.assert_array_equal(words, expected)
+
+
+def test_weighted_words():
+    rng = np.random.default_rng(3)
+    edges, nodes = rng.uniform(-1, 1, (4, 2)), rng.uniform(-1, 1, 4)
+    edge_weights, node_weights = np.array([[1, 0], [0.5, 2], [1e-9, 1], [3, 1]]), np.array([1.5, 0, 1, 0])
+    home, first = np.arange(4, dtype=np.int32), np.array([1, 0, 0, 1], dtype=np.uint8)
+    words = np.full((4, 2), -7, dtype=np.int64)
+    weights = edge_weights, node_weights
+    boosting.make_weighted_words(edges, nodes, *weights, home, first, 0, 4, 2.0**20, 16, 12, False, words)
+    for t in range(4):
+        pairs = [(nodes[t], node_weights[t])] if first[t] else list(zip(edges[t], edge_weights[t]))
+        expected = [reference.weighted_word(g, w, 2.0**20, 16, 12) for g, w in pairs]
+        assert words[t, : len(expected)].tolist() == expected
+
+
+@given(SEEDS)
+def test_words_of_messages_are_those_of_the_gradient(seed):
+    """P_t(u, k) − truth, made from messages label by label, or read from the gradient as a whole."""
+    rng = np.random.default_rng(seed)
+    K, lengths = int(rng.integers(2, 5)), rng.integers(1, 6, 3)
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    n = int(offsets[-1])
+    potentials = ChainPotentials.from_scores(rng.normal(size=(n, K)), rng.normal(size=(K, n, K)), offsets)
+    labels = rng.integers(0, K, n).astype(np.int32)
+    work = Workspace()
+    loss = log_likelihood_messages(potentials, labels, work)
+    found = log_likelihood(potentials, labels)
+    np.testing.assert_allclose(loss, found.loss, rtol=1e-12)
+    home = np.arange(n, dtype=np.int32)
+    first = potentials.first()[:-1].copy()
+    possible = np.ones(K + 1, dtype=np.uint8)
+    for k in range(K):
+        words, plain = np.zeros((2, n, K), dtype=np.int64)
+        scale = 2.0**20, 8, False
+        where = home, first, 0, n, possible
+        messages = work.alpha, work.node_exp, potentials.edges.exps[k], work.node_probs
+        boosting.make_chain_words(*messages, labels, k, *where, *scale, words)
+        boosting.make_words(
+            found.edge_gradient[k], np.ascontiguousarray(found.node_gradient[:, k]), *where, *scale, plain
+        )
+        assert np.abs((words >> 8) - (plain >> 8)).max() <= 1  # the last bit of a product may round the other way
+        np.testing.assert_array_equal(words & 255, plain & 255)

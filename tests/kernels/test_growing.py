@@ -1,4 +1,4 @@
-"""The tree kernel against the literal twin: the same splits, in the same order, with the same rows in every leaf."""
+"""The tree engine against the literal twin: the same splits, in the same order, with the same rows in every leaf."""
 
 from __future__ import annotations
 
@@ -9,164 +9,243 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hedgerow.data.encoding import learn
 from hedgerow.kernels import growing as fast
 from hedgerow.reference import growing as slow
+from hedgerow.trees import binning as binning_module
+from hedgerow.trees import growing as grower_module
+from hedgerow.trees.binning import BinnedData, Binning, bin_dataset, learn_binning
+from hedgerow.trees.growing import Grower, Leaves, Tree
 
 
 class Corpus(NamedTuple):
-    """Random columns and gradients: what the kernel takes, and the streams as (column, offset) pairs."""
+    """Random columns and gradients. targets (N, K), whole numbers; weights (N, K), 0 where there is no row."""
 
-    bins: Any
-    place: Any
-    flat: Any
-    first: Any
-    words: Any
-    streams: Any
-    postings: Any
-    posting_ptr: Any
-    bits: int
+    binning: Binning
+    data: BinnedData
     targets: Any
+    weights: Any
 
 
-def make(seed: int) -> Corpus:
+def make(seed: int, *, sparse: bool = False, weighted: bool = False, group: bool = False) -> Corpus:
+    """A corpus of few sequences with one to three columns of codes, numbers and, where asked for, sparse items."""
     rng = np.random.default_rng(seed)
-    n_labels, lengths = int(rng.integers(2, 5)), rng.integers(1, 9, rng.integers(1, 8))
-    n, gap, n_columns = int(lengths.sum()), int(rng.integers(0, 3)), int(rng.integers(1, 4))
-    sequence = np.repeat(np.arange(len(lengths)), lengths)
-    place = np.arange(n) + gap * (sequence + 1)
-    size = n + gap * (len(lengths) + 1)
-    kinds, n_bins = rng.integers(0, 2, n_columns), rng.integers(4, 7, n_columns)
-    bins = np.repeat(n_bins - 1, size).reshape(n_columns, size).astype(np.uint8)
-    for c in range(n_columns):
-        values = rng.integers(0, n_bins[c] - 2, n)
-        bins[c, place] = np.where(rng.random(n) < 0.1, n_bins[c] - 2, values)
-    reads = np.array([(c, o) for c in range(n_columns) for o in range(-gap, gap + 1)]).T
-    own = n_bins[reads[0]]
-    streams = np.stack([*reads, np.cumsum(own) - own, own, kinds[reads[0]]]).astype(np.int64)
-    first = np.zeros(n, dtype=bool)
-    first[np.cumsum(lengths) - lengths] = True
-    flat = np.full(size, -1, dtype=np.int32)
-    flat[place] = np.arange(n)
-    postings, ptr = post(bins, n_bins)
-    targets = rng.integers(-50, 50, (n, n_labels)) if seed % 3 else rng.integers(-1, 2, (n, n_labels))  # many ties
-    bits = int(n * n_labels).bit_length() + 1
-    words = (targets.astype(np.int64) << bits) + 1
-    words[first, 1:] = 0
-    return Corpus(bins, place.astype(np.int64), flat, first, words, streams, postings, ptr, bits, targets)
-
-
-def post(bins: Any, n_bins: Any) -> tuple[Any, Any]:
-    """Padded places of each bin of each column, the last bin (outside) left out."""
-    ptr = np.zeros((len(bins), int(n_bins.max()) + 1), dtype=np.int64)
-    lists: list[Any] = []
-    for c in range(len(bins)):
-        for b in range(ptr.shape[1] - 1):
-            ptr[c, b] = sum(map(len, lists))
-            if b < n_bins[c] - 1:
-                lists.append(np.flatnonzero(bins[c] == b))
-        ptr[c, -1] = sum(map(len, lists))
-    return np.concatenate(lists).astype(np.int32), ptr
-
-
-def grow_fast(
-    corpus: Corpus, max_leaves: int, shrinkage: float, room: int = 100, trunks: int = 3
-) -> tuple[int, dict[str, Any]]:
-    n, n_labels = corpus.words.shape
-    n_bins = int(corpus.streams[3].sum())
-    L = max_leaves
-    work = {
-        "trunk": np.empty((trunks, n), np.int64),
-        "alive": np.empty((trunks, n), np.uint8),
-        "rows": np.empty(room * n, np.int32),
-        "weight": np.empty(room * n, np.int64),
-        "slot": np.zeros(L, np.int64),
-        "begin": np.zeros(L, np.int64),
-        "end": np.zeros(L, np.int64),
-        "total": np.zeros(L, np.int64),
-        "gain": np.zeros(L),
-        "split": np.zeros((L, 3), np.int64),
-        "member": np.zeros((L, n_labels + 1), np.bool_),
-        "hist": np.zeros((L, n_bins), np.int64),
-        "labels": np.zeros((L, n_labels + 1), np.int64),
-        "node": np.zeros(L, np.int64),
-        "tree": np.zeros((2 * L, 5), np.int64),
+    n_labels, lengths = int(rng.integers(2, 5)), rng.integers(1, 9, rng.integers(2, 8))
+    names = ["a", "b", "c", "d"][: int(rng.integers(2, 5))]
+    kinds = [str(rng.choice(["code", "number", "many"])) for _ in range(rng.integers(1, 3))]
+    limit = binning_module.MAX_BINS
+    X = []
+    for length in lengths:
+        x: list[Any] = []
+        for _ in range(length):
+            item: dict[str, Any] = {}
+            for j, kind in enumerate(kinds):
+                if kind == "number":
+                    item[f"n{j}"] = float(rng.integers(0, 4)) if rng.random() > 0.15 else None
+                else:
+                    item[f"c{j}"] = str(rng.choice(names)) if rng.random() > 0.1 else None
+            if sparse:
+                item["words"] = [
+                    str(w) for w in rng.choice(["p", "q", "r", "s", "t"], rng.integers(0, 4), replace=False)
+                ]
+            x.append(item)
+        X.append(x)
+    y = [[f"l{rng.integers(n_labels)}" for _ in x] for x in X]
+    y[0] = [f"l{t % n_labels}" for t in range(len(y[0]))]
+    declared = {
+        f"{'n' if k == 'number' else 'c'}{j}": "numeric" if k == "number" else "categorical"
+        for j, k in enumerate(kinds)
     }
-    n_leaves = fast.grow(*corpus[:8], L, corpus.bits, shrinkage, *work.values())
-    return n_leaves, work
+    dataset = learn(X, y, columns=declared, window=int(rng.integers(0, 3)))
+    try:
+        if sparse and seed % 2:
+            binning_module.MAX_BINS = 4  # type: ignore[misc]  # columns of more codes become sparse
+        if group:
+            binning_module._GROUP_FROM = 1
+        binning = learn_binning(dataset)
+        data = bin_dataset(binning, dataset, postings=True)
+    finally:
+        binning_module.MAX_BINS, binning_module._GROUP_FROM = limit, 1000  # type: ignore[misc]
+    n = dataset.n_positions
+    targets = rng.integers(-50, 50, (n, n_labels)) if seed % 3 else rng.integers(-1, 2, (n, n_labels))  # many ties
+    weights = rng.integers(0, 3, (n, n_labels)) if weighted else np.ones((n, n_labels), dtype=np.int64)
+    return Corpus(binning, data, targets, weights)
+
+
+def make_grower(corpus: Corpus, max_leaves: int, shrinkage: float, **options: Any) -> Grower:
+    """A grower with the words of the corpus; a gradient of 1 is one unit of its targets."""
+    data, (n, n_labels) = corpus.data, corpus.targets.shape
+    grower = Grower(
+        corpus.binning, data, n_labels, max_leaves=max_leaves, shrinkage=shrinkage,
+        total_weight=float(corpus.weights.max(initial=1) * n), **options,
+    )  # fmt: skip
+    for t in range(n):
+        p = data.home[t]
+        for u in range(1 if data.home_first[p] else n_labels):
+            if corpus.weights[t, u]:
+                grower.words[p, u] += (int(corpus.targets[t, u]) << grower.bits) + int(corpus.weights[t, u])
+    return grower
 
 
 def write_out(corpus: Corpus) -> list[slow.Row]:
     """Every row (t, u) with its window, as the papers have them."""
-    n, n_labels = corpus.words.shape
+    n, n_labels = corpus.targets.shape
+    data, streams = corpus.data, corpus.binning.streams
     rows = []
     for t in range(n):
-        window = [int(corpus.bins[c, corpus.place[t] + o]) for c, o in zip(corpus.streams[0], corpus.streams[1])]
-        if corpus.first[t]:
-            rows.append(slow.Row(t, window, n_labels, int(corpus.targets[t, 0])))
-        else:
-            rows += [slow.Row(t, window, u, int(corpus.targets[t, u])) for u in range(n_labels)]
+        p = int(data.place[t])
+        window: list[Any] = []
+        for c, o, kind in zip(streams[0], streams[1], streams[4]):
+            if kind == slow.ITEMS:
+                g = int(c) - corpus.binning.n_dense
+                run = data.columns.item_ptr[g, p + o : p + o + 2]
+                window.append(frozenset(data.items[run[0] : run[1]].tolist()))
+            else:
+                window.append(int(data.bins[c, p + o]))
+        for u in [n_labels] if data.first[p] else range(n_labels):
+            column = 0 if data.first[p] else u
+            if corpus.weights[t, column]:
+                rows.append(slow.Row(t, window, u, int(corpus.targets[t, column]), int(corpus.weights[t, column])))
     return rows
 
 
-def same_splits(node: slow.Node, tree: Any, i: int) -> None:
+def rules_of(corpus: Corpus, max_leaves: int, shrinkage: float, **options: Any) -> slow.Rules:
+    streams = corpus.binning.streams
+    return slow.Rules(
+        streams[4].tolist(), streams[3].tolist(), corpus.targets.shape[1], max_leaves, shrinkage, **options
+    )
+
+
+def same_splits(node: slow.Node, tree: Tree, i: int, one: float) -> None:
+    assert tree.counts[i] == slow.totals(node.rows)[1]
     if node.split is None:
-        assert tree[i, 0] == slow.LEAF
+        assert tree.nodes[i, 0] == slow.LEAF
         return
-    assert tuple(tree[i, :3]) == node.split
+    stream, value, rule = node.split
+    if isinstance(value, frozenset):
+        value = int(tree.nodes[i, 1])
+        assert frozenset(np.flatnonzero(tree.sets[value]).tolist()) == node.split[1]
+    assert tree.nodes[i, :3].tolist() == [stream, value, rule]
+    assert node.best is not None
+    np.testing.assert_allclose(tree.gains[i] * one**2, node.best[0], rtol=1e-9)
     assert node.true is not None
     assert node.false is not None
-    same_splits(node.true, tree, int(tree[i, 3]))
-    same_splits(node.false, tree, int(tree[i, 4]))
+    same_splits(node.true, tree, int(tree.nodes[i, 3]), one)
+    same_splits(node.false, tree, int(tree.nodes[i, 4]), one)
 
 
-@given(st.integers(0, 10_000), st.integers(2, 14), st.sampled_from([0.0, 1.0, 20.0]), st.sampled_from([1, 2, 6]))
+def same_tree(corpus: Corpus, rules: slow.Rules, grower: Grower, seed: int = 0) -> tuple[Tree, Leaves]:
+    """Grow both trees and compare them, split by split and row by row."""
+    tree, leaves = grower.grow(seed)
+    root, slow_leaves = slow.grow(write_out(corpus), rules)
+    same_splits(root, tree, 0, grower.one)
+    assert len(leaves.values) == len(slow_leaves)
+    for i, leaf in enumerate(slow_leaves):
+        targets, weight = slow.totals(leaf.rows)
+        np.testing.assert_allclose(leaves.values[i] * grower.one, -targets / (weight + rules.shrinkage), rtol=1e-12)
+        for row in leaf.rows:
+            u = 0 if row.previous == rules.n_labels else row.previous
+            assert leaves.leaf_of[corpus.data.home[row.position], u] == i
+    return tree, leaves
+
+
+LEAVES, SHRINKAGE = st.integers(2, 14), st.sampled_from([0.0, 1.0, 20.0])
+SEEDS = st.integers(0, 10_000)
+drawn = getattr(fast._drawn, "py_func", fast._drawn)  # a part of the kernel is not to be called from Python
+
+
+@given(SEEDS, LEAVES, SHRINKAGE, st.sampled_from([0, 1, 2, 8]))
 def test_tree_is_that_of_the_written_out_rows(seed: int, max_leaves: int, shrinkage: float, trunks: int) -> None:
     corpus = make(seed)
-    n_leaves, work = grow_fast(corpus, max_leaves, shrinkage, trunks=trunks)
-    n_labels = corpus.words.shape[1]
-    kinds, n_bins = corpus.streams[4].tolist(), corpus.streams[3].tolist()
-    root, leaves = slow.grow(write_out(corpus), kinds, n_bins, n_labels, max_leaves, shrinkage)
-    assert n_leaves == len(leaves)
-    same_splits(root, work["tree"], 0)
-    for i, leaf in enumerate(leaves):
-        count = int(work["total"][i] & ((1 << corpus.bits) - 1))
-        assert count == len(leaf.rows)
-        assert (int(work["total"][i]) - count) >> corpus.bits == sum(row.target for row in leaf.rows)
-        slot = work["slot"][i]
-        run = work["rows"][work["begin"][i] : work["end"][i]] if slot < 0 else np.flatnonzero(work["alive"][slot])
-        assert np.all(np.diff(run) > 0)
-        assert run.tolist() == sorted({row.position for row in leaf.rows})
-        assert {row.previous for row in leaf.rows} <= set(np.flatnonzero(work["member"][i]).tolist())
+    grower = make_grower(corpus, max_leaves, shrinkage)
+    grower._room = grower._room._replace(trunk=np.zeros((trunks, corpus.data.growing.bins.shape[1]), dtype=np.int64))
+    same_tree(corpus, rules_of(corpus, max_leaves, shrinkage), grower)
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_leaves_share_out_all_rows(seed: int) -> None:
+@given(SEEDS, LEAVES, SHRINKAGE)
+def test_sparse_items_split_as_columns_of_their_own(seed: int, max_leaves: int, shrinkage: float) -> None:
+    corpus = make(seed, sparse=True)
+    same_tree(corpus, rules_of(corpus, max_leaves, shrinkage), make_grower(corpus, max_leaves, shrinkage))
+
+
+@given(SEEDS, LEAVES, SHRINKAGE, st.integers(1, 4))
+def test_weights_count_as_rows(seed: int, max_leaves: int, shrinkage: float, least: int) -> None:
+    corpus = make(seed, weighted=True, sparse=seed % 5 == 0)
+    if not write_out(corpus):
+        return
+    grower = make_grower(corpus, max_leaves, shrinkage, min_samples_leaf=least)
+    same_tree(corpus, rules_of(corpus, max_leaves, shrinkage, least=least), grower)
+
+
+@given(SEEDS, LEAVES, SHRINKAGE)
+def test_subsets_are_prefixes_of_the_ranked_values(seed: int, max_leaves: int, shrinkage: float) -> None:
     corpus = make(seed)
-    n_leaves, work = grow_fast(corpus, 12, 1.0)
-    assert work["total"][:n_leaves].sum() == corpus.words.sum()
+    grower = make_grower(corpus, max_leaves, shrinkage, subsets=True)
+    same_tree(corpus, rules_of(corpus, max_leaves, shrinkage, subsets=True), grower)
 
 
-def test_small_arena_is_reported() -> None:
+@given(SEEDS, LEAVES, st.sampled_from([0.2, 0.6]))
+def test_a_node_uses_only_the_features_drawn_for_it(seed: int, max_leaves: int, share: float) -> None:
+    corpus = make(seed, sparse=seed % 2 == 0)
+    streams = corpus.binning.streams
+
+    def may_use(node: int, stream: int, item: int) -> bool:
+        feature = 999 if stream == slow.LABEL else stream if item < 0 else 1000 + int(streams[2, stream]) + item
+        return bool(drawn(seed, node, feature, share))
+
+    grower = make_grower(corpus, max_leaves, 1.0, max_features=share)
+    same_tree(corpus, rules_of(corpus, max_leaves, 1.0, may_use=may_use), grower, seed)
+
+
+@given(SEEDS, LEAVES)
+def test_equal_windows_share_a_place(seed: int, max_leaves: int) -> None:
+    corpus = make(seed, group=True)
+    same_tree(corpus, rules_of(corpus, max_leaves, 1.0), make_grower(corpus, max_leaves, 1.0))
+
+
+def test_some_corpora_are_grouped() -> None:
+    assert sum(make(seed, group=True).data.grouped for seed in range(30)) >= 5
+
+
+@given(SEEDS, st.integers(6, 14))
+def test_few_histograms_are_enough(seed: int, max_leaves: int) -> None:
+    corpus = make(seed)
+    grower = make_grower(corpus, max_leaves, 1.0, subsets=seed % 2 == 0)
+    grower._room = grower._room._replace(hist=grower._room.hist[:3].copy())
+    same_tree(corpus, rules_of(corpus, max_leaves, 1.0, subsets=seed % 2 == 0), grower)
+
+
+def test_a_small_arena_is_enlarged() -> None:
+    corpus = make(4, sparse=True)
+    whole = make_grower(corpus, 12, 1.0).grow()[0]
+    grower = make_grower(corpus, 12, 1.0)
+    small = {name: getattr(grower._room, name)[:1].copy() for name in ("rows", "weight", "ids", "sums")}
+    grower._room = grower._room._replace(**small)
+    tree = grower.grow()[0]
+    assert len(tree.values) > 1
+    for mine, theirs in zip(tree, whole):
+        np.testing.assert_array_equal(mine, theirs)
+
+
+def test_the_memory_of_histograms_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     corpus = make(1)
-    assert grow_fast(corpus, 12, 1.0)[0] > 1
-    assert grow_fast(corpus, 12, 1.0, room=0)[0] == -1
+    monkeypatch.setattr(grower_module, "MAX_HISTOGRAMS", 1)
+    assert len(make_grower(corpus, 12, 1.0)._room.hist) == 3
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
+def test_features_are_drawn_in_their_share(share: float) -> None:
+    taken = [drawn(seed, node, feature, share) for seed in range(9) for node in range(20) for feature in range(20)]
+    assert abs(np.mean(taken) - share) < 0.03
 
 
 def test_planted_split_is_found() -> None:
     corpus = make(7)
-    c, o = int(corpus.streams[0, 0]), int(corpus.streams[1, 0])
-    value = corpus.bins[c, corpus.place + o]
-    wanted = int(np.bincount(value).argmax())
-    if (value == wanted).all():
-        pytest.skip("one value everywhere")
-    targets = np.where(value == wanted, 40, -40)[:, None] * np.ones_like(corpus.targets)
-    words = (targets.astype(np.int64) << corpus.bits) + 1
-    words[corpus.first, 1:] = 0
-    streams = corpus.streams.copy()
-    streams[4] = fast.CODES
-    _, work = grow_fast(corpus._replace(words=words, targets=targets, streams=streams), 2, 0.0)
-    stream, value_found, rule = work["tree"][0, :3]
-    true = corpus.bins[streams[0, stream], corpus.place + streams[1, stream]] == value_found
-    assert rule == fast.EQUAL
-    assert len(set(targets[true, 0].tolist())) == 1
-    assert len(set(targets[~true, 0].tolist())) == 1
+    streams = corpus.binning.streams
+    s = int(np.argmax(streams[4] == slow.CODES)) if (streams[4] == slow.CODES).any() else 0
+    values = corpus.data.bins[streams[0, s], corpus.data.place + streams[1, s]]
+    wanted = int(np.bincount(values).argmax())
+    targets = np.where(values == wanted, 40, -40)[:, None] * np.ones_like(corpus.targets)
+    grower = make_grower(corpus._replace(targets=targets), 2, 0.0)
+    _, leaves = grower.grow()
+    assert sorted((leaves.values * grower.one).tolist()) == [-40.0, 40.0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from hedgerow.kernels import position_chain
 from hedgerow.potentials import PositionEdges
@@ -53,3 +54,19 @@ def test_reachability(case):
     open_nodes = np.where(expected, case.node, -np.inf)
     np.testing.assert_array_equal(ending.astype(bool), reference.backward(open_nodes, *case.arrays[1:]) > -np.inf)
     np.testing.assert_array_equal(count, ending.sum(axis=1))
+
+
+@settings(max_examples=40)
+@given(case=cases(per_position=True), seed=st.integers(0, 99))
+def test_truth(case, seed):
+    """Sequences with an unknown label are passed over as a whole."""
+    rng = np.random.default_rng(seed)
+    labels, weights = case.labels.copy(), rng.random(len(case.labels))
+    for begin, end in zip(case.offsets[:-1], case.offsets[1:]):
+        if rng.random() < 0.3:
+            labels[begin:end] = -1
+    nodes, pairs = np.ones(case.node.shape), np.ones(case.edges.shape)
+    position_chain.subtract_truth(test_chain.first_flags(case.offsets), labels, weights, nodes, pairs)
+    own_nodes, own_pairs = reference.truth(case.node.shape[1], case.offsets, labels)
+    np.testing.assert_allclose(nodes, 1.0 - weights[:, None] * own_nodes, rtol=1e-12)
+    np.testing.assert_allclose(pairs, 1.0 - weights[:, None] * own_pairs, rtol=1e-12)

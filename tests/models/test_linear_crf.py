@@ -267,8 +267,10 @@ class TestErrors:
             LinearCRF().fit(dataset, Y_SMALL)
         with pytest.raises(InputError, match="no labels"):
             LinearCRF().fit(learn(X_SMALL))
-        with pytest.raises(InputError, match="cannot cut"):
-            LinearCRF(early_stopping=True).fit(dataset)
+        with pytest.raises(InputError, match="its own labels"):
+            LinearCRF(early_stopping=True).fit(dataset, Y_SMALL)
+        with pytest.raises(InputError, match="its own lengths"):
+            LinearCRF().fit(dataset, lengths=[2, 3, 4, 1])
 
     def test_a_dataset_must_agree_with_the_parameters(self):
         dataset = learn(X_SMALL, Y_SMALL, window=1, columns={"token": "categorical"})

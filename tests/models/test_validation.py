@@ -63,7 +63,7 @@ def test_spans_and_the_posterior_decoder():
 def test_a_part_is_held_out(data):
     X, y, _, _ = data
     model = LinearCRF(early_stopping=True, random_state=3, l2=0.001, n_iter_no_change=4)
-    kept_X, kept_y, _, held_X, held_y = hold_out(model, X, y, None, None, None, None)
+    kept_X, kept_y, _, held_X, held_y = hold_out(model, X, y, None, None, None)
     assert len(held_X) == len(held_y) == 4
     assert len(kept_X) == 36
     pairs = [(tuple(x), tuple(labels)) for x, labels in zip([*kept_X, *held_X], [*kept_y, *held_y])]
@@ -118,7 +118,7 @@ def test_unlabelled_positions_do_not_count(metric):
     y = partial_labels(y, seed=6)
     model = LinearCRF(columns=COLUMNS, early_stopping=True, random_state=0, metric=metric, validation_fraction=0.3)
     model.fit(X, y)
-    _, _, _, X_val, y_val = hold_out(model, X, y, None, None, None, None)
+    _, _, _, X_val, y_val = hold_out(model, X, y, None, None, None)
     best = max(step.score for step in model.history_)
     if metric == "log_likelihood":
         np.testing.assert_allclose(best, model.log_probability(X_val, y_val).sum(), rtol=1e-10)
@@ -149,6 +149,20 @@ def test_a_dataset_as_held_out_sequences(data):
         LinearCRF().fit(dataset, X_val=encode(dataset.schema, X_val))
     with pytest.raises(InputError, match="another schema"):
         LinearCRF().fit(dataset, X_val=learn(X_val, y_val))
+
+
+@pytest.mark.parametrize("shape", ["Dataset", "flat"])
+def test_what_is_not_a_list_is_cut_like_one(shape, data):
+    X, y, _, _ = data
+    plain = LinearCRF(early_stopping=True, random_state=3, l2=0.01, pairs="all", min_frequency=0).fit(X, y)
+    model = LinearCRF(early_stopping=True, random_state=3, l2=0.01, pairs="all", min_frequency=0)
+    if shape == "Dataset":
+        model.fit(learn(X, y))
+    else:
+        flat = [word for x in X for word in x], [label for labels in y for label in labels]
+        model.fit(*flat, lengths=[len(x) for x in X])
+    assert [step.score for step in model.history_] == pytest.approx([step.score for step in plain.history_])
+    assert model.best_iteration_ == plain.best_iteration_
 
 
 def test_a_function_sees_none_where_nothing_is_known():
@@ -183,10 +197,6 @@ class TestErrors:
             LinearCRF(early_stopping=True).fit([["a"]], [["x"]])
         with pytest.raises(InputError, match="of 2 sequences none can be held out"):
             LinearCRF(early_stopping=True).fit([["a"], ["b"]], [["x"], ["y"]])
-
-    def test_flat_arrays(self):
-        with pytest.raises(InputError, match="cannot cut flat arrays"):
-            LinearCRF(early_stopping=True).fit(np.zeros((4, 1)), [0, 1, 0, 1], lengths=[2, 2])
 
     def test_lengths_that_differ(self, data):
         X, y, _, _ = data

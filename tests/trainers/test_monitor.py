@@ -63,6 +63,17 @@ def test_keeps_the_best_score_the_last_of_equal_ones():
     np.testing.assert_array_equal(monitor.weights(np.array([-1.0])), [3.0])
 
 
+def test_a_trainer_without_weights():
+    """The iteration that is kept says it all."""
+    scores = iter([0.1, 0.5, 0.4, 0.3])
+    monitor = Monitor(max_iter=4, tol=-np.inf, validate=lambda: next(scores))
+    assert not monitor.begin(9.0)
+    while not monitor.step(10.0):  # a loss that does not fall ends nothing where there is no tolerance
+        pass
+    assert (monitor.kept.iteration, monitor.n_iter, monitor.outcome) == (2, 4, "max_iter")
+    assert monitor.best_weights is None
+
+
 def test_kept_weights_are_a_copy():
     monitor = Monitor(max_iter=2, tol=0.0, validate=lambda weights: -float(weights[0]))
     monitor.begin(9.0, np.zeros(1))

@@ -7,7 +7,15 @@ import pytest
 
 from hedgerow.data.encoding import encode, learn
 from hedgerow.errors import InputError
-from hedgerow.trees.binning import CODES, ORDERED, bin_dataset, learn_binning
+from hedgerow.trees import binning as module
+from hedgerow.trees.binning import ATTRIBUTES, CODES, ITEMS, ORDERED, bin_dataset, learn_binning
+
+
+def items_at(binning, data, column, t, offset=0):
+    """The items of a sparse column that position t sees at an offset."""
+    g, p = column - binning.n_dense, int(data.place[t]) + offset
+    begin, end = data.columns.item_ptr[g, p : p + 2]
+    return data.items[begin:end].tolist()
 
 
 def test_codes_keep_their_numbers_and_windows_see_outside():
@@ -16,18 +24,29 @@ def test_codes_keep_their_numbers_and_windows_see_outside():
     data = bin_dataset(binning, dataset, postings=True)
     assert binning.kinds == (CODES,)
     assert binning.streams[1].tolist() == [-1, 0, 1]
-    np.testing.assert_array_equal(data.bins, dataset.codes)
+    np.testing.assert_array_equal(data.bins[0, data.place], dataset.codes[0, data.place - binning.margin])
     assert data.bins[0, data.place[0] - 1] == 1  # outside
-    np.testing.assert_array_equal(data.flat[data.place], np.arange(4))
-    assert data.first.tolist() == [True, False, False, True]
+    assert data.first[data.place].tolist() == [1, 0, 0, 1]
+    np.testing.assert_array_equal(data.home, data.place)
+
+
+def test_no_read_of_a_window_leaves_the_arrays():
+    dataset = learn([["a"], ["b", "c"]], [["x"], ["y", "x"]], window=(4, 1))
+    binning = learn_binning(dataset)
+    data = bin_dataset(binning, dataset, postings=True)
+    width = int(binning.blocks[0, 3])
+    assert data.place.min() - 4 >= binning.margin
+    assert data.place.max() + 1 + width <= data.bins.shape[1]
 
 
 def test_postings_list_every_place_of_a_code():
     dataset = learn([["a", "b", "a"], ["c", "a"]], [["x", "y", "x"], ["y", "x"]], window=1)
     data = bin_dataset(learn_binning(dataset), dataset, postings=True)
+    postings, ptr, margin = data.columns.postings, data.columns.posting_ptr, data.columns.margin
+    inner = np.arange(margin, data.bins.shape[1] - margin)
     for code in range(5):
-        run = data.postings[data.posting_ptr[0, code] : data.posting_ptr[0, code + 1]]
-        np.testing.assert_array_equal(run, data.place[data.bins[0, data.place] == code])
+        run = postings[ptr[0, code] : ptr[0, code + 1]]
+        np.testing.assert_array_equal(run, inner[data.bins[0, inner] == code])
 
 
 def test_few_numbers_are_exact_and_nan_is_missing():
@@ -46,21 +65,96 @@ def test_many_numbers_go_by_quantiles(rng):
     dataset = learn([values], [["x", "y"] * 2500])
     binning = learn_binning(dataset, max_bins=16)
     data = bin_dataset(binning, dataset, postings=False)
-    counts = np.bincount(data.bins[0], minlength=binning.n_bins[0])
+    own = data.bins[0, data.place]
     assert binning.n_bins == (18,)
-    assert counts[:16].min() > 250
-    order = np.argsort(values[:, 0])
-    assert np.all(np.diff(data.bins[0, order].astype(int)) >= 0)
+    assert np.bincount(own, minlength=18)[:16].min() > 250
+    assert np.all(np.diff(own[np.argsort(values[:, 0])].astype(int)) >= 0)
 
 
 def test_new_numbers_fall_into_the_bins_of_training():
     dataset = learn([np.array([[1.0], [2.0], [4.0]])], [["x", "y", "x"]])
     binning = learn_binning(dataset)
     new = encode(dataset.schema, [np.array([[-9.0], [1.4], [2.9], [3.1], [99.0]])])
-    assert bin_dataset(binning, new, postings=False).bins[0].tolist() == [0, 0, 1, 2, 2]
+    data = bin_dataset(binning, new, postings=False)
+    assert data.bins[0, data.place].tolist() == [0, 0, 1, 2, 2]
 
 
-def test_attributes_are_refused():
-    dataset = learn([[["a", "b"], ["c"]]], [["x", "y"]])
-    with pytest.raises(InputError, match="sparse attributes"):
+def test_huge_numbers_have_bins():
+    dataset = learn([np.array([[1e150], [-1e150], [0.0]])], [["x", "y", "x"]])
+    assert np.isfinite(learn_binning(dataset).thresholds[0]).all()
+
+
+def test_attributes_are_items():
+    dataset = learn([[["a", "b"], ["c"], []], [["b"]]], [["x", "y", "x"], ["y"]], window=1)
+    binning = learn_binning(dataset)
+    data = bin_dataset(binning, dataset, postings=True)
+    column = binning.names.index(ATTRIBUTES)
+    assert binning.kinds[column] == ITEMS
+    names = dataset.schema.attributes.names()
+    seen = [sorted(names[binning.item_source[column][i]] for i in items_at(binning, data, column, t)) for t in range(4)]
+    assert seen == [["a", "b"], ["c"], [], ["b"]]
+    assert items_at(binning, data, column, 1, -1) == items_at(binning, data, column, 0)
+    ptr, b = data.columns.item_place_ptr, names.index("b")
+    item = int(np.flatnonzero(binning.item_source[column] == b)[0])
+    assert data.columns.item_places[ptr[0, item] : ptr[0, item + 1]].tolist() == data.place[[0, 3]].tolist()
+
+
+def test_rare_items_are_left_out_and_unseen_ones_are_none():
+    dataset = learn([[["a", "b"], ["a"], ["a", "c"]]], [["x", "y", "x"]])
+    binning = learn_binning(dataset, min_frequency=2)
+    column = binning.names.index(ATTRIBUTES)
+    assert binning.n_bins[column] == 1
+    new = encode(dataset.schema, [[["b", "zzz"], ["a"]]])
+    data = bin_dataset(binning, new, postings=False)
+    assert [items_at(binning, data, column, t) for t in range(2)] == [[], [0]]
+
+
+def test_values_of_attributes_are_cut():
+    X = [[{"w": value} for value in (1.0, 2.0, 5.0)] + [{"common": "c"}] * 80]
+    dataset = learn(X, [["x", "y", "x", "y"] + ["x"] * 79])
+    binning = learn_binning(dataset)
+    data = bin_dataset(binning, dataset, postings=True)
+    column = binning.names.index(ATTRIBUTES)
+    assert np.isnan(binning.item_cut[column][0])
+    assert binning.item_cut[column][1:].tolist() == [1.5, 3.5]
+    assert [items_at(binning, data, column, t) for t in range(4)] == [[0], [0, 1], [0, 1, 2], []]
+
+
+def test_columns_of_very_many_codes_are_items(monkeypatch):
+    monkeypatch.setattr(module, "MAX_BINS", 4)
+    dataset = learn([["a", "b", "c"], ["d"]], [["x", "y", "x"], ["y"]], window=1)
+    binning = learn_binning(dataset)
+    data = bin_dataset(binning, dataset, postings=True)
+    assert binning.kinds == (ITEMS,)
+    assert binning.item_source[0].tolist() == [1, 2, 3, 4, 5]  # outside, and four values
+    assert [items_at(binning, data, 0, t) for t in range(4)] == [[1], [2], [3], [4]]
+    assert items_at(binning, data, 0, 0, -1) == [0]
+
+
+def test_equal_windows_share_a_place(monkeypatch):
+    monkeypatch.setattr(module, "_GROUP_FROM", 1)
+    dataset = learn([["a", "b"] * 4, ["a", "b"] * 4], [["x", "y"] * 4] * 2, window=1)
+    data = bin_dataset(learn_binning(dataset), dataset, postings=True)
+    assert data.grouped
+    windows = {}
+    for t, (p, home) in enumerate(zip(data.place, data.home)):
+        key = (*data.bins[0, p - 1 : p + 2].tolist(), int(data.first[p]))
+        assert windows.setdefault(key, home) == home, t
+        assert data.growing.bins[0, home - 1 : home + 2].tolist() == list(key[:3])
+        assert data.home_first[home] == key[3]
+    assert sorted(windows.values()) == data.places.tolist()
+
+
+def test_the_column_of_places_outside_is_read_at_its_offsets():
+    dataset = learn([[["a"], ["b"], ["c"]]], [["x", "y", "x"]], window=1)
+    binning = learn_binning(dataset)
+    data = bin_dataset(binning, dataset, postings=True)
+    column = binning.names.index("(outside)")
+    assert binning.offsets[column] == (-1, 3)
+    assert [int(data.bins[column, data.place[t] + o]) for t, o in ((0, -1), (1, -1), (1, 1), (2, 1))] == [1, 0, 0, 1]
+
+
+def test_nothing_to_split_on_is_an_error():
+    dataset = learn([[[], []]], [["x", "y"]])
+    with pytest.raises(InputError, match="no column"):
         learn_binning(dataset)

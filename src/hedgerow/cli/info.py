@@ -25,11 +25,11 @@ def describe(model: str, top: int = 10) -> str:
 
 def _lines(model: Any, top: int) -> Iterator[str]:
     schema = model.schema_
-    yield f"{type(model).__name__}, {len(model.weights_):,} weights"
+    yield f"{type(model).__name__}, {', '.join(f'{number:,} {what}' for what, number in model_sizes(model).items())}"
     training = model.metadata_.get("training")
     if training:
         yield f"trained on {training['sequences']:,} sequences, {training['positions']:,} positions"
-    yield f"{model.n_iter_} iterations ({model.outcome_}), loss {model.loss_:.4f}"
+    yield f"{model.n_iter_} iterations ({model.outcome_}{kept_iteration(model)}), loss {model.loss_:.4f}"
     yield f"labels ({len(schema.labels)}): {' '.join(map(str, schema.labels))}"
     yield ""
     yield "columns"
@@ -43,11 +43,32 @@ def _lines(model: Any, top: int) -> Iterator[str]:
     if template:
         yield f"template, {len(template.splitlines())} lines"
     if top:
-        yield from _largest(model, top)
+        yield from _largest(model, top) if hasattr(model, "weights_") else _most_important(model, top)
+
+
+def kept_iteration(model: Any) -> str:
+    """Which iteration is kept, where it is not the last one; to be said after something else."""
+    if model.best_iteration_ == model.n_iter_:
+        return ""
+    which = "that of iteration" if hasattr(model, "weights_") else "the first"
+    return f", kept {which} {model.best_iteration_}"
+
+
+def model_sizes(model: Any) -> dict[str, int]:
+    """How large a model is, in words and numbers."""
+    if hasattr(model, "weights_"):
+        return {"weights": len(model.weights_)}
+    return {"trees": model.ensemble_.n_trees, "leaves": model.ensemble_.n_leaves}
 
 
 def _reach(offsets: tuple[int, ...]) -> str:
     return "at its position" if offsets == (0,) else f"from {offsets[0]:+d} to {offsets[-1]:+d}"
+
+
+def _most_important(model: Any, top: int) -> Iterator[str]:
+    from hedgerow.explain import importance
+
+    yield from ("", importance(model).table(top))
 
 
 def _largest(model: Any, top: int) -> Iterator[str]:

@@ -16,7 +16,9 @@ import typer
 from hedgerow import __version__
 from hedgerow.cli.demo import command as demo
 from hedgerow.cli.evaluate import command as evaluate
+from hedgerow.cli.explain import command as explain
 from hedgerow.cli.info import command as info
+from hedgerow.cli.reproduce import command as reproduce
 from hedgerow.cli.tag import command as tag
 from hedgerow.cli.train import command as train
 from hedgerow.errors import HedgerowError
@@ -38,7 +40,9 @@ app.command("train")(train)
 app.command("tag")(tag)
 app.command("eval")(evaluate)
 app.command("info")(info)
+app.command("explain")(explain)
 app.command("demo")(demo)
+app.command("reproduce")(reproduce)
 
 
 def _print_version(wanted: bool) -> None:

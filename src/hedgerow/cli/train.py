@@ -10,10 +10,12 @@ import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
+from hedgerow.cli import train_options as options
+from hedgerow.cli.info import kept_iteration, model_sizes
 from hedgerow.cli.inputs import TABLES, Input, check_format
 from hedgerow.errors import InputError
 
@@ -21,96 +23,59 @@ if TYPE_CHECKING:
     from hedgerow.cli.recipe import Recipe
     from hedgerow.legend import AnyArray
     from hedgerow.models.linear_crf import LinearCRF
+    from hedgerow.models.tree_crf import TreeCRF
 
 INTERRUPTED = 130
 
 
-# What the options are called and what --help says of them.
-_Data = Annotated[list[str], typer.Argument(metavar="DATA", help="Labelled files; - is standard input.")]
-_ModelOut = Annotated[str, typer.Option("--model-out", "-o", metavar="FILE", help="Where the model goes.")]
-_Dev = Annotated[str | None, typer.Option(metavar="FILE", help="Stop early by these, or by a share such as 0.1.")]
-_Template = Annotated[str | None, typer.Option(metavar="FILE", help="A CRF++ template that makes the features.")]
-_Format = Annotated[str | None, typer.Option(metavar="NAME", help="conll, csv, tsv, parquet, jsonl, crfsuite.")]
-_Columns = Annotated[
-    str | None, typer.Option(metavar="A,B,…", help="Names of CoNLL columns; of a table, those to use.")
-]
-_Separator = Annotated[
-    str | None, typer.Option(metavar="TEXT", help="Between CoNLL columns, such as '\\t'. \\[spaces and tabs]")
-]
-_Label = Annotated[str | None, typer.Option(metavar="NAME", help="The label's column, or its index. \\[last; 'label']")]
-_By = Annotated[str | None, typer.Option(metavar="A,B,…", help="The columns that tell a table's sequences apart.")]
-_Kinds = Annotated[str | None, typer.Option(metavar="A=KIND,…", help="Table columns: categorical, numeric, boolean.")]
-_Window = Annotated[
-    str | None, typer.Option(metavar="N", help="Positions seen each side; 1,2 for before, after. \\[2]")
-]
-_L2 = Annotated[float, typer.Option(metavar="X", help="Weight of the penalty ‖w‖².")]
-_L1 = Annotated[float, typer.Option(metavar="X", help="Weight of the penalty ‖w‖₁: a sparse model.")]
-_MaxIter = Annotated[int, typer.Option(metavar="N", help="The most iterations.")]
-_MinFrequency = Annotated[float, typer.Option(metavar="N", help="Leave out rarer features.")]
-_Transitions = Annotated[str, typer.Option(metavar="NAME", help="all, observed or forbid_unseen.")]
-_Constraints = Annotated[str | None, typer.Option(metavar="NAME", help="Legal label order: iob1, iob2, bioes.")]
-_Metric = Annotated[str | None, typer.Option(metavar="NAME", help="For --dev: accuracy, span_f1, … \\[accuracy]")]
-_Jobs = Annotated[int, typer.Option("--jobs", "-j", metavar="N", help="Threads; -1 is all cores.")]
-_Seed = Annotated[int, typer.Option(metavar="N", help="Chooses the sequences of a --dev share.")]
-_Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
-
-
 def command(
-    data: _Data,
-    model_out: _ModelOut,
-    dev: _Dev = None,
-    template: _Template = None,
-    format: _Format = None,
-    columns: _Columns = None,
-    separator: _Separator = None,
-    label: _Label = None,
-    by: _By = None,
-    kinds: _Kinds = None,
-    window: _Window = None,
-    l2: _L2 = 1.0,
-    l1: _L1 = 0.0,
-    max_iter: _MaxIter = 500,
-    min_frequency: _MinFrequency = 0.0,
-    transitions: _Transitions = "all",
-    constraints: _Constraints = None,
-    metric: _Metric = None,
-    jobs: _Jobs = -1,
-    seed: _Seed = 0,
-    quiet: _Quiet = False,
+    data: options.Data,
+    model_out: options.ModelOut,
+    model: options.Model = "linear",
+    dev: options.Dev = None,
+    template: options.Template = None,
+    format: options.Format = None,
+    columns: options.Columns = None,
+    separator: options.Separator = None,
+    label: options.Label = None,
+    by: options.By = None,
+    kinds: options.Kinds = None,
+    window: options.Window = None,
+    l2: options.L2 = None,
+    l1: options.L1 = None,
+    max_iter: options.MaxIter = None,
+    trees: options.Trees = None,
+    leaves: options.Leaves = None,
+    shrinkage: options.Shrinkage = None,
+    learning_rate: options.LearningRate = None,
+    edges: options.Edges = None,
+    min_frequency: options.MinFrequency = None,
+    transitions: options.Transitions = None,
+    constraints: options.Constraints = None,
+    metric: options.Metric = None,
+    jobs: options.Jobs = -1,
+    seed: options.Seed = 0,
+    quiet: options.Quiet = False,
 ) -> None:
-    """Train a linear-chain CRF on labelled files.
+    """Train a linear-chain CRF, or a CRF of boosted trees, on labelled files.
 
     Ctrl-C ends training and keeps the best model so far.
     """
+    parameters = options.given_parameters(
+        model, l2=l2, l1=l1, max_iter=max_iter, trees=trees, leaves=leaves, shrinkage=shrinkage, edges=edges,
+        learning_rate=options.number_or_name(learning_rate), min_frequency=min_frequency, transitions=transitions,
+        constraints=constraints, n_jobs=jobs, verbose=0 if quiet else 1,
+    )  # fmt: skip
     with contextlib.nullcontext() if quiet else _log_lines():
-        model = train(
-            data,
-            model_out,
-            dev=dev,
-            template=template,
-            format=format,
-            columns=_names(columns),
-            separator=None if separator is None else separator.replace("\\t", "\t"),
-            label=label,
-            by=_names(by),
-            kinds=_kinds(kinds),
-            window=_window(window),
-            metric=metric,
-            seed=seed,
-            parameters={
-                "l1": l1,
-                "l2": l2,
-                "max_iter": max_iter,
-                "min_frequency": min_frequency,
-                "transitions": transitions,
-                "constraints": constraints,
-                "n_jobs": jobs,
-                "verbose": 0 if quiet else 1,
-            },
-        )
+        crf = train(
+            data, model_out, model=model, dev=dev, template=template, format=format, columns=options.names(columns),
+            separator=None if separator is None else separator.replace("\\t", "\t"), label=label,
+            by=options.names(by), kinds=options.kinds(kinds), window=options.window(window), metric=metric, seed=seed,
+            parameters=parameters,
+        )  # fmt: skip
     if not quiet:
-        print(summary(model, model_out))
-    if model.outcome_ == "interrupted":
+        print(summary(crf, model_out))
+    if crf.outcome_ == "interrupted":
         raise typer.Exit(INTERRUPTED)
 
 
@@ -118,6 +83,7 @@ def train(
     data: Sequence[str],
     model_out: str,
     *,
+    model: str = "linear",
     dev: str | None = None,
     template: str | None = None,
     format: str | None = None,
@@ -130,72 +96,79 @@ def train(
     metric: str | None = None,
     seed: int = 0,
     parameters: Mapping[str, Any] | None = None,
-) -> LinearCRF:
-    """Train a LinearCRF on files and save it with what `tag` and `eval` need to read such files again.
+) -> LinearCRF | TreeCRF:
+    """Train a model on files and save it with what `tag` and `eval` need to read such files again.
 
     Parameters
     ----------
     data : paths of labelled files of one format; "-" is standard input
     model_out : where the model is saved
-    dev : a file that stops training early, or a share of the sequences, such as "0.1", to hold out for that
+    model : "linear" for a LinearCRF, "tree" for a TreeCRF
+    dev : a file that stops training early, or a share of the sequences, such as "0.1", to hold out for that; "0" holds
+        out none, as a LinearCRF does by itself
     template : path of a CRF++ template
     format : "conll", "csv", "tsv", "parquet", "jsonl" or "crfsuite"; told from the suffix, else conll
     columns, separator, label, by, kinds : as in `read_conll` and `read_table`
-    window : as in LinearCRF; by default 2 around columns and tokens, and 0 where the features are ready-made
-    metric : what counts on `dev`
-    seed : chooses the sequences to hold out
-    parameters : more parameters of LinearCRF
+    window : as in the models; by default 2 around columns and tokens, and 0 where the features are ready-made
+    metric : what counts on sequences that are held out
+    seed : chooses the sequences to hold out, and what else a model draws
+    parameters : more parameters of the model
     """
-    from hedgerow.models.linear_crf import LinearCRF
-
+    options.check_model(model)
     _check_writable(model_out)
-    if metric is not None and dev is None:
+    share = _share(dev)
+    if metric is not None and (share == 0.0 or (dev is None and model == "linear")):
         raise InputError("--metric is for --dev", hint="Give sequences to stop early by, as --dev FILE or --dev 0.1.")
-    options = {"columns": columns, "separator": separator, "label": label, "by": by, "kinds": kinds}
-    X, y, recipe = _read(data, format, template, options)
-    model = LinearCRF(
+    told = {"columns": columns, "separator": separator, "label": label, "by": by, "kinds": kinds}
+    X, y, recipe = _read(data, format, template, told)
+    crf = _new_model(
+        model,
+        recipe,
         window=_default_window(X, recipe) if window is None else window,
-        transition_columns=_pair_columns(recipe),
         metric=metric or "accuracy",
         random_state=seed,
         **(parameters or {}),
     )
-    held_out = _held_out(dev, recipe, model)
+    held_out = {}
+    if share is not None:
+        crf.set_params(early_stopping=share != 0.0, **({"validation_fraction": share} if share else {}))
+    elif dev is not None:
+        held_out = dict(zip(("X_val", "y_val"), recipe.read_labelled(Input(dev))))
     began = time.perf_counter()
     with warnings.catch_warnings():
         # How training ended is in the summary.
         warnings.filterwarnings("ignore", message="training (stopped|was interrupted)")
-        model.fit(X, y, **held_out)
-    model.metadata_ = {
+        crf.fit(X, y, **held_out)
+    crf.metadata_ = {
         "reader": recipe.to_json(),
         "training": {
             "sequences": len(y),
             "positions": sum(map(len, y)),
             "seconds": round(time.perf_counter() - began, 3),
-            "score": max((step.score for step in model.history_ if step.score is not None), default=None),
+            "score": max((step.score for step in crf.history_ if step.score is not None), default=None),
         },
     }
-    model.save(model_out)
-    return model
+    crf.save(model_out)
+    return crf
 
 
-def summary(model: LinearCRF, path: str) -> str:
+def summary(model: LinearCRF | TreeCRF, path: str) -> str:
     """What was trained, in a few lines."""
     facts = model.metadata_["training"]
     ends = {
         "converged": "converged",
         "max_iter": "stopped by --max-iter before it converged",
+        "n_estimators": "as many as --trees",
         "early_stopping": "stopped early",
         "interrupted": "interrupted",
     }
     names = [str(label) for label in model.classes_[:5]]
-    kept = "" if model.best_iteration_ == model.n_iter_ else f", kept that of iteration {model.best_iteration_}"
     lines = [
         ("sequences", f"{facts['sequences']:,}"),
         ("positions", f"{facts['positions']:,}"),
         ("labels", f"{len(model.classes_):,}: {', '.join(names)}{', …' * (len(model.classes_) > 5)}"),
-        ("weights", f"{len(model.weights_):,}"),
-        ("iterations", f"{model.n_iter_} ({ends[model.outcome_]}{kept})"),
+        *((what, f"{number:,}") for what, number in model_sizes(model).items()),
+        ("iterations", f"{model.n_iter_} ({ends[model.outcome_]}{kept_iteration(model)})"),
         ("loss", f"{model.loss_:.4f}"),
         (f"dev {model.metric}", None if facts["score"] is None else f"{facts['score']:.4f}"),
         ("seconds", f"{facts['seconds']:.1f}"),
@@ -204,36 +177,46 @@ def summary(model: LinearCRF, path: str) -> str:
     return "\n".join(f"{name:<14} {value}" for name, value in lines if value is not None)
 
 
+def _new_model(name: str, recipe: Recipe, **parameters: Any) -> LinearCRF | TreeCRF:
+    if name == "linear":
+        from hedgerow.models.linear_crf import LinearCRF
+
+        return LinearCRF(transition_columns=_pair_columns(recipe), **parameters)
+    from hedgerow.models.tree_crf import TreeCRF
+
+    return TreeCRF(**parameters)  # its trees may always split on the previous label and a column together
+
+
 def _read(
-    data: Sequence[str], format: str | None, template: str | None, options: Mapping[str, Any]
+    data: Sequence[str], format: str | None, template: str | None, told: Mapping[str, Any]
 ) -> tuple[Any, AnyArray, Recipe]:
     """The training corpus and how it was read. The bytes of the files are let go when this returns."""
     from hedgerow.cli.recipe import Recipe, read_training
     from hedgerow.data.readers import Template
 
     sources = [Input(path) for path in data]
-    told = check_format(format or sources[0].suffix_format or "conll")
-    _check_options(told, sources[0], options)
+    format = check_format(format or sources[0].suffix_format or "conll")
+    _check_options(format, sources[0], told)
     plan = Recipe(
-        told,
-        columns=tuple(options["columns"]),
-        label=options["label"],
-        by=tuple(options["by"]),
-        kinds=dict(options["kinds"] or {}),
+        format,
+        columns=tuple(told["columns"]),
+        label=told["label"],
+        by=tuple(told["by"]),
+        kinds=dict(told["kinds"] or {}),
         template=None if template is None else Template.read(template).text,
-        separator=options["separator"],
+        separator=told["separator"],
     )
     return read_training(sources, plan)
 
 
-def _check_options(format: str, first: Input, options: Mapping[str, Any]) -> None:
+def _check_options(format: str, first: Input, told: Mapping[str, Any]) -> None:
     """Refuse an option that the format has no use for, and a table without --by."""
     conll, table = ("columns", "separator", "label"), ("columns", "label", "by", "kinds")
     useful = conll if format == "conll" else table if format in TABLES else ()
-    for name, value in options.items():
+    for name, value in told.items():
         if value and name not in useful:
             raise InputError(f"--{name} has no meaning for {format} files", path=first.name)
-    if format in TABLES and not options["by"]:
+    if format in TABLES and not told["by"]:
         raise InputError(
             "a table needs --by, the column that tells its sequences apart",
             path=first.name,
@@ -257,19 +240,14 @@ def _pair_columns(recipe: Recipe) -> list[str] | None:
     return None if recipe.template is None else Template.parse(recipe.template).bigram_columns or None
 
 
-def _held_out(dev: str | None, recipe: Recipe, model: LinearCRF) -> dict[str, Any]:
-    """What `fit` needs for early stopping: held-out sequences, or none where the model takes a share itself."""
-    if dev is None:
-        return {}
+def _share(dev: str | None) -> float | None:
+    """The share of the sequences to hold out, where --dev is none of None and a file."""
+    if dev is None or os.path.exists(dev):
+        return None
     try:
-        share = None if os.path.exists(dev) else float(dev)
+        return float(dev)
     except ValueError:
-        share = None
-    if share is not None:
-        model.set_params(early_stopping=True, validation_fraction=share)
-        return {}
-    X_val, y_val = recipe.read_labelled(Input(dev))
-    return {"X_val": X_val, "y_val": y_val}
+        return None
 
 
 def _check_writable(path: str) -> None:
@@ -295,27 +273,3 @@ def _log_lines() -> Iterator[None]:
     finally:
         log.removeHandler(handler)
         log.setLevel(level)
-
-
-def _names(text: str | None) -> list[str]:
-    return [] if text is None else [name.strip() for name in text.split(",")]
-
-
-def _kinds(text: str | None) -> dict[str, str]:
-    pairs = [part.partition("=") for part in _names(text)]
-    for name, equals, _ in pairs:
-        if not equals:
-            raise InputError(f"--kinds {name!r} names no kind", hint="Write --kinds size=numeric,code=categorical.")
-    return {name.strip(): kind.strip() for name, _, kind in pairs}
-
-
-def _window(text: str | None) -> int | tuple[int, int] | None:
-    if text is None:
-        return None
-    try:
-        parts = [int(part) for part in text.split(",")]
-    except ValueError:
-        parts = []
-    if len(parts) not in (1, 2):
-        raise InputError(f"--window is {text!r}", hint="Give a number of positions, or two: before,after.")
-    return parts[0] if len(parts) == 1 else (parts[0], parts[1])

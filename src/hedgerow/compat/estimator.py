@@ -20,9 +20,10 @@ from hedgerow.errors import InputError
 from hedgerow.legend import AnyArray
 from hedgerow.metrics import flat_accuracy_score, sequence_accuracy_score
 from hedgerow.models.base import object_array
-from hedgerow.models.files import pack_layout, pack_schema
 from hedgerow.models.linear_crf import LinearCRF
+from hedgerow.models.linear_files import pack_layout
 from hedgerow.models.parameters import check_choice, check_number
+from hedgerow.models.schema_files import pack_schema
 from hedgerow.trainers.monitor import PERIOD
 
 UNLIMITED = 2**31 - 1  # CRFsuite's own default for the iterations of L-BFGS

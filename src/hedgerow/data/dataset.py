@@ -12,7 +12,7 @@ offsets. So the start and the end of a sequence are values of their own for ever
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -24,6 +24,7 @@ from hedgerow.errors import InputError
 from hedgerow.legend import (
     FIRST_VALUE,
     INDEX,
+    OUTSIDE,
     UNLABELLED,
     AnyArray,
     BoolArray,
@@ -176,6 +177,37 @@ class Dataset:
         """Same schema, same arrays, to the bit."""
         names = [name for name in vars(self) if name != "schema"]
         return self.schema == other.schema and all(_same(getattr(self, n), getattr(other, n)) for n in names)
+
+    def take(self, sequences: IndexArray) -> Dataset:
+        """Some sequences, by number, as a corpus of their own."""
+        lengths = np.diff(self.offsets)[sequences]
+        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(INDEX)
+        start, places, size = padded_places(offsets, self.schema.gap)
+        within = np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths)
+        old = np.repeat(self.start[sequences], lengths) + within
+        rows = np.repeat(self.offsets[:-1][sequences], lengths) + within
+        codes = np.full((len(self.codes), size), OUTSIDE, dtype=self.codes.dtype)
+        numeric = np.full((len(self.numeric), size), np.nan)
+        codes[:, places], numeric[:, places] = self.codes[:, old], self.numeric[:, old]
+        n_own = np.zeros(size, dtype=INDEX)
+        n_own[places] = np.diff(self.attr_ptr)[old]
+        attr_ptr = np.concatenate([[0], np.cumsum(n_own)]).astype(INDEX)
+        entries = np.repeat(self.attr_ptr[:-1][old] - attr_ptr[:-1][places], n_own[places]) + np.arange(attr_ptr[-1])
+        return replace(
+            self,
+            offsets=offsets,
+            start=start,
+            codes=codes,
+            numeric=numeric,
+            attr_ptr=attr_ptr,
+            attr_id=self.attr_id[entries],
+            attr_val=None if self.attr_val is None else self.attr_val[entries],
+            seq_codes=np.ascontiguousarray(self.seq_codes[:, sequences]),
+            seq_numeric=np.ascontiguousarray(self.seq_numeric[:, sequences]),
+            labels=None if self.labels is None else self.labels[rows],
+            allowed=None if self.allowed is None else self.allowed[rows],
+            weight_seq=None if self.weight_seq is None else self.weight_seq[sequences],
+        )
 
     def require_labels(self, purpose: str) -> CodeArray:
         """The labels, where every position has one; otherwise an error that names the first that has none."""

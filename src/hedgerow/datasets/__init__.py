@@ -4,14 +4,28 @@ from __future__ import annotations
 
 from hedgerow.datasets.chunking import chunking_features
 from hedgerow.datasets.conll2000 import load_conll2000
+from hedgerow.datasets.hmm import make_hmm
 from hedgerow.datasets.hyphenation import load_hyphenation
+from hedgerow.datasets.lines import line_features
 from hedgerow.datasets.made import MadeChain, make_chunking_like, make_sequences
+from hedgerow.datasets.nettalk import load_nettalk
+from hedgerow.datasets.papers import load_paper_lines
+from hedgerow.datasets.protein import load_protein
+from hedgerow.datasets.sparse_windows import SparseWindows, load_hyphen_windows, read_sparse_windows
 
 __all__ = [
     "MadeChain",
+    "SparseWindows",
     "chunking_features",
+    "line_features",
     "load_conll2000",
+    "load_hyphen_windows",
     "load_hyphenation",
+    "load_nettalk",
+    "load_paper_lines",
+    "load_protein",
     "make_chunking_like",
+    "make_hmm",
     "make_sequences",
+    "read_sparse_windows",
 ]

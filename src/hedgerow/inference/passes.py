@@ -50,7 +50,7 @@ def edge_marginals(potentials: ChainPotentials, work: Workspace) -> FloatArray:
     alpha, beta_prime, edges = work.alpha, work.node_exp, potentials.edges
     pieces = [(t0 + 1, t1 + 1) for t0, t1 in slices(n - 1, work.alpha.shape[1] ** 2)]
     if isinstance(edges, PositionEdges):
-        probs = np.empty(edges.scores.shape)
+        probs = np.empty(edges.exps.shape)
         probs[:, :1] = 0.0
         for t0, t1 in pieces:
             kernels.position_chain.edge_probs(alpha, beta_prime, edges.exps, probs, t0, t1)

@@ -23,7 +23,7 @@ def position_scores(potentials: ChainPotentials, labels: AnyArray) -> FloatArray
     inner = np.flatnonzero(potentials.first()[:-1] == 0)
     edges = potentials.edges
     if isinstance(edges, PositionEdges):
-        scores[inner] += edges.scores[labels[inner], inner, labels[inner - 1]]
+        scores[inner] += edges.scores_at(labels[inner], inner, labels[inner - 1])
     else:
         scores[inner] += edges.scores[labels[inner - 1], labels[inner]]
     return scores

@@ -19,6 +19,12 @@ def kernel(function: Kernel) -> Kernel:
     return _compile(function, False)
 
 
+def part(function: Kernel) -> Kernel:
+    """A piece of the kernels in its file: compiled with the kernel that calls it, and not to be called from Python."""
+    options: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    return cast(Kernel, numba.njit(nogil=True, **options)(function))
+
+
 def chain_kernel(function: Kernel) -> Kernel:
     """As `kernel`, and sums may be reordered so that they vectorise. The order is fixed at compile time."""
     return _compile(function, CHAIN_MATH)

@@ -2,147 +2,224 @@
 
 from __future__ import annotations
 
-from hedgerow.kernels._jit import kernel
+import numpy as np
 
-EQUAL, AT_MOST, AT_MOST_OR_SPECIAL = 0, 1, 2  # as in `growing`; a kernel file stands alone
+from hedgerow.kernels._jit import kernel, part
+
+EQUAL, AT_MOST, AT_MOST_OR_SPECIAL, SUBSET, HAS = 0, 1, 2, 3, 4  # as in `growing`; a kernel file stands alone
 LABEL, LEAF = -1, -2
 
 
 @kernel
-def make_words(edge_gradient, node_gradient, first, begin, end, one, bits, words):
-    """Fixed-point gradient and a count of one, for the rows (t, u) of one label; a first position keeps ⊥ in column 0.
+def make_words(edge_gradient, node_gradient, home, first, begin, end, possible, one, bits, shared, words):
+    """Fixed-point gradient and a count of one, for the rows (t, u) of one label; a first place keeps ⊥ in column 0.
 
-    IN   edge_gradient float64[n, K], node_gradient float64[n], first bool[N], begin … end of the n positions,
-         one: what a gradient of 1 becomes
-    OUT  words int64[N, K]
+    IN   edge_gradient float64[n, K], node_gradient float64[n] of the positions begin … end-1; home int32[N], their
+         places; first uint8[P] by place; possible uint8[K+1]: the rows there are, by previous label; one: what a
+         gradient of 1 becomes; shared: whether positions share a place (words are added up, and were 0 before)
+    OUT  words int64[P, K]
     """
     K = words.shape[1]
     for t in range(begin, end):
-        if first[t]:
-            words[t, 0] = (round(node_gradient[t - begin] * one) << bits) + 1
-            for u in range(1, K):
-                words[t, u] = 0
+        p, r = home[t], t - begin
+        if first[p]:
+            word = (round(node_gradient[r] * one) << bits) + 1 if possible[K] else 0
+            words[p, 0] = words[p, 0] + word if shared else word
+        else:
+            row, gradient = words[p], edge_gradient[r]
+            for u in range(K):
+                word = (round(gradient[u] * one) << bits) + 1 if possible[u] else 0
+                row[u] = row[u] + word if shared else word
+
+
+@kernel
+def make_chain_words(
+    alpha, beta_prime, edge_exps, node_probs, labels, k, home, first, begin, end, possible, one, bits, shared, words
+):
+    """As make_words, of the log-likelihood's gradient P_t(u, k) − truth, made from messages as it is needed.
+
+    IN   alpha, beta_prime float64[n, ·] as `position_chain.backward` leaves them, edge_exps, node_probs float64[n, K]
+         of the positions begin … end-1, whole sequences; labels int32[n]
+    """
+    K = words.shape[1]
+    for t in range(begin, end):
+        p, r = home[t], t - begin
+        if first[p]:
+            g = node_probs[r, k] - (1.0 if labels[r] == k else 0.0)
+            word = (round(g * one) << bits) + 1 if possible[K] else 0
+            words[p, 0] = words[p, 0] + word if shared else word
+        else:
+            x, true = beta_prime[r, k], labels[r - 1] if labels[r] == k else -1
+            for u in range(K):
+                g = alpha[r - 1, u] * edge_exps[r, u] * x - (1.0 if u == true else 0.0)
+                word = (round(g * one) << bits) + 1 if possible[u] else 0
+                words[p, u] = words[p, u] + word if shared else word
+
+
+@kernel
+def make_weighted_words(
+    edge_gradient, node_gradient, edge_weight, node_weight, home, first, begin, end, one, unit, bits, shared, words
+):
+    """As make_words, with a weight for every row: edge_weight float64[n, K], node_weight float64[n], 0: no row.
+
+    A weight of 1 counts `unit`; a row with any weight counts at least 1.
+    """
+    K = words.shape[1]
+    for t in range(begin, end):
+        p, r = home[t], t - begin
+        if first[p]:
+            word = _weighted(node_gradient[r], node_weight[r], one, unit, bits)
+            words[p, 0] = words[p, 0] + word if shared else word
         else:
             for u in range(K):
-                words[t, u] = (round(edge_gradient[t - begin, u] * one) << bits) + 1
+                word = _weighted(edge_gradient[r, u], edge_weight[r, u], one, unit, bits)
+                words[p, u] = words[p, u] + word if shared else word
+
+
+@part
+def _weighted(gradient, weight, one, unit, bits):
+    if weight <= 0.0:
+        return 0
+    return (round(gradient * one) << bits) + max(1, round(weight * unit))
 
 
 @kernel
-def _add(t, begin, first, members, i, value, factor, edge_scores, edge_exps, node_scores):
-    K = edge_scores.shape[1]
-    if first[t]:
-        if members[i, K]:
-            node_scores[t - begin] += value
-    else:
-        for u in range(K):
-            if members[i, u]:
-                edge_scores[t - begin, u] += value
-                edge_exps[t - begin, u] *= factor
+def add_leaves(leaf_of, home, first, begin, end, value, factor, edge_exps, node_scores):
+    """Add the values of a tree's leaves to the scores of the positions begin … end-1: multiply the exponentials of the
+    edges, and add to the nodes with ⊥ before them.
 
-
-@kernel
-def add_leaves(
-    alive,
-    slot,
-    rows,
-    run_begin,
-    run_end,
-    members,
-    value,
-    factor,
-    first,
-    begin,
-    end,
-    edge_scores,
-    edge_exps,
-    node_scores,
-):
-    """Add the values of a tree's leaves to the scores of the positions begin … end-1, and to the exponentials.
-
-    IN   where the leaves' rows are, as `growing.grow` left it (runs rise); value, factor = exp(value) float64[L]
-    OUT  edge_scores, edge_exps float64[n, K], node_scores float64[n] of the label
+    IN   leaf_of uint16[P, K] as `growing.assign_leaves` left it; value, factor = exp(value) float64[L]
+    OUT  edge_exps float64[n, K], node_scores float64[n] of the label
     """
-    for i in range(len(value)):
-        v, f = value[i], factor[i]
-        if slot[i] >= 0:
-            for t in range(begin, end):
-                if alive[slot[i], t]:
-                    _add(t, begin, first, members, i, v, f, edge_scores, edge_exps, node_scores)
-            continue
-        low, high = run_begin[i], run_end[i]
-        while low < high:  # the first row that is not before `begin`
-            middle = (low + high) // 2
-            if rows[middle] < begin:
-                low = middle + 1
-            else:
-                high = middle
-        for q in range(low, run_end[i]):
-            if rows[q] >= end:
-                break
-            _add(rows[q], begin, first, members, i, v, f, edge_scores, edge_exps, node_scores)
+    K = edge_exps.shape[1]
+    for t in range(begin, end):
+        p, r = np.uint64(home[t]), t - begin
+        if first[p]:
+            node_scores[r] += value[leaf_of[p, 0]]
+        else:
+            for u in range(K):
+                edge_exps[r, u] *= factor[leaf_of[p, u]]
 
 
-@kernel
-def _true_side(x, bin_, rule, n_bins):
+@part
+def _has(columns, s, p, item):
+    g, at = columns.streams[0, s] - len(columns.blocks), p + columns.streams[1, s]
+    found = False
+    for q in range(columns.item_ptr[g, at], columns.item_ptr[g, at + 1]):
+        found |= columns.items[q] == item
+    return found
+
+
+@part
+def _true_side(columns, p, s, bin_, rule, sets):
+    if rule == HAS:
+        return _has(columns, s, p, bin_)
+    x = columns.bins[columns.streams[0, s], p + columns.streams[1, s]]
     if rule == EQUAL:
         return x == bin_
-    return x <= bin_ or (rule == AT_MOST_OR_SPECIAL and x >= n_bins - 2)
+    if rule == SUBSET:
+        return sets[bin_, x] != 0
+    return x <= bin_ or (rule == AT_MOST_OR_SPECIAL and x >= columns.streams[3, s] - 2)
+
+
+@part
+def _label_masks(tree, sets, low, high, masks):
+    """Of the splits on the previous label, the labels low … high-1 on their true side, as bits."""
+    for node in range(len(tree)):
+        if tree[node, 0] == LABEL:
+            mask = 0
+            for u in range(low, high):
+                true = sets[tree[node, 1], u] != 0 if tree[node, 2] == SUBSET else tree[node, 1] == u
+                mask |= true << (u - low)
+            masks[node] = mask
+
+
+@part
+def _walk_start(columns, p, tree, sets, K):
+    """The leaf of the ⊥ row of place p."""
+    node = 0
+    while tree[node, 0] != LEAF:
+        s, b, rule = tree[node, 0], tree[node, 1], tree[node, 2]
+        if s == LABEL:
+            true = sets[b, K] != 0 if rule == SUBSET else b == K
+        else:
+            true = _true_side(columns, p, s, b, rule, sets)
+        node = tree[node, 3] if true else tree[node, 4]
+    return node
 
 
 @kernel
-def add_tree(bins, places, first, streams, tree, value, stack, taken, edge_scores, node_scores):
-    """Add the values of a tree to the scores of one label. A position walks it once, with its set of previous labels.
+def add_tree(columns, places, first, tree, value, sets, scale, low, high, stack, masks, edge_scores, node_scores):
+    """Add the values of a tree, times scale, to the scores of one label. A position walks it once, with its set of
+    previous labels, and with two of them only below a split that parts them.
 
-    IN   bins uint[C, P], places int64[n], first uint8[·], streams int64[5, ·] as in `growing`,
-         tree int64[·, 5], value float64[·]
-    WORK stack int64[K+1, 2], taken uint8[K]
+    IN   columns as in `growing`, places int64[n], first uint8[P], tree int64[·, 5], value float64[·], sets uint8[·, ·];
+         low … high-1 (at most 62): the previous labels to serve; the first block of them serves ⊥ too
+    WORK stack int64[·, 2] as deep as there are labels, masks int64[·] as long as the tree
     OUT  edge_scores float64[n, K], node_scores float64[n]
     """
     K = edge_scores.shape[1]
+    _label_masks(tree, sets, low, high, masks)
+    full = (1 << (high - low)) - 1
     for t in range(len(places)):
-        node = 0
-        if first[t]:
+        p = places[t]
+        if first[p]:
+            if low == 0:
+                node_scores[t] += scale * value[_walk_start(columns, p, tree, sets, K)]
+            continue
+        depth, scores = 1, edge_scores[t]
+        stack[0, 0], stack[0, 1] = 0, full
+        while depth > 0:
+            depth -= 1
+            node, mask = stack[depth, 0], stack[depth, 1]
             while tree[node, 0] != LEAF:
-                s, b = tree[node, 0], tree[node, 1]
-                if s == LABEL:
-                    true = b == K
+                s = tree[node, 0]
+                if s != LABEL:
+                    true = _true_side(columns, p, s, tree[node, 1], tree[node, 2], sets)
+                    node = tree[node, 3] if true else tree[node, 4]
+                    continue
+                inside = mask & masks[node]
+                if inside == mask:
+                    node = tree[node, 3]
                 else:
-                    x = bins[streams[0, s], places[t] + streams[1, s]]
-                    true = _true_side(x, b, tree[node, 2], streams[3, s])
-                node = tree[node, 3] if true else tree[node, 4]
-            node_scores[t] += value[node]
-        else:
-            _walk_set(bins, places[t], streams, tree, value, stack, taken, edge_scores[t])
+                    if inside != 0:
+                        stack[depth, 0], stack[depth, 1] = tree[node, 3], inside
+                        depth += 1
+                        mask ^= inside
+                    node = tree[node, 4]
+            v = scale * value[node]
+            if mask == full:
+                for u in range(low, high):
+                    scores[u] += v
+            else:
+                for u in range(low, high):
+                    if (mask >> (u - low)) & 1:
+                        scores[u] += v
 
 
 @kernel
-def _walk_set(bins, place, streams, tree, value, stack, taken, scores):
-    """Walk with all K previous labels: below a split on label u the true side has u alone, the other side the rest.
+def hash_windows(columns, places, first, hashes):
+    """OUT hashes int64[n]: a number for the window of each place (its dense columns, and whether it is first)."""
+    for c in range(len(columns.blocks)):
+        low, width = columns.blocks[c, 1], columns.blocks[c, 2]
+        for o in range(low, low + width):
+            for t in range(len(places)):
+                x = hashes[t] ^ columns.bins[c, places[t] + o]
+                hashes[t] = (((x & 0x3FFFFFFF) * 1664525 + (x >> 30) * 22695477 + 1013904223) ^ (x << 7)) & MASK
+    for t in range(len(places)):
+        hashes[t] = 2 * (hashes[t] & (MASK >> 1)) + first[places[t]]
 
-    An entry of the stack is (node, label); label −1 stands for all that no split on the way took, and is walked first.
-    """
-    taken[:] = 0
-    depth = 1
-    stack[0, 0], stack[0, 1] = 0, -1
-    while depth > 0:
-        depth -= 1
-        node, label = stack[depth, 0], stack[depth, 1]
-        while tree[node, 0] != LEAF:
-            s, b = tree[node, 0], tree[node, 1]
-            if s != LABEL:
-                x = bins[streams[0, s], place + streams[1, s]]
-                node = tree[node, 3] if _true_side(x, b, tree[node, 2], streams[3, s]) else tree[node, 4]
-            elif label >= 0:
-                node = tree[node, 3] if b == label else tree[node, 4]
-            else:
-                if b < len(taken) and not taken[b]:
-                    taken[b] = 1
-                    stack[depth, 0], stack[depth, 1] = tree[node, 3], b
-                    depth += 1
-                node = tree[node, 4]
-        if label >= 0:
-            scores[label] += value[node]
-        else:
-            for u in range(len(taken)):
-                if not taken[u]:
-                    scores[u] += value[node]
+
+@kernel
+def same_windows(columns, places, others):
+    """Whether every place has the same window as its partner in `others`."""
+    for c in range(len(columns.blocks)):
+        low, width = columns.blocks[c, 1], columns.blocks[c, 2]
+        for o in range(low, low + width):
+            for t in range(len(places)):
+                if columns.bins[c, places[t] + o] != columns.bins[c, others[t] + o]:
+                    return False
+    return True
+
+
+MASK = np.int64((1 << 53) - 1)

@@ -108,6 +108,27 @@ def edge_probs(
 
 
 @kernel
+def subtract_truth(
+    first: AnyArray,
+    labels: AnyArray,
+    weights: FloatArray,
+    node_gradient: FloatArray,
+    edge_gradient: FloatArray,
+) -> None:
+    """Take weights[t] from the gradients of node_t(y_t) and edge_t(y_{t−1}, y_t).
+
+    labels (n,) IN, −1 where a position is passed over, with all others of its sequence; node_gradient (n, K),
+    edge_gradient (K, n, K) IN and OUT.
+    """
+    for t in range(len(labels)):
+        y = labels[t]
+        if y >= 0:
+            node_gradient[t, y] -= weights[t]
+            if not first[t]:
+                edge_gradient[y, t, labels[t - 1]] -= weights[t]
+
+
+@kernel
 def reach(
     possible: AnyArray, edges: FloatArray, first: AnyArray, reached: AnyArray, n_reached: AnyArray, t0: int, t1: int
 ) -> None:

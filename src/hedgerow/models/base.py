@@ -18,7 +18,7 @@ from hedgerow.data.labels import encode_labels, flatten_labels
 from hedgerow.errors import InputError
 from hedgerow.legend import UNLABELLED, AnyArray, BoolArray, FloatArray, IndexArray
 from hedgerow.models.parameters import check_number, find_decoder, random_generator
-from hedgerow.parallel import MAX_LANES, Lanes, plan_chunks
+from hedgerow.parallel import CHUNK_POSITIONS, MAX_LANES, Lanes, plan_chunks
 from hedgerow.potentials import ChainPotentials
 
 Result = TypeVar("Result")
@@ -32,6 +32,7 @@ class ChainModel(BaseEstimator):  # type: ignore[misc]
 
     decoder: str
     n_jobs: int | None
+    early_stopping: bool
     schema_: Schema
     classes_: AnyArray
     metadata_: dict[str, Any]  # notes that JSON can hold, saved with the model; `hedgerow train` keeps its reader here
@@ -83,7 +84,7 @@ class ChainModel(BaseEstimator):  # type: ignore[misc]
         check_number("k", k, low=1, whole=True)
         dataset = self._dataset(X, known, lengths)
         found = self._over_chunks(dataset, lambda potentials, _: k_best(potentials, int(k)))
-        names = self._names()
+        names = label_names(self.schema_)
         return [
             [(names[path].tolist(), float(p)) for path, p in zip(best.labels, best.probs)]
             for chunk in found
@@ -123,10 +124,7 @@ class ChainModel(BaseEstimator):  # type: ignore[misc]
         """log P of what the labels of a dataset leave open, (S,)."""
 
         def work(potentials: ChainPotentials, rows: slice) -> FloatArray:
-            mask = allowed_labels(dataset, rows)
-            if mask is None:
-                return np.zeros(potentials.n_sequences)
-            return _share_of_labelings(potentials, potentials.restrict(mask))
+            return log_share(potentials, allowed_labels(dataset, rows))
 
         return np.concatenate(self._over_chunks(replace(dataset, labels=None, allowed=None), work))
 
@@ -184,7 +182,7 @@ class ChainModel(BaseEstimator):  # type: ignore[misc]
 
         `rows` are the flat positions of the chunk. Labels that the dataset has are forced.
         """
-        plan = plan_chunks(dataset.offsets)
+        plan = plan_chunks(dataset.offsets, self._chunk_positions())
         results: list[Any] = [None] * (len(plan) - 1)
 
         def work(lane: int, c: int) -> None:
@@ -199,18 +197,32 @@ class ChainModel(BaseEstimator):  # type: ignore[misc]
             lanes.run(work, len(results))
         return results
 
+    def _holds_out(self) -> bool:
+        """Whether `fit` sets sequences aside for early stopping."""
+        return self.early_stopping
+
     def _prepare(self) -> None:
         """What has to be built before threads ask for potentials."""
 
-    def _names(self) -> AnyArray:
-        """The labels by their codes; UNLABELLED, the last, is None."""
-        return object_array([*self.schema_.labels, None])
+    def _chunk_positions(self) -> int:
+        """How many positions the potentials of a chunk should have."""
+        return CHUNK_POSITIONS
 
     def _lists(self, labels: AnyArray, offsets: IndexArray) -> AnyArray:
         """Label codes of all positions as an array of lists of labels."""
-        flat = self._names()[labels].tolist()
-        ends = offsets.tolist()
-        return object_array(flat[begin:end] for begin, end in itertools.pairwise(ends))
+        return label_lists(self.schema_, labels, offsets)
+
+
+def label_names(schema: Schema) -> AnyArray:
+    """The labels by their codes; UNLABELLED, the last, is None."""
+    return object_array([*schema.labels, None])
+
+
+def label_lists(schema: Schema, labels: AnyArray, offsets: IndexArray) -> AnyArray:
+    """Label codes of all positions as an array of lists of labels."""
+    flat = label_names(schema)[labels].tolist()
+    ends = offsets.tolist()
+    return object_array(flat[begin:end] for begin, end in itertools.pairwise(ends))
 
 
 def object_array(items: Iterable[Any]) -> AnyArray:
@@ -222,10 +234,13 @@ def object_array(items: Iterable[Any]) -> AnyArray:
     return array
 
 
-def _share_of_labelings(whole: ChainPotentials, part: ChainPotentials) -> FloatArray:
-    """log(Z of the part / Z of the whole) of each sequence, (s,); −inf where the part has no legal labeling."""
+def log_share(whole: ChainPotentials, allowed: BoolArray | None) -> FloatArray:
+    """log of the probability that every label is an allowed one, (s,): −inf where no legal labeling is allowed."""
     from hedgerow.inference import log_partition, passes
 
+    if allowed is None:
+        return np.zeros(whole.n_sequences)
+    part = whole.restrict(allowed)
     _, n_reached = passes.reach(part, part.first())
     legal = np.flatnonzero(np.logical_and.reduceat(n_reached > 0, part.offsets[:-1]))
     shares: FloatArray = np.full(whole.n_sequences, -np.inf)

@@ -11,23 +11,16 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.data.dataset import Dataset, Label, Window
-from hedgerow.data.encoding import learn
 from hedgerow.errors import InputError
 from hedgerow.legend import FloatArray
 from hedgerow.models.base import ChainModel
 from hedgerow.models.constraints import legal_space
+from hedgerow.models.corpus import cut_flat, training_dataset
 from hedgerow.models.layout import Statistics, carry_over, lay_out, named_weights
-from hedgerow.models.parameters import (
-    check_choice,
-    check_metric,
-    check_number,
-    find_decoder,
-    random_generator,
-    same_window,
-)
+from hedgerow.models.parameters import check_choice, check_common, check_number
 from hedgerow.models.validation import Validation, encode_held_out, hold_out
 from hedgerow.objectives.log_likelihood import log_likelihood
-from hedgerow.parallel import Lanes, count_lanes, count_threads, plan_chunks
+from hedgerow.parallel import Lanes, count_lanes, plan_chunks
 from hedgerow.potentials import ChainPotentials
 from hedgerow.scorers.chain import ChainLayout, LinearChain
 from hedgerow.scorers.linear import check_numbers
@@ -172,8 +165,9 @@ class LinearCRF(ChainModel):
         lengths : the lengths of the sequences, where X and y are flat
         """
         self._check_parameters()
-        X, y, sample_weight, X_val, y_val = hold_out(self, X, y, sample_weight, X_val, y_val, lengths)
-        dataset = self._learn(X, y, sample_weight, lengths)
+        X, y = cut_flat(X, y, lengths)
+        X, y, sample_weight, X_val, y_val = hold_out(self, X, y, sample_weight, X_val, y_val)
+        dataset = training_dataset(self, X, y, sample_weight)
         check_numbers(dataset, dataset.schema)
         held_out = encode_held_out(dataset.schema, X_val, y_val)
         if held_out is not None:
@@ -190,44 +184,15 @@ class LinearCRF(ChainModel):
         self._train(dataset, held_out, layout, statistics)
         return self
 
-    def _learn(self, X: Any, y: Any, sample_weight: Any, lengths: Any) -> Dataset:
-        """The training corpus as a Dataset; one made by `learn` is taken as it is, with its labels and window."""
-        if not isinstance(X, Dataset):
-            if y is None:
-                raise InputError("y is missing", hint="fit needs the labels of the training sequences.")
-            return learn(X, y, columns=self.columns, window=self.window, lengths=lengths, sample_weight=sample_weight)
-        if X.labels is None:
-            raise InputError("the Dataset has no labels", hint="Make it with hedgerow.data.encoding.learn(X, y).")
-        if y is not None or sample_weight is not None:
-            raise InputError("a Dataset brings its own labels and weights", hint="Give them to learn().")
-        if lengths is not None:
-            raise InputError("a Dataset has its own lengths", hint="Leave lengths out.")
-        if self.window != 0 and not same_window(self.window, X.schema.window):
-            what = f"window is {self.window!r} and the Dataset was made with {X.schema.window!r}"
-            raise InputError(what, hint="Give the window to learn(), and leave it out here.")
-        if self.columns is not None and dict(self.columns) != dict(X.schema.declared):
-            what = f"columns is {self.columns!r} and the Dataset was made with {dict(X.schema.declared)!r}"
-            raise InputError(what, hint="Give the columns to learn(), and leave them out here.")
-        return X
-
     def _check_parameters(self) -> None:
         check_number("l1", self.l1, low=0.0)
         check_number("l2", self.l2, low=0.0)
         check_number("tol", self.tol, low=0.0)
         check_number("min_frequency", self.min_frequency, low=0.0)
         check_number("max_iter", self.max_iter, low=1, whole=True)
-        check_number("n_iter_no_change", self.n_iter_no_change, low=1, whole=True)
-        check_number("validation_fraction", self.validation_fraction, low=0.0, high=1.0, strict=True)
         check_choice("pairs", self.pairs, ("observed", "all"))
         check_choice("transitions", self.transitions, ("all", "observed", "forbid_unseen"))
-        find_decoder(self.decoder)
-        check_metric(self.metric)
-        random_generator(self.random_state)
-        if self.n_jobs is not None:
-            check_number("n_jobs", self.n_jobs, low=-np.inf, whole=True)
-            count_threads(self.n_jobs)
-        if not isinstance(self.verbose, (bool, np.bool_)):
-            check_number("verbose", self.verbose, low=0, whole=True)
+        check_common(self)
 
     def _train(self, dataset: Dataset, held_out: Dataset | None, layout: ChainLayout, statistics: Statistics) -> None:
         warm = self.warm_start and hasattr(self, "weights_")

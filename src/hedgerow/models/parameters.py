@@ -10,6 +10,8 @@ import numpy as np
 
 from hedgerow.data.dataset import Window, window_offsets
 from hedgerow.errors import InputError
+from hedgerow.parallel import count_threads
+from hedgerow.trees.binning import MAX_VALUES
 
 if TYPE_CHECKING:
     from hedgerow.decoding import Decoder
@@ -42,6 +44,49 @@ def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
     """Refuse what is not one of the choices."""
     if not isinstance(value, str) or value not in choices:
         raise InputError(f"{name} is {value!r}", hint=f"Choose one of {', '.join(map(repr, choices))}.")
+
+
+def check_common(model: Any) -> None:
+    """Check the parameters that all chain estimators have."""
+    check_number("n_iter_no_change", model.n_iter_no_change, low=1, whole=True)
+    check_number("validation_fraction", model.validation_fraction, low=0.0, high=1.0, strict=True)
+    find_decoder(model.decoder)
+    check_metric(model.metric)
+    random_generator(model.random_state)
+    if model.n_jobs is not None:
+        check_number("n_jobs", model.n_jobs, low=-np.inf, whole=True)
+        count_threads(model.n_jobs)
+    if not isinstance(model.verbose, (bool, np.bool_)):
+        check_number("verbose", model.verbose, low=0, whole=True)
+
+
+def check_tree_parameters(model: Any) -> None:
+    """Check the parameters of TreeCRF that are its own."""
+    for name in ("n_estimators", "trees_per_step"):
+        check_number(name, getattr(model, name), low=1, whole=True)
+    for name in ("pseudo_likelihood_steps", "n_bags"):
+        check_number(name, getattr(model, name), low=0, whole=True)
+    check_number("max_leaves", model.max_leaves, low=2, high=2**16, whole=True)
+    check_number("max_bins", model.max_bins, low=2, high=MAX_VALUES, whole=True)
+    for name in ("shrinkage", "min_samples_leaf", "min_frequency"):
+        check_number(name, getattr(model, name), low=0.0)
+    for name in ("max_features", "subsample"):
+        check_number(name, getattr(model, name), low=0.0, high=1.0)
+        check_number(name, getattr(model, name), low=0.0, high=np.inf, strict=True)
+    check_number("trim", model.trim, low=0.0, high=1.0)
+    if not isinstance(model.learning_rate, str):
+        check_number("learning_rate", model.learning_rate, low=0.0, strict=True)
+    else:
+        check_choice("learning_rate", model.learning_rate, ("line_search",))
+    check_choice("edges", model.edges, ("joint", "shared"))
+    check_choice("leaves", model.leaves, ("mean", "newton"))
+    check_choice("categorical", model.categorical, ("one_against_rest", "subset"))
+    check_choice("subsample_by", model.subsample_by, ("sequences", "positions"))
+    check_choice("transitions", model.transitions, ("all", "forbid_unseen"))
+    if model.leaves == "newton" and model.shrinkage == 0:
+        raise InputError("leaves='newton' with shrinkage=0 has no bound", hint="Give a shrinkage above 0, such as 1.")
+    if model.n_bags and model.warm_start:
+        raise InputError("bags cannot be gone on with", hint="Set warm_start=False, or n_bags=0.")
 
 
 def check_metric(metric: Any) -> None:

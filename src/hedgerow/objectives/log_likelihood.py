@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from hedgerow.errors import InputError
-from hedgerow.inference import Marginals, Workspace, marginals, position_scores
+from hedgerow import kernels
+from hedgerow.inference import Marginals, Workspace, marginals, passes, position_scores
+from hedgerow.inference.forward import checked, faint_sequences, scaled_log_partition
 from hedgerow.legend import UNLABELLED, AnyArray, BoolArray, FloatArray, IndexArray
 from hedgerow.objectives.result import LossAndGradient
+from hedgerow.objectives.truth import checked_labels, refuse_truth, spread_weights
 from hedgerow.potentials import ChainPotentials, PositionEdges
 
 
@@ -34,8 +36,8 @@ def log_likelihood(
     workspace : Workspace, optional
         The node gradient then lives in it, and the next call overwrites it.
     """
-    labels = _checked_labels(potentials, labels)
-    spread = _spread(potentials, weights)
+    labels = checked_labels(potentials, labels)
+    spread = spread_weights(potentials, weights)
     result = marginals(potentials, workspace, weights)
     node_gradient, edge_gradient = result.node_probs, result.edges
     if weights is not None:
@@ -58,6 +60,24 @@ def log_likelihood(
     return LossAndGradient(float(loss), node_gradient, edge_gradient)
 
 
+def log_likelihood_messages(potentials: ChainPotentials, labels: AnyArray, workspace: Workspace) -> float | None:
+    """The loss alone, where every label is known. The messages stay in the workspace, and any part of the gradient can
+    be made from them: P_t(u, v) = alpha_{t−1}(u) · exp(edge) · node_exp_t(v).
+
+    None where a sequence has messages too small for that; `log_likelihood` then serves.
+    """
+    first = potentials.first()
+    passes.forward(potentials, first, workspace)
+    passes.backward(potentials, first, workspace)
+    values = scaled_log_partition(potentials, first, workspace)
+    if faint_sequences(potentials, workspace, both_ways=True):
+        return None
+    scores = position_scores(potentials, labels)
+    if np.isneginf(scores).any():
+        refuse_truth(potentials, labels, int(np.argmin(scores)))
+    return float(checked(values, potentials).sum() - scores.sum())
+
+
 def _subtract_truth(
     potentials: ChainPotentials,
     labels: AnyArray,
@@ -70,16 +90,16 @@ def _subtract_truth(
     known = np.where(whole_rows, labels, 0)
     scores = np.where(whole_rows, position_scores(potentials, known), 0.0)
     if np.isneginf(scores).any():
-        _refuse_truth(potentials, known, int(np.argmin(scores)))
-    rows = np.flatnonzero(whole_rows)
-    node_gradient[rows, labels[rows]] -= spread[rows]
-    inner = rows[potentials.first()[rows] == 0]
-    before, after = labels[inner - 1], labels[inner]
+        refuse_truth(potentials, known, int(np.argmin(scores)))
     if isinstance(potentials.edges, PositionEdges):
-        edge_gradient[after, inner, before] -= spread[inner]
+        shown = np.where(whole_rows, labels, UNLABELLED)
+        kernels.position_chain.subtract_truth(potentials.first(), shown, spread, node_gradient, edge_gradient)
     else:
+        rows = np.flatnonzero(whole_rows)
+        node_gradient[rows, labels[rows]] -= spread[rows]
+        inner = rows[potentials.first()[rows] == 0]
         K = potentials.n_labels
-        cells = before.astype(np.int64) * K + after
+        cells = labels[inner - 1].astype(np.int64) * K + labels[inner]
         edge_gradient -= np.bincount(cells, weights=spread[inner], minlength=K * K).reshape(K, K)
     totals: FloatArray = np.add.reduceat(scores, potentials.offsets[:-1])
     return totals
@@ -105,34 +125,3 @@ def _allowed_rows(part: ChainPotentials, labels: AnyArray, allowed: BoolArray | 
     known: BoolArray = np.arange(part.n_labels) == labels[:, None]
     free = True if allowed is None else allowed[rows]
     return np.where((labels == UNLABELLED)[:, None], free, known)
-
-
-def _spread(potentials: ChainPotentials, weights: FloatArray | None) -> FloatArray:
-    """The weight of each position's sequence, (n,)."""
-    if weights is None:
-        return np.ones(potentials.n_positions)
-    if weights.shape != (potentials.n_sequences,):
-        raise InputError(f"{potentials.n_sequences} sequences need as many weights, not shape {weights.shape}")
-    return np.repeat(weights, np.diff(potentials.offsets))
-
-
-def _checked_labels(potentials: ChainPotentials, labels: AnyArray) -> AnyArray:
-    values = np.asarray(labels)
-    if values.shape != (potentials.n_positions,):
-        raise InputError(f"{potentials.n_positions} positions need as many labels, not shape {values.shape}")
-    wrong = (values < UNLABELLED) | (values >= potentials.n_labels)
-    if wrong.any():
-        i, position = potentials.place(int(np.argmax(wrong)))
-        what = f"label {values[wrong][0]} is not one of 0 … {potentials.n_labels - 1}, nor −1 for unknown"
-        raise InputError(what, sequence=i, position=position)
-    return values
-
-
-def _refuse_truth(potentials: ChainPotentials, labels: AnyArray, row: int) -> None:
-    i, position = potentials.place(row)
-    if np.isneginf(potentials.node_scores[row, labels[row]]):
-        what = f"the true label {labels[row]} is not allowed here"
-    else:
-        what = f"the true labels go from {labels[row - 1]} to {labels[row]}, a transition that is forbidden"
-    hint = "Allow it, or leave the label of this position unknown"
-    raise InputError(what, hint=hint, sequence=i, position=position)

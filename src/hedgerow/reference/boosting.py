@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from hedgerow.legend import AnyArray, FloatArray
+from typing import Any
 
+from hedgerow.legend import FloatArray
+
+EQUAL, AT_MOST, AT_MOST_OR_SPECIAL, SUBSET, HAS = 0, 1, 2, 3, 4
 LABEL, LEAF = -1, -2
 
 
@@ -12,35 +15,38 @@ def word(gradient: float, one: float, bits: int) -> int:
     return (round(gradient * one) << bits) + 1
 
 
-def leaf_of(tree: AnyArray, streams: AnyArray, bins: AnyArray, place: int, previous: int) -> int:
-    """The leaf that one row comes to; `previous` is K for ⊥."""
-    node = 0
-    while tree[node, 0] != LEAF:
-        s, b, rule = (int(value) for value in tree[node, :3])
-        if s == LABEL:
-            true = previous == b
+def weighted_word(gradient: float, weight: float, one: float, unit: int, bits: int) -> int:
+    """A gradient in fixed point above a weight, in which 1 is `unit`; 0 where there is no row."""
+    return 0 if weight <= 0 else (round(gradient * one) << bits) + max(1, round(weight * unit))
+
+
+def leaf_of(data: Any, n_dense: int, tree: Any, place: int, previous: int) -> int:
+    """The leaf that one row comes to; `previous` is K for ⊥. data: BinnedData, tree: Tree."""
+    node, columns = 0, data.columns
+    while tree.nodes[node, 0] != LEAF:
+        s, b, rule = (int(value) for value in tree.nodes[node, :3])
+        if rule == HAS:
+            begin, end = columns.item_ptr[columns.streams[0, s] - n_dense, place + columns.streams[1, s] :][:2]
+            true = b in columns.items[begin:end].tolist()
         else:
-            x = int(bins[streams[0, s], place + streams[1, s]])
-            true = x == b if rule == 0 else x <= b or (rule == 2 and x >= streams[3, s] - 2)
-        node = int(tree[node, 3] if true else tree[node, 4])
+            x = previous if s == LABEL else int(columns.bins[columns.streams[0, s], place + columns.streams[1, s]])
+            if rule == SUBSET:
+                true = bool(tree.sets[b, x])
+            elif rule == EQUAL:
+                true = x == b
+            else:
+                true = x <= b or (rule == AT_MOST_OR_SPECIAL and x >= columns.streams[3, s] - 2)
+        node = int(tree.nodes[node, 3] if true else tree.nodes[node, 4])
     return node
 
 
-def add_tree(
-    bins: AnyArray,
-    places: AnyArray,
-    first: AnyArray,
-    streams: AnyArray,
-    tree: AnyArray,
-    value: FloatArray,
-    edge_scores: FloatArray,
-    node_scores: FloatArray,
-) -> None:
+def add_tree(data: Any, n_dense: int, tree: Any, edge_scores: FloatArray, node_scores: FloatArray) -> None:
     """Add the value of each row's leaf to its score, in place: edge_scores (n, K), node_scores (n,) for ⊥."""
     n, K = edge_scores.shape
     for t in range(n):
-        if first[t]:
-            node_scores[t] += value[leaf_of(tree, streams, bins, int(places[t]), K)]
+        place = int(data.place[t])
+        if data.first[place]:
+            node_scores[t] += tree.values[leaf_of(data, n_dense, tree, place, K)]
         else:
             for u in range(K):
-                edge_scores[t, u] += value[leaf_of(tree, streams, bins, int(places[t]), u)]
+                edge_scores[t, u] += tree.values[leaf_of(data, n_dense, tree, place, u)]

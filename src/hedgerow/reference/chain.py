@@ -95,6 +95,19 @@ def score(node: FloatArray, edges: FloatArray, offsets: AnyArray, labels: AnyArr
     return np.array(totals)
 
 
+def truth(n_labels: int, offsets: AnyArray, labels: AnyArray) -> tuple[FloatArray, FloatArray]:
+    """1 for the nodes (n, K) and the edges (K, n, K) of the true labeling; none where a sequence has a label of −1."""
+    n = len(labels)
+    nodes, pairs = np.zeros((n, n_labels)), np.zeros((n_labels, n, n_labels))
+    for begin, end in sequences(offsets):
+        if (labels[begin:end] >= 0).all():
+            for t in range(begin, end):
+                nodes[t, labels[t]] = 1.0
+            for t in range(begin + 1, end):
+                pairs[labels[t], t, labels[t - 1]] = 1.0
+    return nodes, pairs
+
+
 def viterbi(node: FloatArray, edges: FloatArray, offsets: AnyArray) -> tuple[CodeArray, FloatArray]:
     """The best labels (n,) and their scores (s,). Of equal maxima the lowest label, from the last position back."""
     labels = np.empty(len(node), dtype=np.int32)

@@ -1,7 +1,4 @@
-"""Pictures: one sequence with its labels and their probabilities, and how training went.
-
-Figures are made without pyplot, so that drawing needs no display and leaves no state behind.
-"""
+"""Pictures: one sequence with its labels and their probabilities, and how training went."""
 
 from __future__ import annotations
 
@@ -12,16 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.errors import InputError, MissingExtraError
+from hedgerow.errors import InputError
 from hedgerow.legend import AnyArray, FloatArray
+from hedgerow.report.style import AMBER, GREENS, INK, PALE, new_axes, new_figure, save_figure
 
 if TYPE_CHECKING:
     from hedgerow.trainers.monitor import Step
-
-_INK = "#1b2a22"
-_PALE = "#8a978f"
-_GREENS = ["#f4f7f2", "#cfe3c6", "#8fc08a", "#3f8f5b", "#14532d"]
-_AMBER = "#c2410c"
 
 _SHOWN = 0.02  # a label that never reaches this probability gets no row
 _WRITTEN = 0.05  # a probability under this is drawn, but not written as a number
@@ -58,13 +51,13 @@ def plot_sequence(
     names = [str(classes[row]) for row in rows.tolist()]
     if ax is None:
         margin = 0.4 + 0.11 * max(len(name) for name in names)
-        ax = _new_axes(edges[-1] * _UNIT + margin, (len(rows) + 0.85) * _UNIT + 0.1)
+        ax = new_axes(edges[-1] * _UNIT + margin, (len(rows) + 0.85) * _UNIT + 0.1)
     place_of = {int(row): place for place, row in enumerate(rows)}
     path_rows = np.array([place_of[int(label)] for label in marked])
     _draw_cells(ax, probs[:, rows], edges, path_rows)
     _draw_frame(ax, words, names, edges, path_rows)
     if path is not None:
-        ax.figure.savefig(path, dpi=200, bbox_inches="tight", facecolor="white")
+        save_figure(ax.figure, path)
     return ax
 
 
@@ -81,16 +74,16 @@ def plot_history(history: Sequence[Step], path: str | os.PathLike[str] | None = 
     if len(history) == 0:
         raise InputError("the history has no step to draw", hint="Fit the model first")
     scored = [(step.iteration, step.score) for step in history if step.score is not None]
-    figure = _new_figure(6.4, 4.6 if scored else 2.6)
+    figure = new_figure(6.4, 4.6 if scored else 2.6)
     panels = figure.subplots(2 if scored else 1, 1, sharex=True, squeeze=False)[:, 0]
-    _draw_line(panels[0], [(step.iteration, step.loss) for step in history], "loss", _GREENS[3])
+    _draw_line(panels[0], [(step.iteration, step.loss) for step in history], "loss", GREENS[3])
     if scored:
-        _draw_line(panels[1], scored, "held-out score", _AMBER)
+        _draw_line(panels[1], scored, "held-out score", AMBER)
         _mark_best(panels[1], *max(scored, key=lambda item: item[1]))
-    panels[-1].set_xlabel("iteration", color=_INK)
+    panels[-1].set_xlabel("iteration", color=INK)
     panels[-1].xaxis.get_major_locator().set_params(integer=True)
     if path is not None:
-        figure.savefig(path, dpi=200, bbox_inches="tight", facecolor="white")
+        save_figure(figure, path)
     return figure
 
 
@@ -122,26 +115,14 @@ def _check_sequence(
     return probs, np.array([number_of[label] for label in labels])
 
 
-def _new_figure(width: float, height: float) -> Any:
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingExtraError("matplotlib", "plot", "Drawing") from error
-    return Figure(figsize=(width, height), layout="constrained")
-
-
-def _new_axes(width: float, height: float) -> Any:
-    return _new_figure(width, height).add_subplot()
-
-
 def _draw_cells(ax: Any, probs: FloatArray, edges: FloatArray, path_rows: AnyArray) -> None:
     """A tile for every (position, label), the darker the more probable; the marked tiles have a rim."""
     from matplotlib.colors import LinearSegmentedColormap
     from matplotlib.patches import FancyBboxPatch
 
-    colours = LinearSegmentedColormap.from_list("hedgerow", _GREENS)
+    colours = LinearSegmentedColormap.from_list("hedgerow", GREENS)
     middles = (edges[:-1] + edges[1:]) / 2
-    ax.plot(middles, path_rows, color=_AMBER, linewidth=1.6, alpha=0.7, zorder=2, solid_joinstyle="round")
+    ax.plot(middles, path_rows, color=AMBER, linewidth=1.6, alpha=0.7, zorder=2, solid_joinstyle="round")
     for (t, row), p in np.ndenumerate(probs):
         chosen = path_rows[t] == row
         tile = FancyBboxPatch(
@@ -150,7 +131,7 @@ def _draw_cells(ax: Any, probs: FloatArray, edges: FloatArray, path_rows: AnyArr
             0.72,
             boxstyle="round,pad=0,rounding_size=0.16",
             facecolor=colours(float(p)),
-            edgecolor=_AMBER if chosen else "none",
+            edgecolor=AMBER if chosen else "none",
             linewidth=1.8 if chosen else 0.0,
             zorder=3 if chosen else 1,
         )
@@ -158,7 +139,7 @@ def _draw_cells(ax: Any, probs: FloatArray, edges: FloatArray, path_rows: AnyArr
         if chosen or p >= _WRITTEN:
             ax.text(
                 middles[t], row, f"{p:.0%}", ha="center", va="center_baseline", fontsize=8.5, zorder=4,
-                color="white" if p > 0.55 else _INK,
+                color="white" if p > 0.55 else INK,
             )  # fmt: skip
 
 
@@ -168,7 +149,7 @@ def _draw_frame(ax: Any, words: list[str], names: list[str], edges: FloatArray, 
     for middle, word in zip(middles, words):
         # A token may be "$": it is text, not the start of a formula.
         ax.text(
-            middle, -0.62, word, ha="center", va="bottom", fontsize=13, color=_INK, family="monospace",
+            middle, -0.62, word, ha="center", va="bottom", fontsize=13, color=INK, family="monospace",
             parse_math=False,
         )  # fmt: skip
     ax.set_xlim(edges[0], edges[-1])
@@ -177,7 +158,7 @@ def _draw_frame(ax: Any, words: list[str], names: list[str], edges: FloatArray, 
     ax.set_yticks(range(len(names)), names)
     used = set(path_rows.tolist())
     for row, text in enumerate(ax.get_yticklabels()):
-        text.set_color(_INK if row in used else _PALE)
+        text.set_color(INK if row in used else PALE)
         text.set_fontsize(10.5)
         text.set_parse_math(False)
     ax.tick_params(length=0, pad=6)
@@ -187,22 +168,22 @@ def _draw_frame(ax: Any, words: list[str], names: list[str], edges: FloatArray, 
 
 def _draw_line(ax: Any, points: list[tuple[int, float]], name: str, colour: str) -> None:
     ax.plot(*zip(*points), color=colour, linewidth=2, marker="o" if len(points) == 1 else None)
-    ax.set_ylabel(name, color=_INK)
-    ax.grid(axis="y", color=_PALE, alpha=0.25, linewidth=0.8)
+    ax.set_ylabel(name, color=INK)
+    ax.grid(axis="y", color=PALE, alpha=0.25, linewidth=0.8)
     ax.spines[["top", "right"]].set_visible(False)
-    ax.spines[["left", "bottom"]].set_color(_PALE)
-    ax.tick_params(colors=_INK, length=3)
+    ax.spines[["left", "bottom"]].set_color(PALE)
+    ax.tick_params(colors=INK, length=3)
 
 
 def _mark_best(ax: Any, iteration: int, score: float) -> None:
     """A dot at the best score, with its number below."""
-    ax.plot(iteration, score, "o", color=_AMBER, markersize=6)
+    ax.plot(iteration, score, "o", color=AMBER, markersize=6)
     ax.annotate(
         f"{score:.4g} at {iteration}",
         (iteration, score),
         xytext=(0, -16),
         textcoords="offset points",
         ha="center",
-        color=_AMBER,
+        color=AMBER,
         fontsize=9,
     )

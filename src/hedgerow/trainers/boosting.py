@@ -2,50 +2,71 @@
 
 from __future__ import annotations
 
+from collections import deque
+from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from hedgerow import kernels
 from hedgerow.data.dataset import Dataset
-from hedgerow.inference import Workspace
-from hedgerow.legend import FloatArray
-from hedgerow.objectives.log_likelihood import log_likelihood
-from hedgerow.parallel import MAX_LANES, Lanes, plan_chunks
-from hedgerow.potentials import ChainPotentials, PositionEdges
+from hedgerow.legend import BoolArray, FloatArray
+from hedgerow.objectives.log_likelihood import log_likelihood, log_likelihood_messages
+from hedgerow.parallel import CHUNK_POSITIONS, MAX_LANES, Lanes, plan_chunks
+from hedgerow.scorers.trees import Start, all_first
+from hedgerow.trainers.evaluation import Objective
+from hedgerow.trainers.memory import check_joint_memory
+from hedgerow.trainers.rows import Gradient, Rows, Sampler, tree_seed
 from hedgerow.trees.binning import BinnedData, Binning
-from hedgerow.trees.growing import Grower, Tree
-
-LARGE = 500.0  # a score beyond this size: exponentials are made anew from the sums, lest one underflow for good
+from hedgerow.trees.growing import Tree
 
 
-class Shard:
-    """A run of whole sequences with its scores: edges (K, n, K) [to, t, from], and ⊥ scores (K, n)."""
+@dataclass(frozen=True)
+class Options:
+    """How trees are grown and added; named as the parameters of TreeCRF are.
 
-    def __init__(self, dataset: Dataset, first: int, last: int, n_labels: int) -> None:
-        self.first_sequence = first
-        self.sequences = slice(first, last)
-        self.begin, self.end = int(dataset.offsets[first]), int(dataset.offsets[last])
-        self.offsets = dataset.offsets[first : last + 1] - self.begin
-        n = self.end - self.begin
-        self.edge_scores: FloatArray = np.zeros((n_labels, n, n_labels))
-        self.edge_exps: FloatArray = np.ones((n_labels, n, n_labels))
-        self.start_scores: FloatArray = np.zeros((n_labels, n))
-        self.workspace = Workspace()
+    learning_rate : the step that `Booster.step` takes; a search may change it afterwards
+    """
 
-    def potentials(self) -> ChainPotentials:
-        edges = PositionEdges(self.edge_scores, self.edge_exps, np.zeros(self.end - self.begin))
-        nodes = np.ascontiguousarray(self.start_scores.T)
-        return ChainPotentials(nodes, self.offsets, edges, sequence_base=self.first_sequence)
+    max_leaves: int
+    shrinkage: float
+    learning_rate: float = 1.0
+    edges: str = "joint"
+    leaves: str = "mean"
+    min_samples_leaf: float = 1.0
+    max_features: float = 1.0
+    subsets: bool = False
+    subsample: float = 1.0
+    subsample_by: str = "sequences"
+    trim: float = 0.0
+    trees_per_step: int = 1
+    seed: int = 0
 
-    def rebuild(self) -> None:
-        """Exponentials from the sums, where a score has grown large."""
-        if np.abs(self.edge_scores).max(initial=0.0) > LARGE:
-            np.exp(np.minimum(self.edge_scores, 700.0), out=self.edge_exps)
+    @property
+    def keeps_rows(self) -> bool:
+        """Whether every row is one that trees are fitted to, so that growing a tree finds the leaf of each."""
+        return self.subsample >= 1.0 and self.trim == 0.0
+
+
+class Iteration(NamedTuple):
+    """What one iteration added: tree r·K + k is the r-th of label k; table (K, K) [from, to] where edges are shared."""
+
+    trees: list[Tree]
+    table: FloatArray | None = None
+
+    def scaled(self, factor: float) -> Iteration:
+        trees = [tree.scaled(factor) for tree in self.trees]
+        return Iteration(trees, None if self.table is None else factor * self.table)
 
 
 class Booster:
-    """The state of boosting on one corpus. `step` adds an iteration; use inside `with Lanes(...)`."""
+    """The state of boosting on one corpus. `evaluate`, then `step`, adds an iteration. Use inside `with Lanes(...)`.
+
+    shards : runs of whole sequences with their scores
+    iterations : what was added to them, the first iteration first
+    scale : the step of the last one
+    """
 
     def __init__(
         self,
@@ -54,33 +75,81 @@ class Booster:
         data: BinnedData,
         lanes: Lanes,
         *,
-        max_leaves: int,
-        shrinkage: float,
-        learning_rate: float,
+        start: Start | None = None,
+        **options: Any,
     ) -> None:
-        self.dataset = dataset
-        self.data = data
-        self.lanes = lanes
-        self.learning_rate = learning_rate
         K = dataset.n_labels
-        plan = plan_chunks(dataset.offsets, max(1, dataset.n_positions // MAX_LANES))
-        self.shards = [Shard(dataset, int(a), int(b), K) for a, b in pairwise(plan)]
-        options = {"max_leaves": max_leaves, "shrinkage": shrinkage}
-        self._growers = [Grower(binning, data, K, **options) for _ in range(min(lanes.n_lanes, K))]  # type: ignore[arg-type]
-        self._gradients: list[tuple[FloatArray, FloatArray]] = [(np.empty(0), np.empty(0))] * len(self.shards)
+        self.dataset = dataset
+        self.options = own = Options(**options)
+        self.joint = own.edges == "joint"
+        self.data = data if self.joint else all_first(data)
+        self.lanes = lanes
+        self.iterations: list[Iteration] = []
+        begin = Start.zero(K) if start is None else start
+        if self.joint:
+            check_joint_memory(dataset.n_positions, K)
+        plan = plan_chunks(dataset.offsets, max(CHUNK_POSITIONS, dataset.n_positions // MAX_LANES))
+        self.shards = [begin.scores(dataset, int(a), int(b), joint=self.joint, lean=True) for a, b in pairwise(plan)]
+        self._legal = begin.space.transitions
+        self._rows = Rows(
+            dataset, self.data, begin.space, newton=own.leaves == "newton", joint=self.joint, trim=own.trim
+        )
+        self._sampler = Sampler(dataset, own.subsample, own.subsample_by, own.seed)
+        self._growers = [
+            self._rows.grower(
+                binning,
+                shrinkage=own.shrinkage,
+                min_samples_leaf=own.min_samples_leaf,
+                max_leaves=own.max_leaves,
+                max_features=own.max_features,
+                subsets=own.subsets,
+            )
+            for _ in range(min(lanes.n_threads, K))
+        ]
+        self._free = deque(self._growers)
+        self._gradients: list[Gradient] = [(np.empty(0), np.empty(0))] * len(self.shards)
+        known = dataset.labels is not None and bool((dataset.labels >= 0).all())
+        # The messages go with the exponentials that made them, which the first tree of a label changes.
+        one_tree = own.trees_per_step == 1 and own.subsample >= 1.0
+        self._from_messages = self.joint and known and self._rows.plain and one_tree
+        self._table_gradient: FloatArray = np.zeros((K, K))
         self._losses = np.zeros(len(self.shards))
-        self._trees: list[Tree] = []
+        self._samples: list[BoolArray | None] = []
+        self._direction = Iteration([])
+        self.scale = 0.0
 
-    def evaluate(self) -> float:
+    def resume(self, iterations: list[Iteration]) -> None:
+        """Go on from the iterations of an earlier fit: add them to the scores."""
+        if iterations:
+            self._add(Iteration([tree for one in iterations for tree in one.trees]), 1.0)
+            self._add_tables(sum(one.table for one in iterations if one.table is not None))
+            self.iterations.extend(iterations)
+
+    def evaluate(self, objective: Objective = log_likelihood) -> float:
         """The loss, and in each shard its gradient with respect to every score."""
-        self.lanes.run(self._evaluate_shard, len(self.shards))
+
+        def work(lane: int, s: int) -> None:
+            self._evaluate_shard(objective, s)
+
+        self._table_gradient[:] = 0.0
+        self.lanes.run(work, len(self.shards))
+        if not self.joint:
+            for s, gradient in enumerate(self._gradients):  # in order: a sum has one order
+                assert gradient is not None
+                self._table_gradient += gradient[1]
+                self._gradients[s] = gradient[0], self.shards[s].edge_exps
         return float(self._losses.sum())
 
-    def _evaluate_shard(self, lane: int, s: int) -> None:
+    def _evaluate_shard(self, objective: Objective, s: int) -> None:
         shard, data = self.shards[s], self.dataset
         rows = slice(shard.begin, shard.end)
         assert data.labels is not None
-        found = log_likelihood(
+        if self._from_messages and objective is log_likelihood:
+            loss = log_likelihood_messages(shard.potentials(), data.labels[rows], shard.workspace)
+            if loss is not None:
+                self._losses[s], self._gradients[s] = loss, None
+                return
+        found = objective(
             shard.potentials(),
             data.labels[rows],
             allowed=None if data.allowed is None else data.allowed[rows],
@@ -90,28 +159,88 @@ class Booster:
         self._losses[s] = found.loss
         self._gradients[s] = np.ascontiguousarray(found.node_gradient.T), found.edge_gradient
 
-    def step(self) -> list[Tree]:
-        """One tree a label, fitted to the gradient that `evaluate` left, and added to the scores."""
-        K = self.dataset.n_labels
-        self._trees = [Tree(np.empty((0, 5), np.int64), np.empty(0))] * K
-        lanes = Lanes(None, 1) if len(self._growers) == 1 else self.lanes
-        lanes.run(self._grow_label, K)
+    def step(self, scale: float | None = None) -> list[Tree]:
+        """Grow the trees of an iteration to the gradient that `evaluate` left, and add them, times `scale`, to the
+        scores; by default times the learning rate."""
+        K, R = self.dataset.n_labels, self.options.trees_per_step
+        self.scale = self.options.learning_rate if scale is None else scale
+        self._samples = [self._sampler.draw(len(self.iterations), r) for r in range(R)]
+        self._direction = Iteration([None] * (R * K), self._table_step())  # type: ignore[list-item]
+        self.lanes.run(self._grow_label, K)
+        self._add_tables(self._direction.table, self.scale)
+        largest = self.scale * R * max(np.abs(tree.values).max() for tree in self._direction.trees)
         for shard in self.shards:
-            shard.rebuild()
-        return self._trees
+            shard.moved(largest)
+        self.iterations.append(self._direction.scaled(self.scale))
+        return self.iterations[-1].trees
+
+    def rescale(self, scale: float) -> None:
+        """Take another step in the direction of the last one, instead of it."""
+        self._add(self._direction, scale - self.scale)
+        self.scale = scale
+        self.iterations[-1] = self._direction.scaled(scale)
+
+    def slope(self) -> float:
+        """The derivative of the loss by the size of the last step, where it has none: Σ gradient · direction.
+
+        The rows of a leaf of value v have the gradients −v·(n + λ) in all, by (3.1); rows left out are not in it.
+        """
+        total = 0.0
+        for tree in self._direction.trees:
+            squares = tree.values**2 * (tree.counts + self.options.shrinkage)
+            total -= self.options.trees_per_step * float(squares.sum())  # the values are those of an average
+        if self._direction.table is not None:
+            total += float((self._table_gradient * self._direction.table).sum())
+        return total
+
+    def _table_step(self) -> FloatArray | None:
+        """−gradient / (n + λ) of each legal transition, where edges are shared: every position but a first is a row."""
+        if self.joint:
+            return None
+        lengths, weights = np.diff(self.dataset.offsets), self.dataset.weight_seq
+        n = float((lengths - 1).sum() if weights is None else (weights * (lengths - 1)).sum())
+        if n + self.options.shrinkage == 0.0:
+            return np.zeros_like(self._table_gradient)
+        return np.where(self._legal, -self._table_gradient / (n + self.options.shrinkage), 0.0)
 
     def _grow_label(self, lane: int, k: int) -> None:
-        grower = self._growers[lane % len(self._growers)]
-        first = self.data.first
-        for shard, (nodes, edges) in zip(self.shards, self._gradients):
-            kernels.boosting.make_words(
-                edges[k], nodes[k], first, shard.begin, shard.end, grower.one, grower.bits, grower.words
-            )
-        tree, leaves = grower.grow()
-        self._trees[k] = Tree(tree.nodes, self.learning_rate * tree.values)
-        values = self.learning_rate * leaves.values
+        """The trees of one label, one after the other; labels go to threads."""
+        K, R = self.dataset.n_labels, self.options.trees_per_step
+        grower = self._free.pop()
+        for r in range(R):
+            self._rows.fill(grower, k, self.shards, self._gradients, self._samples[r])
+            draws = self.options.max_features < 1.0
+            tree, leaves = grower.grow(tree_seed(self.options.seed, len(self.iterations), r, k) if draws else 0)
+            tree = self._rows.rescaled(tree).scaled(1.0 / R)
+            self._direction.trees[r * K + k] = tree
+            if self.options.keeps_rows:
+                self._add_leaves(k, leaves.leaf_of, leaves.values / R)
+            else:
+                for shard in self.shards:
+                    shard.add_label(self.data, k, [tree], scale=self.scale)
+        self._free.append(grower)
+
+    def _add_leaves(self, k: int, leaf_of: Any, leaf_values: FloatArray) -> None:
+        # What is no row has no leaf, and any number may stand there for it: values for all numbers there can be.
+        values: FloatArray = np.zeros(self.options.max_leaves)
+        values[: len(leaf_values)] = self.scale * leaf_values
+        factors = np.exp(values)
         for shard in self.shards:
             kernels.boosting.add_leaves(
-                *leaves[:6], values, np.exp(values), first, shard.begin, shard.end,
-                shard.edge_scores[k], shard.edge_exps[k], shard.start_scores[k],
+                leaf_of, self.data.home, self.data.home_first, shard.begin, shard.end, values, factors,
+                shard.edge_exps[k], shard.start_scores[k],
             )  # fmt: skip
+
+    def _add(self, iteration: Iteration, scale: float) -> None:
+        """Add trees, by walking them, and a table."""
+
+        def work(lane: int, s: int) -> None:
+            self.shards[s].add(self.data, iteration.trees, scale=scale)
+
+        self.lanes.run(work, len(self.shards))
+        self._add_tables(iteration.table, scale)
+
+    def _add_tables(self, table: Any, scale: float = 1.0) -> None:
+        if table is not None and not self.joint:
+            for shard in self.shards:
+                shard.add_table(scale * table)

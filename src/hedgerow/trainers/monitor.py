@@ -34,12 +34,14 @@ class Step:
 class Monitor:
     """Keeps the history and the best weights, and says when to stop. A context manager: it listens for Ctrl-C.
 
+    A trainer whose model only grows has no weights to report: it cuts the model to the iteration that is kept.
+
     Parameters
     ----------
     max_iter : the most iterations
     tol : stop when the loss fell by less than this share in the last ten iterations, or is known to be nearer than
         this share to its minimum
-    validate : weights → score on held-out sequences (higher is better), or None
+    validate : the score on held-out sequences (higher is better), of the weights where the trainer has any; or None
     n_iter_no_change : with `validate`, stop after so many iterations without a better score
     verbose : 1 shows a progress bar on a terminal and log lines elsewhere
     previous : the history of an earlier fit, where training goes on from its weights (warm); None where it does not.
@@ -51,7 +53,7 @@ class Monitor:
         *,
         max_iter: int,
         tol: float,
-        validate: Callable[[FloatArray], float] | None = None,
+        validate: Callable[..., float] | None = None,
         n_iter_no_change: int = 10,
         verbose: int = 0,
         previous: list[Step] | None = None,
@@ -112,19 +114,19 @@ class Monitor:
             return self.best_step
         return self.history[-1] if self.n_iter else Step(self.first, self.start_loss, 0.0)
 
-    def begin(self, loss: float, weights: FloatArray, gap: float = np.inf) -> bool:
+    def begin(self, loss: float, weights: FloatArray | None = None, gap: float = np.inf) -> bool:
         """Note the loss before the first iteration; True means that there is nothing to do. `gap` as in `step`."""
         self.start_loss = loss
         if self.warm and self.validate is not None:
-            self._keep_best(Step(self.first, loss, 0.0, self.validate(weights)), weights)
+            self._keep_best(Step(self.first, loss, 0.0, self._score(weights)), weights)
         if gap <= self.tol * abs(loss):
             self.outcome = "converged"
             return True
         return False
 
-    def step(self, loss: float, weights: FloatArray, gap: float = np.inf) -> bool:
+    def step(self, loss: float, weights: FloatArray | None = None, gap: float = np.inf) -> bool:
         """Record an iteration; True means stop. `gap` bounds how far the loss is from its minimum."""
-        score = self.validate(weights) if self.validate is not None else None
+        score = self._score(weights)
         record = Step(len(self.history) + 1, loss, time.perf_counter() - self._began, score)
         self.history.append(record)
         self._keep_best(record, weights)
@@ -142,7 +144,12 @@ class Monitor:
         """The weights to keep: of the best score where scores are taken, else the last ones."""
         return last if self.best_weights is None else self.best_weights
 
-    def _keep_best(self, record: Step, weights: FloatArray) -> None:
+    def _score(self, weights: FloatArray | None) -> float | None:
+        if self.validate is None:
+            return None
+        return self.validate() if weights is None else self.validate(weights)
+
+    def _keep_best(self, record: Step, weights: FloatArray | None) -> None:
         """Of iterations with the same score the last is kept: it fits training better. They do not win time, though."""
         if record.score is None:
             return
@@ -150,7 +157,7 @@ class Monitor:
         if record.score > best:
             self._rose = record.iteration
         if record.score >= best:
-            self.best_step, self.best_weights = record, weights.copy()
+            self.best_step, self.best_weights = record, None if weights is None else weights.copy()
 
     def _reason(self, gap: float) -> str | None:
         if self._interrupted:

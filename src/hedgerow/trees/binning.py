@@ -1,91 +1,164 @@
-"""Columns as small bins: codes as they are, numbers by quantiles, learnt once a model and used at every prediction."""
+"""Columns as small bins: codes as they are, numbers by quantiles, learnt once a model and used at every prediction.
+
+Columns of at most 256 bins are dense: a byte a place. Columns of more codes, and attributes, are sparse: each code or
+attribute is an item of its own, and a place lists the items that stand there. An attribute with values has more items
+than one: "there", and "more than c" for a few values c.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
+from hedgerow import kernels
 from hedgerow.data.dataset import OUTSIDE_COLUMN, Column, Dataset, Schema
 from hedgerow.errors import InputError
 from hedgerow.legend import INDEX, OUTSIDE, AnyArray, CodeArray, FloatArray, IndexArray
 
-CODES, ORDERED = 0, 1
+CODES, ORDERED, ITEMS = 0, 1, 2
+MAX_BINS = 256  # of a dense column: a byte
 MAX_VALUES = 253  # of a numeric column, so that missing and outside fit into a byte with them
+MAX_CUTS = 7  # of the values of an attribute
+ATTRIBUTES = "*"  # what the group of all attributes is called
+_GROUP_FROM = 1000  # positions: fewer are not worth the search for equal windows
 
 
 @dataclass(frozen=True)
 class Binning:
-    """How each column becomes bins. `thresholds[i]` are the upper ends of the bins of a numeric column, else None."""
+    """How each column becomes bins or items. Columns are numbered dense ones first.
+
+    names, kinds : of every column; the attributes together are one column, ATTRIBUTES
+    n_bins : bins of a dense column, items of a sparse one
+    thresholds : upper ends of the bins of a numeric column, else None
+    item_source : of a sparse column, the code or attribute behind each item, rising; else None
+    item_cut : of a sparse column, the value that an attribute must exceed, NaN where it need only be there; else None
+    offsets : the lowest offset and the width of each column's window
+    """
 
     names: tuple[str, ...]
     kinds: tuple[int, ...]
     n_bins: tuple[int, ...]
     thresholds: tuple[FloatArray | None, ...]
-    streams: IndexArray  # int64[5, ·]: column, shift, first bin, bins, kind
+    item_source: tuple[CodeArray | None, ...]
+    item_cut: tuple[FloatArray | None, ...]
+    offsets: tuple[tuple[int, int], ...]
+
+    @property
+    def n_dense(self) -> int:
+        return sum(kind != ITEMS for kind in self.kinds)
+
+    @cached_property
+    def streams(self) -> IndexArray:
+        """int64[5, ·]: column, offset, first, bins, kind. `first` counts sparse items over all sparse streams."""
+        rows = []
+        n_items = 0
+        for c, (low, width) in enumerate(self.offsets):
+            for o in range(low, low + width):
+                rows.append((c, o, n_items if self.kinds[c] == ITEMS else 0, self.n_bins[c], self.kinds[c]))
+                n_items += self.n_bins[c] if self.kinds[c] == ITEMS else 0
+        table: IndexArray = np.array(rows, dtype=INDEX).reshape(-1, 5)
+        return np.ascontiguousarray(table.T)
+
+    @cached_property
+    def blocks(self) -> IndexArray:
+        """int64[C, 7] of the dense columns: bins, lowest offset, width, stride, base in a histogram, kind, stream."""
+        rows, base, stream = [], 0, 0
+        for c in range(self.n_dense):
+            low, width = self.offsets[c]
+            stride = 1 if width == 1 else -(-width // 4) * 4  # whole vectors of four words
+            rows.append((self.n_bins[c], low, width, stride, base, self.kinds[c], stream))
+            base, stream = base + self.n_bins[c] * stride, stream + width
+        table: IndexArray = np.array(rows, dtype=INDEX).reshape(-1, 7)
+        return table
 
     @property
     def n_hist(self) -> int:
-        """The bins of all streams together."""
-        return int(self.streams[3].sum())
+        """The cells of a dense histogram."""
+        return int((self.blocks[:, 0] * self.blocks[:, 3]).sum())
+
+    @property
+    def n_sparse_bins(self) -> int:
+        """The cells of a sparse histogram, were it dense."""
+        return int(self.streams[3, self.streams[4] == ITEMS].sum())
+
+    @property
+    def margin(self) -> int:
+        """Places before and after all others, so that no read of a window leaves the arrays."""
+        return 3 + max((max(abs(low), abs(low + width - 1)) for low, width in self.offsets), default=0)
 
 
 @dataclass(frozen=True)
 class BinnedData:
-    """bins uint8 or uint16 [C, P] by padded position; place int64[N]; flat int32[P], −1 in a gap; first bool[N]."""
+    """The bins of a corpus, for prediction or for growing.
 
-    bins: AnyArray
+    columns : what kernels read (see kernels.growing.Columns)
+    place : int64[N], the place of each position
+    first : uint8[P] by place
+    growing : the columns on which trees grow: the same, or one copy of each window where many are equal
+    places : int32[R], the places of `growing` that stand for rows
+    home : int32[N], the one that stands for a position
+    home_first : uint8[·] by place of `growing`
+    """
+
+    columns: Any
     place: IndexArray
-    flat: CodeArray
     first: AnyArray
-    postings: CodeArray
-    posting_ptr: IndexArray
+    growing: Any
+    places: CodeArray
+    home: CodeArray
+    home_first: AnyArray
+
+    @property
+    def bins(self) -> AnyArray:
+        bins: AnyArray = self.columns.bins
+        return bins
+
+    @property
+    def items(self) -> CodeArray:
+        items: CodeArray = self.columns.items
+        return items
+
+    @property
+    def grouped(self) -> bool:
+        """Whether positions with equal windows share a place."""
+        return len(self.places) < len(self.place)
 
 
-def learn_binning(dataset: Dataset, max_bins: int = MAX_VALUES) -> Binning:
-    """Choose bins for every column of a training corpus."""
-    schema = dataset.schema
-    if len(schema.attributes):
-        raise InputError(
-            "TreeCRF does not take sparse attributes yet",
-            hint="Give single-valued columns, or use LinearCRF.",
-        )
-    names: list[str] = []
-    kinds: list[int] = []
-    n_bins: list[int] = []
-    thresholds: list[FloatArray | None] = []
-    shifts: list[tuple[int, ...]] = []
-    for column, values in _columns(dataset):
-        names.append(column.name)
-        shifts.append(column.offsets)
+def learn_binning(dataset: Dataset, max_bins: int = MAX_VALUES, min_frequency: float = 1) -> Binning:
+    """Choose bins for every column of a training corpus; sparse items rarer than `min_frequency` are left out."""
+    dense, sparse = _columns(dataset)
+    entries: list[tuple[Any, ...]] = []
+    for column, values in dense:
+        low, width = _window(column.offsets)
         if column.kind == "numeric":
             known = values[~np.isnan(values)]
             edges = _quantiles(known if np.isnan(column.fill) else np.append(known, column.fill), max_bins)
-            kinds.append(ORDERED)
-            n_bins.append(len(edges) + 3)
-            thresholds.append(edges)
+            entries.append((column.name, ORDERED, len(edges) + 3, edges, None, None, (low, width)))
         else:
-            kinds.append(CODES)
-            n_bins.append(column.n_codes)
-            thresholds.append(None)
-    if not names:
+            entries.append((column.name, CODES, column.n_codes, None, None, None, (low, width)))
+    for column, values in sparse:
+        counts = np.bincount(values[_inside(dataset)] if not column.constant else values, minlength=column.n_codes)
+        counts[OUTSIDE] = dataset.n_sequences if len(column.offsets) > 1 else 0
+        kept = np.flatnonzero(counts >= max(1, min_frequency)).astype(np.int32)
+        cuts = np.full(len(kept), np.nan)
+        entries.append((column.name, ITEMS, len(kept), None, kept, cuts, _window(column.offsets)))
+    if len(dataset.schema.attributes):
+        source, cuts = _attribute_items(dataset, min_frequency)
+        window = _window(dataset.schema.attribute_offsets)
+        entries.append((ATTRIBUTES, ITEMS, len(source), None, source, cuts, window))
+    if not entries:
         raise InputError("there is no column to split on")
-    reads = [(c, o) for c, offsets in enumerate(shifts) for o in offsets]
-    own = np.array([n_bins[c] for c, _ in reads], dtype=INDEX)
-    streams = np.stack(
-        [
-            np.array([c for c, _ in reads], dtype=INDEX),
-            np.array([o for _, o in reads], dtype=INDEX),
-            np.cumsum(own) - own,
-            own,
-            np.array([kinds[c] for c, _ in reads], dtype=INDEX),
-        ]
-    )
-    return Binning(tuple(names), tuple(kinds), tuple(n_bins), tuple(thresholds), streams)
+    return Binning(*(tuple(part) for part in zip(*entries)))
 
 
-def _columns(dataset: Dataset) -> list[tuple[Column, AnyArray]]:
-    """The columns that trees split on, with their stored values; windows mark what is outside by themselves."""
+def _columns(dataset: Dataset) -> tuple[list[tuple[Column, AnyArray]], list[tuple[Column, AnyArray]]]:
+    """The columns that trees split on, with their stored values: dense ones, and sparse ones of very many codes.
+
+    The dense ones mark what is outside by themselves, so the column that does it for attributes is there for these.
+    """
     schema: Schema = dataset.schema
     found: list[tuple[Column, AnyArray]] = []
     groups: list[tuple[list[Column], AnyArray]] = [
@@ -95,57 +168,202 @@ def _columns(dataset: Dataset) -> list[tuple[Column, AnyArray]]:
         (schema.of("numeric", constant=True), dataset.seq_numeric),
     ]
     for columns, values in groups:
-        found.extend((c, row) for c, row in zip(columns, values) if c.name != OUTSIDE_COLUMN)
-    return found
+        wanted = (c.name != OUTSIDE_COLUMN or len(schema.attributes) > 0 for c in columns)
+        found.extend((c, row) for c, row, want in zip(columns, values, wanted) if want)
+    wide = [c.kind != "numeric" and c.n_codes > MAX_BINS for c, _ in found]
+    return [f for f, w in zip(found, wide) if not w], [f for f, w in zip(found, wide) if w]
+
+
+def _window(offsets: tuple[int, ...]) -> tuple[int, int]:
+    """The lowest offset and the width. (outside) is not read at 0, where it says nothing; here it may be."""
+    return offsets[0], offsets[-1] - offsets[0] + 1
+
+
+def _inside(dataset: Dataset) -> IndexArray:
+    """The padded place, as the dataset has it, of every position."""
+    lengths = np.diff(dataset.offsets)
+    shift: IndexArray = np.repeat(dataset.start - dataset.offsets[:-1], lengths)
+    return shift + np.arange(dataset.n_positions)
 
 
 def _quantiles(values: FloatArray, max_bins: int) -> FloatArray:
     """Upper ends of the bins but the last: half-way between values where these are few, else quantiles."""
     distinct = np.unique(values)
     if len(distinct) <= max_bins:
-        return (distinct[:-1] + distinct[1:]) / 2
+        return distinct[:-1] + (distinct[1:] - distinct[:-1]) / 2
     edges: FloatArray = np.unique(np.quantile(values, np.linspace(0, 1, max_bins + 1)[1:-1], method="lower"))
     return edges
 
 
+def _attribute_items(dataset: Dataset, min_frequency: float) -> tuple[CodeArray, FloatArray]:
+    """The items of attributes that are frequent enough: one that says "there", and some by their values."""
+    ids = dataset.attr_id
+    counts = np.bincount(ids, minlength=len(dataset.schema.attributes))
+    kept = np.flatnonzero(counts >= max(1, min_frequency)).astype(np.int32)
+    if dataset.attr_val is None:
+        return kept, np.full(len(kept), np.nan)
+    order = np.lexsort((dataset.attr_val, ids))
+    ends = np.cumsum(counts)
+    sources: list[int] = []
+    cuts: list[float] = []
+    for a in kept:
+        values = dataset.attr_val[order[ends[a] - counts[a] : ends[a]]]
+        own = _quantiles(values, MAX_CUTS + 1)[:MAX_CUTS]
+        sources += [int(a)] * (1 + len(own))
+        cuts += [np.nan, *own.tolist()]
+    return np.array(sources, dtype=np.int32), np.array(cuts)
+
+
 def bin_dataset(binning: Binning, dataset: Dataset, *, postings: bool) -> BinnedData:
-    """The bins of a corpus; with `postings` also where each code stands, for growing."""
-    size = dataset.numeric.shape[1] if dataset.numeric.size else dataset.attr_ptr.shape[0] - 1
-    lengths = np.diff(dataset.offsets)
-    place = np.repeat(dataset.start - dataset.offsets[:-1], lengths) + np.arange(dataset.n_positions)
-    sequence = np.repeat(np.arange(dataset.n_sequences), lengths)
-    bins = np.empty((len(binning.names), size), dtype=np.uint8 if max(binning.n_bins) <= 256 else np.uint16)
-    for c, (column, values) in enumerate(_columns(dataset)):
-        outside = binning.n_bins[c] - 1 if binning.kinds[c] == ORDERED else OUTSIDE
-        bins[c] = outside
-        inside = values[sequence] if column.constant else values[place]
-        if binning.kinds[c] == ORDERED and not np.isnan(column.fill):
-            inside = np.where(np.isnan(inside), column.fill, inside)
+    """The bins of a corpus; with `postings` also where each code and item stands, for growing."""
+    margin = binning.margin
+    inside = _inside(dataset)
+    place = inside + margin
+    size = int(dataset.offsets[-1]) + dataset.schema.gap * (dataset.n_sequences + 1) + 2 * margin
+    dense, sparse = _columns(dataset)
+    bins = _dense_bins(binning, dataset, dense, inside, place, size)
+    first: AnyArray = np.zeros(size, dtype=np.uint8)
+    first[place[dataset.offsets[:-1]]] = 1
+    items, item_ptr = _sparse_items(binning, dataset, sparse, place, size, margin)
+    n_sparse = int((binning.streams[4] == ITEMS).sum())
+    nothing: tuple[CodeArray, IndexArray] = np.empty(0, np.int32), np.zeros((0, 0), INDEX)
+    by_code = _postings(binning, bins) if postings else nothing
+    by_item = _item_places(binning, items, item_ptr) if postings else nothing
+    columns = kernels.growing.Columns(
+        bins, binning.blocks, margin, binning.streams, n_sparse, *by_code, items, item_ptr, *by_item
+    )
+    home = place.astype(np.int32)
+    alone = BinnedData(columns, place, first, columns, home, home, first)
+    return _group(binning, alone) if postings else alone
+
+
+def _dense_bins(
+    binning: Binning,
+    dataset: Dataset,
+    dense: list[tuple[Column, AnyArray]],
+    inside: IndexArray,
+    place: IndexArray,
+    size: int,
+) -> AnyArray:
+    bins: AnyArray = np.empty((len(dense), size), dtype=np.uint8)
+    sequence = np.repeat(np.arange(dataset.n_sequences), np.diff(dataset.offsets))
+    for c, (column, values) in enumerate(dense):
+        bins[c] = binning.n_bins[c] - 1 if binning.kinds[c] == ORDERED else OUTSIDE
+        own = values[sequence] if column.constant else values[inside]
         edges = binning.thresholds[c]
         if edges is None:
-            bins[c, place] = inside
+            bins[c, place] = own
         else:
-            found = np.searchsorted(edges, inside, side="left")
-            bins[c, place] = np.where(np.isnan(inside), binning.n_bins[c] - 2, found)
-    flat: CodeArray = np.full(size, -1, dtype=np.int32)
-    flat[place] = np.arange(dataset.n_positions)
-    first = np.zeros(dataset.n_positions, dtype=bool)
-    first[dataset.offsets[:-1]] = True
-    lists, ptr = _postings(binning, bins, place) if postings else (np.empty(0, np.int32), np.zeros((0, 0), INDEX))
-    return BinnedData(bins, place, flat, first, lists, ptr)
+            if not np.isnan(column.fill):
+                own = np.where(np.isnan(own), column.fill, own)
+            found = np.searchsorted(edges, own, side="left")
+            bins[c, place] = np.where(np.isnan(own), binning.n_bins[c] - 2, found)
+    return bins
 
 
-def _postings(binning: Binning, bins: AnyArray, place: IndexArray) -> tuple[CodeArray, IndexArray]:
-    """Padded places of each code of the code columns, inside sequences; a numeric column has none."""
-    ptr = np.zeros((len(bins), max(binning.n_bins) + 1), dtype=INDEX)
+def _sparse_items(
+    binning: Binning,
+    dataset: Dataset,
+    sparse: list[tuple[Column, AnyArray]],
+    place: IndexArray,
+    size: int,
+    margin: int,
+) -> tuple[CodeArray, IndexArray]:
+    """items int32[], item_ptr int64[G, P+1]: the items of each sparse column that stand at each place."""
+    lists: list[CodeArray] = [np.empty(0, dtype=np.int32)]
+    ptr: IndexArray = np.zeros((len(binning.names) - binning.n_dense, size + 1), dtype=INDEX)
+    n = 0
+    for g in range(len(ptr)):
+        if g < len(sparse):
+            column, values = sparse[g]
+            source = np.full(size, OUTSIDE, dtype=np.int64)
+            sequence = np.repeat(np.arange(dataset.n_sequences), np.diff(dataset.offsets))
+            source[place] = values[sequence] if column.constant else values[place - margin]
+            counts, weights, n_sources = np.ones(size, dtype=INDEX), None, column.n_codes
+        else:
+            source, weights = dataset.attr_id.astype(np.int64), dataset.attr_val
+            counts = np.zeros(size, dtype=INDEX)
+            counts[margin : size - margin] = np.diff(dataset.attr_ptr)
+            n_sources = len(dataset.schema.attributes)
+        own, per_place = _expand(binning, binning.n_dense + g, source, weights, counts, n_sources)
+        lists.append(own)
+        ptr[g, 1:] = np.cumsum(per_place)
+        ptr[g] += n
+        n += len(own)
+    return np.concatenate(lists), ptr
+
+
+def _expand(
+    binning: Binning, c: int, source: AnyArray, weights: FloatArray | None, counts: IndexArray, n_sources: int
+) -> tuple[CodeArray, IndexArray]:
+    """Codes or attributes as the items they stand for; how many there are at each place."""
+    of_item, cut = binning.item_source[c], binning.item_cut[c]
+    assert of_item is not None
+    assert cut is not None
+    low = np.searchsorted(of_item, np.arange(n_sources + 1))
+    repeats = (low[1:] - low[:-1])[source]
+    entry = np.repeat(np.arange(len(source)), repeats)
+    found = low[source[entry]] + np.arange(len(entry)) - np.repeat(np.cumsum(repeats) - repeats, repeats)
+    if weights is not None:
+        over = np.isnan(cut[found]) | (weights[entry] > cut[found])
+        entry, found = entry[over], found[over]
+    where = np.repeat(np.arange(len(counts)), counts)[entry]
+    per_place: IndexArray = np.bincount(where, minlength=len(counts)).astype(INDEX)
+    return found.astype(np.int32), per_place
+
+
+def _postings(binning: Binning, bins: AnyArray) -> tuple[CodeArray, IndexArray]:
+    """Places of each code of the dense code columns, those outside sequences too; a numeric column has none."""
+    margin, size = binning.margin, bins.shape[1]
+    ptr = np.zeros((len(bins), MAX_BINS + 1), dtype=INDEX)
     lists: list[CodeArray] = [np.empty(0, dtype=np.int32)]
     n = 0
-    for c, kind in enumerate(binning.kinds):
+    for c in range(len(bins)):
         ptr[c] = n
-        if kind == CODES:
-            own = bins[c, place]
-            counts = np.bincount(own, minlength=ptr.shape[1] - 1)
-            lists.append(place[np.argsort(own, kind="stable")].astype(np.int32))
-            ptr[c, 1:] += np.cumsum(counts)
+        if binning.kinds[c] == CODES:
+            own = bins[c, margin : size - margin]
+            lists.append((np.argsort(own, kind="stable") + margin).astype(np.int32))
+            ptr[c, 1:] += np.cumsum(np.bincount(own, minlength=MAX_BINS))
             n += len(own)
     return np.concatenate(lists), ptr
+
+
+def _item_places(binning: Binning, items: CodeArray, item_ptr: IndexArray) -> tuple[CodeArray, IndexArray]:
+    """item_places int32[], item_place_ptr int64[G, ·]: where each item of each sparse column stands."""
+    sizes = binning.n_bins[binning.n_dense :]
+    ptr: IndexArray = np.zeros((len(sizes), max(sizes, default=0) + 1), dtype=INDEX)
+    lists: list[CodeArray] = [np.empty(0, dtype=np.int32)]
+    for g in range(len(sizes)):
+        begin, end = item_ptr[g, 0], item_ptr[g, -1]
+        own = items[begin:end]
+        where = np.repeat(np.arange(item_ptr.shape[1] - 1, dtype=np.int32), np.diff(item_ptr[g]))
+        lists.append(where[np.argsort(own, kind="stable")])
+        ptr[g, 1:] = np.cumsum(np.bincount(own, minlength=ptr.shape[1] - 1))
+        ptr[g] += begin
+    return np.concatenate(lists), ptr
+
+
+def _group(binning: Binning, alone: BinnedData) -> BinnedData:
+    """Grow trees on one copy of equal windows, where that halves the rows: no tree can tell them apart."""
+    columns, place, first = alone.columns, alone.place, alone.first
+    if len(place) < _GROUP_FROM or columns.n_sparse or not len(columns.blocks):
+        return alone
+    hashes: IndexArray = np.zeros(len(place), dtype=INDEX)
+    kernels.boosting.hash_windows(columns, place, first, hashes)
+    _, which, group = np.unique(hashes, return_index=True, return_inverse=True)
+    if 2 * len(which) > len(place):
+        return alone
+    if not kernels.boosting.same_windows(columns, place, place[which][group]):  # two windows with one hash
+        return alone
+    low = min(lowest for lowest, _ in binning.offsets)
+    span = max(lowest + width for lowest, width in binning.offsets) - low
+    source = place[which][:, None] + np.arange(low, low + span)
+    margin = binning.margin
+    bins: AnyArray = np.zeros((len(columns.bins), len(which) * span + 2 * margin + span), dtype=np.uint8)
+    bins[:, margin : margin + len(which) * span] = columns.bins[:, source.ravel()]
+    places = (margin - low + span * np.arange(len(which))).astype(np.int32)
+    firsts: AnyArray = np.zeros(bins.shape[1], dtype=np.uint8)
+    firsts[places] = first[place[which]]
+    postings, posting_ptr = _postings(binning, bins)
+    growing = columns._replace(bins=bins, postings=postings, posting_ptr=posting_ptr)
+    return BinnedData(columns, place, first, growing, places, places[group], firsts)

@@ -2,57 +2,100 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from hedgerow import kernels
 from hedgerow.legend import INDEX, AnyArray, FloatArray, IndexArray
-from hedgerow.trees.binning import BinnedData, Binning
+from hedgerow.trees.binning import BinnedData
 from hedgerow.trees.growing import Tree
+
+_LABELS_A_WALK = 62  # previous labels that fit into the bits of a word
 
 
 @dataclass(frozen=True)
 class Ensemble:
-    """Tree i·K + k is of iteration i and label k: nodes[ptr[j]:ptr[j+1]], values alike; children count from ptr[j]."""
+    """Tree j = (i·R + r)·K + k is the r-th of R trees of iteration i and label k. Children count from its first node.
+
+    ptr, set_ptr : int64[J+1], the nodes and sets of each tree
+    nodes int64[·, 5], values, gains, counts float64[·], sets uint8[·, ·] : as in Tree
+    """
 
     n_labels: int
+    trees_per_step: int
     ptr: IndexArray
+    set_ptr: IndexArray
     nodes: IndexArray
     values: FloatArray
+    gains: FloatArray
+    counts: FloatArray
+    sets: AnyArray
 
     @classmethod
-    def of(cls, n_labels: int, trees: list[Tree]) -> Ensemble:
-        sizes = [len(tree.values) for tree in trees]
-        ptr = np.concatenate([[0], np.cumsum(sizes)]).astype(INDEX)
-        nodes = np.concatenate([np.empty((0, 5), dtype=INDEX), *(tree.nodes for tree in trees)])
-        return cls(n_labels, ptr, nodes, np.concatenate([np.empty(0), *(tree.values for tree in trees)]))
+    def of(cls, n_labels: int, trees: Sequence[Tree], trees_per_step: int = 1) -> Ensemble:
+        def ends(sizes: list[int]) -> IndexArray:
+            return np.concatenate([[0], np.cumsum(sizes)]).astype(INDEX)
+
+        width = max(256, n_labels + 1)
+        return cls(
+            n_labels,
+            trees_per_step,
+            ends([len(tree.values) for tree in trees]),
+            ends([len(tree.sets) for tree in trees]),
+            np.concatenate([np.empty((0, 5), dtype=INDEX), *(tree.nodes for tree in trees)]),
+            np.concatenate([np.empty(0), *(tree.values for tree in trees)]),
+            np.concatenate([np.empty(0), *(tree.gains for tree in trees)]),
+            np.concatenate([np.empty(0), *(tree.counts for tree in trees)]),
+            np.concatenate([np.empty((0, width), dtype=np.uint8), *(tree.sets for tree in trees)]),
+        )
+
+    @property
+    def n_trees(self) -> int:
+        return len(self.ptr) - 1
 
     @property
     def n_iterations(self) -> int:
-        return (len(self.ptr) - 1) // self.n_labels
+        return self.n_trees // (self.n_labels * self.trees_per_step)
 
-    def tree(self, iteration: int, label: int) -> Tree:
-        j = iteration * self.n_labels + label
-        return Tree(self.nodes[self.ptr[j] : self.ptr[j + 1]], self.values[self.ptr[j] : self.ptr[j + 1]])
+    @property
+    def n_leaves(self) -> int:
+        return int((self.nodes[:, 0] == -2).sum())
+
+    def tree(self, j: int) -> Tree:
+        nodes, sets = slice(*self.ptr[j : j + 2]), slice(*self.set_ptr[j : j + 2])
+        return Tree(self.nodes[nodes], self.values[nodes], self.gains[nodes], self.counts[nodes], self.sets[sets])
+
+    def trees(self) -> list[Tree]:
+        return [self.tree(j) for j in range(self.n_trees)]
+
+    def first(self, n_iterations: int) -> Ensemble:
+        """The first iterations alone."""
+        n = n_iterations * self.n_labels * self.trees_per_step
+        return Ensemble.of(self.n_labels, [self.tree(j) for j in range(n)], self.trees_per_step)
 
 
 def add_trees(
-    binning: Binning,
     data: BinnedData,
     places: IndexArray,
-    first: AnyArray,
-    trees: list[Tree],
+    trees: Sequence[Tree],
     edge_scores: FloatArray,
     node_scores: FloatArray,
+    *,
+    scale: float = 1.0,
 ) -> None:
-    """Add trees, tree j of label j mod K, to edge scores (K, n, K) [to, t, from] and to the ⊥ scores (n, K)."""
-    K = len(edge_scores)
-    stack, taken = np.empty((K + 1, 2), dtype=INDEX), np.empty(K, dtype=np.uint8)
-    start = np.ascontiguousarray(node_scores.T)
+    """Add trees, tree j of label j mod K, to edge scores (K, n, K') [to, t, from] and to the ⊥ scores (K, n).
+
+    places : int64[n], of the positions. K' is the number of previous labels.
+    """
+    K, _, n_before = edge_scores.shape
+    deepest = max((len(tree.values) for tree in trees), default=0)
+    masks: IndexArray = np.empty(deepest, dtype=INDEX)
+    stack: IndexArray = np.empty((_LABELS_A_WALK + 1, 2), dtype=INDEX)
     for j, tree in enumerate(trees):
-        kernels.boosting.add_tree(
-            data.bins, places, first, binning.streams, tree.nodes, tree.values, stack, taken,
-            edge_scores[j % K], start[j % K],
-        )  # fmt: skip
-    node_scores[:] = start.T
+        for low in range(0, n_before, _LABELS_A_WALK):
+            kernels.boosting.add_tree(
+                data.columns, places, data.first, tree.nodes, tree.values, tree.sets, scale,
+                low, min(low + _LABELS_A_WALK, n_before), stack, masks, edge_scores[j % K], node_scores[j % K],
+            )  # fmt: skip

@@ -2,90 +2,157 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from hedgerow import kernels
-from hedgerow.legend import INDEX, AnyArray, BoolArray, CodeArray, FloatArray, IndexArray
+from hedgerow.legend import INDEX, AnyArray, BoolArray, FloatArray, IndexArray
 from hedgerow.trees.binning import BinnedData, Binning
 
-MAX_TRUNKS = 8  # nodes that may be marks on all positions instead of lists of them
+MAX_TRUNKS = 8  # nodes that may be words on all places instead of lists of them
+MAX_HISTOGRAMS = 1 << 25  # cells of the histograms of a grower: 256 MB
 
 
 class Tree(NamedTuple):
-    """Nodes int64[·, 5] (stream, bin, rule, true, false; stream −2 is a leaf) and values float64[·]."""
+    """A tree as arrays by node; the root is the first.
+
+    nodes int64[·, 5]: stream, bin, rule, true, false (stream −1 is the previous label, −2 a leaf); values float64[·], 0
+    at splits; gains float64[·] of the splits; counts float64[·], the rows in each node; sets uint8[·, ·] of the rule
+    SUBSET, by the `bin` of its nodes.
+    """
 
     nodes: IndexArray
     values: FloatArray
+    gains: FloatArray
+    counts: FloatArray
+    sets: AnyArray
+
+    def scaled(self, factor: float) -> Tree:
+        """The same splits with values times a factor."""
+        return self._replace(values=factor * self.values)
 
 
 class Leaves(NamedTuple):
-    """Where the rows of a tree's leaves are: marked in alive[slot] uint8[·, N], or rows[begin:end], where slot is −1.
+    """leaf_of uint16[P, K]: the leaf of the row (place, previous label), ⊥ in column 0 of a first place; values[L].
 
-    members bool[L, K+1]: the previous labels of each leaf, ⊥ last. values float64[L]. All but the values are buffers.
+    `leaf_of` is a buffer of the grower, and holds only for rows that had a word.
     """
 
-    alive: AnyArray
-    slot: IndexArray
-    rows: CodeArray
-    begin: IndexArray
-    end: IndexArray
-    members: BoolArray
+    leaf_of: AnyArray
     values: FloatArray
 
 
 class Grower:
-    """Grows trees on one corpus. Holds the buffers, so one a thread."""
+    """Grows trees on one corpus. Holds the buffers, so one a thread.
 
-    def __init__(self, binning: Binning, data: BinnedData, n_labels: int, *, max_leaves: int, shrinkage: float) -> None:
+    Parameters
+    ----------
+    n_labels : previous labels, or 1 where there are none and every place is first
+    max_leaves, shrinkage, min_samples_leaf : of a tree; λ and the least rows of a leaf
+    max_features : the share of streams (and of sparse items) that a node may split on, drawn by `grow`'s seed
+    subsets : whether codes and previous labels are split into two sets, rather than one against the rest
+    total_weight : Σ over positions of the weight of their rows, where it is not 1
+    unit : what a row of weight 1 counts in a word; 1 where all weights are whole numbers
+    """
+
+    def __init__(
+        self,
+        binning: Binning,
+        data: BinnedData,
+        n_labels: int,
+        *,
+        max_leaves: int,
+        shrinkage: float,
+        min_samples_leaf: float = 1.0,
+        max_features: float = 1.0,
+        subsets: bool = False,
+        total_weight: float | None = None,
+        unit: int = 1,
+        first: AnyArray | None = None,
+    ) -> None:
         self.binning = binning
         self.data = data
-        self.max_leaves = max_leaves
+        self.unit = unit
         self.shrinkage = shrinkage
-        n = len(data.place)
-        self.bits = int(n * n_labels).bit_length()
-        # A position's rows have gradients that sum to at most 2, so 2·N bounds every sum.
-        self.one = float(1 << min(30, 61 - self.bits - int(2 * n).bit_length()))
-        self.words: IndexArray = np.empty((n, n_labels), dtype=INDEX)
+        self.max_leaves = max_leaves
+        weight = float(len(data.place)) if total_weight is None else max(total_weight, 1.0)
+        self.bits = int(np.ceil(weight * n_labels * unit) + 1).bit_length()
+        # A position's rows have gradients that sum to at most 2, so twice the weight bounds every sum.
+        self.one = float(1 << max(4, min(30, 61 - self.bits - int(np.ceil(2 * weight)).bit_length())))
+        size = data.growing.bins.shape[1]
+        self.words: IndexArray = np.zeros((size, n_labels), dtype=INDEX)
+        self.first: AnyArray = data.home_first if first is None else first
+        self._leaf_of: AnyArray = np.zeros((size, n_labels), dtype=np.uint16)
+        least = max(1, int(np.ceil(min_samples_leaf * unit)))
+        self._rules = kernels.growing.Rules(
+            max_leaves, self.bits, float(shrinkage * unit), least, float(max_features), 0, bool(subsets)
+        )
+        self._room = self._make_room(n_labels)
+        self._tree: IndexArray = np.empty((2 * max_leaves, 5), dtype=INDEX)
+        self._totals: IndexArray = np.empty(2 * max_leaves, dtype=INDEX)
+        self._gains: FloatArray = np.empty(2 * max_leaves)
+        self._sets: AnyArray = np.zeros((max_leaves, max(256, n_labels + 1)), dtype=np.uint8)
+
+    def _make_room(self, n_labels: int) -> Any:
+        data, binning, L = self.data, self.binning, self.max_leaves
+        size, n = data.growing.bins.shape[1], len(data.places)
         n_trunks = min(MAX_TRUNKS, n_labels + 2)
-        self._alive: AnyArray = np.empty((n_trunks, n), dtype=np.uint8)
-        self._trunk: IndexArray = np.empty((n_trunks, n), dtype=INDEX)
-        self._rows: CodeArray = np.empty(2 * n, dtype=np.int32)
-        self._weight: IndexArray = np.empty(2 * n, dtype=INDEX)
-        L = max_leaves
-        self._slot, self._begin, self._end, self._total = np.empty((4, L), dtype=INDEX)
-        self._gain: FloatArray = np.empty(L)
-        self._split = np.empty((L, 3), dtype=INDEX)
-        self._member = np.empty((L, n_labels + 1), dtype=bool)
-        self._hist = np.empty((L, binning.n_hist), dtype=INDEX)
-        self._labels = np.empty((L, n_labels + 1), dtype=INDEX)
-        self._node = np.empty(L, dtype=INDEX)
-        self._tree = np.empty((2 * L, 5), dtype=INDEX)
+        n_hist = binning.n_hist
+        n_homes = min(L, max(3, MAX_HISTOGRAMS // max(1, n_hist)))
+        n_sparse, n_ids = binning.n_sparse_bins, min(binning.n_sparse_bins, len(data.items)) * 2
+        widest = max(257, n_labels + 2)
+        return kernels.growing.Room(
+            trunk=np.zeros((n_trunks, size), dtype=INDEX),
+            rows=np.empty(3 * n + 1, dtype=np.int32),
+            weight=np.empty(3 * n + 1, dtype=INDEX),
+            hist=np.empty((n_homes, n_hist), dtype=INDEX),
+            scratch=np.zeros(n_sparse, dtype=INDEX),
+            touched=np.empty(n_sparse, dtype=np.int32),
+            ids=np.empty(n_ids, dtype=np.int32),
+            sums=np.empty(n_ids, dtype=INDEX),
+            ratio=np.empty(widest),
+            order=np.empty(widest, dtype=INDEX),
+            every=np.ones(widest, dtype=np.uint8),
+            true=np.empty(n + 1, dtype=np.uint8),
+            own=np.empty(n + 1, dtype=INDEX),
+            leaf=np.zeros((8, L), dtype=INDEX),
+            gain=np.empty(L),
+            split=np.empty((L, 4), dtype=INDEX),
+            member=np.empty((L, n_labels + 1), dtype=np.uint8),
+            labels=np.empty((L, n_labels + 1), dtype=INDEX),
+        )
 
-    def grow(self) -> tuple[Tree, Leaves]:
+    def grow(self, seed: int = 0) -> tuple[Tree, Leaves]:
         """A tree for the gradients in `words`; a leaf's value is Σ(−g)/(n+λ), equation (3.1) of the thesis."""
-        data = self.data
+        rules = self._rules._replace(seed=seed & 0x7FFFFFFF)
+        rows = kernels.growing.Rows(self.data.places, self.first, self.words)
         while True:
-            n_leaves = kernels.growing.grow(
-                data.bins, data.place, data.flat, data.first, self.words, self.binning.streams,
-                data.postings, data.posting_ptr, self.max_leaves, self.bits, self.shrinkage,
-                self._trunk, self._alive, self._rows, self._weight, self._slot, self._begin, self._end, self._total,
-                self._gain, self._split,
-                self._member, self._hist, self._labels, self._node, self._tree,
-            )  # fmt: skip
+            n_leaves, n_sets = kernels.growing.grow(
+                self.data.growing, rows, rules, self._room, self._tree, self._totals, self._gains, self._sets
+            )
             if n_leaves >= 0:
-                return self._result(n_leaves)
-            self._rows = np.empty(2 * len(self._rows), dtype=np.int32)
-            self._weight = np.empty(len(self._rows), dtype=INDEX)
+                break
+            self._enlarge(n_leaves == -1)
+        kernels.growing.assign_leaves(rows, self._room, n_leaves, self._leaf_of)
+        return self._result(n_leaves, n_sets)
 
-    def _result(self, n_leaves: int) -> tuple[Tree, Leaves]:
-        total = self._total[:n_leaves]
-        counts = total & ((1 << self.bits) - 1)
-        sums = ((total - counts) >> self.bits) / self.one
-        leaf_values = -sums / (counts + self.shrinkage)
+    def _enlarge(self, arena: bool) -> None:
+        names = ("rows", "weight") if arena else ("ids", "sums")
+        larger = {name: np.empty(2 * len(getattr(self._room, name)), getattr(self._room, name).dtype) for name in names}
+        self._room = self._room._replace(**larger)
+
+    def _result(self, n_leaves: int, n_sets: int) -> tuple[Tree, Leaves]:
         n_nodes = 2 * n_leaves - 1
+        total = self._totals[:n_nodes]
+        weights = total & ((1 << self.bits) - 1)
+        counts: FloatArray = weights / self.unit
+        sums = (total >> self.bits) / self.one
+        places: IndexArray = self._room.leaf[7, :n_leaves]
+        leaf: BoolArray = np.zeros(n_nodes, dtype=bool)
+        leaf[places] = True
         values: FloatArray = np.zeros(n_nodes)
-        values[self._node[:n_leaves]] = leaf_values
-        leaves = Leaves(self._alive, self._slot, self._rows, self._begin, self._end, self._member, leaf_values)
-        return Tree(self._tree[:n_nodes].copy(), values), leaves
+        values[leaf] = -sums[leaf] / (counts[leaf] + self.shrinkage)
+        gains = self._gains[:n_nodes] * (self.unit / self.one**2)
+        tree = Tree(self._tree[:n_nodes].copy(), values, gains, counts, self._sets[:n_sets].copy())
+        return tree, Leaves(self._leaf_of, values[places])

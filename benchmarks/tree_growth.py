@@ -1,0 +1,159 @@
+"""How the cost of an iteration of boosted trees grows: with positions, with the window, and with iterations.
+
+    python benchmarks/tree_growth.py [--quick] [--force] [--images docs/images]
+
+Made data of three labels and 24 symbols; 100 leaves, λ = 20, two threads, everything encoded outside the clock.
+Measured, medians of whole iterations 3 … 12: positions 10,000 … 320,000 at width 5 (the cost should be linear), widths
+1 … 41 at 20,000 positions (width 41 should cost at most 12 times width 1), and 500 iterations at width 5 and 20,000
+positions (the last should cost what the tenth does). One picture of each goes to the folder of images.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from benchmarks.machine import Watch, describe, require_quiet
+from benchmarks.tree_tables import Setup, make
+from benchmarks.tree_vs_lightgbm import open_setup, train
+
+Points = dict[int, dict[str, float]]
+POSITIONS = (10_000, 20_000, 40_000, 80_000, 160_000, 320_000)
+WIDTHS = (1, 3, 5, 11, 21, 41)
+N_LABELS, N_SYMBOLS = 3, 24
+USUAL_POSITIONS, USUAL_WIDTH = 20_000, 5
+WARM, COUNTED = 2, 10  # iterations that do not count, and that do
+EARLY, LATE, SPAN = 10, 500, 11  # the tenth and the last iteration, each a median over so many
+TARGETS = {"positions": 1.1, "width": 12.0, "iterations": 1.1}
+
+
+def steps(n_positions: int, width: int, iterations: int, setup: Setup) -> list[dict[str, float]]:
+    """The seconds of each iteration on a corpus of this size."""
+    corpus = make(n_positions, N_LABELS, width, N_SYMBOLS)
+    return train("hedgerow", corpus, width, iterations, setup)[1]
+
+
+def median_step(n_positions: int, width: int, setup: Setup) -> dict[str, float]:
+    found = steps(n_positions, width, WARM + COUNTED, setup)[WARM:]
+    return {
+        part: statistics.median(step[part] for step in found) for part in ("trees", "forward_backward", "iteration")
+    }
+
+
+def measure(quick: bool, setup: Setup) -> dict[str, Any]:
+    """Seconds by positions, by width and by iteration."""
+    median_step(2_000, USUAL_WIDTH, setup)  # compile before the clock runs
+    by_positions: Points = {}
+    for n in POSITIONS[:4] if quick else POSITIONS:
+        by_positions[n] = median_step(n, USUAL_WIDTH, setup)
+        print(f"{n:8d} positions  {1e3 * by_positions[n]['iteration']:8.2f} ms", flush=True)
+    by_width: Points = {}
+    for width in WIDTHS:
+        by_width[width] = median_step(USUAL_POSITIONS, width, setup)
+        print(f"   width {width:3d}       {1e3 * by_width[width]['iteration']:8.2f} ms", flush=True)
+    every = steps(USUAL_POSITIONS, USUAL_WIDTH, 100 if quick else LATE, setup)
+    return {"positions": by_positions, "width": by_width, "iterations": [step["iteration"] for step in every]}
+
+
+def ratios(found: dict[str, Any]) -> dict[str, float]:
+    """Cost a position at the most positions against the fewest; widest against narrowest; last against tenth."""
+    by_positions, by_width, every = found["positions"], found["width"], found["iterations"]
+    few, many = min(by_positions), max(by_positions)
+    narrow, wide = min(by_width), max(by_width)
+    early = every[EARLY - 1 - SPAN // 2 : EARLY + SPAN // 2]
+    return {
+        "positions": by_positions[many]["iteration"] / by_positions[few]["iteration"] * few / many,
+        "width": by_width[wide]["iteration"] / by_width[narrow]["iteration"],
+        "iterations": statistics.median(every[-SPAN:]) / statistics.median(early),
+    }
+
+
+# --- pictures ------------------------------------------------------------------------------------------------------
+
+
+def draw(found: dict[str, Any], folder: Path) -> None:
+    """tree-cost-positions.png, tree-cost-width.png and tree-cost-iterations.png."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for key, name in (("positions", "positions"), ("width", "width of the window")):
+        figure, axes = _axes(name)
+        for part, label, place in _PARTS:
+            x, y = zip(*((size, 1e3 * seconds[part]) for size, seconds in found[key].items()))
+            axes.plot(x, y, marker="o", markersize=4, linewidth=2, color=_colour(place), label=label)
+        axes.set_xlim(left=0)
+        axes.set_ylim(bottom=0)
+        axes.legend(frameon=False)
+        _save(figure, folder / f"tree-cost-{key}.png")
+    figure, axes = _axes("iteration")
+    milliseconds = 1e3 * np.array(found["iterations"])
+    axes.plot(np.arange(1, len(milliseconds) + 1), milliseconds, ".", markersize=3, color=_colour(2))
+    half = SPAN // 2
+    smooth = [float(np.median(milliseconds[max(0, i - half) : i + half + 1])) for i in range(len(milliseconds))]
+    axes.plot(np.arange(1, len(smooth) + 1), smooth, linewidth=2, color=_colour(3))
+    axes.set_ylim(0, 2 * float(np.median(milliseconds)))
+    _save(figure, folder / "tree-cost-iterations.png")
+
+
+_PARTS = (("iteration", "iteration", 4), ("trees", "trees", 3), ("forward_backward", "forward-backward", 2))
+
+
+def _colour(place: int) -> str:
+    from hedgerow.report.style import GREENS
+
+    return GREENS[place]
+
+
+def _axes(name: str) -> tuple[Any, Any]:
+    from hedgerow.report.style import INK, PALE, new_axes
+
+    axes = new_axes(5.2, 3.2)
+    axes.set_xlabel(name, color=INK)
+    axes.set_ylabel("ms an iteration", color=INK)
+    axes.grid(axis="y", color=PALE, alpha=0.25, linewidth=0.8)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.spines[["left", "bottom"]].set_color(PALE)
+    axes.tick_params(colors=INK, length=3)
+    return axes.figure, axes
+
+
+def _save(figure: Any, path: Path) -> None:
+    from hedgerow.report.style import save_figure
+
+    save_figure(figure, path)
+    print(f"drawn: {path}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else "")
+    parser.add_argument("--threads", type=int, default=2, help="1 measures time of the processor")
+    parser.add_argument("--quick", action="store_true", help="up to 80,000 positions and 100 iterations")
+    parser.add_argument("--force", action="store_true", help="measure on a busy machine too")
+    parser.add_argument("--images", default="docs/images", help="the folder for the pictures")
+    parser.add_argument("--output", default="benchmarks/results/tree_growth.json")
+    arguments = parser.parse_args()
+    load_before = require_quiet(arguments.force)
+    machine = describe(("hedgerow", "numpy", "numba"))
+    watch = Watch()
+    with open_setup(arguments.threads) as setup:
+        found = measure(arguments.quick, setup)
+    shares = ratios(found)
+    for key, value in shares.items():
+        print(f"{key:12s} {value:6.3f}, target at most {TARGETS[key]:.1f}  "
+              f"{'reached' if value <= TARGETS[key] else 'MISSED'}")  # fmt: skip
+    print(f"other work took {watch.others():.0%} of the cores")
+    draw(found, Path(arguments.images))
+    results = {"machine": machine, "other_load": [load_before, watch.others()], "ratios": shares} | found
+    Path(arguments.output).parent.mkdir(parents=True, exist_ok=True)
+    Path(arguments.output).write_text(json.dumps(results, indent=1))
+    print(f"written to {arguments.output}")
+
+
+if __name__ == "__main__":
+    main()

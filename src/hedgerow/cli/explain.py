@@ -1,0 +1,110 @@
+"""`hedgerow explain`: what a model has learnt."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from hedgerow.errors import InputError
+
+
+def command(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model file.")],
+    by: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Importance by gain or by use; linear: by weight.")
+    ] = None,
+    top: Annotated[int, typer.Option(metavar="N", min=1, help="How many features to show.")] = 20,
+    tree: Annotated[int | None, typer.Option(metavar="N", help="Show the tree of this iteration, from 1.")] = None,
+    rules: Annotated[int | None, typer.Option(metavar="N", min=1, help="Show the N rules that weigh most.")] = None,
+    label: Annotated[str | None, typer.Option(metavar="NAME", help="Whose tree or rules.")] = None,
+    plot: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Draw the importance, or the tree, too: .png, .svg, .pdf.")
+    ] = None,
+) -> None:
+    """Show what a model has learnt.
+
+    How important each feature is; or one tree; or the trees as rules, each with its weight.
+    """
+    print(explain(model, by=by, top=top, tree=tree, rules=rules, label=label, plot=plot))
+
+
+def explain(
+    model: str,
+    *,
+    by: str | None = None,
+    top: int = 20,
+    tree: int | None = None,
+    rules: int | None = None,
+    label: str | None = None,
+    plot: str | None = None,
+) -> str:
+    """What a model has learnt, as text.
+
+    Parameters
+    ----------
+    model : path of a model file
+    by, top : as in `hedgerow.explain.importance`, and how many rows of it
+    tree : an iteration, from 1: the tree of `label` instead of the importance
+    rules : how many rules, of `label` or of all labels, instead of the importance
+    plot : where to save a picture of the importance, or of the tree
+    """
+    _check_options(by, tree, rules, label, plot)
+    from hedgerow.models.files import load
+
+    crf = load(model)
+    if tree is not None:
+        return _tree(crf, tree, _find_label(crf, label), plot)
+    if rules is not None:
+        return _rules(crf, rules, None if label is None else _find_label(crf, label))
+    from hedgerow.explain import importance
+
+    found = importance(crf, by)
+    if plot is not None:
+        from hedgerow.report import plot_importance
+
+        plot_importance(found, n=top, path=plot)
+    return found.table(top)
+
+
+def _check_options(by: str | None, tree: int | None, rules: int | None, label: str | None, plot: str | None) -> None:
+    """Refuse options that do not go together."""
+    if tree is not None and rules is not None:
+        raise InputError("--tree and --rules are two views", hint="Give one of them.")
+    if tree is not None and label is None:
+        raise InputError("--tree needs --label", hint="There is one tree for each label.")
+    if label is not None and tree is None and rules is None:
+        raise InputError("--label is for --tree and --rules")
+    if by is not None and (tree is not None or rules is not None):
+        raise InputError("--by is for the importance of features", hint="Leave out --tree and --rules.")
+    if rules is not None and plot is not None:
+        raise InputError("there is no picture of rules", hint="Leave out --plot.")
+
+
+def _find_label(model: Any, text: str | None) -> Any:
+    """The label that is written so; the text itself where there is none, for the error to name."""
+    return next((label for label in model.schema_.labels if str(label) == text), text)
+
+
+def _tree(model: Any, iteration: int, label: Any, plot: str | None) -> str:
+    from hedgerow.explain import tree_text
+
+    text = tree_text(model, iteration, label)
+    n_members = model.ensemble_.trees_per_step
+    if plot is not None:
+        from hedgerow.report import plot_tree
+
+        if n_members > 1:
+            hint = "Draw one of them in Python, with plot_tree(..., member=...)."
+            raise InputError(f"an iteration of this model has {n_members} trees for each label", hint=hint)
+        plot_tree(model, iteration, label, path=plot)
+    others = [tree_text(model, iteration, label, member) for member in range(2, n_members + 1)]
+    return "\n\n".join([text, *others])
+
+
+def _rules(model: Any, n: int, label: Any) -> str:
+    from hedgerow.explain import rules
+
+    found = rules(model, n, label)
+    width = max((len(str(rule.label)) for rule in found), default=0)
+    return "\n".join(f"{rule.weight:+8.3f}  {rule.label!s:<{width}}  if {rule.when}" for rule in found)

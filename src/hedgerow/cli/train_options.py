@@ -1,0 +1,103 @@
+"""The options of `hedgerow train`: what they are called, and what their text means."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from hedgerow.errors import InputError
+
+# What the options are called and what --help says of them.
+Data = Annotated[list[str], typer.Argument(metavar="DATA", help="Labelled files; - is standard input.")]
+ModelOut = Annotated[str, typer.Option("--model-out", "-o", metavar="FILE", help="Where the model goes.")]
+Model = Annotated[str, typer.Option("--model", "-m", metavar="NAME", help="linear, or tree for boosted trees.")]
+Dev = Annotated[str | None, typer.Option(metavar="FILE", help="Stop early by these, or by a share. \\[none; tree 0.1]")]
+Template = Annotated[str | None, typer.Option(metavar="FILE", help="A CRF++ template that makes the features.")]
+Format = Annotated[str | None, typer.Option(metavar="NAME", help="conll, csv, tsv, parquet, jsonl, crfsuite.")]
+Columns = Annotated[str | None, typer.Option(metavar="A,B,…", help="Names of CoNLL columns; of a table, those to use.")]
+Separator = Annotated[
+    str | None, typer.Option(metavar="TEXT", help="Between CoNLL columns, such as '\\t'. \\[spaces and tabs]")
+]
+Label = Annotated[str | None, typer.Option(metavar="NAME", help="The label's column, or its index. \\[last; 'label']")]
+By = Annotated[str | None, typer.Option(metavar="A,B,…", help="The columns that tell a table's sequences apart.")]
+Kinds = Annotated[str | None, typer.Option(metavar="A=KIND,…", help="Table columns: categorical, numeric, boolean.")]
+Window = Annotated[str | None, typer.Option(metavar="N", help="Positions seen each side; 1,2 for before, after. \\[2]")]
+L2 = Annotated[float | None, typer.Option(metavar="X", help="Linear: weight of the penalty ‖w‖². \\[1]")]
+L1 = Annotated[float | None, typer.Option(metavar="X", help="Linear: weight of the penalty ‖w‖₁. \\[0]")]
+MaxIter = Annotated[int | None, typer.Option(metavar="N", help="Linear: the most iterations. \\[500]")]
+Trees = Annotated[int | None, typer.Option(metavar="N", help="Tree: the most trees of a label. \\[500]")]
+Leaves = Annotated[int | None, typer.Option(metavar="N", help="Tree: the most leaves of a tree. \\[32]")]
+Shrinkage = Annotated[float | None, typer.Option(metavar="X", help="Tree: λ, which makes leaves small. \\[20]")]
+LearningRate = Annotated[str | None, typer.Option(metavar="X", help="Tree: a number, or line_search. \\[1]")]
+Edges = Annotated[str | None, typer.Option(metavar="NAME", help="Tree: joint, or shared for many labels. \\[joint]")]
+MinFrequency = Annotated[float | None, typer.Option(metavar="N", help="Leave out rarer features.")]
+Transitions = Annotated[str | None, typer.Option(metavar="NAME", help="all, forbid_unseen; linear: observed. \\[all]")]
+Constraints = Annotated[str | None, typer.Option(metavar="NAME", help="Legal label order: iob1, iob2, bioes.")]
+Metric = Annotated[str | None, typer.Option(metavar="NAME", help="To stop early by: accuracy, span_f1, … \\[accuracy]")]
+Jobs = Annotated[int, typer.Option("--jobs", "-j", metavar="N", help="Threads; -1 is all cores.")]
+Seed = Annotated[int, typer.Option(metavar="N", help="Chooses what is held out, and all else.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
+
+# The options that one model alone has, each with the parameter that it sets.
+_OWN = {
+    "linear": {"l2": "l2", "l1": "l1", "max_iter": "max_iter"},
+    "tree": {
+        "trees": "n_estimators",
+        "leaves": "max_leaves",
+        "shrinkage": "shrinkage",
+        "learning_rate": "learning_rate",
+        "edges": "edges",
+    },
+}
+
+
+def check_model(name: str) -> None:
+    """Refuse a model that there is not."""
+    if name not in _OWN:
+        raise InputError(f"--model is {name!r}", hint=f"Choose {' or '.join(_OWN)}.")
+
+
+def given_parameters(model: str, **options: Any) -> dict[str, Any]:
+    """The parameters that the options given (those that are not None) set; an error for one of another model."""
+    check_model(model)
+    found = {}
+    for option, value in options.items():
+        if value is None:
+            continue
+        owners = [name for name, own in _OWN.items() if option in own]
+        if owners and model not in owners:
+            raise InputError(f"--{option.replace('_', '-')} is for --model {owners[0]}", hint=f"This one is {model}.")
+        found[_OWN[model].get(option, option)] = value
+    return found
+
+
+def names(text: str | None) -> list[str]:
+    return [] if text is None else [name.strip() for name in text.split(",")]
+
+
+def number_or_name(text: str | None) -> float | str | None:
+    try:
+        return None if text is None else float(text)
+    except ValueError:
+        return text
+
+
+def kinds(text: str | None) -> dict[str, str]:
+    pairs = [part.partition("=") for part in names(text)]
+    for name, equals, _ in pairs:
+        if not equals:
+            raise InputError(f"--kinds {name!r} names no kind", hint="Write --kinds size=numeric,code=categorical.")
+    return {name.strip(): kind.strip() for name, _, kind in pairs}
+
+
+def window(text: str | None) -> int | tuple[int, int] | None:
+    if text is None:
+        return None
+    try:
+        parts = [int(part) for part in text.split(",")]
+    except ValueError:
+        parts = []
+    if len(parts) not in (1, 2):
+        raise InputError(f"--window is {text!r}", hint="Give a number of positions, or two: before,after.")
+    return parts[0] if len(parts) == 1 else (parts[0], parts[1])

@@ -1,0 +1,42 @@
+"""The tables and figures of the papers, done again. `hedgerow reproduce NAME` runs one of them.
+
+Each has a file with `run(settings) -> Report` and `draw(data) -> figure`. They stand on shared modules: the published
+figures, the data sets with their windows and splits, the cross-validation, those who are compared, the tests.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+from hedgerow.errors import InputError
+
+if TYPE_CHECKING:
+    from hedgerow.experiments.report import Report
+    from hedgerow.experiments.settings import Settings
+
+EXPERIMENTS = {
+    "thesis-3.4": "thesis_table_3_4",
+    "thesis-3.5": "thesis_table_3_5",
+    "thesis-3.6": "thesis_table_3_6",
+    "thesis-fig-3.1": "thesis_figure_3_1",
+    "thesis-fig-3.3": "thesis_figure_3_3",
+    "icml-table-3": "icml_table_3",
+}
+
+
+class Experiment(Protocol):
+    """A module of an experiment."""
+
+    def run(self, settings: Settings) -> Report:
+        """Do it."""
+
+    def draw(self, data: dict[str, Any]) -> Any:
+        """A matplotlib figure of what it found."""
+
+
+def find_experiment(name: str) -> Experiment:
+    """The module of the experiment of that name."""
+    if name not in EXPERIMENTS:
+        raise InputError(f"there is no experiment {name!r}", hint=f"Choose one of {', '.join(EXPERIMENTS)}.")
+    return cast(Experiment, importlib.import_module(f"hedgerow.experiments.{EXPERIMENTS[name]}"))

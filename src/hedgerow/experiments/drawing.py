@@ -1,0 +1,118 @@
+"""The pictures of the experiments. Figures are made without pyplot, so that drawing needs no display."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from hedgerow.errors import MissingExtraError
+from hedgerow.experiments.comparison import Spread
+
+_INK = "#1b2a22"
+_PALE = "#8a978f"
+_GREEN, _LIGHT_GREEN, _AMBER, _LIGHT_AMBER = "#14532d", "#8fc08a", "#c2410c", "#f0b592"
+_COLOURS = (_GREEN, _LIGHT_GREEN, _AMBER, _LIGHT_AMBER)
+
+
+def draw_accuracies(panels: Mapping[str, Mapping[str, Spread | float | None]]) -> Any:
+    """A panel for each data set: means with their ranges as filled dots, published figures as hollow ones."""
+    figure = _new_figure(7.0, 1.6 * len(panels))
+    for ax, (title, entries) in zip(figure.subplots(len(panels), 1, squeeze=False)[:, 0], panels.items()):
+        shown = {name: value for name, value in entries.items() if value is not None}
+        for row, value in enumerate(shown.values()):
+            if isinstance(value, Spread):
+                ax.plot([value.low, value.high], [row, row], color=_LIGHT_GREEN, linewidth=4, solid_capstyle="round")
+                ax.plot(value.mean, row, "o", color=_GREEN)
+            else:
+                ax.plot(value, row, "o", markerfacecolor="white", color=_AMBER)
+        ax.set_yticks(range(len(shown)), list(shown))
+        ax.invert_yaxis()
+        ax.set_ylim(len(shown) - 0.5, -0.5)
+        _finish(ax, title=title)
+        ax.grid(axis="x", color=_PALE, alpha=0.25, linewidth=0.8)
+    return figure
+
+
+def draw_costs(groups: Mapping[str, Mapping[str, tuple[float | None, float | None]]]) -> Any:
+    """Bars of milliseconds on a logarithmic scale: passes in one panel, trees in the other."""
+    figure = _new_figure(8.0, 3.4)
+    for which, (ax, title) in enumerate(zip(figure.subplots(1, 2), ("forward-backward", "trees, features"))):
+        systems = list(next(iter(groups.values())))
+        for s, (system, colour) in enumerate(zip(systems, (_GREEN, _AMBER, _PALE))):
+            found = [(g, own[system][which]) for g, own in enumerate(groups.values())]
+            bars = [(g + 0.27 * (s - 1), 1000 * value) for g, value in found if value is not None]
+            ax.bar([x for x, _ in bars], [height for _, height in bars], width=0.25, color=colour, label=system)
+        ax.set_yscale("log")
+        ax.set_xticks(range(len(groups)), list(groups), fontsize=8)
+        _finish(ax, title=title, y="ms an iteration")
+    ax.legend(frameon=False, fontsize=8)
+    return figure
+
+
+def draw_growth(panels: Sequence[tuple[str, str, Sequence[tuple[float, float]]]]) -> Any:
+    """A panel for each (what varies, what is measured, points), both axes logarithmic, with a straight line beside."""
+    figure = _new_figure(7.0, 3.2)
+    for ax, (varied, measured, points) in zip(figure.subplots(1, len(panels)), panels):
+        xs, ys = zip(*points)
+        ax.plot(xs, ys, "o-", color=_GREEN, label="hedgerow")
+        ax.plot(xs, [ys[0] * x / xs[0] for x in xs], "--", color=_PALE, linewidth=1, label="linear")
+        ax.set_xscale("log")
+        ax.set_yscale("log")
+        ax.set_xticks(xs, [f"{x:g}" for x in xs])
+        ax.minorticks_off()
+        _finish(ax, title=measured, x=varied, y="ms an iteration")
+        ax.legend(frameon=False, fontsize=8)
+    return figure
+
+
+def draw_curves(problems: Mapping[str, Mapping[str, Mapping[str, Sequence[float]]]]) -> Any:
+    """Accuracies above and seconds below by iteration, a column for each data set."""
+    figure = _new_figure(3.4 * len(problems), 5.2)
+    panels = figure.subplots(2, len(problems), squeeze=False)
+    for column, (title, curves) in enumerate(problems.items()):
+        for (name, curve), colour in zip(curves.items(), _COLOURS):
+            for ax, key in zip(panels[:, column], ("accuracies", "seconds")):
+                values = curve[key]
+                ax.plot(range(1, len(values) + 1), values, color=colour, linewidth=1.4, label=name)
+        # The first iterations are far below: the picture is of where the curves end.
+        ends = [curve["accuracies"][-1] for curve in curves.values()]
+        panels[0, column].set_ylim(min(ends) - 6, max(ends) + 2)
+        _finish(panels[0, column], title=title, y="test accuracy, %" if column == 0 else "")
+        _finish(panels[1, column], x="iteration", y="seconds" if column == 0 else "")
+    panels[0, 0].legend(frameon=False, fontsize=7, loc="lower right")
+    return figure
+
+
+def draw_widths(entries: Sequence[Mapping[str, Any]]) -> Any:
+    """Seconds of an iteration (logarithmic) and accuracy by the width of the window."""
+    figure = _new_figure(7.0, 3.2)
+    left, right = figure.subplots(1, 2)
+    widths = [entry["width"] for entry in entries]
+    for system, name, colour in (("linear", "LinearCRF", _AMBER), ("tree", "TreeCRF", _GREEN)):
+        left.plot(widths, [entry[system]["seconds"] for entry in entries], "o-", color=colour, label=name)
+        published = [entry["published"][system] for entry in entries]
+        left.plot(widths, published, "o--", color=colour, markerfacecolor="white", label=f"{name}, published")
+        right.plot(widths, [entry[system]["accuracy"] for entry in entries], "o-", color=colour, label=name)
+    left.set_yscale("log")
+    for ax, y in ((left, "seconds an iteration"), (right, "accuracy, %")):
+        ax.set_xticks(widths)
+        _finish(ax, x="width of the window", y=y)
+        ax.legend(frameon=False, fontsize=8)
+    return figure
+
+
+def _new_figure(width: float, height: float) -> Any:
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise MissingExtraError("matplotlib", "experiments", "Drawing") from error
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def _finish(ax: Any, *, title: str = "", x: str = "", y: str = "") -> None:
+    ax.set_title(title, color=_INK, fontsize=10, loc="left")
+    ax.set_xlabel(x, color=_INK)
+    ax.set_ylabel(y, color=_INK)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.spines[["left", "bottom"]].set_color(_PALE)
+    ax.tick_params(colors=_INK, length=3, labelsize=8)

@@ -1,0 +1,9 @@
+"""What a fitted model has learnt, in words: which features matter, its trees, and the rules that they add up to."""
+
+from __future__ import annotations
+
+from hedgerow.explain.importance import Importance, Share, importance
+from hedgerow.explain.rules import Condition, Rule, rules
+from hedgerow.explain.trees import tree_text
+
+__all__ = ["Condition", "Importance", "Rule", "Share", "importance", "rules", "tree_text"]

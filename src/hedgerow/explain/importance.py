@@ -1,0 +1,146 @@
+"""Which features a model leans on: per column and window offset, and for the previous label."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hedgerow.errors import InputError
+from hedgerow.explain.fields import PREVIOUS
+from hedgerow.explain.splits import HAS, LEAF, Splits, require_trees
+from hedgerow.legend import FloatArray
+
+_SHOWN = 20  # rows of a table that is printed
+
+_Key = tuple[str, int | None]
+
+
+class Share(NamedTuple):
+    """One feature. `offset` is its place in the window, None for the previous label and in totals of columns;
+    `value` is its gain, use or weight, `share` that value as a part of the whole."""
+
+    column: str
+    offset: int | None
+    value: float
+    share: float
+
+
+@dataclass(frozen=True, repr=False)
+class Importance:
+    """What `importance` returns: `rows`, the most important first. `pandas.DataFrame(found.rows)` makes a table."""
+
+    by: str
+    rows: tuple[Share, ...]
+
+    @property
+    def columns(self) -> tuple[Share, ...]:
+        """The totals of the columns over their windows, the most important first."""
+        totals: dict[_Key, float] = defaultdict(float)
+        for row in self.rows:
+            totals[row.column, None] += row.value
+        return _ranked(totals)
+
+    def share(self, column: str, offset: int | None = None) -> float:
+        """The share of a column at one offset, or at all offsets together; 0 where it is not used."""
+        return sum(row.share for row in self.rows if row.column == column and offset in (None, row.offset))
+
+    def table(self, top: int = _SHOWN) -> str:
+        """The first rows as text."""
+        lines = [f"  {row.share:6.1%}  {_name(row)}" for row in self.rows[:top]]
+        rest = [f"  and {len(self.rows) - top} more"] if len(self.rows) > top else []
+        return "\n".join([f"importance by {self.by}", *lines, *rest])
+
+    def __repr__(self) -> str:
+        return self.table()
+
+
+def importance(model: Any, by: str | None = None) -> Importance:
+    """How much of a model rests on each feature.
+
+    Parameters
+    ----------
+    model : a fitted TreeCRF, or any object with its schema_, binning_ and ensemble_; or a fitted LinearCRF
+    by : "gain" (how much the splits on a feature lessened the squared error; the default for trees) or "use" (how many
+        splits ask for it); for a LinearCRF "weight", the sum of |w|
+
+    An attribute of a sparse position is a feature of its own, by its name. A table of transitions that is no part of
+    the trees, as with edges="shared", is not counted, nor is a linear model that the trees stand on.
+    """
+    linear = hasattr(model, "weights_")
+    choices = ("weight",) if linear else ("gain", "use")
+    by = choices[0] if by is None else by
+    if not linear:
+        require_trees(model)
+    if by not in choices:
+        raise InputError(f"by is {by!r}", hint=f"For {type(model).__name__} choose {' or '.join(map(repr, choices))}.")
+    totals: dict[_Key, float] = defaultdict(float)
+    for key, value in _of_weights(model) if linear else _of_splits(model, by):
+        totals[key] += value
+    return Importance(by, _ranked(totals))
+
+
+def _ranked(totals: dict[_Key, float]) -> tuple[Share, ...]:
+    """Shares of the whole, the largest first; those of 0 are left out."""
+    whole = sum(totals.values())
+    rows = [Share(*key, value, value / whole) for key, value in totals.items() if value > 0]
+    return tuple(sorted(rows, key=lambda row: -row.value))
+
+
+def _name(row: Share) -> str:
+    return row.column if row.offset is None else f"{row.column}[{row.offset or 0:{'+' if row.offset else ''}d}]"
+
+
+def _of_splits(model: Any, by: str) -> Iterator[tuple[_Key, float]]:
+    """Gain or number of the splits of each input, in the order of streams."""
+    ensemble, splits = model.ensemble_, Splits(model)
+    nodes = ensemble.nodes[ensemble.nodes[:, 0] != LEAF]
+    values = ensemble.gains[ensemble.nodes[:, 0] != LEAF] if by == "gain" else np.ones(len(nodes))
+    items = np.where(nodes[:, 2] == HAS, nodes[:, 1], -1)
+    kinds, which = np.unique(np.stack([nodes[:, 0], items, nodes[:, 2]], axis=1), axis=0, return_inverse=True)
+    sums = np.bincount(which.ravel(), weights=values, minlength=len(kinds))
+    for node, value in zip(kinds.tolist(), sums.tolist()):
+        read = splits.read(node)
+        yield (splits.column(read), splits.offset(read)), value
+
+
+def _of_weights(model: Any) -> Iterator[tuple[_Key, float]]:
+    """Σ|w| of each feature of a LinearCRF. Weights of label pairs count for the column that they belong to."""
+    from hedgerow.scorers.streams import Streams
+
+    layout = model.layout_
+    nodes, arcs, pairs = layout.split(np.abs(model.weights_))
+    yield from _of_rows(model.schema_, layout.nodes.streams, _row_sums(layout.nodes, nodes), None)
+    yield (PREVIOUS, None), float(arcs.sum())
+    if layout.pairs is not None:
+        streams = Streams.of(model.schema_, set(layout.pair_columns))
+        yield from _of_rows(model.schema_, streams, _row_sums(layout.pairs, pairs), set(layout.pair_columns))
+
+
+def _row_sums(index: Any, weights: FloatArray) -> FloatArray:
+    return np.bincount(index.slot_rows(), weights=weights, minlength=index.streams.n_rows).astype(np.float64)
+
+
+def _of_rows(schema: Any, streams: Any, sums: FloatArray, names: set[str] | None) -> Iterator[tuple[_Key, float]]:
+    """Sums of weight rows by column and offset. A stream's rows go on to where the next stream's begin."""
+    codes, numbers = ("categorical", "boolean"), ("numeric",)
+    begins: list[tuple[int, _Key]] = []
+    plan: list[tuple[Any, Iterable[int], Iterable[int], Iterable[int]]] = [
+        (schema.of(*codes), streams.column, streams.shift, streams.base),
+        (schema.of(*numbers), streams.num_column, streams.num_shift, streams.num_base),
+        (schema.of(*codes, constant=True), streams.seq_column, 0 * streams.seq_column, streams.seq_base),
+        (schema.of(*numbers, constant=True), streams.seq_num_column, 0 * streams.seq_num_column, streams.seq_num_base),
+    ]
+    for columns, which, shifts, bases in plan:
+        begins.extend((int(b), (columns[c].name, int(o))) for c, o, b in zip(which, shifts, bases))
+    if len(streams.attr_base):
+        texts = schema.attributes.names()
+        for base, shift in zip(streams.attr_base.tolist(), streams.attr_shift.tolist()):
+            begins.extend((base + i, (text, shift)) for i, text in enumerate(texts))
+    begins.sort(key=lambda entry: entry[0])
+    ends = [begin for begin, _ in begins[1:]] + [streams.n_rows]
+    for (begin, key), end in zip(begins, ends):
+        yield key, float(sums[begin:end].sum())

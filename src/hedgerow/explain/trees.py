@@ -1,0 +1,104 @@
+"""One tree of a model: where it stands in the ensemble, and as text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from hedgerow.errors import InputError
+from hedgerow.explain.splits import LEAF, Splits, label_code, require_trees
+
+_INDENT = "    "
+_WIDEST = 72  # leaves stand in a line under each other up to this column
+
+
+@dataclass(frozen=True)
+class Branch:
+    """A node of a tree in words. A split has `text` and the places of its children; a leaf has a value."""
+
+    text: str
+    true: int
+    false: int
+    value: float
+    rows: float
+
+    @property
+    def is_leaf(self) -> bool:
+        return self.true < 0
+
+
+def branches(model: Any, iteration: int, label: Any, member: int = 1, most: int = 6) -> list[Branch]:
+    """The nodes of one tree, the root first. Parameters as in `tree_text`; `most` values of a set are written out."""
+    splits = Splits(model, most)
+    tree = find_tree(model, iteration, label, member)
+    found = []
+    for node, value, rows in zip(tree.nodes.tolist(), tree.values.tolist(), tree.counts.tolist()):
+        if node[0] == LEAF:
+            found.append(Branch("", -1, -1, value, rows))
+        else:
+            found.append(Branch(splits.text(*splits.ask(node, tree.sets)), node[3], node[4], 0.0, rows))
+    return found
+
+
+def find_tree(model: Any, iteration: int, label: Any, member: int = 1) -> Any:
+    """The tree of an iteration and a label, both as users count: iterations and members from 1."""
+    require_trees(model)
+    ensemble, k = model.ensemble_, label_code(model, label)
+    if not 1 <= iteration <= ensemble.n_iterations:
+        raise InputError(
+            f"there is no iteration {iteration}",
+            hint=f"The model has the iterations 1 to {ensemble.n_iterations}.",
+        )
+    if not 1 <= member <= ensemble.trees_per_step:
+        raise InputError(f"there is no tree {member} of a step", hint=f"A step has {ensemble.trees_per_step}.")
+    return ensemble.tree(((iteration - 1) * ensemble.trees_per_step + member - 1) * ensemble.n_labels + k)
+
+
+def tree_text(model: Any, iteration: int, label: Any, member: int = 1) -> str:
+    """One tree as text: a condition a line, and behind it what its rows add to the score of the label.
+
+    Parameters
+    ----------
+    model : a fitted TreeCRF, or any object with its schema_, classes_, binning_ and ensemble_
+    iteration : from 1, as in `history_`
+    label : one of `classes_`
+    member : which of the trees of one step, from 1, where the model has several
+
+    A row is a position with one previous label.
+    """
+    found = branches(model, iteration, label, member)
+    root = found[0]
+    n_leaves = sum(branch.is_leaf for branch in found)
+    head = f"iteration {iteration}, label {label}: {_count(n_leaves, 'leaf', 'leaves')}, {_rows(root)}"
+    lines = [("always", root)] if root.is_leaf else _conditions(found)
+    width = min(_WIDEST, max(len(text) for text, leaf in lines if leaf is not None))
+    body = [text if leaf is None else f"{text:<{width}}  {leaf.value:+.4f}  {_rows(leaf)}" for text, leaf in lines]
+    return "\n".join([head, *body])
+
+
+def _conditions(found: list[Branch]) -> list[tuple[str, Branch | None]]:
+    """Lines of text, each with the leaf that it leads to, if it does. A false side that splits again is an `elif`,
+    so that trees that take one value after the other stay flat. Not recursive: a tree may be deep."""
+    lines: list[tuple[str, Branch | None]] = []
+    ahead: list[tuple[str, Branch | None] | tuple[int, int, str]] = [(0, 0, "if")]
+    while ahead:
+        task = ahead.pop()
+        if len(task) == 2:
+            lines.append(task)
+            continue
+        node, depth, word = task
+        branch, pad = found[node], _INDENT * depth
+        yes, no = found[branch.true], found[branch.false]
+        ahead.append((f"{pad}else:", no) if no.is_leaf else (branch.false, depth, "elif"))
+        if not yes.is_leaf:
+            ahead.append((branch.true, depth + 1, "if"))
+        lines.append((f"{pad}{word} {branch.text}:", yes if yes.is_leaf else None))
+    return lines
+
+
+def _rows(branch: Branch) -> str:
+    return _count(branch.rows, "row", "rows")
+
+
+def _count(number: float, one: str, many: str) -> str:
+    return f"{number:,.10g} {one if number == 1 else many}"

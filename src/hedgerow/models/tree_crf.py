@@ -1,0 +1,394 @@
+"""TreeCRF: a chain conditional random field whose scores are sums of regression trees, grown by gradient boosting."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from hedgerow.data.dataset import Dataset, Label, Window
+from hedgerow.errors import InputError
+from hedgerow.models.base import ChainModel
+from hedgerow.models.constraints import check_gold, legal_space
+from hedgerow.models.corpus import cut_flat, training_dataset
+from hedgerow.models.linear_crf import LinearCRF
+from hedgerow.models.paired import check_below, pair
+from hedgerow.models.parameters import check_choice, check_common, check_metric, check_tree_parameters
+from hedgerow.models.stages import chunk_positions
+from hedgerow.models.tree_training import Trained, Training, linear_below, make_start
+from hedgerow.models.validation import encode_held_out, hold_out
+from hedgerow.parallel import MAX_LANES, Lanes
+from hedgerow.potentials import ChainPotentials
+from hedgerow.scorers.trees import Start, all_first
+from hedgerow.trainers.boosting import Iteration
+from hedgerow.trainers.constant import best_constant
+from hedgerow.trainers.memory import check_joint_memory
+from hedgerow.trees.binning import MAX_VALUES, Binning, bin_dataset, learn_binning
+from hedgerow.trees.ensemble import Ensemble
+
+PAPERS: dict[str, dict[str, Any]] = {
+    "2004": {"shrinkage": 0.0, "pseudo_likelihood_steps": 3},
+    "2009": {"shrinkage": 20.0, "pseudo_likelihood_steps": 0, "max_leaves": 100},
+}
+
+
+class TreeCRF(ChainModel):
+    """A conditional random field whose scores are sums of regression trees: the TreeCRF of Dietterich, Hao and
+    Ashenfelter.
+
+    In each iteration one tree a label is fitted to the functional gradient of the log-likelihood, over the columns in
+    the window and the previous label.
+
+    Parameters
+    ----------
+    n_estimators : int, default 500
+        The most iterations.
+    max_leaves : int, default 32
+        The most leaves of a tree. Trees grow best first.
+    shrinkage : float, default 20.0
+        λ: the value of a leaf is Σ(−gradient) / (rows + λ).
+    learning_rate : float or "line_search", default 1.0
+        What the values are multiplied with; 1 is the papers'. "line_search" finds one step for all labels in each
+        iteration. Steps above 1, found steps and Newton's are halved until the loss does not rise.
+    window : int, pair or mapping, default 0
+        Positions around t whose columns trees may split on: 2 means t−2 … t+2, (1, 0) means t−1 and t, and a mapping
+        gives each column its own ("*" for the others).
+    columns : mapping of column name to kind, optional
+        "categorical", "numeric", "boolean" or "attributes"; told from the data where it is not given.
+    edges : {"joint", "shared"}, default "joint"
+        "joint" trees split on the previous label too, which costs K² scores a position. "shared" trees score
+        positions, and one boosted table scores transitions: for very many labels.
+    leaves : {"mean", "newton"}, default "mean"
+        "newton" divides by Σp(1−p) + λ instead of rows + λ: longer steps.
+    start : {"zero", "constant"} or LinearCRF, default "zero"
+        The scores before any tree: none, the best constant table of transitions, or those of a linear model, to which
+        trees add interactions. A LinearCRF that is not fitted is fitted to the training sequences first.
+    pseudo_likelihood_steps : int, default 0
+        So many first iterations follow the gradient of the pseudo-likelihood. Every label must then be known.
+    min_samples_leaf : float, default 1
+        The least rows of a leaf; with Newton's leaves the least Σp(1−p).
+    max_features : float, default 1.0
+        The share of the features, drawn anew, that a node may split on.
+    max_bins : int, default 253
+        The most bins of a numeric column.
+    min_frequency : float, default 1
+        Attributes, and values of columns with very many, that are rarer are not split on.
+    categorical : {"one_against_rest", "subset"}, default "one_against_rest"
+        Whether a split takes one value, or one previous label, out of a node, or any set of them.
+    subsample : float, default 1.0
+        The share of sequences, or of positions (`subsample_by`), that a tree is fitted to, drawn for each.
+    subsample_by : {"sequences", "positions"}, default "sequences"
+    trim : float, default 0.0
+        Influence trimming: rows with the smallest gradients, which make up at most this share of their sum, are left
+        out of the fitting of a tree.
+    trees_per_step : int, default 1
+        Trees a label and iteration, averaged; they differ where max_features or subsample is below 1.
+    n_bags : int, default 0
+        Train so many ensembles, each on a bootstrap sample of the sequences, and average them. The sequences left out
+        of a sample stop its training.
+    transitions : {"all", "forbid_unseen"}, default "all"
+        With "forbid_unseen" transitions not seen in training are impossible.
+    constraints : str or list of pairs, optional
+        "iob1", "iob2" (or "bio"), "bioes": the legal order of such labels. Or (from, to) pairs of labels that are
+        forbidden.
+    decoder : {"viterbi", "posterior"}, default "viterbi"
+    early_stopping : bool, default True
+        Hold out `validation_fraction` of the sequences and stop when `metric` has not risen for `n_iter_no_change`
+        iterations; the best iteration is kept. Sequences given to `fit` as X_val, y_val do the same.
+    metric : str or callable, default "accuracy"
+        A name ("accuracy", "label_f1", "span_f1", "sequence_accuracy", "log_likelihood"), or f(y_true, y_pred) where
+        greater is better.
+    warm_start : bool, default False
+        Keep the trees of the previous fit and add to them, up to `n_estimators` iterations in all. The data must have
+        the same columns and labels.
+    n_jobs : int, optional
+        Threads; −1 is all cores. The result is the same to the bit.
+    random_state : int, RandomState or None
+        Which sequences are held out, and every other draw. A RandomState cannot be saved with the model; nor can a
+        function as `metric`.
+    verbose : int, default 0
+        1 shows a progress bar on a terminal, and log lines (logger "hedgerow") elsewhere.
+
+    Attributes
+    ----------
+    classes_ : array of labels, sorted
+    ensemble_ : the trees
+    binning_ : how columns become bins
+    space_ : the legal moves
+    constant_ : (K+1, K) [from, to], ⊥ last: the scores before any tree
+    linear_ : the LinearCRF below the trees, or None
+    edge_tables_ : (iterations, K, K) [from, to], what each iteration added to shared edges; None for joint ones
+    n_iter_ : iterations of the last fit
+    best_iteration_ : the number of iterations that are kept
+    loss_ : the loss of the training sequences with them
+    history_ : list of Step(iteration, loss, seconds, score); that of one bag after the other, where there are bags
+    outcome_ : why training ended: "n_estimators", "early_stopping" or "interrupted"
+
+    Examples
+    --------
+    >>> from hedgerow import TreeCRF
+    >>> model = TreeCRF(window=1, early_stopping=False, n_estimators=20, shrinkage=1.0)
+    >>> model = model.fit([["the", "cat"], ["a", "dog", "barks"]], [["D", "N"], ["D", "N", "V"]])
+    >>> model.predict([["the", "dog"]]).tolist()
+    [['D', 'N']]
+    """
+
+    def __init__(
+        self,
+        *,
+        n_estimators: int = 500,
+        max_leaves: int = 32,
+        shrinkage: float = 20.0,
+        learning_rate: float | str = 1.0,
+        window: Window = 0,
+        columns: Mapping[str, str] | None = None,
+        edges: str = "joint",
+        leaves: str = "mean",
+        start: str | LinearCRF = "zero",
+        pseudo_likelihood_steps: int = 0,
+        min_samples_leaf: float = 1.0,
+        max_features: float = 1.0,
+        max_bins: int = MAX_VALUES,
+        min_frequency: float = 1.0,
+        categorical: str = "one_against_rest",
+        subsample: float = 1.0,
+        subsample_by: str = "sequences",
+        trim: float = 0.0,
+        trees_per_step: int = 1,
+        n_bags: int = 0,
+        transitions: str = "all",
+        constraints: str | Iterable[tuple[Label, Label]] | None = None,
+        decoder: str = "viterbi",
+        early_stopping: bool = True,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 20,
+        metric: str | Callable[[Any, Any], float] = "accuracy",
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.max_leaves = max_leaves
+        self.shrinkage = shrinkage
+        self.learning_rate = learning_rate
+        self.window = window
+        self.columns = columns
+        self.edges = edges
+        self.leaves = leaves
+        self.start = start
+        self.pseudo_likelihood_steps = pseudo_likelihood_steps
+        self.min_samples_leaf = min_samples_leaf
+        self.max_features = max_features
+        self.max_bins = max_bins
+        self.min_frequency = min_frequency
+        self.categorical = categorical
+        self.subsample = subsample
+        self.subsample_by = subsample_by
+        self.trim = trim
+        self.trees_per_step = trees_per_step
+        self.n_bags = n_bags
+        self.transitions = transitions
+        self.constraints = constraints
+        self.decoder = decoder
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.metric = metric
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @classmethod
+    def paper(cls, version: str, **parameters: Any) -> TreeCRF:
+        """The algorithm as a paper prints it, with step 1 and without early stopping.
+
+        "2004" (Dietterich, Ashenfelter and Bulatov): three steps by the pseudo-likelihood and no λ; `max_leaves` is
+        for you to tune. "2009" (Hao's thesis): λ, which is `shrinkage`, and at most 100 leaves. Other parameters may
+        be given, and those named here may be changed.
+        """
+        if version not in PAPERS:
+            raise InputError(f"there is no paper {version!r}", hint=f"Known: {', '.join(map(repr, PAPERS))}.")
+        defaults = {"learning_rate": 1.0, "early_stopping": False, "n_estimators": 100}
+        return cls(**defaults | PAPERS[version] | parameters)
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        X_val: Any = None,
+        y_val: Any = None,
+        *,
+        lengths: Any = None,
+    ) -> TreeCRF:
+        """Train on labelled sequences.
+
+        Parameters
+        ----------
+        X : list of sequences (lists of dicts, of tokens; 2-D arrays; data frames), a generator of them, `Sequences`,
+            or flat arrays with `lengths`; or a Dataset that `hedgerow.data.encoding.learn` made, which saves encoding
+            a corpus twice and brings its own labels, weights, window and columns
+        y : list of lists of labels; None is unlabelled, a set gives the labels that are possible
+        sample_weight : (S,) weights of the sequences, which count as so many rows, or a list of arrays of 0
+            (unlabelled) and 1
+        X_val, y_val : held-out sequences; training stops when `metric` on them no longer rises. X_val may be a
+            Dataset with labels, encoded by the schema of the training Dataset; y_val is then left out
+        lengths : the lengths of the sequences, where X and y are flat
+        """
+        self._check_parameters()
+        X, y = cut_flat(X, y, lengths)
+        X, y, sample_weight, X_val, y_val = hold_out(self, _listed(X), y, sample_weight, X_val, y_val)
+        warm = self._goes_on()
+        linear = self.linear_ if warm else linear_below(self.start, X, y, sample_weight)
+        dataset = pair(linear, training_dataset(self, X, y, sample_weight, self.schema_ if warm else None), X)
+        held_out = encode_held_out(dataset.schema, X_val, y_val)
+        if held_out is not None:
+            held_out = pair(linear, held_out, X_val)
+        start = self._start(dataset, linear, warm=warm)
+        binning = self.binning_ if warm else learn_binning(dataset, int(self.max_bins), self.min_frequency)
+        training = Training(self, binning, start)
+        if self.n_bags:
+            trained = training.train_bags(dataset, held_out)
+        else:
+            kept = self._iterations() if warm else []
+            trained = training.train(dataset, held_out, kept, self.history_[: len(kept)] if warm else None)
+        self._store(dataset, linear, binning, start, trained)
+        return self
+
+    def _check_parameters(self) -> None:
+        check_common(self)
+        check_tree_parameters(self)
+        if not isinstance(self.start, LinearCRF):
+            check_choice("start", self.start, ("zero", "constant"))
+
+    def _holds_out(self) -> bool:
+        return self.early_stopping and not self.n_bags
+
+    def _goes_on(self) -> bool:
+        """Whether this fit adds to the trees of the previous one."""
+        if not self.warm_start or not hasattr(self, "ensemble_"):
+            return False
+        n = self.ensemble_.n_iterations
+        if n > self.n_estimators:
+            what = f"n_estimators is {self.n_estimators} and the model has {n} iterations already"
+            raise InputError(what, hint="n_estimators counts all iterations; raise it, or set warm_start=False.")
+        if self.ensemble_.trees_per_step != self.trees_per_step or (self.edge_tables_ is None) != (
+            self.edges == "joint"
+        ):
+            hint = "Leave trees_per_step and edges as they were, or set warm_start=False."
+            raise InputError("the previous fit grew trees of another form", hint=hint)
+        return True
+
+    def _start(self, dataset: Dataset, linear: LinearCRF | None, *, warm: bool) -> Start:
+        """F₀, and the legal moves that the training labels must obey."""
+        if linear is not None:
+            check_below(linear, dataset, joint=self.edges == "joint")
+        space = legal_space(dataset, self.constraints, forbid_unseen=self.transitions == "forbid_unseen")
+        K = dataset.n_labels
+        constant = np.zeros((K + 1, K))
+        if warm:
+            constant = self.constant_
+        elif self.start == "constant":
+            constant = best_constant(dataset, space)
+        start = make_start(space, constant, linear)
+        if linear is not None:
+            check_gold(dataset, start.space)
+        return start
+
+    def _store(
+        self, dataset: Dataset, linear: LinearCRF | None, binning: Binning, start: Start, trained: Trained
+    ) -> None:
+        self.schema_ = dataset.schema
+        self.classes_ = dataset.schema.classes
+        self.linear_ = linear
+        self.binning_ = binning
+        self.space_ = start.space
+        self.constant_ = start.constant
+        trees = [tree for one in trained.iterations for tree in one.trees]
+        self.ensemble_ = Ensemble.of(dataset.n_labels, trees, int(self.trees_per_step))
+        K, tables = dataset.n_labels, [one.table for one in trained.iterations if one.table is not None]
+        self.edge_tables_ = None if self.edges == "joint" else np.array(tables).reshape(-1, K, K)
+        self.metadata_ = {}
+        self.history_ = trained.history
+        self.n_iter_ = trained.n_iter
+        self.best_iteration_ = len(trained.iterations)
+        self.loss_ = trained.loss
+        self.outcome_ = "n_estimators" if trained.outcome == "max_iter" else trained.outcome
+        if trained.outcome == "interrupted":
+            what = f"training was interrupted after {trained.n_iter} iterations; the best of them are kept"
+            warnings.warn(what, ConvergenceWarning, stacklevel=3)
+
+    def encode(self, X: Any, y: Any = None, *, lengths: Any = None) -> Dataset:
+        """Encode a corpus once, to predict on it several times."""
+        X, y = cut_flat(X, y, lengths)
+        X = _listed(X)
+        return pair(getattr(self, "linear_", None), super().encode(X, y), X)
+
+    def staged_score(
+        self, X: Any, y: Any, metric: str | Callable[[Any, Any], float] | None = None, *, lengths: Any = None
+    ) -> Iterator[float]:
+        """The score after each iteration: by `metric`, the estimator's own where it is None.
+
+        Where there are bags, their parts of the average are added one after the other.
+        """
+        dataset = self._dataset(X, y, lengths)
+        if metric is not None:
+            check_metric(metric)
+        iterations = self._iterations()
+        training = Training(self, self.binning_, make_start(self.space_, self.constant_, self.linear_))
+        with Lanes(self.n_jobs, MAX_LANES) as lanes:
+            stages = training.stages(dataset, iterations, lanes, metric)
+            for i in range(len(iterations)):
+                yield stages.score(i + 1)
+
+    def _iterations(self) -> list[Iteration]:
+        """What each iteration added."""
+        trees, tables = self.ensemble_.trees(), self.edge_tables_
+        size = len(self.classes_) * self.ensemble_.trees_per_step
+        return [
+            Iteration(trees[i * size : (i + 1) * size], None if tables is None else tables[i])
+            for i in range(self.ensemble_.n_iterations)
+        ]
+
+    def _dataset(self, X: Any, known: Any, lengths: Any) -> Dataset:
+        X, known = cut_flat(X, known, lengths)
+        X = _listed(X)
+        return pair(getattr(self, "linear_", None), super()._dataset(X, known, None), X)
+
+    def _prepare(self) -> None:
+        if self.__dict__.get("_ready", (None,))[0] is not self.ensemble_:
+            table = None if self.edge_tables_ is None else self.edge_tables_.sum(axis=0)
+            start = make_start(self.space_, self.constant_, self.linear_)
+            self._ready = (self.ensemble_, self.ensemble_.trees(), table, start)
+
+    def _potentials(self, dataset: Dataset, first: int, last: int) -> ChainPotentials:
+        self._prepare()
+        _, trees, table, start = self._ready
+        part = dataset.take(np.arange(first, last))
+        data = bin_dataset(self.binning_, part, postings=False)
+        if table is None:
+            check_joint_memory(part.n_positions, part.n_labels)
+        scores = start.scores(part, 0, last - first, joint=table is None)
+        scores.first_sequence = first
+        scores.add(data if table is None else all_first(data), trees)
+        if table is not None:
+            scores.add_table(table)
+        return scores.potentials()
+
+    def _chunk_positions(self) -> int:
+        return chunk_positions(len(self.classes_), joint=self.edge_tables_ is None)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()
+        state.pop("_ready", None)
+        return state
+
+
+def _listed(X: Any) -> Any:
+    """X, where it can be read twice."""
+    return X if hasattr(X, "__len__") or not hasattr(X, "__next__") else list(X)

@@ -1,0 +1,171 @@
+"""Training of a TreeCRF: where scores start, one ensemble, and the average of several on bootstrap samples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import clone
+
+from hedgerow.data.dataset import Dataset
+from hedgerow.errors import InputError
+from hedgerow.legend import FloatArray
+from hedgerow.models.linear_crf import LinearCRF
+from hedgerow.models.paired import potentials_below
+from hedgerow.models.parameters import random_generator
+from hedgerow.models.stages import Stages
+from hedgerow.parallel import MAX_LANES, Lanes
+from hedgerow.scorers.trees import Start
+from hedgerow.structure.states import StateSpace
+from hedgerow.trainers.boosting import Booster, Iteration
+from hedgerow.trainers.line_search import LineSearch, boost
+from hedgerow.trainers.monitor import Monitor, Step
+from hedgerow.trees.binning import Binning, bin_dataset
+
+
+class Trained(NamedTuple):
+    """What training gives: the iterations that are kept, and how it went."""
+
+    iterations: list[Iteration]
+    history: list[Step]
+    n_iter: int
+    loss: float
+    outcome: str
+
+
+def linear_below(start: Any, X: Any, y: Any, sample_weight: Any) -> LinearCRF | None:
+    """The linear model that the trees stand on; one that is not fitted yet is fitted to the training sequences."""
+    if not isinstance(start, LinearCRF):
+        return None
+    if hasattr(start, "weights_"):
+        return start
+    fresh: LinearCRF = clone(start)
+    return fresh.fit(X, y, sample_weight=sample_weight)
+
+
+def make_start(space: StateSpace, constant: FloatArray, linear: LinearCRF | None) -> Start:
+    """F₀ of a model."""
+    if linear is None:
+        return Start(space, constant)
+    linear._prepare()
+    return Start(space.intersect(linear.layout_.space), constant, partial(potentials_below, linear))
+
+
+class Training:
+    """One fit: the parameters of the model, and what is the same for all its ensembles."""
+
+    def __init__(self, model: Any, binning: Binning, start: Start) -> None:
+        self.model = model
+        self.binning = binning
+        self.start = start
+        self.seed = int(random_generator(model.random_state).randint(2**31 - 1))
+
+    def train(
+        self, dataset: Dataset, held_out: Dataset | None, kept: list[Iteration], previous: list[Step] | None
+    ) -> Trained:
+        """One ensemble. `kept` are the iterations of an earlier fit and `previous` their history, or None."""
+        model = self.model
+        with Lanes(model.n_jobs, MAX_LANES) as lanes:
+            booster = self._booster(dataset, lanes)
+            booster.resume(kept)
+            validate: Callable[[], float] | None = None
+            if held_out is not None:
+                validate = self.stages(held_out, booster.iterations, lanes)
+                validate()  # a metric that cannot score y_val is found before any training
+            with Monitor(
+                max_iter=int(model.n_estimators) - len(kept),
+                tol=-np.inf,
+                validate=validate,
+                n_iter_no_change=model.n_iter_no_change,
+                verbose=model.verbose,
+                previous=previous,
+            ) as monitor:
+                if len(kept) < model.n_estimators:
+                    search = LineSearch() if model.learning_rate == "line_search" else None
+                    steps = int(model.pseudo_likelihood_steps)
+                    boost(booster, monitor, pseudo_likelihood_steps=steps, guarded=self._guarded(), search=search)
+                else:
+                    monitor.begin(booster.evaluate())
+        best = len(kept) + monitor.kept.iteration - monitor.first  # a model from a file has no history
+        iterations = booster.iterations[:best]
+        return Trained(iterations, monitor.history, monitor.n_iter, monitor.kept.loss, monitor.outcome)
+
+    def train_bags(self, dataset: Dataset, held_out: Dataset | None) -> Trained:
+        """Several ensembles, each on a bootstrap sample of the sequences, as one that averages them.
+
+        The sequences that a sample leaves out stop its training, where others are not given for that.
+        """
+        bags: list[Trained] = []
+        for b in range(self.model.n_bags):
+            rng = np.random.default_rng([self.seed, b])
+            drawn = np.bincount(rng.integers(dataset.n_sequences, size=dataset.n_sequences), minlength=len(dataset))
+            inside, outside = np.flatnonzero(drawn), np.flatnonzero(drawn == 0)
+            bag = dataset.take(inside)
+            own = drawn[inside].astype(np.float64)
+            bag = replace(bag, weight_seq=own if bag.weight_seq is None else own * bag.weight_seq)
+            watched = held_out
+            if watched is None and self.model.early_stopping:
+                if not len(outside):
+                    what = f"bag {b} holds every one of the {len(dataset)} sequences, so none can stop its training"
+                    raise InputError(what, hint="Set early_stopping=False, or give X_val and y_val.")
+                watched = dataset.take(outside)
+            bags.append(self.train(bag, watched, [], None))
+            if bags[-1].outcome == "interrupted":
+                break
+        iterations = [one.scaled(1.0 / len(bags)) for bag in bags for one in bag.iterations]
+        history = [step for bag in bags for step in bag.history]
+        loss = self._loss(dataset, iterations)
+        return Trained(iterations, history, sum(bag.n_iter for bag in bags), loss, bags[-1].outcome)
+
+    def _loss(self, dataset: Dataset, iterations: list[Iteration]) -> float:
+        """The loss of a corpus with these iterations."""
+        with Lanes(self.model.n_jobs, MAX_LANES) as lanes:
+            booster = self._booster(dataset, lanes)
+            booster.resume(iterations)
+            return booster.evaluate()
+
+    def _booster(self, dataset: Dataset, lanes: Lanes) -> Booster:
+        model = self.model
+        searching = model.learning_rate == "line_search"
+        return Booster(
+            dataset,
+            self.binning,
+            bin_dataset(self.binning, dataset, postings=True),
+            lanes,
+            start=self.start,
+            max_leaves=int(model.max_leaves),
+            shrinkage=float(model.shrinkage),
+            learning_rate=1.0 if searching else float(model.learning_rate),
+            edges=model.edges,
+            leaves=model.leaves,
+            min_samples_leaf=float(model.min_samples_leaf),
+            max_features=float(model.max_features),
+            subsets=model.categorical == "subset",
+            subsample=float(model.subsample),
+            subsample_by=model.subsample_by,
+            trim=float(model.trim),
+            trees_per_step=int(model.trees_per_step),
+            seed=self.seed,
+        )
+
+    def _guarded(self) -> bool:
+        """Whether steps may be longer than the paper's."""
+        rate = self.model.learning_rate
+        return bool(self.model.leaves == "newton" or (rate != "line_search" and rate > 1.0))
+
+    def stages(self, dataset: Dataset, iterations: list[Iteration], lanes: Lanes, metric: Any = None) -> Stages:
+        """The score of labelled sequences as iterations are added."""
+        model = self.model
+        return Stages(
+            dataset,
+            self.binning,
+            self.start,
+            iterations,
+            lanes,
+            metric=model.metric if metric is None else metric,
+            decoder=model.decoder,
+            joint=model.edges == "joint",
+        )

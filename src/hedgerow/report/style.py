@@ -1,0 +1,33 @@
+"""How all pictures look: colours, and figures made without pyplot, so that drawing needs no display and leaves no
+state behind."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from hedgerow.errors import MissingExtraError
+
+INK = "#1b2a22"
+PALE = "#8a978f"
+GREENS = ["#f4f7f2", "#cfe3c6", "#8fc08a", "#3f8f5b", "#14532d"]
+AMBER = "#c2410c"
+
+
+def new_figure(width: float, height: float) -> Any:
+    """A figure of so many inches."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise MissingExtraError("matplotlib", "plot", "Drawing") from error
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def new_axes(width: float, height: float) -> Any:
+    """The axes of a new figure."""
+    return new_figure(width, height).add_subplot()
+
+
+def save_figure(figure: Any, path: str | os.PathLike[str]) -> None:
+    """Write a picture without a margin; the ending of the name says in which format."""
+    figure.savefig(path, dpi=200, bbox_inches="tight", facecolor="white")

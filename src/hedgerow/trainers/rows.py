@@ -1,0 +1,194 @@
+"""The rows that a tree is fitted to: which they are, how much each counts, and both as words for the grower.
+
+A row is (position, previous label), as `kernels.growing` has it. Forbidden arcs are no rows, nor is what sampling and
+trimming leave out. A row counts as much as its sequence weighs, or as its curvature where leaves are Newton's.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from hedgerow import kernels
+from hedgerow.data.dataset import Dataset
+from hedgerow.legend import AnyArray, BoolArray, FloatArray
+from hedgerow.scorers.trees import TreeScores
+from hedgerow.structure.states import StateSpace
+from hedgerow.trees.binning import BinnedData
+from hedgerow.trees.growing import Grower, Tree
+
+_GRADIENT_BITS = 20  # at least so many are left for gradients when weights take bits of a word
+_UNIT_BITS = 12  # at most so many go to the fraction of a weight
+
+
+# Of a shard: (K, n) of nodes and (K, n, K') of edges; None where its workspace has the messages to make them from.
+Gradient = tuple[FloatArray, FloatArray] | None
+
+
+class Rows:
+    """What rows count. One for all trees of a fit.
+
+    scale : weights are divided by this power of two, so that sums of words fit whatever the weights are
+    unit : what a weight of 1, after that, adds to a word; 1 where all are whole numbers
+    """
+
+    def __init__(
+        self, dataset: Dataset, data: BinnedData, space: StateSpace, *, newton: bool, joint: bool, trim: float
+    ) -> None:
+        assert dataset.labels is not None
+        self.data = data
+        self._labels = dataset.labels
+        self.newton = newton
+        self.joint = joint
+        self.trim = trim
+        self.n_before = dataset.n_labels if joint else 1
+        arcs = space.transitions if joint else np.ones((1, dataset.n_labels), dtype=bool)
+        start = space.start if joint else np.ones(dataset.n_labels, dtype=bool)
+        self.possible = np.ascontiguousarray(np.vstack([arcs, start]).T).astype(np.uint8)
+        self._may_end = space.end
+        self._last = _last_positions(dataset) if not space.end.all() else None
+        self._weights = None
+        self.total, self.scale = float(dataset.n_positions), 1.0
+        whole = True
+        if dataset.weight_seq is not None:
+            weights = dataset.weight_seq
+            self.total = float((weights * np.diff(dataset.offsets)).sum())
+            whole = bool((weights == np.rint(weights)).all()) and self.total < 2**24
+            if not whole and weights.max() > 0:
+                self.scale = float(2.0 ** np.frexp(weights.max())[1])
+                self.total /= self.scale
+            self._weights = np.repeat(weights / self.scale, np.diff(dataset.offsets))
+        # Every row there may be is one, and counts 1.
+        self.plain = self._weights is None and not newton and trim == 0.0 and self._last is None
+        self.unit = 1
+        if newton or not whole:
+            spare = 60 - int(self.total * self.n_before).bit_length() - int(self.total).bit_length() - _GRADIENT_BITS
+            self.unit = 1 << max(0, min(_UNIT_BITS, spare))
+            self.total += dataset.n_positions / self.unit  # rounding may add a unit to each row
+
+    def grower(self, binning: Any, *, shrinkage: float, min_samples_leaf: float, **options: Any) -> Grower:
+        """A grower for words of these rows."""
+        return Grower(
+            binning,
+            self.data,
+            self.n_before,
+            shrinkage=shrinkage / self.scale,
+            min_samples_leaf=min_samples_leaf / self.scale,
+            total_weight=self.total,
+            unit=self.unit,
+            **options,
+        )
+
+    def rescaled(self, tree: Tree) -> Tree:
+        """A tree that this grower grew, with counts and gains in the weights as they were given."""
+        if self.scale == 1.0:
+            return tree
+        return tree._replace(counts=self.scale * tree.counts, gains=self.scale * tree.gains)
+
+    def fill(
+        self,
+        grower: Grower,
+        k: int,
+        shards: list[TreeScores],
+        gradients: list[Gradient],
+        sample: BoolArray | None,
+    ) -> None:
+        """Write the words of label k, from the gradients of each shard. sample bool[N]."""
+        data, words, grouped = self.data, grower.words, self.data.grouped
+        if grouped:
+            words[:] = 0
+        if self.plain and sample is None:
+            for shard, gradient in zip(shards, gradients):
+                where = data.home, data.home_first, shard.begin, shard.end, self.possible[k]
+                scale = grower.one, grower.bits, grouped
+                if gradient is None:
+                    work, labels = shard.workspace, self._labels[shard.begin : shard.end]
+                    messages = work.alpha, work.node_exp, shard.edge_exps[k], work.node_probs
+                    kernels.boosting.make_chain_words(*messages, labels, k, *where, *scale, words)
+                else:
+                    kernels.boosting.make_words(gradient[1][k], gradient[0][k], *where, *scale, words)
+            return
+        own = [(nodes[k], edges[k]) for nodes, edges in filter(None, gradients)]
+        counted = [self._count(shard, k, *gradient, sample) for shard, gradient in zip(shards, own)]
+        if self.trim > 0.0:
+            self._trim(counted, own)
+        for shard, (nodes, edges), (node_counts, edge_counts) in zip(shards, own, counted):
+            kernels.boosting.make_weighted_words(
+                edges, nodes, edge_counts, node_counts, data.home, data.home_first, shard.begin, shard.end,
+                grower.one / self.scale, self.unit, grower.bits, grouped, words,
+            )  # fmt: skip
+
+    def _count(
+        self, shard: TreeScores, k: int, node_gradient: FloatArray, edge_gradient: FloatArray, sample: BoolArray | None
+    ) -> tuple[FloatArray, FloatArray]:
+        """How much the rows of label k count: (n,) with ⊥ and (n, K') with the other previous labels; 0: no row."""
+        own = slice(shard.begin, shard.end)
+        base: FloatArray = np.ones(shard.end - shard.begin) if self._weights is None else self._weights[own].copy()
+        if sample is not None:
+            base *= sample[own]
+        if self._last is not None and not self._may_end[k]:
+            base *= ~self._last[own]
+        nodes: FloatArray = base * self.possible[k, -1]
+        edges: FloatArray = base[:, None] * self.possible[k, :-1]
+        first = self.data.first[self.data.place[own]] != 0
+        nodes[~first] = 0.0
+        edges[first] = 0.0
+        if self.newton:
+            full = np.maximum(base, np.finfo(np.float64).tiny) * self.scale
+            nodes *= _curvature(node_gradient / full)
+            edges *= _curvature(edge_gradient / full[:, None])
+        return nodes, edges
+
+    def _trim(
+        self, counted: list[tuple[FloatArray, FloatArray]], gradients: list[tuple[FloatArray, FloatArray]]
+    ) -> None:
+        """Leave out the rows with the smallest gradients, which make up at most the share `trim` of their sum."""
+        sizes = [np.abs(g[c > 0]) for own, at in zip(counted, gradients) for c, g in zip(own, at)]
+        ordered = np.sort(np.concatenate(sizes))
+        sums = np.cumsum(ordered)
+        n = int(np.searchsorted(sums, self.trim * sums[-1], side="right")) if len(sums) else 0
+        if n < len(ordered):
+            for own, at in zip(counted, gradients):
+                for c, g in zip(own, at):
+                    c[np.abs(g) < ordered[n]] = 0.0
+
+
+def _curvature(gradient: FloatArray) -> FloatArray:
+    """p(1−p) of rows with gradient p − 1 or p, which is the same of its size; never 0, which would be no row."""
+    size = np.minimum(np.abs(gradient), 1.0)
+    found: FloatArray = np.maximum(size * (1.0 - size), 1e-9)
+    return found
+
+
+def _last_positions(dataset: Dataset) -> BoolArray:
+    last = np.zeros(dataset.n_positions, dtype=bool)
+    last[dataset.offsets[1:] - 1] = True
+    return last
+
+
+class Sampler:
+    """Draws the positions that a tree is fitted to: the same for the same seed, iteration and tree.
+
+    share : of the sequences, or of the positions; 1 draws none
+    """
+
+    def __init__(self, dataset: Dataset, share: float, by: str, seed: int) -> None:
+        self.share, self.by, self.seed = share, by, seed
+        self._offsets = dataset.offsets
+
+    def draw(self, iteration: int, tree: int) -> BoolArray | None:
+        """bool[N], or None where every position is taken."""
+        if self.share >= 1.0:
+            return None
+        lengths = np.diff(self._offsets) if self.by == "sequences" else None
+        n = int(self._offsets[-1]) if lengths is None else len(lengths)
+        rng = np.random.default_rng([self.seed, iteration, tree])
+        taken: AnyArray = np.zeros(n, dtype=bool)
+        taken[rng.choice(n, size=max(1, round(self.share * n)), replace=False, shuffle=False)] = True
+        return taken if lengths is None else np.repeat(taken, lengths)
+
+
+def tree_seed(seed: int, iteration: int, tree: int, label: int) -> int:
+    """The seed of what a tree draws while it grows."""
+    return int(np.random.SeedSequence([seed, iteration, tree, label]).generate_state(1)[0])

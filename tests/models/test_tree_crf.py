@@ -1,0 +1,571 @@
+"""TreeCRF: it learns, stops at the best iteration, goes on, obeys constraints, and does not depend on threads."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.model_selection import GridSearchCV
+
+from hedgerow import LinearCRF, TreeCRF
+from hedgerow.data.encoding import encode, learn
+from hedgerow.datasets import make_sequences
+from hedgerow.errors import InputError
+from hedgerow.metrics import label_accuracy
+from hedgerow.trainers import memory
+
+from .corpora import COLUMNS, X_SMALL, Y_SMALL, partial_labels, rich_corpus
+
+NOISY = {"n_tokens": 30, "concentration": 0.7, "mean_length": 7}
+SHORT = {"n_estimators": 6, "max_leaves": 6, "shrinkage": 2.0, "early_stopping": False}
+
+
+@pytest.fixture(scope="module")
+def data():
+    X, y = make_sequences(220, random_state=1, **NOISY)
+    return X[:120], y[:120], X[120:], y[120:]
+
+
+@pytest.fixture(scope="module")
+def fitted(data):
+    return TreeCRF(window=1, **SHORT).fit(data[0], data[1])
+
+
+def same_trees(one: TreeCRF, other: TreeCRF) -> bool:
+    pairs = [(getattr(one.ensemble_, name), getattr(other.ensemble_, name)) for name in ("ptr", "nodes", "values")]
+    return all(np.array_equal(a, b) for a, b in pairs)
+
+
+# ------------------------------------------------------------------------------------------------ training
+
+
+def test_learns_what_one_position_shows(data):
+    X, y, X_test, y_test = data
+    model = TreeCRF(shrinkage=2.0, random_state=0).fit(X, y)
+    majority = max(np.mean([label == name for labels in y_test for label in labels]) for name in model.classes_)
+    assert model.score(X_test, y_test) > majority + 0.2
+    assert model.score(X_test, y_test) > LinearCRF(l2=1.0).fit(X, y).score(X_test, y_test) - 0.05
+
+
+def test_learns_an_interaction_that_a_linear_chain_cannot():
+    """The label is the exclusive or of two flags."""
+    rng = np.random.default_rng(0)
+    flags = rng.integers(0, 2, size=(200, 6, 2))
+    X = [[{"a": bool(a), "b": bool(b)} for a, b in rows] for rows in flags]
+    y = [["x" if a != b else "y" for a, b in rows] for rows in flags]
+    model = TreeCRF(n_estimators=40, shrinkage=1.0, early_stopping=False).fit(X[:100], y[:100])
+    assert model.score(X[100:], y[100:]) == 1.0
+    assert LinearCRF().fit(X[:100], y[:100]).score(X[100:], y[100:]) < 0.7
+
+
+def test_the_loss_falls_at_every_small_step(data):
+    model = TreeCRF(n_estimators=25, learning_rate=0.2, shrinkage=5.0, early_stopping=False).fit(data[0], data[1])
+    assert np.all(np.diff([step.loss for step in model.history_]) < 0)
+    assert model.loss_ == model.history_[-1].loss
+    assert -model.log_probability(data[0], data[1]).sum() == pytest.approx(model.loss_, rel=1e-9)
+
+
+@pytest.mark.parametrize("metric", ["accuracy", "label_f1", "log_likelihood", label_accuracy])
+def test_the_best_iteration_is_kept(metric, data):
+    X, y, X_val, y_val = data
+    options = {"shrinkage": 2.0, "max_leaves": 8, "n_estimators": 200}
+    model = TreeCRF(metric=metric, n_iter_no_change=5, **options).fit(X, y, X_val=X_val, y_val=y_val)
+    scores = [step.score for step in model.history_]
+    ties = [i for i, score in enumerate(scores, 1) if score == max(scores)]
+    assert model.outcome_ == "early_stopping"
+    assert model.best_iteration_ == model.ensemble_.n_iterations == ties[-1]
+    assert model.n_iter_ == ties[0] + 5
+    again = TreeCRF(**options | {"n_estimators": ties[-1]}, early_stopping=False).fit(X, y)
+    assert same_trees(model, again)
+    expected = model.log_probability(X_val, y_val).sum() if metric == "log_likelihood" else None
+    if metric in ("accuracy", label_accuracy):
+        expected = model.score(X_val, y_val)
+    if expected is not None:
+        np.testing.assert_allclose(max(scores), expected, rtol=1e-10)
+
+
+def test_a_part_is_held_out_by_default(data):
+    X, y, _, _ = data
+    model = TreeCRF(n_estimators=5, random_state=3, n_iter_no_change=4).fit(X, y)
+    assert all(step.score is not None for step in model.history_)
+    from_dataset = TreeCRF(n_estimators=5, random_state=3, n_iter_no_change=4).fit(learn(X, y))
+    assert [step.score for step in model.history_] == [step.score for step in from_dataset.history_]
+    other = TreeCRF(n_estimators=5, random_state=4, n_iter_no_change=4).fit(X, y)
+    assert not same_trees(model, other)
+
+
+@pytest.mark.parametrize("n_jobs", [2, 3])
+def test_threads_do_not_change_a_bit(n_jobs, data):
+    X, y, X_test, _ = data
+    one, two = (TreeCRF(window=1, random_state=0, n_estimators=12, n_jobs=n).fit(X, y) for n in (None, n_jobs))
+    assert same_trees(one, two)
+    assert [(s.loss, s.score) for s in one.history_] == [(s.loss, s.score) for s in two.history_]
+    for a, b in zip(one.predict_proba(X_test), two.predict_proba(X_test)):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_every_kind_of_column():
+    X, y = rich_corpus(60, seed=1)
+    model = TreeCRF(columns=COLUMNS, window=1, shrinkage=1.0, n_estimators=30, early_stopping=False).fit(X, y)
+    assert model.score(X, y) > 0.95
+
+
+# ------------------------------------------------------------------------------------------------ prediction
+
+
+def test_a_sequence_alone_is_labelled_as_among_others(fitted, data):
+    X_test = data[2]
+    together = fitted.predict(X_test)
+    probs = fitted.predict_proba(X_test)
+    for i in (0, 1, 7, len(X_test) - 1):
+        assert fitted.predict([X_test[i]])[0] == together[i]
+        np.testing.assert_array_equal(fitted.predict_proba([X_test[i]])[0], probs[i])
+
+
+def test_a_dataset_is_labelled_as_its_sequences(fitted, data):
+    dataset = fitted.encode(data[2])
+    assert fitted.predict(dataset).tolist() == fitted.predict(data[2]).tolist()
+
+
+def test_all_that_a_chain_model_can_do(fitted, data):
+    X = data[2][:5]
+    best = fitted.predict_k_best(X, k=3)
+    for labels, ranked in zip(fitted.predict(X), best):
+        assert ranked[0][0] == labels
+        np.testing.assert_allclose(fitted.log_probability([X[best.index(ranked)]], [labels]), np.log(ranked[0][1]))
+    for probs in fitted.predict_proba(X):
+        np.testing.assert_allclose(probs.sum(axis=1), 1.0)
+    assert (fitted.entropy(X) >= 0).all()
+    assert len(fitted.sample(X, n_samples=2, random_state=0)) == 2
+    known = [[None] * len(x) for x in X]
+    known[0][0] = "L2"
+    assert fitted.predict(X, known=known)[0][0] == "L2"
+    assert fitted.predict(X, decoder="posterior").shape == (5,)
+    span = fitted.span_probability(X, [(1, 0, ["L0"])])
+    np.testing.assert_allclose(span, fitted.predict_proba(X)[1][0, 0])
+
+
+@pytest.mark.parametrize("metric", [None, "log_likelihood", label_accuracy])
+def test_staged_score(metric, fitted, data):
+    _, _, X_test, y_test = data
+    scores = list(fitted.staged_score(X_test, y_test, metric))
+    assert len(scores) == fitted.ensemble_.n_iterations
+    for n in (1, 4, 6):
+        fewer = TreeCRF(window=1, **SHORT | {"n_estimators": n}).fit(data[0], data[1])
+        truth = fewer.log_probability(X_test, y_test).sum() if metric == "log_likelihood" else None
+        expected = fewer.score(X_test, y_test) if truth is None else truth
+        assert scores[n - 1] == pytest.approx(expected, rel=1e-10)
+
+
+# ------------------------------------------------------------------------------------------------ going on
+
+
+def test_warm_start_adds_iterations(data):
+    X, y, _, _ = data
+    model = TreeCRF(window=1, warm_start=True, **SHORT | {"n_estimators": 3}).fit(X, y)
+    model.set_params(n_estimators=6).fit(X, y)
+    whole = TreeCRF(window=1, **SHORT).fit(X, y)
+    assert (model.n_iter_, model.ensemble_.n_iterations) == (3, 6)
+    assert [step.iteration for step in model.history_] == [1, 2, 3, 4, 5, 6]
+    np.testing.assert_array_equal(model.ensemble_.nodes, whole.ensemble_.nodes)
+    np.testing.assert_allclose(model.ensemble_.values, whole.ensemble_.values, rtol=1e-6)
+    assert model.fit(X, y).n_iter_ == 0
+    with pytest.raises(InputError, match="n_estimators is 2 and the model has 6"):
+        model.set_params(n_estimators=2).fit(X, y)
+
+
+def test_a_warm_start_may_be_the_best(data):
+    X, y, X_val, y_val = data
+    options = {"shrinkage": 2.0, "warm_start": True, "n_iter_no_change": 5}
+    model = TreeCRF(n_estimators=300, metric="log_likelihood", **options).fit(X, y, X_val=X_val, y_val=y_val)
+    trees, best = model.ensemble_, model.best_iteration_
+    model.fit(X, y, X_val=X_val, y_val=y_val)
+    assert model.best_iteration_ == best
+    np.testing.assert_array_equal(model.ensemble_.values, trees.values)
+
+
+def test_a_warm_start_needs_the_same_labels(data):
+    model = TreeCRF(warm_start=True, **SHORT).fit(data[0], data[1])
+    with pytest.raises(InputError, match="label 'new'"):
+        model.set_params(n_estimators=9).fit([["w1", "w2"]], [["new", "L1"]])
+    with pytest.raises(InputError, match="another schema"):
+        model.fit(learn(data[0][:3], data[1][:3]))
+
+
+def test_ctrl_c_keeps_the_best_so_far(data):
+    X, y, X_val, y_val = data
+    calls = iter(range(1, 10_000))
+
+    def metric(true, predicted):
+        if next(calls) == 5:  # the metric is tried once before training
+            os.kill(os.getpid(), signal.SIGINT)
+        return label_accuracy(true, predicted)
+
+    model = TreeCRF(metric=metric, n_iter_no_change=100)
+    with pytest.warns(ConvergenceWarning, match="interrupted after 4 iterations") as caught:
+        model.fit(X, y, X_val=X_val, y_val=y_val)
+    assert caught[0].filename == __file__
+    assert (model.outcome_, model.n_iter_) == ("interrupted", 4)
+    assert model.score(X_val, y_val) == max(step.score for step in model.history_)
+
+
+# ------------------------------------------------------------------------------------------------ what is given
+
+
+def test_weight_two_is_the_sequence_twice():
+    X, y = make_sequences(20, random_state=3)
+    heavy = TreeCRF(**SHORT).fit(X, y, sample_weight=[2.0] * 5 + [1.0] * 15)
+    twice = TreeCRF(**SHORT).fit(X[:5] + X, y[:5] + y)
+    assert heavy.loss_ == pytest.approx(twice.loss_, rel=1e-6)
+    for a, b in zip(heavy.predict_proba(X), twice.predict_proba(X)):
+        np.testing.assert_allclose(a, b, atol=1e-6)
+
+
+def test_partial_labels():
+    X, y = rich_corpus(60, seed=5)
+    model = TreeCRF(columns=COLUMNS, random_state=0, shrinkage=1.0).fit(X, partial_labels(y, seed=6))
+    assert model.score(X, y) > 0.8
+    sets = [[{label} for label in labels] for labels in y]
+    one, other = (TreeCRF(columns=COLUMNS, **SHORT).fit(X, labels) for labels in (y, sets))
+    assert one.loss_ == pytest.approx(other.loss_, rel=1e-6)
+
+
+@pytest.mark.parametrize("options", [{"constraints": "iob2"}, {"transitions": "forbid_unseen"}])
+def test_forbidden_transitions(options):
+    X, y = rich_corpus(60, seed=5)
+    model = TreeCRF(columns=COLUMNS, **SHORT, **options).fit(X[:30], y[:30])
+    for labels in model.predict(X):
+        assert labels[0] != "I-X"
+        assert all(b != "I-X" or a != "O" for a, b in pairwise(labels))
+    assert not model.space_.transitions[2, 1]
+    with pytest.raises(InputError, match="forbid"):
+        TreeCRF(columns=COLUMNS, **SHORT, constraints="iob2").fit([X[0]], [["I-X"] * len(y[0])])
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value"),
+    [
+        ("n_estimators", 0),
+        ("max_leaves", 1),
+        ("max_leaves", 2.5),
+        ("shrinkage", -1.0),
+        ("learning_rate", "fast"),
+        ("learning_rate", 0.0),
+        ("max_bins", 254),
+        ("edges", "both"),
+        ("leaves", "median"),
+        ("start", "linear"),
+        ("start", 3),
+        ("pseudo_likelihood_steps", -1),
+        ("min_samples_leaf", -1),
+        ("max_features", 0.0),
+        ("max_features", 1.5),
+        ("min_frequency", "often"),
+        ("categorical", "all"),
+        ("subsample", 0.0),
+        ("subsample_by", "labels"),
+        ("trim", 2.0),
+        ("trees_per_step", 0),
+        ("n_bags", -1),
+        ("transitions", "observed"),
+        ("decoder", "magic"),
+        ("metric", "magic"),
+        ("n_iter_no_change", 0),
+        ("validation_fraction", 1.0),
+        ("n_jobs", 0),
+        ("verbose", "loud"),
+        ("random_state", "seed"),
+    ],
+)
+def test_parameters_that_cannot_be_meant(parameter, value):
+    with pytest.raises(InputError, match=parameter if parameter not in ("decoder", "metric") else "magic"):
+        TreeCRF(**{parameter: value}).fit(X_SMALL, Y_SMALL)
+
+
+def test_parameters_that_do_not_go_together():
+    with pytest.raises(InputError, match="newton"):
+        TreeCRF(leaves="newton", shrinkage=0).fit(X_SMALL, Y_SMALL)
+    with pytest.raises(InputError, match="bags cannot be gone on with"):
+        TreeCRF(n_bags=2, warm_start=True).fit(X_SMALL, Y_SMALL)
+    with pytest.raises(InputError, match="sequence 0, position 1: pseudo-likelihood needs every label"):
+        TreeCRF(**SHORT, pseudo_likelihood_steps=1).fit(X_SMALL, [["D", None], *Y_SMALL[1:]])
+
+
+def test_a_held_out_dataset(data):
+    X, y, X_val, y_val = data
+    dataset = learn(X, y)
+    plain = TreeCRF(n_estimators=5).fit(X, y, X_val=X_val, y_val=y_val)
+    model = TreeCRF(n_estimators=5).fit(dataset, X_val=encode(dataset.schema, X_val, y_val))
+    assert same_trees(plain, model)
+
+
+def test_flat_arrays_with_lengths():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(90, 2)), rng.integers(0, 2, 90)
+    model = TreeCRF(n_estimators=3, random_state=0).fit(X, y, lengths=[3] * 30)
+    assert [len(labels) for labels in model.predict(X[:6], lengths=[4, 2])] == [4, 2]
+
+
+# ------------------------------------------------------------------------------------------------ ways to train
+
+WAYS = {
+    "shared": {"edges": "shared", "shrinkage": 1.0},
+    "newton": {"leaves": "newton"},
+    "line search": {"learning_rate": "line_search"},
+    "long steps": {"learning_rate": 8.0},
+    "constant": {"start": "constant"},
+    "shared constant": {"start": "constant", "edges": "shared"},
+    "pseudo-likelihood": {"pseudo_likelihood_steps": 2},
+    "sample of sequences": {"subsample": 0.5},
+    "sample of positions": {"subsample": 0.5, "subsample_by": "positions"},
+    "trimmed": {"trim": 0.1},
+    "forest": {"trees_per_step": 4, "max_features": 0.5, "subsample": 0.6},
+    "subsets": {"categorical": "subset"},
+    "large leaves": {"min_samples_leaf": 30},
+    "linear": {"start": LinearCRF(l2=1.0)},
+    "shared linear": {"start": LinearCRF(l2=1.0), "edges": "shared"},
+    "bags": {"n_bags": 3},
+    "shared bags": {"n_bags": 2, "edges": "shared"},
+}
+
+
+def ways(name):
+    return {"window": 1, "random_state": 0} | SHORT | {"n_estimators": 5} | WAYS[name]
+
+
+@pytest.mark.parametrize("name", WAYS)
+def test_every_way_learns(name, data):
+    """The loss falls, files and copies predict the same, a sequence alone is labelled as among others, threads and the
+    seed decide nothing they should not."""
+    X, y, X_test, y_test = data
+    model = TreeCRF(**ways(name)).fit(X, y)
+    base = np.log(3) * sum(map(len, y))
+    assert model.loss_ < 0.9 * base
+    assert -model.log_probability(X, y).sum() == pytest.approx(model.loss_, rel=1e-9)
+    assert model.score(X_test, y_test) > 0.45
+    probs = model.predict_proba(X_test[:20])
+    np.testing.assert_array_equal(model.predict_proba(X_test[7:8])[0], probs[7])
+    other = TreeCRF(**ways(name), n_jobs=2).fit(X, y)
+    assert same_trees(model, other)
+    assert model.loss_ == other.loss_
+    for copied in (pickle.loads(pickle.dumps(model)), clone(model).fit(X, y)):
+        np.testing.assert_array_equal(np.concatenate(copied.predict_proba(X_test[:20])), np.concatenate(probs))
+    scores = list(model.staged_score(X_test, y_test))
+    assert len(scores) == model.ensemble_.n_iterations
+    assert scores[-1] == pytest.approx(model.score(X_test, y_test))
+
+
+@pytest.mark.parametrize("name", WAYS)
+def test_a_way_is_a_way_of_its_own(name, data):
+    """An option that did nothing would give the trees of the plain fit."""
+    plain = TreeCRF(**{"window": 1, "random_state": 0} | SHORT | {"n_estimators": 5}).fit(data[0], data[1])
+    assert not same_trees(plain, TreeCRF(**ways(name)).fit(data[0], data[1]))
+
+
+@pytest.mark.parametrize("name", ["newton", "line search", "long steps"])
+def test_long_steps_never_raise_the_loss(name, data):
+    model = TreeCRF(**ways(name) | {"n_estimators": 25}).fit(data[0], data[1])
+    assert np.all(np.diff([step.loss for step in model.history_]) <= 0)
+
+
+@pytest.mark.parametrize("name", ["sample of sequences", "sample of positions", "forest", "bags"])
+def test_draws_follow_the_seed(name, data):
+    one, other = (TreeCRF(**ways(name) | {"random_state": seed}).fit(data[0], data[1]) for seed in (0, 1))
+    assert not same_trees(one, other)
+
+
+def test_min_frequency():
+    X = [[{"a": [f"t{i}", "common"]}, {"a": ["common"]}] for i in range(30)]
+    y = [["x", "y"]] * 30
+    model = TreeCRF(min_frequency=2, **SHORT).fit(X, y)
+    assert model.binning_.n_bins[-1] == 1
+    assert TreeCRF(**SHORT).fit(X, y).binning_.n_bins[-1] == 31
+
+
+def test_max_bins():
+    rng = np.random.default_rng(0)
+    X = list(rng.normal(size=(20, 5, 1)))
+    y = [["x" if value > 0 else "y" for value in rows[:, 0]] for rows in X]
+    assert TreeCRF(max_bins=4, **SHORT).fit(X, y).binning_.n_bins == (6,)
+
+
+# ------------------------------------------------------------------------------------------------ shared edges
+
+
+def test_shared_edges_learn_transitions():
+    """Tokens say nothing; the next label is always the other one."""
+    X, y = [["w"] * 6] * 40, [["a", "b"] * 3, ["b", "a"] * 3] * 20
+    model = TreeCRF(edges="shared", n_estimators=60, shrinkage=1.0, early_stopping=False).fit(X, y)
+    known = [["a", None, None, None, None, None]]
+    assert model.predict([X[0]], known=known)[0] == ["a", "b"] * 3
+    total = model.edge_tables_.sum(axis=0)
+    assert (np.diag(total) < -1).all()
+    assert model.edge_tables_.shape == (60, 2, 2)
+
+
+def test_shared_edges_obey_constraints():
+    X, y = rich_corpus(60, seed=5)
+    model = TreeCRF(columns=COLUMNS, **SHORT, edges="shared", constraints="iob2").fit(X, y)
+    assert not model.edge_tables_[:, 2, 1].any()
+    for labels in model.predict(X):
+        assert all(b != "I-X" or a != "O" for a, b in pairwise(["O", *labels]))
+
+
+# ------------------------------------------------------------------------------------------------ a linear start
+
+
+class TestLinearStart:
+    def test_trees_add_to_it(self, data):
+        X, y, _, _ = data
+        linear = LinearCRF(l2=1.0).fit(X, y)
+        model = TreeCRF(start=linear, **SHORT | {"learning_rate": 1e-12}).fit(X, y)
+        np.testing.assert_allclose(model.log_probability(X, y), linear.log_probability(X, y), atol=1e-6)
+        assert model.history_[0].loss == pytest.approx(-linear.log_probability(X, y).sum(), rel=1e-6)
+        grown = TreeCRF(start=linear, window=1, **SHORT).fit(X, y)
+        assert grown.loss_ < model.loss_ - 5.0
+        assert grown.linear_ is linear
+
+    def test_its_window_is_its_own(self, data):
+        X, y, X_test, _ = data
+        linear = LinearCRF(window=2).fit(X, y)
+        model = TreeCRF(start=linear, window=1, **SHORT).fit(X, y)
+        encoded = model.encode(X_test)
+        assert model.predict(encoded).tolist() == model.predict(X_test).tolist()
+        assert model.predict(x for x in X_test).tolist() == model.predict(X_test).tolist()
+        with pytest.raises(InputError, match="not trained on this Dataset's columns"):
+            model.predict(encode(model.schema_, X_test))
+        with pytest.raises(InputError, match="not trained on this Dataset's columns"):
+            TreeCRF(start=linear, **SHORT).fit(learn(X, y, window=1))
+
+    def test_a_dataset_with_its_columns(self, data):
+        X, y, _, _ = data
+        dataset = learn(X, y, window=1)
+        linear = LinearCRF().fit(dataset)
+        one, other = (
+            TreeCRF(start=linear, **SHORT | more).fit(*given)
+            for given, more in (((dataset,), {}), ((X, y), {"window": 1}))
+        )
+        assert same_trees(one, other)
+
+    def test_one_that_is_not_fitted_is_fitted_first(self, data):
+        X, y, _, _ = data
+        start = LinearCRF(l2=0.5)
+        model = TreeCRF(start=start, **SHORT).fit(X, y)
+        assert not hasattr(start, "weights_")
+        fitted = TreeCRF(start=LinearCRF(l2=0.5).fit(X, y), **SHORT).fit(X, y)
+        assert same_trees(model, fitted)
+
+    def test_held_out_sequences_are_read_by_both(self, data):
+        X, y, X_val, y_val = data
+        model = TreeCRF(start=LinearCRF(window=1), n_estimators=8, metric="log_likelihood").fit(
+            X, y, X_val=X_val, y_val=y_val
+        )
+        best = max(step.score for step in model.history_)
+        np.testing.assert_allclose(best, model.log_probability(X_val, y_val).sum(), rtol=1e-9)
+
+    def test_its_constraints_hold_too(self):
+        X, y = rich_corpus(40, seed=5)
+        linear = LinearCRF(columns=COLUMNS, constraints="iob2").fit(X, y)
+        model = TreeCRF(start=linear, columns=COLUMNS, **SHORT).fit(X, y)
+        assert not model.space_.transitions[2, 1]
+        i = next(i for i, labels in enumerate(y) if len(labels) > 1)
+        bad = [["O", "I-X", *labels[2:]] if j == i else labels for j, labels in enumerate(y)]
+        with pytest.raises(InputError, match="from 'O' to 'I-X', which the constraints forbid"):
+            TreeCRF(start=linear, columns=COLUMNS, **SHORT).fit(X, bad)
+
+    def test_edges_of_each_position(self, data):
+        X, y, _, _ = data
+        linear = LinearCRF(transition_columns=["token"]).fit(X, y)
+        model = TreeCRF(start=linear, **SHORT).fit(X, y)
+        assert -model.log_probability(X, y).sum() == pytest.approx(model.loss_, rel=1e-9)
+        with pytest.raises(InputError, match="edges='shared' cannot stand"):
+            TreeCRF(start=linear, edges="shared", **SHORT).fit(X, y)
+
+    def test_other_labels(self, data):
+        X, y, _, _ = data
+        linear = LinearCRF().fit(X_SMALL, Y_SMALL)
+        with pytest.raises(InputError, match="has other labels than y"):
+            TreeCRF(start=linear, **SHORT).fit(X, y)
+
+
+# ------------------------------------------------------------------------------------------------ bags
+
+
+def test_bags_are_averaged(data):
+    """By hand: weights for how often a sequence was drawn, the sequences never drawn to stop by, and the mean."""
+    X, y, _, _ = data
+    bagged = TreeCRF(
+        n_bags=2, n_estimators=15, shrinkage=2.0, metric="log_likelihood", n_iter_no_change=3, random_state=5
+    )
+    bagged.fit(X, y)
+    assert bagged.best_iteration_ == bagged.ensemble_.n_iterations
+    assert len(bagged.history_) == bagged.n_iter_ >= bagged.best_iteration_
+    assert [step.iteration for step in bagged.history_].count(1) == 2
+    values = []
+    seed = int(np.random.RandomState(5).randint(2**31 - 1))
+    for b in range(2):
+        drawn = np.bincount(np.random.default_rng([seed, b]).integers(len(X), size=len(X)), minlength=len(X))
+        inside, outside = np.flatnonzero(drawn), np.flatnonzero(drawn == 0)
+        dataset = learn(X, y)
+        model = TreeCRF(n_estimators=15, shrinkage=2.0, metric="log_likelihood", n_iter_no_change=3)
+        model.fit(replace(dataset.take(inside), weight_seq=drawn[inside].astype(float)), X_val=dataset.take(outside))
+        values.append(model.ensemble_.values / 2)
+    np.testing.assert_allclose(bagged.ensemble_.values, np.concatenate(values), atol=1e-12)
+
+
+def test_a_bag_that_leaves_nothing_out():
+    with pytest.raises(InputError, match="bag 0 holds every one of the 1 sequences"):
+        TreeCRF(n_bags=2).fit(X_SMALL[:1], Y_SMALL[:1])
+
+
+# ------------------------------------------------------------------------------------------------ the papers
+
+
+def test_papers():
+    early = TreeCRF.paper("2004", max_leaves=10, window=3)
+    assert (early.pseudo_likelihood_steps, early.shrinkage, early.learning_rate) == (3, 0.0, 1.0)
+    assert (early.early_stopping, early.max_leaves, early.window) == (False, 10, 3)
+    late = TreeCRF.paper("2009", shrinkage=5.0)
+    assert (late.pseudo_likelihood_steps, late.shrinkage, late.max_leaves) == (0, 5.0, 100)
+    assert not late.early_stopping
+    with pytest.raises(InputError, match="there is no paper '2010'"):
+        TreeCRF.paper("2010")
+
+
+def test_the_first_paper_step_by_step(data):
+    """Three steps by the pseudo-likelihood, then the likelihood, each of the whole gradient and with no λ."""
+    X, y, _, _ = data
+    model = TreeCRF.paper("2004", n_estimators=4, max_leaves=5).fit(X, y)
+    plain = TreeCRF(n_estimators=4, max_leaves=5, shrinkage=0.0, early_stopping=False).fit(X, y)
+    assert not np.array_equal(model.ensemble_.nodes[:20], plain.ensemble_.nodes[:20])
+    assert model.n_iter_ == 4
+
+
+# ------------------------------------------------------------------------------------------------ scikit-learn
+
+
+def test_grid_search(data):
+    X, y, X_test, y_test = data
+    search = GridSearchCV(TreeCRF(**SHORT), {"max_leaves": [2, 8], "window": [0, 1]}, cv=2).fit(X[:40], y[:40])
+    assert search.best_estimator_.score(X_test, y_test) == search.score(X_test, y_test)
+
+
+def test_what_is_not_fitted_says_so(data):
+    with pytest.raises(NotFittedError):
+        TreeCRF().predict(data[0])
+    with pytest.raises(NotFittedError):
+        list(TreeCRF().staged_score(data[0], data[1]))
+
+
+def test_a_very_long_sequence_is_refused_before_it_is_scored(fitted, data, monkeypatch):
+    monkeypatch.setattr(memory, "memory_limit", lambda: 8 * 3 * 9 * 50)
+    fitted.predict([data[2][0]])
+    with pytest.raises(InputError, match="edges='joint' keeps 3² scores for each of 60 positions"):
+        fitted.predict([["w1"] * 60])

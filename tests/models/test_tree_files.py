@@ -1,0 +1,235 @@
+"""Files of TreeCRF: what is saved comes back to the bit; trees that a walk could not follow are refused."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hedgerow import LinearCRF, TreeCRF, load, persistence
+from hedgerow.data.encoding import learn
+from hedgerow.errors import HedgerowError, ModelFileError
+from hedgerow.models.tree_files import split_columns
+from hedgerow.trees.binning import ATTRIBUTES, learn_binning
+
+from .corpora import COLUMNS, rich_corpus
+from .test_files import JSON, bump, mutate, places, set_header, set_tensor, write
+
+CORPUS = rich_corpus(25, seed=1)
+SHORT: dict[str, Any] = {"n_estimators": 4, "max_leaves": 6, "shrinkage": 1.0, "early_stopping": False}
+
+SETTINGS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "window": {"window": {"word": (1, 0), "*": 1}},
+    "early stopping": {"early_stopping": True, "metric": "span_f1", "random_state": 0},
+    "shared": {"edges": "shared"},
+    "forest": {"trees_per_step": 3, "max_features": 0.5, "random_state": np.int64(3)},
+    "subsets": {"categorical": "subset"},
+    "constraints": {"constraints": "iob2", "decoder": "posterior"},
+    "constant": {"start": "constant", "transitions": "forbid_unseen"},
+    "linear": {"start": LinearCRF(columns=COLUMNS, l2=0.5)},
+    "fitted linear": {"start": LinearCRF(columns=COLUMNS, window=1).fit(*CORPUS), "window": 0},
+    "linear with pairs": {"start": LinearCRF(columns=COLUMNS, transition_columns=["word"])},
+    "search": {"learning_rate": "line_search", "leaves": "newton", "min_samples_leaf": 0.5},
+    "bags": {"n_bags": 2, "random_state": 0},
+}
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_what_is_saved_comes_back(name, tmp_path):
+    X, y = CORPUS
+    model = TreeCRF(**{"columns": COLUMNS} | SHORT | SETTINGS[name]).fit(X, y)
+    model.save(tmp_path / "model")
+    loaded = load(tmp_path / "model")
+    assert type(loaded) is TreeCRF
+    for attribute in ("ptr", "set_ptr", "nodes", "values", "gains", "counts", "sets"):
+        np.testing.assert_array_equal(getattr(loaded.ensemble_, attribute), getattr(model.ensemble_, attribute))
+    assert loaded.schema_ == model.schema_
+    np.testing.assert_array_equal(loaded.binning_.streams, model.binning_.streams)
+    for ours, theirs in zip(loaded.predict_proba(X), model.predict_proba(X)):
+        np.testing.assert_array_equal(ours, theirs)
+    for attribute in ("n_iter_", "best_iteration_", "loss_", "outcome_", "max_leaves", "learning_rate", "edges"):
+        assert getattr(loaded, attribute) == getattr(model, attribute)
+    assert list(loaded.staged_score(X, y)) == list(model.staged_score(X, y))
+    loaded.save(tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "model").read_bytes()
+    refitted = loaded.fit(X, y)
+    np.testing.assert_array_equal(refitted.ensemble_.values, model.ensemble_.values)
+
+
+def test_a_linear_start_is_in_the_file(tmp_path):
+    model = TreeCRF(columns=COLUMNS, start=LinearCRF(columns=COLUMNS, window=1), **SHORT).fit(*CORPUS)
+    model.save(tmp_path / "model")  # without a warning: `start` is not lost
+    loaded = load(tmp_path / "model")
+    np.testing.assert_array_equal(loaded.linear_.weights_, model.linear_.weights_)
+    assert loaded.start is loaded.linear_
+
+
+def test_a_loaded_model_can_be_gone_on_with(tmp_path):
+    X, y = CORPUS
+    model = TreeCRF(columns=COLUMNS, warm_start=True, **SHORT).fit(X, y)
+    model.save(tmp_path / "model")
+    loaded = load(tmp_path / "model").set_params(n_estimators=6).fit(X, y)
+    assert loaded.ensemble_.n_iterations == 6
+    whole = TreeCRF(columns=COLUMNS, **SHORT | {"n_estimators": 6}).fit(X, y)
+    np.testing.assert_array_equal(loaded.ensemble_.nodes, whole.ensemble_.nodes)
+
+
+@pytest.mark.parametrize("many", [False, True])
+def test_columns_are_numbered_as_bins_are(many):
+    X, y = CORPUS
+    if many:
+        X = [[{"word": f"{i} {t}", "part": ["a", "b"]} for t in range(8)] for i in range(60)]
+        y = [["O"] * 8 for _ in X]
+    dataset = learn(X, y, window=1, columns=COLUMNS)
+    dense, sparse = split_columns(dataset.schema)
+    names = [column.name for column in [*dense, *sparse]]
+    assert learn_binning(dataset).names == (*names, ATTRIBUTES)
+    assert bool(sparse) is many
+
+
+# ------------------------------------------------------------------------------------------ whole, and wrong
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """The header and the tensors of a model with everything in it."""
+    path = tmp_path_factory.mktemp("files") / "model"
+    below = LinearCRF(columns=COLUMNS)
+    parameters = {"columns": COLUMNS, "window": 1, "start": below, "edges": "shared", "categorical": "subset"}
+    TreeCRF(**parameters, trees_per_step=2, max_features=0.7, **SHORT).fit(*CORPUS).save(path)
+    return persistence.read(path)
+
+
+@pytest.fixture(scope="module")
+def joint(tmp_path_factory) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """One with joint edges and one-against-rest splits."""
+    path = tmp_path_factory.mktemp("files") / "joint"
+    TreeCRF(columns=COLUMNS, window=1, **SHORT).fit(*CORPUS).save(path)
+    return persistence.read(path)
+
+
+def set_node(field: int, value: int, *, leaf: bool = False):
+    """Change a field of the first split (or leaf) of the trees."""
+
+    def change(header, tensors):
+        nodes = tensors["trees.nodes"]
+        row = int(np.argmax((nodes[:, 0] == -2) == leaf))
+        tensors["trees.nodes"] = bump(nodes, (row, field), value)
+
+    return change
+
+
+WRONG = {
+    "a child before its parent": set_node(3, 0),
+    "a child that is the parent's own": set_node(4, 0),
+    "a negative child": set_node(3, -1),
+    "a child beyond its tree": set_node(4, 10**6),
+    "a stream that is not there": set_node(0, 10**6),
+    "a stream below all": set_node(0, -3),
+    "a leaf that splits": set_node(0, 0, leaf=True),
+    "a negative bin": set_node(1, -1),
+    "a bin beyond its column": set_node(1, 10**6),
+    "a rule that is none": set_node(2, 7),
+    "a negative rule": set_node(2, -1),
+    "nodes too few": set_tensor("trees.nodes", lambda a: a[:-1]),
+    "nodes of four numbers": set_tensor("trees.nodes", lambda a: a[:, :4]),
+    "nodes of another type": set_tensor("trees.nodes", lambda a: a.astype(np.int32)),
+    "values that are not numbers": set_tensor("trees.values", lambda a: bump(a, 0, np.nan)),
+    "values without end": set_tensor("trees.values", lambda a: bump(a, 0, np.inf)),
+    "values too few": set_tensor("trees.values", lambda a: a[:-1]),
+    "gains that are not numbers": set_tensor("trees.gains", lambda a: bump(a, 0, np.nan)),
+    "counts too few": set_tensor("trees.counts", lambda a: a[:-1]),
+    "pointers that fall": set_tensor("trees.ptr", lambda a: bump(a, 1, a[-1])),
+    "a tree without nodes": set_tensor("trees.ptr", lambda a: bump(a, 1, 0)),
+    "pointers too few": set_tensor("trees.ptr", lambda a: a[:-1]),
+    "no pointers": set_tensor("trees.ptr", lambda a: a[:0]),
+    "a tree too many": set_tensor("trees.ptr", lambda a: np.append(a, a[-1])),
+    "set pointers that fall": set_tensor("trees.set_ptr", lambda a: bump(a, 1, 10**6)),
+    "sets too narrow": set_tensor("trees.sets", lambda a: a[:, :100]),
+    "a constant that is not a number": set_tensor("constant", lambda a: bump(a, 0, np.inf)),
+    "a constant of another shape": set_tensor("constant", lambda a: a[:-1]),
+    "moves of another shape": set_tensor("space.transitions", lambda a: a[:-1]),
+    "thresholds that fall": set_tensor("bins.thresholds", lambda a: a[::-1].copy()),
+    "thresholds that are not numbers": set_tensor("bins.thresholds", lambda a: bump(a, 0, np.nan)),
+    "thresholds cut wrongly": set_tensor("bins.thresholds_ptr", lambda a: bump(a, 0, 1)),
+    "thresholds of too few columns": set_tensor("bins.thresholds_ptr", lambda a: a[1:]),
+    "an item that is not there": set_tensor("bins.item_source", lambda a: bump(a, -1, 10**6)),
+    "a negative item": set_tensor("bins.item_source", lambda a: bump(a, 0, -1)),
+    "items out of order": set_tensor("bins.item_source", lambda a: a[::-1].copy()),
+    "cuts too few": set_tensor("bins.item_cut", lambda a: a[:-1]),
+    "trees in a step: none": set_header("trees_per_step", value=0),
+    "trees in a step: no number": set_header("trees_per_step", value="two"),
+    "trees in a step that do not fit": set_header("trees_per_step", value=7),
+    "another estimator": set_header("kind", value="LinearCRF"),
+    "a parameter that cannot be meant": set_header("parameters", "edges", value="both"),
+    "a loss that is no number": set_header("fitted", "loss_", value="low"),
+}  # fmt: skip
+
+WRONG_BELOW = {
+    "edge tables too few": set_tensor("edge_tables", lambda a: a[:-1]),
+    "edge tables that are not numbers": set_tensor("edge_tables", lambda a: bump(a, 0, np.nan)),
+    "weights below that are not numbers": set_tensor("linear.weights", lambda a: bump(a, 0, np.nan)),
+    "weights below too few": set_tensor("linear.weights", lambda a: a[:-1]),
+    "trees below trees": set_header("linear", "kind", value="TreeCRF"),
+    "other labels below": set_header("linear", "labels", value=["a", "b", "c"]),
+    "a list below": set_header("linear", value=[]),
+    "a set that is not there": set_node(1, 10**6),
+}
+
+
+@pytest.mark.parametrize("name", [*WRONG, *WRONG_BELOW])
+def test_a_file_that_is_whole_and_wrong(name, sound, joint, tmp_path):
+    header, tensors = (
+        copy.deepcopy((joint if name in WRONG else sound)[0]),
+        dict((joint if name in WRONG else sound)[1]),
+    )
+    (WRONG | WRONG_BELOW)[name](header, tensors)
+    path = write(tmp_path, header, tensors)
+    with pytest.raises(ModelFileError) as caught:
+        load(path)
+    assert str(path) in str(caught.value)
+
+
+def test_every_part_is_needed(sound, joint, tmp_path):
+    for header, tensors in (sound, joint):
+        assert load(write(tmp_path, header, tensors)).predict(CORPUS[0][:1]).shape == (1,)
+        for name in tensors:
+            with pytest.raises(ModelFileError, match="is not a sound hedgerow model"):
+                load(write(tmp_path, header, {k: v for k, v in tensors.items() if k != name}))
+        for name in set(header) - {"kind", "metadata", "linear"}:
+            with pytest.raises(ModelFileError, match=f"no '{name}'"):
+                load(write(tmp_path, {k: v for k, v in header.items() if k != name}, tensors))
+
+
+@settings(max_examples=150)
+@given(data=st.data())
+def test_any_change_is_refused_or_harmless(sound, joint, tmp_path_factory, data):
+    """A file with a changed header or tensor does not load, or predicts, or fails with an error of hedgerow's own."""
+    whole = data.draw(st.sampled_from([sound, joint]))
+    header, tensors = copy.deepcopy(whole[0]), dict(whole[1])
+    for _ in range(data.draw(st.integers(1, 2))):
+        if data.draw(st.booleans()):
+            place = data.draw(st.sampled_from([p for p in places(header) if p and p != ("kind",)]))
+            target: Any = header
+            for key in place[:-1]:
+                target = target[key]
+            target[place[-1]] = data.draw(JSON)
+        else:
+            name = data.draw(st.sampled_from(sorted(tensors)))
+            tensors[name] = mutate(tensors[name], data)
+    folder = tmp_path_factory.mktemp("mutant")
+    try:
+        model = load(write(folder, header, tensors))
+    except ModelFileError:
+        return
+    try:
+        with np.errstate(all="ignore"):
+            model.predict(CORPUS[0][:2])
+            model.predict_proba(CORPUS[0][:2])
+    except HedgerowError:
+        pass
