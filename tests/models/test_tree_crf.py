@@ -20,11 +20,13 @@ from hedgerow.datasets import make_sequences
 from hedgerow.errors import InputError
 from hedgerow.metrics import label_accuracy
 from hedgerow.trainers import memory
+from hedgerow.trainers.monitor import Monitor
 
 from .corpora import COLUMNS, X_SMALL, Y_SMALL, partial_labels, rich_corpus
 
 NOISY = {"n_tokens": 30, "concentration": 0.7, "mean_length": 7}
-SHORT = {"n_estimators": 6, "max_leaves": 6, "shrinkage": 2.0, "early_stopping": False}
+PAPER = {"learning_rate": 1.0, "categorical": "one_against_rest", "metric": "accuracy", "decoder": "viterbi"}
+SHORT = {"n_estimators": 6, "max_leaves": 6, "shrinkage": 2.0, "early_stopping": False} | PAPER
 
 
 @pytest.fixture(scope="module")
@@ -93,12 +95,43 @@ def test_the_best_iteration_is_kept(metric, data):
 
 def test_a_part_is_held_out_by_default(data):
     X, y, _, _ = data
-    model = TreeCRF(n_estimators=5, random_state=3, n_iter_no_change=4).fit(X, y)
+    model = TreeCRF(n_estimators=5, random_state=3, n_iter_no_change=4, **PAPER).fit(X, y)
     assert all(step.score is not None for step in model.history_)
-    from_dataset = TreeCRF(n_estimators=5, random_state=3, n_iter_no_change=4).fit(learn(X, y))
+    from_dataset = TreeCRF(n_estimators=5, random_state=3, n_iter_no_change=4, **PAPER).fit(learn(X, y))
     assert [step.score for step in model.history_] == [step.score for step in from_dataset.history_]
-    other = TreeCRF(n_estimators=5, random_state=4, n_iter_no_change=4).fit(X, y)
-    assert not same_trees(model, other)
+    other = TreeCRF(n_estimators=5, random_state=4, n_iter_no_change=4, **PAPER).fit(X, y)
+    assert [step.loss for step in model.history_] != [step.loss for step in other.history_]
+
+
+def test_what_was_held_out_is_trained_on_in_the_end(data):
+    X, y, _, _ = data
+    options = {"n_estimators": 30, "random_state": 3, "n_iter_no_change": 4}
+    again, once = (TreeCRF(refit=refit, **options).fit(X, y) for refit in (True, False))
+    assert [step.score for step in again.history_] == [step.score for step in once.history_]
+    assert again.best_iteration_ == once.best_iteration_ == again.ensemble_.n_iterations
+    assert (again.outcome_, again.n_iter_) == (once.outcome_, once.n_iter_)
+    plain = TreeCRF(n_estimators=again.best_iteration_, early_stopping=False, random_state=3).fit(X, y)
+    assert same_trees(again, plain)
+    assert again.loss_ == plain.loss_
+    assert not same_trees(again, once)
+
+
+def test_ctrl_c_while_training_again_keeps_the_first_model(data, monkeypatch):
+    X, y, _, _ = data
+    options = {"n_estimators": 12, "random_state": 3}
+    once = TreeCRF(refit=False, **options).fit(X, y)
+    begin, runs = Monitor.begin, iter(range(2))
+
+    def interrupted(monitor, *given):
+        if next(runs) == 1:
+            os.kill(os.getpid(), signal.SIGINT)
+        return begin(monitor, *given)
+
+    monkeypatch.setattr(Monitor, "begin", interrupted)
+    with pytest.warns(ConvergenceWarning, match="interrupted"):
+        model = TreeCRF(**options).fit(X, y)
+    assert model.outcome_ == "interrupted"
+    assert same_trees(model, once)
 
 
 @pytest.mark.parametrize("n_jobs", [2, 3])

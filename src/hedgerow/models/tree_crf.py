@@ -50,7 +50,7 @@ class TreeCRF(ChainModel):
         The most leaves of a tree. Trees grow best first.
     shrinkage : float, default 20.0
         λ: the value of a leaf is Σ(−gradient) / (rows + λ).
-    learning_rate : float or "line_search", default 1.0
+    learning_rate : float or "line_search", default 0.3
         What the values are multiplied with; 1 is the papers'. "line_search" finds one step for all labels in each
         iteration. Steps above 1, found steps and Newton's are halved until the loss does not rise.
     window : int, pair or mapping, default 0
@@ -76,8 +76,8 @@ class TreeCRF(ChainModel):
         The most bins of a numeric column.
     min_frequency : float, default 1
         Attributes, and values of columns with very many, that are rarer are not split on.
-    categorical : {"one_against_rest", "subset"}, default "one_against_rest"
-        Whether a split takes one value, or one previous label, out of a node, or any set of them.
+    categorical : {"subset", "one_against_rest"}, default "subset"
+        Whether a split takes any set of values, or of previous labels, out of a node, or one, as in the papers.
     subsample : float, default 1.0
         The share of sequences, or of positions (`subsample_by`), that a tree is fitted to, drawn for each.
     subsample_by : {"sequences", "positions"}, default "sequences"
@@ -94,12 +94,17 @@ class TreeCRF(ChainModel):
     constraints : str or list of pairs, optional
         "iob1", "iob2" (or "bio"), "bioes": the legal order of such labels. Or (from, to) pairs of labels that are
         forbidden.
-    decoder : {"viterbi", "posterior"}, default "viterbi"
+    decoder : {"posterior", "viterbi"}, default "posterior"
+        The most probable label of each position, which is right most often, or the most probable labeling, which hangs
+        together: take it where labels make spans, or where constraints must hold.
     early_stopping : bool, default True
         Hold out `validation_fraction` of the sequences and stop when `metric` has not risen for `n_iter_no_change`
         iterations; the best iteration is kept. Sequences given to `fit` as X_val, y_val do the same.
-    metric : str or callable, default "accuracy"
-        A name ("accuracy", "label_f1", "span_f1", "sequence_accuracy", "log_likelihood"), or f(y_true, y_pred) where
+    refit : bool, default True
+        When the model itself held sequences out, train once more, on all of them, for as many iterations as were best.
+        Not where training goes on from an earlier fit (`warm_start`).
+    metric : str or callable, default "log_likelihood"
+        A name ("log_likelihood", "accuracy", "label_f1", "span_f1", "sequence_accuracy"), or f(y_true, y_pred) where
         greater is better.
     warm_start : bool, default False
         Keep the trees of the previous fit and add to them, up to `n_estimators` iterations in all. The data must have
@@ -124,7 +129,8 @@ class TreeCRF(ChainModel):
     n_iter_ : iterations of the last fit
     best_iteration_ : the number of iterations that are kept
     loss_ : the loss of the training sequences with them
-    history_ : list of Step(iteration, loss, seconds, score); that of one bag after the other, where there are bags
+    history_ : list of Step(iteration, loss, seconds, score); that of one bag after the other, where there are bags, and
+        of the training that was stopped, where there was another on all sequences
     outcome_ : why training ended: "n_estimators", "early_stopping" or "interrupted"
 
     Examples
@@ -142,7 +148,7 @@ class TreeCRF(ChainModel):
         n_estimators: int = 500,
         max_leaves: int = 32,
         shrinkage: float = 20.0,
-        learning_rate: float | str = 1.0,
+        learning_rate: float | str = 0.3,
         window: Window = 0,
         columns: Mapping[str, str] | None = None,
         edges: str = "joint",
@@ -153,7 +159,7 @@ class TreeCRF(ChainModel):
         max_features: float = 1.0,
         max_bins: int = MAX_VALUES,
         min_frequency: float = 1.0,
-        categorical: str = "one_against_rest",
+        categorical: str = "subset",
         subsample: float = 1.0,
         subsample_by: str = "sequences",
         trim: float = 0.0,
@@ -161,11 +167,12 @@ class TreeCRF(ChainModel):
         n_bags: int = 0,
         transitions: str = "all",
         constraints: str | Iterable[tuple[Label, Label]] | None = None,
-        decoder: str = "viterbi",
+        decoder: str = "posterior",
         early_stopping: bool = True,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 20,
-        metric: str | Callable[[Any, Any], float] = "accuracy",
+        refit: bool = True,
+        metric: str | Callable[[Any, Any], float] = "log_likelihood",
         warm_start: bool = False,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -197,6 +204,7 @@ class TreeCRF(ChainModel):
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
+        self.refit = refit
         self.metric = metric
         self.warm_start = warm_start
         self.n_jobs = n_jobs
@@ -213,7 +221,12 @@ class TreeCRF(ChainModel):
         """
         if version not in PAPERS:
             raise InputError(f"there is no paper {version!r}", hint=f"Known: {', '.join(map(repr, PAPERS))}.")
-        defaults = {"learning_rate": 1.0, "early_stopping": False, "n_estimators": 100}
+        defaults = {
+            "learning_rate": 1.0,
+            "categorical": "one_against_rest",
+            "early_stopping": False,
+            "n_estimators": 100,
+        }
         return cls(**defaults | PAPERS[version] | parameters)
 
     def fit(
@@ -242,8 +255,18 @@ class TreeCRF(ChainModel):
         """
         self._check_parameters()
         X, y = cut_flat(X, y, lengths)
-        X, y, sample_weight, X_val, y_val = hold_out(self, _listed(X), y, sample_weight, X_val, y_val)
+        everything = _listed(X), _listed(y), _listed(sample_weight)
         warm = self._goes_on()
+        again = self.refit and self._holds_out() and X_val is None and not warm
+        self._fit_once(*hold_out(self, *everything, X_val, y_val), warm=warm)
+        if again and self.outcome_ != "interrupted" and self.best_iteration_ > 0:
+            self._fit_again(*everything)
+        return self
+
+    def _fit_once(
+        self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any, *, warm: bool = False, n: int | None = None
+    ) -> None:
+        """Encode, train, store; `n` iterations, or at most n_estimators."""
         linear = self.linear_ if warm else linear_below(self.start, X, y, sample_weight)
         dataset = pair(linear, training_dataset(self, X, y, sample_weight, self.schema_ if warm else None), X)
         held_out = encode_held_out(dataset.schema, X_val, y_val)
@@ -256,9 +279,17 @@ class TreeCRF(ChainModel):
             trained = training.train_bags(dataset, held_out)
         else:
             kept = self._iterations() if warm else []
-            trained = training.train(dataset, held_out, kept, self.history_[: len(kept)] if warm else None)
+            trained = training.train(dataset, held_out, kept, self.history_[: len(kept)] if warm else None, n)
         self._store(dataset, linear, binning, start, trained)
-        return self
+
+    def _fit_again(self, X: Any, y: Any, sample_weight: Any) -> None:
+        """Train on all sequences for as many iterations as were best; what stopped the first training is kept."""
+        stopped = dict(vars(self))
+        self._fit_once(X, y, sample_weight, None, None, n=self.best_iteration_)
+        if self.outcome_ == "interrupted":  # the first model is whole, this one is not
+            vars(self).update(stopped | {"outcome_": "interrupted"})
+        else:
+            self.history_, self.n_iter_, self.outcome_ = (stopped[name] for name in ("history_", "n_iter_", "outcome_"))
 
     def _check_parameters(self) -> None:
         check_common(self)
@@ -321,7 +352,7 @@ class TreeCRF(ChainModel):
         self.outcome_ = "n_estimators" if trained.outcome == "max_iter" else trained.outcome
         if trained.outcome == "interrupted":
             what = f"training was interrupted after {trained.n_iter} iterations; the best of them are kept"
-            warnings.warn(what, ConvergenceWarning, stacklevel=3)
+            warnings.warn(what, ConvergenceWarning, stacklevel=4)
 
     def encode(self, X: Any, y: Any = None, *, lengths: Any = None) -> Dataset:
         """Encode a corpus once, to predict on it several times."""

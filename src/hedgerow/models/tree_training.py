@@ -64,10 +64,16 @@ class Training:
         self.seed = int(random_generator(model.random_state).randint(2**31 - 1))
 
     def train(
-        self, dataset: Dataset, held_out: Dataset | None, kept: list[Iteration], previous: list[Step] | None
+        self,
+        dataset: Dataset,
+        held_out: Dataset | None,
+        kept: list[Iteration],
+        previous: list[Step] | None,
+        n_iterations: int | None = None,
     ) -> Trained:
         """One ensemble. `kept` are the iterations of an earlier fit and `previous` their history, or None."""
         model = self.model
+        most = int(model.n_estimators) if n_iterations is None else n_iterations
         with Lanes(model.n_jobs, MAX_LANES) as lanes:
             booster = self._booster(dataset, lanes)
             booster.resume(kept)
@@ -76,14 +82,14 @@ class Training:
                 validate = self.stages(held_out, booster.iterations, lanes)
                 validate()  # a metric that cannot score y_val is found before any training
             with Monitor(
-                max_iter=int(model.n_estimators) - len(kept),
+                max_iter=most - len(kept),
                 tol=-np.inf,
                 validate=validate,
                 n_iter_no_change=model.n_iter_no_change,
                 verbose=model.verbose,
                 previous=previous,
             ) as monitor:
-                if len(kept) < model.n_estimators:
+                if len(kept) < most:
                     search = LineSearch() if model.learning_rate == "line_search" else None
                     steps = int(model.pseudo_likelihood_steps)
                     boost(booster, monitor, pseudo_likelihood_steps=steps, guarded=self._guarded(), search=search)
