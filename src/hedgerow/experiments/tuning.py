@@ -14,9 +14,10 @@ from hedgerow.experiments.curves import right_by_iteration
 from hedgerow.experiments.problems import Part, folds, take
 from hedgerow.experiments.settings import DECODERS
 from hedgerow.legend import FloatArray, IndexArray
+from hedgerow.models.tree_crf import TreeCRF
 
 Parameters = Mapping[str, Any]
-Make = Callable[..., Any]
+Make = Callable[..., TreeCRF]
 
 
 @dataclass(frozen=True)
@@ -86,10 +87,8 @@ def tune(
 
 
 def _count_right(
-    model: Any, X: Any, y: Sequence[Sequence[Any]], part: Part, decoders: tuple[str, ...]
-) -> list[IndexArray]:
-    """Right labels of the fold left out, after each iteration, by each decoder."""
-    train, test = part
-    model.fit(take(X, train), take(y, train))
-    X_test, y_test = take(X, test), take(y, test)
-    return [right_by_iteration(model, X_test, y_test, decoder) for decoder in decoders]
+    model: TreeCRF, X: Any, y: Sequence[Sequence[Any]], part: Part, decoders: tuple[str, ...]
+) -> IndexArray:
+    """Right labels of the fold left out: (decoders, iterations)."""
+    model.fit(take(X, part.train), take(y, part.train))
+    return right_by_iteration(model, take(X, part.test), take(y, part.test), decoders)

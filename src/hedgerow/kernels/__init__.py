@@ -13,13 +13,25 @@ if TYPE_CHECKING:
     from hedgerow.kernels import boosting as boosting
     from hedgerow.kernels import chain as chain
     from hedgerow.kernels import growing as growing
+    from hedgerow.kernels import leaf_masks as leaf_masks
     from hedgerow.kernels import log_chain as log_chain
     from hedgerow.kernels import position_chain as position_chain
     from hedgerow.kernels import search as search
     from hedgerow.kernels import sparse as sparse
     from hedgerow.kernels import vectors as vectors
 
-_FILES = ("arcs", "boosting", "chain", "growing", "log_chain", "position_chain", "search", "sparse", "vectors")
+_FILES = (
+    "arcs",
+    "boosting",
+    "chain",
+    "growing",
+    "leaf_masks",
+    "log_chain",
+    "position_chain",
+    "search",
+    "sparse",
+    "vectors",
+)
 
 
 def __getattr__(name: str) -> Any:

@@ -1,13 +1,10 @@
-"""Around the growing of a tree: gradients to words before it, leaf values to scores after it, and prediction."""
+"""Around the growing of a tree: gradients to words before it, leaf values to scores after it, equal windows."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from hedgerow.kernels._jit import kernel, part
-
-EQUAL, AT_MOST, AT_MOST_OR_SPECIAL, SUBSET, HAS = 0, 1, 2, 3, 4  # as in `growing`; a kernel file stands alone
-LABEL, LEAF = -1, -2
 
 
 @kernel
@@ -99,102 +96,6 @@ def add_leaves(leaf_of, home, first, begin, end, value, factor, edge_exps, node_
         else:
             for u in range(K):
                 edge_exps[r, u] *= factor[leaf_of[p, u]]
-
-
-@part
-def _has(columns, s, p, item):
-    g, at = columns.streams[0, s] - len(columns.blocks), p + columns.streams[1, s]
-    found = False
-    for q in range(columns.item_ptr[g, at], columns.item_ptr[g, at + 1]):
-        found |= columns.items[q] == item
-    return found
-
-
-@part
-def _true_side(columns, p, s, bin_, rule, sets):
-    if rule == HAS:
-        return _has(columns, s, p, bin_)
-    x = columns.bins[columns.streams[0, s], p + columns.streams[1, s]]
-    if rule == EQUAL:
-        return x == bin_
-    if rule == SUBSET:
-        return sets[bin_, x] != 0
-    return x <= bin_ or (rule == AT_MOST_OR_SPECIAL and x >= columns.streams[3, s] - 2)
-
-
-@part
-def _label_masks(tree, sets, low, high, masks):
-    """Of the splits on the previous label, the labels low … high-1 on their true side, as bits."""
-    for node in range(len(tree)):
-        if tree[node, 0] == LABEL:
-            mask = 0
-            for u in range(low, high):
-                true = sets[tree[node, 1], u] != 0 if tree[node, 2] == SUBSET else tree[node, 1] == u
-                mask |= true << (u - low)
-            masks[node] = mask
-
-
-@part
-def _walk_start(columns, p, tree, sets, K):
-    """The leaf of the ⊥ row of place p."""
-    node = 0
-    while tree[node, 0] != LEAF:
-        s, b, rule = tree[node, 0], tree[node, 1], tree[node, 2]
-        if s == LABEL:
-            true = sets[b, K] != 0 if rule == SUBSET else b == K
-        else:
-            true = _true_side(columns, p, s, b, rule, sets)
-        node = tree[node, 3] if true else tree[node, 4]
-    return node
-
-
-@kernel
-def add_tree(columns, places, first, tree, value, sets, scale, low, high, stack, masks, edge_scores, node_scores):
-    """Add the values of a tree, times scale, to the scores of one label. A position walks it once, with its set of
-    previous labels, and with two of them only below a split that parts them.
-
-    IN   columns as in `growing`, places int64[n], first uint8[P], tree int64[·, 5], value float64[·], sets uint8[·, ·];
-         low … high-1 (at most 62): the previous labels to serve; the first block of them serves ⊥ too
-    WORK stack int64[·, 2] as deep as there are labels, masks int64[·] as long as the tree
-    OUT  edge_scores float64[n, K], node_scores float64[n]
-    """
-    K = edge_scores.shape[1]
-    _label_masks(tree, sets, low, high, masks)
-    full = (1 << (high - low)) - 1
-    for t in range(len(places)):
-        p = places[t]
-        if first[p]:
-            if low == 0:
-                node_scores[t] += scale * value[_walk_start(columns, p, tree, sets, K)]
-            continue
-        depth, scores = 1, edge_scores[t]
-        stack[0, 0], stack[0, 1] = 0, full
-        while depth > 0:
-            depth -= 1
-            node, mask = stack[depth, 0], stack[depth, 1]
-            while tree[node, 0] != LEAF:
-                s = tree[node, 0]
-                if s != LABEL:
-                    true = _true_side(columns, p, s, tree[node, 1], tree[node, 2], sets)
-                    node = tree[node, 3] if true else tree[node, 4]
-                    continue
-                inside = mask & masks[node]
-                if inside == mask:
-                    node = tree[node, 3]
-                else:
-                    if inside != 0:
-                        stack[depth, 0], stack[depth, 1] = tree[node, 3], inside
-                        depth += 1
-                        mask ^= inside
-                    node = tree[node, 4]
-            v = scale * value[node]
-            if mask == full:
-                for u in range(low, high):
-                    scores[u] += v
-            else:
-                for u in range(low, high):
-                    if (mask >> (u - low)) & 1:
-                        scores[u] += v
 
 
 @kernel

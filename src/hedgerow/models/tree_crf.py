@@ -142,6 +142,9 @@ class TreeCRF(ChainModel):
     [['D', 'N']]
     """
 
+    best_iteration_: int
+    outcome_: str
+
     def __init__(
         self,
         *,
@@ -221,7 +224,7 @@ class TreeCRF(ChainModel):
         """
         if version not in PAPERS:
             raise InputError(f"there is no paper {version!r}", hint=f"Known: {', '.join(map(repr, PAPERS))}.")
-        defaults = {
+        defaults: dict[str, Any] = {
             "learning_rate": 1.0,
             "categorical": "one_against_rest",
             "early_stopping": False,
@@ -284,10 +287,10 @@ class TreeCRF(ChainModel):
 
     def _fit_again(self, X: Any, y: Any, sample_weight: Any) -> None:
         """Train on all sequences for as many iterations as were best; what stopped the first training is kept."""
-        stopped = dict(vars(self))
+        stopped = dict(self.__dict__)
         self._fit_once(X, y, sample_weight, None, None, n=self.best_iteration_)
         if self.outcome_ == "interrupted":  # the first model is whole, this one is not
-            vars(self).update(stopped | {"outcome_": "interrupted"})
+            self.__dict__.update(stopped | {"outcome_": "interrupted"})
         else:
             self.history_, self.n_iter_, self.outcome_ = (stopped[name] for name in ("history_", "n_iter_", "outcome_"))
 
