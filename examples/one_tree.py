@@ -13,6 +13,7 @@ import sys
 import numpy as np
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
+from matplotlib.patches import FancyBboxPatch
 
 from hedgerow import TreeCRF
 from hedgerow.datasets import load_hyphenation
@@ -57,9 +58,7 @@ def draw_rows(ax, letters: list[str], names: list[str], values: np.ndarray, larg
         side.set_visible(False)
 
 
-def _cell(t: int, u: int, colour):
-    from matplotlib.patches import FancyBboxPatch
-
+def _cell(t: int, u: int, colour) -> FancyBboxPatch:
     return FancyBboxPatch(
         (t - 0.44, u - 0.4), 0.88, 0.8, boxstyle="round,pad=0,rounding_size=0.1", facecolor=colour, edgecolor="none"
     )
@@ -79,9 +78,8 @@ def main(path: str = "one-tree.png", word: str = "hyphenation") -> None:
     below.set_title(f"what it adds to the score of {label!r} at each letter", fontsize=9, color=PALE, pad=12)
     draw_rows(below, letters, [*model.classes_.tolist(), "(start)"], values, np.abs(leaves).max())
     figure.savefig(path, dpi=150, facecolor="white")
-    print(
-        f"{int(np.isfinite(values).sum())} rows of {word!r} come to {len(np.unique(values[np.isfinite(values)]))} leaves"
-    )
+    rows = values[np.isfinite(values)]
+    print(f"{len(rows)} rows of {word!r} come to {len(np.unique(rows))} leaves")
     print(f"The picture is in {path}.")
 
 

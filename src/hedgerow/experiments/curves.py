@@ -9,8 +9,8 @@ import numpy as np
 
 from hedgerow.decoding import DECODERS
 from hedgerow.legend import IndexArray
-from hedgerow.models.tree_training import make_start
 from hedgerow.models.tree_crf import TreeCRF
+from hedgerow.models.tree_training import make_start
 from hedgerow.trees.binning import bin_dataset
 
 

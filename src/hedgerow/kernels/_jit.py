@@ -14,6 +14,10 @@ Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 CHAIN_MATH = {"reassoc", "contract", "arcp", "nsz"}
 
 
+# Kernels allocate nothing, so arrays need no counting of references: less to compile, and no atomic counters in loops.
+_PLAIN: dict[str, Any] = {"_nrt": False}
+
+
 def kernel(function: Kernel) -> Kernel:
     """Compile at the first call, without reordering any sum; release the GIL; keep the machine code on disk."""
     return _compile(function, False)
@@ -21,7 +25,7 @@ def kernel(function: Kernel) -> Kernel:
 
 def part(function: Kernel) -> Kernel:
     """A piece of the kernels in its file: compiled with the kernel that calls it, and not to be called from Python."""
-    options: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    options = _PLAIN | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
     return cast(Kernel, numba.njit(nogil=True, **options)(function))
 
 
@@ -32,7 +36,7 @@ def chain_kernel(function: Kernel) -> Kernel:
 
 def _compile(function: Kernel, fastmath: Any) -> Kernel:
     try:
-        compiled = numba.njit(cache=True, nogil=True, fastmath=fastmath)(function)
+        compiled = numba.njit(cache=True, nogil=True, fastmath=fastmath, **_PLAIN)(function)
     except RuntimeError:  # no folder to keep a cache in: a read-only install and no writable home
-        compiled = numba.njit(cache=False, nogil=True, fastmath=fastmath)(function)
+        compiled = numba.njit(cache=False, nogil=True, fastmath=fastmath, **_PLAIN)(function)
     return cast(Kernel, compiled)

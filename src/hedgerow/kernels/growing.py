@@ -711,11 +711,11 @@ def _split_leaf(columns, data, rules, room, i, new, as_trunk, chosen, tail):
         _part_labels(room.member, room.labels, i, new, chosen)
     else:
         tail = _divide_input(columns, room, data.places, i, new, chosen, true_leaves, tail)
-        room.member[new, :] = room.member[i]
         taken, mine = room.labels[new], room.labels[i]
         _sum_labels(data.words, data.first, room.rows[leaf[BEGIN, new] : tail], room.member[i], taken)
         for u in range(len(mine)):
             mine[u] -= taken[u]
+            room.member[new, u] = room.member[i, u]
     leaf[END, new] = tail
     leaf[TOTAL, new] = word if true_leaves else total - word
     leaf[TOTAL, i] -= leaf[TOTAL, new]
