@@ -257,9 +257,9 @@ def test_trees_stop_by_a_file_a_share_or_not_at_all(hedgerow, folder):
     by_file = hedgerow(*train_options, "--dev", "a.csv", "--metric", "sequence_accuracy").out
     assert package.load("m").metric == "sequence_accuracy"
     assert "dev sequence_accuracy" in by_file
-    own = hedgerow(*train_options, "--metric", "log_likelihood").out
-    assert (package.load("m").validation_fraction, "dev log_likelihood" in own) == (0.1, True)
-    assert "dev accuracy" in hedgerow(*train_options, "--dev", "0.3").out
+    own = hedgerow(*train_options, "--metric", "accuracy").out
+    assert (package.load("m").validation_fraction, "dev accuracy" in own) == (0.1, True)
+    assert "dev log_likelihood" in hedgerow(*train_options, "--dev", "0.3").out
     assert package.load("m").validation_fraction == 0.3
     none = hedgerow(*train_options, "--dev", "0").out
     assert "60 (as many as --trees)" in none

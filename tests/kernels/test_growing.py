@@ -190,7 +190,10 @@ def test_a_node_uses_only_the_features_drawn_for_it(seed: int, max_leaves: int, 
     streams = corpus.binning.streams
 
     def may_use(node: int, stream: int, item: int) -> bool:
-        feature = 999 if stream == slow.LABEL else stream if item < 0 else 1000 + int(streams[2, stream]) + item
+        if stream == slow.LABEL:
+            feature = fast.LABEL_FEATURE
+        else:
+            feature = stream if item < 0 else fast.FIRST_ITEM + int(streams[2, stream]) + item
         return bool(drawn(seed, node, feature, share))
 
     grower = make_grower(corpus, max_leaves, 1.0, max_features=share)

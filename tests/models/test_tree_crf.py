@@ -14,10 +14,10 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV
 
-from hedgerow import LinearCRF, TreeCRF
+from hedgerow import LinearCRF, TreeCRF, load
 from hedgerow.data.encoding import encode, learn
 from hedgerow.datasets import make_sequences
-from hedgerow.errors import InputError
+from hedgerow.errors import HedgerowWarning, InputError
 from hedgerow.metrics import label_accuracy
 from hedgerow.trainers import memory
 from hedgerow.trainers.monitor import Monitor
@@ -463,7 +463,7 @@ class TestLinearStart:
         assert model.history_[0].loss == pytest.approx(-linear.log_probability(X, y).sum(), rel=1e-6)
         grown = TreeCRF(start=linear, window=1, **SHORT).fit(X, y)
         assert grown.loss_ < model.loss_ - 5.0
-        assert grown.linear_ is linear
+        np.testing.assert_array_equal(grown.linear_.weights_, linear.weights_)
 
     def test_its_window_is_its_own(self, data):
         X, y, X_test, _ = data
@@ -602,3 +602,93 @@ def test_a_very_long_sequence_is_refused_before_it_is_scored(fitted, data, monke
     fitted.predict([data[2][0]])
     with pytest.raises(InputError, match="edges='joint' keeps 3² scores for each of 60 positions"):
         fitted.predict([["w1"] * 60])
+
+
+# ------------------------------------------------------------------------------------------------ traps
+
+
+def test_an_attribute_named_twice_counts_once():
+    rng = np.random.default_rng(0)
+    shown = rng.integers(0, 2, (10, 6))
+    y = [["x" if s else "y" for s in row] for row in shown]
+    once, thrice = (
+        TreeCRF(**SHORT).fit([[["a"] * n + ["b"] if s else ["b"] for s in row] for row in shown], y) for n in (1, 3)
+    )
+    assert same_trees(once, thrice)
+    np.testing.assert_array_equal(once.ensemble_.counts, thrice.ensemble_.counts)
+
+
+def test_very_many_codes_in_a_wide_window():
+    rng = np.random.default_rng(0)
+    X = [[f"w{v}" for v in rng.integers(0, 300, 12)] for _ in range(60)]
+    y = [[f"l{int(w[1:]) % 8}" for w in x] for x in X]
+    model = TreeCRF(window=3, **SHORT | {"max_leaves": 20}).fit(X, y)
+    assert -model.log_probability(X, y).sum() == pytest.approx(model.loss_, rel=1e-9)
+
+
+def test_shared_edges_take_hundreds_of_labels(tmp_path):
+    X = [[f"w{i}" for i in range(j, j + 30)] for j in range(0, 300, 10)]
+    y = [[int(w[1:]) for w in x] for x in X]
+    model = TreeCRF(edges="shared", **SHORT | {"n_estimators": 1, "categorical": "subset"}).fit(X, y)
+    assert len(model.classes_) > 256
+    model.save(tmp_path / "m.hedgerow")
+    assert load(tmp_path / "m.hedgerow").predict(X[:2]).tolist() == model.predict(X[:2]).tolist()
+
+
+def test_the_linear_model_below_is_a_copy(data):
+    X, y, X_test, _ = data
+    below = LinearCRF(max_iter=5, tol=1.0).fit(X, y)
+    model = TreeCRF(start=below, **SHORT).fit(X, y)
+    before = model.predict_proba(X_test)
+    below.fit(X, [labels[::-1] for labels in y])
+    np.testing.assert_array_equal(np.concatenate(model.predict_proba(X_test)), np.concatenate(before))
+
+
+def test_leaves_without_rows_and_weights_that_are_none(data):
+    X, y, _, _ = data
+    one = TreeCRF(**SHORT | {"shrinkage": 0.0, "subsample": 0.1}, random_state=0)
+    one.fit(X[:8], y[:8], sample_weight=[1.0] + [0.0] * 7)
+    assert np.isfinite(one.ensemble_.values).all()
+    with pytest.raises(InputError, match="add up to 0"):
+        TreeCRF(**SHORT).fit(X, y, sample_weight=np.zeros(len(X)))
+
+
+def test_neighbouring_and_huge_numbers_can_be_saved(tmp_path):
+    values = [0.3]
+    for _ in range(3):
+        values.append(float(np.nextafter(values[-1], 1.0)))
+    X = [np.array(values)[:, None]] * 6
+    y = [["x", "y", "x", "y"]] * 6
+    model = TreeCRF(**SHORT).fit(X, y)
+    model.save(tmp_path / "m.hedgerow")
+    assert load(tmp_path / "m.hedgerow").predict(X[:1]).tolist() == model.predict(X[:1]).tolist()
+
+
+def test_held_out_labels_that_are_forbidden_do_not_count():
+    X, y = [["a", "b", "a"]] * 6, [["x", "y", "x"]] * 6
+    model = TreeCRF(transitions="forbid_unseen", n_estimators=4)
+    with pytest.warns(HedgerowWarning, match="1 of 2 held-out"):
+        model.fit(X, y, X_val=X[:2], y_val=[["x", "x", "x"], y[0]])
+    assert all(np.isfinite(step.score) for step in model.history_)
+    with pytest.raises(InputError, match="forbidden"):
+        model.fit(X, y, X_val=X[:1], y_val=[["x", "x", "x"]])
+
+
+def test_auto_decodes_by_what_must_hold():
+    assert TreeCRF()._decoder_name() == "posterior"
+    assert TreeCRF(constraints="iob2")._decoder_name() == "viterbi"
+    assert TreeCRF(constraints="iob2", decoder="posterior")._decoder_name() == "posterior"
+
+
+def test_going_on_needs_the_same_columns_and_window(data):
+    X, y, _, _ = data
+    model = TreeCRF(warm_start=True, window=1, **SHORT).fit(X, y)
+    with pytest.raises(InputError, match="nothing that the model reads"):
+        model.set_params(n_estimators=8).fit([[{"other": token} for token in x] for x in X], y)
+    with pytest.raises(InputError, match="window is 2"):
+        model.set_params(window=2).fit(X, y)
+
+
+def test_a_node_that_drew_no_feature_looks_at_all(data):
+    model = TreeCRF(**SHORT | {"max_features": 0.01}, random_state=0).fit(data[0], data[1])
+    assert np.all(np.diff(model.ensemble_.ptr) > 1)

@@ -125,7 +125,7 @@ def train(
         model,
         recipe,
         window=_default_window(X, recipe) if window is None else window,
-        metric=metric or "accuracy",
+        **({} if metric is None else {"metric": metric}),
         random_state=seed,
         **(parameters or {}),
     )

@@ -29,12 +29,14 @@ MaxIter = Annotated[int | None, typer.Option(metavar="N", help="Linear: the most
 Trees = Annotated[int | None, typer.Option(metavar="N", help="Tree: the most trees of a label. \\[500]")]
 Leaves = Annotated[int | None, typer.Option(metavar="N", help="Tree: the most leaves of a tree. \\[32]")]
 Shrinkage = Annotated[float | None, typer.Option(metavar="X", help="Tree: λ, which makes leaves small. \\[20]")]
-LearningRate = Annotated[str | None, typer.Option(metavar="X", help="Tree: a number, or line_search. \\[1]")]
+LearningRate = Annotated[str | None, typer.Option(metavar="X", help="Tree: a number, or line_search. \\[0.3]")]
 Edges = Annotated[str | None, typer.Option(metavar="NAME", help="Tree: joint, or shared for many labels. \\[joint]")]
 MinFrequency = Annotated[float | None, typer.Option(metavar="N", help="Leave out rarer features.")]
 Transitions = Annotated[str | None, typer.Option(metavar="NAME", help="all, forbid_unseen; linear: observed. \\[all]")]
 Constraints = Annotated[str | None, typer.Option(metavar="NAME", help="Legal label order: iob1, iob2, bioes.")]
-Metric = Annotated[str | None, typer.Option(metavar="NAME", help="To stop early by: accuracy, span_f1, … \\[accuracy]")]
+Metric = Annotated[
+    str | None, typer.Option(metavar="NAME", help="To stop early by: accuracy, span_f1, log_likelihood, …")
+]
 Jobs = Annotated[int, typer.Option("--jobs", "-j", metavar="N", help="Threads; -1 is all cores.")]
 Seed = Annotated[int, typer.Option(metavar="N", help="Chooses what is held out, and all else.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]

@@ -72,7 +72,7 @@ class Sequences:
             self._check()
 
     def _check(self) -> None:
-        if len(self._offsets) == 0 or self._offsets[0] != 0 or np.any(np.diff(self._offsets) < 0):
+        if len(self._offsets) == 0 or self._offsets[0] != 0 or np.any(self._offsets[1:] < self._offsets[:-1]):
             raise InputError("offsets must start at 0 and never fall")
         for name, values in self._columns.items():
             if len(values) != self._offsets[-1]:

@@ -30,7 +30,8 @@ class Vocabulary:
         """The vocabulary that these two arrays hold; ValueError where they do not fit together."""
         made = cls.__new__(cls)
         made.utf8, made.ends, made._lookup = utf8, ends, None
-        if np.any(np.diff(ends, prepend=0) < 0) or (ends[-1] if len(ends) else 0) != len(utf8):
+        fits = (ends[-1] if len(ends) else 0) == len(utf8) and np.all(ends >= 0)
+        if not fits or np.any(ends[1:] < ends[:-1]):  # differences could wrap
             raise ValueError("the offsets of a vocabulary do not fit its text")
         made.names()
         return made

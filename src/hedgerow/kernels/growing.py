@@ -30,6 +30,7 @@ EQUAL, AT_MOST, AT_MOST_OR_SPECIAL, SUBSET, HAS = 0, 1, 2, 3, 4
 CODES, ORDERED, ITEMS = 0, 1, 2
 LABEL, LEAF = -1, -2
 NONE = -9  # no split
+LABEL_FEATURE, FIRST_ITEM = 1 << 20, 1 << 21  # numbers of features beyond those of dense streams, for draws
 
 
 class Columns(NamedTuple):
@@ -227,7 +228,7 @@ def _find_items(streams, n_sparse, ids, sums, node, total, rules, best, split):
     for q in range(len(ids)):
         gain = _gain(sums[q], total, rules.bits, rules.shrinkage, rules.least, best)
         if (gain > best or (chosen >= 0 and gain == best and ids[q] < chosen)) and (
-            rules.share >= 1.0 or _drawn(rules.seed, node, 1000 + ids[q], rules.share)
+            rules.share >= 1.0 or _drawn(rules.seed, node, FIRST_ITEM + ids[q], rules.share)
         ):
             best, chosen = gain, ids[q]
             split[3] = sums[q]
@@ -242,7 +243,7 @@ def _find_items(streams, n_sparse, ids, sums, node, total, rules, best, split):
 @part
 def _find_labels(labels, member, node, total, rules, ratio, order, best, split):
     """The best split on the previous label."""
-    if rules.share < 1.0 and not _drawn(rules.seed, node, 999, rules.share):
+    if rules.share < 1.0 and not _drawn(rules.seed, node, LABEL_FEATURE, rules.share):
         return best
     if rules.subsets:
         return _find_subset(labels, len(labels), member, 1, LABEL, total, rules, ratio, order, best, split)
@@ -666,14 +667,20 @@ def _count_items(columns, places, room, i, parent, tail):
 
 @part
 def _judge(columns, room, rules, i):
-    """Find the split of leaf i."""
+    """Find the split of leaf i: of the features drawn for it, or of all where none of these gains."""
     leaf = room.leaf
     run = slice(leaf[LOW, i], leaf[HIGH, i])
-    room.gain[i] = find_split(
-        columns.blocks, columns.streams, columns.n_sparse, room.hist[leaf[HOME, i]], room.ids[run], room.sums[run],
-        room.labels[i], room.member[i], room.every, room.ratio, room.order, leaf[NODE, i], leaf[TOTAL, i], rules,
-        room.split[i],
-    )  # fmt: skip
+    for share in (rules.share, 1.0):
+        room.gain[i] = find_split(
+            columns.blocks, columns.streams, columns.n_sparse, room.hist[leaf[HOME, i]], room.ids[run], room.sums[run],
+            room.labels[i], room.member[i], room.every, room.ratio, room.order, leaf[NODE, i], leaf[TOTAL, i],
+            Rules(
+                rules.max_leaves, rules.bits, rules.shrinkage, rules.least, share, rules.seed, rules.subsets,
+            ),
+            room.split[i],
+        )  # fmt: skip
+        if room.gain[i] > 0.0 or rules.share >= 1.0:
+            break
 
 
 @part

@@ -62,7 +62,7 @@ class ChainModel(BaseEstimator):  # type: ignore[misc]
         -------
         array of S lists of labels, dtype object
         """
-        decode = find_decoder(self.decoder if decoder is None else decoder)
+        decode = find_decoder(self._decoder_name() if decoder is None else decoder)
         dataset = self._dataset(X, known, lengths)
         labels = self._over_chunks(dataset, lambda potentials, _: decode(potentials, None))
         return self._lists(np.concatenate(labels), dataset.offsets)
@@ -200,6 +200,10 @@ class ChainModel(BaseEstimator):  # type: ignore[misc]
     def _holds_out(self) -> bool:
         """Whether `fit` sets sequences aside for early stopping."""
         return self.early_stopping
+
+    def _decoder_name(self) -> str:
+        """The decoder of `predict`, where none is asked for."""
+        return self.decoder
 
     def _prepare(self) -> None:
         """What has to be built before threads ask for potentials."""

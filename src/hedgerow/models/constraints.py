@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 from itertools import pairwise
 
 import numpy as np
 
 from hedgerow.data.dataset import Dataset, Label, locate
-from hedgerow.errors import InputError
+from hedgerow.errors import HedgerowWarning, InputError
 from hedgerow.inference.forward import check_legal
 from hedgerow.legend import FloatArray
 from hedgerow.models.base import allowed_labels, is_label
@@ -95,6 +96,27 @@ def _constrained(dataset: Dataset, constraints: str | Iterable[tuple[Label, Labe
             raise InputError(f"constraints name the label {unknown[0]!r}, which is not in y")
         pairs.append((codes[pair[0]], codes[pair[1]]))
     return StateSpace.full(len(labels)).forbid(pairs)
+
+
+def without_forbidden(held_out: Dataset, space: StateSpace) -> Dataset:
+    """The held-out sequences whose labels are possible; the others would score −inf whatever the model is."""
+    labels, offsets = held_out.labels, held_out.offsets
+    assert labels is not None
+    known = labels >= 0
+    inner = known[1:] & known[:-1] & ~np.isin(np.arange(1, len(labels)), offsets)
+    bad = np.zeros(len(labels), dtype=bool)
+    bad[1:] = inner & ~space.transitions[labels[:-1], labels[1:]]
+    first, last = offsets[:-1], offsets[1:] - 1
+    bad[first] |= known[first] & ~space.start[labels[first]]
+    bad[last] |= known[last] & ~space.end[labels[last]]
+    possible = np.flatnonzero(~np.logical_or.reduceat(bad, first))
+    if len(possible) == len(held_out):
+        return held_out
+    what = f"{len(held_out) - len(possible)} of {len(held_out)} held-out sequences have labels that are forbidden"
+    if not len(possible):
+        raise InputError(what, hint="Hold out others, allow the transitions, or set early_stopping=False.")
+    warnings.warn(f"{what}; they do not count", HedgerowWarning, stacklevel=4)
+    return held_out.take(possible)
 
 
 def check_gold(dataset: Dataset, space: StateSpace) -> None:

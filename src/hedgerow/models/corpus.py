@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from hedgerow.data.dataset import Dataset, Schema
 from hedgerow.data.encoding import encode, learn
-from hedgerow.errors import InputError
+from hedgerow.errors import HedgerowWarning, InputError
 from hedgerow.models.parameters import same_window
 
 
@@ -21,6 +22,16 @@ def cut_flat(X: Any, y: Any, lengths: Any) -> tuple[Any, Any]:
     return split_lengths(X, lengths, y)
 
 
+def _encode_more(schema: Schema, X: Any, y: Any, sample_weight: Any) -> Dataset:
+    """More of the data that a schema was learnt from; data in which it finds nothing is refused."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", HedgerowWarning)
+        try:
+            return encode(schema, X, y, sample_weight=sample_weight)
+        except HedgerowWarning as warning:
+            raise InputError(str(warning), hint="Set warm_start=False to begin anew.") from warning
+
+
 def training_dataset(model: Any, X: Any, y: Any, sample_weight: Any, schema: Schema | None = None) -> Dataset:
     """The training corpus as a Dataset: by `schema` where training goes on, by one that is learnt where it begins.
 
@@ -30,7 +41,7 @@ def training_dataset(model: Any, X: Any, y: Any, sample_weight: Any, schema: Sch
         if y is None:
             raise InputError("y is missing", hint="fit needs the labels of the training sequences.")
         if schema is not None:
-            return encode(schema, X, y, sample_weight=sample_weight)
+            return _encode_more(schema, X, y, sample_weight)
         return learn(X, y, columns=model.columns, window=model.window, sample_weight=sample_weight)
     if X.labels is None:
         raise InputError("the Dataset has no labels", hint="Make it with hedgerow.data.encoding.learn(X, y).")

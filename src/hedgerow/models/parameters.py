@@ -50,7 +50,7 @@ def check_common(model: Any) -> None:
     """Check the parameters that all chain estimators have."""
     check_number("n_iter_no_change", model.n_iter_no_change, low=1, whole=True)
     check_number("validation_fraction", model.validation_fraction, low=0.0, high=1.0, strict=True)
-    find_decoder(model.decoder)
+    find_decoder(model._decoder_name())
     check_metric(model.metric)
     random_generator(model.random_state)
     if model.n_jobs is not None:
@@ -66,18 +66,20 @@ def check_tree_parameters(model: Any) -> None:
         check_number(name, getattr(model, name), low=1, whole=True)
     for name in ("pseudo_likelihood_steps", "n_bags"):
         check_number(name, getattr(model, name), low=0, whole=True)
-    check_number("max_leaves", model.max_leaves, low=2, high=2**16, whole=True)
+    check_number("max_leaves", model.max_leaves, low=2, high=2**16 - 1, whole=True)
     check_number("max_bins", model.max_bins, low=2, high=MAX_VALUES, whole=True)
     for name in ("shrinkage", "min_samples_leaf", "min_frequency"):
         check_number(name, getattr(model, name), low=0.0)
     for name in ("max_features", "subsample"):
         check_number(name, getattr(model, name), low=0.0, high=1.0)
         check_number(name, getattr(model, name), low=0.0, high=np.inf, strict=True)
-    check_number("trim", model.trim, low=0.0, high=1.0)
+    check_number("trim", model.trim, low=0.0, high=0.999)
     if not isinstance(model.learning_rate, str):
         check_number("learning_rate", model.learning_rate, low=0.0, strict=True)
+        check_number("learning_rate", model.learning_rate, low=0.0, high=10.0)
     else:
-        check_choice("learning_rate", model.learning_rate, ("line_search",))
+        if model.learning_rate != "line_search":
+            raise InputError(f"learning_rate is {model.learning_rate!r}", hint="Give a number, or 'line_search'.")
     check_choice("edges", model.edges, ("joint", "shared"))
     check_choice("leaves", model.leaves, ("mean", "newton"))
     check_choice("categorical", model.categorical, ("one_against_rest", "subset"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
@@ -12,11 +13,11 @@ from sklearn.exceptions import ConvergenceWarning
 from hedgerow.data.dataset import Dataset, Label, Window
 from hedgerow.errors import InputError
 from hedgerow.models.base import ChainModel
-from hedgerow.models.constraints import check_gold, legal_space
+from hedgerow.models.constraints import check_gold, legal_space, without_forbidden
 from hedgerow.models.corpus import cut_flat, training_dataset
 from hedgerow.models.linear_crf import LinearCRF
 from hedgerow.models.paired import check_below, pair
-from hedgerow.models.parameters import check_choice, check_common, check_metric, check_tree_parameters
+from hedgerow.models.parameters import check_choice, check_common, check_metric, check_tree_parameters, same_window
 from hedgerow.models.stages import chunk_positions
 from hedgerow.models.tree_training import Trained, Training, linear_below, make_start
 from hedgerow.models.validation import encode_held_out, hold_out
@@ -28,6 +29,8 @@ from hedgerow.trainers.constant import best_constant
 from hedgerow.trainers.memory import check_joint_memory
 from hedgerow.trees.binning import MAX_VALUES, Binning, bin_dataset, learn_binning
 from hedgerow.trees.ensemble import Ensemble
+
+log = logging.getLogger("hedgerow")
 
 PAPERS: dict[str, dict[str, Any]] = {
     "2004": {"shrinkage": 0.0, "pseudo_likelihood_steps": 3},
@@ -94,9 +97,10 @@ class TreeCRF(ChainModel):
     constraints : str or list of pairs, optional
         "iob1", "iob2" (or "bio"), "bioes": the legal order of such labels. Or (from, to) pairs of labels that are
         forbidden.
-    decoder : {"posterior", "viterbi"}, default "posterior"
-        The most probable label of each position, which is right most often, or the most probable labeling, which hangs
-        together: take it where labels make spans, or where constraints must hold.
+    decoder : {"auto", "posterior", "viterbi"}, default "auto"
+        "posterior" gives each position its most probable label, which is right most often; "viterbi" gives the most
+        probable labeling, which hangs together and obeys the constraints. "auto" is "viterbi" where there are
+        constraints or forbidden transitions, and "posterior" elsewhere.
     early_stopping : bool, default True
         Hold out `validation_fraction` of the sequences and stop when `metric` has not risen for `n_iter_no_change`
         iterations; the best iteration is kept. Sequences given to `fit` as X_val, y_val do the same.
@@ -170,7 +174,7 @@ class TreeCRF(ChainModel):
         n_bags: int = 0,
         transitions: str = "all",
         constraints: str | Iterable[tuple[Label, Label]] | None = None,
-        decoder: str = "posterior",
+        decoder: str = "auto",
         early_stopping: bool = True,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 20,
@@ -276,6 +280,8 @@ class TreeCRF(ChainModel):
         if held_out is not None:
             held_out = pair(linear, held_out, X_val)
         start = self._start(dataset, linear, warm=warm)
+        if held_out is not None:
+            held_out = without_forbidden(held_out, start.space)
         binning = self.binning_ if warm else learn_binning(dataset, int(self.max_bins), self.min_frequency)
         training = Training(self, binning, start)
         if self.n_bags:
@@ -288,6 +294,8 @@ class TreeCRF(ChainModel):
     def _fit_again(self, X: Any, y: Any, sample_weight: Any) -> None:
         """Train on all sequences for as many iterations as were best; what stopped the first training is kept."""
         stopped = dict(self.__dict__)
+        if self.verbose:
+            log.info("training again on all sequences, for %d iterations", self.best_iteration_)
         self._fit_once(X, y, sample_weight, None, None, n=self.best_iteration_)
         if self.outcome_ == "interrupted":  # the first model is whole, this one is not
             self.__dict__.update(stopped | {"outcome_": "interrupted"})
@@ -300,6 +308,12 @@ class TreeCRF(ChainModel):
         if not isinstance(self.start, LinearCRF):
             check_choice("start", self.start, ("zero", "constant"))
 
+    def _decoder_name(self) -> str:
+        if self.decoder != "auto":
+            return self.decoder
+        free = self.constraints is None and self.transitions == "all"
+        return "posterior" if free else "viterbi"
+
     def _holds_out(self) -> bool:
         return self.early_stopping and not self.n_bags
 
@@ -311,6 +325,9 @@ class TreeCRF(ChainModel):
         if n > self.n_estimators:
             what = f"n_estimators is {self.n_estimators} and the model has {n} iterations already"
             raise InputError(what, hint="n_estimators counts all iterations; raise it, or set warm_start=False.")
+        if not same_window(self.window, self.schema_.window):
+            what = f"window is {self.window!r} and the model was fitted with {self.schema_.window!r}"
+            raise InputError(what, hint="Leave the window as it was, or set warm_start=False.")
         if self.ensemble_.trees_per_step != self.trees_per_step or (self.edge_tables_ is None) != (
             self.edges == "joint"
         ):
@@ -376,7 +393,7 @@ class TreeCRF(ChainModel):
         iterations = self._iterations()
         training = Training(self, self.binning_, make_start(self.space_, self.constant_, self.linear_))
         with Lanes(self.n_jobs, MAX_LANES) as lanes:
-            stages = training.stages(dataset, iterations, lanes, metric)
+            stages = training.stages(dataset, iterations, lanes, metric, joint=self.edge_tables_ is None)
             for i in range(len(iterations)):
                 yield stages.score(i + 1)
 

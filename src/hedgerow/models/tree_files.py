@@ -139,7 +139,7 @@ def _runs(tensors: Tensors, name: str, dtype: Any, n: int) -> list[AnyArray]:
 def _pointers(tensors: Tensors, name: str, n: int | None, end: int) -> IndexArray:
     """Rising numbers from 0 to `end`, n+1 of them."""
     ptr = tensor(tensors, name, INDEX, None if n is None else (n + 1,))
-    if not len(ptr) or ptr[0] != 0 or ptr[-1] != end or np.any(np.diff(ptr) < 0):
+    if not len(ptr) or ptr[0] != 0 or ptr[-1] != end or np.any(ptr[1:] < ptr[:-1]):  # differences could wrap
         raise ModelFileError(f"{name} does not cut what it should")
     return ptr
 
@@ -157,7 +157,7 @@ def _unpack_trees(binning: Binning, n_labels: int, trees_per_step: Any, tensors:
         raise ModelFileError(f"trees_per_step is {trees_per_step!r}")
     ptr = _pointers(tensors, "trees.ptr", None, len(nodes))
     n_trees = len(ptr) - 1
-    if n_trees % (n_labels * trees_per_step) or np.any(np.diff(ptr) < 1):
+    if n_trees % (n_labels * trees_per_step) or np.any(ptr[1:] <= ptr[:-1]):
         raise ModelFileError(f"{n_trees} trees do not fit {n_labels} labels with {trees_per_step} in a step")
     set_ptr = _pointers(tensors, "trees.set_ptr", n_trees, len(sets))
     own = {name: _numbers(tensors, f"trees.{name}", (len(nodes),)) for name in ("values", "gains", "counts")}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -41,7 +42,7 @@ def linear_below(start: Any, X: Any, y: Any, sample_weight: Any) -> LinearCRF | 
     if not isinstance(start, LinearCRF):
         return None
     if hasattr(start, "weights_"):
-        return start
+        return copy.deepcopy(start)  # to fit it anew must not change this model
     fresh: LinearCRF = clone(start)
     return fresh.fit(X, y, sample_weight=sample_weight)
 
@@ -162,7 +163,14 @@ class Training:
         rate = self.model.learning_rate
         return bool(self.model.leaves == "newton" or (rate != "line_search" and rate > 1.0))
 
-    def stages(self, dataset: Dataset, iterations: list[Iteration], lanes: Lanes, metric: Any = None) -> Stages:
+    def stages(
+        self,
+        dataset: Dataset,
+        iterations: list[Iteration],
+        lanes: Lanes,
+        metric: Any = None,
+        joint: bool | None = None,
+    ) -> Stages:
         """The score of labelled sequences as iterations are added."""
         model = self.model
         return Stages(
@@ -172,6 +180,6 @@ class Training:
             iterations,
             lanes,
             metric=model.metric if metric is None else metric,
-            decoder=model.decoder,
-            joint=model.edges == "joint",
+            decoder=model._decoder_name(),
+            joint=model.edges == "joint" if joint is None else joint,
         )

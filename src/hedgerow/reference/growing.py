@@ -7,7 +7,7 @@ previous label K is ⊥. Splits, their order and the gain are those of the kerne
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 EQUAL, AT_MOST, AT_MOST_OR_SPECIAL, SUBSET, HAS = 0, 1, 2, 3, 4
 CODES, ORDERED, ITEMS = 0, 1, 2
@@ -118,7 +118,16 @@ def candidates(rows: list[Row], node: int, rules: Rules) -> list[Split]:
 
 
 def find_split(rows: list[Row], node: int, rules: Rules) -> tuple[float, Split] | None:
-    """The gain and the split with the largest gain, or None where no split gains."""
+    """The gain and the split with the largest gain, or None where no split gains.
+
+    Where none of the features that the node may use gains, it may use all.
+    """
+    found = best_split(rows, node, rules)
+    return best_split(rows, node, replace(rules, may_use=lambda node, stream, item: True)) if found is None else found
+
+
+def best_split(rows: list[Row], node: int, rules: Rules) -> tuple[float, Split] | None:
+    """As find_split, of the features that the node may use."""
     a, n = totals(rows)
     base = a * a / (rules.shrinkage + n) * (1.0 + 1e-12)
     best, chosen = base, None

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from hedgerow.errors import MissingExtraError
+from hedgerow.errors import InputError, MissingExtraError
 
 INK = "#1b2a22"
 PALE = "#8a978f"
@@ -30,4 +30,10 @@ def new_axes(width: float, height: float) -> Any:
 
 def save_figure(figure: Any, path: str | os.PathLike[str]) -> None:
     """Write a picture without a margin; the ending of the name says in which format."""
+    known = figure.canvas.get_supported_filetypes()
+    ending = os.path.splitext(os.fspath(path))[1].lstrip(".").lower()
+    if ending and ending not in known:
+        raise InputError(
+            f"there is no picture format {ending!r}", hint="Take .png, .svg or .pdf.", path=os.fspath(path)
+        )
     figure.savefig(path, dpi=200, bbox_inches="tight", facecolor="white")

@@ -14,7 +14,7 @@ from hedgerow.data.dataset import Dataset
 from hedgerow.legend import BoolArray, FloatArray
 from hedgerow.objectives.log_likelihood import log_likelihood, log_likelihood_messages
 from hedgerow.parallel import CHUNK_POSITIONS, MAX_LANES, Lanes, plan_chunks
-from hedgerow.scorers.trees import Start, all_first
+from hedgerow.scorers.trees import STEPS, Start, all_first
 from hedgerow.trainers.evaluation import Objective
 from hedgerow.trainers.memory import check_joint_memory
 from hedgerow.trainers.rows import Gradient, Rows, Sampler, tree_seed
@@ -121,7 +121,10 @@ class Booster:
     def resume(self, iterations: list[Iteration]) -> None:
         """Go on from the iterations of an earlier fit: add them to the scores."""
         if iterations:
-            self._add(Iteration([tree for one in iterations for tree in one.trees]), 1.0)
+            for i in range(0, len(iterations), STEPS):  # exponentials stay in bounds, a portion at a time
+                self._add(Iteration([tree for one in iterations[i : i + STEPS] for tree in one.trees]), 1.0)
+                for shard in self.shards:
+                    shard.refresh()
             self._add_tables(sum(one.table for one in iterations if one.table is not None))
             self.iterations.extend(iterations)
 
@@ -222,7 +225,7 @@ class Booster:
 
     def _add_leaves(self, k: int, leaf_of: Any, leaf_values: FloatArray) -> None:
         # What is no row has no leaf, and any number may stand there for it: values for all numbers there can be.
-        values: FloatArray = np.zeros(self.options.max_leaves)
+        values: FloatArray = np.zeros(self.options.max_leaves + 1)
         values[: len(leaf_values)] = self.scale * leaf_values
         factors = np.exp(values)
         for shard in self.shards:

@@ -6,12 +6,14 @@ trimming leave out. A row counts as much as its sequence weighs, or as its curva
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 
 from hedgerow import kernels
 from hedgerow.data.dataset import Dataset
+from hedgerow.errors import HedgerowWarning, InputError
 from hedgerow.legend import AnyArray, BoolArray, FloatArray
 from hedgerow.scorers.trees import TreeScores
 from hedgerow.structure.states import StateSpace
@@ -19,6 +21,7 @@ from hedgerow.trees.binning import BinnedData
 from hedgerow.trees.growing import Grower, Tree
 
 _GRADIENT_BITS = 20  # at least so many are left for gradients when weights take bits of a word
+_NEWTON_UNIT = 512  # coarser curvatures are no longer Newton's
 _UNIT_BITS = 12  # at most so many go to the fraction of a weight
 
 
@@ -54,6 +57,9 @@ class Rows:
         if dataset.weight_seq is not None:
             weights = dataset.weight_seq
             self.total = float((weights * np.diff(dataset.offsets)).sum())
+            if not 0.0 < self.total < np.inf:
+                what = f"the weights of all positions add up to {self.total}"
+                raise InputError(what, hint="Give some sequence a weight above 0, and none beyond all bounds.")
             whole = bool((weights == np.rint(weights)).all()) and self.total < 2**24
             if not whole and weights.max() > 0:
                 self.scale = float(2.0 ** np.frexp(weights.max())[1])
@@ -65,6 +71,9 @@ class Rows:
         if newton or not whole:
             spare = 60 - int(self.total * self.n_before).bit_length() - int(self.total).bit_length() - _GRADIENT_BITS
             self.unit = 1 << max(0, min(_UNIT_BITS, spare))
+            if newton and self.unit < _NEWTON_UNIT:
+                what = "leaves='newton': with so many rows, curvatures are rounded up to 1 / {:,}; steps are shorter"
+                warnings.warn(what.format(self.unit), HedgerowWarning, stacklevel=2)
             self.total += dataset.n_positions / self.unit  # rounding may add a unit to each row
 
     def grower(self, binning: Any, *, shrinkage: float, min_samples_leaf: float, **options: Any) -> Grower:

@@ -190,7 +190,8 @@ def _quantiles(values: FloatArray, max_bins: int) -> FloatArray:
     """Upper ends of the bins but the last: half-way between values where these are few, else quantiles."""
     distinct = np.unique(values)
     if len(distinct) <= max_bins:
-        return distinct[:-1] + (distinct[1:] - distinct[:-1]) / 2
+        between = distinct[:-1] / 2 + distinct[1:] / 2
+        return np.where(between < distinct[1:], between, distinct[:-1])  # there may be no number between
     edges: FloatArray = np.unique(np.quantile(values, np.linspace(0, 1, max_bins + 1)[1:-1], method="lower"))
     return edges
 
@@ -308,6 +309,9 @@ def _expand(
         over = np.isnan(cut[found]) | (weights[entry] > cut[found])
         entry, found = entry[over], found[over]
     where = np.repeat(np.arange(len(counts)), counts)[entry]
+    key = where * max(1, len(of_item)) + found
+    if np.any(key[1:] <= key[:-1]):  # a place may name an attribute twice, and has its items once
+        where, found = np.divmod(np.unique(key), max(1, len(of_item)))
     per_place: IndexArray = np.bincount(where, minlength=len(counts)).astype(INDEX)
     return found.astype(np.int32), per_place
 
@@ -333,13 +337,16 @@ def _item_places(binning: Binning, items: CodeArray, item_ptr: IndexArray) -> tu
     sizes = binning.n_bins[binning.n_dense :]
     ptr: IndexArray = np.zeros((len(sizes), max(sizes, default=0) + 1), dtype=INDEX)
     lists: list[CodeArray] = [np.empty(0, dtype=np.int32)]
+    margin, n = binning.margin, 0
     for g in range(len(sizes)):
         begin, end = item_ptr[g, 0], item_ptr[g, -1]
-        own = items[begin:end]
         where = np.repeat(np.arange(item_ptr.shape[1] - 1, dtype=np.int32), np.diff(item_ptr[g]))
+        inner = (where >= margin) & (where < item_ptr.shape[1] - 1 - margin)  # no place sees beyond
+        own, where = items[begin:end][inner], where[inner]
         lists.append(where[np.argsort(own, kind="stable")])
         ptr[g, 1:] = np.cumsum(np.bincount(own, minlength=ptr.shape[1] - 1))
-        ptr[g] += begin
+        ptr[g] += n
+        n += len(own)
     return np.concatenate(lists), ptr
 
 

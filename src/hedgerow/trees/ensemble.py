@@ -50,7 +50,7 @@ class Ensemble:
             np.concatenate([np.empty(0), *(tree.values for tree in trees)]),
             np.concatenate([np.empty(0), *(tree.gains for tree in trees)]),
             np.concatenate([np.empty(0), *(tree.counts for tree in trees)]),
-            np.concatenate([np.empty((0, width), dtype=np.uint8), *(tree.sets for tree in trees)]),
+            np.concatenate([np.empty((0, width), dtype=np.uint8), *(_widened(tree.sets, width) for tree in trees)]),
         )
 
     @property
@@ -76,6 +76,11 @@ class Ensemble:
         """The first iterations alone."""
         n = n_iterations * self.n_labels * self.trees_per_step
         return Ensemble.of(self.n_labels, [self.tree(j) for j in range(n)], self.trees_per_step)
+
+
+def _widened(sets: AnyArray, width: int) -> AnyArray:
+    """The same sets with room for so many members."""
+    return np.pad(sets, ((0, 0), (0, width - sets.shape[1]))) if sets.shape[1] < width else sets
 
 
 def add_trees(

@@ -11,6 +11,7 @@ from hedgerow.legend import INDEX, AnyArray, BoolArray, FloatArray, IndexArray
 from hedgerow.trees.binning import BinnedData, Binning
 
 MAX_TRUNKS = 8  # nodes that may be words on all places instead of lists of them
+MAX_VALUE = 100.0  # of a leaf, in size: only Newton's leaves of next to no curvature reach it
 MAX_HISTOGRAMS = 1 << 25  # cells of the histograms of a grower: 256 MB
 
 
@@ -36,7 +37,7 @@ class Tree(NamedTuple):
 class Leaves(NamedTuple):
     """leaf_of uint16[P, K]: the leaf of the row (place, previous label), ⊥ in column 0 of a first place; values[L].
 
-    `leaf_of` is a buffer of the grower, and holds only for rows that had a word.
+    `leaf_of` is a buffer of the grower. A row that had no word has some leaf, or one more than there can be.
     """
 
     leaf_of: AnyArray
@@ -134,6 +135,7 @@ class Grower:
             if n_leaves >= 0:
                 break
             self._enlarge(n_leaves == -1)
+        self._leaf_of.fill(self.max_leaves)  # rows without a word may have no leaf
         kernels.growing.assign_leaves(rows, self._room, n_leaves, self._leaf_of)
         return self._result(n_leaves, n_sets)
 
@@ -152,7 +154,9 @@ class Grower:
         leaf: BoolArray = np.zeros(n_nodes, dtype=bool)
         leaf[places] = True
         values: FloatArray = np.zeros(n_nodes)
-        values[leaf] = -sums[leaf] / (counts[leaf] + self.shrinkage)
+        divisor = counts[leaf] + self.shrinkage
+        divisor[divisor == 0.0] = 1.0  # no rows, and no gradient
+        values[leaf] = np.clip(-sums[leaf] / divisor, -MAX_VALUE, MAX_VALUE)
         gains = self._gains[:n_nodes] * (self.unit / self.one**2)
         tree = Tree(self._tree[:n_nodes].copy(), values, gains, counts, self._sets[:n_sets].copy())
         return tree, Leaves(self._leaf_of, values[places])
