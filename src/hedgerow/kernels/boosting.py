@@ -7,6 +7,12 @@ import numpy as np
 from hedgerow.kernels._jit import kernel, part
 
 
+@part
+def _rounded(x):
+    """The nearest whole number, as Python's round has it; that is a call, and this an instruction."""
+    return np.int64(np.rint(x))
+
+
 @kernel
 def make_words(edge_gradient, node_gradient, home, first, begin, end, possible, one, bits, shared, words):
     """Fixed-point gradient and a count of one, for the rows (t, u) of one label; a first place keeps ⊥ in column 0.
@@ -20,12 +26,12 @@ def make_words(edge_gradient, node_gradient, home, first, begin, end, possible, 
     for t in range(begin, end):
         p, r = home[t], t - begin
         if first[p]:
-            word = (round(node_gradient[r] * one) << bits) + 1 if possible[K] else 0
+            word = (_rounded(node_gradient[r] * one) << bits) + 1 if possible[K] else 0
             words[p, 0] = words[p, 0] + word if shared else word
         else:
             row, gradient = words[p], edge_gradient[r]
             for u in range(K):
-                word = (round(gradient[u] * one) << bits) + 1 if possible[u] else 0
+                word = (_rounded(gradient[u] * one) << bits) + 1 if possible[u] else 0
                 row[u] = row[u] + word if shared else word
 
 
@@ -43,14 +49,18 @@ def make_chain_words(
         p, r = home[t], t - begin
         if first[p]:
             g = node_probs[r, k] - (1.0 if labels[r] == k else 0.0)
-            word = (round(g * one) << bits) + 1 if possible[K] else 0
+            word = (_rounded(g * one) << bits) + 1 if possible[K] else 0
             words[p, 0] = words[p, 0] + word if shared else word
         else:
-            x, true = beta_prime[r, k], labels[r - 1] if labels[r] == k else -1
-            for u in range(K):
-                g = alpha[r - 1, u] * edge_exps[r, u] * x - (1.0 if u == true else 0.0)
-                word = (round(g * one) << bits) + 1 if possible[u] else 0
-                words[p, u] = words[p, u] + word if shared else word
+            x, q = beta_prime[r, k] * one, np.uint64(p)
+            if shared:
+                for u in range(K):
+                    words[q, u] += ((_rounded(alpha[r - 1, u] * edge_exps[r, u] * x) << bits) + 1) * possible[u]
+            else:
+                for u in range(K):
+                    words[q, u] = ((_rounded(alpha[r - 1, u] * edge_exps[r, u] * x) << bits) + 1) * possible[u]
+            if labels[r] == k and possible[labels[r - 1]]:
+                words[q, labels[r - 1]] -= int(one) << bits
 
 
 @kernel
@@ -77,7 +87,7 @@ def make_weighted_words(
 def _weighted(gradient, weight, one, unit, bits):
     if weight <= 0.0:
         return 0
-    return (round(gradient * one) << bits) + max(1, round(weight * unit))
+    return (_rounded(gradient * one) << bits) + max(1, _rounded(weight * unit))
 
 
 @kernel

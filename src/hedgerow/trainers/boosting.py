@@ -88,7 +88,7 @@ class Booster:
         begin = Start.zero(K) if start is None else start
         if self.joint:
             check_joint_memory(dataset.n_positions, K)
-        plan = plan_chunks(dataset.offsets, max(CHUNK_POSITIONS, dataset.n_positions // MAX_LANES))
+        plan = plan_chunks(dataset.offsets, max(2 * CHUNK_POSITIONS, dataset.n_positions // MAX_LANES))
         self.shards = [begin.scores(dataset, int(a), int(b), joint=self.joint, lean=True) for a, b in pairwise(plan)]
         self._legal = begin.space.transitions
         self._rows = Rows(
