@@ -110,8 +110,7 @@ def check_numbers(name: str, numbers: FloatArray, where: IndexArray, locate: Loc
     value = numbers[bad[0]]
     hint = "Values must be finite."
     if np.isnan(value):
-        declared = f"columns={{{name!r}: 'numeric'}}"
-        hint = f"For trees, which take missing numbers, give None or declare it, {declared}. Otherwise fill it."
+        hint = "Fill it, and add a column that says so. Trees take missing numbers: give None, or declare the column."
     _fail(f"the value is {value}", hint, name, int(where[bad[0]]), locate)
 
 
