@@ -55,19 +55,32 @@ def _rule_out(mask, low, high):
             mask[w] &= ~(((1 << (end - begin)) - 1) << begin)
 
 
-@kernel
-def build(tree, value, sets, n_bins, mask_of, masks, label_masks, leaf_value, low, high, stack):
-    """Masks of one tree.
+@part
+def _place_streams(tree, n_bins, used, mask_of):
+    """OUT used int64[·]: the dense streams that a tree splits on; mask_of int64[streams]: the first mask of each.
 
-    IN   tree int64[·, 5], value float64[·], sets uint8[·, ·], n_bins int64[streams] (1 for a sparse stream), mask_of
-         int64[streams]: the first row of masks of each stream that the tree uses
-    WORK low, high, stack int64[·] as long as the tree
-    OUT  masks int64[·, W], label_masks int64[K+1, W], leaf_value float64[≥ leaves]
+    Returns how many streams, and how many masks.
+    """
+    mask_of[:] = -1
+    n_used = n_rows = 0
+    for i in range(len(tree)):
+        s = tree[i, 0]
+        if s >= 0 and tree[i, 2] != HAS and mask_of[s] < 0:
+            mask_of[s], used[n_used] = n_rows, s
+            n_used, n_rows = n_used + 1, n_rows + n_bins[s]
+    return n_used, n_rows
+
+
+@part
+def _build(tree, value, sets, n_bins, mask_of, n_rows, masks, label_masks, leaf_value, low, high, stack):
+    """The masks of one tree.
+
+    OUT  masks int64[≥ n_rows, W], label_masks int64[K+1, W], leaf_value float64[≥ leaves], low and high of each node
     """
     leaves = _number_leaves(tree, value, low, high, stack, leaf_value)
     for w in range(masks.shape[1]):
         own = min(max(leaves - BITS * w, 0), BITS)
-        masks[:, w] = (1 << BITS) - 1
+        masks[:n_rows, w] = (1 << BITS) - 1
         label_masks[:, w] = (1 << own) - 1
     for i in range(len(tree)):
         s, b, rule, yes, no = tree[i, 0], tree[i, 1], tree[i, 2], tree[i, 3], tree[i, 4]
@@ -139,20 +152,26 @@ def _keep_labels(here, label_masks, place_of, first, places, t0, m, leaf_value, 
 
 @kernel
 def add_tree(
-    bins, streams, n_dense, items, item_ptr, places, first, tree, used, mask_of, masks, label_masks, leaf_value, low,
-    high, place_of, here, scale, edge_scores, node_scores,
+    bins, streams, n_dense, items, item_ptr, places, first, tree, value, sets, scale, place_of, used, mask_of, masks,
+    label_masks, leaf_value, nodes, here, edge_scores, node_scores,
 ):  # fmt: skip
     """Add the values of a tree, times scale, to the scores of one label.
 
-    IN   bins, streams, items, item_ptr as in `growing.Columns`; places int64[n], first uint8[P]; used int64[·]: the
-         dense streams of the tree; what `build` made
-    WORK here int64[BLOCK, W]
+    IN   bins, streams, items, item_ptr as in `growing.Columns`; places int64[n], first uint8[P]; tree int64[·, 5],
+         value float64[·], sets uint8[·, ·]; place_of int64[67]: 2^i mod 67 → i
+    WORK used, mask_of int64[streams], masks int64[·, W], label_masks int64[K'+1, W], leaf_value float64[·],
+         nodes int64[3, ·], here int64[BLOCK, W]
     OUT  edge_scores float64[n, K'], node_scores float64[n] for ⊥
     """
+    n_used, n_rows = _place_streams(tree, streams[3], used, mask_of)
+    low, high = nodes[0, : len(tree)], nodes[1, : len(tree)]
+    _build(
+        tree, value, sets, streams[3], mask_of, n_rows, masks, label_masks, leaf_value, low, high, nodes[2],
+    )  # fmt: skip
     for t0 in range(0, len(places), BLOCK):
         m = min(BLOCK, len(places) - t0)
         here[:m] = (1 << BITS) - 1
-        for j in range(len(used)):
+        for j in range(n_used):
             s = used[j]
             _keep_bins(bins[streams[0, s]], places, t0, m, streams[1, s], masks, mask_of[s], here)
         for i in range(len(tree)):

@@ -9,10 +9,9 @@ import numpy as np
 
 from hedgerow import kernels
 from hedgerow.legend import INDEX, AnyArray, FloatArray, IndexArray
-from hedgerow.trees.binning import ITEMS, BinnedData
+from hedgerow.trees.binning import ITEMS, MAX_BINS, BinnedData
 from hedgerow.trees.growing import Tree
 
-HAS = 4  # the rule of a split on a sparse item, as in kernels.growing
 _PLACE_OF: IndexArray = np.zeros(67, dtype=INDEX)  # of the one bit of a word, by the word modulo 67: all powers differ
 _PLACE_OF[[pow(2, i, 67) for i in range(66)]] = np.arange(66)
 
@@ -97,25 +96,22 @@ def add_trees(
     places : int64[n], of the positions. K' is the number of previous labels.
     """
     K, _, n_before = edge_scores.shape
-    columns, bits = data.columns, kernels.leaf_masks.BITS
-    dense = np.where(columns.streams[4] == ITEMS, 1, columns.streams[3])
+    columns, masks = data.columns, kernels.leaf_masks
     n_nodes = max((len(tree.values) for tree in trees), default=1)
-    width = -(-(n_nodes + 1) // 2 // bits) + 1
-    low, high, stack = np.empty((3, n_nodes + 1), dtype=INDEX)
-    leaf_value: FloatArray = np.empty(n_nodes + 1)
-    label_masks: IndexArray = np.empty((n_before + 1, width), dtype=INDEX)
-    here: IndexArray = np.empty((kernels.leaf_masks.BLOCK, width), dtype=INDEX)
+    n_streams, n_bins = columns.streams.shape[1], int(columns.streams[3, columns.streams[4] != ITEMS].sum())
+    width = -(-(n_nodes + 1) // 2 // masks.BITS)
+    work = (
+        np.empty(n_streams, dtype=INDEX),
+        np.empty(n_streams, dtype=INDEX),
+        np.empty((min(n_bins, n_nodes * MAX_BINS), width), dtype=INDEX),
+        np.empty((n_before + 1, width), dtype=INDEX),
+        np.empty(n_nodes),
+        np.empty((3, n_nodes + 1), dtype=INDEX),
+        np.empty((masks.BLOCK, width), dtype=INDEX),
+    )
+    reads = columns.bins, columns.streams, len(columns.blocks), columns.items, columns.item_ptr, places, data.first
     for j, tree in enumerate(trees):
-        n, W = len(tree.values), -(-(len(tree.values) + 1) // 2 // bits)
-        own = tree.nodes[(tree.nodes[:, 0] >= 0) & (tree.nodes[:, 2] != HAS), 0]
-        used: IndexArray = np.unique(own)
-        mask_of: IndexArray = np.zeros(len(dense), dtype=INDEX)
-        mask_of[used] = np.cumsum(dense[used]) - dense[used]
-        masks: IndexArray = np.empty((int(dense[used].sum()), W), dtype=INDEX)
-        made = masks, label_masks[:, :W].copy(), leaf_value, low[:n], high[:n]
-        kernels.leaf_masks.build(tree.nodes, tree.values, tree.sets, dense, mask_of, *made, stack)
-        kernels.leaf_masks.add_tree(
-            columns.bins, columns.streams, len(columns.blocks), columns.items, columns.item_ptr, places, data.first,
-            tree.nodes, used, mask_of, *made, _PLACE_OF, here[:, :W].copy(), scale, edge_scores[j % K],
+        masks.add_tree(
+            *reads, tree.nodes, tree.values, tree.sets, float(scale), _PLACE_OF, *work, edge_scores[j % K],
             node_scores[j % K],
         )  # fmt: skip
