@@ -228,7 +228,7 @@ def _find_items(streams, n_sparse, ids, sums, node, total, rules, best, split):
     for q in range(len(ids)):
         gain = _gain(sums[q], total, rules.bits, rules.shrinkage, rules.least, best)
         if (gain > best or (chosen >= 0 and gain == best and ids[q] < chosen)) and (
-            rules.share >= 1.0 or _drawn(rules.seed, node, FIRST_ITEM + ids[q], rules.share)
+            rules.share >= 1.0 or _drawn(rules.seed, node, FIRST_ITEM + np.int64(ids[q]), rules.share)
         ):
             best, chosen = gain, ids[q]
             split[3] = sums[q]
