@@ -13,9 +13,11 @@ from hedgerow.objectives import log_likelihood, pseudo_likelihood
 from hedgerow.parallel import Lanes
 from hedgerow.trainers import line_search
 from hedgerow.trainers.boosting import Booster
-from hedgerow.trainers.line_search import LineSearch, boost, halve
+from hedgerow.trainers.line_search import LineSearch, Phase, boost, halve
 from hedgerow.trainers.monitor import Monitor
 from hedgerow.trees.binning import bin_dataset, learn_binning
+
+PSEUDO = (Phase(pseudo_likelihood, 2), Phase(log_likelihood))
 
 
 @pytest.fixture(scope="module")
@@ -130,7 +132,7 @@ def test_a_search_without_a_direction(corpus, lanes):
 
 
 def test_the_first_steps_follow_the_pseudo_likelihood(corpus, lanes):
-    booster, losses = run(corpus, lanes, 4, pseudo_likelihood_steps=2)
+    booster, losses = run(corpus, lanes, 4, phases=PSEUDO)
     by_hand = new_booster(corpus, lanes)
     expected = [by_hand.evaluate()]
     for objective in (pseudo_likelihood, pseudo_likelihood, log_likelihood, log_likelihood):
@@ -152,5 +154,5 @@ def test_steps_of_the_pseudo_likelihood_are_guarded_by_it(corpus, lanes, monkeyp
         return original(booster, objective, before)
 
     monkeypatch.setattr(line_search, "halve", halving)
-    run(corpus, lanes, 3, pseudo_likelihood_steps=2, guarded=True, options={"learning_rate": 5.0})
+    run(corpus, lanes, 3, phases=PSEUDO, guarded=True, options={"learning_rate": 5.0})
     assert seen == [pseudo_likelihood, pseudo_likelihood, log_likelihood]

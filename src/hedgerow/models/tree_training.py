@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -18,11 +18,14 @@ from hedgerow.models.linear_crf import LinearCRF
 from hedgerow.models.paired import potentials_below
 from hedgerow.models.parameters import random_generator
 from hedgerow.models.stages import Stages
+from hedgerow.objectives.log_likelihood import log_likelihood
+from hedgerow.objectives.pseudo_likelihood import pseudo_likelihood
 from hedgerow.parallel import MAX_LANES, Lanes
 from hedgerow.scorers.trees import Start
 from hedgerow.structure.states import StateSpace
 from hedgerow.trainers.boosting import Booster, Iteration
-from hedgerow.trainers.line_search import LineSearch, boost
+from hedgerow.trainers.evaluation import Objective
+from hedgerow.trainers.line_search import LineSearch, Phase, boost
 from hedgerow.trainers.monitor import Monitor, Step
 from hedgerow.trees.binning import Binning, bin_dataset
 
@@ -35,6 +38,7 @@ class Trained(NamedTuple):
     n_iter: int
     loss: float
     outcome: str
+    n_likelihood: int = 0
 
 
 def linear_below(start: Any, X: Any, y: Any, sample_weight: Any) -> LinearCRF | None:
@@ -63,6 +67,8 @@ class Training:
         self.binning = binning
         self.start = start
         self.seed = int(random_generator(model.random_state).randint(2**31 - 1))
+        self.objective: Objective = log_likelihood
+        self.likelihood_steps: int | None = 0
 
     def train(
         self,
@@ -71,10 +77,39 @@ class Training:
         kept: list[Iteration],
         previous: list[Step] | None,
         n_iterations: int | None = None,
+        n_likelihood: int | None = None,
     ) -> Trained:
-        """One ensemble. `kept` are the iterations of an earlier fit and `previous` their history, or None."""
+        """One ensemble. `kept` are the iterations of an earlier fit and `previous` their history, or None.
+
+        An objective that is not convex starts from trees for the likelihood: `n_likelihood` of them, or as many as are
+        best on the held-out sequences, or half of all where there are none.
+        """
+        most = int(self.model.n_estimators) if n_iterations is None else n_iterations
+        steps = self.likelihood_steps if n_likelihood is None else n_likelihood
+        pseudo = Phase(pseudo_likelihood, int(self.model.pseudo_likelihood_steps))
+        if steps is None and held_out is not None and not kept:
+            first = self._boost(dataset, held_out, kept, previous, most, (pseudo, Phase(log_likelihood)))
+            steps = len(first.iterations)
+            if first.outcome == "interrupted" or steps == most:
+                return first._replace(n_likelihood=steps)
+            kept, previous = first.iterations, first.history[:steps]
+            second = self._boost(dataset, held_out, kept, previous, most, (Phase(self.objective),))
+            return second._replace(n_iter=first.n_iter + second.n_iter, n_likelihood=steps)
+        steps = most // 2 if steps is None else steps
+        phases = (pseudo, Phase(log_likelihood, steps), Phase(self.objective))
+        return self._boost(dataset, held_out, kept, previous, most, phases)._replace(n_likelihood=steps)
+
+    def _boost(
+        self,
+        dataset: Dataset,
+        held_out: Dataset | None,
+        kept: list[Iteration],
+        previous: list[Step] | None,
+        most: int,
+        phases: Sequence[Phase],
+    ) -> Trained:
+        """Go on from `kept` to at most `most` iterations."""
         model = self.model
-        most = int(model.n_estimators) if n_iterations is None else n_iterations
         with Lanes(model.n_jobs, MAX_LANES) as lanes:
             booster = self._booster(dataset, lanes)
             booster.resume(kept)
@@ -92,10 +127,9 @@ class Training:
             ) as monitor:
                 if len(kept) < most:
                     search = LineSearch() if model.learning_rate == "line_search" else None
-                    steps = int(model.pseudo_likelihood_steps)
-                    boost(booster, monitor, pseudo_likelihood_steps=steps, guarded=self._guarded(), search=search)
+                    boost(booster, monitor, phases=phases, guarded=self._guarded(), search=search)
                 else:
-                    monitor.begin(booster.evaluate())
+                    monitor.begin(booster.evaluate(phases[-1].objective))
         best = len(kept) + monitor.kept.iteration - monitor.first  # a model from a file has no history
         iterations = booster.iterations[:best]
         return Trained(iterations, monitor.history, monitor.n_iter, monitor.kept.loss, monitor.outcome)
@@ -132,7 +166,7 @@ class Training:
         with Lanes(self.model.n_jobs, MAX_LANES) as lanes:
             booster = self._booster(dataset, lanes)
             booster.resume(iterations)
-            return booster.evaluate()
+            return booster.evaluate(self.objective)
 
     def _booster(self, dataset: Dataset, lanes: Lanes) -> Booster:
         model = self.model

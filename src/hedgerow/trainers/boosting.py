@@ -13,6 +13,7 @@ from hedgerow import kernels
 from hedgerow.data.dataset import Dataset
 from hedgerow.legend import BoolArray, FloatArray
 from hedgerow.objectives.log_likelihood import log_likelihood, log_likelihood_messages
+from hedgerow.objectives.pseudo_likelihood import pseudo_likelihood
 from hedgerow.parallel import CHUNK_POSITIONS, MAX_LANES, Lanes, plan_chunks
 from hedgerow.scorers.trees import STEPS, Start, all_first
 from hedgerow.trainers.evaluation import Objective
@@ -20,6 +21,8 @@ from hedgerow.trainers.memory import check_joint_memory
 from hedgerow.trainers.rows import Gradient, Rows, Sampler, tree_seed
 from hedgerow.trees.binning import BinnedData, Binning
 from hedgerow.trees.growing import Tree
+
+BOUNDED = (log_likelihood, pseudo_likelihood)  # objectives whose gradients are differences of probabilities
 
 
 @dataclass(frozen=True)
@@ -114,6 +117,7 @@ class Booster:
         self._from_messages = self.joint and known and self._rows.plain and one_tree
         self._table_gradient: FloatArray = np.zeros((K, K))
         self._losses = np.zeros(len(self.shards))
+        self._unit = 1.0
         self._samples: list[BoolArray | None] = []
         self._direction = Iteration([])
         self.scale = 0.0
@@ -141,7 +145,27 @@ class Booster:
                 assert gradient is not None
                 self._table_gradient += gradient[1]
                 self._gradients[s] = gradient[0], self.shards[s].edge_exps
+        self._unit = 1.0 if objective in BOUNDED else self._bound_gradients()
         return float(self._losses.sum())
+
+    def _bound_gradients(self) -> float:
+        """Words hold gradients that add up to 2 a position at most, as those of a likelihood do. Divide larger ones by
+        what that takes, and return it."""
+        sums = np.zeros(self.dataset.n_labels)
+        for nodes, edges in filter(None, self._gradients):
+            sums += np.abs(nodes).sum(axis=1)
+            if self.joint:
+                sums += np.abs(edges).sum(axis=(1, 2))
+        unit = float(sums.max()) / (2.0 * self._rows.total * self._rows.scale)
+        if not np.isfinite(unit):
+            raise FloatingPointError("the gradient is not a number")
+        if unit <= 1.0:
+            return 1.0
+        for nodes, edges in filter(None, self._gradients):
+            nodes /= unit
+            if self.joint:
+                edges /= unit
+        return unit
 
     def _evaluate_shard(self, objective: Objective, s: int) -> None:
         shard, data = self.shards[s], self.dataset
@@ -214,10 +238,10 @@ class Booster:
             self._rows.fill(grower, k, self.shards, self._gradients, self._samples[r])
             draws = self.options.max_features < 1.0
             tree, leaves = grower.grow(tree_seed(self.options.seed, len(self.iterations), r, k) if draws else 0)
-            tree = self._rows.rescaled(tree).scaled(1.0 / R)
+            tree = self._rows.rescaled(tree, self._unit).scaled(1.0 / R)
             self._direction.trees[r * K + k] = tree
             if self.options.keeps_rows:
-                self._add_leaves(k, leaves.leaf_of, leaves.values / R)
+                self._add_leaves(k, leaves.leaf_of, leaves.values * (self._unit / R))
             else:
                 for shard in self.shards:
                     shard.add_label(self.data, k, [tree], scale=self.scale)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 import numpy as np
 
 from hedgerow.objectives.log_likelihood import log_likelihood
-from hedgerow.objectives.pseudo_likelihood import pseudo_likelihood
 from hedgerow.trainers.boosting import Booster
 from hedgerow.trainers.evaluation import Objective
 from hedgerow.trainers.monitor import Monitor
@@ -16,33 +18,49 @@ NEAREST = 0.1
 SHORTEST = 1e-3  # the first trial is never shorter: a step that failed must not end all that follow
 
 
+class Phase(NamedTuple):
+    """So many iterations that follow an objective; None: all that are left."""
+
+    objective: Objective
+    n_iterations: int | None = None
+
+
 def boost(
     booster: Booster,
     monitor: Monitor,
     *,
-    pseudo_likelihood_steps: int = 0,
+    phases: Sequence[Phase] = (Phase(log_likelihood),),
     guarded: bool = False,
     search: LineSearch | None = None,
 ) -> None:
     """Add iterations until the monitor says stop; its `validate` may read `booster.iterations`.
 
-    The first steps follow the pseudo-likelihood, all others the likelihood, whose loss is the one reported. A guarded
+    The phases count the iterations that the booster has already. The loss reported is that of the last phase. A guarded
     step is halved until the loss of its objective does not rise.
     """
-    loss = booster.evaluate()
+    final = phases[-1].objective
+    loss = booster.evaluate(final)
     done = monitor.begin(loss)
     while not done:
-        pseudo = len(booster.iterations) < pseudo_likelihood_steps
-        objective = pseudo_likelihood if pseudo else log_likelihood
-        before = booster.evaluate(objective) if pseudo else loss
+        objective = _objective_at(phases, len(booster.iterations))
+        before = loss if objective is final else booster.evaluate(objective)
         booster.step(None if search is None else search.scale)
         if search is not None:
             loss = search(booster, objective, before)
         elif guarded:
             loss = halve(booster, objective, before)
-        if pseudo or not (guarded or search):
-            loss = booster.evaluate()
+        if objective is not final or not (guarded or search):
+            loss = booster.evaluate(final)
         done = monitor.step(loss)
+
+
+def _objective_at(phases: Sequence[Phase], iteration: int) -> Objective:
+    """The objective that an iteration follows."""
+    for objective, n in phases[:-1]:
+        if n is None or iteration < n:
+            return objective
+        iteration -= n
+    return phases[-1].objective
 
 
 def halve(booster: Booster, objective: Objective, before: float) -> float:

@@ -89,8 +89,11 @@ class Rows:
             **options,
         )
 
-    def rescaled(self, tree: Tree) -> Tree:
-        """A tree that this grower grew, with counts and gains in the weights as they were given."""
+    def rescaled(self, tree: Tree, unit: float = 1.0) -> Tree:
+        """A tree that this grower grew, with counts and gains in the weights as they were given, and for gradients that
+        were divided by `unit`."""
+        if unit != 1.0:
+            tree = tree.scaled(unit)._replace(gains=unit**2 * tree.gains)
         if self.scale == 1.0:
             return tree
         return tree._replace(counts=self.scale * tree.counts, gains=self.scale * tree.gains)
