@@ -48,6 +48,17 @@ def test_words_are_typed_at_a_terminal_until_an_empty_line(monkeypatch, capsys):
     assert hopper.split(maxsplit=3) == ["hopper", "100.0%", "sure", "(pyphen: hop-per)  (seen in training)"]
 
 
+def test_piped_words_are_hyphenated_and_not_trained_on(hedgerow, folder, monkeypatch):
+    from hedgerow.cli import demo
+
+    runs = []
+    monkeypatch.setattr(demo, "run_demo", lambda words, n_words, output: runs.append((words, n_words)))
+    assert hedgerow("demo", stdin="grass hopper\n\nthrush\n").code == 0
+    assert hedgerow("demo", "wren", "--words", "200", stdin="thrush\n").code == 0
+    assert hedgerow("demo", stdin="").code == 0
+    assert runs == [(["grass", "hopper", "thrush"], demo.N_WORDS), (["wren"], 200), ([], demo.N_WORDS)]
+
+
 def test_words_that_are_shown_are_not_trained_on():
     words = [list(word) for word in (*EXAMPLES, "alpha", "beta", "gamma") * 3]
     train, test = _split(words, set(EXAMPLES))

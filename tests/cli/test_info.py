@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 import hedgerow as package
 from hedgerow import LinearCRF
 from hedgerow.explain import importance
+
+from .conftest import planted_text
 
 
 def test_labels_columns_and_weights(hedgerow, trained):
@@ -56,3 +60,14 @@ def test_which_iterations_are_kept(hedgerow, folder, planted):
     model.ensemble_, model.best_iteration_ = model.ensemble_.first(5), 5
     model.save("m")
     assert "8 iterations (n_estimators, kept the first 5), loss" in hedgerow("info", "m").out
+
+
+@pytest.mark.parametrize("model", ["linear", "tree"])
+def test_columns_that_nobody_gave_are_not_listed(hedgerow, folder, model):
+    """Numbers and attributes with a window have a column of their own for what is outside."""
+    (folder / "a.csv").write_text(planted_text())
+    options = ("--trees", 3) if model == "tree" else ()
+    assert hedgerow("train", "a.csv", "-o", "m", "--by", "sequence", "--model", model, *options, "-q").code == 0
+    assert "(outside)" in [column.name for column in package.load("m").schema_.columns]
+    listed = hedgerow("info", "m", "--top", 0).out.split("columns\n")[1].splitlines()
+    assert [line.split(":")[0].strip() for line in listed] == ["letter", "size"]

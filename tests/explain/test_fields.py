@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hedgerow.explain.fields import MISSING, OUTSIDE, Attribute, Choice, Number, Value
+from hedgerow.explain.fields import MISSING, OUTSIDE, Attribute, Choice, Number, Value, signed
 
 LETTERS = [MISSING, OUTSIDE, Value("a"), Value("c d"), Value("e"), Value("(start)"), Value("missing")]
 
@@ -44,6 +44,38 @@ def test_long_sets_are_cut():
     field = Choice("x", values, (1 << 30) - 1, most=3)
     assert field.text(bins(*range(10))) == "x in {v00, v01, v02, … 7 more}"
     assert field.text(bins(*range(5, 30))) == "x not in {v00, v01, v02, … 2 more}"
+
+
+def test_long_values_of_a_set_are_cut_and_fewer():
+    values = [Value(f"{'v' * 30}{i:02d}") for i in range(30)]
+    field = Choice("x", values, (1 << 30) - 1, most=6)
+    cut = ["vvvvvvvvvv…vvvvvvv00", "vvvvvvvvvv…vvvvvvv01", "vvvvvvvvvv…vvvvvvv02"]
+    assert field.text(bins(*range(10))) == f"x in {{{', '.join(cut)}, … 7 more}}"
+    assert field.text(bins(3)) == f"x = '{'v' * 30}03'"  # one alone is whole
+    spaced = Choice("x", [Value("a" + " " * 30 + "b"), Value("c"), Value("d")], 0b111, most=6)
+    assert spaced.text(bins(0, 1)) == "x != 'd'"
+    assert (
+        Choice("x", [*spaced.values, Value("e")], 0b1111, most=6).text(bins(0, 1))
+        == f"x in {{'a{' ' * 9}…{' ' * 8}b', c}}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "decimals", "text"),
+    [
+        (0.0, 4, "+0.0000"),
+        (0.25, 4, "+0.2500"),
+        (-1234.5, 3, "-1234.500"),
+        (0.001, 4, "+0.0010"),
+        (0.00099, 4, "+9.9e-04"),
+        (-0.0000123456, 4, "-1.2e-05"),
+        (0.01, 3, "+0.010"),
+        (-0.0099, 3, "-9.9e-03"),
+        (5e-324, 4, "+4.9e-324"),
+    ],
+)
+def test_small_numbers_keep_two_digits(value, decimals, text):
+    assert signed(value, decimals) == text
 
 
 def test_values_that_no_split_names_are_all_others():

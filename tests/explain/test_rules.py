@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.errors import InputError
-from hedgerow.explain import rules
+from hedgerow.explain import Rule, rules
 from hedgerow.trees.ensemble import Ensemble
 
 from .literal import holds
@@ -219,3 +219,8 @@ def test_what_is_refused(data):
         rules(model, label="q")
     with pytest.raises(InputError, match="n is -1"):
         rules(model, -1)
+
+
+def test_a_small_weight_keeps_its_digits():
+    assert str(Rule("x", 0.0000123, ())) == "+1.2e-05  x  if always"
+    assert str(Rule("x", -0.5, ())) == "-0.5000  x  if always"

@@ -55,6 +55,16 @@ def test_the_text_of_a_tree(data):
     assert tree_text(model, 1, "y") == "iteration 1, label y: 1 leaf, 7 rows\nalways  +0.5000  7 rows"
 
 
+def test_tiny_leaves_show_what_they_are(data):
+    nodes = [(LABEL, 3, EQUAL, 1, 2), (0.0000123, 1.0), (LABEL, 0, EQUAL, 3, 4), (-12.5, 2.0), (0.0, 3.0)]
+    model, _ = made_model(*data, lambda _: [tree(*nodes)] * 3)
+    assert tree_text(model, 1, "x").splitlines()[1:] == [
+        "if previous label = (start):  +1.2e-05  1 row",
+        "elif previous label = x:      -12.5000  2 rows",
+        "else:                          +0.0000  3 rows",
+    ]
+
+
 def test_the_tree_is_that_of_the_iteration_the_label_and_the_member(data):
     trees = [tree((float(j), 1.0)) for j in range(2 * 2 * 3)]
     model, _ = made_model(*data, lambda _: trees, trees_per_step=2)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,6 +28,24 @@ def test_what_kernels_may_reorder_leaves_infinities_alone():
     from hedgerow.kernels import _jit
 
     assert not set(_jit.CHAIN_MATH) & {"fast", "nnan", "ninf", "afn"}
+
+
+@pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="nothing is compiled")
+def test_compiling_is_told_once_and_only_where_it_happens():
+    from hedgerow.kernels import _jit
+
+    made: dict[str, Any] = {}
+    exec("def add(x): return x + 1\ndef double(x): return 2 * x", made)  # in no file, so in no cache either
+    add, double = _jit.kernel(made["add"]), _jit.kernel(made["double"])
+    told: list[str] = []
+    with _jit.before_compiling(lambda: told.append("first")):
+        assert told == []
+        assert (add(1), double(2), add(1.5)) == (2, 4, 2.5)
+    assert told == ["first"]
+    with _jit.before_compiling(lambda: told.append("again")):
+        assert add(2) == 3
+    double(0.5)
+    assert told == ["first"]
 
 
 @pytest.mark.parametrize("path", KERNELS, ids=lambda path: path.stem)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hedgerow import LinearCRF
+from hedgerow import LinearCRF, TreeCRF
 from hedgerow.datasets import make_sequences
 from hedgerow.errors import InputError
 
@@ -198,7 +199,7 @@ def test_flat_arrays_with_lengths():
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda m: m.predict([]), "no sequences"),
+        (lambda m: m.score([], []), "y_true holds no positions"),
         (lambda m: m.predict("abc"), "X is a str"),
         (lambda m: m.predict_k_best([["w1"]], k=0), "k is 0"),
         (lambda m: m.sample([["w1"]], n_samples=0), "n_samples is 0"),
@@ -221,6 +222,80 @@ def test_flat_arrays_with_lengths():
 def test_questions_that_cannot_be_meant(model, call, words):
     with pytest.raises(InputError, match=words):
         call(model)
+
+
+@pytest.mark.parametrize("below", [False, True])
+@pytest.mark.parametrize("kind", [LinearCRF, TreeCRF])
+def test_no_sequences_have_no_answers(kind, below):
+    X, y = rich_corpus(20, seed=3)
+    start = {"start": LinearCRF(columns=COLUMNS)} if below and kind is TreeCRF else {}
+    own = {"n_estimators": 2, "early_stopping": False} if kind is TreeCRF else {}
+    model = kind(columns=COLUMNS, window=1, **own, **start).fit(X, y)
+    for nothing in ([], (), iter([]), np.array([]), model.encode([]), model.encode(X).take(np.array([], dtype=int))):
+        predicted = model.predict(nothing)
+        assert (predicted.shape, predicted.dtype) == ((0,), object)
+    assert model.predict([], known=[]).shape == (0,)
+    assert model.predict([], decoder="posterior").shape == (0,)
+    assert model.predict_proba([]) == model.predict_k_best([], 3) == []
+    assert [drawn.tolist() for drawn in model.sample([], 2)] == [[], []]
+    for answer in (model.entropy([]), model.log_probability([], []), model.span_probability([], [])):
+        assert (answer.shape, answer.dtype) == ((0,), np.float64)
+
+
+@pytest.mark.parametrize("kind", [LinearCRF, TreeCRF])
+def test_no_sequences_to_train_on_or_to_stop_by_are_an_error(kind):
+    with pytest.raises(InputError, match="X has no sequences"):
+        kind(early_stopping=False).fit([], [])
+    with pytest.raises(InputError, match="X has no sequences"):
+        kind().fit(X_SMALL, Y_SMALL, X_val=[], y_val=[])
+
+
+MATRICES = {
+    "arrays": lambda n: [np.arange(4.0 * n).reshape(4, n), np.ones((2, n))],
+    "flags": lambda n: [np.ones((4, n), dtype=bool), np.ones((2, n), dtype=bool)],
+    "lists": lambda n: [np.arange(4.0 * n).reshape(4, n).tolist(), [[1.0] * n, [2.0] * n]],
+    "texts": lambda n: [np.full((4, n), "a"), np.full((2, n), "b")],
+    "objects": lambda n: [np.full((4, n), "a", dtype=object), np.full((2, n), "b", dtype=object)],
+    "3-D": lambda n: np.arange(8.0 * n).reshape(2, 4, n),
+}
+
+
+@pytest.mark.parametrize("name", MATRICES)
+@pytest.mark.parametrize("kind", [LinearCRF, TreeCRF])
+def test_a_matrix_of_another_width_is_refused(kind, name):
+    make, own = MATRICES[name], {"early_stopping": False, **({"n_estimators": 2} if kind is TreeCRF else {})}
+    X = make(3)
+    model = kind(window=1, **own).fit(X, [["a", "b", "a", "b"][: len(x)] for x in X])
+    assert len(model.predict(X)) == 2
+    with pytest.raises(InputError, match=r"has 5 columns where the model expects 3\. The model reads '0', '1', '2';"):
+        model.predict(make(5))
+    if name not in ("texts", "objects"):  # in these a value may be absent, as in a dict
+        with pytest.raises(InputError, match="there is no column '2' in the data"):
+            model.predict(make(2))
+
+
+def test_a_flat_matrix_of_another_width_is_refused():
+    model = LinearCRF().fit(np.ones((5, 2)), list("ababa"), lengths=[2, 3])
+    assert len(model.predict(np.ones((3, 2)), lengths=[3])) == 1
+    with pytest.raises(InputError, match="the data has 3 columns where the model expects 2"):
+        model.predict(np.ones((3, 3)), lengths=[3])
+
+
+def test_a_column_of_a_matrix_that_was_empty_in_training_may_be_empty_again():
+    X = [np.array([["a", None], ["b", None]], dtype=object)]
+    model = LinearCRF().fit(X, [["A", "B"]])
+    assert model.predict(X).tolist() == [["A", "B"]]
+    with pytest.raises(InputError, match="the data has 2 columns where the model expects 1"):
+        model.predict([np.array([["a", "x"]], dtype=object)])
+
+
+def test_columns_with_names_of_their_own_may_be_more():
+    frame = pd.DataFrame({"a": [1.0, 2.0], "b": [3.0, 4.0]})
+    model = LinearCRF().fit([frame], [["A", "B"]])
+    wider = frame.assign(c=[5.0, 6.0])
+    assert model.predict([wider]).tolist() == model.predict([frame]).tolist()
+    dicts = LinearCRF().fit([[{"0": "x", "1": "y"}]], [["A"]])
+    assert dicts.predict([[{"0": "x", "1": "y", "2": "z"}]]).tolist() == [["A"]]
 
 
 def test_unknown_tokens_are_ignored(model):

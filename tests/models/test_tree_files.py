@@ -11,10 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hedgerow import LinearCRF, TreeCRF, load, persistence
-from hedgerow.data.encoding import learn
-from hedgerow.errors import HedgerowError, ModelFileError
-from hedgerow.models.tree_files import split_columns
-from hedgerow.trees.binning import ATTRIBUTES, learn_binning
+from hedgerow.errors import HedgerowError, HedgerowWarning, ModelFileError
 
 from .corpora import COLUMNS, rich_corpus
 from .test_files import JSON, bump, mutate, places, set_header, set_tensor, write
@@ -79,17 +76,67 @@ def test_a_loaded_model_can_be_gone_on_with(tmp_path):
     np.testing.assert_array_equal(loaded.ensemble_.nodes, whole.ensemble_.nodes)
 
 
-@pytest.mark.parametrize("many", [False, True])
-def test_columns_are_numbered_as_bins_are(many):
+ANEW: dict[str, Any] = {
+    "n_estimators": 1,
+    "window": 0,
+    "columns": None,
+    "edges": "joint",
+    "leaves": "newton",
+    "start": "zero",
+    "max_bins": 4,
+    "min_frequency": 9.0,
+    "categorical": "one_against_rest",
+    "trees_per_step": 1,
+    "n_bags": 2,
+    "transitions": "forbid_unseen",
+    "decoder": "viterbi",
+    "warm_start": True,
+}
+
+
+@pytest.mark.parametrize("below", [False, True])
+@pytest.mark.parametrize("shared", [False, True])
+def test_parameters_set_after_fit_do_not_change_what_was_fitted(below, shared, tmp_path):
     X, y = CORPUS
-    if many:
-        X = [[{"word": f"{i} {t}", "part": ["a", "b"]} for t in range(8)] for i in range(60)]
-        y = [["O"] * 8 for _ in X]
-    dataset = learn(X, y, window=1, columns=COLUMNS)
-    dense, sparse = split_columns(dataset.schema)
-    names = [column.name for column in [*dense, *sparse]]
-    assert learn_binning(dataset).names == (*names, ATTRIBUTES)
-    assert bool(sparse) is many
+    edges = "shared" if shared else "joint"
+    start = LinearCRF(columns=COLUMNS) if below else "constant"
+    fitted = TreeCRF(columns=COLUMNS, window=1, edges=edges, start=start, trees_per_step=2, **SHORT).fit(X, y)
+    before = fitted.predict_proba(X)
+    for name, value in (ANEW | {"edges": "joint" if shared else "shared"}).items():
+        model = copy.deepcopy(fitted).set_params(**{name: value})
+        model.save(tmp_path / "model")
+        loaded = load(tmp_path / "model")
+        assert getattr(loaded, name) == value
+        for ours, theirs in zip(loaded.predict_proba(X), before):
+            np.testing.assert_array_equal(ours, theirs)
+        assert loaded.predict(X).tolist() == model.predict(X).tolist()
+
+
+def test_another_linear_start_that_was_set_after_fit_is_not_in_the_file(tmp_path):
+    model = TreeCRF(columns=COLUMNS, start=LinearCRF(columns=COLUMNS), **SHORT).fit(*CORPUS)
+    model.set_params(start=LinearCRF(columns=COLUMNS, l2=9.0))
+    with pytest.warns(HedgerowWarning, match="start was set anew; a loaded model has the linear model"):
+        model.save(tmp_path / "model")
+    assert load(tmp_path / "model").start.l2 == 1.0
+
+
+def test_columns_of_very_many_values(tmp_path):
+    """They are numbered behind all others."""
+    X = [[{"word": f"{i} {t}", "part": ["a", "b"], "size": float(t)} for t in range(8)] for i in range(60)]
+    y = [["A" if t < i % 8 else "B" for t in range(8)] for i in range(60)]
+    model = TreeCRF(window=1, **SHORT).fit(X, y)
+    model.save(tmp_path / "model")
+    loaded = load(tmp_path / "model")
+    assert loaded.binning_.names == model.binning_.names == ("(outside)", "size", "word", "*")
+    assert (loaded.binning_.kinds, loaded.binning_.n_bins) == (model.binning_.kinds, model.binning_.n_bins)
+    np.testing.assert_array_equal(np.concatenate(loaded.predict_proba(X)), np.concatenate(model.predict_proba(X)))
+
+
+def test_whether_it_was_trained_again_is_in_the_file(tmp_path):
+    for refit in (False, True):
+        model = TreeCRF(columns=COLUMNS, refit=refit, **SHORT | {"early_stopping": True}).fit(*CORPUS)
+        model.save(tmp_path / "model")
+        assert load(tmp_path / "model").refitted_ is model.refitted_ is refit
 
 
 # ------------------------------------------------------------------------------------------ whole, and wrong
@@ -165,6 +212,9 @@ WRONG = {
     "trees in a step: none": set_header("trees_per_step", value=0),
     "trees in a step: no number": set_header("trees_per_step", value="two"),
     "trees in a step that do not fit": set_header("trees_per_step", value=7),
+    "shared edges: no flag": set_header("shared_edges", value=1),
+    "shared edges that are not there": set_header("shared_edges", value=True),
+    "trained again: no flag": set_header("refitted", value="yes"),
     "another estimator": set_header("kind", value="LinearCRF"),
     "a parameter that cannot be meant": set_header("parameters", "edges", value="both"),
     "a loss that is no number": set_header("fitted", "loss_", value="low"),
@@ -184,10 +234,8 @@ WRONG_BELOW = {
 
 @pytest.mark.parametrize("name", [*WRONG, *WRONG_BELOW])
 def test_a_file_that_is_whole_and_wrong(name, sound, joint, tmp_path):
-    header, tensors = (
-        copy.deepcopy((joint if name in WRONG else sound)[0]),
-        dict((joint if name in WRONG else sound)[1]),
-    )
+    whole = joint if name in WRONG else sound
+    header, tensors = copy.deepcopy(whole[0]), dict(whole[1])
     (WRONG | WRONG_BELOW)[name](header, tensors)
     path = write(tmp_path, header, tensors)
     with pytest.raises(ModelFileError) as caught:
@@ -201,7 +249,8 @@ def test_every_part_is_needed(sound, joint, tmp_path):
         for name in tensors:
             with pytest.raises(ModelFileError, match="is not a sound hedgerow model"):
                 load(write(tmp_path, header, {k: v for k, v in tensors.items() if k != name}))
-        for name in set(header) - {"kind", "metadata", "linear"}:
+        early = {"shared_edges", "refitted"}  # the first files did not have them
+        for name in set(header) - {"kind", "metadata", "linear"} - early:
             with pytest.raises(ModelFileError, match=f"no '{name}'"):
                 load(write(tmp_path, {k: v for k, v in header.items() if k != name}, tensors))
 

@@ -59,6 +59,23 @@ def test_every_node_has_a_box_and_every_child_a_line(model):
     assert texts.count("yes") == texts.count("no") == 1
 
 
+def test_tiny_leaves_and_long_values(data):
+    """A leaf shows digits that count, and no box is wider than its lines may be."""
+    X, y = [["a" * 70, "b", "c", "d", "e"]], [["x", "y", "x", "y", "x"]]
+
+    def trees(binning):
+        split = (stream(binning, "token"), 2, EQUAL, 1, 2)
+        return [tree(split, (0.0000123, 1.0), (-0.5, 4.0))] * 2
+
+    model, _ = made_model(X, y, trees, columns=None)
+    ax = plot_tree(model, 1, "x")
+    texts = written(ax)
+    assert "+1.2e-05" in texts
+    assert "-0.500" in texts
+    assert "".join(texts).count("a" * 20) >= 3
+    assert max(map(len, texts)) <= 24
+
+
 def test_where_the_condition_holds_the_way_goes_left_and_down(model):
     found = branches(model, 1, "y")
     ax = plot_tree(model, 1, "y")

@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 import threading
+from typing import Any
 
 import numpy as np
 import pytest
@@ -187,6 +188,22 @@ class TestProgress:
         assert [record.name for record in caplog.records] == ["hedgerow", "hedgerow"]
         assert "iteration 2  loss 8.0000  score 0.5000" in caplog.text
         assert capfd.readouterr().out == ""
+
+    @pytest.mark.parametrize("verbose", [0, 1])
+    def test_compiling_is_said_before_it_begins(self, caplog, verbose):
+        from hedgerow.kernels import _jit
+
+        made: dict[str, Any] = {}
+        exec("def add(x): return x + 1", made)  # in no file, so in no cache either
+        add = _jit.kernel(made["add"])
+        caplog.set_level(logging.INFO, logger="hedgerow")
+        with Monitor(max_iter=2, tol=0.0, verbose=verbose) as monitor:
+            add(1)
+            feed(monitor, [9.0, 8.0])
+            add(1.5)
+        add(1j)
+        words = [record.getMessage().split()[0] for record in caplog.records]
+        assert words == ["compiling", "iteration", "iteration"][: 3 * verbose]
 
     def test_silence_by_default(self, caplog, capfd):
         caplog.set_level(logging.DEBUG, logger="hedgerow")

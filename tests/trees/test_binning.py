@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from hedgerow.data.encoding import encode, learn
+from hedgerow.data.rows import Item
 from hedgerow.errors import InputError
 from hedgerow.trees import binning as module
-from hedgerow.trees.binning import ATTRIBUTES, CODES, ITEMS, ORDERED, bin_dataset, learn_binning
+from hedgerow.trees.binning import ATTRIBUTES, CODES, ITEMS, ORDERED, bin_dataset, learn_binning, split_columns
 
 
 def items_at(binning, data, column, t, offset=0):
@@ -158,3 +159,24 @@ def test_nothing_to_split_on_is_an_error():
     dataset = learn([[[], []]], [["x", "y"]])
     with pytest.raises(InputError, match="no column"):
         learn_binning(dataset)
+
+
+def test_columns_are_numbered_dense_ones_first_and_found_where_they_are_stored():
+    """By kind, features of whole sequences last; (outside) is there for attributes alone."""
+    words = [f"w{i}" for i in range(300)]
+    rows = [[{"word": w, "size": float(i), "flag": i % 2 == 0} for i, w in enumerate(words)]]
+    whole = {"language": "en", "length": 300.0}
+    plain = learn([Item(rows[0], whole)], [["x"] * 300], window=1)
+    tagged = learn([Item([row | {"tags": ["a", "b"]} for row in rows[0]], whole)], [["x"] * 300], window=1)
+    for dataset, marked in ((plain, []), (tagged, ["(outside)"])):
+        dense, sparse = split_columns(dataset.schema)
+        assert sorted(one.column.name for one in dense) == sorted([*marked, "flag", "size", "language", "length"])
+        assert [one.column.name for one in sparse] == ["word"]
+        assert [one.group for one in dense] == [0] * (1 + len(marked)) + [1, 2, 3]
+        names = [one.column.name for one in (*dense, *sparse)]
+        assert learn_binning(dataset).names == (*names, *[ATTRIBUTES] * len(marked))
+        groups = dataset.codes, dataset.numeric, dataset.seq_codes, dataset.seq_numeric
+        stored = {one.column.name: groups[one.group][one.row] for one in (*dense, *sparse)}
+        np.testing.assert_array_equal(stored["size"][1:-1], np.arange(300.0))
+        assert stored["length"].tolist() == [300.0]
+        assert len(np.unique(stored["word"][1:-1])) == 300

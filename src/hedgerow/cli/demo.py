@@ -17,7 +17,7 @@ _TEST_SHARE = 10  # one word of so many is held out
 
 def command(
     words: Annotated[
-        list[str] | None, typer.Argument(metavar="WORD", help="Words to hyphenate, instead of typing them.")
+        list[str] | None, typer.Argument(metavar="WORD", help="Words to hyphenate, instead of typing or piping them.")
     ] = None,
     n_words: Annotated[int, typer.Option("--words", metavar="N", min=100, help="How many words to use.")] = N_WORDS,
     output: Annotated[str, typer.Option("--output", "-o", metavar="FOLDER", help="For the model and the picture.")] = (
@@ -28,6 +28,8 @@ def command(
 
     Trains a model, compares it with a baseline on held-out words, hyphenates words and draws a picture.
     """
+    if not words and not sys.stdin.isatty():
+        words = sys.stdin.read().split()  # now, so that they are not trained on
     run_demo(words or [], n_words, output)
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from hedgerow.cli.flags import in_flags
 from hedgerow.cli.inputs import Input, check_format
 
 if TYPE_CHECKING:
@@ -36,7 +37,8 @@ def command(
 
     Counts are by label, by span where the labels look like B-NP, and by whole sequence.
     """
-    report = evaluate(model, data, scheme=scheme, format=format)
+    with in_flags(command):
+        report = evaluate(model, data, scheme=scheme, format=format)
     if report.unknown:
         names = ", ".join(f"{label} ({count})" for label, count in report.unknown.items())
         print(f"hedgerow: labels that the model does not know, counted as wrong: {names}", file=sys.stderr)

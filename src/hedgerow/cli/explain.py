@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from hedgerow.cli.flags import in_flags
 from hedgerow.errors import InputError
 
 
@@ -26,7 +27,8 @@ def command(
 
     How important each feature is; or one tree; or the trees as rules, each with its weight.
     """
-    print(explain(model, by=by, top=top, tree=tree, rules=rules, label=label, plot=plot))
+    with in_flags(command):
+        print(explain(model, by=by, top=top, tree=tree, rules=rules, label=label, plot=plot))
 
 
 def explain(
@@ -104,7 +106,8 @@ def _tree(model: Any, iteration: int, label: Any, plot: str | None) -> str:
 
 def _rules(model: Any, n: int, label: Any) -> str:
     from hedgerow.explain import rules
+    from hedgerow.explain.fields import signed
 
     found = rules(model, n, label)
     width = max((len(str(rule.label)) for rule in found), default=0)
-    return "\n".join(f"{rule.weight:+8.3f}  {rule.label!s:<{width}}  if {rule.when}" for rule in found)
+    return "\n".join(f"{signed(rule.weight, 3):>8}  {rule.label!s:<{width}}  if {rule.when}" for rule in found)

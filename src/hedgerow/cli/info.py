@@ -24,6 +24,8 @@ def describe(model: str, top: int = 10) -> str:
 
 
 def _lines(model: Any, top: int) -> Iterator[str]:
+    from hedgerow.data.dataset import OUTSIDE_COLUMN
+
     schema = model.schema_
     yield f"{type(model).__name__}, {', '.join(f'{number:,} {what}' for what, number in model_sizes(model).items())}"
     training = model.metadata_.get("training")
@@ -34,6 +36,8 @@ def _lines(model: Any, top: int) -> Iterator[str]:
     yield ""
     yield "columns"
     for column in schema.columns:
+        if column.name == OUTSIDE_COLUMN and not column.constant:  # made by the encoder, not given
+            continue
         values = f", {len(column.vocabulary):,} values" if column.vocabulary is not None else ""
         where = "of the whole sequence" if column.constant else _reach(column.offsets)
         yield f"  {column.name}: {column.kind}{values}, {where}"

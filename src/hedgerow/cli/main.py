@@ -71,8 +71,13 @@ def main() -> None:
 def run(arguments: Sequence[str]) -> int:
     """Run a command and return its exit code: 0, 2 for a user error (one line on standard error), 130 for Ctrl-C."""
     try:
-        code = app(args=list(arguments) or ["--help"], prog_name="hedgerow", standalone_mode=False)
+        # Not by calling `app`, which would turn Ctrl-C into an exit code without a word.
+        command = typer.main.get_command(app)
+        with command.make_context("hedgerow", list(arguments) or ["--help"]) as context:
+            command.invoke(context)
         sys.stdout.flush()
+    except typer.Exit as done:
+        return int(done.exit_code)
     except BrokenPipeError:
         # Whoever read our output has gone. Python would complain once more when it closes standard output.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -86,7 +91,7 @@ def run(arguments: Sequence[str]) -> int:
     except OSError as error:
         name = f"{error.filename}: " if error.filename is not None else ""
         return _complain(f"{name}{error.strerror or error}")
-    return code if isinstance(code, int) else 0
+    return 0
 
 
 def _complain(message: str, code: int = USER_ERROR) -> int:

@@ -27,6 +27,8 @@ class Recipe:
     kinds     of tables, what the columns mean
     template  the text of a CRF++ template that makes features of the columns
     separator what stands between the columns of a CoNLL file; None for any run of spaces and tabs
+    complete  of tables, whether every number must be there: a linear model takes none that is missing. It follows from
+              the model, and is not kept with it
     """
 
     format: str
@@ -36,6 +38,7 @@ class Recipe:
     kinds: Mapping[str, str] = field(default_factory=dict)
     template: str | None = None
     separator: str | None = None
+    complete: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """As a model's metadata holds it."""
@@ -105,6 +108,7 @@ class Recipe:
             format=self.format,  # type: ignore[arg-type]
             columns=list(self.columns) or None,
             kinds=self.kinds,  # type: ignore[arg-type]
+            allow_missing=not self.complete,
         )
 
 
@@ -154,7 +158,7 @@ def recipe_of(model: Any, source: Input, format: str | None) -> Recipe:
             path=source.name,
             hint="Give the input as JSON lines, or predict in Python.",
         )
-    return replace(trained, format=told)
+    return replace(trained, format=told, complete=hasattr(model, "weights_"))
 
 
 def _complete_conll(X: Sequences, recipe: Recipe, source: Input) -> Recipe:

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from hedgerow.cli.flags import in_flags
 from hedgerow.cli.inputs import STANDARD, Input, check_format
 from hedgerow.errors import InputError
 
@@ -30,7 +31,8 @@ def command(
 
     They are one more column, or one more field in JSON lines. The input may have labels of its own or not.
     """
-    content = tag(model, data, decoder=decoder, probabilities=probabilities, k_best=k_best, format=format)
+    with in_flags(command, {"k": "k_best"}):
+        content = tag(model, data, decoder=decoder, probabilities=probabilities, k_best=k_best, format=format)
     if output != STANDARD:
         with open(output, "wb") as file:
             file.write(content)

@@ -11,7 +11,7 @@ import numpy as np
 from hedgerow.data.builders import attribute_name, attribute_rows, flag_codes
 from hedgerow.data.dataset import OUTSIDE_COLUMN, Column, Dataset, Schema, padded_places
 from hedgerow.data.reading import Arrays, Reader
-from hedgerow.data.rows import Field
+from hedgerow.data.rows import Block, Field
 from hedgerow.data.values import Locate, read_values
 from hedgerow.data.vocabulary import Vocabulary
 from hedgerow.errors import HedgerowWarning, InputError
@@ -30,6 +30,12 @@ class Coder(Reader):
         self.attributes: list[tuple[IndexArray, CodeArray, FloatArray | None]] = []
         self.given: set[str] = set()
         self.typed = False  # the columns came with their kinds: an array, a frame, a file
+        self.unknown: set[str] = set()  # columns of a matrix that hold values and are not the model's
+
+    def add(self, block: Block) -> None:
+        super().add(block)
+        if block.matrix:
+            self.unknown.update(f.name for f in block.fields if f.name not in self.columns and _holds_values(f))
 
     def column_keys(self, names: Set[str]) -> Set[str]:
         if "*" in self.schema.declared:
@@ -97,11 +103,18 @@ class Coder(Reader):
         self.add_entries(where, names, numbers)
 
     def _check_columns(self) -> None:
-        """Refuse a table or tokens that lack a column of the model. A dict may lack keys; one that has none is odd."""
+        """Refuse a table or tokens that lack a column of the model, and a matrix that is wider than that of training.
+
+        A dict may lack keys; one that has none is odd. A column with a name of its own that the model does not know is
+        not read. Where there are attributes, columns of few values are among them.
+        """
         absent = [name for name in self.columns if name not in self.given]
+        has = f"The model reads {_list(self.columns)}; the data has {_list(self.given)}"
+        if not absent and self.unknown and not len(self.schema.attributes):
+            what = f"the data has {len(self.given)} columns where the model expects {len(self.columns)}"
+            raise InputError(what, hint=f"{has}.")
         if not absent or not self.given:
             return
-        has = f"The model reads {_list(self.columns)}; the data has {_list(self.given)}"
         if self.typed or self.given == {"token"}:
             raise InputError(f"there is no column {absent[0]!r} in the data", hint=f"{has}.")
         if len(absent) == len(self.columns) and not any(len(ids) for _, ids, _ in self.attributes):
@@ -116,6 +129,11 @@ class Coder(Reader):
             for where, values in self.parts.pop((column.name, column.constant), ()):
                 row[where if column.constant else places[where]] = values
         return arrays.dataset(schema, offsets, start, attribute_rows(self.attributes, places, size))
+
+
+def _holds_values(field: Field) -> bool:
+    """Whether there is a value at all: a column of None is not learnt in training either."""
+    return any(value is not None for value in field.values)
 
 
 def _list(names: Iterable[str]) -> str:

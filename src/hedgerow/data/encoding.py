@@ -46,16 +46,30 @@ def learn(
         window_offsets(window, name)
     reader = Learner(declared, window)
     y = _read(reader, X, y, lengths)
+    _require_sequences(reader)
     offsets = reader.offsets()
     flat = None if y is None else flatten_labels(y, offsets)
     labels = () if flat is None else learn_labels(flat, offsets)
     return _with_labels(reader.finish(offsets, labels), flat, sample_weight)
 
 
-def encode(schema: Schema, X: Any, y: Any = None, *, lengths: Any = None, sample_weight: Any = None) -> Dataset:
-    """Encode a corpus by a schema learnt before. Attributes and values that it does not know are ignored."""
+def encode(
+    schema: Schema,
+    X: Any,
+    y: Any = None,
+    *,
+    lengths: Any = None,
+    sample_weight: Any = None,
+    may_be_empty: bool = False,
+) -> Dataset:
+    """Encode a corpus by a schema learnt before. Attributes and values that it does not know are ignored.
+
+    With `may_be_empty` an X without sequences is a Dataset without any, and not an error.
+    """
     reader = Coder(schema)
     y = _read(reader, X, y, lengths)
+    if not may_be_empty:
+        _require_sequences(reader)
     offsets = reader.offsets()
     flat = None if y is None else flatten_labels(y, offsets)
     return _with_labels(reader.finish(offsets), flat, sample_weight)
@@ -69,9 +83,12 @@ def _read(reader: Reader, X: Any, y: Any, lengths: Any) -> Any:
         X, y = split_lengths(X, lengths, y)
     for block in _blocks(X):
         reader.add(block)
+    return y
+
+
+def _require_sequences(reader: Reader) -> None:
     if not reader.lengths:
         raise InputError("X has no sequences", hint="Give at least one sequence.")
-    return y
 
 
 def _blocks(X: Any) -> Iterable[Block]:
@@ -99,6 +116,7 @@ def _columnar_block(X: Sequences) -> Block:
     block = Block(lengths)
     block.fields = [Field(name, None, values, X.kinds[name]) for name, values in columns.items()]
     block.constants = [Field(name, None, values, X.kinds[name]) for name, values in constants.items()]
+    block.matrix = list(columns) == [str(j) for j in range(len(columns))]  # as `split_lengths` names them
     return block
 
 

@@ -39,6 +39,7 @@ class Block:
 
     `entries` are attributes by name: rows, names, and weights (None: all 1). `weights` are numbers whose keys hardly
     repeat: rows, keys, values. `constants` are features of whole sequences: fields over the sequences of the block.
+    `matrix` says that the fields are the columns of a matrix, which have numbers for names.
     """
 
     lengths: list[int]
@@ -46,6 +47,7 @@ class Block:
     entries: list[tuple[IndexArray, list[str], FloatArray | None]] = field(default_factory=list)
     weights: list[tuple[IndexArray, list[str], list[Any]]] = field(default_factory=list)
     constants: list[Field] = field(default_factory=list)
+    matrix: bool = False
 
 
 def blocks(corpus: Iterable[Any]) -> Iterator[Block]:
@@ -235,6 +237,7 @@ def _turn_sparse(block: Block, sequences: list[Any], first: int) -> None:
 
 def _turn_matrices(block: Block, sequences: list[Any]) -> None:
     whole = np.concatenate(sequences)
+    block.matrix = True
     for j in range(whole.shape[1]):
         if whole.dtype.kind == "b":
             block.fields.append(Field(str(j), None, whole[:, j], "boolean"))

@@ -10,10 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import NamedTuple, Protocol
 
 PREVIOUS = "previous label"
 START = "(start)"
+
+_LETTERS = 60  # of the values of a set; the rest is counted
+_LONGEST = 20  # letters of a value in a set; what is longer loses its middle
 
 _PLAIN = re.compile(r"[^\s,{}'\"]+")
 
@@ -42,7 +46,7 @@ class Choice:
     """One of some values: the previous label, or a column of codes.
 
     values : how each bin is written; None for the last one where it stands for all values that are not named
-    most : the most values to write out in a set; the rest is counted
+    most : the most values to write out in a set, fewer where they are long; the rest is counted
     """
 
     name: str
@@ -67,8 +71,8 @@ class Choice:
             return f"{self.name} {'!' * no}= {text}"
         if self.name != PREVIOUS:
             chosen.sort(key=lambda value: (not value.own, value.text))
-        shown = [_in_set(value) for value in chosen[: self.most]]
-        rest = [f"… {len(chosen) - self.most} more"] if len(chosen) > self.most else []
+        shown = _first(list(map(_in_set, chosen)), self.most)
+        rest = [f"… {len(chosen) - len(shown)} more"] if len(chosen) > len(shown) else []
         return f"{self.name} {'not ' * no}in {{{', '.join(shown + rest)}}}"
 
 
@@ -137,10 +141,25 @@ def _threshold_text(thresholds: Sequence[float], i: int) -> str:
     return f"{exact:.10g}"
 
 
+def signed(value: float, decimals: int) -> str:
+    """A number with its sign and so many decimals; with two digits that count where these would show fewer."""
+    small = 0.0 < abs(value) < 10.0 ** (1 - decimals)
+    return f"{value:+.1e}" if small else f"{value:+.{decimals}f}"
+
+
+def _first(texts: list[str], most: int) -> list[str]:
+    """The first texts, at most so many, and no more than fit; one in any case."""
+    ends = accumulate(len(text) for text in texts[:most])
+    return texts[: max(1, sum(end <= _LETTERS for end in ends))]
+
+
 def _in_set(value: Value) -> str:
     if value in (MISSING, OUTSIDE):
         return f"({value.text})"
-    return value.text if _PLAIN.fullmatch(value.text) or value.text == START else repr(value.text)
+    text, half = value.text, _LONGEST // 2
+    if len(text) > _LONGEST:
+        text = f"{text[:half]}…{text[1 - half :]}"
+    return text if _PLAIN.fullmatch(text) or text == START else repr(text)
 
 
 def _bits(mask: int) -> list[int]:

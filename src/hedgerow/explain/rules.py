@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hedgerow.errors import InputError
+from hedgerow.explain.fields import signed
 from hedgerow.explain.splits import LABEL, LEAF, Input, Splits, label_code
 
 Path = frozenset[tuple[Input, int]]  # for each input that matters, the bins that it may have
@@ -32,7 +33,7 @@ class Rule(NamedTuple):
     conditions: tuple[Condition, ...]
 
     def __str__(self) -> str:
-        return f"{self.weight:+.4f}  {self.label}  if {self.when}"
+        return f"{signed(self.weight, 4)}  {self.label}  if {self.when}"
 
     @property
     def when(self) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hedgerow.errors import InputError
+from hedgerow.explain.fields import signed
 from hedgerow.explain.splits import LEAF, Splits, label_code, require_trees
 
 _INDENT = "    "
@@ -72,7 +73,8 @@ def tree_text(model: Any, iteration: int, label: Any, member: int = 1) -> str:
     head = f"iteration {iteration}, label {label}: {_count(n_leaves, 'leaf', 'leaves')}, {_rows(root)}"
     lines = [("always", root)] if root.is_leaf else _conditions(found)
     width = min(_WIDEST, max(len(text) for text, leaf in lines if leaf is not None))
-    body = [text if leaf is None else f"{text:<{width}}  {leaf.value:+.4f}  {_rows(leaf)}" for text, leaf in lines]
+    wide = max(len(_value(leaf)) for _, leaf in lines if leaf is not None)
+    body = [text if leaf is None else f"{text:<{width}}  {_value(leaf):>{wide}}  {_rows(leaf)}" for text, leaf in lines]
     return "\n".join([head, *body])
 
 
@@ -94,6 +96,10 @@ def _conditions(found: list[Branch]) -> list[tuple[str, Branch | None]]:
             ahead.append((branch.true, depth + 1, "if"))
         lines.append((f"{pad}{word} {branch.text}:", yes if yes.is_leaf else None))
     return lines
+
+
+def _value(leaf: Branch) -> str:
+    return signed(leaf.value, 4)
 
 
 def _rows(branch: Branch) -> str:

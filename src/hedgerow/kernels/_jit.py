@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any, TypeVar, cast
 
 import numba
+from numba.core import event
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
@@ -40,3 +42,23 @@ def _compile(function: Kernel, fastmath: Any) -> Kernel:
     except RuntimeError:  # no folder to keep a cache in: a read-only install and no writable home
         compiled = numba.njit(cache=False, nogil=True, fastmath=fastmath, **_PLAIN)(function)
     return cast(Kernel, compiled)
+
+
+class _First(event.Listener):
+    """Calls a function before the first compilation, and never again."""
+
+    def __init__(self, tell: Callable[[], None]) -> None:
+        self.tell: Callable[[], None] | None = tell
+
+    def on_start(self, _: Any) -> None:
+        tell, self.tell = self.tell, None
+        if tell is not None:
+            tell()
+
+    def on_end(self, _: Any) -> None:
+        pass
+
+
+def before_compiling(tell: Callable[[], None]) -> AbstractContextManager[Any]:
+    """Within this context, call `tell` once, before the first kernel that is compiled and not read from the cache."""
+    return cast("AbstractContextManager[Any]", event.install_listener("numba:compile", _First(tell)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from hedgerow import persistence
@@ -45,12 +45,20 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     """Write a fitted model."""
     model._check_parameters()  # as `load` does: a file that is written can be read
     header, tensors = pack_model(model)
-    restored = {"start"} if "linear" in header else set()  # it is the linear model that the file holds
-    lost = sorted(model.get_params(deep=False).keys() - header["parameters"].keys() - restored)
-    if lost:
-        what = f"the file cannot hold {', '.join(lost)}; a loaded model has the default instead"
+    for what in _lost(model, header):
         warnings.warn(what, HedgerowWarning, stacklevel=3)
     persistence.write(path, header, tensors)
+
+
+def _lost(model: Any, header: Mapping[str, Any]) -> Iterator[str]:
+    """What the file cannot hold of a model, in words."""
+    lost = sorted(model.get_params(deep=False).keys() - header["parameters"].keys())
+    if "start" in lost and "linear" in header:  # the file holds the model that the trees stand on
+        lost.remove("start")
+        if plain_parameters(model.start) != header["linear"]["parameters"]:
+            yield "start was set anew; a loaded model has the linear model that its trees stand on instead"
+    if lost:
+        yield f"the file cannot hold {', '.join(lost)}; a loaded model has the default instead"
 
 
 def pack_model(model: Any) -> tuple[dict[str, Any], Tensors]:

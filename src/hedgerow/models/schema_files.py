@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.data.dataset import Column, Schema
+from hedgerow.data.dataset import OUTSIDE_COLUMN, Column, Schema
 from hedgerow.data.sequences import KINDS
 from hedgerow.data.vocabulary import Vocabulary
 from hedgerow.errors import ModelFileError
@@ -16,6 +16,8 @@ from hedgerow.legend import INDEX, AnyArray
 from hedgerow.structure.states import StateSpace
 
 Tensors = dict[str, AnyArray]
+
+_FURTHEST = 1_000_000  # offset of a window
 
 
 def plain(value: Any) -> Any:
@@ -83,7 +85,8 @@ def unpack_schema(header: Mapping[str, Any], tensors: Tensors) -> Schema:
             raise ModelFileError(f"column {i} is of the unknown kind {entry['kind']!r}")
         vocabulary = _unpack_vocabulary(tensors, f"column.{i}") if entry["kind"] == "categorical" else None
         fill = np.nan if entry["absent"] == "missing" else 0.0
-        offsets = _offsets(entry["offsets"])
+        beside = entry["name"] == OUTSIDE_COLUMN and not entry["constant"]
+        offsets = _offsets(entry["offsets"], with_here=not beside)
         center, spread = float(entry["center"]), float(entry["spread"])
         if not (np.isfinite(center) and np.isfinite(spread) and spread > 0):
             raise ModelFileError(f"column {i} has the mean {center} and the deviation {spread}")
@@ -102,10 +105,17 @@ def unpack_schema(header: Mapping[str, Any], tensors: Tensors) -> Schema:
     )
 
 
-def _offsets(values: Any) -> tuple[int, ...]:
+def _offsets(values: Any, *, with_here: bool = True) -> tuple[int, ...]:
+    """The offsets of a window: from some place before, or 0, to some place after, or 0, in order and without a gap.
+
+    Without `with_here`, 0 is left out: the column that says "outside" does not say it of the position itself.
+    """
     offsets = tuple(values)
-    if not offsets or any(type(o) is not int or abs(o) > 1_000_000 for o in offsets):
+    if not offsets or any(type(o) is not int or abs(o) > _FURTHEST for o in offsets):
         raise ModelFileError("the offsets of a window are not integers")
+    window = range(min(0, *offsets), max(0, *offsets) + 1)
+    if offsets != tuple(o for o in window if o != 0 or with_here):
+        raise ModelFileError("the offsets of a window do not follow each other")
     return offsets
 
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.data.dataset import OUTSIDE_COLUMN, Column, Schema
+from hedgerow.data.dataset import Schema
 from hedgerow.errors import ModelFileError
 from hedgerow.legend import CODE, INDEX, AnyArray, BoolArray, FloatArray, IndexArray
 from hedgerow.models.schema_files import Tensors, pack_space, tensor, unpack_space, within
-from hedgerow.trees.binning import ATTRIBUTES, CODES, ITEMS, MAX_BINS, ORDERED, Binning
+from hedgerow.trees.binning import ATTRIBUTES, CODES, ITEMS, MAX_BINS, ORDERED, Binning, split_columns, window_of
 from hedgerow.trees.ensemble import Ensemble
 
 EQUAL, AT_MOST, AT_MOST_OR_SPECIAL, SUBSET, HAS = range(5)  # the rules of splits, as kernels number them
@@ -28,7 +28,12 @@ def pack(model: Any, tensors: Tensors) -> dict[str, Any]:
         tensors[f"trees.{name}"] = getattr(model.ensemble_, name)
     if model.edge_tables_ is not None:
         tensors["edge_tables"] = model.edge_tables_
-    header: dict[str, Any] = {"trees_per_step": model.ensemble_.trees_per_step}
+    # What was fitted, which parameters no longer say once they are set anew.
+    header: dict[str, Any] = {
+        "trees_per_step": model.ensemble_.trees_per_step,
+        "shared_edges": model.edge_tables_ is not None,
+        "refitted": model.refitted_,
+    }
     if model.linear_ is not None:
         from hedgerow.models.files import pack_model
 
@@ -45,11 +50,20 @@ def unpack(model: Any, header: Mapping[str, Any], tensors: Tensors) -> None:
     model.binning_ = _unpack_binning(model.schema_, tensors)
     model.ensemble_ = _unpack_trees(model.binning_, K, header["trees_per_step"], tensors)
     model.edge_tables_ = None
-    if model.edges == "shared":
+    if _flag(header, "shared_edges", model.edges == "shared"):
         model.edge_tables_ = _numbers(tensors, "edge_tables", (model.ensemble_.n_iterations, K, K))
     model.linear_ = _unpack_below(model, header, tensors)
-    if model.linear_ is not None:
+    if model.linear_ is not None and "start" not in header["parameters"]:
         model.start = model.linear_
+    model.refitted_ = _flag(header, "refitted", False)
+
+
+def _flag(header: Mapping[str, Any], name: str, default: bool) -> bool:
+    """A flag of the header. The first files did not have it: then it is the default."""
+    value = header.get(name, default)
+    if type(value) is not bool:
+        raise ModelFileError(f"{name} is {value!r}")
+    return value
 
 
 def _unpack_below(model: Any, header: Mapping[str, Any], tensors: Tensors) -> Any:
@@ -64,7 +78,7 @@ def _unpack_below(model: Any, header: Mapping[str, Any], tensors: Tensors) -> An
     linear = unpack_model(header["linear"], own)
     if linear.schema_.labels != model.schema_.labels:
         raise ModelFileError("the linear model below the trees has other labels")
-    if model.edges == "shared" and linear.layout_.pairs is not None:
+    if model.edge_tables_ is not None and linear.layout_.pairs is not None:
         raise ModelFileError("shared edges stand on a linear model with edges of each position")
     return linear
 
@@ -91,43 +105,24 @@ def _unpack_binning(schema: Schema, tensors: Tensors) -> Binning:
     sources = _runs(tensors, "bins.item_source", CODE, n_columns)
     cuts = _runs(tensors, "bins.item_cut", np.float64, n_columns)
     entries: list[tuple[Any, ...]] = []
-    for column, edges in zip(dense, thresholds):
-        window = _window(column.offsets)
+    for (column, _, _), edges in zip(dense, thresholds):
+        window = window_of(column.offsets)
         if column.kind != "numeric":
             entries.append((column.name, CODES, column.n_codes, None, None, None, window))
             continue
         if len(edges) + 3 > MAX_BINS or not np.isfinite(edges).all() or np.any(np.diff(edges) <= 0):
             raise ModelFileError(f"the bins of the column {column.name!r} are not sound")
         entries.append((column.name, ORDERED, len(edges) + 3, edges, None, None, window))
-    wide = [(c.name, c.n_codes, c.offsets) for c in sparse]
+    wide = [(column.name, column.n_codes, column.offsets) for column, _, _ in sparse]
     if len(schema.attributes):
         wide.append((ATTRIBUTES, len(schema.attributes), schema.attribute_offsets))
     for (name, n_sources, offsets), source, cut in zip(wide, sources[len(dense) :], cuts[len(dense) :]):
         if not within(source, n_sources) or np.any(np.diff(source) < 0) or cut.shape != source.shape:
             raise ModelFileError(f"the items of the column {name!r} are not sound")
-        entries.append((name, ITEMS, len(source), None, source, cut, _window(offsets)))
+        entries.append((name, ITEMS, len(source), None, source, cut, window_of(offsets)))
     if not entries:
         raise ModelFileError("there is no column to split on")
     return Binning(*(tuple(part) for part in zip(*entries)))
-
-
-def _window(offsets: tuple[int, ...]) -> tuple[int, int]:
-    """The lowest offset and the width, as `learn_binning` has them."""
-    return offsets[0], offsets[-1] - offsets[0] + 1
-
-
-def split_columns(schema: Schema) -> tuple[list[Column], list[Column]]:
-    """The columns that trees split on, as `learn_binning` numbers them: dense ones, and those of very many codes."""
-    groups = [
-        schema.of("categorical", "boolean"),
-        schema.of("numeric"),
-        schema.of("categorical", "boolean", constant=True),
-        schema.of("numeric", constant=True),
-    ]
-    attributes = len(schema.attributes) > 0
-    found = [c for group in groups for c in group if c.name != OUTSIDE_COLUMN or attributes]
-    wide = [c.kind != "numeric" and c.n_codes > MAX_BINS for c in found]
-    return [c for c, w in zip(found, wide) if not w], [c for c, w in zip(found, wide) if w]
 
 
 def _runs(tensors: Tensors, name: str, dtype: Any, n: int) -> list[AnyArray]:

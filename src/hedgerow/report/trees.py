@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from hedgerow.errors import InputError
-from hedgerow.explain.fields import PREVIOUS
+from hedgerow.explain.fields import PREVIOUS, signed
 from hedgerow.explain.importance import Importance, Share, importance
 from hedgerow.explain.trees import Branch, branches
 from hedgerow.report.style import AMBER, GREENS, INK, PALE, new_axes, save_figure
@@ -204,8 +204,8 @@ def _from_the_root(found: list[Branch]) -> list[tuple[int, int]]:
 
 def _lines(branch: Branch) -> list[str]:
     if branch.is_leaf:
-        return [f"{branch.value:+.3f}", f"{branch.rows:,.6g}"]
-    return textwrap.wrap(branch.text, _WRAP, break_long_words=False) or [""]
+        return [signed(branch.value, 3), f"{branch.rows:,.6g}"]
+    return textwrap.wrap(branch.text, _WRAP) or [""]
 
 
 def _draw_ways(ax: Any, found: list[Branch], boxes: list[_Box], scale: float) -> None:

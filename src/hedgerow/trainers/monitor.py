@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from types import FrameType, TracebackType
 from typing import Any
@@ -74,10 +75,15 @@ class Monitor:
         self._interrupted = False
         self._began = time.perf_counter()
         self._bar: Any = None
+        self._context = ExitStack()
 
     def __enter__(self) -> Monitor:
         if self.verbose and sys.stderr.isatty():
             self._bar = _progress_bar(self.max_iter)
+        elif self.verbose:
+            from hedgerow.kernels._jit import before_compiling  # numba takes long to import
+
+            self._context.enter_context(before_compiling(_say_compiling))
         # Only the main thread may listen. A handler that Python did not set cannot be put back, and a job in the
         # background, which ignores Ctrl-C, goes on ignoring it.
         current = signal.getsignal(signal.SIGINT)
@@ -94,6 +100,7 @@ class Monitor:
             signal.signal(signal.SIGINT, self._old_handler)
         if self._bar is not None:
             self._bar.stop()
+        self._context.close()
 
     def _on_interrupt(self, number: int, frame: FrameType | None) -> None:
         """The first Ctrl-C ends training after the iteration under way and keeps the best model; the second kills."""
@@ -101,6 +108,11 @@ class Monitor:
             raise KeyboardInterrupt
         self._interrupted = True
         log.warning("stopping after this iteration; press Ctrl-C again to give up at once")
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C was pressed: an iteration that takes long may end early."""
+        return self._interrupted
 
     @property
     def n_iter(self) -> int:
@@ -178,6 +190,10 @@ class Monitor:
             self._bar.update(self._bar.task_ids[0], advance=1, description=f"loss {record.loss:.4f}{score}")
         else:
             log.info("iteration %d  loss %.4f%s  %.1f s", record.iteration, record.loss, score, record.seconds)
+
+
+def _say_compiling() -> None:
+    log.info("compiling the kernels, which is done once and may take half a minute")
 
 
 def _progress_bar(total: int) -> Any:

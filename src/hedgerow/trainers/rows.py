@@ -75,6 +75,8 @@ class Rows:
                 what = "leaves='newton': with so many rows, curvatures are rounded up to 1 / {:,}; steps are shorter"
                 warnings.warn(what.format(self.unit), HedgerowWarning, stacklevel=2)
             self.total += dataset.n_positions / self.unit  # rounding may add a unit to each row
+        if not whole:
+            _warn_of_rounding(dataset.weight_seq, self.unit)
 
     def grower(self, binning: Any, *, shrinkage: float, min_samples_leaf: float, **options: Any) -> Grower:
         """A grower for words of these rows."""
@@ -164,6 +166,18 @@ class Rows:
             for own, at in zip(counted, gradients):
                 for c, g in zip(own, at):
                     c[np.abs(g) < ordered[n]] = 0.0
+
+
+def _warn_of_rounding(weights: FloatArray | None, unit: int) -> None:
+    """Say so where weights are so far apart that the smallest are rounded up."""
+    assert weights is not None
+    ratio = weights.max() / weights[weights > 0].min()
+    if ratio > unit:
+        what = (
+            f"the largest sample_weight is {ratio:,.0f} times the smallest; trees tell weights apart down to"
+            f" 1 / {unit:,} of the largest, and count smaller ones as that"
+        )
+        warnings.warn(what, HedgerowWarning, stacklevel=3)
 
 
 def _curvature(gradient: FloatArray) -> FloatArray:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,14 @@ MAX_VALUES = 253  # of a numeric column, so that missing and outside fit into a 
 MAX_CUTS = 7  # of the values of an attribute
 ATTRIBUTES = "*"  # what the group of all attributes is called
 _GROUP_FROM = 1000  # positions: fewer are not worth the search for equal windows
+
+
+class Stored(NamedTuple):
+    """A column and where a Dataset keeps it: row `row` of codes, numeric, seq_codes or seq_numeric (group 0 to 3)."""
+
+    column: Column
+    group: int
+    row: int
 
 
 @dataclass(frozen=True)
@@ -132,7 +140,7 @@ def learn_binning(dataset: Dataset, max_bins: int = MAX_VALUES, min_frequency: f
     dense, sparse = _columns(dataset)
     entries: list[tuple[Any, ...]] = []
     for column, values in dense:
-        low, width = _window(column.offsets)
+        low, width = window_of(column.offsets)
         if column.kind == "numeric":
             known = values[~np.isnan(values)]
             edges = _quantiles(known if np.isnan(column.fill) else np.append(known, column.fill), max_bins)
@@ -144,37 +152,45 @@ def learn_binning(dataset: Dataset, max_bins: int = MAX_VALUES, min_frequency: f
         counts[OUTSIDE] = dataset.n_sequences if len(column.offsets) > 1 else 0
         kept = np.flatnonzero(counts >= max(1, min_frequency)).astype(np.int32)
         cuts = np.full(len(kept), np.nan)
-        entries.append((column.name, ITEMS, len(kept), None, kept, cuts, _window(column.offsets)))
+        entries.append((column.name, ITEMS, len(kept), None, kept, cuts, window_of(column.offsets)))
     if len(dataset.schema.attributes):
         source, cuts = _attribute_items(dataset, min_frequency)
-        window = _window(dataset.schema.attribute_offsets)
+        window = window_of(dataset.schema.attribute_offsets)
         entries.append((ATTRIBUTES, ITEMS, len(source), None, source, cuts, window))
     if not entries:
         raise InputError("there is no column to split on")
     return Binning(*(tuple(part) for part in zip(*entries)))
 
 
-def _columns(dataset: Dataset) -> tuple[list[tuple[Column, AnyArray]], list[tuple[Column, AnyArray]]]:
-    """The columns that trees split on, with their stored values: dense ones, and sparse ones of very many codes.
+def split_columns(schema: Schema) -> tuple[list[Stored], list[Stored]]:
+    """The columns that trees split on, in the order of their numbers: dense ones, then sparse ones of very many codes.
 
     The dense ones mark what is outside by themselves, so the column that does it for attributes is there for these.
     """
-    schema: Schema = dataset.schema
-    found: list[tuple[Column, AnyArray]] = []
-    groups: list[tuple[list[Column], AnyArray]] = [
-        (schema.of("categorical", "boolean"), dataset.codes),
-        (schema.of("numeric"), dataset.numeric),
-        (schema.of("categorical", "boolean", constant=True), dataset.seq_codes),
-        (schema.of("numeric", constant=True), dataset.seq_numeric),
+    groups = [
+        schema.of("categorical", "boolean"),
+        schema.of("numeric"),
+        schema.of("categorical", "boolean", constant=True),
+        schema.of("numeric", constant=True),
     ]
-    for columns, values in groups:
-        wanted = (c.name != OUTSIDE_COLUMN or len(schema.attributes) > 0 for c in columns)
-        found.extend((c, row) for c, row, want in zip(columns, values, wanted) if want)
-    wide = [c.kind != "numeric" and c.n_codes > MAX_BINS for c, _ in found]
-    return [f for f, w in zip(found, wide) if not w], [f for f, w in zip(found, wide) if w]
+    marked = len(schema.attributes) > 0
+    stored = [Stored(column, g, row) for g, columns in enumerate(groups) for row, column in enumerate(columns)]
+    found = [one for one in stored if one.column.name != OUTSIDE_COLUMN or marked]
+    wide = [one.column.kind != "numeric" and one.column.n_codes > MAX_BINS for one in found]
+    return [one for one, w in zip(found, wide) if not w], [one for one, w in zip(found, wide) if w]
 
 
-def _window(offsets: tuple[int, ...]) -> tuple[int, int]:
+def _columns(dataset: Dataset) -> tuple[list[tuple[Column, AnyArray]], list[tuple[Column, AnyArray]]]:
+    """The columns that trees split on, with their stored values: dense ones, and sparse ones."""
+    groups = (dataset.codes, dataset.numeric, dataset.seq_codes, dataset.seq_numeric)
+    dense, sparse = split_columns(dataset.schema)
+    return (
+        [(column, groups[g][row]) for column, g, row in dense],
+        [(column, groups[g][row]) for column, g, row in sparse],
+    )
+
+
+def window_of(offsets: tuple[int, ...]) -> tuple[int, int]:
     """The lowest offset and the width. (outside) is not read at 0, where it says nothing; here it may be."""
     return offsets[0], offsets[-1] - offsets[0] + 1
 

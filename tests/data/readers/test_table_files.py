@@ -39,6 +39,19 @@ def test_tsv_knows_no_quotes() -> None:
     assert y.tolist() == [["X", "Y"]]
 
 
+def test_a_missing_number_is_kept_or_refused_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text(CSV)
+    with pytest.raises(InputError, match=r"x\.csv, line 3, sequence 1, position 0, column 'n': a number is missing"):
+        read_table(path, by="s", label="y", allow_missing=False)
+    X, _ = read_table(path, by="s", label="y", columns=["word", "b"], allow_missing=False)  # categories may be missing
+    assert X.columns["word"].tolist() == ["a, b", None, "c"]
+    table = pa.table({"s": [1, 1], "n": [1.0, None]})
+    pq.write_table(table, tmp_path / "x.parquet")
+    with pytest.raises(InputError, match=r"x\.parquet, sequence 0, position 1, column 'n': a number is missing"):
+        read_table(tmp_path / "x.parquet", by="s", allow_missing=False)
+
+
 def test_declared_kinds() -> None:
     lines = ["s,word,tags,flag,n", "1,1984,a b,true,1", "1,007,,false,2"]
     kinds: Any = {"word": "categorical", "tags": "attributes", "flag": "boolean", "n": "numeric"}

@@ -102,6 +102,14 @@ def check_finite(numbers: AnyArray) -> None:
         raise BadValue(int(infinite[0]), "infinite value", "Use NaN for a missing value, or clip it.")
 
 
+def check_known(numbers: AnyArray) -> None:
+    """Raises BadValue at the first missing value."""
+    missing = np.flatnonzero(np.isnan(numbers))
+    if len(missing):
+        hint = "Fill it, for example with the column's mean, and add a column that says so. Trees take missing numbers."
+        raise BadValue(int(missing[0]), "a number is missing", hint)
+
+
 def booleans(values: Sequence[bool | None]) -> AnyArray:
     """A boolean array, or an object array where None marks a missing value."""
     return objects(values) if None in values else np.array(values, dtype=np.bool_)

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from hedgerow.data.readers.columns import BadValue, is_null, objects
+from hedgerow.data.readers.columns import BadValue, check_known, is_null, objects
 from hedgerow.data.readers.labels import nested, plain_labels
 from hedgerow.data.sequences import KINDS, Kind, Sequences
 from hedgerow.errors import InputError
@@ -39,8 +39,10 @@ def cut(
     columns: Sequence[str] | None,
     constant: Sequence[str],
     kinds: Kinds | None,
+    *,
+    allow_missing: bool = True,
 ) -> tuple[Sequences, AnyArray | None]:
-    """Cut a table into sequences; the parameters are those of `hedgerow.sequences`."""
+    """Cut a table into sequences; the parameters are those of `hedgerow.sequences` and of `read_table`."""
     groups = [by] if isinstance(by, str) else list(by)
     kinds = dict(kinds or {})
     used = [*groups, *([label] if label is not None else [])]
@@ -60,6 +62,8 @@ def cut(
     for name in features:
         try:
             found[name], values = table.column(name, kinds.get(name))
+            if found[name] == "numeric" and not allow_missing:
+                check_known(values)
         except BadValue as bad:
             raise _place(bad, table, name, order, offsets) from None
         stored[name] = values[order]

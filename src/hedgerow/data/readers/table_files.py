@@ -32,6 +32,7 @@ def read_table(
     columns: Sequence[str] | None = None,
     constant: Sequence[str] = (),
     kinds: Kinds | None = None,
+    allow_missing: bool = True,
     encoding: str = "utf-8",
 ) -> tuple[Sequences, AnyArray | None]:
     """Read a CSV, TSV or Parquet file, one row a position, and cut it into sequences.
@@ -47,6 +48,8 @@ def read_table(
         CSV has no types. By default a column is numeric where all its values are numbers, boolean where all are true
         or false, and categorical elsewhere; an empty field is a missing value. A column declared "attributes" is cut
         at spaces. Declare what a later file might show differently: words that all happen to be numbers.
+    allow_missing : bool, default True
+        False refuses a missing number and names its line. `LinearCRF` refuses it too, and does not know the line.
     encoding : str
 
     Returns
@@ -54,7 +57,7 @@ def read_table(
     X : Sequences
     y : object array of S lists (of str, from CSV and TSV), or None where label is None
     """
-    return cut(_open(source, format, encoding), by, label, columns, constant, kinds)
+    return cut(_open(source, format, encoding), by, label, columns, constant, kinds, allow_missing=allow_missing)
 
 
 def label_table(
