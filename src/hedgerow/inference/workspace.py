@@ -23,11 +23,18 @@ class Workspace:
     beta : (P,), the backward message where a call stopped
     sums : (P, P), the edge sums
     scratch, scratch_bits : (4, …), scratch for exponentials, seen as float64 and as int64
+
+    `reserve_moments` adds what covariances need:
+
+    past, future : (n, P)
+    terms, moved : (n, K)
+    carried : (P,)
     """
 
     def __init__(self) -> None:
         self._capacity = 0
         self._n_labels = 0
+        self._moments: FloatArray = np.empty((2, 0, 0))
 
     def reserve(self, n_positions: int, n_labels: int) -> None:
         """Make room. Buffers get somewhat larger than asked for, so that chunks of like size do not grow them."""
@@ -49,6 +56,18 @@ class Workspace:
         self.top: FloatArray = self._columns[0, :n_positions]
         self.scale: FloatArray = self._columns[1, :n_positions]
         self.faint: AnyArray = self._faint[:n_positions]
+
+    def reserve_moments(self) -> None:
+        """Make room for as many positions and labels as `reserve` was last asked for."""
+        n_positions, width = self.alpha.shape
+        if self._moments.shape != self._rows.shape:
+            self._moments = np.empty(self._rows.shape)
+            self._sides = np.empty((2, *self._node_probs.shape))
+            self.carried: FloatArray = np.empty(width)
+        self.past: FloatArray = self._moments[0, :n_positions]
+        self.future: FloatArray = self._moments[1, :n_positions]
+        self.terms: FloatArray = self._sides[0, :n_positions]
+        self.moved: FloatArray = self._sides[1, :n_positions]
 
 
 CELLS_A_CALL = 300_000_000

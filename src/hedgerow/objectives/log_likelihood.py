@@ -12,7 +12,14 @@ from hedgerow.inference import Marginals, Workspace, marginals, passes, position
 from hedgerow.inference.forward import checked, faint_sequences, scaled_log_partition
 from hedgerow.legend import UNLABELLED, AnyArray, BoolArray, FloatArray, IndexArray
 from hedgerow.objectives.result import LossAndGradient
-from hedgerow.objectives.truth import checked_labels, refuse_truth, spread_weights
+from hedgerow.objectives.truth import (
+    checked_labels,
+    partial_sequences,
+    permitted,
+    refuse_truth,
+    spread_weights,
+    true_scores,
+)
 from hedgerow.potentials import ChainPotentials, PositionEdges
 
 
@@ -44,20 +51,40 @@ def log_likelihood(
         node_gradient *= spread[:, None]
         if isinstance(potentials.edges, PositionEdges):
             edge_gradient *= spread[:, None]
-    unknown = labels == UNLABELLED
-    partial = np.logical_or.reduceat(unknown, potentials.offsets[:-1])
-    losses = result.log_partition
-    whole_rows = ~np.repeat(partial, np.diff(potentials.offsets))
-    losses[~partial] -= _subtract_truth(potentials, labels, spread, whole_rows, node_gradient, edge_gradient)[~partial]
+    gradients = node_gradient, edge_gradient
+    loss = subtract_truth(potentials, labels, allowed, weights, result.log_partition, *gradients)
+    return LossAndGradient(loss, *gradients)
+
+
+def subtract_truth(
+    potentials: ChainPotentials,
+    labels: AnyArray,
+    allowed: BoolArray | None,
+    weights: FloatArray | None,
+    log_partition: FloatArray,
+    node_gradient: FloatArray,
+    edge_gradient: FloatArray,
+) -> float:
+    """Turn weighted marginals into the gradient, in place, and log partitions (s,) into the loss, which is returned."""
+    spread = spread_weights(potentials, weights)
+    partial = partial_sequences(potentials, labels)
+    shown = labels
+    if partial.any():
+        shown = np.where(np.repeat(partial, np.diff(potentials.offsets)), UNLABELLED, labels)
+    losses = log_partition - true_scores(potentials, shown)
+    first = potentials.first()
+    if isinstance(potentials.edges, PositionEdges):
+        kernels.position_chain.subtract_truth(first, shown, spread, node_gradient, edge_gradient)
+    else:
+        kernels.truth.subtract_shared(first, shown, spread, node_gradient, edge_gradient)
     if partial.any():
         chosen = np.flatnonzero(partial)
         part, rows = potentials.take(chosen)
         part_weights = None if weights is None else weights[chosen]
-        truth = marginals(part.restrict(_allowed_rows(part, labels[rows], allowed, rows)), None, part_weights)
+        truth = marginals(part.restrict(permitted(part, labels[rows], allowed, rows)), None, part_weights)
         losses[chosen] -= truth.log_partition
         _subtract_expected(part, truth, spread[rows], rows, node_gradient, edge_gradient)
-    loss = losses.sum() if weights is None else (losses * weights).sum()
-    return LossAndGradient(float(loss), node_gradient, edge_gradient)
+    return float(losses.sum() if weights is None else (losses * weights).sum())
 
 
 def log_likelihood_messages(potentials: ChainPotentials, labels: AnyArray, workspace: Workspace) -> float | None:
@@ -78,33 +105,6 @@ def log_likelihood_messages(potentials: ChainPotentials, labels: AnyArray, works
     return float(checked(values, potentials).sum() - scores.sum())
 
 
-def _subtract_truth(
-    potentials: ChainPotentials,
-    labels: AnyArray,
-    spread: FloatArray,
-    whole_rows: BoolArray,
-    node_gradient: FloatArray,
-    edge_gradient: FloatArray,
-) -> FloatArray:
-    """Take the truth of the fully labelled sequences from the gradients, in place; return its scores, (s,)."""
-    known = np.where(whole_rows, labels, 0)
-    scores = np.where(whole_rows, position_scores(potentials, known), 0.0)
-    if np.isneginf(scores).any():
-        refuse_truth(potentials, known, int(np.argmin(scores)))
-    if isinstance(potentials.edges, PositionEdges):
-        shown = np.where(whole_rows, labels, UNLABELLED)
-        kernels.position_chain.subtract_truth(potentials.first(), shown, spread, node_gradient, edge_gradient)
-    else:
-        rows = np.flatnonzero(whole_rows)
-        node_gradient[rows, labels[rows]] -= spread[rows]
-        inner = rows[potentials.first()[rows] == 0]
-        K = potentials.n_labels
-        cells = labels[inner - 1].astype(np.int64) * K + labels[inner]
-        edge_gradient -= np.bincount(cells, weights=spread[inner], minlength=K * K).reshape(K, K)
-    totals: FloatArray = np.add.reduceat(scores, potentials.offsets[:-1])
-    return totals
-
-
 def _subtract_expected(
     part: ChainPotentials,
     truth: Marginals,
@@ -119,9 +119,3 @@ def _subtract_expected(
         edge_gradient[:, rows] -= truth.edges * spread[:, None]
     else:
         edge_gradient -= truth.edges
-
-
-def _allowed_rows(part: ChainPotentials, labels: AnyArray, allowed: BoolArray | None, rows: IndexArray) -> BoolArray:
-    known: BoolArray = np.arange(part.n_labels) == labels[:, None]
-    free = True if allowed is None else allowed[rows]
-    return np.where((labels == UNLABELLED)[:, None], free, known)

@@ -11,11 +11,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from hedgerow import kernels
 from hedgerow.errors import InputError
-from hedgerow.inference import Workspace, position_scores
-from hedgerow.legend import UNLABELLED, AnyArray, BoolArray, FloatArray, IndexArray
+from hedgerow.inference import Workspace
+from hedgerow.inference.workspace import slices
+from hedgerow.legend import UNLABELLED, AnyArray, BoolArray, FloatArray
 from hedgerow.objectives.result import LossAndGradient
-from hedgerow.objectives.truth import checked_labels, refuse_truth, spread_weights
+from hedgerow.objectives.truth import checked_labels, spread_weights, true_scores
 from hedgerow.potentials import ChainPotentials, PositionEdges
 
 
@@ -32,54 +34,58 @@ def pseudo_likelihood(
     Parameters
     ----------
     labels : (n,), the true labels. All must be known: the neighbours of an unknown label have no probability.
-    allowed, workspace : as other objectives have them; neither is used
+    allowed : as other objectives have it; not used
     weights : (s,), optional
         A weight for each sequence.
+    workspace : Workspace, optional
+        The node gradient then lives in it, and the next call overwrites it.
     """
+    labels = known_labels(potentials, labels)
+    spread = spread_weights(potentials, weights)
+    loss, excess = conditional(potentials, labels, spread, workspace or Workspace())
+    excess[np.arange(len(labels)), labels] -= 1.0
+    excess *= spread[:, None]
+    return LossAndGradient(loss, excess, edge_derivatives(potentials, labels, excess))
+
+
+def known_labels(potentials: ChainPotentials, labels: AnyArray) -> AnyArray:
+    """The true labels (n,), where all are known and legal."""
     labels = checked_labels(potentials, labels)
     if (labels == UNLABELLED).any():
         i, position = potentials.place(int(np.argmax(labels == UNLABELLED)))
         hint = "Use the likelihood (pseudo_likelihood_steps=0), or label this position."
         raise InputError("pseudo-likelihood needs every label", hint=hint, sequence=i, position=position)
-    truth = position_scores(potentials, labels)
-    if np.isneginf(truth).any():
-        refuse_truth(potentials, labels, int(np.argmin(truth)))
-    spread = spread_weights(potentials, weights)
-    inner = np.flatnonzero(potentials.first()[:-1] == 0)
-    scores = _given_neighbours(potentials, labels, inner)
-    rows = np.arange(len(labels))
-    log_probs = scores - np.logaddexp.reduce(scores, axis=1, keepdims=True)
-    loss = -float((spread * log_probs[rows, labels]).sum())
-    excess: FloatArray = np.exp(log_probs)
-    excess[rows, labels] -= 1.0
-    excess *= spread[:, None]
-    return LossAndGradient(loss, excess, _edge_gradient(potentials, labels, inner, excess))
+    true_scores(potentials, labels)
+    return labels
 
 
-def _given_neighbours(potentials: ChainPotentials, labels: AnyArray, inner: IndexArray) -> FloatArray:
-    """(n, K): the score of each label beside the true labels before and after. `inner` are the rows with one before."""
-    scores = potentials.node_scores.copy()
-    before, here = labels[inner - 1], labels[inner]
-    edges = potentials.edges
-    table = edges.scores
-    if isinstance(edges, PositionEdges):
-        scores[inner] += table[:, inner, before].T
-        scores[inner - 1] += table[here, inner]
-    else:
-        scores[inner] += table[before]
-        scores[inner - 1] += table[:, here].T
-    return scores
+def conditional(
+    potentials: ChainPotentials, labels: AnyArray, spread: FloatArray, work: Workspace
+) -> tuple[float, FloatArray]:
+    """−Σ_t w_t log p_t(y_t), and p_t(v), (n, K), which lives in the workspace. spread (n,): w_t."""
+    n, K = potentials.node_scores.shape
+    work.reserve(n, K)
+    work.reserve_moments()
+    scores, first, edges = work.terms, potentials.first(), potentials.edges
+    scores[:] = potentials.node_scores
+    exps_only = isinstance(edges, PositionEdges) and edges.own_scores is None
+    for t0, t1 in slices(n, 40 * K):
+        if exps_only and isinstance(edges, PositionEdges):
+            kernels.pseudo.add_neighbour_logs(edges.exps, edges.shifts, labels, first, scores, t0, t1)
+        else:
+            kernels.pseudo.add_neighbours(edges.scores_to, labels, first, scores, t0, t1)
+        kernels.chain.exponentials(scores, work.node_exp, work.top, work.scratch, work.scratch_bits, t0, t1)
+        kernels.pseudo.normalise(work.node_exp, work.node_probs, work.scale, t0, t1)
+    log_probs = scores[np.arange(n), labels] - work.top - np.log(work.scale)
+    return -float((spread * log_probs).sum()), work.node_probs
 
 
-def _edge_gradient(potentials: ChainPotentials, labels: AnyArray, inner: IndexArray, excess: FloatArray) -> FloatArray:
-    before, here = labels[inner - 1], labels[inner]
-    K = potentials.n_labels
-    if isinstance(potentials.edges, PositionEdges):
-        gradient: FloatArray = np.zeros(potentials.edges.exps.shape)
-        gradient[:, inner, before] += excess[inner].T
-        gradient[here, inner] += excess[inner - 1]
-        return gradient
-    gradient = np.zeros((K, K))
-    np.add.at(gradient, before, excess[inner])
-    np.add.at(gradient.T, here, excess[inner - 1])
-    return gradient
+def edge_derivatives(potentials: ChainPotentials, labels: AnyArray, excess: FloatArray) -> FloatArray:
+    """The edge derivatives [u = y_{t−1}] d_t(v) + [v = y_t] d_{t−1}(u) of node derivatives d (n, K)."""
+    n, K = potentials.node_scores.shape
+    per_position = isinstance(potentials.edges, PositionEdges)
+    gradient = np.zeros((K, n if per_position else 1, K))
+    first = potentials.first()
+    for t0, t1 in slices(n, 20 * K):
+        kernels.pseudo.add_edges(excess, labels, first, gradient, t0, t1)
+    return gradient if per_position else np.ascontiguousarray(gradient[:, 0].T)

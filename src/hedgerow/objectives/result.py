@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
-from hedgerow.legend import FloatArray
+from hedgerow.inference import Workspace
+from hedgerow.legend import AnyArray, BoolArray, FloatArray
+from hedgerow.potentials import ChainPotentials
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,3 +23,54 @@ class LossAndGradient:
     loss: float
     node_gradient: FloatArray
     edge_gradient: FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class Curved:
+    """A loss, its gradient, and the derivative of that gradient along a direction: the Hessian times the direction.
+
+    node_product, edge_product : as the gradients
+    """
+
+    loss: float
+    node_gradient: FloatArray
+    edge_gradient: FloatArray
+    node_product: FloatArray
+    edge_product: FloatArray
+
+
+class Objective(Protocol):
+    """A loss of potentials and true labels.
+
+    labels (n,), −1 where not known; allowed bool (n, K), the labels that an unknown one may be, without it any; weights
+    (s,), one a sequence; with a workspace, gradients may live in it, and the next call overwrites them.
+    """
+
+    def __call__(
+        self,
+        potentials: ChainPotentials,
+        labels: AnyArray,
+        *,
+        allowed: BoolArray | None = None,
+        weights: FloatArray | None = None,
+        workspace: Workspace | None = None,
+    ) -> LossAndGradient: ...
+
+
+class Curvature(Protocol):
+    """The gradient of an objective and its Hessian times a direction.
+
+    node_direction (n, K), edge_direction shaped as the edge gradient, both finite; the rest as in `Objective`.
+    """
+
+    def __call__(
+        self,
+        potentials: ChainPotentials,
+        labels: AnyArray,
+        node_direction: FloatArray,
+        edge_direction: FloatArray,
+        *,
+        allowed: BoolArray | None = None,
+        weights: FloatArray | None = None,
+        workspace: Workspace | None = None,
+    ) -> Curved: ...
