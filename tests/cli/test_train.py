@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+
 import numpy as np
 import pytest
 
@@ -9,6 +12,7 @@ import hedgerow as package
 from hedgerow import LinearCRF, TreeCRF
 from hedgerow.cli.train import train
 from hedgerow.data.readers import read_conll, read_table
+from hedgerow.metrics import scorers, sequence_accuracy
 
 from .conftest import N_POSITIONS, SENTENCES, conll, crfsuite, jsonl, planted_text, table
 
@@ -189,9 +193,77 @@ def test_a_share_for_dev_and_its_seed(hedgerow, folder):
     assert len(set(losses)) > 1
 
 
+def test_held_out_sequences_are_not_counted_as_trained_on(hedgerow, folder):
+    (folder / "more.txt").write_text(conll() * 4)
+    held_out = "9 (and 3 held out)"
+    out = hedgerow("train", "more.txt", "-o", "m.hedgerow", "--dev", "0.2").out
+    assert out.splitlines()[0].split(maxsplit=1) == ["sequences", held_out]
+    assert "trained on 9 sequences" in hedgerow("info", "m.hedgerow").out
+    n_positions = int(out.splitlines()[1].split()[1])
+    assert n_positions == package.load("m.hedgerow").metadata_["training"]["positions"]
+    assert 9 * 3 <= n_positions <= 4 * N_POSITIONS - 3 * 3
+    by_file = hedgerow("train", "more.txt", "-o", "m.hedgerow", "--dev", "train.txt").out
+    assert by_file.splitlines()[0].split() == ["sequences", "12"]
+
+
+def test_the_score_of_trees_says_of_which_training_it_is(hedgerow, folder):
+    (folder / "a.csv").write_text(planted_text())
+    options = ("train", "a.csv", "-o", "m", "--by", "sequence", "--model", "tree", "--trees", "40")
+    again = "(before the last training, on all sequences)"
+    own = hedgerow(*options).out.splitlines()
+    assert package.load("m").refitted_
+    assert own[0].split() == ["sequences", "60"]
+    assert [line.endswith(again) for line in own if line.startswith("dev")] == [True]
+    by_file = hedgerow(*options, "--dev", "a.csv").out
+    assert "dev log_likelihood" in by_file
+    assert again not in by_file
+
+
+@pytest.mark.parametrize("model", ["linear", "tree"])
+def test_an_interrupted_model_is_not_trained_on_what_it_held_out(hedgerow, folder, monkeypatch, model):
+    (folder / "a.csv").write_text(planted_text())
+    calls = iter(range(100))
+
+    def metric(true, predicted):
+        if next(calls) == 3:  # the first call is before training
+            os.kill(os.getpid(), signal.SIGINT)
+        return sequence_accuracy(true, predicted)
+
+    monkeypatch.setitem(scorers._METRICS, "sequence_accuracy", metric)
+    options = ("--by", "sequence", "--model", model, "--dev", "0.25", "--metric", "sequence_accuracy", "-j", 1)
+    done = hedgerow("train", "a.csv", "-o", "m", *options)
+    assert done.code == 130
+    assert "stopping after this iteration" in done.err
+    assert done.out.splitlines()[0].split(maxsplit=1) == ["sequences", "45 (and 15 held out)"]
+    assert "(interrupted" in done.out
+    assert "last training" not in done.out
+    assert "trained on 45 sequences" in hedgerow("info", "m").out
+
+
+def test_a_missing_number_names_its_line(hedgerow, folder):
+    text = planted_text().splitlines()
+    sequence, letter, _, label = text[5].split(",")
+    gap = [*text[:5], f"{sequence},{letter},,{label}", *text[6:]]
+    (folder / "whole.csv").write_text("\n".join(text) + "\n")
+    (folder / "gap.csv").write_text("\n".join(gap) + "\n")
+    options = ("-o", "m", "--by", "sequence", "-q")
+    for extra in ((), ("--dev", "0.2")):
+        complaint = hedgerow("train", "gap.csv", *options, *extra).complaint
+        assert complaint.startswith("gap.csv, line 6, sequence ")
+        assert ", column 'size': a number is missing. Fill it" in complaint
+    assert hedgerow("train", "whole.csv", "gap.csv", *options).complaint.startswith("gap.csv, line 6")
+    assert hedgerow("train", "whole.csv", *options, "--dev", "gap.csv").complaint.startswith("gap.csv, line 6")
+    assert hedgerow("train", "whole.csv", *options).code == 0
+    for command in ("tag", "eval"):
+        assert hedgerow(command, "m", "gap.csv").complaint.startswith("gap.csv, line 6")
+    assert hedgerow("train", "gap.csv", *options, "--model", "tree", "--trees", 3).code == 0
+    assert hedgerow("tag", "m", "gap.csv").code == 0
+
+
 def test_lines_go_to_standard_error_and_quiet_prints_nothing(hedgerow, folder):
     loud, quiet = (hedgerow("train", "train.txt", "-o", "m.hedgerow", *options) for options in ((), ("--quiet",)))
-    assert loud.err.startswith("iteration 1  loss ")
+    lines = [line for line in loud.err.splitlines() if not line.startswith("compiling")]  # on a fresh install
+    assert lines[0].startswith("iteration 1  loss ")
     assert "iteration" not in loud.out.splitlines()[0]
     assert (quiet.code, quiet.out, quiet.err) == (0, "", "")
 

@@ -182,7 +182,7 @@ class TestErrors:
         def train(*arguments, **options):
             raise AssertionError("training began")
 
-        monkeypatch.setattr("hedgerow.models.linear_crf.lbfgs", train)
+        monkeypatch.setattr("hedgerow.models.linear_training.LinearTraining.train", train)
         X, y, X_val, y_val = data
         open_ = [[None, *labels[1:]] for labels in y_val]
         with pytest.raises(InputError, match=r"the metric 'span_f1' cannot score y_val: sequence 0, position 0"):

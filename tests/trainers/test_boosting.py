@@ -10,7 +10,7 @@ import pytest
 
 from hedgerow.data.encoding import learn
 from hedgerow.datasets import make_sequences
-from hedgerow.errors import InputError
+from hedgerow.errors import HedgerowWarning, InputError
 from hedgerow.inference import log_partition
 from hedgerow.objectives import log_likelihood, pseudo_likelihood
 from hedgerow.parallel import Lanes
@@ -235,7 +235,7 @@ class TestRows:
             assert np.isfinite(losses).all()
             assert losses[-1] < losses[0]
 
-    @pytest.mark.parametrize("weights", [[2.0, 1.0, 3.0], [0.5, 0.25, 0.1], [1e6, 3e7, 1.0], [1e-6, 2e-6, 0.0]])
+    @pytest.mark.parametrize("weights", [[2.0, 1.0, 3.0], [0.5, 0.25, 0.1], [1e6, 3e7, 9e3], [1e-6, 2e-6, 0.0]])
     def test_weights_count_as_rows(self, weights, corpus):
         dataset = corpus[0]
         spread = np.resize(weights, dataset.n_sequences)
@@ -244,6 +244,25 @@ class TestRows:
         first = corpus[2].first[corpus[2].place] != 0
         expected = np.repeat(spread, np.diff(dataset.offsets))[~first]
         np.testing.assert_allclose(counts[~first][:, 0], expected, rtol=2e-3, atol=max(weights) * 3e-4)
+
+    @pytest.mark.parametrize(
+        ("weights", "words"),
+        [
+            ([1.5, 3e-4, 0.0], "the largest sample_weight is 5,000 times the smallest; .* 1 / 4,096 of the largest"),
+            ([3e7, 3.0, 9.0], "the largest sample_weight is 10,000,000 times the smallest"),
+        ],
+    )
+    def test_weights_too_far_apart_for_the_fixed_point_are_told(self, weights, words, corpus):
+        dataset = corpus[0]
+        spread = np.resize(weights, dataset.n_sequences)
+        with pytest.warns(HedgerowWarning, match=words):
+            boost(prepare(replace(dataset, weight_seq=spread)), 0)
+
+    @pytest.mark.parametrize("weights", [[1.5, 4e-4], [5000.0, 1.0], [0.0, 0.3]])
+    def test_weights_that_are_told_apart_are_no_warning(self, weights, corpus):
+        """Whole ones are exact as long as they add up to less than 2**24."""
+        dataset = corpus[0]
+        boost(prepare(replace(dataset, weight_seq=np.resize(weights, dataset.n_sequences))), 0)
 
     @pytest.mark.parametrize("factor", [1e-7, 0.3, 1e9])
     def test_the_size_of_weights_is_that_of_lambda(self, factor, corpus):

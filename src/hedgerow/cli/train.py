@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from hedgerow.cli import train_options as options
+from hedgerow.cli.flags import in_flags
 from hedgerow.cli.info import kept_iteration, model_sizes
 from hedgerow.cli.inputs import TABLES, Input, check_format
 from hedgerow.errors import InputError
@@ -41,6 +42,8 @@ def command(
     by: options.By = None,
     kinds: options.Kinds = None,
     window: options.Window = None,
+    objective: options.Objective = None,
+    trainer: options.Trainer = None,
     l2: options.L2 = None,
     l1: options.L1 = None,
     max_iter: options.MaxIter = None,
@@ -62,11 +65,12 @@ def command(
     Ctrl-C ends training and keeps the best model so far.
     """
     parameters = options.given_parameters(
-        model, l2=l2, l1=l1, max_iter=max_iter, trees=trees, leaves=leaves, shrinkage=shrinkage, edges=edges,
+        model, objective=objective, trainer=trainer, l2=l2, l1=l1, max_iter=max_iter, trees=trees, leaves=leaves,
+        shrinkage=shrinkage, edges=edges,
         learning_rate=options.number_or_name(learning_rate), min_frequency=min_frequency, transitions=transitions,
         constraints=constraints, n_jobs=jobs, verbose=0 if quiet else 1,
     )  # fmt: skip
-    with contextlib.nullcontext() if quiet else _log_lines():
+    with in_flags(command, options.parameter_options(model)), contextlib.nullcontext() if quiet else _log_lines():
         crf = train(
             data, model_out, model=model, dev=dev, template=template, format=format, columns=options.names(columns),
             separator=None if separator is None else separator.replace("\\t", "\t"), label=label,
@@ -120,7 +124,7 @@ def train(
     if metric is not None and (share == 0.0 or (dev is None and model == "linear")):
         raise InputError("--metric is for --dev", hint="Give sequences to stop early by, as --dev FILE or --dev 0.1.")
     told = {"columns": columns, "separator": separator, "label": label, "by": by, "kinds": kinds}
-    X, y, recipe = _read(data, format, template, told)
+    X, y, recipe = _read(data, format, template, told, complete=model == "linear")
     crf = _new_model(
         model,
         recipe,
@@ -139,17 +143,30 @@ def train(
         # How training ended is in the summary.
         warnings.filterwarnings("ignore", message="training (stopped|was interrupted)")
         crf.fit(X, y, **held_out)
+    kept = _trained_on(crf, X, y) if not held_out else y
     crf.metadata_ = {
         "reader": recipe.to_json(),
         "training": {
-            "sequences": len(y),
-            "positions": sum(map(len, y)),
+            "sequences": len(kept),
+            "positions": sum(map(len, kept)),
+            "held_out": len(y) - len(kept),
             "seconds": round(time.perf_counter() - began, 3),
             "score": max((step.score for step in crf.history_ if step.score is not None), default=None),
         },
     }
     crf.save(model_out)
     return crf
+
+
+def _trained_on(crf: LinearCRF | TreeCRF, X: Any, y: AnyArray) -> AnyArray:
+    """The labels of the sequences that the kept model was trained on: without those that it held out itself, unless
+    it was trained again on all."""
+    from hedgerow.models.validation import hold_out
+
+    if not crf._holds_out() or getattr(crf, "refitted_", False):
+        return y
+    kept: AnyArray = hold_out(crf, X, y, None, None, None)[1]  # by the same seed, so the same sequences
+    return kept
 
 
 def summary(model: LinearCRF | TreeCRF, path: str) -> str:
@@ -163,14 +180,16 @@ def summary(model: LinearCRF | TreeCRF, path: str) -> str:
         "interrupted": "interrupted",
     }
     names = [str(label) for label in model.classes_[:5]]
+    held_out = f" (and {facts['held_out']:,} held out)" if facts["held_out"] else ""
+    again = " (before the last training, on all sequences)" if getattr(model, "refitted_", False) else ""
     lines = [
-        ("sequences", f"{facts['sequences']:,}"),
+        ("sequences", f"{facts['sequences']:,}{held_out}"),
         ("positions", f"{facts['positions']:,}"),
         ("labels", f"{len(model.classes_):,}: {', '.join(names)}{', …' * (len(model.classes_) > 5)}"),
         *((what, f"{number:,}") for what, number in model_sizes(model).items()),
         ("iterations", f"{model.n_iter_} ({ends[model.outcome_]}{kept_iteration(model)})"),
         ("loss", f"{model.loss_:.4f}"),
-        (f"dev {model.metric}", None if facts["score"] is None else f"{facts['score']:.4f}"),
+        (f"dev {model._metric()}", None if facts["score"] is None else f"{facts['score']:.4f}{again}"),
         ("seconds", f"{facts['seconds']:.1f}"),
         ("file", path),
     ]
@@ -188,7 +207,7 @@ def _new_model(name: str, recipe: Recipe, **parameters: Any) -> LinearCRF | Tree
 
 
 def _read(
-    data: Sequence[str], format: str | None, template: str | None, told: Mapping[str, Any]
+    data: Sequence[str], format: str | None, template: str | None, told: Mapping[str, Any], *, complete: bool
 ) -> tuple[Any, AnyArray, Recipe]:
     """The training corpus and how it was read. The bytes of the files are let go when this returns."""
     from hedgerow.cli.recipe import Recipe, read_training
@@ -205,6 +224,7 @@ def _read(
         kinds=dict(told["kinds"] or {}),
         template=None if template is None else Template.read(template).text,
         separator=told["separator"],
+        complete=complete,
     )
     return read_training(sources, plan)
 

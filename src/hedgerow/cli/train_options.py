@@ -23,6 +23,10 @@ Label = Annotated[str | None, typer.Option(metavar="NAME", help="The label's col
 By = Annotated[str | None, typer.Option(metavar="A,B,…", help="The columns that tell a table's sequences apart.")]
 Kinds = Annotated[str | None, typer.Option(metavar="A=KIND,…", help="Table columns: categorical, numeric, boolean.")]
 Window = Annotated[str | None, typer.Option(metavar="N", help="Positions seen each side; 1,2 for before, after. \\[2]")]
+Objective = Annotated[
+    str | None, typer.Option(metavar="NAME", help="What to minimise: log_likelihood, labelwise, margin, …")
+]
+Trainer = Annotated[str | None, typer.Option(metavar="NAME", help="Linear: lbfgs, adagrad, smd, … \\[auto]")]
 L2 = Annotated[float | None, typer.Option(metavar="X", help="Linear: weight of the penalty ‖w‖². \\[1]")]
 L1 = Annotated[float | None, typer.Option(metavar="X", help="Linear: weight of the penalty ‖w‖₁. \\[0]")]
 MaxIter = Annotated[int | None, typer.Option(metavar="N", help="Linear: the most iterations. \\[500]")]
@@ -43,7 +47,7 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")
 
 # The options that one model alone has, each with the parameter that it sets.
 _OWN = {
-    "linear": {"l2": "l2", "l1": "l1", "max_iter": "max_iter"},
+    "linear": {"trainer": "trainer", "l2": "l2", "l1": "l1", "max_iter": "max_iter"},
     "tree": {
         "trees": "n_estimators",
         "leaves": "max_leaves",
@@ -52,6 +56,14 @@ _OWN = {
         "edges": "edges",
     },
 }
+
+# What the options that all models have set, where it is not called the same.
+_COMMON = {"n_jobs": "jobs", "random_state": "seed", "validation_fraction": "dev"}
+
+
+def parameter_options(model: str) -> dict[str, str]:
+    """Parameter → option, of a model; where both are called the same it may be left out."""
+    return _COMMON | {parameter: option for option, parameter in _OWN.get(model, {}).items()}
 
 
 def check_model(name: str) -> None:

@@ -28,7 +28,10 @@ from hedgerow.trainers.monitor import PERIOD
 
 UNLIMITED = 2**31 - 1  # CRFsuite's own default for the iterations of L-BFGS
 
-# Parameters of the other trainers. With "lbfgs", CRFsuite refuses them too.
+# What LinearCRF calls the trainers, and how many iterations CRFsuite gives each by default.
+_TRAINERS = {"lbfgs": ("lbfgs", UNLIMITED), "l2sgd": ("annealed_sgd", 1000), "ap": ("averaged_perceptron", 100)}
+
+# Parameters of one trainer. With another, CRFsuite refuses them too.
 _OF_OTHERS = {
     "calibration_eta": "l2sgd",
     "calibration_rate": "l2sgd",
@@ -62,8 +65,9 @@ class CRF(BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    algorithm : "lbfgs" (the default)
-        "l2sgd", "ap", "pa" and "arow" are refused.
+    algorithm : "lbfgs" (the default), "l2sgd" or "ap"
+        "l2sgd" minimises what "lbfgs" does, by stochastic gradient descent; "ap" is the averaged perceptron. "pa" and
+        "arow" are refused.
     min_freq : float, default 0
         Features seen less often get no weight. As in CRFsuite this also goes for transitions, and the features that
         `all_possible_states` and `all_possible_transitions` would add are never seen.
@@ -73,22 +77,22 @@ class CRF(BaseEstimator):  # type: ignore[misc]
         A weight for every pair of labels.
     c1, c2 : float, default 0 and 1.0
         The penalty c1·‖w‖₁ + c2·‖w‖².
-    max_iterations : int, default unlimited
+    max_iterations : int, default unlimited; 1000 for "l2sgd" and 100 for "ap"
         Reaching it is no warning. LinearCRF's iterations go further than CRFsuite's, so a model stopped early is
         not the same one; a model that converged is.
     delta, period : float and int, default 1e-5 and 10
         Training ends when the loss fell by less than the share `delta` in `period` iterations. LinearCRF looks at ten
         iterations: its `tol` is delta·10/period, the same fall an iteration. A period of 0 goes on to the limit of the
         arithmetic.
-    epsilon, num_memories, linesearch, max_linesearch
+    epsilon, num_memories, linesearch, max_linesearch, and with "l2sgd" calibration_eta, calibration_rate,
+    calibration_samples, calibration_candidates, calibration_max_trials
         Accepted without effect: they say how CRFsuite's optimiser finds the minimum, not where the minimum is.
     verbose : bool, default False
         A progress bar on a terminal, log lines (logger "hedgerow") elsewhere.
     keep_tempfiles
         Accepted without effect: there are no temporary files.
-    calibration_eta, calibration_rate, calibration_samples, calibration_candidates, calibration_max_trials, pa_type, c,
-    error_sensitive, averaging, variance, gamma
-        Belong to the other trainers; anything but None is refused, as by CRFsuite with "lbfgs".
+    pa_type, c, error_sensitive, averaging, variance, gamma
+        Belong to "pa" and "arow"; anything but None is refused, as by CRFsuite with another algorithm.
     model_filename, trainer_cls
         Need CRFsuite itself; anything but None is refused.
 
@@ -220,30 +224,35 @@ class CRF(BaseEstimator):  # type: ignore[misc]
         check_number("delta", delta, low=0.0)
         check_number("period", period, low=0, whole=True)
         check_number("max_iterations", self.max_iterations or 0, low=0, whole=True)
+        trainer, unlimited = _TRAINERS[self.algorithm or "lbfgs"]
         everything = not min_freq  # what is added without being seen has the frequency 0
         return LinearCRF(
+            trainer=trainer,
             l1=c1,
             l2=c2,
             min_frequency=min_freq,
             pairs="all" if self.all_possible_states and everything else "observed",
             transitions="all" if self.all_possible_transitions and everything else "observed",
-            max_iter=self.max_iterations or UNLIMITED,
+            max_iter=self.max_iterations or unlimited,
+            random_state=0,
             tol=delta * PERIOD / period if period else 0.0,
             verbose=int(self.verbose),
         )
 
     def _refuse_what_needs_crfsuite(self) -> None:
-        if self.algorithm not in (None, "lbfgs"):
-            check_choice("algorithm", self.algorithm, ("lbfgs", "l2sgd", "ap", "pa", "arow"))
-            hint = "The perceptron and margin trainers are not in this version of hedgerow; 'lbfgs' is."
-            if self.algorithm == "l2sgd":
-                hint = "Use 'lbfgs': it minimises the same penalised likelihood, to the end."
-            raise InputError(f"algorithm={self.algorithm!r} is not available", hint=hint)
-        for name, algorithm in _OF_OTHERS.items():
-            if getattr(self, name) is not None:
-                raise InputError(
-                    f"{name} belongs to algorithm={algorithm!r} and means nothing to 'lbfgs'", hint="Leave it out."
-                )
+        algorithm = "lbfgs" if self.algorithm is None else self.algorithm
+        check_choice("algorithm", algorithm, ("lbfgs", "l2sgd", "ap", "pa", "arow"))
+        if algorithm not in _TRAINERS:
+            hint = "Use 'ap', or hedgerow.LinearCRF(objective='margin')."
+            raise InputError(f"algorithm={algorithm!r} is not available", hint=hint)
+        for name, owner in _OF_OTHERS.items():
+            if getattr(self, name) is not None and owner != algorithm:
+                what = f"{name} belongs to algorithm={owner!r} and means nothing to {algorithm!r}"
+                raise InputError(what, hint="Leave it out.")
+        if self.c1 and algorithm != "lbfgs":
+            raise InputError(
+                f"c1 belongs to algorithm='lbfgs' and means nothing to {algorithm!r}", hint="Leave it out."
+            )
         if self.model_filename is not None:
             raise InputError(
                 "model_filename names a CRFsuite model, which hedgerow neither reads nor writes",

@@ -9,28 +9,62 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from hedgerow.kernels import arc_covariance as arc_covariance
     from hedgerow.kernels import arcs as arcs
     from hedgerow.kernels import boosting as boosting
     from hedgerow.kernels import chain as chain
+    from hedgerow.kernels import covariance as covariance
+    from hedgerow.kernels import frank_wolfe as frank_wolfe
     from hedgerow.kernels import growing as growing
+    from hedgerow.kernels import histories as histories
+    from hedgerow.kernels import history_beam as history_beam
+    from hedgerow.kernels import history_search as history_search
+    from hedgerow.kernels import labelwise as labelwise
     from hedgerow.kernels import leaf_masks as leaf_masks
     from hedgerow.kernels import log_chain as log_chain
+    from hedgerow.kernels import log_covariance as log_covariance
+    from hedgerow.kernels import log_histories as log_histories
+    from hedgerow.kernels import missing as missing
+    from hedgerow.kernels import online as online
     from hedgerow.kernels import position_chain as position_chain
+    from hedgerow.kernels import position_covariance as position_covariance
+    from hedgerow.kernels import pseudo as pseudo
     from hedgerow.kernels import search as search
+    from hedgerow.kernels import slack as slack
     from hedgerow.kernels import sparse as sparse
+    from hedgerow.kernels import truth as truth
+    from hedgerow.kernels import updates as updates
     from hedgerow.kernels import vectors as vectors
+    from hedgerow.kernels import walking as walking
 
 _FILES = (
+    "arc_covariance",
     "arcs",
     "boosting",
     "chain",
+    "covariance",
+    "frank_wolfe",
     "growing",
+    "histories",
+    "history_beam",
+    "history_search",
+    "labelwise",
     "leaf_masks",
     "log_chain",
+    "log_covariance",
+    "log_histories",
+    "missing",
+    "online",
     "position_chain",
+    "position_covariance",
+    "pseudo",
     "search",
+    "slack",
     "sparse",
+    "truth",
+    "updates",
     "vectors",
+    "walking",
 )
 
 

@@ -16,7 +16,7 @@ from hedgerow.data.dataset import Dataset, Label, Schema
 from hedgerow.data.encoding import encode
 from hedgerow.data.labels import encode_labels, flatten_labels
 from hedgerow.errors import InputError
-from hedgerow.legend import UNLABELLED, AnyArray, BoolArray, FloatArray, IndexArray
+from hedgerow.legend import CODE, UNLABELLED, AnyArray, BoolArray, FloatArray, IndexArray
 from hedgerow.models.parameters import check_number, find_decoder, random_generator
 from hedgerow.parallel import CHUNK_POSITIONS, MAX_LANES, Lanes, plan_chunks
 from hedgerow.potentials import ChainPotentials
@@ -33,6 +33,7 @@ class ChainModel(BaseEstimator):  # type: ignore[misc]
     decoder: str
     n_jobs: int | None
     early_stopping: bool
+    metric: Any
     schema_: Schema
     classes_: AnyArray
     metadata_: dict[str, Any]  # notes that JSON can hold, saved with the model; `hedgerow train` keeps its reader here
@@ -44,7 +45,7 @@ class ChainModel(BaseEstimator):  # type: ignore[misc]
     def encode(self, X: Any, y: Any = None, *, lengths: Any = None) -> Dataset:
         """Encode a corpus once, to predict on it several times."""
         check_is_fitted(self)
-        return encode(self.schema_, X, y, lengths=lengths)
+        return encode(self.schema_, X, y, lengths=lengths, may_be_empty=True)
 
     def predict(self, X: Any, *, decoder: str | None = None, known: Any = None, lengths: Any = None) -> AnyArray:
         """The labels of each sequence.
@@ -65,7 +66,7 @@ class ChainModel(BaseEstimator):  # type: ignore[misc]
         decode = find_decoder(self._decoder_name() if decoder is None else decoder)
         dataset = self._dataset(X, known, lengths)
         labels = self._over_chunks(dataset, lambda potentials, _: decode(potentials, None))
-        return self._lists(np.concatenate(labels), dataset.offsets)
+        return self._lists(_joined(np.empty(0, CODE), labels), dataset.offsets)
 
     def predict_proba(self, X: Any, *, known: Any = None, lengths: Any = None) -> list[FloatArray]:
         """The probability of each label at each position: a list of (T, K) arrays, columns as in `classes_`."""
@@ -73,7 +74,8 @@ class ChainModel(BaseEstimator):  # type: ignore[misc]
 
         dataset = self._dataset(X, known, lengths)
         probs = self._over_chunks(dataset, lambda potentials, _: marginals(potentials).node_probs)
-        return np.split(np.concatenate(probs), dataset.offsets[1:-1])
+        flat = _joined(np.empty((0, dataset.n_labels)), probs)
+        return [flat[begin:end] for begin, end in itertools.pairwise(dataset.offsets.tolist())]
 
     def predict_k_best(
         self, X: Any, k: int = 5, *, known: Any = None, lengths: Any = None
@@ -102,14 +104,15 @@ class ChainModel(BaseEstimator):  # type: ignore[misc]
         dataset = self._dataset(X, known, lengths)
         uniforms = generator.random_sample((n_samples, dataset.n_positions))
         drawn = self._over_chunks(dataset, lambda potentials, rows: sample(potentials, uniforms[:, rows]))
-        return [self._lists(labels, dataset.offsets) for labels in np.concatenate(drawn, axis=1)]
+        flat = _joined(np.empty((n_samples, 0), CODE), drawn, axis=1)
+        return [self._lists(labels, dataset.offsets) for labels in flat]
 
     def entropy(self, X: Any, *, lengths: Any = None) -> FloatArray:
         """How uncertain the labeling of each sequence is: its entropy in nats, (S,)."""
         from hedgerow.inference import entropy
 
         dataset = self._dataset(X, None, lengths)
-        return np.concatenate(self._over_chunks(dataset, lambda potentials, _: entropy(potentials)))
+        return _joined(np.empty(0), self._over_chunks(dataset, lambda potentials, _: entropy(potentials)))
 
     def log_probability(self, X: Any, y: Any, *, lengths: Any = None) -> FloatArray:
         """log P(y | x) of each sequence, (S,). None and sets in y leave the label open: their labelings are summed.
@@ -126,7 +129,7 @@ class ChainModel(BaseEstimator):  # type: ignore[misc]
         def work(potentials: ChainPotentials, rows: slice) -> FloatArray:
             return log_share(potentials, allowed_labels(dataset, rows))
 
-        return np.concatenate(self._over_chunks(replace(dataset, labels=None, allowed=None), work))
+        return _joined(np.empty(0), self._over_chunks(replace(dataset, labels=None, allowed=None), work))
 
     def span_probability(
         self, X: Any, spans: Sequence[tuple[int, int, Sequence[Label]]], *, lengths: Any = None
@@ -167,7 +170,7 @@ class ChainModel(BaseEstimator):  # type: ignore[misc]
         """X as a Dataset of this model, with what is known of its labels."""
         check_is_fitted(self)
         if not isinstance(X, Dataset):
-            return encode(self.schema_, X, known, lengths=lengths)
+            return encode(self.schema_, X, known, lengths=lengths, may_be_empty=True)
         if X.schema is not self.schema_ and X.schema != self.schema_:
             raise InputError("the Dataset was encoded for another model", hint="Use this model's encode().")
         if lengths is not None:
@@ -193,13 +196,17 @@ class ChainModel(BaseEstimator):  # type: ignore[misc]
             results[c] = function(potentials if mask is None else potentials.restrict(mask), rows)
 
         self._prepare()
-        with Lanes(self.n_jobs, min(MAX_LANES, len(results))) as lanes:
+        with Lanes(self.n_jobs, max(1, min(MAX_LANES, len(results)))) as lanes:
             lanes.run(work, len(results))
         return results
 
     def _holds_out(self) -> bool:
         """Whether `fit` sets sequences aside for early stopping."""
         return self.early_stopping
+
+    def _metric(self) -> Any:
+        """What counts on held-out sequences."""
+        return self.metric
 
     def _decoder_name(self) -> str:
         """The decoder of `predict`, where none is asked for."""
@@ -215,6 +222,11 @@ class ChainModel(BaseEstimator):  # type: ignore[misc]
     def _lists(self, labels: AnyArray, offsets: IndexArray) -> AnyArray:
         """Label codes of all positions as an array of lists of labels."""
         return label_lists(self.schema_, labels, offsets)
+
+
+def _joined(nothing: AnyArray, parts: list[AnyArray], axis: int = 0) -> AnyArray:
+    """What all chunks gave, end to end; `nothing` where there is no sequence and so no chunk."""
+    return np.concatenate([nothing, *parts], axis=axis)
 
 
 def label_names(schema: Schema) -> AnyArray:

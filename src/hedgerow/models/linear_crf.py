@@ -1,4 +1,4 @@
-"""LinearCRF: a linear-chain conditional random field trained by penalised maximum likelihood."""
+"""LinearCRF: a linear-chain conditional random field, for any objective and by any trainer."""
 
 from __future__ import annotations
 
@@ -16,17 +16,15 @@ from hedgerow.legend import FloatArray
 from hedgerow.models.base import ChainModel
 from hedgerow.models.constraints import legal_space
 from hedgerow.models.corpus import cut_flat, training_dataset
-from hedgerow.models.layout import Statistics, carry_over, lay_out, named_weights
+from hedgerow.models.costs import check_costs
+from hedgerow.models.layout import carry_over, lay_out, named_weights
+from hedgerow.models.linear_training import LinearTraining, Plan, Trained
 from hedgerow.models.parameters import check_choice, check_common, check_number
 from hedgerow.models.validation import Validation, encode_held_out, hold_out
-from hedgerow.objectives.log_likelihood import log_likelihood
-from hedgerow.parallel import Lanes, count_lanes, plan_chunks
+from hedgerow.objectives import LABELWISE
 from hedgerow.potentials import ChainPotentials
 from hedgerow.scorers.chain import ChainLayout, LinearChain
 from hedgerow.scorers.linear import check_numbers
-from hedgerow.trainers.evaluation import Evaluation
-from hedgerow.trainers.lbfgs import curvature_scale, lbfgs
-from hedgerow.trainers.monitor import Monitor
 
 
 class LinearCRF(ChainModel):
@@ -39,12 +37,39 @@ class LinearCRF(ChainModel):
         mapping gives each column its own ("*" for the others).
     columns : mapping of column name to kind, optional
         "categorical", "numeric", "boolean" or "attributes"; told from the data where it is not given.
+    objective : str, default "auto"
+        What is minimised: "log_likelihood", "pseudo_likelihood", "pointwise" (the likelihood of each label by itself),
+        "labelwise" (a smooth count of wrong labels), "expected_accuracy", "margin", "slack_margin",
+        "classification_error" (a smooth count of wrong labelings), "perceptron". "auto" is the log-likelihood, or what
+        the trainer is for.
+    trainer : str, default "auto"
+        How: "lbfgs", "conjugate_gradient", "gradient_descent" on the whole corpus; "sgd", "annealed_sgd", "adagrad",
+        "adam", "smd" (stochastic meta-descent) on a few sequences at a time; "averaged_perceptron"; "frank_wolfe" for
+        the margin, which knows how far from the minimum it is. "auto" is "lbfgs" where the objective is smooth.
     l2, l1 : float, default 1.0 and 0.0
-        The penalty l2·‖w‖² + l1·‖w‖₁ (CRFsuite's c2 and c1).
-    max_iter : int, default 500
+        The penalty l2·‖w‖² + l1·‖w‖₁ (CRFsuite's c2 and c1). L1 is for "lbfgs".
+    max_iter : int, optional
+        The most iterations, by default 500; of an online trainer the most passes, by default 50.
     tol : float, default 1e-5
         Training ends when the loss fell by less than this share in ten iterations, or is known to be nearer than
         this share to its minimum.
+    batch_size : int, default 8
+        Sequences that an online trainer looks at before each step.
+    gain : float or "auto", default "auto"
+        The first step size of an online trainer; "auto" finds it on a few sequences.
+    meta_gain, gain_decay : float, default 0.1 and 1.0
+        μ and λ of "smd".
+    sharpness : float or list of float, optional
+        λ of the sigmoid that "labelwise" (default 5, then 15) and "classification_error" (default 1) count errors with;
+        a list is a stage each, which begins with the weights of the one before.
+    softness : float, optional
+        A softmax with this inverse temperature in place of the best wrong label of "labelwise", or of the best wrong
+        labeling of "classification_error".
+    costs : mapping or list, optional
+        What a wrong label costs, where it is not 1: {label: cost} or [(true, predicted, cost), …].
+    start : {"auto", "zero", "log_likelihood", "counts"}, default "auto"
+        Where weights start: at 0, at the solution for the log-likelihood (the default of objectives that are not
+        convex), or at the counted weights of a hidden Markov model.
     min_frequency : float, default 0
         Features seen less often with a label get no weight for it, nor do transitions seen less often, where
         `transitions` is "observed". A number other than 0 counts as seen once, whatever its size; 0 is not seen.
@@ -59,7 +84,9 @@ class LinearCRF(ChainModel):
     constraints : str or list of pairs, optional
         "iob1", "iob2" (or "bio"), "bioes": the legal order of such labels. Or (from, to) pairs of labels that are
         forbidden.
-    decoder : {"viterbi", "posterior"}, default "viterbi"
+    decoder : {"auto", "viterbi", "posterior"}, default "auto"
+        "posterior" gives each position its most probable label, "viterbi" the most probable labeling. "auto" is
+        "posterior" for the objectives that count labels: "pointwise", "labelwise", "expected_accuracy".
     early_stopping : bool, default False
         Hold out `validation_fraction` of the sequences and stop when `metric` has not risen for `n_iter_no_change`
         iterations; the best iteration is kept. Sequences given to `fit` as X_val, y_val do the same. With
@@ -101,16 +128,26 @@ class LinearCRF(ChainModel):
         *,
         window: Window = 0,
         columns: Mapping[str, str] | None = None,
+        objective: str = "auto",
+        trainer: str = "auto",
         l2: float = 1.0,
         l1: float = 0.0,
-        max_iter: int = 500,
+        max_iter: int | None = None,
         tol: float = 1e-5,
+        batch_size: int = 8,
+        gain: float | str = "auto",
+        meta_gain: float = 0.1,
+        gain_decay: float = 1.0,
+        sharpness: float | Iterable[float] | None = None,
+        softness: float | None = None,
+        costs: Mapping[Label, float] | Iterable[tuple[Label, Label, float]] | None = None,
+        start: str = "auto",
         min_frequency: float = 0.0,
         pairs: str = "observed",
         transitions: str = "all",
         transition_columns: Iterable[str] | None = None,
         constraints: str | Iterable[tuple[Label, Label]] | None = None,
-        decoder: str = "viterbi",
+        decoder: str = "auto",
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 10,
@@ -122,10 +159,20 @@ class LinearCRF(ChainModel):
     ) -> None:
         self.window = window
         self.columns = columns
+        self.objective = objective
+        self.trainer = trainer
         self.l2 = l2
         self.l1 = l1
         self.max_iter = max_iter
         self.tol = tol
+        self.batch_size = batch_size
+        self.gain = gain
+        self.meta_gain = meta_gain
+        self.gain_decay = gain_decay
+        self.sharpness = sharpness
+        self.softness = softness
+        self.costs = costs
+        self.start = start
         self.min_frequency = min_frequency
         self.pairs = pairs
         self.transitions = transitions
@@ -164,7 +211,7 @@ class LinearCRF(ChainModel):
             Dataset with labels, encoded by the schema of the training Dataset; y_val is then left out
         lengths : the lengths of the sequences, where X and y are flat
         """
-        self._check_parameters()
+        plan = self._check_parameters()
         X, y = cut_flat(X, y, lengths)
         X, y, sample_weight, X_val, y_val = hold_out(self, X, y, sample_weight, X_val, y_val)
         dataset = training_dataset(self, X, y, sample_weight)
@@ -181,64 +228,61 @@ class LinearCRF(ChainModel):
             min_frequency=self.min_frequency,
             transition_columns=self.transition_columns,
         )
-        self._train(dataset, held_out, layout, statistics)
+        warm = None
+        if self.warm_start and hasattr(self, "weights_"):
+            warm = carry_over(self.schema_, self.layout_, self.weights_, dataset.schema, layout)
+        validation = None if held_out is None else Validation(self, layout, held_out)
+        if validation is not None:  # a metric that cannot score y_val is found before any training
+            validation(np.zeros(layout.n_weights) if warm is None else warm)
+        training = LinearTraining(self, plan, dataset, layout, statistics, validation)
+        self._store(dataset, layout, training.train(warm, None if warm is None else self.history_))
         return self
 
-    def _check_parameters(self) -> None:
+    def _check_parameters(self) -> Plan:
         check_number("l1", self.l1, low=0.0)
         check_number("l2", self.l2, low=0.0)
         check_number("tol", self.tol, low=0.0)
         check_number("min_frequency", self.min_frequency, low=0.0)
-        check_number("max_iter", self.max_iter, low=1, whole=True)
+        for name in ("max_iter", "batch_size"):
+            if getattr(self, name) is not None or name == "batch_size":
+                check_number(name, getattr(self, name), low=1, whole=True)
+        if self.gain != "auto":
+            check_number("gain", self.gain, low=0.0, strict=True)
+        check_number("meta_gain", self.meta_gain, low=0.0)
+        check_number("gain_decay", self.gain_decay, low=0.0, high=1.0)
+        if self.softness is not None:
+            check_number("softness", self.softness, low=0.0, strict=True)
+        check_costs(self.costs)
         check_choice("pairs", self.pairs, ("observed", "all"))
         check_choice("transitions", self.transitions, ("all", "observed", "forbid_unseen"))
+        plan = Plan.of(self)
         check_common(self)
+        return plan
 
-    def _train(self, dataset: Dataset, held_out: Dataset | None, layout: ChainLayout, statistics: Statistics) -> None:
-        warm = self.warm_start and hasattr(self, "weights_")
-        start: FloatArray = np.zeros(layout.n_weights)
-        if warm:
-            start = carry_over(self.schema_, self.layout_, self.weights_, dataset.schema, layout)
-        l1, l2 = float(self.l1), float(self.l2)  # a float32 would round the loss
-        scale = curvature_scale(statistics.frequency, statistics.square, layout.n_labels, l2)
-        n_chunks = len(plan_chunks(dataset.offsets)) - 1
-        validation = None if held_out is None else Validation(self, layout, held_out)
-        if validation is not None:
-            validation(start)  # a metric that cannot score y_val is found before any training
-        with (
-            Lanes(self.n_jobs, count_lanes(layout.n_weights, n_chunks)) as lanes,
-            Monitor(
-                max_iter=self.max_iter,
-                tol=self.tol,
-                validate=validation,
-                n_iter_no_change=self.n_iter_no_change,
-                verbose=self.verbose,
-                previous=self.history_ if warm else None,
-            ) as monitor,
-        ):
-            evaluation = Evaluation(LinearChain(layout), dataset, log_likelihood, lanes)
-            weights = lbfgs(evaluation, start, monitor, l1=l1, l2=l2, scale=scale)
-        self._store(dataset, layout, weights, monitor)
-
-    def _store(self, dataset: Dataset, layout: ChainLayout, weights: FloatArray, monitor: Monitor) -> None:
+    def _store(self, dataset: Dataset, layout: ChainLayout, trained: Trained) -> None:
         self.schema_ = dataset.schema
         self.classes_ = dataset.schema.classes
         self.layout_ = layout
-        self.weights_ = weights
+        self.weights_ = trained.weights
         self.weights_.flags.writeable = False  # potentials are kept between calls: a write would reach only a part
         self.metadata_ = {}
-        self.history_ = monitor.history
-        self.n_iter_ = monitor.n_iter
-        self.best_iteration_ = monitor.kept.iteration
-        self.loss_ = monitor.kept.loss
-        self.outcome_ = monitor.outcome
-        if monitor.outcome in ("max_iter", "interrupted"):
-            what = (
-                f"training stopped after max_iter={self.max_iter} iterations before it converged; raise max_iter or tol"
-                if monitor.outcome == "max_iter"
-                else f"training was interrupted after {monitor.n_iter} iterations; the best weights so far are kept"
-            )
-            warnings.warn(what, ConvergenceWarning, stacklevel=4)
+        self.history_ = trained.history
+        self.n_iter_ = trained.n_iter
+        self.best_iteration_ = trained.best.iteration
+        self.loss_ = trained.best.loss
+        self.outcome_ = trained.outcome
+        if trained.outcome == "interrupted":
+            what = f"training was interrupted after {trained.n_iter} iterations; the best weights so far are kept"
+            warnings.warn(what, ConvergenceWarning, stacklevel=3)
+        elif trained.outcome == "max_iter" and not Plan.of(self).online:
+            most = "max_iter" if self.max_iter is None else f"max_iter={self.max_iter}"
+            what = f"training stopped after {most} iterations before it converged; raise max_iter or tol"
+            warnings.warn(what, ConvergenceWarning, stacklevel=3)
+
+    def _decoder_name(self) -> str:
+        if self.decoder != "auto":
+            return self.decoder
+        return "posterior" if Plan.of(self).objective in LABELWISE else "viterbi"
 
     def _prepare(self) -> None:
         if self.__dict__.get("_chain", (None,))[0] is not self.weights_:

@@ -10,12 +10,15 @@ import numpy as np
 
 from hedgerow.data.dataset import Window, window_offsets
 from hedgerow.errors import InputError
+from hedgerow.models.costs import check_costs
+from hedgerow.objectives import COSTLY, NAMES
 from hedgerow.parallel import count_threads
 from hedgerow.trees.binning import MAX_VALUES
 
 if TYPE_CHECKING:
     from hedgerow.decoding import Decoder
 
+TREE_OBJECTIVES = tuple(name for name in NAMES if name != "perceptron")  # a sum of trees has no average
 LOG_LIKELIHOOD = "log_likelihood"  # the one metric that reads probabilities, not labels
 
 
@@ -51,7 +54,7 @@ def check_common(model: Any) -> None:
     check_number("n_iter_no_change", model.n_iter_no_change, low=1, whole=True)
     check_number("validation_fraction", model.validation_fraction, low=0.0, high=1.0, strict=True)
     find_decoder(model._decoder_name())
-    check_metric(model.metric)
+    check_metric(model._metric())
     random_generator(model.random_state)
     if model.n_jobs is not None:
         check_number("n_jobs", model.n_jobs, low=-np.inf, whole=True)
@@ -89,6 +92,25 @@ def check_tree_parameters(model: Any) -> None:
         raise InputError("leaves='newton' with shrinkage=0 has no bound", hint="Give a shrinkage above 0, such as 1.")
     if model.n_bags and model.warm_start:
         raise InputError("bags cannot be gone on with", hint="Set warm_start=False, or n_bags=0.")
+
+
+def check_tree_objective(model: Any) -> None:
+    """Check the objective of a TreeCRF and what belongs to it."""
+    check_choice("objective", model.objective, TREE_OBJECTIVES)
+    if model.likelihood_steps != "auto":
+        check_number("likelihood_steps", model.likelihood_steps, low=0, whole=True)
+    for name in ("sharpness", "softness"):
+        if getattr(model, name) is not None:
+            if model.objective not in ("labelwise", "classification_error"):
+                hint = "'labelwise' and 'classification_error' have; leave it None elsewhere."
+                raise InputError(f"objective {model.objective!r} has no {name}", hint=hint)
+            check_number(name, getattr(model, name), low=0.0, strict=True)
+    check_costs(model.costs)
+    if model.costs is not None and model.objective not in COSTLY:
+        hint = f"{', '.join(map(repr, sorted(COSTLY)))} have."
+        raise InputError(f"objective {model.objective!r} has no costs", hint=hint)
+    if model.leaves == "newton" and model.objective != "log_likelihood":
+        raise InputError("leaves='newton' is for objective='log_likelihood'", hint="Use leaves='mean'.")
 
 
 def check_metric(metric: Any) -> None:

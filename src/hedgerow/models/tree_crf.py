@@ -17,7 +17,15 @@ from hedgerow.models.constraints import check_gold, legal_space, without_forbidd
 from hedgerow.models.corpus import cut_flat, training_dataset
 from hedgerow.models.linear_crf import LinearCRF
 from hedgerow.models.paired import check_below, pair
-from hedgerow.models.parameters import check_choice, check_common, check_metric, check_tree_parameters, same_window
+from hedgerow.models.parameters import (
+    LOG_LIKELIHOOD,
+    check_choice,
+    check_common,
+    check_metric,
+    check_tree_objective,
+    check_tree_parameters,
+    same_window,
+)
 from hedgerow.models.stages import chunk_positions
 from hedgerow.models.tree_training import Trained, Training, linear_below, make_start
 from hedgerow.models.validation import encode_held_out, hold_out
@@ -42,11 +50,15 @@ class TreeCRF(ChainModel):
     """A conditional random field whose scores are sums of regression trees: the TreeCRF of Dietterich, Hao and
     Ashenfelter.
 
-    In each iteration one tree a label is fitted to the functional gradient of the log-likelihood, over the columns in
-    the window and the previous label.
+    In each iteration one tree a label is fitted to the functional gradient of the objective, over the columns in the
+    window and the previous label.
 
     Parameters
     ----------
+    objective : str, default "log_likelihood"
+        What is minimised: "log_likelihood", "pseudo_likelihood", "pointwise" (the likelihood of each label by itself),
+        "labelwise" (a smooth count of wrong labels), "expected_accuracy", "margin", "slack_margin" or
+        "classification_error" (a smooth count of wrong labelings).
     n_estimators : int, default 500
         The most iterations.
     max_leaves : int, default 32
@@ -71,6 +83,16 @@ class TreeCRF(ChainModel):
         trees add interactions. A LinearCRF that is not fitted is fitted to the training sequences first.
     pseudo_likelihood_steps : int, default 0
         So many first iterations follow the gradient of the pseudo-likelihood. Every label must then be known.
+    likelihood_steps : int or "auto", default "auto"
+        So many iterations follow the likelihood before the objective takes over. "auto" is none where the objective is
+        convex, and elsewhere as many as are best on held-out sequences, or half of all where there are none.
+    sharpness : float, optional
+        λ of the sigmoid that "labelwise" (default 15) and "classification_error" (default 1) count errors with.
+    softness : float, optional
+        A softmax with this inverse temperature in place of the best wrong label of "labelwise", or of the best wrong
+        labeling of "classification_error".
+    costs : mapping or list, optional
+        What a wrong label costs, where it is not 1: {label: cost} or [(true, predicted, cost), …].
     min_samples_leaf : float, default 1
         The least rows of a leaf; with Newton's leaves the least Σp(1−p).
     max_features : float, default 1.0
@@ -107,9 +129,10 @@ class TreeCRF(ChainModel):
     refit : bool, default True
         When the model itself held sequences out, train once more, on all of them, for as many iterations as were best.
         Not where training goes on from an earlier fit (`warm_start`).
-    metric : str or callable, default "log_likelihood"
+    metric : str or callable, default "auto"
         A name ("log_likelihood", "accuracy", "label_f1", "span_f1", "sequence_accuracy"), or f(y_true, y_pred) where
-        greater is better.
+        greater is better. "auto" is the log-likelihood where it or the pseudo-likelihood is the objective, and the
+        accuracy elsewhere.
     warm_start : bool, default False
         Keep the trees of the previous fit and add to them, up to `n_estimators` iterations in all. The data must have
         the same columns and labels.
@@ -119,7 +142,8 @@ class TreeCRF(ChainModel):
         Which sequences are held out, and every other draw. A RandomState cannot be saved with the model; nor can a
         function as `metric`.
     verbose : int, default 0
-        1 shows a progress bar on a terminal, and log lines (logger "hedgerow") elsewhere.
+        1 shows a progress bar on a terminal, and log lines elsewhere (logger "hedgerow", level INFO, which Python shows
+        only where logging is set up).
 
     Attributes
     ----------
@@ -131,11 +155,13 @@ class TreeCRF(ChainModel):
     linear_ : the LinearCRF below the trees, or None
     edge_tables_ : (iterations, K, K) [from, to], what each iteration added to shared edges; None for joint ones
     n_iter_ : iterations of the last fit
-    best_iteration_ : the number of iterations that are kept
+    best_iteration_ : the number of iterations that are kept, likelihood_iterations_ : how many of them follow the
+        likelihood before the objective
     loss_ : the loss of the training sequences with them
     history_ : list of Step(iteration, loss, seconds, score); that of one bag after the other, where there are bags, and
         of the training that was stopped, where there was another on all sequences
     outcome_ : why training ended: "n_estimators", "early_stopping" or "interrupted"
+    refitted_ : whether the trees are those of a last training on all sequences (`refit`)
 
     Examples
     --------
@@ -147,11 +173,14 @@ class TreeCRF(ChainModel):
     """
 
     best_iteration_: int
+    likelihood_iterations_: int
     outcome_: str
+    refitted_: bool
 
     def __init__(
         self,
         *,
+        objective: str = "log_likelihood",
         n_estimators: int = 500,
         max_leaves: int = 32,
         shrinkage: float = 20.0,
@@ -162,6 +191,10 @@ class TreeCRF(ChainModel):
         leaves: str = "mean",
         start: str | LinearCRF = "zero",
         pseudo_likelihood_steps: int = 0,
+        likelihood_steps: int | str = "auto",
+        sharpness: float | None = None,
+        softness: float | None = None,
+        costs: Mapping[Label, float] | Iterable[tuple[Label, Label, float]] | None = None,
         min_samples_leaf: float = 1.0,
         max_features: float = 1.0,
         max_bins: int = MAX_VALUES,
@@ -179,12 +212,13 @@ class TreeCRF(ChainModel):
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 20,
         refit: bool = True,
-        metric: str | Callable[[Any, Any], float] = "log_likelihood",
+        metric: str | Callable[[Any, Any], float] = "auto",
         warm_start: bool = False,
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
+        self.objective = objective
         self.n_estimators = n_estimators
         self.max_leaves = max_leaves
         self.shrinkage = shrinkage
@@ -195,6 +229,10 @@ class TreeCRF(ChainModel):
         self.leaves = leaves
         self.start = start
         self.pseudo_likelihood_steps = pseudo_likelihood_steps
+        self.likelihood_steps = likelihood_steps
+        self.sharpness = sharpness
+        self.softness = softness
+        self.costs = costs
         self.min_samples_leaf = min_samples_leaf
         self.max_features = max_features
         self.max_bins = max_bins
@@ -271,9 +309,17 @@ class TreeCRF(ChainModel):
         return self
 
     def _fit_once(
-        self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any, *, warm: bool = False, n: int | None = None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        X_val: Any,
+        y_val: Any,
+        *,
+        warm: bool = False,
+        n: tuple[int, int] | None = None,
     ) -> None:
-        """Encode, train, store; `n` iterations, or at most n_estimators."""
+        """Encode, train, store; `n` iterations, of which so many for the likelihood, or at most n_estimators."""
         linear = self.linear_ if warm else linear_below(self.start, X, y, sample_weight)
         dataset = pair(linear, training_dataset(self, X, y, sample_weight, self.schema_ if warm else None), X)
         held_out = encode_held_out(dataset.schema, X_val, y_val)
@@ -283,12 +329,12 @@ class TreeCRF(ChainModel):
         if held_out is not None:
             held_out = without_forbidden(held_out, start.space)
         binning = self.binning_ if warm else learn_binning(dataset, int(self.max_bins), self.min_frequency)
-        training = Training(self, binning, start)
+        training = Training(self, binning, start, dataset.schema.labels)
         if self.n_bags:
             trained = training.train_bags(dataset, held_out)
         else:
             kept = self._iterations() if warm else []
-            trained = training.train(dataset, held_out, kept, self.history_[: len(kept)] if warm else None, n)
+            trained = training.train(dataset, held_out, kept, self.history_[: len(kept)] if warm else None, *n or ())
         self._store(dataset, linear, binning, start, trained)
 
     def _fit_again(self, X: Any, y: Any, sample_weight: Any) -> None:
@@ -296,15 +342,17 @@ class TreeCRF(ChainModel):
         stopped = dict(self.__dict__)
         if self.verbose:
             log.info("training again on all sequences, for %d iterations", self.best_iteration_)
-        self._fit_once(X, y, sample_weight, None, None, n=self.best_iteration_)
+        self._fit_once(X, y, sample_weight, None, None, n=(self.best_iteration_, self.likelihood_iterations_))
         if self.outcome_ == "interrupted":  # the first model is whole, this one is not
             self.__dict__.update(stopped | {"outcome_": "interrupted"})
         else:
             self.history_, self.n_iter_, self.outcome_ = (stopped[name] for name in ("history_", "n_iter_", "outcome_"))
+            self.refitted_ = True
 
     def _check_parameters(self) -> None:
         check_common(self)
         check_tree_parameters(self)
+        check_tree_objective(self)
         if not isinstance(self.start, LinearCRF):
             check_choice("start", self.start, ("zero", "constant"))
 
@@ -313,6 +361,11 @@ class TreeCRF(ChainModel):
             return self.decoder
         free = self.constraints is None and self.transitions == "all"
         return "posterior" if free else "viterbi"
+
+    def _metric(self) -> Any:
+        if self.metric != "auto":
+            return self.metric
+        return LOG_LIKELIHOOD if self.objective in ("log_likelihood", "pseudo_likelihood") else "accuracy"
 
     def _holds_out(self) -> bool:
         return self.early_stopping and not self.n_bags
@@ -368,7 +421,9 @@ class TreeCRF(ChainModel):
         self.history_ = trained.history
         self.n_iter_ = trained.n_iter
         self.best_iteration_ = len(trained.iterations)
+        self.likelihood_iterations_ = trained.n_likelihood
         self.loss_ = trained.loss
+        self.refitted_ = False
         self.outcome_ = "n_estimators" if trained.outcome == "max_iter" else trained.outcome
         if trained.outcome == "interrupted":
             what = f"training was interrupted after {trained.n_iter} iterations; the best of them are kept"
@@ -391,7 +446,9 @@ class TreeCRF(ChainModel):
         if metric is not None:
             check_metric(metric)
         iterations = self._iterations()
-        training = Training(self, self.binning_, make_start(self.space_, self.constant_, self.linear_))
+        training = Training(
+            self, self.binning_, make_start(self.space_, self.constant_, self.linear_), self.schema_.labels
+        )
         with Lanes(self.n_jobs, MAX_LANES) as lanes:
             stages = training.stages(dataset, iterations, lanes, metric, joint=self.edge_tables_ is None)
             for i in range(len(iterations)):

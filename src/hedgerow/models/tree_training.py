@@ -11,13 +11,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import clone
 
-from hedgerow.data.dataset import Dataset
+from hedgerow.data.dataset import Dataset, Label
 from hedgerow.errors import InputError
 from hedgerow.legend import FloatArray
+from hedgerow.models.costs import cost_table
 from hedgerow.models.linear_crf import LinearCRF
 from hedgerow.models.paired import potentials_below
 from hedgerow.models.parameters import random_generator
 from hedgerow.models.stages import Stages
+from hedgerow.objectives import CONVEX, make_objective
 from hedgerow.objectives.log_likelihood import log_likelihood
 from hedgerow.objectives.pseudo_likelihood import pseudo_likelihood
 from hedgerow.parallel import MAX_LANES, Lanes
@@ -28,6 +30,8 @@ from hedgerow.trainers.evaluation import Objective
 from hedgerow.trainers.line_search import LineSearch, Phase, boost
 from hedgerow.trainers.monitor import Monitor, Step
 from hedgerow.trees.binning import Binning, bin_dataset
+
+SHARPNESS = {"labelwise": 15.0, "classification_error": 1.0}
 
 
 class Trained(NamedTuple):
@@ -62,13 +66,31 @@ def make_start(space: StateSpace, constant: FloatArray, linear: LinearCRF | None
 class Training:
     """One fit: the parameters of the model, and what is the same for all its ensembles."""
 
-    def __init__(self, model: Any, binning: Binning, start: Start) -> None:
+    def __init__(self, model: Any, binning: Binning, start: Start, labels: Sequence[Label]) -> None:
         self.model = model
+        self.labels = labels
         self.binning = binning
         self.start = start
         self.seed = int(random_generator(model.random_state).randint(2**31 - 1))
-        self.objective: Objective = log_likelihood
-        self.likelihood_steps: int | None = 0
+        self.objective = self._make_objective()
+        self.likelihood_steps = self._likelihood_steps()
+
+    def _make_objective(self) -> Objective:
+        model = self.model
+        sharpness = SHARPNESS.get(model.objective) if model.sharpness is None else float(model.sharpness)
+        return make_objective(
+            model.objective,
+            n_labels=len(self.start.space.start),
+            **({} if sharpness is None else {"sharpness": sharpness}),
+            softness=model.softness,
+            costs=cost_table(model.costs, self.labels),
+        )
+
+    def _likelihood_steps(self) -> int | None:
+        """How many iterations follow the likelihood first; None: to be found."""
+        if self.model.likelihood_steps != "auto":
+            return int(self.model.likelihood_steps)
+        return 0 if self.model.objective in CONVEX else None
 
     def train(
         self,
@@ -213,7 +235,7 @@ class Training:
             self.start,
             iterations,
             lanes,
-            metric=model.metric if metric is None else metric,
+            metric=model._metric() if metric is None else metric,
             decoder=model._decoder_name(),
             joint=model.edges == "joint" if joint is None else joint,
         )

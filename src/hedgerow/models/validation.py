@@ -61,7 +61,7 @@ def _choose(model: Any, y: list[Any]) -> tuple[IndexArray, IndexArray]:
     if len(held) in (0, n):
         raise InputError(
             f"of {n} sequences none can be held out",
-            hint="Set early_stopping=False (--dev 0), or give X_val and y_val (--dev FILE).",
+            hint="Set early_stopping=False, or give X_val and y_val.",
         )
     return np.setdiff1d(np.arange(n), held), held
 
@@ -150,7 +150,7 @@ class Validation:
         self.probe.schema_, self.probe.classes_ = held_out.schema, held_out.schema.classes
         self.probe.layout_ = layout
         self.unlabelled = replace(held_out, labels=None, allowed=None)
-        self.measure = Measure(held_out, model.metric, model._decoder_name())
+        self.measure = Measure(held_out, model._metric(), model._decoder_name())
 
     def __call__(self, weights: FloatArray) -> float:
         self.probe.weights_ = weights

@@ -8,20 +8,13 @@ the loss of CRFsuite's 50th iteration in 26 iterations (benchmarks/linear_vs_crf
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
 
 import numpy as np
 
 from hedgerow import kernels
 from hedgerow.legend import AnyArray, FloatArray
-from hedgerow.trainers.monitor import Monitor, check_loss
-
-Evaluate = Callable[[FloatArray], tuple[float, FloatArray]]
-
-ARMIJO = 1e-4
-CURVATURE = 0.9
-MAX_TRIALS = 30
-ROUNDING = 1e-15  # a smaller share of the loss is lost in its sum
+from hedgerow.trainers.descent import Evaluate, Problem, first_step, search
+from hedgerow.trainers.monitor import Monitor
 
 
 def curvature_scale(frequency: FloatArray, square: FloatArray, n_labels: int, l2: float) -> FloatArray:
@@ -50,7 +43,7 @@ def lbfgs(
 ) -> FloatArray:
     """Minimise loss(w) + l2·‖w‖² + l1·‖w‖₁ from `weights`; the weights that the monitor keeps."""
     scale = np.ones(len(weights)) if scale is None else scale
-    problem = _Problem(evaluate, l1 * scale if l1 else None, l2, scale)
+    problem = Problem(evaluate, l1 * scale if l1 else None, l2, scale)
     point = problem.at(weights / scale)
     if monitor.begin(point.value, weights, problem.gap(point)):
         return weights
@@ -59,8 +52,8 @@ def lbfgs(
         direction = curvature.apply(-point.slope)
         if l1:
             direction[direction * point.slope >= 0] = 0.0
-        step = 1.0 if curvature.known else min(1.0, 0.1 / max(_largest(scale * direction), 1e-12))
-        found = _search(problem, point, direction, step)
+        step = 1.0 if curvature.known else first_step(problem, direction)
+        found = search(problem, point, direction, step)
         if found is None and curvature.known:  # what was learnt misleads: go straight down
             curvature = _Curvature(memory)
             continue
@@ -71,98 +64,6 @@ def lbfgs(
         point = found
         if monitor.step(point.value, problem.weights(point), problem.gap(point)):
             return monitor.weights(problem.weights(point))
-
-
-class _Point:
-    """Variables v, the penalised value, the gradient of its smooth part, and the (pseudo-)gradient of the whole."""
-
-    def __init__(self, variables: FloatArray, value: float, gradient: FloatArray, penalty: FloatArray | None) -> None:
-        self.variables = variables
-        self.value = value
-        self.gradient = gradient
-        self.slope = gradient if penalty is None else _pseudo_gradient(variables, gradient, penalty)
-
-
-class _Problem:
-    """loss(w) + l2·‖w‖² + penalty·|v| as a function of v, where w = scale·v; penalty None: no L1."""
-
-    def __init__(self, evaluate: Evaluate, penalty: FloatArray | None, l2: float, scale: FloatArray) -> None:
-        self.evaluate = evaluate
-        self.penalty = penalty
-        self.l2 = l2
-        self.scale = scale
-
-    def weights(self, point: _Point) -> FloatArray:
-        return point.variables * self.scale
-
-    def gap(self, point: _Point) -> float:
-        """How far the value is from the minimum at most. It curves by 2·l2 everywhere, so by ‖slope‖²/(4·l2)."""
-        if self.l2 == 0:
-            return np.inf
-        slope = point.slope / self.scale
-        return float(kernels.vectors.dot(slope, slope)) / (4.0 * self.l2)
-
-    def at(self, variables: FloatArray) -> _Point:
-        weights = variables * self.scale
-        loss, gradient = self.evaluate(weights)
-        check_loss(loss, weights)
-        value = loss + self.l2 * kernels.vectors.dot(weights, weights)
-        kernels.vectors.add_scaled(weights, 2.0 * self.l2, gradient)
-        gradient *= self.scale
-        if self.penalty is not None:
-            value += kernels.vectors.dot(self.penalty, np.abs(variables))
-        return _Point(variables, value, gradient, self.penalty)
-
-
-def _pseudo_gradient(variables: FloatArray, gradient: FloatArray, penalty: FloatArray) -> FloatArray:
-    """The slope of loss + penalty·|v| in its steepest direction (Andrew and Gao 2007, eq. 4)."""
-    shrunk = np.sign(gradient) * np.maximum(np.abs(gradient) - penalty, 0.0)
-    return np.where(variables != 0.0, gradient + np.sign(variables) * penalty, shrunk)
-
-
-def _largest(vector: FloatArray) -> float:
-    return float(np.abs(vector).max(initial=0.0))
-
-
-def _search(problem: _Problem, point: _Point, direction: FloatArray, step: float) -> _Point | None:
-    """A point along the direction that meets the weak Wolfe conditions (with L1: that lowers the value enough)."""
-    low, high = 0.0, np.inf
-    slope = kernels.vectors.dot(point.slope, direction)
-    if slope >= 0:
-        return None
-    sparse = problem.penalty is not None
-    best: _Point | None = None
-    for _ in range(MAX_TRIALS):
-        variables = point.variables + step * direction
-        fall = step * slope
-        if -fall <= ROUNDING * abs(point.value):
-            return best
-        if sparse:
-            variables[variables * _orthant(point) < 0] = 0.0
-            fall = kernels.vectors.dot(point.slope, variables - point.variables)
-        trial = problem.at(variables)
-        if trial.value >= point.value + ARMIJO * fall:  # the sum may round to the value itself
-            high = step
-            step = _shorter(point.value, slope, trial.value, low, step)
-            if best is not None and high - low < 1e-3 * high:
-                return best
-        elif not sparse and kernels.vectors.dot(trial.gradient, direction) < CURVATURE * slope:
-            best, low = trial, step
-            step = 2.0 * step if high == np.inf else 0.5 * (low + high)
-        else:
-            return trial
-    return best
-
-
-def _orthant(point: _Point) -> FloatArray:
-    """The signs that a step may not change: of the variables, and of the way down where they are 0."""
-    return np.where(point.variables != 0.0, np.sign(point.variables), -np.sign(point.slope))
-
-
-def _shorter(value: float, slope: float, trial: float, low: float, step: float) -> float:
-    """The minimum of the parabola through what is known, kept between a tenth and a half of the way back."""
-    fitted = -slope * step * step / (2.0 * (trial - value - slope * step))
-    return low + min(max(fitted - low, 0.1 * (step - low)), 0.5 * (step - low))
 
 
 class _Curvature:

@@ -1,0 +1,222 @@
+"""Training of a linear chain: which objective and which trainer, where weights start, one stage after another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hedgerow import objectives
+from hedgerow.data.dataset import Dataset
+from hedgerow.errors import InputError
+from hedgerow.legend import FloatArray
+from hedgerow.models.costs import cost_table
+from hedgerow.models.layout import Statistics
+from hedgerow.models.parameters import check_choice, random_generator
+from hedgerow.objectives.log_likelihood import log_likelihood
+from hedgerow.parallel import Lanes, count_lanes, plan_chunks
+from hedgerow.scorers.chain import ChainLayout, LinearChain
+from hedgerow.trainers.adagrad import adagrad
+from hedgerow.trainers.adam import adam
+from hedgerow.trainers.averaged_perceptron import averaged_perceptron
+from hedgerow.trainers.batches import Batches
+from hedgerow.trainers.conjugate_gradient import conjugate_gradient
+from hedgerow.trainers.counting import count_weights
+from hedgerow.trainers.evaluation import Evaluation, Objective
+from hedgerow.trainers.frank_wolfe import frank_wolfe
+from hedgerow.trainers.gradient_descent import gradient_descent
+from hedgerow.trainers.lbfgs import curvature_scale, lbfgs
+from hedgerow.trainers.monitor import Monitor, Step
+from hedgerow.trainers.sgd import annealed_sgd, sgd, unit_scale
+from hedgerow.trainers.smd import smd
+
+# On the whole corpus at once: they need a smooth objective.
+WHOLE = {"lbfgs": lbfgs, "conjugate_gradient": conjugate_gradient, "gradient_descent": gradient_descent}
+# On a few sequences at a time; an iteration is a pass.
+ONLINE = ("sgd", "annealed_sgd", "adagrad", "adam", "smd", "averaged_perceptron")
+TRAINERS = (*WHOLE, *ONLINE, "frank_wolfe")
+STARTS = ("auto", "zero", "log_likelihood", "counts")
+
+MAX_ITERATIONS = 500
+MAX_PASSES = 50
+
+# The trainer of an objective, where "auto" is given and it is not L-BFGS; and the objective of a trainer.
+_TRAINER = {"margin": "frank_wolfe", "slack_margin": "adagrad", "perceptron": "averaged_perceptron"}
+_OBJECTIVE = {"frank_wolfe": "margin", "averaged_perceptron": "perceptron"}
+CURVED = ("log_likelihood", "pseudo_likelihood")  # objectives with second derivatives
+_SHARPNESS = {"labelwise": (5.0, 15.0), "classification_error": (1.0,)}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What the parameters of a LinearCRF mean together.
+
+    start : "zero", "log_likelihood" or "counts"
+    stages : the sharpness of each stage; one None where the objective has no such thing
+    """
+
+    objective: str
+    trainer: str
+    start: str
+    stages: tuple[float | None, ...]
+
+    @property
+    def online(self) -> bool:
+        return self.trainer in ONLINE
+
+    @classmethod
+    def of(cls, model: Any) -> Plan:
+        """The plan of a model; an error where two parameters do not go together."""
+        check_choice("objective", model.objective, ("auto", *objectives.NAMES))
+        check_choice("trainer", model.trainer, ("auto", *TRAINERS))
+        check_choice("start", model.start, STARTS)
+        objective, trainer = model.objective, model.trainer
+        if objective == "auto":
+            objective = _OBJECTIVE.get(trainer, "log_likelihood")
+        if trainer == "auto":
+            trainer = _TRAINER.get(objective, "lbfgs")
+        _check_pair(objective, trainer)
+        if model.l1 and trainer != "lbfgs":
+            raise InputError(f"l1 is {model.l1} and trainer {trainer!r} has no L1", hint="Use 'lbfgs', or l1=0.")
+        if trainer == "frank_wolfe" and not model.l2:
+            raise InputError("trainer 'frank_wolfe' needs l2 above 0", hint="Give l2=1.0, say.")
+        start = model.start
+        if start == "auto":
+            start = "zero" if objective in objectives.CONVEX else "log_likelihood"
+        return cls(objective, trainer, start, _stages(objective, model.sharpness))
+
+
+def _check_pair(objective: str, trainer: str) -> None:
+    own = _OBJECTIVE.get(trainer)
+    if own is not None and objective != own:
+        raise InputError(
+            f"trainer {trainer!r} is for objective {own!r}, not {objective!r}", hint="Leave one of them out."
+        )
+    if trainer in WHOLE and objective not in objectives.SMOOTH:
+        hint = f"Use trainer {_TRAINER[objective]!r}, or one of {', '.join(map(repr, ONLINE))}."
+        raise InputError(f"objective {objective!r} has kinks, and trainer {trainer!r} needs a smooth one", hint=hint)
+    if trainer == "smd" and objective not in CURVED:
+        hint = f"It takes {' and '.join(map(repr, CURVED))}; for others there is 'adagrad'."
+        raise InputError(
+            f"trainer 'smd' needs second derivatives, and objective {objective!r} has none here", hint=hint
+        )
+
+
+def _stages(objective: str, sharpness: Any) -> tuple[float | None, ...]:
+    if objective not in _SHARPNESS:
+        if sharpness is not None:
+            has = " and ".join(map(repr, _SHARPNESS))
+            raise InputError(f"objective {objective!r} has no sharpness", hint=f"{has} have; leave it None elsewhere.")
+        return (None,)
+    given = _SHARPNESS[objective] if sharpness is None else sharpness
+    values = tuple(given) if isinstance(given, (Sequence, np.ndarray)) and not isinstance(given, str) else (given,)
+    good = all(isinstance(v, (int, float, np.number)) and not isinstance(v, bool) and 0 < v < np.inf for v in values)
+    if not values or not good:
+        raise InputError(f"sharpness is {sharpness!r}", hint="Give a number above 0, or a rising list of them.")
+    return tuple(float(v) for v in values)
+
+
+class Trained(NamedTuple):
+    """What training gives: weights, and how it went."""
+
+    weights: FloatArray
+    history: list[Step]
+    n_iter: int
+    best: Step
+    outcome: str
+
+
+class LinearTraining:
+    """One fit: the parameters of the model, its data and the layout of its weights. Use inside `with Lanes(...)`."""
+
+    def __init__(
+        self, model: Any, plan: Plan, dataset: Dataset, layout: ChainLayout, statistics: Statistics, validate: Any
+    ) -> None:
+        self.model = model
+        self.plan = plan
+        self.dataset = dataset
+        self.layout = layout
+        self.validate = validate
+        self.l2 = float(model.l2)  # a float32 would round the loss
+        self.costs = cost_table(model.costs, dataset.schema.labels)
+        self.square = statistics.square
+        self.scale = curvature_scale(statistics.frequency, statistics.square, layout.n_labels, self.l2)
+        self.n_lanes = count_lanes(layout.n_weights, len(plan_chunks(dataset.offsets)) - 1)
+
+    def train(self, warm: FloatArray | None, previous: list[Step] | None) -> Trained:
+        """All stages, from the weights of an earlier fit or from the plan's start."""
+        with Lanes(self.model.n_jobs, self.n_lanes) as lanes:
+            weights: FloatArray = np.zeros(self.layout.n_weights) if warm is None else warm
+            history, n_iter = previous, 0
+            if warm is None and self.plan.start == "counts":
+                weights = count_weights(self.dataset, self.layout)
+            stages: list[tuple[str, Objective]] = [(self.plan.trainer, self._objective(s)) for s in self.plan.stages]
+            if warm is None and self.plan.start == "log_likelihood" and self.plan.objective != "log_likelihood":
+                stages.insert(0, ("lbfgs", log_likelihood))
+            for trainer, objective in stages:
+                weights, monitor = self._stage(trainer, objective, weights, history, lanes)
+                history, n_iter = monitor.history, n_iter + monitor.n_iter
+                if monitor.outcome == "interrupted":
+                    break
+        return Trained(weights, monitor.history, n_iter, monitor.kept, monitor.outcome)
+
+    def _objective(self, sharpness: float | None) -> Objective:
+        options = {} if sharpness is None else {"sharpness": sharpness}
+        return objectives.make_objective(
+            self.plan.objective,
+            n_labels=self.layout.n_labels,
+            softness=self.model.softness,
+            costs=self.costs,
+            **options,
+        )
+
+    def _stage(
+        self, trainer: str, objective: Objective, start: FloatArray, previous: list[Step] | None, lanes: Lanes
+    ) -> tuple[FloatArray, Monitor]:
+        model = self.model
+        most = max_iterations(model.max_iter, trainer)
+        with Monitor(
+            max_iter=most,
+            tol=model.tol,
+            validate=self.validate,
+            n_iter_no_change=model.n_iter_no_change,
+            verbose=model.verbose,
+            previous=previous,
+        ) as monitor:
+            if trainer in WHOLE:
+                evaluation = Evaluation(LinearChain(self.layout), self.dataset, objective, lanes)
+                options = {"l1": float(model.l1)} if trainer == "lbfgs" else {}
+                weights = WHOLE[trainer](evaluation, start, monitor, l2=self.l2, scale=self.scale, **options)
+            else:
+                weights = self._online(trainer, objective, start, monitor)
+        return weights, monitor
+
+    def _online(self, trainer: str, objective: Objective, start: FloatArray, monitor: Monitor) -> FloatArray:
+        model = self.model
+        seed = int(random_generator(model.random_state).randint(2**31 - 1))
+        if trainer == "frank_wolfe":
+            return frank_wolfe(self.layout, self.dataset, start, monitor, l2=self.l2, costs=self.costs, seed=seed)
+        batches = Batches(self.layout, self.dataset, objective, batch_size=int(model.batch_size), seed=seed)
+        given: dict[str, Any] = {"l2": self.l2, "gain": model.gain}
+        match trainer:
+            case "sgd":
+                return sgd(batches, start, monitor, **given)
+            case "annealed_sgd":
+                return annealed_sgd(batches, start, monitor, **given, scale=unit_scale(self.square))
+            case "adagrad":
+                return adagrad(batches, start, monitor, **given, square=self.square)
+            case "adam":
+                return adam(batches, start, monitor, **given)
+            case "smd":
+                meta_gain, decay = float(model.meta_gain), float(model.gain_decay)
+                return smd(batches, start, monitor, **given, meta_gain=meta_gain, gain_decay=decay)
+        return averaged_perceptron(batches, start, monitor)
+
+
+def max_iterations(given: int | None, trainer: str) -> int:
+    """The most iterations of a trainer, or passes."""
+    if given is not None:
+        return int(given)
+    return MAX_PASSES if trainer in ONLINE else MAX_ITERATIONS

@@ -1,0 +1,171 @@
+"""Online trainers as they are written down: every weight moves in every step, and averages add up all weights.
+
+A problem has `n_sequences`, `order(pass)` with the batches of a pass, and `gradient(weights, batch)`, the loss of a
+batch and its gradient, without a penalty. Each trainer returns the weights after every pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol
+
+import numpy as np
+
+from hedgerow.legend import AnyArray, FloatArray, IndexArray
+
+
+class Problem(Protocol):
+    n_sequences: int
+
+    def order(self, number: int) -> Iterator[IndexArray]: ...
+
+    def gradient(self, weights: FloatArray, batch: IndexArray) -> tuple[float, FloatArray]: ...
+
+
+def sgd(problem: Problem, start: FloatArray, n_passes: int, *, l2: float, gain: float) -> list[FloatArray]:
+    return _descend(problem, start, n_passes, l2, lambda passes: gain)
+
+
+def annealed_sgd(
+    problem: Problem,
+    start: FloatArray,
+    n_passes: int,
+    *,
+    l2: float,
+    gain: float,
+    rate: float,
+    averaged: bool,
+    scale: FloatArray | None = None,
+) -> list[FloatArray]:
+    """gain / (1 + rate·p), or that to the power ¾ and the average of the weights since pass ½, 1, 2, 4 …"""
+    power = 0.75 if averaged else 1.0
+    restarts = [0.5 * 2.0**i for i in range(20)] if averaged else None
+    return _descend(problem, start, n_passes, l2, lambda p: gain / (1 + rate * p) ** power, restarts, scale)
+
+
+def averaged_perceptron(problem: Problem, start: FloatArray, n_passes: int) -> list[FloatArray]:
+    return _descend(problem, start, n_passes, 0.0, lambda passes: 1.0, [np.inf])
+
+
+def _descend(
+    problem: Problem,
+    start: FloatArray,
+    n_passes: int,
+    l2: float,
+    gain: Callable[[float], float],
+    restarts: list[float] | None = None,
+    scale: FloatArray | None = None,
+) -> list[FloatArray]:
+    """The average of all weights since the last restart where there are restarts, else the last weights."""
+    w, seen, m = start.copy(), 0, problem.n_sequences
+    kept: list[FloatArray] = []
+    results = []
+    for number in range(n_passes):
+        for batch in problem.order(number):
+            if restarts is not None and seen / m >= restarts[0]:
+                restarts, kept = restarts[1:], []
+            _, g = problem.gradient(w, batch)
+            eta, penalty = gain(seen / m), 2 * l2 * len(batch) / m
+            plain = w - eta * (g + penalty * w)
+            own = plain if scale is None else w / (1 + scale * eta * penalty) - scale * eta * g
+            w = plain if scale is None else np.where(scale == 1.0, plain, own)
+            kept.append(w)
+            seen += len(batch)
+        results.append(w if restarts is None else np.mean(kept, axis=0))
+    return results
+
+
+def adagrad(
+    problem: Problem, start: FloatArray, n_passes: int, *, l2: float, gain: float, square: FloatArray
+) -> list[FloatArray]:
+    """The minimum of all that was seen, from the list of all gradients, curvatures and weights so far."""
+    w, seen, m = start.copy(), 0, problem.n_sequences
+    total = square.copy()
+    curvatures, centres, gradients = [np.sqrt(total) / gain], [start], [np.zeros(len(start))]
+    results = []
+    for number in range(n_passes):
+        for batch in problem.order(number):
+            _, g = problem.gradient(w, batch)
+            curvatures.append((np.sqrt(total + g**2) - np.sqrt(total)) / gain)
+            total = total + g**2
+            centres.append(w)
+            gradients.append(g)
+            seen += len(batch)
+            pulled = np.sum([s * c for s, c in zip(curvatures, centres)], axis=0) - np.sum(gradients, axis=0)
+            w = pulled / (np.sum(curvatures, axis=0) + 2 * l2 * seen / m)
+        results.append(w)
+    return results
+
+
+def adam(
+    problem: Problem,
+    touched: Callable[[IndexArray], AnyArray],
+    start: FloatArray,
+    n_passes: int,
+    *,
+    l2: float,
+    gain: float,
+    beta: float = 0.9,
+    beta2: float = 0.999,
+) -> list[FloatArray]:
+    """The lazy form; touched(batch) says which weights move."""
+    w, seen, m, t = start.copy(), 0, problem.n_sequences, 0
+    mean, square, last = np.zeros(len(w)), np.zeros(len(w)), np.zeros(len(w))
+    results = []
+    for number in range(n_passes):
+        for batch in problem.order(number):
+            t += 1
+            at = touched(batch)
+            g = problem.gradient(w, batch)[1] + 2 * l2 * len(batch) / m * (t - last) * w
+            mean = np.where(at, beta * mean + (1 - beta) * g, mean)
+            square = np.where(at, beta2 * square + (1 - beta2) * g**2, square)
+            with np.errstate(invalid="ignore"):
+                moved = mean / (1 - beta**t) / (np.sqrt(square / (1 - beta2**t)) + 1e-12 / np.sqrt(1 - beta2**t))
+            w = np.where(at, w - gain / np.sqrt(1 + seen / m) * moved, w)
+            last = np.where(at, t, last)
+            seen += len(batch)
+        results.append(w)
+    return results
+
+
+def smd(
+    problem: Problem,
+    product: Callable[[FloatArray, IndexArray, FloatArray], FloatArray],
+    start: FloatArray,
+    n_passes: int,
+    *,
+    l2: float,
+    gain: float,
+    meta_gain: float,
+    gain_decay: float,
+    rate: float = 0.0,
+) -> list[FloatArray]:
+    """(16)–(21); product(weights, batch, v) is the Hessian of the loss of a batch times v."""
+    w, seen, m = start.copy(), 0, problem.n_sequences
+    v, eta = np.zeros(len(w)), np.full(len(w), gain)
+    results = []
+    for number in range(n_passes):
+        for batch in problem.order(number):
+            penalty = 2 * l2 * len(batch) / m
+            g = problem.gradient(w, batch)[1] + penalty * w
+            hv = product(w, batch, v) + penalty * v
+            eta = eta * np.maximum(0.5, 1 - meta_gain * g * v)
+            step = eta / (1 + rate * seen / m)
+            w = w - step * g
+            v = gain_decay * v - step * (g + gain_decay * hv)
+            seen += len(batch)
+        results.append(w)
+    return results
+
+
+def finite_product(gradient: Callable[[FloatArray, Any], tuple[float, FloatArray]], step: float = 1e-6) -> Any:
+    """A Hessian-vector product by central differences of a gradient."""
+
+    def product(weights: FloatArray, batch: IndexArray, v: FloatArray) -> FloatArray:
+        size = step / max(float(np.abs(v).max()), 1e-300)
+        if not v.any():
+            return np.zeros(len(v))
+        ahead, behind = gradient(weights + size * v, batch)[1], gradient(weights - size * v, batch)[1]
+        return (ahead - behind) / (2 * size)
+
+    return product

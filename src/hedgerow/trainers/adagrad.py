@@ -1,0 +1,78 @@
+"""AdaGrad: every weight has a gain of its own, smaller the more it has been pulled already (Duchi et al. 2011).
+
+With the gradients g_s of the batches so far, and G_j = G_j⁰ + Σ_s g_{s,j}² for weight j, the weights are always
+
+    w = argmin_w  Σ_s (g_s·w) + l2·p·‖w‖² + Σ_j ½ Σ_s σ_{s,j} (w_j − w_{s,j})²,   Σ_{r≤s} σ_{r,j} = √G_{s,j} / gain,
+
+p the passes so far: the penalty is not taken as a gradient but whole (McMahan 2011, FTRL-Proximal). The minimum is a
+quotient of two sums, −pull_j / (√G_j/gain + 2·l2·p), which can be taken when a weight is next needed: no approximation.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hedgerow import kernels
+from hedgerow.legend import FloatArray, IndexArray
+from hedgerow.trainers.batches import Batches
+from hedgerow.trainers.monitor import Monitor
+from hedgerow.trainers.online import Observe, train
+
+
+def adagrad(
+    batches: Batches,
+    weights: FloatArray,
+    monitor: Monitor,
+    *,
+    l2: float = 0.0,
+    gain: float | str = "auto",
+    square: FloatArray | None = None,
+    observe: Observe | None = None,
+) -> FloatArray:
+    """Minimise the loss + l2·‖w‖²; the weights that the monitor keeps.
+
+    Parameters
+    ----------
+    square : (W,), optional
+        G⁰, the mean square of the values of each weight's feature, so that units do not matter; by default 1.
+    """
+
+    def make(start: FloatArray, gain: float) -> _Adaptive:
+        return _Adaptive(batches, start, l2, gain, square)
+
+    return train(batches, weights, monitor, make, l2=l2, gain=gain, observe=observe)
+
+
+class _Adaptive:
+    def __init__(self, batches: Batches, start: FloatArray, l2: float, gain: float, square: FloatArray | None) -> None:
+        self.batches = batches
+        self.l2 = l2
+        self.stiffness = 1.0 / gain
+        self.x = batches.working.pack(start)
+        self.square: FloatArray = np.ones(len(self.x))
+        if square is not None:
+            self.square += batches.working.pack(square - 1.0)
+        self.pull: FloatArray = -self.stiffness * np.sqrt(self.square) * self.x
+        self.seen = 0
+
+    @property
+    def _penalty(self) -> float:
+        return 2.0 * self.l2 * self.seen / self.batches.n_sequences
+
+    def step(self, sequences: IndexArray) -> float:
+        batches = self.batches
+        loss = batches.evaluate(sequences, self.x, refresh=self._refresh if self.seen else None)
+        for part in batches.touched():
+            kernels.updates.adagrad(
+                *part, batches.working.real, self.x, batches.gradient, self.pull, self.square, self.stiffness
+            )
+        self.seen += len(sequences)
+        return loss
+
+    def weights(self) -> FloatArray:
+        x: FloatArray = -self.pull / (self.stiffness * np.sqrt(self.square) + self._penalty)
+        return self.batches.working.unpack(x)
+
+    def _refresh(self) -> None:
+        for part in self.batches.touched():
+            kernels.updates.settle(*part, self.x, self.pull, self.square, self.stiffness, self._penalty)

@@ -1,0 +1,188 @@
+"""Batches of whole sequences, and the loss and the sparse gradient of one batch at given weights.
+
+All that an online trainer sees of the data. Weights stand in a working vector (`scorers.working`); what a batch costs
+is what it touches, and the transitions, which every batch touches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from hedgerow.data.dataset import Dataset
+from hedgerow.errors import InputError
+from hedgerow.inference import Workspace
+from hedgerow.legend import UNLABELLED, BoolArray, CodeArray, FloatArray, IndexArray
+from hedgerow.objectives import CURVATURES, Objective, log_likelihood, perceptron
+from hedgerow.potentials import ChainPotentials
+from hedgerow.scorers.batches import BatchChain, Touched
+from hedgerow.scorers.chain import ChainLayout
+from hedgerow.scorers.working import WorkingLayout
+from hedgerow.trainers.evaluation import KEPT_BYTES
+from hedgerow.trainers.shortcuts import LikelihoodShortcut, PerceptronShortcut, Shortcut
+
+SAMPLE = 64  # sequences whose loss tells that of the corpus before training
+
+
+class Diverged(FloatingPointError):
+    """Scores are no longer numbers: the gain was too large."""
+
+
+class Batches:
+    """Batches of the sequences of a labelled corpus, for one chain and one objective.
+
+    Parameters
+    ----------
+    batch_size : sequences a batch; the last one of a pass may have fewer
+    seed : of the order of the sequences, which is another one in each pass
+    kept_bytes : the features of the corpus are listed once where the lists need no more than this, else batch by batch
+
+    Attributes
+    ----------
+    working : how the weights stand in the working vector
+    gradient : float64[X], of the last batch by the weights; who uses it clears it
+    product : float64[X], the Hessian of the last batch times a direction; likewise
+    passes : the sequences that were evaluated so far, over those of the corpus
+    """
+
+    def __init__(
+        self,
+        layout: ChainLayout,
+        dataset: Dataset,
+        objective: Objective,
+        *,
+        batch_size: int = 8,
+        seed: int = 0,
+        kept_bytes: int = KEPT_BYTES,
+    ) -> None:
+        if dataset.labels is None:
+            raise InputError("training needs the true labels")
+        self.dataset = dataset
+        self.objective = objective
+        self.batch_size = batch_size
+        self.seed = seed
+        self.working = WorkingLayout(layout)
+        self.gradient: FloatArray = np.zeros(self.working.size)
+        self.product: FloatArray = np.zeros(0)
+        self.passes = 0.0
+        self._labels = dataset.labels
+        self._chain = BatchChain(self.working, dataset, kept_bytes)
+        self._workspace = Workspace()
+        self._plain: BoolArray = np.logical_and.reduceat(self._labels != UNLABELLED, dataset.offsets[:-1])
+        if dataset.weight_seq is not None:
+            self._plain &= dataset.weight_seq == 1.0
+        self._shortcut: Shortcut | None = None
+        if not self._chain.per_position and objective is log_likelihood:
+            self._shortcut = LikelihoodShortcut(self._chain, self._labels)
+        elif not self._chain.per_position and objective is perceptron:
+            self._shortcut = PerceptronShortcut(self._chain, self._labels)
+
+    @property
+    def n_sequences(self) -> int:
+        return self.dataset.n_sequences
+
+    @property
+    def n_batches(self) -> int:
+        """How many batches a pass has."""
+        return -(-self.n_sequences // self.batch_size)
+
+    def order(self, number: int, sequences: IndexArray | None = None) -> Iterator[IndexArray]:
+        """The batches of pass `number`: the numbers of all sequences, or of some, in an order of its own."""
+        chosen = np.arange(self.n_sequences) if sequences is None else sequences
+        order = np.random.default_rng([self.seed, number]).permutation(chosen)
+        return (order[i : i + self.batch_size] for i in range(0, len(order), self.batch_size))
+
+    def touched(self) -> list[Touched]:
+        """The weights that the last batch touched, for kernels.updates: of nodes and transitions, and of pairs."""
+        return self._chain.touched()
+
+    def clear(self) -> None:
+        """Forget the gradient of a batch that was given up."""
+        self.gradient[:] = 0.0
+        self.product[:] = 0.0
+
+    def evaluate(
+        self, sequences: IndexArray, x: FloatArray, factor: float = 1.0, refresh: Callable[[], None] | None = None
+    ) -> float:
+        """The loss of some sequences at the weights factor·x, without a penalty; adds its gradient to `gradient`.
+
+        `refresh` is called when the touched weights are known and not yet read, for trainers whose weights change
+        while they are not touched. Without it only weights with a gradient count as touched.
+        """
+        chain = self._chain
+        n = chain.open(sequences)
+        self.passes += len(sequences) / self.n_sequences
+        if refresh is not None:
+            chain.active[:n] = 1
+            chain.touch()
+            refresh()
+        chain.score(x, factor)
+        if self._shortcut is not None and self._plain[sequences].all():
+            loss = self._shortcut(self.gradient)
+            if loss == loss:
+                if refresh is None:
+                    chain.touch()
+                chain.pull_nodes(self._shortcut.rows, self.gradient)
+                return loss
+        labels, options = self._truth()
+        found = self.objective(self._potentials(x, factor), labels, **options)
+        if not np.isfinite(found.loss):
+            raise Diverged("the loss of a batch is not a number")
+        counts = (found.node_gradient != 0.0).any(axis=1)
+        if found.edge_gradient.ndim == 3:
+            counts |= (found.edge_gradient != 0.0).any(axis=(0, 2))
+        chain.active[:n] = counts
+        if refresh is None:
+            chain.touch()
+        chain.pull_nodes(found.node_gradient, self.gradient)
+        chain.pull_edges(found.edge_gradient, self.gradient)
+        return found.loss
+
+    def sample_loss(self, weights: FloatArray) -> float:
+        """The loss of the whole corpus at these weights (W,), without a penalty, as a sample of its sequences tells."""
+        sample = np.random.default_rng([self.seed]).permutation(self.n_sequences)[:SAMPLE]
+        x, passes = self.working.pack(weights), self.passes
+        loss = self.evaluate(sample, x)
+        self.clear()
+        self.passes = passes
+        return loss * self.n_sequences / len(sample)
+
+    def curve(self, sequences: IndexArray, x: FloatArray, direction: FloatArray) -> float:
+        """The loss of some sequences at the weights x; adds its gradient to `gradient`, and to `product` its Hessian
+        times a direction, a working vector. Only for objectives with a curvature."""
+        chain = self._chain
+        if len(self.product) == 0:
+            self.product = np.zeros(self.working.size)
+        n = chain.open(sequences)
+        self.passes += len(sequences) / self.n_sequences
+        along = chain.direction(direction)
+        chain.score(x)
+        curvature = CURVATURES[self.objective]
+        labels, options = self._truth()
+        found = curvature(self._potentials(x, 1.0), labels, *along, **options)
+        if not np.isfinite(found.loss):
+            raise Diverged("the loss of a batch is not a number")
+        chain.active[:n] = 1
+        chain.touch()
+        chain.pull_nodes(found.node_gradient, self.gradient)
+        chain.pull_edges(found.edge_gradient, self.gradient)
+        chain.pull_nodes(found.node_product, self.product)
+        chain.pull_edges(found.edge_product, self.product)
+        return found.loss
+
+    def _potentials(self, x: FloatArray, factor: float) -> ChainPotentials:
+        chain = self._chain
+        if not (chain.scores[: chain.n] < np.inf).all() or not (chain.edges.table < np.inf).all():  # NaN is not either
+            raise Diverged("the weights became too large")
+        return chain.potentials(x, factor)
+
+    def _truth(self) -> tuple[CodeArray, dict[str, Any]]:
+        """The labels of the batch, and what else an objective takes."""
+        data, rows = self.dataset, self._chain.rows()
+        return self._labels[rows], {
+            "allowed": None if data.allowed is None else data.allowed[rows],
+            "weights": None if data.weight_seq is None else data.weight_seq[self._chain.sequences],
+            "workspace": self._workspace,
+        }

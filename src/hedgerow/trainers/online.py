@@ -1,0 +1,102 @@
+"""What online trainers share: passes over the batches, the gain, and what happens when it is too large."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+
+from hedgerow import kernels
+from hedgerow.errors import InputError
+from hedgerow.legend import FloatArray, IndexArray
+from hedgerow.trainers.batches import Batches, Diverged
+from hedgerow.trainers.gain import find_gain
+from hedgerow.trainers.monitor import Monitor
+
+log = logging.getLogger("hedgerow")
+
+MAX_HALVINGS = 20
+# Called after every batch with the passes so far, those that chose the gain included, and a way to get the weights.
+Observe = Callable[[float, Callable[[], FloatArray]], None]
+
+
+class Learner(Protocol):
+    """Weights on the way, and how a batch changes them."""
+
+    def step(self, sequences: IndexArray) -> float:
+        """Learn from some sequences; their loss before, without a penalty."""
+        ...
+
+    def weights(self) -> FloatArray:
+        """(W,): what the trainer would return now."""
+        ...
+
+
+def train(
+    batches: Batches,
+    start: FloatArray,
+    monitor: Monitor,
+    make: Callable[[FloatArray, float], Learner],
+    *,
+    l2: float,
+    gain: float | str,
+    observe: Observe | None,
+    tune: Callable[[FloatArray, float], Learner] | None = None,
+    start_loss: float | None = None,
+) -> FloatArray:
+    """Go through the corpus until the monitor says stop; the weights that it keeps.
+
+    The loss of a pass is the sum of the losses of its batches, each before the step it led to, and the penalty of the
+    weights at the end. `make` starts a learner from weights (W,) with a gain. A gain of our own that was too large is
+    halved, and training goes on from the weights before the pass; one that was given is an error. `tune` makes the
+    learners that try gains, where `make` should not.
+    """
+    chosen = find_gain(batches, start, tune or make, l2=l2) if gain == "auto" else _given(gain)
+    weights, halvings = start, 0
+    learner = make(weights, chosen)
+    done = monitor.begin(_start_loss(batches, start, l2) if start_loss is None else start_loss, start)
+    while not done:
+        try:
+            loss = _run_pass(batches, monitor, learner, monitor.n_iter, observe)
+            after = learner.weights()
+            penalised = loss + l2 * float(kernels.vectors.dot(after, after))
+            if not np.isfinite(penalised):
+                raise Diverged("the weights became too large")
+        except Diverged as error:
+            if gain != "auto" or halvings == MAX_HALVINGS:
+                what = f"gain={chosen:.3g} is too large: {error} in pass {monitor.n_iter + 1}"
+                raise InputError(what, hint="Give a smaller gain, or gain='auto'.") from error
+            chosen, halvings = chosen / 2.0, halvings + 1
+            log.warning("%s; going on from the pass before with gain %.3g", error, chosen)
+            batches.clear()
+            learner = make(weights, chosen)
+            continue
+        weights = after
+        done = monitor.step(penalised, weights)
+    return monitor.weights(weights)
+
+
+def _run_pass(batches: Batches, monitor: Monitor, learner: Learner, number: int, observe: Observe | None) -> float:
+    """Learn from every batch once; the summed loss. Ctrl-C ends it early, and the loss is then what the share tells."""
+    loss, seen = 0.0, 0
+    for sequences in batches.order(number):
+        loss += learner.step(sequences)
+        seen += len(sequences)
+        if observe is not None:
+            observe(batches.passes, learner.weights)
+        if monitor.interrupted:
+            break
+    return loss * batches.n_sequences / seen
+
+
+def _given(gain: float | str) -> float:
+    if isinstance(gain, str) or not 0.0 < gain < np.inf:
+        raise InputError(f"gain={gain!r} is not a number above 0", hint="Give one, or gain='auto'.")
+    return float(gain)
+
+
+def _start_loss(batches: Batches, start: FloatArray, l2: float) -> float:
+    """The penalised loss before training, as a sample of the sequences tells."""
+    return batches.sample_loss(start) + l2 * float(kernels.vectors.dot(start, start))

@@ -1,0 +1,107 @@
+"""Stochastic meta-descent (Vishwanathan, Schraudolph, Schmidt and Murphy 2006): gains that learn.
+
+With g the gradient of a batch of b out of m sequences and of its share (b/m)·l2·‖w‖² of the penalty, H its Hessian, and
+products taken weight by weight, a step is (19)–(21) of the paper, with v = 0 at the start:
+
+    η ← η · max(½, 1 − μ·g·v),   w ← w − η·g,   v ← λ·v − η·(g + λ·H v).
+
+η is the vector of gains, v how the weights depend on them, and H v comes from the same pass as g, at two to three times
+its cost. The penalty makes every weight move in every step, and so does the exact form: a step costs as much as there
+are weights. In the lazy form a step moves what its batch touches, and a weight bears the penalty of all steps since its
+last one at once; its gain and its v stay as they were. That is an approximation, and it costs what it touches.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hedgerow import kernels
+from hedgerow.errors import InputError
+from hedgerow.legend import CODE, CodeArray, FloatArray, IndexArray
+from hedgerow.objectives import CURVATURES
+from hedgerow.scorers.batches import Touched
+from hedgerow.trainers.batches import Batches
+from hedgerow.trainers.monitor import Monitor
+from hedgerow.trainers.online import Observe, train
+from hedgerow.trainers.sgd import Descent, falling_rate
+
+
+def smd(
+    batches: Batches,
+    weights: FloatArray,
+    monitor: Monitor,
+    *,
+    l2: float = 0.0,
+    gain: float | str = "auto",
+    meta_gain: float = 0.1,
+    gain_decay: float = 1.0,
+    lazy: bool = True,
+    annealed: bool = False,
+    observe: Observe | None = None,
+) -> FloatArray:
+    """Minimise the loss + l2·‖w‖²; the weights that the monitor keeps.
+
+    Parameters
+    ----------
+    gain : η at the start, the same for all weights; "auto" takes the one that suits plain descent best
+    meta_gain : μ
+    gain_decay : λ, from 0 to 1; how long v remembers
+    lazy : whether a step moves only the weights that its batch touches
+    annealed : multiply all gains by 1 / (1 + r·p), p the passes so far and r as in `annealed_sgd`: with it training
+        converges, without it the weights go on moving with the noise of the batches
+    """
+    if batches.objective not in CURVATURES:
+        names = " and ".join(sorted(objective.__name__ for objective in CURVATURES))
+        raise InputError("smd needs an objective with a Hessian", hint=f"Those are {names}.")
+
+    def make(start: FloatArray, gain: float) -> _Meta:
+        rate = falling_rate(l2, gain) if annealed else 0.0
+        return _Meta(batches, start, l2, gain, meta_gain=meta_gain, decay=gain_decay, lazy=lazy, rate=rate)
+
+    def tune(start: FloatArray, gain: float) -> Descent:
+        return Descent(batches, start, l2, gain)
+
+    return train(batches, weights, monitor, make, l2=l2, gain=gain, observe=observe, tune=tune)
+
+
+class _Meta:
+    def __init__(
+        self,
+        batches: Batches,
+        start: FloatArray,
+        l2: float,
+        gain: float,
+        *,
+        meta_gain: float,
+        decay: float,
+        lazy: bool,
+        rate: float,
+    ) -> None:
+        self.batches = batches
+        self.l2 = l2
+        self.meta_gain, self.decay, self.rate = meta_gain, decay, rate
+        self.x = batches.working.pack(start)
+        self.v: FloatArray = np.zeros(len(self.x))
+        self.gain: FloatArray = np.full(len(self.x), gain)
+        self.last: CodeArray = np.zeros(len(self.x), dtype=CODE)
+        self.n_steps = 0
+        self.seen = 0
+        none: CodeArray = np.zeros(1, dtype=CODE)
+        self._all: list[Touched] | None = None if lazy else [(none, 1, len(self.x), none, 0)]
+
+    def step(self, sequences: IndexArray) -> float:
+        batches = self.batches
+        loss = batches.curve(sequences, self.x, self.v)
+        cooled = 1.0 / (1.0 + self.rate * self.seen / batches.n_sequences)
+        penalty = 2.0 * self.l2 * len(sequences) / batches.n_sequences
+        self.n_steps += 1
+        for part in self._all or batches.touched():
+            kernels.updates.meta_descend(
+                *part, batches.working.real, self.x, batches.gradient, batches.product, self.v, self.gain, self.last,
+                self.n_steps, cooled, self.meta_gain, self.decay, penalty,
+            )  # fmt: skip
+        self.seen += len(sequences)
+        return loss
+
+    def weights(self) -> FloatArray:
+        return self.batches.working.unpack(self.x)
