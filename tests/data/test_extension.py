@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from hedgerow.data.dataset import OUTSIDE_COLUMN
 from hedgerow.data.encoding import encode, learn
-from hedgerow.data.extension import begin, extend
+from hedgerow.data.extension import extend
 from hedgerow.data.readers import sequences
 from hedgerow.data.rows import Item
 from hedgerow.data.values import MixedTypesError
@@ -191,17 +191,17 @@ def test_new_labels_are_sorted_in():
 
 
 def test_labels_that_are_numbers():
-    schema = begin([["a"]], [[3]], classes=(np.int64(7), 5)).schema
+    schema = learn([["a"]], [[3]], classes=(np.int64(7), 5)).schema
     assert schema.labels == (3, 5, 7)
     dataset = extend(schema, [["a", "a"]], [[-1, 7]])
     assert dataset.schema.labels == (-1, 3, 5, 7)
     assert dataset.labels.tolist() == [0, 3]
 
 
-def test_begin_is_learn_with_labels_announced():
+def test_labels_announced():
     X, y = [["a", "b"], ["c"]], [["x", {"x", "y"}], [None]]
-    assert begin(X, y, window=1, sample_weight=[1, 2]).equals(learn(X, y, window=1, sample_weight=[1, 2]))
-    announced = begin(X, y, classes=["z", "w"])
+    assert learn(X, classes=["z", "w"]).schema.labels == ("w", "z")
+    announced = learn(X, y, classes=["z", "w"])
     assert announced.schema.labels == ("w", "x", "y", "z")
     # a set of all labels that were seen is not the same as no label: it does not allow the announced ones
     assert announced.allowed.tolist() == [[True] * 4, [False, True, True, False], [True] * 4]
@@ -213,9 +213,9 @@ def test_portions_without_labels():
     dataset = extend(schema, [["b", "c"]], [[None, None]])
     assert dataset.labels.tolist() == [UNLABELLED] * 2
     assert dataset.schema.labels == ("x",)
-    assert begin([["a"]], [[None]], classes=["xy", "z"]).schema.labels == ("xy", "z")
+    assert learn([["a"]], [[None]], classes=["xy", "z"]).schema.labels == ("xy", "z")
     with pytest.raises(InputError, match="y has no label at all"):
-        begin([["a"]], [[None]])
+        learn([["a"]], [[None]])
 
 
 def test_weights():
@@ -276,20 +276,18 @@ def test_labels_of_another_type():
     with pytest.raises(InputError, match="the label 3 stands beside the label 'x'"):
         extend(schema, [["a"]], [["x"]], classes=[3])
     with pytest.raises(InputError, match="the label 'y' stands beside the label 3"):
-        begin([["a"]], [[3]], classes=[3, "y"])
+        learn([["a"]], [[3]], classes=[3, "y"])
     with pytest.raises(InputError, match="the label 4 stands beside the label 'y'"):
-        begin([["a"]], [[4]], classes=["y"])
+        learn([["a"]], [[4]], classes=["y"])
 
 
 @pytest.mark.parametrize("classes", ["xy", 3, {"x": 1}, [None], [1.5], [True], [2**63]])
 def test_classes_that_are_no_labels(classes):
     with pytest.raises(InputError, match="Give the labels to come in a list"):
-        begin([["a"]], [[1]], classes=classes)
+        learn([["a"]], [[1]], classes=classes)
 
 
 def test_y_is_needed():
-    with pytest.raises(InputError, match="y is missing"):
-        begin([["a"]], None)
     with pytest.raises(InputError, match="y is missing"):
         extend(learn([["a"]], [["x"]]).schema, [["a"]], None)
     with pytest.raises(InputError, match="X has no sequences"):

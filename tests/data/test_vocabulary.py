@@ -26,6 +26,17 @@ def test_strings_come_back(names):
     assert pickle.loads(pickle.dumps(vocabulary)) == vocabulary
 
 
+@given(st.lists(any_text, unique=True, max_size=12), st.integers(0, 12))
+def test_more_strings_at_the_end(names, n):
+    first = Vocabulary(names[:n])
+    grown = first.extended(names[n:])
+    assert grown == Vocabulary(names)
+    assert grown.names() == names
+    assert grown.lookup == {name: i for i, name in enumerate(names)}
+    assert first == Vocabulary(names[:n])
+    assert first.lookup == {name: i for i, name in enumerate(names[:n])}
+
+
 def test_equality():
     assert Vocabulary(["ab", "c"]) != Vocabulary(["a", "bc"])
     assert Vocabulary(["a"]) != Vocabulary(["a", ""])

@@ -17,7 +17,7 @@ from .test_chain import first_flags
 @given(case=cases(), cut=st.integers(0, 9), seed=st.integers(0, 99))
 def test_scores(case, cut, seed):
     """With all labels known the scores of the labelings; an unknown one takes its node and both its edges away."""
-    n, K = case.node.shape
+    n = len(case.node)
     edges = case.edges if case.edges.ndim == 3 else np.ascontiguousarray(case.edges.T)[:, None]
     first, scores, cut = first_flags(case.offsets), np.empty(n), min(cut, n)
     for t0, t1 in ((0, cut), (cut, n)):

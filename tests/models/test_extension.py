@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from hedgerow import Item, LinearCRF
 from hedgerow.data.encoding import learn
-from hedgerow.data.extension import begin, extend
+from hedgerow.data.extension import extend
 from hedgerow.models.constraints import legal_space
 from hedgerow.models.extension import Moved, extend_layout, extend_space, label_map
 from hedgerow.models.layout import carry_over, lay_out
@@ -28,7 +28,7 @@ class Grown:
         self, X, y, *, window=0, columns=None, classes=None, constraints=None, transition_columns=None, **options
     ):
         self.options, self.constraints = OPTIONS | options, constraints
-        self.dataset = begin(X, y, columns=columns, window=window, classes=classes)
+        self.dataset = learn(X, y, columns=columns, window=window, classes=classes)
         self.schema = self.dataset.schema
         space = legal_space(self.dataset, constraints, forbid_unseen=self.forbids)
         self.layout, _ = lay_out(
@@ -93,8 +93,8 @@ def test_portions_give_the_weights_of_the_whole(data):
     portions = list(zip([0, *cuts], [*cuts, n]))
     X[0].positions[0]["flag"] = True  # a flag that comes later would be an attribute, and stand apart at an offset
     grown = Grown(X[:1], y[:1], **options)
-    for begin_, end in portions[1:]:
-        grown.add(X[begin_:end], y[begin_:end])
+    for first, last in portions[1:]:
+        grown.add(X[first:last], y[first:last])
     assert grown.slots() == whole(X, y, **options)
     assert list(grown.schema.labels) == sorted(grown.schema.labels)
 
@@ -143,6 +143,12 @@ def test_observed_transitions_join():
 def test_transitions_seen_before_stay_legal():
     grown = Grown([["a", "b"]], [["m", "t"]], transitions="forbid_unseen").add([["a", "b"]], [["c", "m"]])
     assert grown.layout.space.transitions.tolist() == [[False, True, False], [False, False, True], [False] * 3]
+
+
+def test_open_positions_that_no_transition_seen_so_far_can_fill():
+    grown = Grown([["a", "b"]], [["m", "t"]], transitions="forbid_unseen").add([["a", "b"]], [["m", None]])
+    with pytest.raises(ValueError, match="forbid_unseen leaves no labeling for the unlabelled positions here"):
+        grown.add([["a", "b", "a"]], [["m", None, "t"]])
 
 
 def test_constraints_hold_for_new_labels():

@@ -118,7 +118,7 @@ def test_costs_make_a_label_more_frequent(model):
 @pytest.mark.parametrize(
     ("parameters", "what"),
     [
-        ({"objective": "margin", "trainer": "lbfgs"}, "kinks"),
+        ({"objective": "perceptron", "trainer": "lbfgs"}, "no minimum"),
         ({"objective": "labelwise", "trainer": "averaged_perceptron"}, "is for objective 'perceptron'"),
         ({"objective": "labelwise", "trainer": "smd"}, "second derivatives"),
         ({"objective": "pointwise", "sharpness": 3.0}, "no sharpness"),

@@ -73,7 +73,7 @@ class Coder(Reader):
         else:
             assert values.texts is not None
             assert column.vocabulary is not None
-            found = _look_up(column.vocabulary, values.texts)
+            found = self.look_up(column.vocabulary, values.texts)
             coded = np.where(found >= 0, found + CODE(FIRST_VALUE), CODE(MISSING))
         self.parts.setdefault((column.name, column.constant), []).append((values.where, coded))
 
@@ -92,7 +92,7 @@ class Coder(Reader):
         self.add_entries(rows, list(map(prefix.__add__, values.texts)), None)
 
     def add_entries(self, where: IndexArray, names: list[str], weights: FloatArray | None) -> None:
-        ids = _look_up(self.schema.attributes, names)
+        ids = self.look_up(self.schema.attributes, names)
         known = ids >= 0
         if not known.all():
             where, ids = where[known], ids[known]
@@ -101,6 +101,10 @@ class Coder(Reader):
 
     def add_numbers(self, where: IndexArray, names: list[str], numbers: FloatArray, flags: AnyArray) -> None:
         self.add_entries(where, names, numbers)
+
+    def look_up(self, vocabulary: Vocabulary, texts: list[str]) -> CodeArray:
+        """The places of texts in a vocabulary of the schema, −1 where it does not have them."""
+        return np.fromiter(map(vocabulary.lookup.get, texts, repeat(-1)), dtype=CODE, count=len(texts))
 
     def _check_columns(self) -> None:
         """Refuse a table or tokens that lack a column of the model, and a matrix that is wider than that of training.
@@ -139,7 +143,3 @@ def _holds_values(field: Field) -> bool:
 def _list(names: Iterable[str]) -> str:
     shown = [repr(name) for name in sorted(names)]
     return ", ".join(shown[:6]) + (", …" if len(shown) > 6 else "")
-
-
-def _look_up(vocabulary: Vocabulary, texts: list[str]) -> CodeArray:
-    return np.fromiter(map(vocabulary.lookup.get, texts, repeat(-1)), dtype=CODE, count=len(texts))

@@ -10,7 +10,7 @@ import numpy as np
 
 from hedgerow.data.coder import Coder
 from hedgerow.data.dataset import Dataset, Schema, Window, locate, window_offsets
-from hedgerow.data.labels import encode_labels, flatten_labels, learn_labels
+from hedgerow.data.labels import encode_labels, flatten_labels, merge_labels
 from hedgerow.data.learner import Learner
 from hedgerow.data.reading import Reader
 from hedgerow.data.rows import Block, Field, blocks
@@ -28,6 +28,7 @@ def learn(
     window: Window = 0,
     lengths: Any = None,
     sample_weight: Any = None,
+    classes: Any = None,
 ) -> Dataset:
     """Encode a training corpus and learn its schema: columns, vocabularies, labels.
 
@@ -40,17 +41,17 @@ def learn(
     window : half-width, pair (before, after), or mapping of column to one of these
     lengths : the lengths of the sequences where X and y are flat
     sample_weight : S weights ≥ 0, or S arrays of 0 (take the position as unlabelled) and 1
+    classes : labels that may come later and need not be in y, all str or all int
     """
     declared = _check_declared(columns)
     for name in window if isinstance(window, Mapping) else ("*",):
         window_offsets(window, name)
     reader = Learner(declared, window)
-    y = _read(reader, X, y, lengths)
-    _require_sequences(reader)
+    y = read_corpus(reader, X, y, lengths)
     offsets = reader.offsets()
     flat = None if y is None else flatten_labels(y, offsets)
-    labels = () if flat is None else learn_labels(flat, offsets)
-    return _with_labels(reader.finish(offsets, labels), flat, sample_weight)
+    labels = () if flat is None and classes is None else merge_labels((), classes, flat or [], offsets)
+    return with_labels(reader.finish(offsets, labels), flat, sample_weight)
 
 
 def encode(
@@ -67,15 +68,13 @@ def encode(
     With `may_be_empty` an X without sequences is a Dataset without any, and not an error.
     """
     reader = Coder(schema)
-    y = _read(reader, X, y, lengths)
-    if not may_be_empty:
-        _require_sequences(reader)
+    y = read_corpus(reader, X, y, lengths, may_be_empty=may_be_empty)
     offsets = reader.offsets()
     flat = None if y is None else flatten_labels(y, offsets)
-    return _with_labels(reader.finish(offsets), flat, sample_weight)
+    return with_labels(reader.finish(offsets), flat, sample_weight)
 
 
-def _read(reader: Reader, X: Any, y: Any, lengths: Any) -> Any:
+def read_corpus(reader: Reader, X: Any, y: Any, lengths: Any, *, may_be_empty: bool = False) -> Any:
     """Feed X to the reader in blocks; return y cut like X."""
     if lengths is not None:
         from hedgerow.data.readers.arrays import split_lengths
@@ -83,12 +82,9 @@ def _read(reader: Reader, X: Any, y: Any, lengths: Any) -> Any:
         X, y = split_lengths(X, lengths, y)
     for block in _blocks(X):
         reader.add(block)
-    return y
-
-
-def _require_sequences(reader: Reader) -> None:
-    if not reader.lengths:
+    if not reader.lengths and not may_be_empty:
         raise InputError("X has no sequences", hint="Give at least one sequence.")
+    return y
 
 
 def _blocks(X: Any) -> Iterable[Block]:
@@ -132,7 +128,8 @@ def _check_declared(columns: Mapping[str, str] | None) -> dict[str, Kind]:
     return dict(columns)  # type: ignore[arg-type]
 
 
-def _with_labels(dataset: Dataset, flat: list[Any] | None, sample_weight: Any) -> Dataset:
+def with_labels(dataset: Dataset, flat: list[Any] | None, sample_weight: Any) -> Dataset:
+    """The dataset with labels, by its schema, and weights."""
     weights, dropped = _sequence_weights(sample_weight, dataset.offsets)
     if flat is None:
         return replace(dataset, weight_seq=weights)

@@ -8,41 +8,21 @@ from __future__ import annotations
 
 import warnings
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from itertools import repeat
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
-from hedgerow.data.builders import first_appearance, flag_codes, growing_codes, growing_vocabulary
+from hedgerow.data.builders import first_appearance, growing_codes, growing_vocabulary
 from hedgerow.data.coder import Coder
-from hedgerow.data.dataset import OUTSIDE_COLUMN, Column, Dataset, Label, Schema, Window, locate, window_offsets
-from hedgerow.data.encoding import _read, _require_sequences, _with_labels, learn
-from hedgerow.data.labels import flatten_labels, learn_labels
+from hedgerow.data.dataset import OUTSIDE_COLUMN, Column, Dataset, Label, Schema, window_offsets
+from hedgerow.data.encoding import read_corpus, with_labels
+from hedgerow.data.labels import flatten_labels, merge_labels
 from hedgerow.data.rows import Field
-from hedgerow.data.shapes import is_iterable
 from hedgerow.data.values import Locate, read_values
 from hedgerow.data.vocabulary import Vocabulary
 from hedgerow.errors import HedgerowWarning, InputError
-from hedgerow.legend import CODE, FIRST_VALUE, CodeArray, FloatArray, IndexArray
-
-
-def begin(
-    X: Any,
-    y: Any,
-    *,
-    columns: Mapping[str, str] | None = None,
-    window: Window = 0,
-    classes: Any = None,
-    sample_weight: Any = None,
-) -> Dataset:
-    """The first of several portions of data: `learn`, where labels that are not in y may be announced by `classes`."""
-    dataset = learn(X, columns=columns, window=window)
-    flat = _flat_labels(y, dataset.offsets)
-    labels = _merged_labels((), flat, dataset.offsets, classes)
-    schema = replace(dataset.schema, labels=labels)
-    return _with_labels(replace(dataset, schema=schema), flat, sample_weight)
+from hedgerow.legend import CODE, FIRST_VALUE, CodeArray, IndexArray
 
 
 def extend(schema: Schema, X: Any, y: Any, *, classes: Any = None, sample_weight: Any = None) -> Dataset:
@@ -60,13 +40,14 @@ def extend(schema: Schema, X: Any, y: Any, *, classes: Any = None, sample_weight
     X, y, sample_weight : as in `learn`
     classes : labels to come, beside those of y and of the schema; all str or all int
     """
+    if y is None:
+        raise InputError("y is missing", hint="Give the labels of the sequences.")
     reader = Extender(schema)
-    y = _read(reader, X, y, None)
-    _require_sequences(reader)
+    y = read_corpus(reader, X, y, None)
     offsets = reader.offsets()
-    flat = _flat_labels(y, offsets)
-    labels = _merged_labels(schema.labels, flat, offsets, classes)
-    return _with_labels(reader.finish_with(offsets, labels), flat, sample_weight)
+    flat = flatten_labels(y, offsets)
+    labels = merge_labels(schema.labels, classes, flat, offsets)
+    return with_labels(reader.finish_with(offsets, labels), flat, sample_weight)
 
 
 class Extender(Coder):
@@ -74,8 +55,7 @@ class Extender(Coder):
 
     def __init__(self, schema: Schema) -> None:
         super().__init__(schema)
-        self.new_values: dict[tuple[str, bool], defaultdict[str, int]] = {}  # by column and constancy, as `parts`
-        self.new_attributes = growing_vocabulary()
+        self.new: dict[int, defaultdict[str, int]] = {}  # new strings, by the id of the vocabulary that lacks them
 
     def add_field(self, field: Field, where: IndexArray) -> None:
         self.given.add(field.name)
@@ -89,9 +69,8 @@ class Extender(Coder):
             self._refuse_column(field, where, self.locate)
 
     def add_constant(self, field: Field, where: IndexArray) -> None:
-        column = self.constants.get(field.name)
-        if column is not None:
-            self._add_column(column, field, where, self.locate_sequence)
+        if field.name in self.constants:
+            super().add_constant(field, where)
         else:
             self._refuse_column(field, where, self.locate_sequence)
 
@@ -109,30 +88,14 @@ class Extender(Coder):
             column=field.name,
         )
 
-    def _add_column(self, column: Column, field: Field, where: IndexArray, locate: Locate) -> None:
-        declared = self.schema.declared_kind(column.name)
-        values = read_values(
-            field,
-            where,
-            locate,
-            declared=None if declared == "attributes" else declared,
-            known=column.kind,
-            nan_is_missing=declared is not None or bool(np.isnan(column.fill)),
-        )
-        if values is None:
-            return
-        key = column.name, column.constant
-        if values.numbers is not None:
-            coded = flag_codes(values.numbers) if column.kind == "boolean" else values.numbers
-        else:
-            assert values.texts is not None
-            assert column.vocabulary is not None
-            new = self.new_values.setdefault(key, growing_vocabulary())
-            coded = _codes(column.vocabulary, new, values.texts) + CODE(FIRST_VALUE)
-        self.parts.setdefault(key, []).append((values.where, coded))
-
-    def add_entries(self, where: IndexArray, names: list[str], weights: FloatArray | None) -> None:
-        self.attributes.append((where, _codes(self.schema.attributes, self.new_attributes, names), weights))
+    def look_up(self, vocabulary: Vocabulary, texts: list[str]) -> CodeArray:
+        """The places of texts in a vocabulary; new ones stand after its end, in order of their appearance."""
+        codes = super().look_up(vocabulary, texts)
+        unknown = np.flatnonzero(codes < 0)
+        if len(unknown):
+            new = self.new.setdefault(id(vocabulary), growing_vocabulary())
+            codes[unknown] = growing_codes(new, [texts[i] for i in unknown.tolist()]) + CODE(len(vocabulary))
+        return codes
 
     def finish_with(self, offsets: IndexArray, labels: tuple[Label, ...]) -> Dataset:
         super()._check_columns()
@@ -140,7 +103,7 @@ class Extender(Coder):
         old = self.schema
         attributes = self._grow_attributes()
         columns = tuple(self._grow_column(column) for column in old.columns)
-        if any(self.new_values.values()) or self.new_attributes or labels != old.labels:
+        if self.new or labels != old.labels:
             places = old.attribute_offsets
             if len(attributes) and not len(old.attributes):  # the first ones: their window was not needed before
                 places = window_offsets(old.window, "*")
@@ -160,32 +123,24 @@ class Extender(Coder):
             warnings.warn(f"{what}. All of the data is new to it.", HedgerowWarning, stacklevel=2)
 
     def _grow_column(self, column: Column) -> Column:
-        key = column.name, column.constant
-        if not self.new_values.get(key):
+        new = self.new.get(id(column.vocabulary))
+        if new is None or column.vocabulary is None:
             return column
-        assert column.vocabulary is not None
+        key = column.name, column.constant
         parts = self.parts[key]
-        end = len(column.vocabulary) + FIRST_VALUE
-        names, codes = _by_appearance(list(self.new_values[key]), end, parts)
+        names, codes = _by_appearance(list(new), len(column.vocabulary) + FIRST_VALUE, parts)
         self.parts[key] = [(where, own) for (where, _), own in zip(parts, codes)]
-        return replace(column, vocabulary=_grown(column.vocabulary, names))
+        return replace(column, vocabulary=column.vocabulary.extended(names))
 
     def _grow_attributes(self) -> Vocabulary:
         known = self.schema.attributes
-        if not self.new_attributes:
+        new = self.new.get(id(known))
+        if new is None:
             return known
         parts = [(where, ids) for where, ids, _ in self.attributes]
-        names, codes = _by_appearance(list(self.new_attributes), len(known), parts)
+        names, codes = _by_appearance(list(new), len(known), parts)
         self.attributes = [(where, own, weights) for (where, _, weights), own in zip(self.attributes, codes)]
-        return _grown(known, names)
-
-
-def _codes(vocabulary: Vocabulary, new: defaultdict[str, int], texts: list[str]) -> CodeArray:
-    """The places of the texts in the vocabulary; new texts stand after its end, in order of their appearance."""
-    codes = np.fromiter(map(vocabulary.lookup.get, texts, repeat(-1)), dtype=CODE, count=len(texts))
-    unknown = np.flatnonzero(codes < 0)
-    codes[unknown] = growing_codes(new, [texts[i] for i in unknown.tolist()]) + CODE(len(vocabulary))
-    return codes
+        return known.extended(names)
 
 
 def _by_appearance(
@@ -204,17 +159,6 @@ def _by_appearance(
     return [names[i] for i in order], [moved[own] for _, own in parts]
 
 
-def _grown(vocabulary: Vocabulary, names: list[str]) -> Vocabulary:
-    """The vocabulary with more strings at its end. It takes a copy of the lookup along, so none is built again."""
-    grown = Vocabulary(names)
-    before = int(vocabulary.ends[-1]) if len(vocabulary) else 0
-    grown.utf8 = np.concatenate([vocabulary.utf8, grown.utf8])
-    grown.ends = np.concatenate([vocabulary.ends, grown.ends + before])
-    grown._lookup = vocabulary.lookup.copy()
-    grown._lookup.update(zip(names, range(len(vocabulary), len(grown))))
-    return grown
-
-
 def _with_outside(columns: tuple[Column, ...], attribute_offsets: tuple[int, ...]) -> tuple[Column, ...]:
     """The columns with OUTSIDE_COLUMN, the last before the constant ones, read at the offsets of the attributes too."""
     varying = [c for c in columns if not c.constant]
@@ -225,50 +169,3 @@ def _with_outside(columns: tuple[Column, ...], attribute_offsets: tuple[int, ...
     others = [c for c in varying if c.name != OUTSIDE_COLUMN]
     outside = Column(OUTSIDE_COLUMN, "categorical", beside, Vocabulary([]))
     return (*others, outside, *(c for c in columns if c.constant))
-
-
-def _flat_labels(y: Any, offsets: IndexArray) -> list[Any]:
-    if y is None:
-        raise InputError("y is missing", hint="Give the labels of the sequences.")
-    return flatten_labels(y, offsets)
-
-
-def _merged_labels(known: tuple[Label, ...], flat: list[Any], offsets: IndexArray, classes: Any) -> tuple[Label, ...]:
-    """The labels known, announced and found, sorted."""
-    known = (*known, *_announced(classes, known))
-    first = next((t for t, value in enumerate(flat) if value is not None), None)
-    found = () if known and first is None else learn_labels(flat, offsets)
-    if known and found and type(found[0]) is not type(known[0]):
-        sequence, position = locate(offsets, first or 0)
-        _refuse_label(flat[first or 0], known[0], sequence, position)
-    merged: Iterable[Any] = {*known, *found}
-    return tuple(sorted(merged))
-
-
-def _announced(classes: Any, known: tuple[Label, ...]) -> tuple[Label, ...]:
-    """The labels that `classes` announces, as str or int."""
-    if classes is None:
-        return ()
-    hint = "Give the labels to come in a list, all str or all int."
-    if isinstance(classes, (str, bytes, Mapping)) or not is_iterable(classes):
-        raise InputError(f"classes is {classes!r}", hint=hint)
-    labels: list[Label] = []
-    for label in classes:
-        plain = str(label) if isinstance(label, str) else _whole(label)
-        if plain is None:
-            raise InputError(f"classes holds {label!r}", hint=hint)
-        labels.append(plain)
-        if type(plain) is not type((*known, *labels)[0]):
-            _refuse_label(plain, (*known, *labels)[0])
-    return tuple(labels)
-
-
-def _whole(label: Any) -> int | None:
-    """An integer that fits `classes_`; None for anything else."""
-    is_whole = isinstance(label, (int, np.integer)) and not isinstance(label, bool)
-    return int(label) if is_whole and -(2**63) <= int(label) < 2**63 else None
-
-
-def _refuse_label(label: Any, known: Label, sequence: int | None = None, position: int | None = None) -> NoReturn:
-    what = f"the label {label!r} stands beside the label {known!r}"
-    raise InputError(what, hint="Labels are all str or all int.", sequence=sequence, position=position)

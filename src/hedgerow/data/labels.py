@@ -59,6 +59,45 @@ def learn_labels(flat: list[Any], offsets: IndexArray) -> tuple[Label, ...]:
     return tuple(found)
 
 
+def merge_labels(known: tuple[Label, ...], classes: Any, flat: list[Any], offsets: IndexArray) -> tuple[Label, ...]:
+    """The labels known before, those that `classes` announces and those of y, sorted."""
+    known = (*known, *_announced(classes, known))
+    first = next((t for t, value in enumerate(flat) if value is not None), None)
+    if known and first is None:
+        return _sorted(known)
+    found = learn_labels(flat, offsets)
+    if known and first is not None and type(found[0]) is not type(known[0]):
+        _refuse(*_beside(flat[first], known[0]), first, offsets)
+    return _sorted((*known, *found))
+
+
+def _sorted(labels: Iterable[Any]) -> tuple[Label, ...]:
+    return tuple(sorted(set(labels)))
+
+
+def _announced(classes: Any, known: tuple[Label, ...]) -> list[Label]:
+    """The labels of `classes`, as str or int."""
+    if classes is None:
+        return []
+    hint = "Give the labels to come in a list, all str or all int."
+    if isinstance(classes, (str, bytes, Mapping)) or not is_iterable(classes):
+        raise InputError(f"classes is {classes!r}", hint=hint)
+    labels: list[Label] = []
+    for label in classes:
+        kind = _kind(label)
+        if kind == "other" or (kind == "int" and not -(2**63) <= label < 2**63):
+            raise InputError(f"classes holds {label!r}", hint=hint)
+        labels.append(str(label) if kind == "str" else int(label))
+        if _kind((*known, *labels)[0]) != kind:
+            what, hint = _beside(label, (*known, *labels)[0])
+            raise InputError(what, hint=hint)
+    return labels
+
+
+def _beside(label: Any, known: Label) -> tuple[str, str]:
+    return f"the label {label!r} stands beside the label {known!r}", "Labels are all str or all int."
+
+
 def _check_range(least: Any, largest: Any, flat: list[Any], offsets: IndexArray) -> None:
     """Refuse integers that do not fit the dtype of `classes_`."""
     limits = np.iinfo(np.int64)

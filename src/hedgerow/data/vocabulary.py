@@ -36,6 +36,16 @@ class Vocabulary:
         made.names()
         return made
 
+    def extended(self, names: Sequence[str]) -> Vocabulary:
+        """This vocabulary and more strings, none of which it has. The lookup is handed on, not built again."""
+        made = Vocabulary(names)
+        made._lookup = self.lookup.copy()
+        made._lookup.update(zip(names, range(len(self), len(self) + len(names))))
+        before = int(self.ends[-1]) if len(self) else 0
+        made.utf8 = np.concatenate([self.utf8, made.utf8])
+        made.ends = np.concatenate([self.ends, made.ends + before])
+        return made
+
     def __len__(self) -> int:
         return len(self.ends)
 

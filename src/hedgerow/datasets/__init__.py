@@ -3,29 +3,45 @@
 from __future__ import annotations
 
 from hedgerow.datasets.chunking import chunking_features
+from hedgerow.datasets.chunking_np import load_np_chunking
 from hedgerow.datasets.conll2000 import load_conll2000
+from hedgerow.datasets.genes import load_genes, trimers
 from hedgerow.datasets.hmm import make_hmm
 from hedgerow.datasets.hyphenation import load_hyphenation
+from hedgerow.datasets.jnlpba import load_jnlpba
+from hedgerow.datasets.letters import load_letters
 from hedgerow.datasets.lines import line_features
 from hedgerow.datasets.made import MadeChain, make_chunking_like, make_sequences
+from hedgerow.datasets.missing import make_missing
 from hedgerow.datasets.nettalk import load_nettalk
+from hedgerow.datasets.orthography import ORTHOGRAPHY, entity_features
 from hedgerow.datasets.papers import load_paper_lines
 from hedgerow.datasets.protein import load_protein
 from hedgerow.datasets.sparse_windows import SparseWindows, load_hyphen_windows, read_sparse_windows
+from hedgerow.datasets.two_states import make_two_states
 
 __all__ = [
+    "ORTHOGRAPHY",
     "MadeChain",
     "SparseWindows",
     "chunking_features",
+    "entity_features",
     "line_features",
     "load_conll2000",
+    "load_genes",
     "load_hyphen_windows",
     "load_hyphenation",
+    "load_jnlpba",
+    "load_letters",
     "load_nettalk",
+    "load_np_chunking",
     "load_paper_lines",
     "load_protein",
     "make_chunking_like",
     "make_hmm",
+    "make_missing",
     "make_sequences",
+    "make_two_states",
     "read_sparse_windows",
+    "trimers",
 ]

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from hedgerow.kernels import truth as truth
     from hedgerow.kernels import updates as updates
     from hedgerow.kernels import vectors as vectors
-    from hedgerow.kernels import walking as walking
 
 _FILES = (
     "arc_covariance",
@@ -64,7 +63,6 @@ _FILES = (
     "truth",
     "updates",
     "vectors",
-    "walking",
 )
 
 

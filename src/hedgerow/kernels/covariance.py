@@ -145,7 +145,7 @@ def forward_along(
     t0: int,
     t1: int,
 ) -> None:
-    """As `forward` for directions on edges too: into v is carried Σ_u [past_{t−1}(u) + α_{t−1}(u) C(u,v)] e^{edge(u,v)}.
+    """As `forward` for directions on edges too: carried is Σ_u [past_{t−1}(u) + α_{t−1}(u) C(u,v)] e^{edge(u,v)}.
 
     moves_to (P, P) = e^{edge} C as [to, from] IN.
     """

@@ -55,7 +55,7 @@ class Chunk(NamedTuple):
 
 class Chain(NamedTuple):
     """start, end float64[K], scores; arc_from, arc_to int64[A], the transitions with a weight, the first at arc_base;
-    arc_slot int32[K, K] [from, to], their weights' places, −1: none; real float64[W], 0 where a spread row has room
+    arc_slot int32[K, K] [from, to], their weights' places, −1: none; real uint8[W], 0 where a spread row has room
     and no weight; costs float64[K, K] [true, predicted], zeros on the diagonal; paired: whether pairs are scored."""
 
     start: AnyArray
@@ -265,7 +265,7 @@ def _spread(features, real, i, t, output, amount, room, n):
     valued = len(features.spread_value) + len(features.entry_value) > 0
     for q in range(features.spread_ptr[p], features.spread_ptr[p + 1]):
         slot = features.spread[q] + output
-        if real[slot] > 0.0:
+        if real[slot]:
             n = _touch(room, n, slot, amount * (features.spread_value[q] if valued else 1.0))
     for q in range(features.entry_ptr[p], features.entry_ptr[p + 1]):
         if features.entry_output[q] == output:

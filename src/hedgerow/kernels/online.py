@@ -73,15 +73,15 @@ def read_rows(
 
 @kernel
 def list_rows(
-    ptr, row, value, row_ptr, label_of, K, origin,
+    ptr, row, value, first_slot, n_slots, label_of, K, origin,
     spread_ptr, spread, spread_value, entry_ptr, entry_slot, entry_label, entry_value, t0, q0, e0,
 ):  # fmt: skip
     """Turn the rows of n positions into lists that begin at position t0, at spread row q0 and at entry e0.
 
     Returns the ends of the two lists. Empty `spread` and `entry_slot`: count only.
 
-    IN   ptr, row, value as read_rows made them; row_ptr int64[R+1] (a row of K slots is spread), label_of int32[];
-         origin is the place in x of the first slot
+    IN   ptr, row, value as read_rows made them; first_slot int64[R], n_slots int32[R] (a row of K slots is spread),
+         label_of int32[], the label of each slot; origin is the place in x of slot 0
     OUT  spread_ptr, entry_ptr int64[≥ t0+n+1]; spread, entry_slot, entry_label int32[]; values float64[] or empty
     """
     q, e = q0, e0
@@ -89,22 +89,22 @@ def list_rows(
     valued = len(spread_value) + len(entry_value) > 0
     for t in range(len(ptr) - 1):
         for i in range(ptr[t], ptr[t + 1]):
-            b, end = row_ptr[row[i]], row_ptr[row[i] + 1]
-            if end - b == K:
+            b, z = first_slot[row[i]], n_slots[row[i]]
+            if z == K:
                 if fill:
                     spread[q] = origin + b
                     if valued:
                         spread_value[q] = value[i]
                 q += 1
             elif fill:
-                for j in range(b, end):
+                for j in range(b, b + z):
                     entry_slot[e] = origin + j
                     entry_label[e] = label_of[j]
                     if valued:
                         entry_value[e] = value[i]
                     e += 1
             else:
-                e += end - b
+                e += z
         if fill:
             spread_ptr[t0 + t + 1] = q
             entry_ptr[t0 + t + 1] = e
@@ -226,6 +226,30 @@ def scatter(
                 for e in range(entry_ptr[p], entry_ptr[p + 1]):
                     v = entry_value[e] if valued else 1.0
                     grad[entry_slot[e]] += v * row[entry_label[e]]
+            n += 1
+
+
+@kernel
+def descend(
+    begin, length, active, spread_ptr, spread, spread_value, entry_ptr, entry_slot, entry_label, entry_value,
+    rows, real, x, step,
+):  # fmt: skip
+    """x −= step · what `scatter` would add to a gradient, at once. IN real uint8[X]; OUT x float64[X]."""
+    K = rows.shape[1]
+    valued = len(spread_value) + len(entry_value) > 0
+    n = 0
+    for i in range(len(begin)):
+        for p in range(begin[i], begin[i] + length[i]):
+            if active[n]:
+                row = rows[n]
+                for q in range(spread_ptr[p], spread_ptr[p + 1]):
+                    w, r = x[spread[q] : spread[q] + K], real[spread[q] : spread[q] + K]
+                    v = step * spread_value[q] if valued else step
+                    for k in range(K):
+                        w[k] -= r[k] * (v * row[k])
+                for e in range(entry_ptr[p], entry_ptr[p + 1]):
+                    v = step * entry_value[e] if valued else step
+                    x[entry_slot[e]] -= v * row[entry_label[e]]
             n += 1
 
 

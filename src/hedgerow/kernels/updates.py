@@ -1,33 +1,21 @@
 """Updates of the weights that a batch touched: its runs of `width` slots, and its single slots. See `online`.
 
 Every update clears the gradient that it used. `real` is 0 in slots that belong to no weight, which must stay 0.
+Divisions by NumPy's function do not look for a 0 first, which would keep a loop from being vectorised.
 """
 
 from __future__ import annotations
 
 import math
 
-from hedgerow.kernels._jit import kernel, part
+import numpy as np
 
-
-@kernel
-def descend(runs, n_runs, width, slots, n_slots, real, x, grad, step):
-    """x −= step · grad. IN real float64[X]; OUT x, grad float64[X]."""
-    for q in range(n_runs):
-        a = runs[q]
-        w, g, r = x[a : a + width], grad[a : a + width], real[a : a + width]
-        for k in range(width):
-            w[k] -= step * r[k] * g[k]
-            g[k] = 0.0
-    for q in range(n_slots):
-        j = slots[q]
-        x[j] -= step * grad[j]
-        grad[j] = 0.0
+from hedgerow.kernels._jit import kernel
 
 
 @kernel
 def descend_averaged(runs, n_runs, width, slots, n_slots, real, x, grad, step, total, weight):
-    """δ = −step · grad; x += δ, total += weight · δ. OUT x, grad, total float64[X]."""
+    """δ = −step · grad; x += δ, total += weight · δ. IN real uint8[X]; OUT x, grad, total float64[X]."""
     for q in range(n_runs):
         a = runs[q]
         w, g, r, s = x[a : a + width], grad[a : a + width], real[a : a + width], total[a : a + width]
@@ -54,10 +42,10 @@ def settle(runs, n_runs, width, slots, n_slots, x, pull, square, stiffness, pena
         a = runs[q]
         w, z, s = x[a : a + width], pull[a : a + width], square[a : a + width]
         for k in range(width):
-            w[k] = -z[k] / (stiffness * math.sqrt(s[k]) + penalty)
+            w[k] = np.divide(-z[k], stiffness * math.sqrt(s[k]) + penalty)
     for q in range(n_slots):
         j = slots[q]
-        x[j] = -pull[j] / (stiffness * math.sqrt(square[j]) + penalty)
+        x[j] = np.divide(-pull[j], stiffness * math.sqrt(square[j]) + penalty)
 
 
 @kernel
@@ -82,47 +70,35 @@ def adagrad(runs, n_runs, width, slots, n_slots, real, x, grad, pull, square, st
         grad[j] = 0.0
 
 
-@part
-def _adam(j, d, x, mean, square, last, now, gain, beta, beta2, penalty):
-    """Adam's step of weight j with the gradient d of the loss, and the penalty of every step since its last."""
-    d += penalty * (now - last[j]) * x[j]
-    last[j] = now
-    mean[j] += (1.0 - beta) * (d - mean[j])
-    square[j] += (1.0 - beta2) * (d * d - square[j])
-    x[j] -= gain * mean[j] / (math.sqrt(square[j]) + 1e-12)
-
-
 @kernel
 def adam(
     runs, n_runs, width, slots, n_slots, real, x, grad, mean, square, last, now, gain, beta, beta2, penalty
 ):  # fmt: skip
     """mean ← β·mean + (1−β)·g, square ← β₂·square + (1−β₂)·g², x −= gain · mean / √square, for touched weights.
 
-    IN   now: the number of this step; gain: with the corrections of the two means; penalty: 2·l2·b/m
+    IN   now: the number of this step; gain: with the corrections of the two means; penalty: 2·l2·b/m, which a weight
+         bears for every step since its last one
     OUT  x, grad, mean, square float64[X]; last int32[X]: the step that touched a weight last
     """
     for q in range(n_runs):
-        for j in range(runs[q], runs[q] + width):
-            if real[j] > 0.0:
-                _adam(j, grad[j], x, mean, square, last, now, gain, beta, beta2, penalty)
-            grad[j] = 0.0
+        a = runs[q]
+        w, g, r = x[a : a + width], grad[a : a + width], real[a : a + width]
+        m, s, l = mean[a : a + width], square[a : a + width], last[a : a + width]
+        for k in range(width):
+            d = r[k] * g[k] + penalty * (now - l[k]) * w[k]
+            m[k] += (1.0 - beta) * (d - m[k])
+            s[k] += (1.0 - beta2) * (d * d - s[k])
+            w[k] -= gain * np.divide(m[k], math.sqrt(s[k]) + 1e-12)
+            l[k] = now
+            g[k] = 0.0
     for q in range(n_slots):
         j = slots[q]
-        _adam(j, grad[j], x, mean, square, last, now, gain, beta, beta2, penalty)
+        d = grad[j] + penalty * (now - last[j]) * x[j]
+        mean[j] += (1.0 - beta) * (d - mean[j])
+        square[j] += (1.0 - beta2) * (d * d - square[j])
+        x[j] -= gain * np.divide(mean[j], math.sqrt(square[j]) + 1e-12)
+        last[j] = now
         grad[j] = 0.0
-
-
-@part
-def _meta(j, g, h, x, v, gain, last, now, cooled, meta_gain, decay, penalty):
-    """(19)–(21) of weight j, with the gradient g of the loss and its Hessian times v."""
-    idle = penalty * (now - last[j])
-    last[j] = now
-    g += idle * x[j]
-    h += idle * v[j]
-    gain[j] *= max(0.5, 1.0 - meta_gain * g * v[j])
-    step = cooled * gain[j]
-    x[j] -= step * g
-    v[j] = decay * v[j] - step * (g + decay * h)
 
 
 @kernel
@@ -139,13 +115,25 @@ def meta_descend(
     OUT  x, grad, product (H v), v, gain float64[X]; last int32[X]: the step that touched a weight last
     """
     for q in range(n_runs):
-        for j in range(runs[q], runs[q] + width):
-            if real[j] > 0.0:
-                _meta(j, grad[j], product[j], x, v, gain, last, now, cooled, meta_gain, decay, penalty)
-            grad[j] = 0.0
-            product[j] = 0.0
+        a = runs[q]
+        w, g, r, h = x[a : a + width], grad[a : a + width], real[a : a + width], product[a : a + width]
+        y, e, l = v[a : a + width], gain[a : a + width], last[a : a + width]
+        for k in range(width):
+            idle = penalty * (now - l[k])
+            d = r[k] * g[k] + idle * w[k]
+            e[k] *= max(0.5, 1.0 - meta_gain * d * y[k])
+            w[k] -= cooled * e[k] * d
+            y[k] = decay * y[k] - cooled * e[k] * (d + decay * (r[k] * h[k] + idle * y[k]))
+            l[k] = now
+            g[k] = 0.0
+            h[k] = 0.0
     for q in range(n_slots):
         j = slots[q]
-        _meta(j, grad[j], product[j], x, v, gain, last, now, cooled, meta_gain, decay, penalty)
+        idle = penalty * (now - last[j])
+        d = grad[j] + idle * x[j]
+        gain[j] *= max(0.5, 1.0 - meta_gain * d * v[j])
+        x[j] -= cooled * gain[j] * d
+        v[j] = decay * v[j] - cooled * gain[j] * (d + decay * (product[j] + idle * v[j]))
+        last[j] = now
         grad[j] = 0.0
         product[j] = 0.0

@@ -11,7 +11,7 @@ import numpy as np
 from hedgerow.data.dataset import Dataset, Label, locate
 from hedgerow.errors import HedgerowWarning, InputError
 from hedgerow.inference.forward import check_legal
-from hedgerow.legend import FloatArray
+from hedgerow.legend import BoolArray, FloatArray
 from hedgerow.models.base import allowed_labels, is_label
 from hedgerow.parallel import plan_chunks
 from hedgerow.potentials import ChainPotentials, SharedEdges
@@ -19,14 +19,23 @@ from hedgerow.structure.states import StateSpace
 
 
 def legal_space(
-    dataset: Dataset, constraints: str | Iterable[tuple[Label, Label]] | None, *, forbid_unseen: bool
+    dataset: Dataset,
+    constraints: str | Iterable[tuple[Label, Label]] | None,
+    *,
+    forbid_unseen: bool,
+    seen: BoolArray | None = None,
 ) -> StateSpace:
-    """The legal moves: what the constraints leave, less unseen transitions where they are forbidden."""
+    """The legal moves: what the constraints leave, less unseen transitions where they are forbidden.
+
+    `seen`, bool (K, K) [from, to], tells of transitions that other data showed.
+    """
     assert dataset.labels is not None
     space = _constrained(dataset, constraints)
     check_gold(dataset, space)
     if forbid_unseen:
-        space = StateSpace(space.start, space.transitions & (count_moves(dataset) > 0), space.end)
+        moves = count_moves(dataset) > 0
+        moves = moves if seen is None else moves | seen
+        space = StateSpace(space.start, space.transitions & moves, space.end)
         _check_open(dataset, space)
     return space
 

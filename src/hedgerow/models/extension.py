@@ -9,7 +9,7 @@ import numpy as np
 
 from hedgerow.data.dataset import Column, Dataset, Label, Schema
 from hedgerow.legend import CODE, INDEX, FloatArray, IndexArray
-from hedgerow.models.constraints import count_moves, legal_space
+from hedgerow.models.constraints import legal_space
 from hedgerow.models.layout import lay_out
 from hedgerow.scorers.chain import ChainLayout
 from hedgerow.scorers.index import WeightIndex
@@ -76,13 +76,10 @@ def extend_space(
 
     Where unseen transitions are forbidden, those seen before and those of the new data are legal.
     """
-    space = legal_space(dataset, constraints, forbid_unseen=False)
-    if not forbid_unseen:
-        return space
     labels = label_map(old_schema, dataset.schema)
-    seen = count_moves(dataset) > 0
-    seen[np.ix_(labels, labels)] |= old.transitions
-    return StateSpace(space.start, space.transitions & seen, space.end)
+    seen = np.zeros((dataset.n_labels, dataset.n_labels), dtype=bool)
+    seen[np.ix_(labels, labels)] = old.transitions
+    return legal_space(dataset, constraints, forbid_unseen=forbid_unseen, seen=seen)
 
 
 def label_map(old: Schema, new: Schema) -> IndexArray:

@@ -19,6 +19,7 @@ from hedgerow.models.corpus import cut_flat, training_dataset
 from hedgerow.models.costs import check_costs
 from hedgerow.models.layout import carry_over, lay_out, named_weights
 from hedgerow.models.linear_training import LinearTraining, Plan, Trained
+from hedgerow.models.online import partial_fit
 from hedgerow.models.parameters import check_choice, check_common, check_number
 from hedgerow.models.validation import Validation, encode_held_out, hold_out
 from hedgerow.objectives import LABELWISE
@@ -45,16 +46,18 @@ class LinearCRF(ChainModel):
     trainer : str, default "auto"
         How: "lbfgs", "conjugate_gradient", "gradient_descent" on the whole corpus; "sgd", "annealed_sgd", "adagrad",
         "adam", "smd" (stochastic meta-descent) on a few sequences at a time; "averaged_perceptron"; "frank_wolfe" for
-        the margin, which knows how far from the minimum it is. "auto" is "lbfgs" where the objective is smooth.
+        the margin, which knows how far from the minimum it is. "auto" is "lbfgs" where the objective is smooth; where it
+        has kinks L-BFGS may stop at one, which is rarely far from the minimum.
     l2, l1 : float, default 1.0 and 0.0
         The penalty l2·‖w‖² + l1·‖w‖₁ (CRFsuite's c2 and c1). L1 is for "lbfgs".
     max_iter : int, optional
-        The most iterations, by default 500; of an online trainer the most passes, by default 50.
+        The most iterations, by default 500; of an online trainer the most passes, by default 50, and 200 of
+        "frank_wolfe".
     tol : float, default 1e-5
         Training ends when the loss fell by less than this share in ten iterations, or is known to be nearer than
         this share to its minimum.
-    batch_size : int, default 8
-        Sequences that an online trainer looks at before each step.
+    batch_size : int, optional
+        Sequences that an online trainer looks at before each step: by default 8, and 1 for "averaged_perceptron".
     gain : float or "auto", default "auto"
         The first step size of an online trainer; "auto" finds it on a few sequences.
     meta_gain, gain_decay : float, default 0.1 and 1.0
@@ -134,7 +137,7 @@ class LinearCRF(ChainModel):
         l1: float = 0.0,
         max_iter: int | None = None,
         tol: float = 1e-5,
-        batch_size: int = 8,
+        batch_size: int | None = None,
         gain: float | str = "auto",
         meta_gain: float = 0.1,
         gain_decay: float = 1.0,
@@ -238,13 +241,28 @@ class LinearCRF(ChainModel):
         self._store(dataset, layout, training.train(warm, None if warm is None else self.history_))
         return self
 
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None, *, classes: Any = None) -> LinearCRF:
+        """Learn from some more sequences: one pass of an online trainer over them.
+
+        Values, attributes and labels that are new are added to the model; old weights stay. The sequences of all calls
+        count as one corpus for the penalty. `trainer="auto"` is "adagrad" here. What needs all data at once is refused:
+        `l1`, `min_frequency`, `early_stopping` and the trainers of the whole corpus.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as in `fit`, without a Dataset
+        classes : labels that may come later, optional
+        """
+        partial_fit(self, X, y, sample_weight, classes)
+        return self
+
     def _check_parameters(self) -> Plan:
         check_number("l1", self.l1, low=0.0)
         check_number("l2", self.l2, low=0.0)
         check_number("tol", self.tol, low=0.0)
         check_number("min_frequency", self.min_frequency, low=0.0)
         for name in ("max_iter", "batch_size"):
-            if getattr(self, name) is not None or name == "batch_size":
+            if getattr(self, name) is not None:
                 check_number(name, getattr(self, name), low=1, whole=True)
         if self.gain != "auto":
             check_number("gain", self.gain, low=0.0, strict=True)

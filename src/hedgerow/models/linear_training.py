@@ -32,7 +32,7 @@ from hedgerow.trainers.monitor import Monitor, Step
 from hedgerow.trainers.sgd import annealed_sgd, sgd, unit_scale
 from hedgerow.trainers.smd import smd
 
-# On the whole corpus at once: they need a smooth objective.
+# On the whole corpus at once.
 WHOLE = {"lbfgs": lbfgs, "conjugate_gradient": conjugate_gradient, "gradient_descent": gradient_descent}
 # On a few sequences at a time; an iteration is a pass.
 ONLINE = ("sgd", "annealed_sgd", "adagrad", "adam", "smd", "averaged_perceptron")
@@ -41,6 +41,9 @@ STARTS = ("auto", "zero", "log_likelihood", "counts")
 
 MAX_ITERATIONS = 500
 MAX_PASSES = 50
+MAX_ROUNDS = 200  # of Frank–Wolfe
+BATCH_SIZE = 8
+GAP = 1000.0  # times tol: a gap is a bound, and the loss is nearer to its minimum by far
 
 # The trainer of an objective, where "auto" is given and it is not L-BFGS; and the objective of a trainer.
 _TRAINER = {"margin": "frank_wolfe", "slack_margin": "adagrad", "perceptron": "averaged_perceptron"}
@@ -84,7 +87,8 @@ class Plan:
             raise InputError("trainer 'frank_wolfe' needs l2 above 0", hint="Give l2=1.0, say.")
         start = model.start
         if start == "auto":
-            start = "zero" if objective in objectives.CONVEX else "log_likelihood"
+            rough = trainer in WHOLE and objective not in objectives.SMOOTH  # at 0 all labelings tie: a kink
+            start = "log_likelihood" if rough or objective not in objectives.CONVEX else "zero"
         return cls(objective, trainer, start, _stages(objective, model.sharpness))
 
 
@@ -94,9 +98,8 @@ def _check_pair(objective: str, trainer: str) -> None:
         raise InputError(
             f"trainer {trainer!r} is for objective {own!r}, not {objective!r}", hint="Leave one of them out."
         )
-    if trainer in WHOLE and objective not in objectives.SMOOTH:
-        hint = f"Use trainer {_TRAINER[objective]!r}, or one of {', '.join(map(repr, ONLINE))}."
-        raise InputError(f"objective {objective!r} has kinks, and trainer {trainer!r} needs a smooth one", hint=hint)
+    if trainer in WHOLE and objective == "perceptron":  # it is smallest where all weights are 0
+        raise InputError(f"objective 'perceptron' has no minimum for trainer {trainer!r}", hint="Use 'margin'.")
     if trainer == "smd" and objective not in CURVED:
         hint = f"It takes {' and '.join(map(repr, CURVED))}; for others there is 'adagrad'."
         raise InputError(
@@ -179,11 +182,12 @@ class LinearTraining:
         most = max_iterations(model.max_iter, trainer)
         with Monitor(
             max_iter=most,
-            tol=model.tol,
+            tol=model.tol * (GAP if trainer == "frank_wolfe" else 1.0),
             validate=self.validate,
             n_iter_no_change=model.n_iter_no_change,
             verbose=model.verbose,
             previous=previous,
+            plateau=trainer != "frank_wolfe",
         ) as monitor:
             if trainer in WHOLE:
                 evaluation = Evaluation(LinearChain(self.layout), self.dataset, objective, lanes)
@@ -198,7 +202,7 @@ class LinearTraining:
         seed = int(random_generator(model.random_state).randint(2**31 - 1))
         if trainer == "frank_wolfe":
             return frank_wolfe(self.layout, self.dataset, start, monitor, l2=self.l2, costs=self.costs, seed=seed)
-        batches = Batches(self.layout, self.dataset, objective, batch_size=int(model.batch_size), seed=seed)
+        batches = Batches(self.layout, self.dataset, objective, batch_size=batch_size(model, trainer), seed=seed)
         given: dict[str, Any] = {"l2": self.l2, "gain": model.gain}
         match trainer:
             case "sgd":
@@ -215,8 +219,17 @@ class LinearTraining:
         return averaged_perceptron(batches, start, monitor)
 
 
+def batch_size(model: Any, trainer: str) -> int:
+    """The sequences of a batch."""
+    if model.batch_size is not None:
+        return int(model.batch_size)
+    return 1 if trainer == "averaged_perceptron" else BATCH_SIZE
+
+
 def max_iterations(given: int | None, trainer: str) -> int:
     """The most iterations of a trainer, or passes."""
     if given is not None:
         return int(given)
+    if trainer == "frank_wolfe":
+        return MAX_ROUNDS
     return MAX_PASSES if trainer in ONLINE else MAX_ITERATIONS

@@ -44,20 +44,20 @@ def _zip(streams: Any, *names: str) -> Any:
     return zip(*(getattr(streams, name) for name in names))
 
 
-def list_rows(rows: Rows, row_ptr: AnyArray, label_of: AnyArray, K: int, origin: int) -> tuple[Spread, Entries]:
+def list_rows(
+    rows: Rows, first_slot: AnyArray, n_slots: AnyArray, label_of: AnyArray, K: int, origin: int
+) -> tuple[Spread, Entries]:
     """The lists of positions that have these rows; a row of K slots is spread."""
-    spread: Spread = []
-    entries: Entries = []
-    for own in rows:
-        spread.append([(int(origin + row_ptr[r]), x) for r, x in own if row_ptr[r + 1] - row_ptr[r] == K])
-        entries.append(
-            [
-                (int(origin + j), int(label_of[j]), x)
-                for r, x in own
-                if row_ptr[r + 1] - row_ptr[r] != K
-                for j in range(row_ptr[r], row_ptr[r + 1])
-            ]
-        )
+    spread = [[(int(origin + first_slot[r]), x) for r, x in own if n_slots[r] == K] for own in rows]
+    entries = [
+        [
+            (int(origin + j), int(label_of[j]), x)
+            for r, x in own
+            if n_slots[r] != K
+            for j in range(first_slot[r], first_slot[r] + n_slots[r])
+        ]
+        for own in rows
+    ]
     return spread, entries
 
 

@@ -37,7 +37,10 @@ def annealed_sgd(
     averaged: bool,
     scale: FloatArray | None = None,
 ) -> list[FloatArray]:
-    """gain / (1 + rate·p), or that to the power ¾ and the average of the weights since pass ½, 1, 2, 4 …"""
+    """gain / (1 + rate·p), or that to the power ¾ and the average of the weights since pass ½, 1, 2, 4 …
+
+    For corpora of less than two batches a moment that enters the average: all enter it.
+    """
     power = 0.75 if averaged else 1.0
     restarts = [0.5 * 2.0**i for i in range(20)] if averaged else None
     return _descend(problem, start, n_passes, l2, lambda p: gain / (1 + rate * p) ** power, restarts, scale)
@@ -140,7 +143,10 @@ def smd(
     gain_decay: float,
     rate: float = 0.0,
 ) -> list[FloatArray]:
-    """(16)–(21); product(weights, batch, v) is the Hessian of the loss of a batch times v."""
+    """(16)–(21); product(weights, batch, v) is the Hessian of the loss of a batch times v.
+
+    All gains and the meta-gain are divided by (1 + rate·p)^¾, p the passes so far.
+    """
     w, seen, m = start.copy(), 0, problem.n_sequences
     v, eta = np.zeros(len(w)), np.full(len(w), gain)
     results = []
@@ -149,8 +155,9 @@ def smd(
             penalty = 2 * l2 * len(batch) / m
             g = problem.gradient(w, batch)[1] + penalty * w
             hv = product(w, batch, v) + penalty * v
-            eta = eta * np.maximum(0.5, 1 - meta_gain * g * v)
-            step = eta / (1 + rate * seen / m)
+            cooled = (1 + rate * seen / m) ** -0.75
+            eta = eta * np.maximum(0.5, 1 - cooled * meta_gain * g * v)
+            step = cooled * eta
             w = w - step * g
             v = gain_decay * v - step * (g + gain_decay * hv)
             seen += len(batch)

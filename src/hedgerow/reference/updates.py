@@ -10,17 +10,12 @@ import numpy as np
 from hedgerow.legend import AnyArray, FloatArray
 
 
-def descend(at: AnyArray, x: FloatArray, grad: FloatArray, step: float) -> FloatArray:
-    new = x.copy()
-    new[at] -= step * grad[at]
-    return new
-
-
 def descend_averaged(
     at: AnyArray, x: FloatArray, grad: FloatArray, step: float, total: FloatArray, weight: float
 ) -> tuple[FloatArray, FloatArray]:
     """x and total."""
-    new = descend(at, x, grad, step)
+    new = x.copy()
+    new[at] -= step * grad[at]
     return new, total + weight * (new - x)
 
 

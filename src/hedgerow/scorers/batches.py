@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -12,6 +13,7 @@ from hedgerow.data.dataset import Dataset
 from hedgerow.legend import CODE, INDEX, AnyArray, CodeArray, FloatArray, IndexArray
 from hedgerow.parallel import plan_chunks
 from hedgerow.potentials import ChainPotentials, PositionEdges, SharedEdges, padded_width
+from hedgerow.scorers.chain import ChainLayout
 from hedgerow.scorers.index import WeightIndex
 from hedgerow.scorers.working import SpreadIndex, WorkingLayout
 
@@ -20,6 +22,49 @@ BLOCK_POSITIONS = 20_000  # listed at once: far less than 0.2 s
 Lists = tuple[IndexArray, CodeArray, FloatArray, IndexArray, CodeArray, CodeArray, FloatArray]
 # The weights that a batch touched: runs, how many, their width; slots, how many. As kernels.updates takes them.
 Touched = tuple[CodeArray, int, int, CodeArray, int]
+
+
+class RowReader:
+    """The weight rows of positions, read from a Dataset into buffers.
+
+    ptr, row, value : as kernels.online.read_rows writes them
+    valued : whether some values are not 1
+    """
+
+    def __init__(self, dataset: Dataset, index: WeightIndex) -> None:
+        self.dataset = dataset
+        self.lengths: IndexArray = np.diff(dataset.offsets)
+        streams = index.streams
+        numbers = len(streams.num_column) + len(streams.seq_num_column)
+        self.valued = numbers > 0 or (dataset.attr_val is not None and len(streams.attr_shift) > 0)
+        self.counts: IndexArray = np.zeros(streams.n_rows, dtype=INDEX)
+        self.row: IndexArray = np.empty(0, dtype=INDEX)
+        self.value: FloatArray = np.empty(0)
+        self._reads = _reads(dataset, index)
+
+    def read(self, sequences: IndexArray) -> int:
+        """Read some sequences; how many rows they have in all."""
+        self.ptr: IndexArray = np.empty(int(self.lengths[sequences].sum()) + 1, dtype=INDEX)
+        fixed: tuple[Any, ...] = (sequences, self.dataset.start, self.lengths, *self._reads, self.ptr)
+        nowhere: tuple[Any, ...] = (*fixed, self.row[:0], self.value[:0])
+        n_rows: int = kernels.online.read_rows(*nowhere)
+        if n_rows > len(self.row):
+            self.row, self.value = np.empty(n_rows + n_rows // 4, dtype=INDEX), np.empty(n_rows + n_rows // 4)
+        if n_rows:
+            fixed += (self.row, self.value)
+            kernels.online.read_rows(*fixed)
+        return n_rows
+
+    def blocks(self) -> Iterator[tuple[int, int]]:
+        """Read the whole corpus in pieces: the first position of each, and how many rows it has."""
+        for first, last in pairwise(plan_chunks(self.dataset.offsets, BLOCK_POSITIONS)):
+            yield int(self.dataset.offsets[first]), self.read(np.arange(first, last, dtype=INDEX))
+
+    def count(self) -> IndexArray:
+        """int64[R]: how often each row is read in the corpus."""
+        for _, n_rows in self.blocks():
+            np.add.at(self.counts, self.row[:n_rows], 1)
+        return self.counts
 
 
 class FeatureLists:
@@ -31,89 +76,56 @@ class FeatureLists:
     lists : spread_ptr, spread, spread_value, entry_ptr, entry_slot, entry_label, entry_value (see kernels.online)
     """
 
-    def __init__(self, dataset: Dataset, spread: SpreadIndex, kept_bytes: int) -> None:
-        self.dataset = dataset
+    def __init__(self, reader: RowReader, spread: SpreadIndex, kept_bytes: int) -> None:
+        self.reader = reader
         self.spread = spread
-        self.lengths: IndexArray = np.diff(dataset.offsets)
-        self._reads = _reads(dataset, spread.index)
-        streams = spread.index.streams
-        numbers = len(streams.num_column) + len(streams.seq_num_column)
-        self._valued = numbers > 0 or (dataset.attr_val is not None and len(streams.attr_shift) > 0)
-        self._ptr: IndexArray = np.empty(1, dtype=INDEX)
-        self._row: IndexArray = np.empty(0, dtype=INDEX)
-        self._value: FloatArray = np.empty(0)
-        self._kept = self._keep(kept_bytes)
-
-    @property
-    def kept(self) -> bool:
-        """Whether the lists of the whole corpus are kept."""
-        return self._kept
+        wide = spread.n_slots_of == spread.index.n_outputs
+        n_spread = int(reader.counts[wide].sum())
+        n_entries = int((reader.counts * spread.n_slots_of)[~wide].sum())
+        n = reader.dataset.n_positions
+        self.n_bytes = 16 * n + (12 if reader.valued else 4) * n_spread + (16 if reader.valued else 8) * n_entries
+        self.kept = self.n_bytes <= kept_bytes
+        if self.kept:
+            self.lists = self._new_lists(n, n_spread, n_entries)
+            q = e = 0
+            for first, _ in reader.blocks():
+                q, e = self._list(self.lists, first, q, e)
 
     def open(self, sequences: IndexArray) -> None:
-        self.length: IndexArray = self.lengths[sequences]
-        if self._kept:
-            self.begin: IndexArray = self.dataset.offsets[sequences]
+        """Turn to a batch."""
+        self.length: IndexArray = self.reader.lengths[sequences]
+        if self.kept:
+            self.begin: IndexArray = self.reader.dataset.offsets[sequences]
             return
         self.begin = np.cumsum(self.length) - self.length
-        self._read(sequences)
+        self.reader.read(sequences)
         n_spread, n_entries = self._list(_no_lists(), 0, 0, 0)
         self.lists = self._new_lists(int(self.length.sum()), n_spread, n_entries)
         self._list(self.lists, 0, 0, 0)
 
-    def _keep(self, kept_bytes: int) -> bool:
-        """List the whole corpus, in blocks, unless that needs too many bytes."""
-        blocks = _blocks(self.dataset.offsets)
-        n_spread = n_entries = 0
-        for block in blocks:
-            self._read(block)
-            n_spread, n_entries = self._list(_no_lists(), 0, n_spread, n_entries)
-        size = 16 * self.dataset.n_positions + (12 if self._valued else 4) * n_spread
-        if size + (16 if self._valued else 8) * n_entries > kept_bytes:
-            return False
-        self.lists = self._new_lists(self.dataset.n_positions, n_spread, n_entries)
-        q = e = 0
-        for block in blocks:
-            self._read(block)
-            q, e = self._list(self.lists, int(self.dataset.offsets[block[0]]), q, e)
-        return True
-
-    def _read(self, sequences: IndexArray) -> None:
-        """The rows of some sequences, into the buffers."""
-        n = int(self.lengths[sequences].sum())
-        self._ptr = np.empty(n + 1, dtype=INDEX)
-        fixed: tuple[Any, ...] = (sequences, self.dataset.start, self.lengths, *self._reads, self._ptr)
-        nowhere: tuple[Any, ...] = (*fixed, self._row[:0], self._value[:0])
-        n_rows = kernels.online.read_rows(*nowhere)
-        if n_rows > len(self._row):
-            self._row, self._value = np.empty(n_rows + n_rows // 4, dtype=INDEX), np.empty(n_rows + n_rows // 4)
-        if n_rows:
-            fixed += (self._row, self._value)
-            kernels.online.read_rows(*fixed)
-
     def _list(self, lists: Lists, t0: int, q0: int, e0: int) -> tuple[int, int]:
-        spread = self.spread
-        rows = (self._ptr, self._row, self._value, spread.row_ptr, spread.label_of)
-        return kernels.online.list_rows(*rows, spread.index.n_outputs, spread.origin, *lists, t0, q0, e0)  # type: ignore[no-any-return]
+        spread, reader = self.spread, self.reader
+        rows = (reader.ptr, reader.row, reader.value, spread.first_slot, spread.n_slots_of, spread.label_of)
+        ends: tuple[int, int] = kernels.online.list_rows(
+            *rows, spread.index.n_outputs, spread.origin, *lists, t0, q0, e0
+        )
+        return ends
 
     def _new_lists(self, n: int, n_spread: int, n_entries: int) -> Lists:
         return (
             np.zeros(n + 1, dtype=INDEX),
             np.empty(n_spread, dtype=CODE),
-            np.empty(n_spread if self._valued else 0),
+            np.empty(n_spread if self.reader.valued else 0),
             np.zeros(n + 1, dtype=INDEX),
             np.empty(n_entries, dtype=CODE),
             np.empty(n_entries, dtype=CODE),
-            np.empty(n_entries if self._valued else 0),
+            np.empty(n_entries if self.reader.valued else 0),
         )
 
 
 def _no_lists() -> Lists:
     ptr, none, nothing = np.empty(0, dtype=INDEX), np.empty(0, dtype=CODE), np.empty(0)
     return ptr, none, nothing, ptr, none, none, nothing
-
-
-def _blocks(offsets: IndexArray) -> list[IndexArray]:
-    return [np.arange(a, b, dtype=INDEX) for a, b in pairwise(plan_chunks(offsets, BLOCK_POSITIONS))]
 
 
 def _reads(dataset: Dataset, index: WeightIndex) -> tuple[Any, ...]:
@@ -132,7 +144,7 @@ def _reads(dataset: Dataset, index: WeightIndex) -> tuple[Any, ...]:
 class _Part:
     """The weights of one index, of nodes or of pairs, in a batch."""
 
-    def __init__(self, lists: FeatureLists, working: WorkingLayout, always: slice) -> None:
+    def __init__(self, lists: FeatureLists, always: slice) -> None:
         """`always` are slots that every batch touches."""
         self.lists = lists
         spread = lists.spread
@@ -160,6 +172,10 @@ class _Part:
         own = self.lists
         kernels.online.scatter(own.begin, own.length, active, *own.lists, rows, gradient)
 
+    def descend(self, active: AnyArray, rows: FloatArray, real: AnyArray, x: FloatArray, step: float) -> None:
+        own = self.lists
+        kernels.online.descend(own.begin, own.length, active, *own.lists, rows, real, x, step)
+
 
 class BatchChain:
     """A linear chain on one batch at a time. `open` a batch, `score` it, `touch` its weights, `pull` its gradient.
@@ -171,15 +187,17 @@ class BatchChain:
     active : uint8[≥ n], the positions whose weights `touch` and `pull` count
     """
 
-    def __init__(self, working: WorkingLayout, dataset: Dataset, kept_bytes: int) -> None:
-        layout = working.layout
+    def __init__(self, layout: ChainLayout, dataset: Dataset, kept_bytes: int) -> None:
+        nodes = RowReader(dataset, layout.nodes)
+        pairs = None if layout.pairs is None else RowReader(dataset, layout.pairs)
+        working = WorkingLayout(layout, nodes.count(), None if pairs is None else pairs.count())
         self.working = working
         self.dataset = dataset
-        self._nodes = _Part(FeatureLists(dataset, working.nodes, kept_bytes), working, working.arcs)
+        self._nodes = _Part(FeatureLists(nodes, working.nodes, kept_bytes), working.arcs)
         self._pairs = None
-        if working.pairs is not None:
-            kept_bytes = kept_bytes // 2 if self._nodes.lists.kept else 0
-            self._pairs = _Part(FeatureLists(dataset, working.pairs, kept_bytes), working, slice(0, 0))
+        if pairs is not None and working.pairs is not None:
+            left = kept_bytes - self._nodes.lists.n_bytes
+            self._pairs = _Part(FeatureLists(pairs, working.pairs, left), slice(0, 0))
         self.edges = EdgeTables(working)
         self._start, self._end = layout.space.start_scores(), layout.space.end_scores()
         self._nothing: FloatArray = np.zeros(layout.n_labels)
@@ -229,8 +247,17 @@ class BatchChain:
         kernels.online.gather(*fixed, self._start, self._end, self.scores, self.first)
         self.edges.load(x, factor)
 
+    def finite(self, x: FloatArray) -> bool:
+        """Whether all scores are numbers, or −inf because a label may not come first or last."""
+        numbers = np.isfinite(self.scores[: self.n])
+        if not numbers.all():
+            ends = self.offsets
+            numbers[ends[:-1]] |= np.isneginf(self._start)
+            numbers[ends[1:] - 1] |= np.isneginf(self._end)
+        return bool(numbers.all() and np.isfinite(x[self.working.arcs]).all())
+
     def potentials(self, x: FloatArray, factor: float = 1.0) -> ChainPotentials:
-        """The potentials of the batch; `score` it first. Node scores are shared with this one."""
+        """The potentials of the batch; `score` it first. They share their arrays with this one."""
         edges: SharedEdges | PositionEdges = SharedEdges.from_scores(self.edges.table)
         if self._pairs is not None:
             edges = PositionEdges.from_scores(self._pair_scores(x, factor) + edges.scores_to)
@@ -265,19 +292,28 @@ class BatchChain:
         if self._pairs is not None:
             self._pairs.touch(self.active, self._stamp, self._mark)
 
-    def pull_nodes(self, rows: FloatArray, gradient: FloatArray) -> None:
-        """Add the gradient of the node scores (≥ n, K) at the active positions."""
-        self._nodes.scatter(self.active, rows, gradient)
+    def pull(self, nodes: FloatArray, pairs: FloatArray | None, gradient: FloatArray) -> None:
+        """Add the gradient of the scores of nodes (≥ n, K) and of pairs (n, K²), at the active positions."""
+        self._nodes.scatter(self.active, nodes, gradient)
+        if self._pairs is not None and pairs is not None:
+            self._pairs.scatter(self.active, pairs, gradient)
 
-    def pull_edges(self, edges: FloatArray, gradient: FloatArray) -> None:
-        """Add the gradient of the edge scores: (K, K), or (K, n, K) [to, position, from] at the active positions."""
-        if edges.ndim == 3:
-            own = np.ascontiguousarray(edges.transpose(1, 0, 2)).reshape(self.n, -1)
-            if self._pairs is not None:
-                self._pairs.scatter(self.active, own, gradient)
-            edges = edges.sum(axis=1).T
+    def descend(self, nodes: FloatArray, pairs: FloatArray | None, x: FloatArray, step: float) -> None:
+        """Take step times what `pull` would add from the weights x at once."""
+        real = self.working.real
+        self._nodes.descend(self.active, nodes, real, x, step)
+        if self._pairs is not None and pairs is not None:
+            self._pairs.descend(self.active, pairs, real, x, step)
+
+    def pull_arcs(self, edges: FloatArray, gradient: FloatArray) -> FloatArray | None:
+        """Add the gradient of the transitions, from that of the edge scores: (K, K), or (K, n, K) [to, position, from].
+
+        Returns what is left for the pairs (n, K²).
+        """
         layout = self.working.layout
-        gradient[self.working.arcs] += edges[layout.arc_from, layout.arc_to]
+        table = edges if edges.ndim == 2 else edges.sum(axis=1).T
+        gradient[self.working.arcs] += table[layout.arc_from, layout.arc_to]
+        return None if edges.ndim == 2 else np.ascontiguousarray(edges.transpose(1, 0, 2)).reshape(self.n, -1)
 
 
 class EdgeTables:

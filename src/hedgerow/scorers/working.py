@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hedgerow.errors import InputError
-from hedgerow.legend import CODE, INDEX, CodeArray, FloatArray, IndexArray
+from hedgerow.legend import CODE, INDEX, AnyArray, CodeArray, FloatArray, IndexArray
 from hedgerow.scorers.chain import ChainLayout
 from hedgerow.scorers.index import WeightIndex
 
@@ -18,47 +18,51 @@ SPREAD_SHARE = 0.25
 class SpreadIndex:
     """The weights of a WeightIndex in a working vector, from `origin` on: wide rows spread out, others as they are.
 
+    Rows that are read often stand together, so that they stay in the cache: spread rows first, then by `counts`, how
+    often each row is read.
+
     n_spread : how many rows are spread out
-    row_ptr : int64[R+1], the slots of row r, from 0
+    first_slot, n_slots_of : int64[R], int32[R], the slots of each row, from 0
     label_of : int32[], the output of each slot
     place : int64[W], where each weight stands in the working vector
     """
 
-    def __init__(self, index: WeightIndex, origin: int) -> None:
+    def __init__(self, index: WeightIndex, origin: int, counts: IndexArray) -> None:
         M = index.n_outputs
         sizes = np.diff(index.row_ptr)
-        wide = sizes >= min(M, max(SPREAD_SIZE, SPREAD_SHARE * M))
-        wide &= sizes > 0
+        wide = (sizes > 0) & (sizes >= min(M, max(SPREAD_SIZE, SPREAD_SHARE * M)))
         self.index = index
-        self.n_spread = int(wide.sum())
         self.origin = origin
-        self.row_ptr: IndexArray = np.concatenate([[0], np.cumsum(np.where(wide, M, sizes))]).astype(INDEX)
+        self.n_spread = int(wide.sum())
+        self.n_slots_of: CodeArray = np.where(wide, M, sizes).astype(CODE)
+        order = np.lexsort((-counts, ~wide))
+        self.first_slot: IndexArray = np.empty(len(sizes), dtype=INDEX)
+        self.first_slot[order] = np.cumsum(self.n_slots_of[order]) - self.n_slots_of[order]
+        self.n_slots = int(self.n_slots_of.sum())
         rows = index.slot_rows()
         within = np.where(wide[rows], index.slot_label, np.arange(len(rows)) - index.row_ptr[rows])
-        own = self.row_ptr[rows] + within
-        self.label_of: CodeArray = np.zeros(self.row_ptr[-1], dtype=CODE)
+        own = self.first_slot[rows] + within
+        self.label_of: CodeArray = np.zeros(self.n_slots, dtype=CODE)
         self.label_of[own] = index.slot_label
         self.place: IndexArray = origin + own
 
-    @property
-    def n_slots(self) -> int:
-        return int(self.row_ptr[-1])
-
 
 class WorkingLayout:
-    """One working vector holds nodes, transitions and label pairs, in this order.
+    """One working vector holds nodes, transitions and label pairs, in this order. Counts as `SpreadIndex` takes them.
 
     size : X
     arcs : the slots of the transitions
-    real : float64[X], 1 where a slot is a weight, 0 where a spread row only has it to be whole
+    real : uint8[X], 1 where a slot is a weight, 0 where a spread row only has it to be whole
     """
 
-    def __init__(self, layout: ChainLayout) -> None:
+    def __init__(self, layout: ChainLayout, node_counts: IndexArray, pair_counts: IndexArray | None) -> None:
         self.layout = layout
-        self.nodes = SpreadIndex(layout.nodes, 0)
+        self.nodes = SpreadIndex(layout.nodes, 0, node_counts)
         first_pair = self.nodes.n_slots + len(layout.arc_from)
         self.arcs = slice(self.nodes.n_slots, first_pair)
-        self.pairs = SpreadIndex(layout.pairs, first_pair) if layout.pairs is not None else None
+        self.pairs = None
+        if layout.pairs is not None and pair_counts is not None:
+            self.pairs = SpreadIndex(layout.pairs, first_pair, pair_counts)
         self.size = first_pair + (self.pairs.n_slots if self.pairs is not None else 0)
         if self.size > np.iinfo(CODE).max:
             raise InputError(
@@ -67,8 +71,8 @@ class WorkingLayout:
         arcs = np.arange(self.nodes.n_slots, first_pair)
         pairs = self.pairs.place if self.pairs is not None else arcs[:0]
         self._place: IndexArray = np.concatenate([self.nodes.place, arcs, pairs])
-        self.real: FloatArray = np.zeros(self.size)
-        self.real[self._place] = 1.0
+        self.real: AnyArray = np.zeros(self.size, dtype=np.uint8)
+        self.real[self._place] = 1
 
     def pack(self, weights: FloatArray) -> FloatArray:
         """A working vector of these weights (W,)."""

@@ -1,14 +1,17 @@
-"""The averaged perceptron (Collins 2002): a step of size one on each mistake, and the average of all weights."""
+"""The averaged perceptron (Collins 2002): a step of size one on each mistake, and the average of all weights.
+
+The average of w_1 … w_T is w_T − (Σ_t (t−1)·δ_t)/T, δ_t the change by step t: only what a mistake touches is written.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
-from hedgerow.legend import FloatArray
+from hedgerow import kernels
+from hedgerow.legend import FloatArray, IndexArray
 from hedgerow.trainers.batches import Batches
 from hedgerow.trainers.monitor import Monitor
 from hedgerow.trainers.online import Observe, train
-from hedgerow.trainers.sgd import Descent
 
 
 def averaged_perceptron(
@@ -21,8 +24,29 @@ def averaged_perceptron(
     is no gain to choose. The loss is how far the best labelings were above the true ones when they were found.
     """
 
-    def make(start: FloatArray, gain: float) -> Descent:
-        return Descent(batches, start, 0.0, gain, average=True, restart=np.inf)
+    def make(start: FloatArray, gain: float) -> _Averaged:
+        return _Averaged(batches, start)
 
     # At zero weights, where all labelings are equal, the loss is 0 and yet the worst.
     return train(batches, weights, monitor, make, l2=0.0, gain=1.0, observe=observe, start_loss=np.nan)
+
+
+class _Averaged:
+    def __init__(self, batches: Batches, start: FloatArray) -> None:
+        self.batches = batches
+        self.x = batches.working.pack(start)
+        self.total: FloatArray = np.zeros(len(self.x))
+        self.n_steps = 0
+
+    def step(self, sequences: IndexArray) -> float:
+        batches = self.batches
+        loss = batches.evaluate(sequences, self.x)
+        for part in batches.touched():
+            kernels.updates.descend_averaged(
+                *part, batches.working.real, self.x, batches.gradient, 1.0, self.total, float(self.n_steps)
+            )
+        self.n_steps += 1
+        return loss
+
+    def weights(self) -> FloatArray:
+        return self.batches.working.unpack(self.x - self.total / max(self.n_steps, 1))

@@ -19,7 +19,6 @@ from hedgerow.objectives import CURVATURES, Objective, log_likelihood, perceptro
 from hedgerow.potentials import ChainPotentials
 from hedgerow.scorers.batches import BatchChain, Touched
 from hedgerow.scorers.chain import ChainLayout
-from hedgerow.scorers.working import WorkingLayout
 from hedgerow.trainers.evaluation import KEPT_BYTES
 from hedgerow.trainers.shortcuts import LikelihoodShortcut, PerceptronShortcut, Shortcut
 
@@ -63,12 +62,12 @@ class Batches:
         self.objective = objective
         self.batch_size = batch_size
         self.seed = seed
-        self.working = WorkingLayout(layout)
+        self._chain = BatchChain(layout, dataset, kept_bytes)
+        self.working = self._chain.working
         self.gradient: FloatArray = np.zeros(self.working.size)
         self.product: FloatArray = np.zeros(0)
         self.passes = 0.0
         self._labels = dataset.labels
-        self._chain = BatchChain(self.working, dataset, kept_bytes)
         self._workspace = Workspace()
         self._plain: BoolArray = np.logical_and.reduceat(self._labels != UNLABELLED, dataset.offsets[:-1])
         if dataset.weight_seq is not None:
@@ -111,38 +110,55 @@ class Batches:
         `refresh` is called when the touched weights are known and not yet read, for trainers whose weights change
         while they are not touched. Without it only weights with a gradient count as touched.
         """
-        chain = self._chain
-        n = chain.open(sequences)
-        self.passes += len(sequences) / self.n_sequences
+        chain = self._open(sequences)
         if refresh is not None:
-            chain.active[:n] = 1
+            chain.active[: chain.n] = 1
             chain.touch()
             refresh()
+        loss, nodes, pairs = self._score(x, factor)
+        if refresh is None:
+            chain.touch()
+        chain.pull(nodes, pairs, self.gradient)
+        return loss
+
+    def descend(self, sequences: IndexArray, x: FloatArray, factor: float, step: float) -> float:
+        """As `evaluate`, and x −= step · gradient at once: half as much to read and write, for plain descent."""
+        chain = self._open(sequences)
+        loss, nodes, pairs = self._score(x, factor)
+        chain.descend(nodes, pairs, x, step)
+        arcs = self.gradient[self.working.arcs]
+        x[self.working.arcs] -= step * arcs
+        arcs[:] = 0.0
+        return loss
+
+    def _open(self, sequences: IndexArray) -> BatchChain:
+        self._chain.open(sequences)
+        self.passes += len(sequences) / self.n_sequences
+        return self._chain
+
+    def _score(self, x: FloatArray, factor: float) -> tuple[float, FloatArray, FloatArray | None]:
+        """The loss of the open batch, and its gradient by the scores of nodes and of pairs; that of the transitions is
+        added to `gradient`."""
+        chain = self._chain
         chain.score(x, factor)
-        if self._shortcut is not None and self._plain[sequences].all():
+        if self._shortcut is not None and self._plain[chain.sequences].all():
             loss = self._shortcut(self.gradient)
             if loss == loss:
-                if refresh is None:
-                    chain.touch()
-                chain.pull_nodes(self._shortcut.rows, self.gradient)
-                return loss
+                return loss, self._shortcut.rows, None
         labels, options = self._truth()
-        found = self.objective(self._potentials(x, factor), labels, **options)
+        with np.errstate(over="ignore", invalid="ignore"):  # looked for at once
+            found = self.objective(self._potentials(x, factor), labels, **options)
         if not np.isfinite(found.loss):
             raise Diverged("the loss of a batch is not a number")
         counts = (found.node_gradient != 0.0).any(axis=1)
         if found.edge_gradient.ndim == 3:
             counts |= (found.edge_gradient != 0.0).any(axis=(0, 2))
-        chain.active[:n] = counts
-        if refresh is None:
-            chain.touch()
-        chain.pull_nodes(found.node_gradient, self.gradient)
-        chain.pull_edges(found.edge_gradient, self.gradient)
-        return found.loss
+        chain.active[: chain.n] = counts
+        return found.loss, found.node_gradient, chain.pull_arcs(found.edge_gradient, self.gradient)
 
     def sample_loss(self, weights: FloatArray) -> float:
         """The loss of the whole corpus at these weights (W,), without a penalty, as a sample of its sequences tells."""
-        sample = np.random.default_rng([self.seed]).permutation(self.n_sequences)[:SAMPLE]
+        sample = np.random.default_rng([self.seed]).permutation(self.dataset.n_sequences)[:SAMPLE]
         x, passes = self.working.pack(weights), self.passes
         loss = self.evaluate(sample, x)
         self.clear()
@@ -152,31 +168,26 @@ class Batches:
     def curve(self, sequences: IndexArray, x: FloatArray, direction: FloatArray) -> float:
         """The loss of some sequences at the weights x; adds its gradient to `gradient`, and to `product` its Hessian
         times a direction, a working vector. Only for objectives with a curvature."""
-        chain = self._chain
         if len(self.product) == 0:
             self.product = np.zeros(self.working.size)
-        n = chain.open(sequences)
-        self.passes += len(sequences) / self.n_sequences
+        chain = self._open(sequences)
         along = chain.direction(direction)
         chain.score(x)
-        curvature = CURVATURES[self.objective]
         labels, options = self._truth()
-        found = curvature(self._potentials(x, 1.0), labels, *along, **options)
+        with np.errstate(over="ignore", invalid="ignore"):  # looked for at once
+            found = CURVATURES[self.objective](self._potentials(x, 1.0), labels, *along, **options)
         if not np.isfinite(found.loss):
             raise Diverged("the loss of a batch is not a number")
-        chain.active[:n] = 1
+        chain.active[: chain.n] = 1
         chain.touch()
-        chain.pull_nodes(found.node_gradient, self.gradient)
-        chain.pull_edges(found.edge_gradient, self.gradient)
-        chain.pull_nodes(found.node_product, self.product)
-        chain.pull_edges(found.edge_product, self.product)
+        chain.pull(found.node_gradient, chain.pull_arcs(found.edge_gradient, self.gradient), self.gradient)
+        chain.pull(found.node_product, chain.pull_arcs(found.edge_product, self.product), self.product)
         return found.loss
 
     def _potentials(self, x: FloatArray, factor: float) -> ChainPotentials:
-        chain = self._chain
-        if not (chain.scores[: chain.n] < np.inf).all() or not (chain.edges.table < np.inf).all():  # NaN is not either
+        if not self._chain.finite(x):
             raise Diverged("the weights became too large")
-        return chain.potentials(x, factor)
+        return self._chain.potentials(x, factor)
 
     def _truth(self) -> tuple[CodeArray, dict[str, Any]]:
         """The labels of the batch, and what else an objective takes."""

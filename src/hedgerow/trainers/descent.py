@@ -41,7 +41,8 @@ class Problem:
         return point.variables * self.scale
 
     def gap(self, point: Point) -> float:
-        """How far the value is from the minimum at most. It curves by 2·l2 everywhere, so by ‖slope‖²/(4·l2)."""
+        """How far the value is from the minimum at most: it curves by 2·l2 everywhere, so by ‖slope‖²/(4·l2). Where the
+        loss is not convex that is a measure of the slope, and no bound."""
         if self.l2 == 0:
             return np.inf
         slope = point.slope / self.scale

@@ -23,7 +23,7 @@ from hedgerow.data.dataset import Dataset, locate
 from hedgerow.errors import InputError
 from hedgerow.legend import CODE, INDEX, UNLABELLED, BoolArray, FloatArray, IndexArray
 from hedgerow.parallel import plan_chunks
-from hedgerow.scorers.batches import FeatureLists
+from hedgerow.scorers.batches import FeatureLists, RowReader
 from hedgerow.scorers.chain import ChainLayout
 from hedgerow.scorers.working import WorkingLayout
 from hedgerow.trainers.evaluation import KEPT_BYTES
@@ -74,11 +74,12 @@ class Solver:
         self, layout: ChainLayout, dataset: Dataset, *, l2: float, costs: FloatArray, kept_bytes: int = KEPT_BYTES
     ) -> None:
         self.layout, self.dataset, self.l2 = layout, dataset, l2
-        self.working = WorkingLayout(layout)
-        self._nodes = FeatureLists(dataset, self.working.nodes, kept_bytes)
-        self._pairs = self._nodes
-        if self.working.pairs is not None:
-            self._pairs = FeatureLists(dataset, self.working.pairs, kept_bytes // 2 if self._nodes.kept else 0)
+        nodes = RowReader(dataset, layout.nodes)
+        pairs = None if layout.pairs is None else RowReader(dataset, layout.pairs)
+        self.working = WorkingLayout(layout, nodes.count(), None if pairs is None else pairs.count())
+        self._nodes = self._pairs = FeatureLists(nodes, self.working.nodes, kept_bytes)
+        if pairs is not None and self.working.pairs is not None:
+            self._pairs = FeatureLists(pairs, self.working.pairs, kept_bytes - self._nodes.n_bytes)
         self._chunks = [np.arange(a, b, dtype=INDEX) for a, b in pairwise(plan_chunks(dataset.offsets))]
         self._importance = np.ones(dataset.n_sequences) if dataset.weight_seq is None else dataset.weight_seq
         self._blocks = [_new_blocks(len(chunk), 0) for chunk in self._chunks]

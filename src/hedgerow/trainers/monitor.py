@@ -45,6 +45,7 @@ class Monitor:
     validate : the score on held-out sequences (higher is better), of the weights where the trainer has any; or None
     n_iter_no_change : with `validate`, stop after so many iterations without a better score
     verbose : 1 shows a progress bar on a terminal and log lines elsewhere
+    plateau : whether a loss that no longer falls ends training, and not only the bound on how far it is from its minimum
     previous : the history of an earlier fit, where training goes on from its weights (warm); None where it does not.
         A warm start is scored too, so the best of it and all iterations is kept
     """
@@ -58,12 +59,14 @@ class Monitor:
         n_iter_no_change: int = 10,
         verbose: int = 0,
         previous: list[Step] | None = None,
+        plateau: bool = True,
     ) -> None:
         self.max_iter = max_iter
         self.tol = tol
         self.validate = validate
         self.n_iter_no_change = n_iter_no_change
         self.verbose = verbose
+        self.plateau = plateau
         self.history: list[Step] = list(previous or ())
         self.warm = previous is not None
         self.first = len(self.history)
@@ -178,7 +181,8 @@ class Monitor:
             return "early_stopping"
         losses = [self.start_loss, *(record.loss for record in self.history[self.first :])]
         level = self.tol * abs(losses[-1])
-        if gap <= level or (len(losses) > PERIOD and losses[-1 - PERIOD] - losses[-1] <= level):
+        flat = self.plateau and len(losses) > PERIOD and losses[-1 - PERIOD] - losses[-1] <= level
+        if gap <= level or flat:
             return "converged"
         return "max_iter" if self.n_iter >= self.max_iter else None
 

@@ -50,8 +50,9 @@ def train(
 
     The loss of a pass is the sum of the losses of its batches, each before the step it led to, and the penalty of the
     weights at the end. `make` starts a learner from weights (W,) with a gain. A gain of our own that was too large is
-    halved, and training goes on from the weights before the pass; one that was given is an error. `tune` makes the
-    learners that try gains, where `make` should not.
+    halved, and training goes on from the weights before the pass; one that was given is an error.
+    `tune` makes the learners that try gains, where `make` should not. A `start_loss` that is not given is told by a
+    sample.
     """
     chosen = find_gain(batches, start, tune or make, l2=l2) if gain == "auto" else _given(gain)
     weights, halvings = start, 0

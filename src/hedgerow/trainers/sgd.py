@@ -22,7 +22,8 @@ from hedgerow.trainers.online import Observe, train
 SMALLEST = 1e-9  # of the factor c: beyond it, digits of u would be lost
 SCHEDULES = ("averaged", "inverse")
 FAR = 4.0  # a feature whose mean square is so far from 1 has a unit of its own
-PASSES = 10.0  # without a penalty, a falling gain is half as large, or thereabouts, after so many passes
+SNAPSHOTS = 16
+PASSES = 10.0  # without a penalty, a falling gain is half as large after so many passes, or after 15
 
 
 def sgd(
@@ -58,9 +59,9 @@ def annealed_sgd(
     Parameters
     ----------
     schedule : "inverse" or "averaged"
-        With r = 2·l2·gain, the share by which the penalty shrinks weights in a first pass (1/10 where it is less), and
-        p the passes so far: "inverse" is gain / (1 + r·p). "averaged" is gain / (1 + r·p)^¾, and the result is the
-        average of the weights since pass ½, 1, 2, 4, 8 …, whichever is the last: falling slower it is faster, and the
+        With r = 2·l2·gain, the share by which the penalty shrinks weights in a first pass (1/10 without a penalty),
+        and p the passes so far: "inverse" is gain / (1 + r·p). "averaged" is gain / (1 + r·p)^¾, and the result is the
+        average of weights since pass ½, 1, 2, 4, 8 …, whichever is the last: falling slower it is faster, and the
         average takes out the noise (Polyak and Juditsky 1992).
     scale : (W,), optional
         Factors of the gain, for features in units of their own; most of them should be 1.
@@ -78,7 +79,7 @@ def annealed_sgd(
 
 def falling_rate(l2: float, gain: float) -> float:
     """r of `annealed_sgd`."""
-    return max(2.0 * l2 * gain, 1.0 / PASSES)
+    return 2.0 * l2 * gain if l2 > 0.0 else 1.0 / PASSES
 
 
 def unit_scale(square: FloatArray) -> FloatArray | None:
@@ -93,9 +94,8 @@ def unit_scale(square: FloatArray) -> FloatArray | None:
 class Descent:
     """w = c·u on the way, with the gain η_t = gain / (1 + rate·passes)^power.
 
-    With `average`, Σ w_s over the steps since a restart is kept as C·u − total: C = Σ c_s, and total has every change
-    of u times the C before it, so that only touched weights are written. Averages start anew after `restart` passes,
-    twice as many, four times as many …
+    With `average`, the result is the average of the weights at SNAPSHOTS moments a pass, or after every batch where
+    there are fewer, since pass ½, 1, 2, 4 …: the weights of neighbouring batches hardly differ, and few moments serve.
     """
 
     def __init__(
@@ -108,7 +108,6 @@ class Descent:
         rate: float = 0.0,
         power: float = 1.0,
         average: bool = False,
-        restart: float = 0.5,
         scale: FloatArray | None = None,
     ) -> None:
         self.batches = batches
@@ -117,49 +116,59 @@ class Descent:
         self.u = batches.working.pack(start)
         self.c = 1.0
         self.seen = 0
-        self.total: FloatArray | None = np.zeros(len(self.u)) if average else None
-        self.C = 0.0
-        self.n_summed = 0
-        self.restart = restart
+        self.average = Average(batches) if average else None
         self.odd = None if scale is None else _OddGains(batches, scale)
 
     def step(self, sequences: IndexArray) -> float:
         batches = self.batches
         passes = self.seen / batches.n_sequences
-        if self.total is not None and passes >= self.restart:
-            self.total[:], self.C, self.n_summed = 0.0, 0.0, 0
-            self.restart *= 2.0
-        loss = batches.evaluate(sequences, self.u, self.c)
         gain = self.gain / (1.0 + self.rate * passes) ** self.power
-        shrink = 2.0 * gain * self.l2 * len(sequences) / batches.n_sequences
-        self._shrink(shrink)
+        share = 2.0 * gain * self.l2 * len(sequences) / batches.n_sequences
+        if share >= 1.0:
+            raise Diverged("the penalty turned the weights round")
+        shrunk = self.c * (1.0 - share)
         if self.odd is not None:
-            self.odd.scale(batches.gradient, self.u, shrink, self.total, self.C)
-        for part in batches.touched():
-            fixed = (*part, batches.working.real, self.u, batches.gradient, gain / self.c)
-            if self.total is None:
-                kernels.updates.descend(*fixed)
-            else:
-                kernels.updates.descend_averaged(*fixed, self.total, self.C)
-        self.C += self.c
-        self.n_summed += 1
+            self.odd.note(self.u)
+        loss = batches.descend(sequences, self.u, self.c, gain / shrunk)
+        if self.odd is not None:
+            self.odd.scale(self.u, share)
+        self.c = shrunk
+        if self.c < SMALLEST:
+            self.u *= self.c
+            self.c = 1.0
         self.seen += len(sequences)
+        if self.average is not None:
+            self.average.note(self.u, self.c, passes)
         return loss
 
     def weights(self) -> FloatArray:
         x = self.c * self.u
-        if self.total is not None and self.n_summed:
-            x = (self.C * self.u - self.total) / self.n_summed
-        return self.batches.working.unpack(x)
+        return self.batches.working.unpack(x if self.average is None else self.average.read(x))
 
-    def _shrink(self, share: float) -> None:
-        if share >= 1.0:
-            raise Diverged("the penalty turned the weights round")
-        self.c *= 1.0 - share
-        if self.c < SMALLEST:
-            self.u *= self.c
-            self.C /= self.c
-            self.c = 1.0
+
+class Average:
+    """The average of the weights at some moments since the last restart."""
+
+    def __init__(self, batches: Batches) -> None:
+        self.every = max(1, batches.n_batches // SNAPSHOTS)
+        self.sum: FloatArray = np.zeros(batches.working.size)
+        self.n = self.n_steps = 0
+        self.restart = 0.5
+
+    def note(self, u: FloatArray, factor: float, passes: float) -> None:
+        """After a step that began when so many passes were over."""
+        if passes >= self.restart:
+            self.sum[:] = 0.0
+            self.n = 0
+            self.restart *= 2.0
+        self.n_steps += 1
+        if self.n_steps % self.every == 0:
+            kernels.vectors.add_scaled(u, factor, self.sum)
+            self.n += 1
+
+    def read(self, x: FloatArray) -> FloatArray:
+        """The average; x, the weights themselves, where no moment came yet."""
+        return self.sum / self.n if self.n else x
 
 
 class _OddGains:
@@ -167,14 +176,15 @@ class _OddGains:
 
     def __init__(self, batches: Batches, scale: FloatArray) -> None:
         factors = batches.working.pack(scale)
-        self.slots: IndexArray = np.flatnonzero((factors != 1.0) & (batches.working.real > 0.0))
+        self.slots: IndexArray = np.flatnonzero((factors != 1.0) & (batches.working.real > 0))
         self.factors = factors[self.slots]
+        self.before: FloatArray = np.zeros(len(self.slots))
 
-    def scale(self, gradient: FloatArray, u: FloatArray, share: float, total: FloatArray | None, C: float) -> None:
-        """Scale the gradient, and turn the shrinking by 1 − share, which c has already, into that of these weights."""
-        gradient[self.slots] *= self.factors
-        before = u[self.slots]
-        after = before / ((1.0 + self.factors * share) * (1.0 - share))
-        u[self.slots] = after
-        if total is not None:
-            total[self.slots] += C * (after - before)
+    def note(self, u: FloatArray) -> None:
+        """Before a step."""
+        self.before = u[self.slots]
+
+    def scale(self, u: FloatArray, share: float) -> None:
+        """After a step with the common gain, which shrinks weights by `share`: make it that of these weights."""
+        change = u[self.slots] - self.before
+        u[self.slots] = self.before / ((1.0 + self.factors * share) * (1.0 - share)) + self.factors * change

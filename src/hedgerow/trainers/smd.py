@@ -23,7 +23,7 @@ from hedgerow.scorers.batches import Touched
 from hedgerow.trainers.batches import Batches
 from hedgerow.trainers.monitor import Monitor
 from hedgerow.trainers.online import Observe, train
-from hedgerow.trainers.sgd import Descent, falling_rate
+from hedgerow.trainers.sgd import Average, falling_rate
 
 
 def smd(
@@ -43,12 +43,13 @@ def smd(
 
     Parameters
     ----------
-    gain : η at the start, the same for all weights; "auto" takes the one that suits plain descent best
+    gain : η at the start, the same for all weights
     meta_gain : μ
     gain_decay : λ, from 0 to 1; how long v remembers
     lazy : whether a step moves only the weights that its batch touches
-    annealed : multiply all gains by 1 / (1 + r·p), p the passes so far and r as in `annealed_sgd`: with it training
-        converges, without it the weights go on moving with the noise of the batches
+    annealed : multiply all gains, and μ, by 1 / (1 + r·p)^¾ and return an average of weights, as `annealed_sgd` does
+        with its schedule "averaged". With it training converges; without it weights go on moving with the noise of
+        the batches, which in time also wears down the gains of the weights that it moves most
     """
     if batches.objective not in CURVATURES:
         names = " and ".join(sorted(objective.__name__ for objective in CURVATURES))
@@ -58,10 +59,7 @@ def smd(
         rate = falling_rate(l2, gain) if annealed else 0.0
         return _Meta(batches, start, l2, gain, meta_gain=meta_gain, decay=gain_decay, lazy=lazy, rate=rate)
 
-    def tune(start: FloatArray, gain: float) -> Descent:
-        return Descent(batches, start, l2, gain)
-
-    return train(batches, weights, monitor, make, l2=l2, gain=gain, observe=observe, tune=tune)
+    return train(batches, weights, monitor, make, l2=l2, gain=gain, observe=observe)
 
 
 class _Meta:
@@ -75,11 +73,12 @@ class _Meta:
         meta_gain: float,
         decay: float,
         lazy: bool,
-        rate: float,
+        rate: float = 0.0,
     ) -> None:
         self.batches = batches
         self.l2 = l2
         self.meta_gain, self.decay, self.rate = meta_gain, decay, rate
+        self.average = Average(batches) if rate > 0.0 else None
         self.x = batches.working.pack(start)
         self.v: FloatArray = np.zeros(len(self.x))
         self.gain: FloatArray = np.full(len(self.x), gain)
@@ -92,16 +91,20 @@ class _Meta:
     def step(self, sequences: IndexArray) -> float:
         batches = self.batches
         loss = batches.curve(sequences, self.x, self.v)
-        cooled = 1.0 / (1.0 + self.rate * self.seen / batches.n_sequences)
+        passes = self.seen / batches.n_sequences
+        cooled = (1.0 + self.rate * passes) ** -0.75
         penalty = 2.0 * self.l2 * len(sequences) / batches.n_sequences
         self.n_steps += 1
         for part in self._all or batches.touched():
             kernels.updates.meta_descend(
                 *part, batches.working.real, self.x, batches.gradient, batches.product, self.v, self.gain, self.last,
-                self.n_steps, cooled, self.meta_gain, self.decay, penalty,
+                self.n_steps, cooled, cooled * self.meta_gain, self.decay, penalty,
             )  # fmt: skip
         self.seen += len(sequences)
+        if self.average is not None:
+            self.average.note(self.x, 1.0, passes)
         return loss
 
     def weights(self) -> FloatArray:
-        return self.batches.working.unpack(self.x)
+        x = self.x if self.average is None else self.average.read(self.x)
+        return self.batches.working.unpack(x)
