@@ -32,7 +32,19 @@ def test_without_matplotlib_the_numbers_are_there(hedgerow, folder, monkeypatch)
     assert [path.name for path in (folder / "results").iterdir()] == [f"{NAME}-quick.json"]
 
 
-@pytest.mark.parametrize("name", ["thesis-3.4", "thesis-3.5", "thesis-3.6", "thesis-fig-3.1", "icml-table-3"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "thesis-3.4",
+        "thesis-3.5",
+        "thesis-3.6",
+        "thesis-fig-3.1",
+        "icml-table-3",
+        "smd-fig-2",
+        "labelwise-fig-2",
+        "tree-objectives",
+    ],
+)
 def test_without_data_both_ways_to_give_it_are_named(hedgerow, folder, name, monkeypatch):
     monkeypatch.delenv("HEDGEROW_DATA", raising=False)
     assert "HEDGEROW_DATA" in hedgerow("reproduce", name, "--quick").complaint

@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-from hedgerow.experiments import problems
+from hedgerow.data.sequences import Sequences
+from hedgerow.datasets import make_two_states
+from hedgerow.experiments import (
+    labelwise_figure_1,
+    labelwise_figure_2,
+    problems,
+    smd_figure_1,
+    smd_figure_2,
+    tree_objectives,
+)
 
 from .tiny import tiny_problem
 
@@ -15,3 +25,37 @@ def tiny_data(monkeypatch):
     forms = {"protein": {}, "nettalk": {"redrawn": True}, "hyphen": {}, "papers": {"n_folds": 2}}
     for name, form in forms.items():
         monkeypatch.setitem(problems.LOADERS, name, lambda settings, name=name, form=form: tiny_problem(name, **form))
+    monkeypatch.setattr(smd_figure_1, "load_np_chunking", lambda folder: (*_sentences(30), *_sentences(12)))
+    monkeypatch.setattr(smd_figure_2, "load_jnlpba", lambda folder: (*_sentences(30), *_sentences(12)))
+    monkeypatch.setattr(labelwise_figure_1, "QUICK_LENGTH", 2_000)
+    monkeypatch.setattr(labelwise_figure_2, "load_genes", lambda folder: (*_genes(3), *_genes(4)))
+    monkeypatch.setattr(tree_objectives, "load_letters", _letters)
+
+
+def _sentences(n):
+    """Words that tell their labels now and then."""
+    rng = np.random.default_rng(n)
+    lengths = rng.integers(3, 9, size=n)
+    labels = [["B-NP" if t % 4 == 0 else "I-NP" if t % 4 < 3 else "O" for t in range(length)] for length in lengths]
+    y = np.empty(n, dtype=object)
+    y[:] = labels
+    flat = [label for row in labels for label in row]
+    words = [f"{label[0].lower()}{rng.integers(6)}" for label in flat]
+    columns = {"word": np.array(words, dtype=object), "pos": np.array([word[0] for word in words], dtype=object)}
+    return Sequences(columns, np.cumsum([0, *lengths]), dict.fromkeys(columns, "categorical")), y
+
+
+def _genes(seed):
+    """Three labels: two states, and what lies at the ends."""
+    X, y = make_two_states(4, 300, random_state=seed)
+    for labels in y:
+        labels[:] = ["n" if t < 40 or t >= 260 else "c" if label == "C" else "i" for t, label in enumerate(labels)]
+    return Sequences({"base": np.array([b.lower() for b in X.columns["base"]], dtype=object)}, X.offsets, X.kinds), y
+
+
+def _letters(folder):
+    rng = np.random.default_rng(0)
+    lengths = rng.integers(2, 6, size=40)
+    y = [["abc"[k] for k in rng.integers(3, size=length)] for length in lengths]
+    X = [np.array([rng.random(8) < (0.8 if "abc".index(k) == 1 else 0.3) for k in word]).astype(np.uint8) for word in y]
+    return X, y, np.arange(40) % 2

@@ -26,6 +26,11 @@ N_ROWS = {
     "thesis-fig-3.1": 16,
     "thesis-fig-3.3": 5,
     "icml-table-3": 2,
+    "smd-fig-1": 7,
+    "smd-fig-2": 7,
+    "labelwise-fig-1": 8,
+    "labelwise-fig-2": 5,
+    "tree-objectives": 3,
 }
 
 

@@ -115,6 +115,35 @@ def test_costs_make_a_label_more_frequent(model):
     assert share(None) < 0.1
 
 
+def test_constraints_are_obeyed_whatever_the_objective(data):
+    X, y, X_test, _ = data
+    for objective in ("pointwise", "labelwise"):
+        model = LinearCRF(objective=objective, transitions="forbid_unseen", max_iter=5)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model.fit(X, y)
+        assert model.predict(X_test).tolist() == model.predict(X_test, decoder="viterbi").tolist()
+
+
+@pytest.mark.parametrize("trainer", ["sgd", "adagrad", "smd"])
+def test_the_loss_of_an_online_trainer_is_that_of_its_weights(trainer, data):
+    X, y = data[:2]
+    model = LinearCRF(trainer=trainer, l2=0.5, max_iter=3, random_state=0).fit(X, y)
+    loss = 0.5 * float(model.weights_ @ model.weights_) - float(model.log_probability(X, y).sum())
+    assert model.loss_ == pytest.approx(loss, rel=1e-9)
+
+
+def test_auto_takes_a_trainer_that_can(data):
+    X, y = data[:2]
+    for parameters, truth in (({}, [["L0", None, *labels[2:]] for labels in y]), ({"l2": 0.0}, y), ({"l1": 0.1}, y)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = LinearCRF(objective="margin", max_iter=5, random_state=0, **parameters).fit(X, truth)
+        assert np.isfinite(model.loss_)
+    again = LinearCRF(max_iter=20, warm_start=True, random_state=0).fit(X, y)
+    assert np.isfinite(again.set_params(objective="margin").fit(X, y).loss_)
+
+
 @pytest.mark.parametrize(
     ("parameters", "what"),
     [

@@ -120,7 +120,10 @@ def test_scores_that_are_no_numbers_are_noticed(loss, rng):
     chain.score(x)
     assert chain.finite(x)
     for bad in (np.nan, np.inf, -np.inf):
-        for slot in (chain.working.arcs.start, int(chain.working.nodes.place[np.argmax(loss.statistics.frequency[:5])])):
+        for slot in (
+            chain.working.arcs.start,
+            int(chain.working.nodes.place[np.argmax(loss.statistics.frequency[:5])]),
+        ):
             spoilt = x.copy()
             spoilt[slot] = bad
             chain.score(spoilt)

@@ -5,13 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from hypothesis import strategies as st
 
 from hedgerow.data.dataset import Dataset
 from hedgerow.legend import BoolArray, FloatArray, IndexArray
 from hedgerow.objectives import CURVATURES, Objective, log_likelihood
 from hedgerow.scorers.chain import ChainGradient, ChainLayout, LinearChain
 from hedgerow.trainers.batches import Batches
+from hedgerow.trainers.lbfgs import lbfgs
 from hedgerow.trainers.monitor import Monitor
+from tests.models.corpora import COLUMNS, Loss, partial_labels, rich_corpus
 
 
 class Problem:
@@ -84,7 +87,33 @@ class Problem:
 def run(trainer: Any, problem: Problem, max_iter: int, start: FloatArray | None = None, **options: Any) -> FloatArray:
     """The weights after so many passes."""
     start = np.zeros(problem.layout.n_weights) if start is None else start
-    with Monitor(max_iter=max_iter, tol=0.0) as monitor:
-        # A loss that rises for ten passes would stop: here passes are counted.
-        monitor.tol = -np.inf
+    with Monitor(max_iter=max_iter, tol=0.0, plateau=False) as monitor:
         return trainer(problem.batches(), start, monitor, **options)
+
+
+@st.composite
+def problems(draw, objective: Objective = log_likelihood) -> Problem:
+    """Every kind of feature; some with rules, pair weights, unknown labels, weights of sequences, odd batches."""
+    seed, n = draw(st.integers(0, 10**6)), draw(st.integers(1, 9))
+    X, y = rich_corpus(n, seed=seed)
+    if draw(st.booleans()):
+        y = [y[0], *partial_labels(y[1:], seed=seed)]
+    sample_weight = np.linspace(0.5, 2.0, n) if draw(st.booleans()) else None
+    form = draw(st.sampled_from([{}, {"constraints": "iob2"}, {"transition_columns": ["word"]}, {"window": 1}]))
+    loss = Loss(X, y, sample_weight, columns=COLUMNS, **form)
+    return Problem(loss.layout, loss.dataset, objective, batch_size=draw(st.integers(1, 4)))
+
+
+def small_problem(objective: Objective = log_likelihood) -> Problem:
+    """A corpus that trains fast."""
+    X, y = rich_corpus(12, seed=1)
+    rows = [[{k: row[k] for k in ("word", "upper", "size") if k in row} for row in item.positions] for item in X]
+    loss = Loss(rows, y)
+    return Problem(loss.layout, loss.dataset, objective, batch_size=4)
+
+
+def excess(problem: Problem, weights: FloatArray, l2: float) -> float:
+    """How far the penalised loss is above the one that L-BFGS finds, as a share of it."""
+    with Monitor(max_iter=2000, tol=1e-13) as monitor:
+        best = lbfgs(problem.gradient, np.zeros(problem.layout.n_weights), monitor, l2=l2)
+    return problem.penalised(weights, l2) / problem.penalised(best, l2) - 1.0

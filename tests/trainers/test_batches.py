@@ -165,9 +165,7 @@ def test_products_with_the_hessian(form, objective, rng):
         size = 1e-5
         ahead, behind = (own.gradient(weights + s * direction, batch)[1] for s in (size, -size))
         scale = np.abs(ahead - behind).max() / (2 * size)
-        np.testing.assert_allclose(
-            unpack(batches.product), (ahead - behind) / (2 * size), rtol=1e-5, atol=1e-6 * scale
-        )
+        np.testing.assert_allclose(unpack(batches.product), (ahead - behind) / (2 * size), rtol=1e-5, atol=1e-6 * scale)
         batches.clear()
 
 

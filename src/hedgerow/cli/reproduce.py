@@ -22,11 +22,12 @@ def command(
         str,
         typer.Argument(
             metavar="NAME",
-            help="thesis-3.4, thesis-3.5, thesis-3.6, thesis-fig-3.1, thesis-fig-3.3 or icml-table-3.",
+            help="thesis-3.4, thesis-3.5, thesis-3.6, thesis-fig-3.1, thesis-fig-3.3, icml-table-3; smd-fig-1,"
+            " smd-fig-2; labelwise-fig-1, labelwise-fig-2; or tree-objectives.",
         ),
     ],
     quick: Annotated[bool, typer.Option("--quick", help="Little data, few iterations: only to see it run.")] = False,
-    seeds: Annotated[int, typer.Option(metavar="N", min=1, help="Seeds of the cross-validation.")] = 5,
+    seeds: Annotated[int, typer.Option(metavar="N", min=1, help="Seeds: of folds, draws, orders.")] = 5,
     jobs: Annotated[int | None, typer.Option(metavar="N", min=1, help="Processes. \\[all cores]")] = None,
     folds: Annotated[int, typer.Option(metavar="N", min=2, help="Folds of the lines of papers.")] = 10,
     leave_one_out: Annotated[
@@ -39,7 +40,7 @@ def command(
         "experiments-output"
     ),
 ) -> None:
-    """Redo a table or figure of the TreeCRF papers.
+    """Redo a table or figure of the papers.
 
     Prints ours beside the published figures, and writes NAME.json and NAME.png.
     """
@@ -70,9 +71,9 @@ def reproduce(
 
     Parameters
     ----------
-    name : "thesis-3.4", "thesis-3.5", "thesis-3.6", "thesis-fig-3.1", "thesis-fig-3.3" or "icml-table-3"
+    name : "thesis-3.5", "smd-fig-1" or another key of `hedgerow.experiments.EXPERIMENTS`
     quick : little data and few iterations, to see that it runs; NAME becomes NAME-quick
-    seeds : how many seeds of the cross-validation
+    seeds : how many seeds: of the cross-validation, of draws, of the order of sequences
     jobs : processes that train at the same time; None for as many as there are cores
     folds : of the lines of papers; None leaves one paper out at a time
     data : the folder of the data sets; None for the one that HEDGEROW_DATA names

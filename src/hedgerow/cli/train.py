@@ -178,6 +178,7 @@ def summary(model: LinearCRF | TreeCRF, path: str) -> str:
         "n_estimators": "as many as --trees",
         "early_stopping": "stopped early",
         "interrupted": "interrupted",
+        "diverged": "the loss grew: give another --trainer",
     }
     names = [str(label) for label in model.classes_[:5]]
     held_out = f" (and {facts['held_out']:,} held out)" if facts["held_out"] else ""

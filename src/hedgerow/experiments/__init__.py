@@ -22,6 +22,11 @@ EXPERIMENTS = {
     "thesis-fig-3.1": "thesis_figure_3_1",
     "thesis-fig-3.3": "thesis_figure_3_3",
     "icml-table-3": "icml_table_3",
+    "smd-fig-1": "smd_figure_1",
+    "smd-fig-2": "smd_figure_2",
+    "labelwise-fig-1": "labelwise_figure_1",
+    "labelwise-fig-2": "labelwise_figure_2",
+    "tree-objectives": "tree_objectives",
 }
 
 

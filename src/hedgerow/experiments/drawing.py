@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from hedgerow.errors import MissingExtraError
 from hedgerow.experiments.comparison import Spread
+from hedgerow.experiments.intervals import Interval
 
 _INK = "#1b2a22"
 _PALE = "#8a978f"
 _GREEN, _LIGHT_GREEN, _AMBER, _LIGHT_AMBER = "#14532d", "#8fc08a", "#c2410c", "#f0b592"
 _COLOURS = (_GREEN, _LIGHT_GREEN, _AMBER, _LIGHT_AMBER)
+_VIOLET, _LIGHT_VIOLET = "#6d28d9", "#b9a3e3"
 
 
 def draw_accuracies(panels: Mapping[str, Mapping[str, Spread | float | None]]) -> Any:
@@ -98,6 +100,75 @@ def draw_widths(entries: Sequence[Mapping[str, Any]]) -> Any:
         ax.set_xticks(widths)
         _finish(ax, x="width of the window", y=y)
         ax.legend(frameon=False, fontsize=8)
+    return figure
+
+
+def draw_intervals(xs: Sequence[float], lines: Mapping[tuple[str, str], Sequence[Interval]]) -> Any:
+    """Accuracies with their confidence intervals, a panel for each decoder: lines are by (method, decoder)."""
+    decoders = list(dict.fromkeys(decoder for _, decoder in lines))
+    figure = _new_figure(3.8 * len(decoders), 3.4)
+    panels = figure.subplots(1, len(decoders), sharey=True, squeeze=False)[0]
+    for ax, decoder in zip(panels, decoders):
+        own = {method: values for (method, which), values in lines.items() if which == decoder}
+        for (method, values), colour in zip(own.items(), _COLOURS):
+            halves = [0.0 if value.half != value.half else value.half for value in values]
+            means = [value.mean for value in values]
+            ax.errorbar(xs, means, yerr=halves, color=colour, marker="o", markersize=3, capsize=2, label=method)
+        _finish(ax, title=decoder, x="share of flipped runs", y="labels right, %" if ax is panels[0] else "")
+    panels[0].legend(frameon=False, fontsize=8, loc="lower left")
+    return figure
+
+
+def draw_learning(panels: Mapping[str, Mapping[str, Sequence[float]]]) -> Any:
+    """A panel for each training: accuracies ("train", "test") by iteration, and "losses" on an axis of their own."""
+    figure = _new_figure(2.7 * len(panels), 3.0)
+    axes = figure.subplots(1, len(panels), squeeze=False, sharey=True)[0]
+    for i, (ax, (title, curves)) in enumerate(zip(axes, panels.items())):
+        for part, colour in (("train", _LIGHT_GREEN), ("test", _GREEN)):
+            if part in curves:
+                ax.plot(curves[part], color=colour, linewidth=1.6, label=f"{part} accuracy")
+        other = ax.twinx()
+        other.plot(curves["losses"], "--", color=_AMBER, linewidth=1.2, label="loss")
+        other.set_yticks([])
+        other.spines[["top", "right"]].set_visible(False)
+        _finish(ax, title=title, x="iteration", y="labels right, %" if i == 0 else "")
+        if i == 0:
+            lines = [*ax.get_lines(), *other.get_lines()]
+            ax.legend(lines, [line.get_label() for line in lines], frameon=False, fontsize=7)
+    return figure
+
+
+class PassesRow(NamedTuple):
+    """F by passes: of each method, what was published of it, and what was published by others."""
+
+    title: str
+    lines: Mapping[str, tuple[Sequence[float], Sequence[float]]]
+    published: Mapping[str, float]
+    other: Mapping[str, float]
+
+
+def draw_passes(rows: Sequence[PassesRow]) -> Any:
+    """F by passes on a logarithmic axis, and again where the curves end. Dashed: what was published, of a method in its
+    colour, and of others in grey."""
+    figure = _new_figure(9.0, 3.8 * len(rows))
+    for panels, row in zip(figure.subplots(len(rows), 2, squeeze=False), rows):
+        ends = [ys[-1] for _, ys in row.lines.values() if ys]
+        marks = [*row.published.values(), *row.other.values()]
+        colours = dict(zip(row.lines, (_AMBER, _LIGHT_AMBER, _LIGHT_GREEN, _GREEN, _VIOLET, _LIGHT_VIOLET, _INK)))
+        for ax, low in zip(panels, (0.0, min([*ends, *marks]) - 1.0)):
+            for method, (xs, ys) in row.lines.items():
+                ax.plot(xs, ys, color=colours[method], linewidth=1.3, label=method)
+            for method, value in row.published.items():
+                ax.axhline(value, color=colours[method], linewidth=0.8, linestyle="--")
+            for value in row.other.values():
+                ax.axhline(value, color=_PALE, linewidth=0.8, linestyle="--")
+            ax.set_xscale("log")
+            ax.set_ylim(low, 100 if low == 0.0 else max([*ends, *marks]) + 0.5)
+            _finish(ax, title=row.title if low == 0.0 else "where they end", x="passes", y="F, %" if low == 0.0 else "")
+        panels[1].set_xlim(left=0.3)
+        grey = "".join(f"; grey: {name}" for name in row.other)
+        panels[0].plot([], [], color=_PALE, linewidth=0.8, linestyle="--", label=f"published{grey}")
+        panels[0].legend(frameon=False, fontsize=7, loc="lower right")
     return figure
 
 

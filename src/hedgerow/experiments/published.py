@@ -4,6 +4,10 @@ Hao 2009      Guohua Hao, Efficient training and feature induction in sequential
               University. Tables 3.4, 3.5 and 3.6.
 Dietterich 2004   Dietterich, Ashenfelter and Bulatov, Training conditional random fields via gradient tree boosting,
               ICML. Table 3, and figure 1 in words.
+Vishwanathan 2006   Vishwanathan, Schraudolph, Schmidt and Murphy, Accelerated training of conditional random fields
+              with stochastic gradient methods, ICML. Section 4: what figures 1 and 2 end at, in words.
+Gross 2007    Gross, Russakovsky, Do and Batzoglou, Training conditional random fields for maximum labelwise accuracy,
+              NIPS. Section 4.1: the three figures that its text has.
 """
 
 from __future__ import annotations
@@ -82,3 +86,37 @@ THESIS_MACHINE = "2.4 GHz Intel Xeon with 512 KB of cache"
 ICML_LINEAR_SECONDS = {1: 0.04, 3: 0.66, 5: 41.2, 7: 1505.0}
 ICML_TREE_SECONDS = {1: 0.8, 3: 1.11, 5: 1.2, 7: 1.4}
 ICML_PROTEIN_ACCURACY = 64.7  # figure 1; its stopping point was chosen on the test set
+
+# -------------------------------------------------------------------------------- Vishwanathan 2006, section 4
+
+
+class OnlineScores(NamedTuple):
+    """F in percent where the curves end, and a line from elsewhere; features as the paper counts them.
+
+    perceptron_peak : where the perceptron had its best, if the paper says so
+    other, other_name : the horizontal line of the figure
+    """
+
+    smd: float
+    lbfgs: float
+    sgd: float
+    perceptron: float
+    perceptron_peak: float | None
+    other: float
+    other_name: str
+    n_features: int
+
+
+SMD_F = {
+    "np": OnlineScores(93.6, 93.6, 93.4, 92.7, 92.9, 94.2, "Sha and Pereira 2003", 330_731),
+    "jnlpba": OnlineScores(85.8, 85.8, 85.2, 83.0, None, 72.0, "Settles 2004", 106_583),
+}
+
+# --------------------------------------------------------------------------------------- Gross 2007, section 4.1
+
+# Without noise: (objective, decoder) → accuracy. The other points of figure 1 are only in its picture.
+LABELWISE_ACCURACY = {
+    ("generative", "posterior"): 79.6,
+    ("generative", "viterbi"): 71.0,
+    ("margin", "viterbi"): 74.9,
+}

@@ -81,7 +81,7 @@ def _settle(
         node[v] = x
         total += x
         whole += node_probs[v]
-    mean = total / whole
+    mean = total / (whole if whole != 0.0 else 1.0)
     for v in range(K):
         p = node_probs[v]
         x = node[v] - p * mean

@@ -46,12 +46,14 @@ class LinearCRF(ChainModel):
     trainer : str, default "auto"
         How: "lbfgs", "conjugate_gradient", "gradient_descent" on the whole corpus; "sgd", "annealed_sgd", "adagrad",
         "adam", "smd" (stochastic meta-descent) on a few sequences at a time; "averaged_perceptron"; "frank_wolfe" for
-        the margin, which knows how far from the minimum it is. "auto" is "lbfgs" where the objective is smooth; where it
-        has kinks L-BFGS may stop at one, which is rarely far from the minimum.
+        the margin, which knows how far from the minimum it is. "auto" is "lbfgs" where the objective is smooth,
+        "averaged_perceptron" for "perceptron", and for the margins "adagrad", or "frank_wolfe" where every label is
+        known, l2 is above 0 and training begins at zero. L-BFGS takes objectives with kinks too, but may stop at one.
     l2, l1 : float, default 1.0 and 0.0
-        The penalty l2·‖w‖² + l1·‖w‖₁ (CRFsuite's c2 and c1). L1 is for "lbfgs".
+        The penalty l2·‖w‖² + l1·‖w‖₁ (CRFsuite's c2 and c1). L1 is for "lbfgs". Objectives that count errors have
+        smaller losses than the likelihood, and want a smaller penalty.
     max_iter : int, optional
-        The most iterations, by default 500; of an online trainer the most passes, by default 50, and 200 of
+        The most iterations of a stage, by default 500; of an online trainer the most passes, by default 50, and 200 of
         "frank_wolfe".
     tol : float, default 1e-5
         Training ends when the loss fell by less than this share in ten iterations, or is known to be nearer than
@@ -89,7 +91,8 @@ class LinearCRF(ChainModel):
         forbidden.
     decoder : {"auto", "viterbi", "posterior"}, default "auto"
         "posterior" gives each position its most probable label, "viterbi" the most probable labeling. "auto" is
-        "posterior" for the objectives that count labels: "pointwise", "labelwise", "expected_accuracy".
+        "posterior" for the objectives that count labels, "pointwise", "labelwise" and "expected_accuracy", where there
+        are neither constraints nor forbidden transitions.
     early_stopping : bool, default False
         Hold out `validation_fraction` of the sequences and stop when `metric` has not risen for `n_iter_no_change`
         iterations; the best iteration is kept. Sequences given to `fit` as X_val, y_val do the same. With
@@ -102,7 +105,8 @@ class LinearCRF(ChainModel):
     n_jobs : int, optional
         Threads; −1 is all cores. The result is the same to the bit.
     random_state : int, RandomState or None
-        Which sequences are held out. A RandomState cannot be saved with the model; nor can a function as `metric`.
+        Which sequences are held out, and in which order an online trainer sees them. A RandomState cannot be saved with
+        the model; nor can a function as `metric`.
     verbose : int, default 0
         1 shows a progress bar on a terminal, and log lines (logger "hedgerow") elsewhere.
 
@@ -114,7 +118,8 @@ class LinearCRF(ChainModel):
     history_ : list of Step(iteration, loss, seconds, score)
     best_iteration_ : the iteration whose weights were kept; after a warm start that nothing beat, the number of
         iterations before this fit
-    outcome_ : why training ended: "converged", "max_iter", "early_stopping" or "interrupted"
+    outcome_ : why training ended: "converged", "max_iter", "early_stopping" or "interrupted"; "diverged" where an
+        online trainer ended with a larger loss than it began with
     weights_ : all weights in one vector, read-only; to change weights, assign a new vector
     transition_weights_ : (K, K), [from, to]
 
@@ -214,7 +219,7 @@ class LinearCRF(ChainModel):
             Dataset with labels, encoded by the schema of the training Dataset; y_val is then left out
         lengths : the lengths of the sequences, where X and y are flat
         """
-        plan = self._check_parameters()
+        self._check_parameters()
         X, y = cut_flat(X, y, lengths)
         X, y, sample_weight, X_val, y_val = hold_out(self, X, y, sample_weight, X_val, y_val)
         dataset = training_dataset(self, X, y, sample_weight)
@@ -237,6 +242,7 @@ class LinearCRF(ChainModel):
         validation = None if held_out is None else Validation(self, layout, held_out)
         if validation is not None:  # a metric that cannot score y_val is found before any training
             validation(np.zeros(layout.n_weights) if warm is None else warm)
+        plan = Plan.of(self, dataset, warm=warm is not None)
         training = LinearTraining(self, plan, dataset, layout, statistics, validation)
         self._store(dataset, layout, training.train(warm, None if warm is None else self.history_))
         return self
@@ -292,7 +298,10 @@ class LinearCRF(ChainModel):
         if trained.outcome == "interrupted":
             what = f"training was interrupted after {trained.n_iter} iterations; the best weights so far are kept"
             warnings.warn(what, ConvergenceWarning, stacklevel=3)
-        elif trained.outcome == "max_iter" and not Plan.of(self).online:
+        elif trained.outcome == "diverged":
+            what = f"training made the loss larger, to {trained.best.loss:.6g}; give a smaller gain, or gain='auto'"
+            warnings.warn(what, ConvergenceWarning, stacklevel=3)
+        elif trained.outcome == "max_iter" and not trained.online:
             most = "max_iter" if self.max_iter is None else f"max_iter={self.max_iter}"
             what = f"training stopped after {most} iterations before it converged; raise max_iter or tol"
             warnings.warn(what, ConvergenceWarning, stacklevel=3)
@@ -300,7 +309,8 @@ class LinearCRF(ChainModel):
     def _decoder_name(self) -> str:
         if self.decoder != "auto":
             return self.decoder
-        return "posterior" if Plan.of(self).objective in LABELWISE else "viterbi"
+        free = self.constraints is None and self.transitions != "forbid_unseen"
+        return "posterior" if free and Plan.of(self).objective in LABELWISE else "viterbi"
 
     def _prepare(self) -> None:
         if self.__dict__.get("_chain", (None,))[0] is not self.weights_:

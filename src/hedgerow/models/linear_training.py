@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from hedgerow import objectives
+from hedgerow import kernels, objectives
 from hedgerow.data.dataset import Dataset
 from hedgerow.errors import InputError
 from hedgerow.legend import FloatArray
@@ -43,10 +43,11 @@ MAX_ITERATIONS = 500
 MAX_PASSES = 50
 MAX_ROUNDS = 200  # of Frank–Wolfe
 BATCH_SIZE = 8
+WORSE = 3.0  # the start has the loss of a sample, and passes are noisy: beyond so many times it something went wrong
 GAP = 1000.0  # times tol: a gap is a bound, and the loss is nearer to its minimum by far
 
 # The trainer of an objective, where "auto" is given and it is not L-BFGS; and the objective of a trainer.
-_TRAINER = {"margin": "frank_wolfe", "slack_margin": "adagrad", "perceptron": "averaged_perceptron"}
+_TRAINER = {"margin": "adagrad", "slack_margin": "adagrad", "perceptron": "averaged_perceptron"}
 _OBJECTIVE = {"frank_wolfe": "margin", "averaged_perceptron": "perceptron"}
 CURVED = ("log_likelihood", "pseudo_likelihood")  # objectives with second derivatives
 _SHARPNESS = {"labelwise": (5.0, 15.0), "classification_error": (1.0,)}
@@ -70,8 +71,8 @@ class Plan:
         return self.trainer in ONLINE
 
     @classmethod
-    def of(cls, model: Any) -> Plan:
-        """The plan of a model; an error where two parameters do not go together."""
+    def of(cls, model: Any, dataset: Dataset | None = None, *, warm: bool = False) -> Plan:
+        """The plan of a model, for its data where they are there; an error where two parameters do not go together."""
         check_choice("objective", model.objective, ("auto", *objectives.NAMES))
         check_choice("trainer", model.trainer, ("auto", *TRAINERS))
         check_choice("start", model.start, STARTS)
@@ -79,7 +80,9 @@ class Plan:
         if objective == "auto":
             objective = _OBJECTIVE.get(trainer, "log_likelihood")
         if trainer == "auto":
-            trainer = _TRAINER.get(objective, "lbfgs")
+            trainer = "lbfgs" if model.l1 else _TRAINER.get(objective, "lbfgs")
+            if objective == "margin" and not model.l1 and not warm and _suits_frank_wolfe(model, dataset):
+                trainer = "frank_wolfe"
         _check_pair(objective, trainer)
         if model.l1 and trainer != "lbfgs":
             raise InputError(f"l1 is {model.l1} and trainer {trainer!r} has no L1", hint="Use 'lbfgs', or l1=0.")
@@ -87,9 +90,14 @@ class Plan:
             raise InputError("trainer 'frank_wolfe' needs l2 above 0", hint="Give l2=1.0, say.")
         start = model.start
         if start == "auto":
-            rough = trainer in WHOLE and objective not in objectives.SMOOTH  # at 0 all labelings tie: a kink
+            rough = trainer in WHOLE and objective == "margin"  # at 0 all labelings tie: a kink
             start = "log_likelihood" if rough or objective not in objectives.CONVEX else "zero"
         return cls(objective, trainer, start, _stages(objective, model.sharpness))
+
+
+def _suits_frank_wolfe(model: Any, dataset: Dataset | None) -> bool:
+    known = dataset is not None and dataset.labels is not None and bool((dataset.labels >= 0).all())
+    return known and model.l2 > 0 and model.start in ("auto", "zero")
 
 
 def _check_pair(objective: str, trainer: str) -> None:
@@ -129,6 +137,7 @@ class Trained(NamedTuple):
     n_iter: int
     best: Step
     outcome: str
+    online: bool
 
 
 class LinearTraining:
@@ -163,7 +172,17 @@ class LinearTraining:
                 history, n_iter = monitor.history, n_iter + monitor.n_iter
                 if monitor.outcome == "interrupted":
                     break
-        return Trained(weights, monitor.history, n_iter, monitor.kept, monitor.outcome)
+            kept, outcome = monitor.kept, monitor.outcome
+            if trainer in ONLINE:  # what it reported is the loss on the way
+                kept = replace(kept, loss=self._loss(objective, weights, lanes))
+                if self.plan.objective != "perceptron" and not kept.loss <= WORSE * monitor.start_loss:
+                    outcome = "diverged"
+        return Trained(weights, monitor.history, n_iter, kept, outcome, trainer in ONLINE)
+
+    def _loss(self, objective: Objective, weights: FloatArray, lanes: Lanes) -> float:
+        """The penalised loss at some weights."""
+        loss, _ = Evaluation(LinearChain(self.layout), self.dataset, objective, lanes)(weights)
+        return loss + self.l2 * float(kernels.vectors.dot(weights, weights))
 
     def _objective(self, sharpness: float | None) -> Objective:
         options = {} if sharpness is None else {"sharpness": sharpness}

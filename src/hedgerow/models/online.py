@@ -258,7 +258,7 @@ def _one_pass(model: Any, batches: Portion, progress: Progress, history: list[An
         weights = train(batches, progress.weights, monitor, make, l2=l2, gain=gain, observe=None, start_loss=np.nan)
     progress.keep(*made[-1], weights)
     outcome = "interrupted" if monitor.interrupted else "partial_fit"
-    return Trained(weights, monitor.history, monitor.n_iter, monitor.kept, outcome)
+    return Trained(weights, monitor.history, monitor.n_iter, monitor.kept, outcome, online=True)
 
 
 def _gain(model: Any, batches: Portion, progress: Progress) -> float | str:

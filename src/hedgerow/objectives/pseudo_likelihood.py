@@ -53,7 +53,7 @@ def known_labels(potentials: ChainPotentials, labels: AnyArray) -> AnyArray:
     labels = checked_labels(potentials, labels)
     if (labels == UNLABELLED).any():
         i, position = potentials.place(int(np.argmax(labels == UNLABELLED)))
-        hint = "Use the likelihood (pseudo_likelihood_steps=0), or label this position."
+        hint = "Use the log-likelihood, or label this position."
         raise InputError("pseudo-likelihood needs every label", hint=hint, sequence=i, position=position)
     true_scores(potentials, labels)
     return labels

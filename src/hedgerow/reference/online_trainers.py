@@ -79,18 +79,22 @@ def _descend(
 
 
 def adagrad(
-    problem: Problem, start: FloatArray, n_passes: int, *, l2: float, gain: float, square: FloatArray
+    problem: Problem, start: FloatArray, n_passes: int, *, l2: float, gain: float, unit: FloatArray
 ) -> list[FloatArray]:
-    """The minimum of all that was seen, from the list of all gradients, curvatures and weights so far."""
+    """The minimum of all that was seen, from the list of all gradients, curvatures and weights so far.
+
+    unit : the mean square of the feature of each weight; curvatures are those of the weight times √unit
+    """
     w, seen, m = start.copy(), 0, problem.n_sequences
-    total = square.copy()
-    curvatures, centres, gradients = [np.sqrt(total) / gain], [start], [np.zeros(len(start))]
+    total: FloatArray = np.ones(len(w))
+    curvatures, centres, gradients = [unit / gain], [start], [np.zeros(len(start))]
     results = []
     for number in range(n_passes):
         for batch in problem.order(number):
             _, g = problem.gradient(w, batch)
-            curvatures.append((np.sqrt(total + g**2) - np.sqrt(total)) / gain)
-            total = total + g**2
+            more = total + g**2 / unit
+            curvatures.append(unit * (np.sqrt(more) - np.sqrt(total)) / gain)
+            total = more
             centres.append(w)
             gradients.append(g)
             seen += len(batch)
@@ -156,7 +160,7 @@ def smd(
             g = problem.gradient(w, batch)[1] + penalty * w
             hv = product(w, batch, v) + penalty * v
             cooled = (1 + rate * seen / m) ** -0.75
-            eta = eta * np.maximum(0.5, 1 - cooled * meta_gain * g * v)
+            eta = eta * np.clip(1 - cooled * meta_gain * g * v, 0.5, 2.0)
             step = cooled * eta
             w = w - step * g
             v = gain_decay * v - step * (g + gain_decay * hv)

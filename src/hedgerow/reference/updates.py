@@ -75,7 +75,7 @@ def meta_descend(
     """x, v and gain, (19)–(21); `idle` as in `adam`."""
     g, h = grad + penalty * idle * x, product + penalty * idle * v
     new_gain, new_x, new_v = gain.copy(), x.copy(), v.copy()
-    new_gain[at] *= np.maximum(0.5, 1.0 - meta_gain * g[at] * v[at])
+    new_gain[at] *= np.clip(1.0 - meta_gain * g[at] * v[at], 0.5, 2.0)
     step = cooled * new_gain
     new_x[at] -= step[at] * g[at]
     new_v[at] = (decay * v - step * (g + decay * h))[at]

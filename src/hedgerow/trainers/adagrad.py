@@ -17,6 +17,7 @@ from hedgerow.legend import FloatArray, IndexArray
 from hedgerow.trainers.batches import Batches
 from hedgerow.trainers.monitor import Monitor
 from hedgerow.trainers.online import Observe, train
+from hedgerow.trainers.sgd import unit_scale
 
 
 def adagrad(
@@ -34,7 +35,8 @@ def adagrad(
     Parameters
     ----------
     square : (W,), optional
-        G⁰, the mean square of the values of each weight's feature, so that units do not matter; by default 1.
+        The mean square of the values of each weight's feature. A weight whose feature is in a unit of its own, x², is
+        trained as the weight of that feature over x would be; without it a step has the same size in any unit.
     """
 
     def make(start: FloatArray, gain: float) -> _Adaptive:
@@ -44,14 +46,22 @@ def adagrad(
 
 
 class _Adaptive:
+    """square : G, and for the odd weights, whose features have the mean square r, r² + r·Σ_s g_s²: √square is then as
+    stiff as G of the weight in common units."""
+
+    caution = 1.0
+
     def __init__(self, batches: Batches, start: FloatArray, l2: float, gain: float, square: FloatArray | None) -> None:
         self.batches = batches
         self.l2 = l2
         self.stiffness = 1.0 / gain
         self.x = batches.working.pack(start)
         self.square: FloatArray = np.ones(len(self.x))
-        if square is not None:
-            self.square += batches.working.pack(square - 1.0)
+        scale = None if square is None else unit_scale(square)
+        units = self.square if scale is None else 1.0 + batches.working.pack(1.0 / scale - 1.0)
+        self._odd: IndexArray = np.flatnonzero(units != 1.0)
+        self._units = units[self._odd]
+        self.square[self._odd] = self._units**2
         self.pull: FloatArray = -self.stiffness * np.sqrt(self.square) * self.x
         self.seen = 0
 
@@ -62,12 +72,22 @@ class _Adaptive:
     def step(self, sequences: IndexArray) -> float:
         batches = self.batches
         loss = batches.evaluate(sequences, self.x, refresh=self._refresh if self.seen else None)
+        if len(self._odd):
+            self._step_odd()
         for part in batches.touched():
             kernels.updates.adagrad(
                 *part, batches.working.real, self.x, batches.gradient, self.pull, self.square, self.stiffness
             )
         self.seen += len(sequences)
         return loss
+
+    def _step_odd(self) -> None:
+        """The step of the odd weights, which are few; what is left has no gradient at them."""
+        odd, x = self._odd, self.x[self._odd]
+        gradient, before = self.batches.gradient[odd], self.square[odd]
+        self.square[odd] = before + self._units * gradient**2
+        self.pull[odd] += gradient - self.stiffness * (np.sqrt(self.square[odd]) - np.sqrt(before)) * x
+        self.batches.gradient[odd] = 0.0
 
     def weights(self) -> FloatArray:
         x: FloatArray = -self.pull / (self.stiffness * np.sqrt(self.square) + self._penalty)

@@ -42,6 +42,8 @@ def adam(
 
 
 class _Adam:
+    caution = 1.0
+
     def __init__(self, batches: Batches, start: FloatArray, l2: float, gain: float) -> None:
         self.batches = batches
         self.l2 = l2

@@ -32,6 +32,8 @@ def averaged_perceptron(
 
 
 class _Averaged:
+    caution = 1.0
+
     def __init__(self, batches: Batches, start: FloatArray) -> None:
         self.batches = batches
         self.x = batches.working.pack(start)

@@ -45,7 +45,7 @@ class Monitor:
     validate : the score on held-out sequences (higher is better), of the weights where the trainer has any; or None
     n_iter_no_change : with `validate`, stop after so many iterations without a better score
     verbose : 1 shows a progress bar on a terminal and log lines elsewhere
-    plateau : whether a loss that no longer falls ends training, and not only the bound on how far it is from its minimum
+    plateau : whether a loss that no longer falls ends training, and not only the bound on its distance from the minimum
     previous : the history of an earlier fit, where training goes on from its weights (warm); None where it does not.
         A warm start is scored too, so the best of it and all iterations is kept
     """

@@ -17,13 +17,19 @@ from hedgerow.trainers.monitor import Monitor
 
 log = logging.getLogger("hedgerow")
 
-MAX_HALVINGS = 20
+MAX_HALVINGS = 10
+GROWN = 2.0  # a loss so many times that of the start says that the gain is too large
 # Called after every batch with the passes so far, those that chose the gain included, and a way to get the weights.
 Observe = Callable[[float, Callable[[], FloatArray]], None]
 
 
 class Learner(Protocol):
-    """Weights on the way, and how a batch changes them."""
+    """Weights on the way, and how a batch changes them.
+
+    caution : the share of the gain that is best at the start of training which is best for all of it
+    """
+
+    caution: float
 
     def step(self, sequences: IndexArray) -> float:
         """Learn from some sequences; their loss before, without a penalty."""
@@ -50,13 +56,16 @@ def train(
 
     The loss of a pass is the sum of the losses of its batches, each before the step it led to, and the penalty of the
     weights at the end. `make` starts a learner from weights (W,) with a gain. A gain of our own that was too large is
-    halved, and training goes on from the weights before the pass; one that was given is an error.
+    divided by four, and training begins again; one that was given is an error.
     `tune` makes the learners that try gains, where `make` should not. A `start_loss` that is not given is told by a
     sample.
     """
     chosen = find_gain(batches, start, tune or make, l2=l2) if gain == "auto" else _given(gain)
     weights, halvings = start, 0
     learner = make(weights, chosen)
+    if gain == "auto" and learner.caution != 1.0:
+        chosen *= learner.caution
+        learner = make(weights, chosen)
     done = monitor.begin(_start_loss(batches, start, l2) if start_loss is None else start_loss, start)
     while not done:
         try:
@@ -65,14 +74,19 @@ def train(
             penalised = loss + l2 * float(kernels.vectors.dot(after, after))
             if not np.isfinite(penalised):
                 raise Diverged("the weights became too large")
+            if gain == "auto" and halvings < MAX_HALVINGS and penalised > GROWN * monitor.start_loss > 0.0:
+                raise Diverged("the loss grew")
         except Diverged as error:
             if gain != "auto" or halvings == MAX_HALVINGS:
                 what = f"gain={chosen:.3g} is too large: {error} in pass {monitor.n_iter + 1}"
-                raise InputError(what, hint="Give a smaller gain, or gain='auto'.") from error
-            chosen, halvings = chosen / 2.0, halvings + 1
-            log.warning("%s; going on from the pass before with gain %.3g", error, chosen)
+                hint = "Give a smaller gain, or gain='auto'." if gain != "auto" else "Use another trainer: 'adagrad'."
+                raise InputError(what, hint=hint) from error
+            chosen, halvings = chosen / 4.0, halvings + 1
+            log.warning("%s; beginning again with gain %.3g", error, chosen)
             batches.clear()
-            learner = make(weights, chosen)
+            learner = make(
+                start, chosen
+            )  # the weights before this pass may be bad already: a loss comes before its step
             continue
         weights = after
         done = monitor.step(penalised, weights)

@@ -23,6 +23,7 @@ SMALLEST = 1e-9  # of the factor c: beyond it, digits of u would be lost
 SCHEDULES = ("averaged", "inverse")
 FAR = 4.0  # a feature whose mean square is so far from 1 has a unit of its own
 SNAPSHOTS = 16
+CAUTION = 0.5  # a gain that stays has to serve the end of training too, where steps should be smaller
 PASSES = 10.0  # without a penalty, a falling gain is half as large after so many passes, or after 15
 
 
@@ -35,7 +36,7 @@ def sgd(
     gain: float | str = "auto",
     observe: Observe | None = None,
 ) -> FloatArray:
-    """Descend with a fixed gain (004, section 4); the weights that the monitor keeps."""
+    """Descend with a fixed gain; the weights that the monitor keeps. They never come to rest: batches are noisy."""
 
     def make(start: FloatArray, gain: float) -> Descent:
         return Descent(batches, start, l2, gain)
@@ -113,6 +114,7 @@ class Descent:
         self.batches = batches
         self.l2 = l2
         self.gain, self.rate, self.power = gain, rate, power
+        self.caution = CAUTION if rate == 0.0 else 1.0
         self.u = batches.working.pack(start)
         self.c = 1.0
         self.seen = 0

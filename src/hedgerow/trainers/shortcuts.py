@@ -44,22 +44,56 @@ class LikelihoodShortcut:
         self._constrained = not chain.working.layout.space.is_full()
         self._impossible: dict[int, CodeArray] = {}
         self._spare: CodeArray = np.empty(0, dtype=CODE)
+        width = padded_width(self._n_labels)
+        self._moves, self._moves_to, self._moved_sums = np.zeros((3, width, width))
 
     def __call__(self, gradient: FloatArray) -> float:
+        return self._subtract_truth(gradient) if self._pass_messages() else np.nan
+
+    def curve(self, nodes: FloatArray, edges: FloatArray, gradient: FloatArray, product: FloatArray) -> float:
+        """As a call, and the Hessian times a direction of the scores, nodes (≥ n, K) and edges (K, K): that of the
+        transitions is added to `product`, that of the node scores is left in `moved`."""
+        if not self._pass_messages():
+            return np.nan
+        chain, work, tables = self.chain, self._workspace, self.chain.edges
+        n, K = chain.n, self._n_labels
+        work.reserve_moments()
+        self.moved = work.moved
+        np.multiply(nodes[:n], self.rows[:n], out=work.terms[:n])
+        np.multiply(tables.exps[:K, :K], edges, out=self._moves[:K, :K])
+        self._moves_to[:K, :K] = self._moves[:K, :K].T
+        given = chain.first, work.alpha, self.rows, work.carried
+        ahead, back = (work.past, work.future, work.moved), (work.future, work.moved)
+        along = kernels.covariance
+        along.forward_along(work.terms, work.node_exp, tables.exps_to, self._moves_to, *given, *ahead, 0, n)
+        along.backward_along(work.node_exp, tables.exps, self._moves, *given, *back, 0, n)
+        self._moved_sums[:] = 0.0
+        along.sum_edges(work.alpha, work.node_exp, work.past, work.future, self._moved_sums, 1, n)
+        loss = self._subtract_truth(gradient)
+        if loss == loss:
+            moved = tables.exps[:K, :K] * (self._moved_sums[:K, :K] + edges * work.sums[:K, :K])
+            chain.pull_arcs(moved, product)
+        return loss
+
+    def _pass_messages(self) -> bool:
+        """Forward-backward: `rows` becomes P. False where a batch is too long for that."""
         chain, work, edges = self.chain, self._workspace, self.chain.edges
         n = chain.n
         if n * padded_width(self._n_labels) ** 2 > CELLS_A_CALL or not self._allow(n):
-            return np.nan
+            return False
         edges.exponentiate()
-        messages = kernels.chain
         work.sums[:] = 0.0
-        messages.exponentials(chain.scores, work.node_exp, work.top, work.scratch, work.scratch_bits, 0, n)
-        messages.forward(work.node_exp, edges.exps_to, chain.first, work.alpha, work.scale, work.faint, 0, n)
-        messages.backward(
-            work.node_exp, edges.exps, chain.first, work.alpha, work.scale, work.beta, self.rows, work.faint, 0, n
-        )
-        messages.sum_edges(work.alpha, work.node_exp, work.sums, 1, n)
+        passes_of = kernels.chain
+        passes_of.exponentials(chain.scores, work.node_exp, work.top, work.scratch, work.scratch_bits, 0, n)
+        passes_of.forward(work.node_exp, edges.exps_to, chain.first, work.alpha, work.scale, work.faint, 0, n)
+        back = work.alpha, work.scale, work.beta, self.rows, work.faint
+        passes_of.backward(work.node_exp, edges.exps, chain.first, *back, 0, n)
+        passes_of.sum_edges(work.alpha, work.node_exp, work.sums, 1, n)
         chain.active[:n] = 1
+        return True
+
+    def _subtract_truth(self, gradient: FloatArray) -> float:
+        chain, work, edges = self.chain, self._workspace, self.chain.edges
         loss: float = kernels.online.likelihood(
             chain.begin, chain.length, self.labels, chain.scores, edges.table, edges.shift,
             work.top, work.scale, work.faint, self._spare, work.sums, edges.exps,

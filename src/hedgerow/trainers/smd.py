@@ -3,8 +3,9 @@
 With g the gradient of a batch of b out of m sequences and of its share (b/m)·l2·‖w‖² of the penalty, H its Hessian, and
 products taken weight by weight, a step is (19)–(21) of the paper, with v = 0 at the start:
 
-    η ← η · max(½, 1 − μ·g·v),   w ← w − η·g,   v ← λ·v − η·(g + λ·H v).
+    η ← η · min(2, max(½, 1 − μ·g·v)),   w ← w − η·g,   v ← λ·v − η·(g + λ·H v).
 
+The bound 2 is ours: without it one step may multiply a gain by any number, and on long sequences training diverges.
 η is the vector of gains, v how the weights depend on them, and H v comes from the same pass as g, at two to three times
 its cost. The penalty makes every weight move in every step, and so does the exact form: a step costs as much as there
 are weights. In the lazy form a step moves what its batch touches, and a weight bears the penalty of all steps since its
@@ -23,7 +24,7 @@ from hedgerow.scorers.batches import Touched
 from hedgerow.trainers.batches import Batches
 from hedgerow.trainers.monitor import Monitor
 from hedgerow.trainers.online import Observe, train
-from hedgerow.trainers.sgd import Average, falling_rate
+from hedgerow.trainers.sgd import CAUTION, Average, Descent, falling_rate
 
 
 def smd(
@@ -43,7 +44,7 @@ def smd(
 
     Parameters
     ----------
-    gain : η at the start, the same for all weights
+    gain : η at the start, the same for all weights; "auto" takes the one that suits plain descent
     meta_gain : μ
     gain_decay : λ, from 0 to 1; how long v remembers
     lazy : whether a step moves only the weights that its batch touches
@@ -59,7 +60,10 @@ def smd(
         rate = falling_rate(l2, gain) if annealed else 0.0
         return _Meta(batches, start, l2, gain, meta_gain=meta_gain, decay=gain_decay, lazy=lazy, rate=rate)
 
-    return train(batches, weights, monitor, make, l2=l2, gain=gain, observe=observe)
+    def tune(start: FloatArray, gain: float) -> Descent:
+        return Descent(batches, start, l2, gain)
+
+    return train(batches, weights, monitor, make, l2=l2, gain=gain, observe=observe, tune=tune)
 
 
 class _Meta:
@@ -78,6 +82,7 @@ class _Meta:
         self.batches = batches
         self.l2 = l2
         self.meta_gain, self.decay, self.rate = meta_gain, decay, rate
+        self.caution = CAUTION
         self.average = Average(batches) if rate > 0.0 else None
         self.x = batches.working.pack(start)
         self.v: FloatArray = np.zeros(len(self.x))

@@ -1,0 +1,56 @@
+"""Figure 2 of Vishwanathan et al. 2006: names in biomedical abstracts (JNLPBA 2004), F by passes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from hedgerow.datasets import ORTHOGRAPHY, entity_features, load_jnlpba
+from hedgerow.experiments.chains import ChainTask, Reader
+from hedgerow.experiments.online import OnlineTask, names_counted
+from hedgerow.experiments.published import SMD_F
+from hedgerow.experiments.report import Report
+from hedgerow.experiments.settings import Settings
+from hedgerow.experiments.smd import draw_figure, run_figure
+
+TITLE = "Vishwanathan et al. 2006, figure 2: F of names (JNLPBA 2004) by passes"
+BATCH_SIZE, META_GAIN, N_PASSES = 6, 0.02, 50
+WINDOW = {"word": 2}
+QUICK_TRAIN, QUICK_TEST = 150, 60
+
+
+def run(settings: Settings) -> Report:
+    """All trainers on names."""
+    notes = [
+        "The paper does not say what its F counts. entities: whole names with their kind. tokens: labels other than O."
+        " tokens, any name: being part of some name; it is this one that comes near the published figures.",
+        f"Features: the words within two places, and {len(ORTHOGRAPHY)} orthographic tests of the word itself"
+        " (hedgerow.datasets.ORTHOGRAPHY), each with every label, and label pairs. The paper's regular expressions are"
+        f" not known, these are ours; it counts {SMD_F['jnlpba'].n_features:,} features.",
+    ]
+    return run_figure("smd-fig-2", TITLE, load_task(settings), notes, settings)
+
+
+def load_task(settings: Settings) -> OnlineTask:
+    """Sentences with words and orthography; labels in IOB2."""
+    place = None if settings.folder is None else Path(settings.folder) / "jnlpba"
+    X, y, X_test, y_test = load_jnlpba(place)
+    if settings.quick:
+        X, y, X_test, y_test = X[:QUICK_TRAIN], y[:QUICK_TRAIN], X_test[:QUICK_TEST], y_test[:QUICK_TEST]
+    chain = ChainTask.of(entity_features(X), y, entity_features(X_test), y_test, window=WINDOW, pairs="all")
+    return OnlineTask(
+        title="Names",
+        chain=chain,
+        score=names_counted(Reader(chain.layout, chain.test)),
+        batch_size=BATCH_SIZE,
+        meta_gain=META_GAIN,
+        n_passes=N_PASSES,
+        published=SMD_F["jnlpba"],
+        published_score="tokens, any name",
+        other_score="entities",
+    )
+
+
+def draw(data: dict[str, Any]) -> Any:
+    """F by passes."""
+    return draw_figure(data)

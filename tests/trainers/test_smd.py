@@ -1,0 +1,75 @@
+"""Stochastic meta-descent: (16)–(21) to the letter, the lazy form near it, and convergence when annealed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hedgerow.errors import InputError
+from hedgerow.objectives import log_likelihood, perceptron, pseudo_likelihood
+from hedgerow.reference import online_trainers as literal
+from hedgerow.trainers.sgd import sgd
+from hedgerow.trainers.smd import smd
+from tests.trainers.online_problems import excess, problems, run, small_problem
+
+
+@settings(max_examples=30)
+@given(problems(), st.sampled_from([0.0, 0.3]), st.sampled_from([1.0, 0.8]), st.integers(0, 10**6))
+def test_the_exact_form_is_the_literal_version(problem, l2, decay, seed):
+    start = 0.1 * np.random.default_rng(seed).normal(size=problem.layout.n_weights)
+    options = {"l2": l2, "gain": 0.01, "meta_gain": 0.2, "gain_decay": decay}
+    found = run(smd, problem, 3, start, lazy=False, **options)
+    expected = literal.smd(problem, problem.product, start, 3, **options)[-1]
+    np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-7)
+
+
+def test_the_hessian_is_that_of_differences():
+    problem = small_problem()
+    start = np.full(problem.layout.n_weights, 0.1)
+    options = {"l2": 0.5, "gain": 0.02, "meta_gain": 0.1, "gain_decay": 0.9}
+    product = literal.finite_product(problem.gradient)
+    expected = literal.smd(problem, product, start, 2, **options)[-1]
+    np.testing.assert_allclose(run(smd, problem, 2, start, lazy=False, **options), expected, rtol=1e-5, atol=1e-7)
+
+
+def test_without_a_penalty_the_lazy_form_is_exact_where_every_batch_touches_all():
+    problem = small_problem()
+    problem.batch_size = problem.n_sequences
+    options = {"l2": 0.7, "gain": 0.02}
+    exact, lazy = (run(smd, problem, 5, lazy=lazy, **options) for lazy in (False, True))
+    np.testing.assert_allclose(lazy, exact, rtol=1e-12, atol=1e-12)
+
+
+def test_the_lazy_form_is_near_the_exact_one():
+    problem = small_problem()
+    exact, lazy = (run(smd, problem, 10, l2=1.0, gain=0.05, lazy=lazy) for lazy in (False, True))
+    assert 0.0 < np.abs(lazy - exact).max() < 0.05 * np.abs(exact).max()
+
+
+def test_meta_gain_zero_is_plain_descent():
+    problem = small_problem()
+    found = run(smd, problem, 5, l2=0.5, gain=0.05, meta_gain=0.0, lazy=False)
+    np.testing.assert_allclose(found, run(sgd, problem, 5, l2=0.5, gain=0.05), rtol=1e-9, atol=1e-9)
+
+
+def test_gains_learn():
+    """From a gain that is far too small, gains that grow get further than gains that do not."""
+    problem = small_problem()
+    grown = run(smd, problem, 20, l2=1.0, gain=0.002, meta_gain=0.5)
+    assert excess(problem, grown, 1.0) < 0.7 * excess(problem, run(sgd, problem, 20, l2=1.0, gain=0.002), 1.0)
+
+
+@pytest.mark.parametrize("objective", [log_likelihood, pseudo_likelihood])
+@pytest.mark.parametrize("lazy", [True, False])
+def test_annealed_it_reaches_the_optimum(objective, lazy):
+    problem = small_problem(objective)
+    weights = run(smd, problem, 400, l2=2.0, lazy=lazy, annealed=True)
+    assert excess(problem, weights, 2.0) < 1e-6
+
+
+def test_objectives_without_a_hessian_are_refused():
+    with pytest.raises(InputError, match="Hessian") as error:
+        run(smd, small_problem(perceptron), 1)
+    assert "log_likelihood and pseudo_likelihood" in str(error.value)
