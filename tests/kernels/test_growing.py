@@ -27,8 +27,19 @@ class Corpus(NamedTuple):
     weights: Any
 
 
-def make(seed: int, *, sparse: bool = False, weighted: bool = False, group: bool = False) -> Corpus:
-    """A corpus of few sequences with one to three columns of codes, numbers and, where asked for, sparse items."""
+def make(
+    seed: int,
+    *,
+    sparse: bool = False,
+    weighted: bool = False,
+    group: bool = False,
+    gaps: tuple[float, float] | None = None,
+) -> Corpus:
+    """A corpus of few sequences with one to three columns of codes, numbers and, where asked for, sparse items.
+
+    gaps : shares of the codes and of the numbers that are missing, for trees in which a missing value is none
+    """
+    code_gap, number_gap = (0.1, 0.15) if gaps is None else gaps
     rng = np.random.default_rng(seed)
     n_labels, lengths = int(rng.integers(2, 5)), rng.integers(1, 9, rng.integers(2, 8))
     names = ["a", "b", "c", "d"][: int(rng.integers(2, 5))]
@@ -41,9 +52,9 @@ def make(seed: int, *, sparse: bool = False, weighted: bool = False, group: bool
             item: dict[str, Any] = {}
             for j, kind in enumerate(kinds):
                 if kind == "number":
-                    item[f"n{j}"] = float(rng.integers(0, 4)) if rng.random() > 0.15 else None
+                    item[f"n{j}"] = float(rng.integers(0, 4)) if rng.random() > number_gap else None
                 else:
-                    item[f"c{j}"] = str(rng.choice(names)) if rng.random() > 0.1 else None
+                    item[f"c{j}"] = str(rng.choice(names)) if rng.random() > code_gap else None
             if sparse:
                 item["words"] = [
                     str(w) for w in rng.choice(["p", "q", "r", "s", "t"], rng.integers(0, 4), replace=False)
@@ -62,7 +73,7 @@ def make(seed: int, *, sparse: bool = False, weighted: bool = False, group: bool
             binning_module.MAX_BINS = 4  # type: ignore[misc]  # columns of more codes become sparse
         if group:
             binning_module._GROUP_FROM = 1
-        binning = learn_binning(dataset)
+        binning = learn_binning(dataset, keep_missing=gaps is not None)
         data = bin_dataset(binning, dataset, postings=True)
     finally:
         binning_module.MAX_BINS, binning_module._GROUP_FROM = limit, 1000  # type: ignore[misc]

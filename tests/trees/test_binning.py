@@ -132,6 +132,26 @@ def test_columns_of_very_many_codes_are_items(monkeypatch):
     assert items_at(binning, data, 0, 0, -1) == [0]
 
 
+def test_streams_say_what_stands_for_no_value(monkeypatch):
+    """Of codes the first bin, of numbers the last but one; inside, and an absent attribute, are values."""
+    monkeypatch.setattr(module, "MAX_BINS", 5)
+    X = [
+        [{"w": w, "n": 1.0, "wide": v, "more": ["p"]} for w, v in zip("ab", "cd")],
+        [{"w": "a", "wide": "e", "n": 2.0}],
+    ]
+    columns = {"w": "categorical", "n": "numeric", "wide": "categorical", "more": "attributes"}
+    X[1] += [{"w": "b", "n": None, "wide": "f", "more": ["q"]}]
+    dataset = learn(X, [["x", "y"], ["x", "y"]], columns=columns, window=1)
+    for keep in (False, True):
+        binning = learn_binning(dataset, keep_missing=keep)
+        found = {binning.names[c]: gone for c, gone in zip(binning.streams[0].tolist(), binning.streams[5].tolist())}
+        numbers = binning.n_bins[binning.names.index("n")]
+        expected = {"w": 0, "n": numbers - 2, "wide": 0 if keep else -1, ATTRIBUTES: -1, "(outside)": -1}
+        assert found == expected
+        wide = binning.item_source[binning.names.index("wide")]
+        assert (0 in wide.tolist()) == keep  # nothing was missing there in training
+
+
 def test_equal_windows_share_a_place(monkeypatch):
     monkeypatch.setattr(module, "_GROUP_FROM", 1)
     dataset = learn([["a", "b"] * 4, ["a", "b"] * 4], [["x", "y"] * 4] * 2, window=1)

@@ -37,10 +37,10 @@ class Columns(NamedTuple):
     """What trees split on.
 
     bins uint8[C, P] by place; blocks int64[C, 7]: bins, lowest offset, width, stride, base in a histogram, kind, first
-    stream; margin: places before the first offset of the first place; streams int64[5, ·]: column, shift, first,
-    bins, kind, of which the last n_sparse are ITEMS; postings int32[], posting_ptr int64[C, 257]: places of each code;
-    items int32[], item_ptr int64[G, P+1]: items at each place, by group; item_places int32[], item_place_ptr
-    int64[G, ·]: places of each item
+    stream; margin: places before the first offset of the first place; streams int64[6, ·]: column, shift, first,
+    bins, kind, missing, of which the last n_sparse are ITEMS; postings int32[], posting_ptr int64[C, 257]: places of
+    each code; items int32[], item_ptr int64[G, P+1]: items at each place, by group; item_places int32[],
+    item_place_ptr int64[G, ·]: places of each item
     """
 
     bins: AnyArray

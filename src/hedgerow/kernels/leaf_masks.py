@@ -6,6 +6,10 @@ rules out the leaves of the other side. The masks of all streams that the tree u
 one leaf in common.
 
 A mask is W words of BITS bits each, in int64.
+
+Where a missing value is none (`missing`), it rules out no leaf. By surrogates, each split on a stream without a value
+then sends the place one way after all. By shares it has several leaves, and the share of each is a product: for every
+stream there is a factor for each leaf, the product of the shares of all splits on that stream that lead to the leaf.
 """
 
 from __future__ import annotations
@@ -18,6 +22,7 @@ EQUAL, AT_MOST, AT_MOST_OR_SPECIAL, SUBSET, HAS = 0, 1, 2, 3, 4  # as in `growin
 LABEL, LEAF = -1, -2
 BITS = 62
 BLOCK = 256  # places whose masks are made together
+FIXED = 3  # streams without a value that a place has at least, as the loops have it
 
 
 @part
@@ -72,8 +77,8 @@ def _place_streams(tree, n_bins, used, mask_of):
 
 
 @part
-def _build(tree, value, sets, n_bins, mask_of, n_rows, masks, label_masks, leaf_value, low, high, stack):
-    """The masks of one tree.
+def _build(tree, value, sets, streams, gaps, mask_of, n_rows, masks, label_masks, leaf_value, low, high, stack):
+    """The masks of one tree. gaps: whether a missing value is none.
 
     OUT  masks int64[≥ n_rows, W], label_masks int64[K+1, W], leaf_value float64[≥ leaves], low and high of each node
     """
@@ -86,8 +91,10 @@ def _build(tree, value, sets, n_bins, mask_of, n_rows, masks, label_masks, leaf_
         s, b, rule, yes, no = tree[i, 0], tree[i, 1], tree[i, 2], tree[i, 3], tree[i, 4]
         if s == LEAF or rule == HAS:
             continue
-        n = len(label_masks) if s == LABEL else n_bins[s]
+        n, gone = (len(label_masks), -1) if s == LABEL else (streams[3, s], streams[5, s])
         for x in range(n):
+            if gaps and x == gone:
+                continue
             if rule == EQUAL:
                 true = x == b
             elif rule == SUBSET:
@@ -166,7 +173,7 @@ def add_tree(
     n_used, n_rows = _place_streams(tree, streams[3], used, mask_of)
     low, high = nodes[0, : len(tree)], nodes[1, : len(tree)]
     _build(
-        tree, value, sets, streams[3], mask_of, n_rows, masks, label_masks, leaf_value, low, high, nodes[2],
+        tree, value, sets, streams, False, mask_of, n_rows, masks, label_masks, leaf_value, low, high, nodes[2],
     )  # fmt: skip
     for t0 in range(0, len(places), BLOCK):
         m = min(BLOCK, len(places) - t0)
@@ -180,4 +187,250 @@ def add_tree(
                 ptr = item_ptr[streams[0, s] - n_dense]
                 yes, no = tree[i, 3], tree[i, 4]
                 _keep_items(items, ptr, places, t0, m, streams[1, s], tree[i, 1], yes, no, low, high, here)
+        _keep_labels(here, label_masks, place_of, first, places, t0, m, leaf_value, scale, edge_scores, node_scores)
+
+
+# ------------------------------------------------------------------------------------------------ missing values
+
+
+@part
+def _number_streams(tree, streams, used, n_used, number):
+    """Number the streams in which a tree may miss a value: the dense ones in `used`, then sparse ones, appended to it.
+
+    OUT number int64[streams], −1 for all others; returns how many there are
+    """
+    number[:] = -1
+    for j in range(n_used):
+        number[used[j]] = j
+    for i in range(len(tree)):
+        s = tree[i, 0]
+        if s >= 0 and number[s] < 0 and streams[5, s] >= 0:
+            number[s], used[n_used] = n_used, s
+            n_used += 1
+    return n_used
+
+
+@part
+def _share_leaves(tree, shares, number, low, high, leaf_value, factors, shared):
+    """OUT factors float64[·, L]: the shares of all splits on a stream that lead to a leaf, multiplied; shared
+    float64[·, L]: times the leaf's value."""
+    factors[:] = 1.0  # and so for the last one, which is no stream
+    for i in range(len(tree)):
+        if tree[i, 0] >= 0 and number[tree[i, 0]] >= 0:
+            own, yes, no = factors[number[tree[i, 0]]], tree[i, 3], tree[i, 4]
+            for leaf in range(low[yes], high[yes]):
+                own[leaf] *= shares[i]
+            for leaf in range(low[no], high[no]):
+                own[leaf] *= 1.0 - shares[i]
+    for j in range(len(factors)):
+        for leaf in range(factors.shape[1]):
+            shared[j, leaf] = leaf_value[leaf] * factors[j, leaf]
+
+
+@part
+def _list_labels(label_masks, leaves, labels, label_ptr):
+    """The previous labels that come to each leaf, ⊥ not counted. OUT labels int64[L·K], label_ptr int64[L+1].
+
+    Returns in `label_ptr` where those of a leaf begin.
+    """
+    n = 0
+    for leaf in range(leaves):
+        label_ptr[leaf] = n
+        for u in range(len(label_masks) - 1):
+            labels[n] = u
+            n += (label_masks[u, leaf // BITS] >> (leaf % BITS)) & 1
+    label_ptr[leaves] = n
+
+
+@part
+def _find_sides(tree, number, low, high, sides):
+    """OUT sides int64[·, 2, W]: the leaves on the true and on the false side of each split on a numbered stream."""
+    for i in range(len(tree)):
+        if tree[i, 0] >= 0 and number[tree[i, 0]] >= 0:
+            for side in range(2):
+                child = tree[i, 3 + side]
+                for w in range(sides.shape[2]):
+                    begin, end = max(low[child] - BITS * w, 0), min(high[child] - BITS * w, BITS)
+                    sides[i, side, w] = ((1 << (end - begin)) - 1) << begin if end > begin else 0
+
+
+@part
+def _chain_nodes(tree, number, first_on, next_on):
+    """The splits on each stream: the first one, and the next after each; −1 ends them. OUT first_on, next_on."""
+    first_on[:] = -1
+    for i in range(len(tree) - 1, -1, -1):
+        if tree[i, 0] >= 0 and number[tree[i, 0]] >= 0:
+            j = number[tree[i, 0]]
+            next_on[i], first_on[j] = first_on[j], i
+
+
+@part
+def _note_lost(column, places, t0, m, shift, gone, j, lost, n_lost):
+    """Append j to what the place t0 + r has no value for, where that is so. OUT lost int32[BLOCK, ·], n_lost[BLOCK]."""
+    for r in range(m):
+        lost[r, n_lost[r]] = j
+        n_lost[r] += column[np.uint64(places[t0 + r] + shift)] == gone
+
+
+@part
+def _note_lost_items(items, ptr, places, t0, m, shift, gone, j, lost, n_lost):
+    """As _note_lost, of a sparse stream."""
+    for r in range(m):
+        at = places[t0 + r] + shift
+        for q in range(ptr[at], ptr[at + 1]):
+            if items[q] == gone:
+                lost[r, n_lost[r]] = j
+                n_lost[r] += 1
+
+
+@part
+def _keep_known_items(items, ptr, places, t0, m, shift, split, gone, low, high, here):
+    """As _keep_items, where the item `gone` stands for no value."""
+    for r in range(m):
+        at, found, known = places[t0 + r] + shift, False, True
+        for q in range(ptr[at], ptr[at + 1]):
+            found |= items[q] == split[1]
+            known &= items[q] != gone
+        if known:
+            out = split[4] if found else split[3]
+            _rule_out(here[r], low[out], high[out])
+
+
+@part
+def _ask_surrogates(bins, streams, i, share, surrogates, ways, ptr, start, p):
+    """Whether a place that split i has no value for goes to its true side. `start`: it is first in its sequence."""
+    for q in range(ptr[i], ptr[i + 1]):
+        s = surrogates[q, 1]
+        x = np.int64(start) if s == LABEL else np.int64(bins[streams[0, s], p + streams[1, s]])
+        if s == LABEL or x != streams[5, s]:
+            return (ways[q, x >> 3] >> (x & 7)) & 1 == 1
+    return share == 1.0
+
+
+@part
+def _keep_surrogates(
+    bins, streams, shares, surrogates, ways, ptr, first_on, next_on, sides, lost, n_lost, start, p, here
+):  # fmt: skip
+    """here &= the sides of the splits that a place has no value for. A split is asked for where both sides are left."""
+    W = len(here)
+    for q in range(n_lost):
+        i = first_on[lost[q]]
+        while i >= 0:
+            true = false = 0
+            for w in range(W):
+                true |= here[w] & sides[i, 0, w]
+                false |= here[w] & sides[i, 1, w]
+            if true != 0 and false != 0:
+                out = 1 if _ask_surrogates(bins, streams, i, shares[i], surrogates, ways, ptr, start, p) else 0
+                for w in range(W):
+                    here[w] &= ~sides[i, out, w]
+            i = next_on[i]
+
+
+@part
+def _list_leaves(here, place_of, m, pairs):
+    """The leaves that are left to each of m places. OUT pairs int32[·, 2]: place, leaf; returns how many."""
+    n = 0
+    for r in range(m):
+        for w in range(here.shape[1]):
+            left = here[r, w]
+            while left:
+                bit = left & -left
+                left ^= bit
+                pairs[n, 0], pairs[n, 1] = r, BITS * w + place_of[np.uint64(bit) % np.uint64(67)]
+                n += 1
+    return n
+
+
+@part
+def _pad_lost(lost, n_lost, m, none):
+    """Let what is lost of each place be FIXED streams at least: `none` stands for no stream."""
+    for r in range(m):
+        for q in range(n_lost[r], FIXED):
+            lost[r, q] = none
+
+
+@part
+def _add_shares(
+    pairs, first, places, t0, factors, shared, lost, n_lost, labels, label_ptr, starts, scale, edges, nodes
+):  # fmt: skip
+    """Add the value of each leaf that is left to a place, times its share, to the scores of its rows there."""
+    for i in range(len(pairs)):
+        r, leaf = np.uint64(pairs[i, 0]), np.uint64(pairs[i, 1])
+        own = scale * shared[np.uint64(lost[r, 0]), leaf]
+        for q in range(1, FIXED):
+            own *= factors[np.uint64(lost[r, q]), leaf]
+        for q in range(FIXED, n_lost[r]):
+            own *= factors[np.uint64(lost[r, q]), leaf]
+        t = np.uint64(t0) + r
+        if first[np.uint64(places[t])]:
+            nodes[t] += own * starts[leaf]
+        else:
+            for j in range(label_ptr[leaf], label_ptr[leaf + np.uint64(1)]):
+                edges[t, np.uint64(labels[j])] += own
+
+
+@kernel
+def add_tree_with_gaps(
+    bins, streams, n_dense, items, item_ptr, places, first, tree, value, sets, shares, surrogates, ways, surrogate_ptr,
+    scale, place_of, used, mask_of, masks, label_masks, leaf_value, nodes, here, labels, label_ptr, starts,
+    pairs, number, factors, shared, sides, lost, n_lost, edge_scores, node_scores,
+):  # fmt: skip
+    """As add_tree, of a tree in which a missing value is none.
+
+    IN   shares float64[·]; surrogates int64[·, 2], ways uint8[·, 32] by node, those of node i at surrogate_ptr[i] …
+         surrogate_ptr[i+1]-1; where there are none, rows go by shares
+    WORK as add_tree, but nodes int64[4, ·]; labels int64[L·K'], label_ptr int64[L+1], starts float64[L], pairs
+         int32[BLOCK·L, 2], number int64[2, streams], factors and shared float64[streams+1, L], sides int64[·, 2, W],
+         lost int32[BLOCK, streams+FIXED], n_lost int64[BLOCK]
+    """
+    n_used, n_rows = _place_streams(tree, streams[3], used, mask_of)
+    low, high = nodes[0, : len(tree)], nodes[1, : len(tree)]
+    _build(
+        tree, value, sets, streams, True, mask_of, n_rows, masks, label_masks, leaf_value, low, high, nodes[2],
+    )  # fmt: skip
+    n_lossy, asks = _number_streams(tree, streams, used, n_used, number[0]), len(surrogates) > 0
+    leaves, K = (len(tree) + 1) // 2, edge_scores.shape[1]
+    if asks:
+        _chain_nodes(tree, number[0], number[1], nodes[3])
+        _find_sides(tree, number[0], low, high, sides)
+    else:
+        _share_leaves(tree, shares, number[0], low, high, leaf_value, factors[: n_lossy + 1, :leaves], shared)
+        _list_labels(label_masks, leaves, labels, label_ptr)
+        for leaf in range(leaves):
+            starts[leaf] = (label_masks[K, leaf // BITS] >> (leaf % BITS)) & 1
+    for t0 in range(0, len(places), BLOCK):
+        m = min(BLOCK, len(places) - t0)
+        here[:m] = (1 << BITS) - 1
+        n_lost[:m] = 0
+        for j in range(n_lossy):
+            s = used[j]
+            if j < n_used:
+                _keep_bins(bins[streams[0, s]], places, t0, m, streams[1, s], masks, mask_of[s], here)
+                _note_lost(bins[streams[0, s]], places, t0, m, streams[1, s], streams[5, s], j, lost, n_lost)
+            else:
+                ptr = item_ptr[streams[0, s] - n_dense]
+                _note_lost_items(items, ptr, places, t0, m, streams[1, s], streams[5, s], j, lost, n_lost)
+        for i in range(len(tree)):
+            if tree[i, 2] == HAS and tree[i, 0] != LEAF:
+                s = tree[i, 0]
+                ptr = item_ptr[streams[0, s] - n_dense]
+                _keep_known_items(items, ptr, places, t0, m, streams[1, s], tree[i], streams[5, s], low, high, here)
+        if not asks:
+            for r in range(m):
+                for w in range(here.shape[1]):
+                    here[r, w] &= (1 << min(max(leaves - BITS * w, 0), BITS)) - 1
+            n = _list_leaves(here, place_of, m, pairs)
+            _pad_lost(lost, n_lost, m, n_lossy)
+            _add_shares(
+                pairs[:n], first, places, t0, factors, shared, lost, n_lost, labels, label_ptr, starts, scale,
+                edge_scores, node_scores,
+            )  # fmt: skip
+            continue
+        for r in range(m):
+            p = places[t0 + r]
+            _keep_surrogates(
+                bins, streams, shares, surrogates, ways, surrogate_ptr, number[1], nodes[3], sides, lost[r], n_lost[r],
+                first[p] != 0, p, here[r],
+            )  # fmt: skip
         _keep_labels(here, label_masks, place_of, first, places, t0, m, leaf_value, scale, edge_scores, node_scores)

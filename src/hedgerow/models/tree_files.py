@@ -157,7 +157,7 @@ def _unpack_trees(binning: Binning, n_labels: int, trees_per_step: Any, tensors:
     set_ptr = _pointers(tensors, "trees.set_ptr", n_trees, len(sets))
     own = {name: _numbers(tensors, f"trees.{name}", (len(nodes),)) for name in ("values", "gains", "counts")}
     _check_nodes(binning, n_labels, nodes, ptr, set_ptr)
-    return Ensemble(n_labels, trees_per_step, ptr, set_ptr, nodes, sets=sets, **own)
+    return Ensemble(n_labels, trees_per_step, ptr, set_ptr, nodes, own["values"], own["gains"], own["counts"], sets)
 
 
 def _check_nodes(binning: Binning, n_labels: int, nodes: IndexArray, ptr: IndexArray, set_ptr: IndexArray) -> None:

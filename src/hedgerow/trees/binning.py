@@ -16,7 +16,7 @@ import numpy as np
 from hedgerow import kernels
 from hedgerow.data.dataset import OUTSIDE_COLUMN, Column, Dataset, Schema
 from hedgerow.errors import InputError
-from hedgerow.legend import INDEX, OUTSIDE, AnyArray, CodeArray, FloatArray, IndexArray
+from hedgerow.legend import INDEX, MISSING, OUTSIDE, AnyArray, CodeArray, FloatArray, IndexArray
 
 CODES, ORDERED, ITEMS = 0, 1, 2
 MAX_BINS = 256  # of a dense column: a byte
@@ -60,15 +60,27 @@ class Binning:
 
     @cached_property
     def streams(self) -> IndexArray:
-        """int64[5, ·]: column, offset, first, bins, kind. `first` counts sparse items over all sparse streams."""
+        """int64[6, ·]: column, offset, first, bins, kind, missing. `first` counts sparse items over all sparse streams;
+        `missing` is the bin, or the item, that stands for no value, −1 where none does."""
         rows = []
         n_items = 0
         for c, (low, width) in enumerate(self.offsets):
+            kind, size, gone = self.kinds[c], self.n_bins[c], self._missing(c)
             for o in range(low, low + width):
-                rows.append((c, o, n_items if self.kinds[c] == ITEMS else 0, self.n_bins[c], self.kinds[c]))
-                n_items += self.n_bins[c] if self.kinds[c] == ITEMS else 0
-        table: IndexArray = np.array(rows, dtype=INDEX).reshape(-1, 5)
+                rows.append((c, o, n_items if kind == ITEMS else 0, size, kind, gone))
+                n_items += size if kind == ITEMS else 0
+        table: IndexArray = np.array(rows, dtype=INDEX).reshape(-1, 6)
         return np.ascontiguousarray(table.T)
+
+    def _missing(self, c: int) -> int:
+        """The bin or item of column c that stands for no value. An absent attribute is a value, and so is inside."""
+        if self.kinds[c] == ORDERED:
+            return self.n_bins[c] - 2
+        if self.names[c] in (ATTRIBUTES, OUTSIDE_COLUMN):
+            return -1
+        source = self.item_source[c]
+        kept = source is None or (len(source) > 0 and source[0] == MISSING)
+        return 0 if kept else -1  # MISSING is the first code, and the first item where it is one
 
     @cached_property
     def blocks(self) -> IndexArray:
@@ -135,8 +147,13 @@ class BinnedData:
         return len(self.places) < len(self.place)
 
 
-def learn_binning(dataset: Dataset, max_bins: int = MAX_VALUES, min_frequency: float = 1) -> Binning:
-    """Choose bins for every column of a training corpus; sparse items rarer than `min_frequency` are left out."""
+def learn_binning(
+    dataset: Dataset, max_bins: int = MAX_VALUES, min_frequency: float = 1, *, keep_missing: bool = False
+) -> Binning:
+    """Choose bins for every column of a training corpus; sparse items rarer than `min_frequency` are left out.
+
+    keep_missing : keep the item for no value of a sparse column however rare it is, as `trees/missing.py` needs it
+    """
     dense, sparse = _columns(dataset)
     entries: list[tuple[Any, ...]] = []
     for column, values in dense:
@@ -150,7 +167,9 @@ def learn_binning(dataset: Dataset, max_bins: int = MAX_VALUES, min_frequency: f
     for column, values in sparse:
         counts = np.bincount(values[_inside(dataset)] if not column.constant else values, minlength=column.n_codes)
         counts[OUTSIDE] = dataset.n_sequences if len(column.offsets) > 1 else 0
-        kept = np.flatnonzero(counts >= max(1, min_frequency)).astype(np.int32)
+        frequent = counts >= max(1, min_frequency)
+        frequent[MISSING] |= keep_missing
+        kept = np.flatnonzero(frequent).astype(np.int32)
         cuts = np.full(len(kept), np.nan)
         entries.append((column.name, ITEMS, len(kept), None, kept, cuts, window_of(column.offsets)))
     if len(dataset.schema.attributes):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -22,6 +23,8 @@ class Ensemble:
 
     ptr, set_ptr : int64[J+1], the nodes and sets of each tree
     nodes int64[·, 5], values, gains, counts float64[·], sets uint8[·, ·] : as in Tree
+    shares float64[·], surrogate_ptr int64[J+1], surrogates int64[·, 2], surrogate_sets uint8[·, 32] : likewise; None
+        where trees take a missing value for a value
     """
 
     n_labels: int
@@ -33,6 +36,10 @@ class Ensemble:
     gains: FloatArray
     counts: FloatArray
     sets: AnyArray
+    shares: FloatArray | None = None
+    surrogate_ptr: IndexArray | None = None
+    surrogates: IndexArray | None = None
+    surrogate_sets: AnyArray | None = None
 
     @classmethod
     def of(cls, n_labels: int, trees: Sequence[Tree], trees_per_step: int = 1) -> Ensemble:
@@ -50,6 +57,7 @@ class Ensemble:
             np.concatenate([np.empty(0), *(tree.gains for tree in trees)]),
             np.concatenate([np.empty(0), *(tree.counts for tree in trees)]),
             np.concatenate([np.empty((0, width), dtype=np.uint8), *(_widened(tree.sets, width) for tree in trees)]),
+            **_of_missing(trees),
         )
 
     @property
@@ -66,7 +74,16 @@ class Ensemble:
 
     def tree(self, j: int) -> Tree:
         nodes, sets = slice(*self.ptr[j : j + 2]), slice(*self.set_ptr[j : j + 2])
-        return Tree(self.nodes[nodes], self.values[nodes], self.gains[nodes], self.counts[nodes], self.sets[sets])
+        tree = Tree(self.nodes[nodes], self.values[nodes], self.gains[nodes], self.counts[nodes], self.sets[sets])
+        if self.shares is None:
+            return tree
+        assert self.surrogate_ptr is not None
+        assert self.surrogates is not None
+        assert self.surrogate_sets is not None
+        own = slice(*self.surrogate_ptr[j : j + 2])
+        return tree._replace(
+            shares=self.shares[nodes], surrogates=self.surrogates[own], surrogate_sets=self.surrogate_sets[own]
+        )
 
     def trees(self) -> list[Tree]:
         return [self.tree(j) for j in range(self.n_trees)]
@@ -75,6 +92,22 @@ class Ensemble:
         """The first iterations alone."""
         n = n_iterations * self.n_labels * self.trees_per_step
         return Ensemble.of(self.n_labels, [self.tree(j) for j in range(n)], self.trees_per_step)
+
+
+def _of_missing(trees: Sequence[Tree]) -> dict[str, Any]:
+    """What trees in which a missing value is none have besides; all have it, or none has."""
+    shares = [tree.shares for tree in trees if tree.shares is not None]
+    if not shares:
+        return {}
+    assert len(shares) == len(trees)
+    surrogates = [tree.surrogates for tree in trees if tree.surrogates is not None]
+    sets = [tree.surrogate_sets for tree in trees if tree.surrogate_sets is not None]
+    return {
+        "shares": np.concatenate(shares),
+        "surrogate_ptr": np.concatenate([[0], np.cumsum([len(own) for own in surrogates])]).astype(INDEX),
+        "surrogates": np.concatenate(surrogates),
+        "surrogate_sets": np.concatenate(sets),
+    }
 
 
 def _widened(sets: AnyArray, width: int) -> AnyArray:
@@ -106,12 +139,37 @@ def add_trees(
         np.empty((min(n_bins, n_nodes * MAX_BINS), width), dtype=INDEX),
         np.empty((n_before + 1, width), dtype=INDEX),
         np.empty(n_nodes),
-        np.empty((3, n_nodes + 1), dtype=INDEX),
+        np.empty((4, n_nodes + 1), dtype=INDEX),
         np.empty((masks.BLOCK, width), dtype=INDEX),
     )
+    more = _room_for_gaps(trees, n_streams, n_before, width)
     reads = columns.bins, columns.streams, len(columns.blocks), columns.items, columns.item_ptr, places, data.first
     for j, tree in enumerate(trees):
-        masks.add_tree(
-            *reads, tree.nodes, tree.values, tree.sets, float(scale), _PLACE_OF, *work, edge_scores[j % K],
-            node_scores[j % K],
-        )  # fmt: skip
+        into = edge_scores[j % K], node_scores[j % K]
+        own = *reads, tree.nodes, tree.values, tree.sets
+        if tree.surrogates is None:
+            masks.add_tree(*own, float(scale), _PLACE_OF, *work, *into)
+            continue
+        ptr: IndexArray = np.searchsorted(tree.surrogates[:, 0], np.arange(len(tree.values) + 1))
+        gaps: list[Any] = [tree.shares, tree.surrogates, tree.surrogate_sets, ptr]
+        gaps += [float(scale), _PLACE_OF, *work, *more, *into]
+        masks.add_tree_with_gaps(*own, *gaps)
+
+
+def _room_for_gaps(trees: Sequence[Tree], n_streams: int, n_before: int, width: int) -> tuple[AnyArray, ...]:
+    """Buffers for trees in which a missing value is none; a tree splits on as many streams at most as it has splits."""
+    most = max((len(tree.values) for tree in trees if tree.surrogates is not None), default=0)
+    n_leaves, n_used = (most + 1) // 2, min(n_streams, most // 2)
+    block = kernels.leaf_masks.BLOCK if most else 0
+    return (
+        np.empty(n_leaves * n_before, dtype=INDEX),
+        np.empty(n_leaves + 1, dtype=INDEX),
+        np.empty(n_leaves),
+        np.empty((block * n_leaves, 2), dtype=np.int32),
+        np.empty((2, n_streams if most else 0), dtype=INDEX),
+        np.empty((n_used + 1, n_leaves)),
+        np.empty((n_used + 1, n_leaves)),
+        np.empty((most, 2, width), dtype=INDEX),
+        np.empty((block, n_used + kernels.leaf_masks.FIXED), dtype=np.int32),
+        np.empty(block, dtype=INDEX),
+    )

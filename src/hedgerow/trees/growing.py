@@ -21,6 +21,11 @@ class Tree(NamedTuple):
     nodes int64[·, 5]: stream, bin, rule, true, false (stream −1 is the previous label, −2 a leaf); values float64[·], 0
     at splits; gains float64[·] of the splits; counts float64[·], the rows in each node; sets uint8[·, ·] of the rule
     SUBSET, by the `bin` of its nodes.
+
+    Trees that take a missing value for a value have no more. Where it is none (`trees/missing.py`), shares float64[·]
+    of the splits say how much of a row without a value goes to the true side; surrogates int64[·, 2] (node, stream; by
+    node, the best first) and surrogate_sets uint8[·, 32] (a bit for each bin that goes to the true side) what is asked
+    before that. Stream −1 is [previous label = ⊥], with bit 1 for ⊥ and bit 0 for all else.
     """
 
     nodes: IndexArray
@@ -28,6 +33,9 @@ class Tree(NamedTuple):
     gains: FloatArray
     counts: FloatArray
     sets: AnyArray
+    shares: FloatArray | None = None
+    surrogates: IndexArray | None = None
+    surrogate_sets: AnyArray | None = None
 
     def scaled(self, factor: float) -> Tree:
         """The same splits with values times a factor."""
@@ -134,29 +142,29 @@ class Grower:
             )
             if n_leaves >= 0:
                 break
-            self._enlarge(n_leaves == -1)
+            self._enlarge(("rows", "weight") if n_leaves == -1 else ("ids", "sums"))
         self._leaf_of.fill(self.max_leaves)  # rows without a word may have no leaf
         kernels.growing.assign_leaves(rows, self._room, n_leaves, self._leaf_of)
-        return self._result(n_leaves, n_sets)
+        total = self._totals[: 2 * n_leaves - 1]
+        leaves: IndexArray = self._room.leaf[kernels.growing.NODE, :n_leaves]
+        tree = self._make_tree(total >> self.bits, total & ((1 << self.bits) - 1), leaves, n_sets)
+        return tree, Leaves(self._leaf_of, tree.values[leaves])
 
-    def _enlarge(self, arena: bool) -> None:
-        names = ("rows", "weight") if arena else ("ids", "sums")
-        larger = {name: np.empty(2 * len(getattr(self._room, name)), getattr(self._room, name).dtype) for name in names}
+    def _enlarge(self, names: tuple[str, ...]) -> None:
+        old = {name: getattr(self._room, name) for name in names}
+        larger = {name: np.empty((2 * len(array), *array.shape[1:]), array.dtype) for name, array in old.items()}
         self._room = self._room._replace(**larger)
 
-    def _result(self, n_leaves: int, n_sets: int) -> tuple[Tree, Leaves]:
-        n_nodes = 2 * n_leaves - 1
-        total = self._totals[:n_nodes]
-        weights = total & ((1 << self.bits) - 1)
+    def _make_tree(self, gradients: AnyArray, weights: AnyArray, leaves: IndexArray, n_sets: int) -> Tree:
+        """The tree in the buffers. gradients, weights: sums by node, in the units of a word; leaves: nodes that are."""
+        n_nodes = len(weights)
         counts: FloatArray = weights / self.unit
-        sums = (total >> self.bits) / self.one
-        places: IndexArray = self._room.leaf[7, :n_leaves]
+        sums = gradients / self.one
         leaf: BoolArray = np.zeros(n_nodes, dtype=bool)
-        leaf[places] = True
+        leaf[leaves] = True
         values: FloatArray = np.zeros(n_nodes)
         divisor = counts[leaf] + self.shrinkage
         divisor[divisor == 0.0] = 1.0  # no rows, and no gradient
         values[leaf] = np.clip(-sums[leaf] / divisor, -MAX_VALUE, MAX_VALUE)
         gains = self._gains[:n_nodes] * (self.unit / self.one**2)
-        tree = Tree(self._tree[:n_nodes].copy(), values, gains, counts, self._sets[:n_sets].copy())
-        return tree, Leaves(self._leaf_of, values[places])
+        return Tree(self._tree[:n_nodes].copy(), values, gains, counts, self._sets[:n_sets].copy())

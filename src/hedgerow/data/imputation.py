@@ -1,0 +1,143 @@
+"""Values in place of missing ones, and flags that say where: learnt from a training corpus, used at every prediction.
+
+A column is filled before any window or bin is made of it, so a value that is missing is the same in all windows that
+reach it. What lies outside a sequence is not missing, and stays as it is; nor is a number missing where its absence
+means 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from hedgerow.data.dataset import OUTSIDE_COLUMN, Column, Dataset, Schema, padded_places
+from hedgerow.errors import InputError
+from hedgerow.legend import CODE, FIRST_VALUE, MISSING, OUTSIDE, AnyArray, CodeArray, FloatArray, IndexArray
+
+MIDDLES = ("mean", "median")
+FLAG = "{} (missing)"  # the name of the column that says where another one is missing
+
+
+@dataclass(frozen=True)
+class Imputation:
+    """What stands in for missing values.
+
+    codes : the code for each categorical or boolean column that is filled, by name
+    numbers : the number for each numeric column
+    flags : the columns that get a column of flags, boolean, with the same window
+    """
+
+    codes: Mapping[str, int] = field(default_factory=dict)
+    numbers: Mapping[str, float] = field(default_factory=dict)
+    flags: tuple[str, ...] = ()
+
+    def apply(self, dataset: Dataset) -> Dataset:
+        """The corpus with its gaps filled, and with flags as its last columns."""
+        schema, (_, places, _) = dataset.schema, padded_places(dataset.offsets, dataset.schema.gap)
+        everywhere: IndexArray = np.arange(dataset.n_sequences)
+        codes, numeric = _Rows(schema, False, dataset.codes, dataset.numeric, places).filled(self)
+        seq_codes, seq_numeric = _Rows(schema, True, dataset.seq_codes, dataset.seq_numeric, everywhere).filled(self)
+        named = {column.name: column for column in schema.columns}
+        flags = tuple(_flag(named[name]) for name in self.flags)
+        return replace(
+            dataset,
+            schema=replace(schema, columns=schema.columns + flags),
+            codes=codes,
+            numeric=numeric,
+            seq_codes=seq_codes,
+            seq_numeric=seq_numeric,
+        )
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """The stored columns of a corpus, of positions or of sequences. where : the places that have values."""
+
+    schema: Schema
+    constant: bool
+    codes: CodeArray
+    numeric: FloatArray
+    where: IndexArray
+
+    def filled(self, own: Imputation) -> tuple[CodeArray, FloatArray]:
+        """Codes, with those of flags after them, and numbers."""
+        codes, numeric, flags = self.codes.copy(), self.numeric.copy(), []
+        for row, column in enumerate(self.schema.of("categorical", "boolean", constant=self.constant)):
+            gone = self.where[codes[row, self.where] == MISSING]
+            if column.name in own.flags:
+                flags.append(self._flags(gone))
+            if column.name in own.codes:
+                codes[row, gone] = own.codes[column.name]
+        for row, column in enumerate(self.schema.of("numeric", constant=self.constant)):
+            gone = self.where[np.isnan(numeric[row, self.where])]
+            if column.name in own.flags:
+                flags.append(self._flags(gone))
+            if column.name in own.numbers:
+                numeric[row, gone] = own.numbers[column.name]
+        return np.concatenate([codes, np.array(flags, dtype=CODE).reshape(-1, codes.shape[1])]), numeric
+
+    def _flags(self, gone: IndexArray) -> AnyArray:
+        flags = np.full(self.codes.shape[1], OUTSIDE, dtype=CODE)
+        flags[self.where] = FIRST_VALUE
+        flags[gone] = FIRST_VALUE + 1
+        return flags
+
+
+def _flag(column: Column) -> Column:
+    return Column(FLAG.format(column.name), "boolean", column.offsets, constant=column.constant)
+
+
+def learn_imputation(dataset: Dataset, *, numbers: str = "mean", flags: bool = False, codes: bool = True) -> Imputation:
+    """What to put in place of missing values: the most common code, and the mean or the median of the numbers.
+
+    Parameters
+    ----------
+    numbers : "mean" or "median"
+    flags : whether each column that is filled gets a column of flags (the method of indicator features)
+    codes : whether codes are filled; trees that flag need not, for a missing code is a value of its own to them
+    """
+    if numbers not in MIDDLES:
+        raise InputError(f"numbers={numbers!r}", hint="Known are 'mean' and 'median'.")
+    schema, (_, places, _) = dataset.schema, padded_places(dataset.offsets, dataset.schema.gap)
+    found_codes: dict[str, int] = {}
+    found_numbers: dict[str, float] = {}
+    for constant, coded, measured in (
+        (False, dataset.codes, dataset.numeric),
+        (True, dataset.seq_codes, dataset.seq_numeric),
+    ):
+        where: IndexArray = np.arange(dataset.n_sequences) if constant else places
+        for row, column in enumerate(schema.of("categorical", "boolean", constant=constant) if codes else []):
+            if column.name != OUTSIDE_COLUMN:
+                found_codes[column.name] = _most_common(column, coded[row, where])
+        for row, column in enumerate(schema.of("numeric", constant=constant)):
+            if np.isnan(column.fill):
+                found_numbers[column.name] = _middle(column, measured[row, where], numbers)
+    # In the order of the stored columns, as `apply` appends them.
+    named = [
+        c.name
+        for k in (False, True)
+        for kinds in (("categorical", "boolean"), ("numeric",))
+        for c in schema.of(*kinds, constant=k)
+    ]
+    flagged = tuple(name for name in named if name in found_codes or name in found_numbers)
+    return Imputation(found_codes, found_numbers, flagged if flags else ())
+
+
+def _most_common(column: Column, values: CodeArray) -> int:
+    counts = np.bincount(values, minlength=column.n_codes)[FIRST_VALUE:]
+    if not counts.any():
+        raise _all_missing(column)
+    return FIRST_VALUE + int(np.argmax(counts))
+
+
+def _middle(column: Column, values: FloatArray, by: str) -> float:
+    known = values[~np.isnan(values)]
+    if not len(known):
+        raise _all_missing(column)
+    return float(np.mean(known) if by == "mean" else np.median(known))
+
+
+def _all_missing(column: Column) -> InputError:
+    return InputError("every value is missing", hint="Leave the column out.", column=column.name)
