@@ -67,9 +67,10 @@ def test_hessian_products_are_passes_of_their_own(task):
 
 
 def test_the_trials_of_a_gain_are_counted(task):
-    passes = train_smd(task, 0, QUICK, False, gain="auto").passes
-    assert passes[0] > 2.0
-    assert np.diff(passes) == pytest.approx([2.0, 2.0])
+    for annealed in (False, True):
+        passes = train_smd(task, 0, QUICK, False, gain="auto", annealed=annealed).passes
+        assert passes[0] > 2.0
+        assert np.diff(passes) == pytest.approx([2.0, 2.0])
 
 
 def test_the_perceptron_is_read_off_as_often_as_the_others(task):

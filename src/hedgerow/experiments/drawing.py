@@ -13,7 +13,7 @@ _INK = "#1b2a22"
 _PALE = "#8a978f"
 _GREEN, _LIGHT_GREEN, _AMBER, _LIGHT_AMBER = "#14532d", "#8fc08a", "#c2410c", "#f0b592"
 _COLOURS = (_GREEN, _LIGHT_GREEN, _AMBER, _LIGHT_AMBER)
-_VIOLET, _LIGHT_VIOLET = "#6d28d9", "#b9a3e3"
+_MANY_COLOURS = (_AMBER, _LIGHT_AMBER, "#5fa8a0", _LIGHT_GREEN, _GREEN, "#b9a3e3", "#6d28d9", _INK)
 
 
 def draw_accuracies(panels: Mapping[str, Mapping[str, Spread | float | None]]) -> Any:
@@ -154,7 +154,7 @@ def draw_passes(rows: Sequence[PassesRow]) -> Any:
     for panels, row in zip(figure.subplots(len(rows), 2, squeeze=False), rows):
         ends = [ys[-1] for _, ys in row.lines.values() if ys]
         marks = [*row.published.values(), *row.other.values()]
-        colours = dict(zip(row.lines, (_AMBER, _LIGHT_AMBER, _LIGHT_GREEN, _GREEN, _VIOLET, _LIGHT_VIOLET, _INK)))
+        colours = dict(zip(row.lines, _MANY_COLOURS))
         for ax, low in zip(panels, (0.0, min([*ends, *marks]) - 1.0)):
             for method, (xs, ys) in row.lines.items():
                 ax.plot(xs, ys, color=colours[method], linewidth=1.3, label=method)

@@ -161,9 +161,9 @@ def _online(
 
 
 def train_smd(
-    task: OnlineTask, seed: int, settings: Settings, closely: bool, gain: float | str = GAIN, lazy: bool = True
+    task: OnlineTask, seed: int, settings: Settings, closely: bool, gain: float | str = GAIN, annealed: bool = False
 ) -> Curve:
-    """SMD with the settings of the paper; or with a gain that it finds itself, which is counted. `lazy` as in smd."""
+    """SMD with the settings of the paper; or with a gain that it finds itself, which is counted, and averaged."""
     return _online(
         task,
         seed,
@@ -174,7 +174,7 @@ def train_smd(
         gain=gain,
         meta_gain=task.meta_gain,
         gain_decay=GAIN_DECAY,
-        lazy=lazy,
+        annealed=annealed,
     )
 
 

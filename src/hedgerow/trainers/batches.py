@@ -175,7 +175,8 @@ class Batches:
         chain.score(x)
         quick = self._shortcut
         if isinstance(quick, LikelihoodShortcut) and self._plain[sequences].all():
-            loss = quick.curve(*along, self.gradient, self.product)
+            with np.errstate(over="ignore", invalid="ignore"):  # the next scores tell
+                loss = quick.curve(*along, self.gradient, self.product)
             if loss == loss:
                 chain.touch()
                 chain.pull(quick.rows, None, self.gradient)

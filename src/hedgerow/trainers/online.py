@@ -84,9 +84,8 @@ def train(
             chosen, halvings = chosen / 4.0, halvings + 1
             log.warning("%s; beginning again with gain %.3g", error, chosen)
             batches.clear()
-            learner = make(
-                start, chosen
-            )  # the weights before this pass may be bad already: a loss comes before its step
+            # From the start: the weights before this pass may be bad already, as a loss is taken before its step.
+            learner = make(start, chosen)
             continue
         weights = after
         done = monitor.step(penalised, weights)
