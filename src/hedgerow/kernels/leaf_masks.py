@@ -22,7 +22,6 @@ EQUAL, AT_MOST, AT_MOST_OR_SPECIAL, SUBSET, HAS = 0, 1, 2, 3, 4  # as in `growin
 LABEL, LEAF = -1, -2
 BITS = 62
 BLOCK = 256  # places whose masks are made together
-FIXED = 3  # streams without a value that a place has at least, as the loops have it
 
 
 @part
@@ -214,7 +213,7 @@ def _number_streams(tree, streams, used, n_used, number):
 def _share_leaves(tree, shares, number, low, high, leaf_value, factors, shared):
     """OUT factors float64[·, L]: the shares of all splits on a stream that lead to a leaf, multiplied; shared
     float64[·, L]: times the leaf's value."""
-    factors[:] = 1.0  # and so for the last one, which is no stream
+    factors[:] = 1.0
     for i in range(len(tree)):
         if tree[i, 0] >= 0 and number[tree[i, 0]] >= 0:
             own, yes, no = factors[number[tree[i, 0]]], tree[i, 3], tree[i, 4]
@@ -228,18 +227,27 @@ def _share_leaves(tree, shares, number, low, high, leaf_value, factors, shared):
 
 
 @part
-def _list_labels(label_masks, leaves, labels, label_ptr):
-    """The previous labels that come to each leaf, ⊥ not counted. OUT labels int64[L·K], label_ptr int64[L+1].
+def _match_labels(label_masks, group, own_masks):
+    """Put previous labels that come to the same leaves into one group; returns how many groups there are.
 
-    Returns in `label_ptr` where those of a leaf begin.
+    OUT group int64[K+1]: of each label, ⊥ alone in the first; own_masks int64[K+1+4, W]: of each group, and of four
+    more, which have no leaf
     """
-    n = 0
-    for leaf in range(leaves):
-        label_ptr[leaf] = n
-        for u in range(len(label_masks) - 1):
-            labels[n] = u
-            n += (label_masks[u, leaf // BITS] >> (leaf % BITS)) & 1
-    label_ptr[leaves] = n
+    K, W, n = len(label_masks) - 1, label_masks.shape[1], 1
+    own_masks[:] = 0
+    for w in range(W):
+        own_masks[0, w] = label_masks[K, w]
+    for u in range(K):
+        group[u] = n
+        for c in range(1, n):
+            equal = True
+            for w in range(W):
+                equal &= label_masks[u, w] == own_masks[c, w]
+            group[u] = c if equal else group[u]
+        n += group[u] == n
+        for w in range(W):
+            own_masks[group[u], w] = label_masks[u, w]
+    return n
 
 
 @part
@@ -328,77 +336,70 @@ def _keep_surrogates(
 
 
 @part
-def _list_leaves(here, place_of, m, pairs):
-    """The leaves that are left to each of m places. OUT pairs int32[·, 2]: place, leaf; returns how many."""
-    n = 0
-    for r in range(m):
-        for w in range(here.shape[1]):
-            left = here[r, w]
-            while left:
-                bit = left & -left
-                left ^= bit
-                pairs[n, 0], pairs[n, 1] = r, BITS * w + place_of[np.uint64(bit) % np.uint64(67)]
-                n += 1
-    return n
-
-
-@part
-def _pad_lost(lost, n_lost, m, none):
-    """Let what is lost of each place be FIXED streams at least: `none` stands for no stream."""
-    for r in range(m):
-        for q in range(n_lost[r], FIXED):
-            lost[r, q] = none
+def _sum_shares(here, own_masks, c, place_of, leaf_value, factors, shared, lost, n_lost, sums):
+    """OUT sums of the groups c … c+3: the values of the leaves that are left to them, times their shares. Four at a
+    time, because what is summed in a variable is ready sooner than what is summed in memory."""
+    a0 = a1 = a2 = a3 = 0.0
+    for w in range(len(here)):
+        m0, m1, m2, m3 = own_masks[c, w], own_masks[c + 1, w], own_masks[c + 2, w], own_masks[c + 3, w]
+        left = here[w] & (m0 | m1 | m2 | m3)
+        while left:
+            bit = left & -left
+            left ^= bit
+            leaf = np.uint64(BITS * w + place_of[np.uint64(bit) % np.uint64(67)])
+            own = shared[np.uint64(lost[0]), leaf] if n_lost else leaf_value[leaf]
+            for q in range(1, n_lost):
+                own *= factors[np.uint64(lost[q]), leaf]
+            a0 += own if m0 & bit else 0.0
+            a1 += own if m1 & bit else 0.0
+            a2 += own if m2 & bit else 0.0
+            a3 += own if m3 & bit else 0.0
+    sums[c], sums[c + 1], sums[c + 2], sums[c + 3] = a0, a1, a2, a3
 
 
 @part
 def _add_shares(
-    pairs, first, places, t0, factors, shared, lost, n_lost, labels, label_ptr, starts, scale, edges, nodes
+    here, group, own_masks, n_groups, place_of, first, places, t0, m, leaf_value, factors, shared, lost, n_lost, sums,
+    scale, edges, nodes,
 ):  # fmt: skip
-    """Add the value of each leaf that is left to a place, times its share, to the scores of its rows there."""
-    for i in range(len(pairs)):
-        r, leaf = np.uint64(pairs[i, 0]), np.uint64(pairs[i, 1])
-        own = scale * shared[np.uint64(lost[r, 0]), leaf]
-        for q in range(1, FIXED):
-            own *= factors[np.uint64(lost[r, q]), leaf]
-        for q in range(FIXED, n_lost[r]):
-            own *= factors[np.uint64(lost[r, q]), leaf]
-        t = np.uint64(t0) + r
-        if first[np.uint64(places[t])]:
-            nodes[t] += own * starts[leaf]
+    """Add the values of all leaves that are left, times their shares, to the score of each row."""
+    for r in range(m):
+        start = first[np.uint64(places[t0 + r])] != 0
+        for c in range(0 if start else 1, 1 if start else n_groups, 4):
+            _sum_shares(here[r], own_masks, c, place_of, leaf_value, factors, shared, lost[r], n_lost[r], sums)
+        if start:
+            nodes[t0 + r] += scale * sums[0]
         else:
-            for j in range(label_ptr[leaf], label_ptr[leaf + np.uint64(1)]):
-                edges[t, np.uint64(labels[j])] += own
+            for u in range(edges.shape[1]):
+                edges[t0 + r, u] += scale * sums[group[u]]
 
 
 @kernel
 def add_tree_with_gaps(
     bins, streams, n_dense, items, item_ptr, places, first, tree, value, sets, shares, surrogates, ways, surrogate_ptr,
-    scale, place_of, used, mask_of, masks, label_masks, leaf_value, nodes, here, labels, label_ptr, starts,
-    pairs, number, factors, shared, sides, lost, n_lost, edge_scores, node_scores,
+    scale, place_of, used, mask_of, masks, label_masks, leaf_value, nodes, here, group, own_masks, sums, number,
+    factors, shared, sides, lost, n_lost, edge_scores, node_scores,
 ):  # fmt: skip
     """As add_tree, of a tree in which a missing value is none.
 
     IN   shares float64[·]; surrogates int64[·, 2], ways uint8[·, 32] by node, those of node i at surrogate_ptr[i] …
          surrogate_ptr[i+1]-1; where there are none, rows go by shares
-    WORK as add_tree, but nodes int64[4, ·]; labels int64[L·K'], label_ptr int64[L+1], starts float64[L], pairs
-         int32[BLOCK·L, 2], number int64[2, streams], factors and shared float64[streams+1, L], sides int64[·, 2, W],
-         lost int32[BLOCK, streams+FIXED], n_lost int64[BLOCK]
+    WORK as add_tree, but nodes int64[4, ·]; group int64[K'], own_masks int64[K'+5, W], sums float64[K'+5], number
+         int64[2, streams], factors and shared float64[streams, L], sides int64[·, 2, W], lost int32[BLOCK, streams+1],
+         n_lost int64[BLOCK]
     """
     n_used, n_rows = _place_streams(tree, streams[3], used, mask_of)
     low, high = nodes[0, : len(tree)], nodes[1, : len(tree)]
     _build(
         tree, value, sets, streams, True, mask_of, n_rows, masks, label_masks, leaf_value, low, high, nodes[2],
     )  # fmt: skip
-    n_lossy, asks = _number_streams(tree, streams, used, n_used, number[0]), len(surrogates) > 0
-    leaves, K = (len(tree) + 1) // 2, edge_scores.shape[1]
+    n_lossy, asks, n_groups = _number_streams(tree, streams, used, n_used, number[0]), len(surrogates) > 0, 0
     if asks:
         _chain_nodes(tree, number[0], number[1], nodes[3])
         _find_sides(tree, number[0], low, high, sides)
     else:
-        _share_leaves(tree, shares, number[0], low, high, leaf_value, factors[: n_lossy + 1, :leaves], shared)
-        _list_labels(label_masks, leaves, labels, label_ptr)
-        for leaf in range(leaves):
-            starts[leaf] = (label_masks[K, leaf // BITS] >> (leaf % BITS)) & 1
+        _share_leaves(tree, shares, number[0], low, high, leaf_value, factors[:n_lossy], shared)
+        n_groups = _match_labels(label_masks, group, own_masks)
     for t0 in range(0, len(places), BLOCK):
         m = min(BLOCK, len(places) - t0)
         here[:m] = (1 << BITS) - 1
@@ -417,14 +418,9 @@ def add_tree_with_gaps(
                 ptr = item_ptr[streams[0, s] - n_dense]
                 _keep_known_items(items, ptr, places, t0, m, streams[1, s], tree[i], streams[5, s], low, high, here)
         if not asks:
-            for r in range(m):
-                for w in range(here.shape[1]):
-                    here[r, w] &= (1 << min(max(leaves - BITS * w, 0), BITS)) - 1
-            n = _list_leaves(here, place_of, m, pairs)
-            _pad_lost(lost, n_lost, m, n_lossy)
             _add_shares(
-                pairs[:n], first, places, t0, factors, shared, lost, n_lost, labels, label_ptr, starts, scale,
-                edge_scores, node_scores,
+                here, group, own_masks, n_groups, place_of, first, places, t0, m, leaf_value, factors, shared, lost,
+                n_lost, sums, scale, edge_scores, node_scores,
             )  # fmt: skip
             continue
         for r in range(m):

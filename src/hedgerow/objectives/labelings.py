@@ -13,10 +13,12 @@ def difference(
 ) -> tuple[FloatArray, FloatArray]:
     """slopes · (indicator of the nodes and edges of `found` − that of `truth`); both (n,), slopes (s,) a sequence."""
     spread = np.repeat(slopes, np.diff(potentials.offsets))
-    rows = np.flatnonzero((found != truth) & (spread != 0.0))
+    differs = (found != truth) & (spread != 0.0)
+    rows = np.flatnonzero(differs)
     nodes, edges = zero_gradients(potentials)
-    touched = np.union1d(rows, rows + 1)  # the edges into a position that differs, and into the one after it
-    touched = touched[potentials.first()[touched] == 0]
+    into = differs.copy()  # the edges into a position that differs, and into the one after it
+    into[1:] |= differs[:-1]
+    touched = np.flatnonzero(into & (potentials.first()[:-1] == 0))
     add_labeling(found, spread, rows, touched, nodes, edges)
     add_labeling(truth, -spread, rows, touched, nodes, edges)
     return nodes, edges

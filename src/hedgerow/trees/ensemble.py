@@ -159,17 +159,15 @@ def add_trees(
 def _room_for_gaps(trees: Sequence[Tree], n_streams: int, n_before: int, width: int) -> tuple[AnyArray, ...]:
     """Buffers for trees in which a missing value is none; a tree splits on as many streams at most as it has splits."""
     most = max((len(tree.values) for tree in trees if tree.surrogates is not None), default=0)
-    n_leaves, n_used = (most + 1) // 2, min(n_streams, most // 2)
-    block = kernels.leaf_masks.BLOCK if most else 0
+    n_used, block = min(n_streams, most // 2), kernels.leaf_masks.BLOCK if most else 0
     return (
-        np.empty(n_leaves * n_before, dtype=INDEX),
-        np.empty(n_leaves + 1, dtype=INDEX),
-        np.empty(n_leaves),
-        np.empty((block * n_leaves, 2), dtype=np.int32),
+        np.empty(n_before, dtype=INDEX),
+        np.empty((n_before + 5, width), dtype=INDEX),
+        np.empty(n_before + 5),
         np.empty((2, n_streams if most else 0), dtype=INDEX),
-        np.empty((n_used + 1, n_leaves)),
-        np.empty((n_used + 1, n_leaves)),
+        np.empty((n_used, most // 2 + 1)),
+        np.empty((n_used, most // 2 + 1)),
         np.empty((most, 2, width), dtype=INDEX),
-        np.empty((block, n_used + kernels.leaf_masks.FIXED), dtype=np.int32),
+        np.empty((block, n_used + 1), dtype=np.int32),
         np.empty(block, dtype=INDEX),
     )
