@@ -65,7 +65,7 @@ def test_gains_learn():
 @pytest.mark.parametrize("lazy", [True, False])
 def test_annealed_it_reaches_the_optimum(objective, lazy):
     problem = small_problem(objective)
-    weights = run(smd, problem, 400, l2=2.0, lazy=lazy, annealed=True)
+    weights = run(smd, problem, 1000, l2=2.0, lazy=lazy, annealed=True)
     assert excess(problem, weights, 2.0) < 1e-6
 
 

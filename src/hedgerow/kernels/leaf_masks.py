@@ -222,7 +222,7 @@ def _share_leaves(tree, shares, number, low, high, leaf_value, factors, shared):
             for leaf in range(low[no], high[no]):
                 own[leaf] *= 1.0 - shares[i]
     for j in range(len(factors)):
-        for leaf in range(factors.shape[1]):
+        for leaf in range(high[0]):
             shared[j, leaf] = leaf_value[leaf] * factors[j, leaf]
 
 
@@ -230,11 +230,11 @@ def _share_leaves(tree, shares, number, low, high, leaf_value, factors, shared):
 def _match_labels(label_masks, group, own_masks):
     """Put previous labels that come to the same leaves into one group; returns how many groups there are.
 
-    OUT group int64[K+1]: of each label, ⊥ alone in the first; own_masks int64[K+1+4, W]: of each group, and of four
-    more, which have no leaf
+    OUT group int64[K]: of each label; own_masks int64[K+2, W]: of each group, the first being ⊥ alone; and, last, of
+    all labels but ⊥
     """
     K, W, n = len(label_masks) - 1, label_masks.shape[1], 1
-    own_masks[:] = 0
+    own_masks[K + 1] = 0
     for w in range(W):
         own_masks[0, w] = label_masks[K, w]
     for u in range(K):
@@ -247,6 +247,7 @@ def _match_labels(label_masks, group, own_masks):
         n += group[u] == n
         for w in range(W):
             own_masks[group[u], w] = label_masks[u, w]
+            own_masks[K + 1, w] |= label_masks[u, w]
     return n
 
 
@@ -336,41 +337,31 @@ def _keep_surrogates(
 
 
 @part
-def _sum_shares(here, own_masks, c, place_of, leaf_value, factors, shared, lost, n_lost, sums):
-    """OUT sums of the groups c … c+3: the values of the leaves that are left to them, times their shares. Four at a
-    time, because what is summed in a variable is ready sooner than what is summed in memory."""
-    a0 = a1 = a2 = a3 = 0.0
-    for w in range(len(here)):
-        m0, m1, m2, m3 = own_masks[c, w], own_masks[c + 1, w], own_masks[c + 2, w], own_masks[c + 3, w]
-        left = here[w] & (m0 | m1 | m2 | m3)
-        while left:
-            bit = left & -left
-            left ^= bit
-            leaf = np.uint64(BITS * w + place_of[np.uint64(bit) % np.uint64(67)])
-            own = shared[np.uint64(lost[0]), leaf] if n_lost else leaf_value[leaf]
-            for q in range(1, n_lost):
-                own *= factors[np.uint64(lost[q]), leaf]
-            a0 += own if m0 & bit else 0.0
-            a1 += own if m1 & bit else 0.0
-            a2 += own if m2 & bit else 0.0
-            a3 += own if m3 & bit else 0.0
-    sums[c], sums[c + 1], sums[c + 2], sums[c + 3] = a0, a1, a2, a3
-
-
-@part
 def _add_shares(
     here, group, own_masks, n_groups, place_of, first, places, t0, m, leaf_value, factors, shared, lost, n_lost, sums,
     scale, edges, nodes,
 ):  # fmt: skip
     """Add the values of all leaves that are left, times their shares, to the score of each row."""
+    K, W = edges.shape[1], here.shape[1]
     for r in range(m):
-        start = first[np.uint64(places[t0 + r])] != 0
-        for c in range(0 if start else 1, 1 if start else n_groups, 4):
-            _sum_shares(here[r], own_masks, c, place_of, leaf_value, factors, shared, lost[r], n_lost[r], sums)
+        start, n = first[np.uint64(places[t0 + r])] != 0, n_lost[r]
+        low, high, every = (0, 1, 0) if start else (1, n_groups, K + 1)
+        sums[low:high] = 0.0
+        for w in range(W):
+            left = here[r, w] & own_masks[every, w]
+            while left:
+                bit = left & -left
+                left ^= bit
+                leaf = np.uint64(BITS * w + place_of[np.uint64(bit) % np.uint64(67)])
+                own = shared[np.uint64(lost[r, 0]), leaf] if n else leaf_value[leaf]
+                for q in range(1, n):
+                    own *= factors[np.uint64(lost[r, q]), leaf]
+                for c in range(low, high):
+                    sums[c] += own if own_masks[c, w] & bit else 0.0
         if start:
             nodes[t0 + r] += scale * sums[0]
         else:
-            for u in range(edges.shape[1]):
+            for u in range(K):
                 edges[t0 + r, u] += scale * sums[group[u]]
 
 
@@ -384,7 +375,7 @@ def add_tree_with_gaps(
 
     IN   shares float64[·]; surrogates int64[·, 2], ways uint8[·, 32] by node, those of node i at surrogate_ptr[i] …
          surrogate_ptr[i+1]-1; where there are none, rows go by shares
-    WORK as add_tree, but nodes int64[4, ·]; group int64[K'], own_masks int64[K'+5, W], sums float64[K'+5], number
+    WORK as add_tree, but nodes int64[4, ·]; group int64[K'], own_masks int64[K'+2, W], sums float64[K'+1], number
          int64[2, streams], factors and shared float64[streams, L], sides int64[·, 2, W], lost int32[BLOCK, streams+1],
          n_lost int64[BLOCK]
     """

@@ -82,7 +82,7 @@ class _Meta:
         self.batches = batches
         self.l2 = l2
         self.meta_gain, self.decay, self.rate = meta_gain, decay, rate
-        self.caution = CAUTION if rate == 0.0 else 1.0
+        self.caution = CAUTION
         self.average = Average(batches) if rate > 0.0 else None
         self.x = batches.working.pack(start)
         self.v: FloatArray = np.zeros(len(self.x))

@@ -162,8 +162,8 @@ def _room_for_gaps(trees: Sequence[Tree], n_streams: int, n_before: int, width: 
     n_used, block = min(n_streams, most // 2), kernels.leaf_masks.BLOCK if most else 0
     return (
         np.empty(n_before, dtype=INDEX),
-        np.empty((n_before + 5, width), dtype=INDEX),
-        np.empty(n_before + 5),
+        np.empty((n_before + 2, width), dtype=INDEX),
+        np.empty(n_before + 1),
         np.empty((2, n_streams if most else 0), dtype=INDEX),
         np.empty((n_used, most // 2 + 1)),
         np.empty((n_used, most // 2 + 1)),
