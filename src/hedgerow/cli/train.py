@@ -60,10 +60,7 @@ def command(
     seed: options.Seed = 0,
     quiet: options.Quiet = False,
 ) -> None:
-    """Train a linear-chain CRF, or a CRF of boosted trees, on labelled files.
-
-    Ctrl-C ends training and keeps the best model so far.
-    """
+    """Train a CRF, linear or of boosted trees, on labelled files. Ctrl-C keeps the best model so far."""
     parameters = options.given_parameters(
         model, objective=objective, trainer=trainer, l2=l2, l1=l1, max_iter=max_iter, trees=trees, leaves=leaves,
         shrinkage=shrinkage, edges=edges,

@@ -29,7 +29,7 @@ Objective = Annotated[
 Trainer = Annotated[str | None, typer.Option(metavar="NAME", help="Linear: lbfgs, adagrad, smd, … \\[auto]")]
 L2 = Annotated[float | None, typer.Option(metavar="X", help="Linear: weight of the penalty ‖w‖². \\[1]")]
 L1 = Annotated[float | None, typer.Option(metavar="X", help="Linear: weight of the penalty ‖w‖₁. \\[0]")]
-MaxIter = Annotated[int | None, typer.Option(metavar="N", help="Linear: the most iterations. \\[500]")]
+MaxIter = Annotated[int | None, typer.Option(metavar="N", help="Linear: the most iterations, or passes. \\[500; 50]")]
 Trees = Annotated[int | None, typer.Option(metavar="N", help="Tree: the most trees of a label. \\[500]")]
 Leaves = Annotated[int | None, typer.Option(metavar="N", help="Tree: the most leaves of a tree. \\[32]")]
 Shrinkage = Annotated[float | None, typer.Option(metavar="X", help="Tree: λ, which makes leaves small. \\[20]")]
