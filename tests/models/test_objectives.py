@@ -68,6 +68,9 @@ def test_stages_of_sharpness_go_on_from_each_other(data):
     np.testing.assert_array_equal([s.loss for s in two.history_[: len(shared)]], shared)
     assert two.n_iter_ > one.n_iter_
     assert two.n_iter_ == len(two.history_)
+    assert {step.stage for step in one.history_} == {""}
+    names = ["labelwise, sharpness 3", "labelwise, sharpness 12"]
+    assert [step.stage for step in two.history_] == [names[i >= len(shared)] for i in range(len(two.history_))]
 
 
 def test_counts_are_a_start(data):

@@ -139,6 +139,12 @@ def test_whether_it_was_trained_again_is_in_the_file(tmp_path):
         assert load(tmp_path / "model").refitted_ is model.refitted_ is refit
 
 
+def test_how_many_iterations_followed_the_likelihood_is_in_the_file(tmp_path):
+    model = TreeCRF(columns=COLUMNS, objective="labelwise", likelihood_steps=1, **SHORT).fit(*CORPUS)
+    model.save(tmp_path / "model")
+    assert load(tmp_path / "model").likelihood_iterations_ == model.likelihood_iterations_ == 1
+
+
 # ------------------------------------------------------------------------------------------ whole, and wrong
 
 
@@ -215,6 +221,8 @@ WRONG = {
     "shared edges: no flag": set_header("shared_edges", value=1),
     "shared edges that are not there": set_header("shared_edges", value=True),
     "trained again: no flag": set_header("refitted", value="yes"),
+    "steps by the likelihood: fewer than none": set_header("likelihood_iterations", value=-1),
+    "steps by the likelihood: no number": set_header("likelihood_iterations", value=1.5),
     "another estimator": set_header("kind", value="LinearCRF"),
     "a parameter that cannot be meant": set_header("parameters", "edges", value="both"),
     "a loss that is no number": set_header("fitted", "loss_", value="low"),
@@ -249,7 +257,7 @@ def test_every_part_is_needed(sound, joint, tmp_path):
         for name in tensors:
             with pytest.raises(ModelFileError, match="is not a sound hedgerow model"):
                 load(write(tmp_path, header, {k: v for k, v in tensors.items() if k != name}))
-        early = {"shared_edges", "refitted"}  # the first files did not have them
+        early = {"shared_edges", "refitted", "likelihood_iterations"}  # the first files did not have them
         for name in set(header) - {"kind", "metadata", "linear"} - early:
             with pytest.raises(ModelFileError, match=f"no '{name}'"):
                 load(write(tmp_path, {k: v for k, v in header.items() if k != name}, tensors))

@@ -29,7 +29,7 @@ def command(
     quick: Annotated[bool, typer.Option("--quick", help="Little data, few iterations: only to see it run.")] = False,
     seeds: Annotated[int, typer.Option(metavar="N", min=1, help="Seeds: of folds, draws, orders.")] = 5,
     jobs: Annotated[int | None, typer.Option(metavar="N", min=1, help="Processes. \\[all cores]")] = None,
-    folds: Annotated[int, typer.Option(metavar="N", min=2, help="Folds of the lines of papers.")] = 10,
+    folds: Annotated[int, typer.Option(metavar="N", min=2, help="Folds of the lines of papers.")] = 5,
     leave_one_out: Annotated[
         bool, typer.Option("--leave-one-out", help="Leave one paper out at a time, instead of folds.")
     ] = False,

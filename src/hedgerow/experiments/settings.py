@@ -37,7 +37,7 @@ class Settings:
     folder: str | None = None
     quick: bool = False
     inner_folds: int = 5
-    outer_folds: int | None = 10
+    outer_folds: int | None = 5
     max_iterations: int = 250
     shrinkages: tuple[float, ...] = (0.0, 5.0, 10.0, 20.0, 40.0, 80.0)
     leaves: tuple[int, ...] = (30, 50, 75, 100)

@@ -115,7 +115,9 @@ class LinearCRF(ChainModel):
     classes_ : array of labels, sorted
     n_iter_ : iterations of the last fit
     loss_ : the penalised loss at the weights kept
-    history_ : list of Step(iteration, loss, seconds, score)
+    n_sequences_ : the sequences that it has learnt from, those of all calls of `partial_fit` included
+    history_ : list of Step(iteration, loss, seconds, score, stage); `stage` names what was minimised, where training
+        has several stages
     best_iteration_ : the iteration whose weights were kept; after a warm start that nothing beat, the number of
         iterations before this fit
     outcome_ : why training ended: "converged", "max_iter", "early_stopping" or "interrupted"; "diverged" where an
@@ -294,6 +296,7 @@ class LinearCRF(ChainModel):
         self.n_iter_ = trained.n_iter
         self.best_iteration_ = trained.best.iteration
         self.loss_ = trained.best.loss
+        self.n_sequences_ = dataset.n_sequences
         self.outcome_ = trained.outcome
         if trained.outcome == "interrupted":
             what = f"training was interrupted after {trained.n_iter} iterations; the best weights so far are kept"

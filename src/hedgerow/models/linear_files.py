@@ -10,7 +10,7 @@ import numpy as np
 from hedgerow.data.dataset import Schema
 from hedgerow.errors import ModelFileError
 from hedgerow.legend import CODE, INDEX
-from hedgerow.models.schema_files import Tensors, pack_space, tensor, unpack_space, within
+from hedgerow.models.schema_files import Tensors, count, pack_space, tensor, unpack_space, within
 from hedgerow.scorers.chain import ChainLayout
 from hedgerow.scorers.index import WeightIndex
 from hedgerow.scorers.streams import Streams
@@ -20,7 +20,7 @@ def pack(model: Any, tensors: Tensors) -> dict[str, Any]:
     """Add a fitted model's weights and their layout to the tensors; return its part of the header."""
     pack_layout(model.layout_, tensors)
     tensors["weights"] = model.weights_
-    return {"pair_columns": list(model.layout_.pair_columns)}
+    return {"pair_columns": list(model.layout_.pair_columns), "n_sequences": model.n_sequences_}
 
 
 def unpack(model: Any, header: Mapping[str, Any], tensors: Tensors) -> None:
@@ -30,6 +30,7 @@ def unpack(model: Any, header: Mapping[str, Any], tensors: Tensors) -> None:
     if not np.isfinite(model.weights_).all():
         raise ModelFileError("a weight is not a number")
     model.weights_.flags.writeable = False
+    model.n_sequences_ = count(header, "n_sequences", 0)
 
 
 def pack_layout(layout: ChainLayout, tensors: Tensors) -> None:

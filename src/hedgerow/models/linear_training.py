@@ -18,10 +18,8 @@ from hedgerow.models.parameters import check_choice, random_generator
 from hedgerow.objectives.log_likelihood import log_likelihood
 from hedgerow.parallel import Lanes, count_lanes, plan_chunks
 from hedgerow.scorers.chain import ChainLayout, LinearChain
-from hedgerow.trainers.adagrad import adagrad
-from hedgerow.trainers.adam import adam
-from hedgerow.trainers.averaged_perceptron import averaged_perceptron
 from hedgerow.trainers.batches import Batches
+from hedgerow.trainers.by_name import train_online
 from hedgerow.trainers.conjugate_gradient import conjugate_gradient
 from hedgerow.trainers.counting import count_weights
 from hedgerow.trainers.evaluation import Evaluation, Objective
@@ -29,8 +27,6 @@ from hedgerow.trainers.frank_wolfe import frank_wolfe
 from hedgerow.trainers.gradient_descent import gradient_descent
 from hedgerow.trainers.lbfgs import curvature_scale, lbfgs
 from hedgerow.trainers.monitor import Monitor, Step
-from hedgerow.trainers.sgd import annealed_sgd, sgd, unit_scale
-from hedgerow.trainers.smd import smd
 
 # On the whole corpus at once.
 WHOLE = {"lbfgs": lbfgs, "conjugate_gradient": conjugate_gradient, "gradient_descent": gradient_descent}
@@ -129,6 +125,14 @@ def _stages(objective: str, sharpness: Any) -> tuple[float | None, ...]:
     return tuple(float(v) for v in values)
 
 
+class Stage(NamedTuple):
+    """A part of training; the next one begins where it ends."""
+
+    trainer: str
+    objective: Objective
+    name: str
+
+
 class Trained(NamedTuple):
     """What training gives: weights, and how it went."""
 
@@ -164,20 +168,27 @@ class LinearTraining:
             history, n_iter = previous, 0
             if warm is None and self.plan.start == "counts":
                 weights = count_weights(self.dataset, self.layout)
-            stages: list[tuple[str, Objective]] = [(self.plan.trainer, self._objective(s)) for s in self.plan.stages]
-            if warm is None and self.plan.start == "log_likelihood" and self.plan.objective != "log_likelihood":
-                stages.insert(0, ("lbfgs", log_likelihood))
-            for trainer, objective in stages:
-                weights, monitor = self._stage(trainer, objective, weights, history, lanes)
+            for stage in self._stages(warm is not None):
+                weights, monitor = self._run(stage, weights, history, lanes)
                 history, n_iter = monitor.history, n_iter + monitor.n_iter
                 if monitor.outcome == "interrupted":
                     break
             kept, outcome = monitor.kept, monitor.outcome
-            if trainer in ONLINE:  # what it reported is the loss on the way
-                kept = replace(kept, loss=self._loss(objective, weights, lanes))
+            if stage.trainer in ONLINE:  # what it reported is the loss on the way
+                kept = replace(kept, loss=self._loss(stage.objective, weights, lanes))
                 if self.plan.objective != "perceptron" and not kept.loss <= WORSE * monitor.start_loss:
                     outcome = "diverged"
-        return Trained(weights, monitor.history, n_iter, kept, outcome, trainer in ONLINE)
+        return Trained(weights, monitor.history, n_iter, kept, outcome, stage.trainer in ONLINE)
+
+    def _stages(self, warm: bool) -> list[Stage]:
+        """The trainings one after another. They have names where there are several."""
+        plan = self.plan
+        sharp = [] if plan.stages == (None,) else [f"{plan.objective}, sharpness {s:g}" for s in plan.stages]
+        names = sharp or [plan.objective]
+        stages = [Stage(plan.trainer, self._objective(s), name) for s, name in zip(plan.stages, names)]
+        if not warm and plan.start == "log_likelihood" and plan.objective != "log_likelihood":
+            stages.insert(0, Stage("lbfgs", log_likelihood, "log_likelihood"))
+        return stages if len(stages) > 1 else [stages[0]._replace(name="")]
 
     def _loss(self, objective: Objective, weights: FloatArray, lanes: Lanes) -> float:
         """The penalised loss at some weights."""
@@ -194,10 +205,10 @@ class LinearTraining:
             **options,
         )
 
-    def _stage(
-        self, trainer: str, objective: Objective, start: FloatArray, previous: list[Step] | None, lanes: Lanes
+    def _run(
+        self, stage: Stage, start: FloatArray, previous: list[Step] | None, lanes: Lanes
     ) -> tuple[FloatArray, Monitor]:
-        model = self.model
+        model, trainer, objective = self.model, stage.trainer, stage.objective
         most = max_iterations(model.max_iter, trainer)
         with Monitor(
             max_iter=most,
@@ -207,6 +218,7 @@ class LinearTraining:
             verbose=model.verbose,
             previous=previous,
             plateau=trainer != "frank_wolfe",
+            stage=stage.name,
         ) as monitor:
             if trainer in WHOLE:
                 evaluation = Evaluation(LinearChain(self.layout), self.dataset, objective, lanes)
@@ -222,20 +234,17 @@ class LinearTraining:
         if trainer == "frank_wolfe":
             return frank_wolfe(self.layout, self.dataset, start, monitor, l2=self.l2, costs=self.costs, seed=seed)
         batches = Batches(self.layout, self.dataset, objective, batch_size=batch_size(model, trainer), seed=seed)
-        given: dict[str, Any] = {"l2": self.l2, "gain": model.gain}
-        match trainer:
-            case "sgd":
-                return sgd(batches, start, monitor, **given)
-            case "annealed_sgd":
-                return annealed_sgd(batches, start, monitor, **given, scale=unit_scale(self.square))
-            case "adagrad":
-                return adagrad(batches, start, monitor, **given, square=self.square)
-            case "adam":
-                return adam(batches, start, monitor, **given)
-            case "smd":
-                meta_gain, decay = float(model.meta_gain), float(model.gain_decay)
-                return smd(batches, start, monitor, **given, meta_gain=meta_gain, gain_decay=decay)
-        return averaged_perceptron(batches, start, monitor)
+        return train_online(
+            trainer,
+            batches,
+            start,
+            monitor,
+            l2=self.l2,
+            gain=model.gain,
+            meta_gain=float(model.meta_gain),
+            gain_decay=float(model.gain_decay),
+            square=self.square,
+        )
 
 
 def batch_size(model: Any, trainer: str) -> int:

@@ -142,6 +142,14 @@ def within(values: AnyArray, end: int) -> bool:
     return len(values) == 0 or bool(values.min() >= 0 and values.max() < end)
 
 
+def count(header: Mapping[str, Any], name: str, default: int) -> int:
+    """A number of the header, at least 0. The first files did not have it: then it is the default."""
+    value = header.get(name, default)
+    if type(value) is not int or value < 0:
+        raise ModelFileError(f"{name} is {value!r}")
+    return value
+
+
 def tensor(tensors: Tensors, name: str, dtype: Any, shape: tuple[int, ...] | None = None) -> AnyArray:
     """The tensor of this name, where its type and shape (one dimension, if none is given) are as they should be."""
     array = tensors[name]

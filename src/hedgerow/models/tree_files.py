@@ -10,7 +10,7 @@ import numpy as np
 from hedgerow.data.dataset import Schema
 from hedgerow.errors import ModelFileError
 from hedgerow.legend import CODE, INDEX, AnyArray, BoolArray, FloatArray, IndexArray
-from hedgerow.models.schema_files import Tensors, pack_space, tensor, unpack_space, within
+from hedgerow.models.schema_files import Tensors, count, pack_space, tensor, unpack_space, within
 from hedgerow.trees.binning import ATTRIBUTES, CODES, ITEMS, MAX_BINS, ORDERED, Binning, split_columns, window_of
 from hedgerow.trees.ensemble import Ensemble
 
@@ -33,6 +33,7 @@ def pack(model: Any, tensors: Tensors) -> dict[str, Any]:
         "trees_per_step": model.ensemble_.trees_per_step,
         "shared_edges": model.edge_tables_ is not None,
         "refitted": model.refitted_,
+        "likelihood_iterations": model.likelihood_iterations_,
     }
     if model.linear_ is not None:
         from hedgerow.models.files import pack_model
@@ -56,6 +57,7 @@ def unpack(model: Any, header: Mapping[str, Any], tensors: Tensors) -> None:
     if model.linear_ is not None and "start" not in header["parameters"]:
         model.start = model.linear_
     model.refitted_ = _flag(header, "refitted", False)
+    model.likelihood_iterations_ = count(header, "likelihood_iterations", 0)
 
 
 def _flag(header: Mapping[str, Any], name: str, default: bool) -> bool:

@@ -80,6 +80,10 @@ class WorkingLayout:
         x[self._place] = weights
         return x
 
+    def write(self, weights: FloatArray, x: AnyArray) -> None:
+        """Write weights (W,) into a working vector; what are no weights there stays."""
+        x[self._place] = weights
+
     def unpack(self, x: FloatArray) -> FloatArray:
         """The weights (W,) of a working vector."""
         weights: FloatArray = x[self._place]

@@ -18,6 +18,7 @@ from hedgerow.trainers.batches import Batches
 from hedgerow.trainers.monitor import Monitor
 from hedgerow.trainers.online import Observe, train
 from hedgerow.trainers.sgd import unit_scale
+from hedgerow.trainers.state import TrainerState
 
 
 def adagrad(
@@ -29,6 +30,7 @@ def adagrad(
     gain: float | str = "auto",
     square: FloatArray | None = None,
     observe: Observe | None = None,
+    state: TrainerState | None = None,
 ) -> FloatArray:
     """Minimise the loss + l2·‖w‖²; the weights that the monitor keeps.
 
@@ -42,7 +44,7 @@ def adagrad(
     def make(start: FloatArray, gain: float) -> _Adaptive:
         return _Adaptive(batches, start, l2, gain, square)
 
-    return train(batches, weights, monitor, make, l2=l2, gain=gain, observe=observe)
+    return train(batches, weights, monitor, make, l2=l2, gain=gain, observe=observe, state=state)
 
 
 class _Adaptive:
@@ -67,7 +69,7 @@ class _Adaptive:
 
     @property
     def _penalty(self) -> float:
-        return 2.0 * self.l2 * self.seen / self.batches.n_sequences
+        return 2.0 * self.l2 * self.seen / self.batches.n_corpus
 
     def step(self, sequences: IndexArray) -> float:
         batches = self.batches
@@ -92,6 +94,15 @@ class _Adaptive:
     def weights(self) -> FloatArray:
         x: FloatArray = -self.pull / (self.stiffness * np.sqrt(self.square) + self._penalty)
         return self.batches.working.unpack(x)
+
+    def keep(self, state: TrainerState) -> None:
+        state.keep(self.batches.working, "square", self.square, fill=1.0)
+        state.numbers = {"seen": self.seen}
+
+    def recall(self, state: TrainerState) -> None:
+        state.recall(self.batches.working, "square", self.square)
+        self.seen = int(state.numbers["seen"])
+        self.pull = -(self.stiffness * np.sqrt(self.square) + self._penalty) * self.x
 
     def _refresh(self) -> None:
         for part in self.batches.touched():

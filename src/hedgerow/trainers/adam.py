@@ -20,6 +20,7 @@ from hedgerow.legend import CODE, CodeArray, FloatArray, IndexArray
 from hedgerow.trainers.batches import Batches
 from hedgerow.trainers.monitor import Monitor
 from hedgerow.trainers.online import Observe, train
+from hedgerow.trainers.state import TrainerState
 
 BETA, BETA2 = 0.9, 0.999
 
@@ -32,13 +33,14 @@ def adam(
     l2: float = 0.0,
     gain: float | str = "auto",
     observe: Observe | None = None,
+    state: TrainerState | None = None,
 ) -> FloatArray:
     """Minimise the loss + l2·‖w‖²; the weights that the monitor keeps."""
 
     def make(start: FloatArray, gain: float) -> _Adam:
         return _Adam(batches, start, l2, gain)
 
-    return train(batches, weights, monitor, make, l2=l2, gain=gain, observe=observe)
+    return train(batches, weights, monitor, make, l2=l2, gain=gain, observe=observe, state=state)
 
 
 class _Adam:
@@ -58,11 +60,11 @@ class _Adam:
     def step(self, sequences: IndexArray) -> float:
         batches = self.batches
         loss = batches.evaluate(sequences, self.x)
-        passes = self.seen / batches.n_sequences
+        passes = self.seen / batches.n_corpus
         self.n_steps += 1
         corrected = math.sqrt(1.0 - BETA2**self.n_steps) / (1.0 - BETA**self.n_steps)
         gain = self.gain / math.sqrt(1.0 + passes) * corrected
-        penalty = 2.0 * self.l2 * len(sequences) / batches.n_sequences
+        penalty = 2.0 * self.l2 * len(sequences) / batches.n_corpus
         for part in batches.touched():
             kernels.updates.adam(
                 *part, batches.working.real, self.x, batches.gradient,
@@ -73,3 +75,13 @@ class _Adam:
 
     def weights(self) -> FloatArray:
         return self.batches.working.unpack(self.x)
+
+    def keep(self, state: TrainerState) -> None:
+        for name, x in (("mean", self.mean), ("square", self.square), ("last", self.last)):
+            state.keep(self.batches.working, name, x)
+        state.numbers = {"seen": self.seen, "n_steps": self.n_steps}
+
+    def recall(self, state: TrainerState) -> None:
+        for name, x in (("mean", self.mean), ("square", self.square), ("last", self.last)):
+            state.recall(self.batches.working, name, x)
+        self.seen, self.n_steps = int(state.numbers["seen"]), int(state.numbers["n_steps"])

@@ -12,10 +12,16 @@ from hedgerow.legend import FloatArray, IndexArray
 from hedgerow.trainers.batches import Batches
 from hedgerow.trainers.monitor import Monitor
 from hedgerow.trainers.online import Observe, train
+from hedgerow.trainers.state import TrainerState
 
 
 def averaged_perceptron(
-    batches: Batches, weights: FloatArray, monitor: Monitor, *, observe: Observe | None = None
+    batches: Batches,
+    weights: FloatArray,
+    monitor: Monitor,
+    *,
+    observe: Observe | None = None,
+    state: TrainerState | None = None,
 ) -> FloatArray:
     """The average of the weights after every batch since the start, or those that the monitor keeps.
 
@@ -28,7 +34,7 @@ def averaged_perceptron(
         return _Averaged(batches, start)
 
     # At zero weights, where all labelings are equal, the loss is 0 and yet the worst.
-    return train(batches, weights, monitor, make, l2=0.0, gain=1.0, observe=observe, start_loss=np.nan)
+    return train(batches, weights, monitor, make, l2=0.0, gain=1.0, observe=observe, start_loss=np.nan, state=state)
 
 
 class _Averaged:
@@ -52,3 +58,13 @@ class _Averaged:
 
     def weights(self) -> FloatArray:
         return self.batches.working.unpack(self.x - self.total / max(self.n_steps, 1))
+
+    def keep(self, state: TrainerState) -> None:
+        state.keep(self.batches.working, "raw", self.x)
+        state.keep(self.batches.working, "total", self.total)
+        state.numbers = {"n_steps": self.n_steps}
+
+    def recall(self, state: TrainerState) -> None:
+        state.recall(self.batches.working, "raw", self.x)
+        state.recall(self.batches.working, "total", self.total)
+        self.n_steps = int(state.numbers["n_steps"])

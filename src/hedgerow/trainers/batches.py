@@ -36,6 +36,7 @@ class Batches:
     ----------
     batch_size : sequences a batch; the last one of a pass may have fewer
     seed : of the order of the sequences, which is another one in each pass
+    n_before : sequences of the corpus that were seen before and are not at hand
     kept_bytes : the features of the corpus are listed once where the lists need no more than this, else batch by batch
 
     Attributes
@@ -54,6 +55,7 @@ class Batches:
         *,
         batch_size: int = 8,
         seed: int = 0,
+        n_before: int = 0,
         kept_bytes: int = KEPT_BYTES,
     ) -> None:
         if dataset.labels is None:
@@ -62,6 +64,7 @@ class Batches:
         self.objective = objective
         self.batch_size = batch_size
         self.seed = seed
+        self.n_before = n_before
         self._chain = BatchChain(layout, dataset, kept_bytes)
         self.working = self._chain.working
         self.gradient: FloatArray = np.zeros(self.working.size)
@@ -83,9 +86,19 @@ class Batches:
         return self.dataset.n_sequences
 
     @property
+    def n_corpus(self) -> int:
+        """The sequences of the corpus that penalties and passes are shares of."""
+        return self.n_before + self.n_sequences
+
+    @property
+    def n_corpus_positions(self) -> float:
+        """About how many positions the corpus has."""
+        return self.dataset.n_positions * self.n_corpus / self.n_sequences
+
+    @property
     def n_batches(self) -> int:
-        """How many batches a pass has."""
-        return -(-self.n_sequences // self.batch_size)
+        """How many batches a pass over the corpus has."""
+        return -(-self.n_corpus // self.batch_size)
 
     def order(self, number: int, sequences: IndexArray | None = None) -> Iterator[IndexArray]:
         """The batches of pass `number`: the numbers of all sequences, or of some, in an order of its own."""
@@ -163,7 +176,7 @@ class Batches:
         loss = self.evaluate(sample, x)
         self.clear()
         self.passes = passes
-        return loss * self.n_sequences / len(sample)
+        return loss * self.n_corpus / len(sample)
 
     def curve(self, sequences: IndexArray, x: FloatArray, direction: FloatArray) -> float:
         """The loss of some sequences at the weights x; adds its gradient to `gradient`, and to `product` its Hessian

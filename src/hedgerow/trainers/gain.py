@@ -88,5 +88,5 @@ def _trial(batches: Batches, learner: Learner, l2: float) -> float:
         batches.clear()
         return np.inf
     penalty = l2 * float(kernels.vectors.dot(weights, weights))
-    loss = sum(losses[len(losses) // 2 :]) + 0.5 * penalty * sequences / batches.n_sequences
+    loss = sum(losses[len(losses) // 2 :]) + 0.5 * penalty * sequences / batches.n_corpus
     return loss if np.isfinite(loss) else np.inf

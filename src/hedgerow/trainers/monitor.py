@@ -24,12 +24,16 @@ PERIOD = 10  # the loss is compared with the loss so many iterations ago
 
 @dataclass(frozen=True)
 class Step:
-    """One iteration. `loss` is what is minimised, penalties included; `score` the metric on held-out sequences."""
+    """One iteration. `loss` is what is minimised, penalties included; `score` the metric on held-out sequences.
+
+    `stage` says what is minimised, where training has several stages: losses of two stages do not compare.
+    """
 
     iteration: int
     loss: float
     seconds: float
     score: float | None = None
+    stage: str = ""
 
 
 class Monitor:
@@ -45,6 +49,7 @@ class Monitor:
     validate : the score on held-out sequences (higher is better), of the weights where the trainer has any; or None
     n_iter_no_change : with `validate`, stop after so many iterations without a better score
     verbose : 1 shows a progress bar on a terminal and log lines elsewhere
+    stage : what is minimised, where training has several stages
     plateau : whether a loss that no longer falls ends training, and not only the bound on its distance from the minimum
     previous : the history of an earlier fit, where training goes on from its weights (warm); None where it does not.
         A warm start is scored too, so the best of it and all iterations is kept
@@ -60,6 +65,7 @@ class Monitor:
         verbose: int = 0,
         previous: list[Step] | None = None,
         plateau: bool = True,
+        stage: str = "",
     ) -> None:
         self.max_iter = max_iter
         self.tol = tol
@@ -67,6 +73,7 @@ class Monitor:
         self.n_iter_no_change = n_iter_no_change
         self.verbose = verbose
         self.plateau = plateau
+        self.stage = stage
         self.history: list[Step] = list(previous or ())
         self.warm = previous is not None
         self.first = len(self.history)
@@ -142,7 +149,7 @@ class Monitor:
     def step(self, loss: float, weights: FloatArray | None = None, gap: float = np.inf) -> bool:
         """Record an iteration; True means stop. `gap` bounds how far the loss is from its minimum."""
         score = self._score(weights)
-        record = Step(len(self.history) + 1, loss, time.perf_counter() - self._began, score)
+        record = Step(len(self.history) + 1, loss, time.perf_counter() - self._began, score, self.stage)
         self.history.append(record)
         self._keep_best(record, weights)
         self._show(record)
@@ -193,7 +200,8 @@ class Monitor:
         if self._bar is not None:
             self._bar.update(self._bar.task_ids[0], advance=1, description=f"loss {record.loss:.4f}{score}")
         else:
-            log.info("iteration %d  loss %.4f%s  %.1f s", record.iteration, record.loss, score, record.seconds)
+            stage = record.stage and f"  {record.stage}"
+            log.info("iteration %d%s  loss %.4f%s  %.1f s", record.iteration, stage, record.loss, score, record.seconds)
 
 
 def _say_compiling() -> None:

@@ -14,6 +14,7 @@ from hedgerow.legend import FloatArray, IndexArray
 from hedgerow.trainers.batches import Batches, Diverged
 from hedgerow.trainers.gain import find_gain
 from hedgerow.trainers.monitor import Monitor
+from hedgerow.trainers.state import TrainerState
 
 log = logging.getLogger("hedgerow")
 
@@ -39,6 +40,14 @@ class Learner(Protocol):
         """(W,): what the trainer would return now."""
         ...
 
+    def keep(self, state: TrainerState) -> None:
+        """Leave in a state what a later learner, made from these weights, needs to go on."""
+        ...
+
+    def recall(self, state: TrainerState) -> None:
+        """Go on with what an earlier learner left."""
+        ...
+
 
 def train(
     batches: Batches,
@@ -51,6 +60,7 @@ def train(
     observe: Observe | None,
     tune: Callable[[FloatArray, float], Learner] | None = None,
     start_loss: float | None = None,
+    state: TrainerState | None = None,
 ) -> FloatArray:
     """Go through the corpus until the monitor says stop; the weights that it keeps.
 
@@ -58,15 +68,13 @@ def train(
     weights at the end. `make` starts a learner from weights (W,) with a gain. A gain of our own that was too large is
     divided by four, and training begins again; one that was given is an error.
     `tune` makes the learners that try gains, where `make` should not. A `start_loss` that is not given is told by a
-    sample.
+    sample. With a `state` training goes on where that of an earlier call ended, whose weights are `start`; its gain is
+    taken for "auto", and at the end it has what the next call needs. It is meant for one pass a call.
     """
-    chosen = find_gain(batches, start, tune or make, l2=l2) if gain == "auto" else _given(gain)
+    learner, chosen = _first_learner(batches, start, make, tune or make, l2=l2, gain=gain, state=state)
     weights, halvings = start, 0
-    learner = make(weights, chosen)
-    if gain == "auto" and learner.caution != 1.0:
-        chosen *= learner.caution
-        learner = make(weights, chosen)
     done = monitor.begin(_start_loss(batches, start, l2) if start_loss is None else start_loss, start)
+    limit = GROWN * (monitor.start_loss if state is None else monitor.start_loss + batches.n_corpus_positions)
     while not done:
         try:
             loss = _run_pass(batches, monitor, learner, monitor.n_iter, observe)
@@ -74,7 +82,7 @@ def train(
             penalised = loss + l2 * float(kernels.vectors.dot(after, after))
             if not np.isfinite(penalised):
                 raise Diverged("the weights became too large")
-            if gain == "auto" and halvings < MAX_HALVINGS and penalised > GROWN * monitor.start_loss > 0.0:
+            if gain == "auto" and halvings < MAX_HALVINGS and penalised > limit > 0.0:
                 raise Diverged("the loss grew")
         except Diverged as error:
             if gain != "auto" or halvings == MAX_HALVINGS:
@@ -84,12 +92,42 @@ def train(
             chosen, halvings = chosen / 4.0, halvings + 1
             log.warning("%s; beginning again with gain %.3g", error, chosen)
             batches.clear()
-            # From the start: the weights before this pass may be bad already, as a loss is taken before its step.
+            # From the start: the weights before this pass may be bad already, as a loss is taken before its step. And
+            # without the state: what it kept may be what led astray.
             learner = make(start, chosen)
             continue
         weights = after
         done = monitor.step(penalised, weights)
+    if state is not None:
+        learner.keep(state)
+        state.gain = chosen
     return monitor.weights(weights)
+
+
+def _first_learner(
+    batches: Batches,
+    start: FloatArray,
+    make: Callable[[FloatArray, float], Learner],
+    tune: Callable[[FloatArray, float], Learner],
+    *,
+    l2: float,
+    gain: float | str,
+    state: TrainerState | None,
+) -> tuple[Learner, float]:
+    """A learner that begins, or goes on where a state says so; and its gain."""
+    known = np.nan if state is None else state.gain
+    if gain != "auto" or np.isfinite(known):
+        chosen = _given(known if gain == "auto" else gain)
+        learner = make(start, chosen)
+    else:
+        chosen = find_gain(batches, start, tune, l2=l2)
+        learner = make(start, chosen)
+        if learner.caution != 1.0:
+            chosen *= learner.caution
+            learner = make(start, chosen)
+    if state is not None and not state.is_empty:
+        learner.recall(state)
+    return learner, chosen
 
 
 def _run_pass(batches: Batches, monitor: Monitor, learner: Learner, number: int, observe: Observe | None) -> float:
@@ -102,7 +140,7 @@ def _run_pass(batches: Batches, monitor: Monitor, learner: Learner, number: int,
             observe(batches.passes, learner.weights)
         if monitor.interrupted:
             break
-    return loss * batches.n_sequences / seen
+    return loss * batches.n_corpus / seen
 
 
 def _given(gain: float | str) -> float:

@@ -18,6 +18,7 @@ from hedgerow.legend import FloatArray, IndexArray
 from hedgerow.trainers.batches import Batches, Diverged
 from hedgerow.trainers.monitor import Monitor
 from hedgerow.trainers.online import Observe, train
+from hedgerow.trainers.state import TrainerState
 
 SMALLEST = 1e-9  # of the factor c: beyond it, digits of u would be lost
 SCHEDULES = ("averaged", "inverse")
@@ -35,13 +36,14 @@ def sgd(
     l2: float = 0.0,
     gain: float | str = "auto",
     observe: Observe | None = None,
+    state: TrainerState | None = None,
 ) -> FloatArray:
     """Descend with a fixed gain; the weights that the monitor keeps. They never come to rest: batches are noisy."""
 
     def make(start: FloatArray, gain: float) -> Descent:
         return Descent(batches, start, l2, gain)
 
-    return train(batches, weights, monitor, make, l2=l2, gain=gain, observe=observe)
+    return train(batches, weights, monitor, make, l2=l2, gain=gain, observe=observe, state=state)
 
 
 def annealed_sgd(
@@ -54,6 +56,7 @@ def annealed_sgd(
     schedule: str = "averaged",
     scale: FloatArray | None = None,
     observe: Observe | None = None,
+    state: TrainerState | None = None,
 ) -> FloatArray:
     """Descend with a gain that falls from `gain`; the weights that the monitor keeps.
 
@@ -75,7 +78,7 @@ def annealed_sgd(
         power = 1.0 if schedule == "inverse" else 0.75
         return Descent(batches, start, l2, gain, rate=rate, power=power, average=schedule == "averaged", scale=scale)
 
-    return train(batches, weights, monitor, make, l2=l2, gain=gain, observe=observe)
+    return train(batches, weights, monitor, make, l2=l2, gain=gain, observe=observe, state=state)
 
 
 def falling_rate(l2: float, gain: float) -> float:
@@ -123,9 +126,9 @@ class Descent:
 
     def step(self, sequences: IndexArray) -> float:
         batches = self.batches
-        passes = self.seen / batches.n_sequences
+        passes = self.seen / batches.n_corpus
         gain = self.gain / (1.0 + self.rate * passes) ** self.power
-        share = 2.0 * gain * self.l2 * len(sequences) / batches.n_sequences
+        share = 2.0 * gain * self.l2 * len(sequences) / batches.n_corpus
         if share >= 1.0:
             raise Diverged("the penalty turned the weights round")
         shrunk = self.c * (1.0 - share)
@@ -147,11 +150,22 @@ class Descent:
         x = self.c * self.u
         return self.batches.working.unpack(x if self.average is None else self.average.read(x))
 
+    def keep(self, state: TrainerState) -> None:
+        state.numbers = {"seen": self.seen}
+        if self.average is not None:
+            self.average.keep(state, self.c * self.u)
+
+    def recall(self, state: TrainerState) -> None:
+        self.seen = int(state.numbers["seen"])
+        if self.average is not None:
+            self.average.recall(state, self.u)
+
 
 class Average:
     """The average of the weights at some moments since the last restart."""
 
     def __init__(self, batches: Batches) -> None:
+        self.batches = batches
         self.every = max(1, batches.n_batches // SNAPSHOTS)
         self.sum: FloatArray = np.zeros(batches.working.size)
         self.n = self.n_steps = 0
@@ -171,6 +185,19 @@ class Average:
     def read(self, x: FloatArray) -> FloatArray:
         """The average; x, the weights themselves, where no moment came yet."""
         return self.sum / self.n if self.n else x
+
+    def keep(self, state: TrainerState, x: FloatArray) -> None:
+        """x, the weights themselves, are no longer known from their average. The restart is kept in sequences: later
+        passes, over a corpus that has grown, are longer."""
+        state.keep(self.batches.working, "raw", x)
+        state.keep(self.batches.working, "sum", self.sum)
+        state.numbers |= {"n": self.n, "n_steps": self.n_steps, "restart": self.restart * self.batches.n_corpus}
+
+    def recall(self, state: TrainerState, x: FloatArray) -> None:
+        state.recall(self.batches.working, "raw", x)
+        state.recall(self.batches.working, "sum", self.sum)
+        self.n, self.n_steps = int(state.numbers["n"]), int(state.numbers["n_steps"])
+        self.restart = state.numbers["restart"] / self.batches.n_corpus
 
 
 class _OddGains:

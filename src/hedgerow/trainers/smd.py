@@ -25,6 +25,7 @@ from hedgerow.trainers.batches import Batches
 from hedgerow.trainers.monitor import Monitor
 from hedgerow.trainers.online import Observe, train
 from hedgerow.trainers.sgd import CAUTION, Average, Descent, falling_rate
+from hedgerow.trainers.state import TrainerState
 
 
 def smd(
@@ -39,6 +40,7 @@ def smd(
     lazy: bool = True,
     annealed: bool = False,
     observe: Observe | None = None,
+    state: TrainerState | None = None,
 ) -> FloatArray:
     """Minimise the loss + l2·‖w‖²; the weights that the monitor keeps.
 
@@ -63,7 +65,7 @@ def smd(
     def tune(start: FloatArray, gain: float) -> Descent:
         return Descent(batches, start, l2, gain)
 
-    return train(batches, weights, monitor, make, l2=l2, gain=gain, observe=observe, tune=tune)
+    return train(batches, weights, monitor, make, l2=l2, gain=gain, observe=observe, tune=tune, state=state)
 
 
 class _Meta:
@@ -86,6 +88,7 @@ class _Meta:
         self.average = Average(batches) if rate > 0.0 else None
         self.x = batches.working.pack(start)
         self.v: FloatArray = np.zeros(len(self.x))
+        self.first_gain = gain
         self.gain: FloatArray = np.full(len(self.x), gain)
         self.last: CodeArray = np.zeros(len(self.x), dtype=CODE)
         self.n_steps = 0
@@ -96,9 +99,9 @@ class _Meta:
     def step(self, sequences: IndexArray) -> float:
         batches = self.batches
         loss = batches.curve(sequences, self.x, self.v)
-        passes = self.seen / batches.n_sequences
+        passes = self.seen / batches.n_corpus
         cooled = (1.0 + self.rate * passes) ** -0.75
-        penalty = 2.0 * self.l2 * len(sequences) / batches.n_sequences
+        penalty = 2.0 * self.l2 * len(sequences) / batches.n_corpus
         self.n_steps += 1
         for part in self._all or batches.touched():
             kernels.updates.meta_descend(
@@ -113,3 +116,22 @@ class _Meta:
     def weights(self) -> FloatArray:
         x = self.x if self.average is None else self.average.read(self.x)
         return self.batches.working.unpack(x)
+
+    def keep(self, state: TrainerState) -> None:
+        working = self.batches.working
+        state.keep(working, "v", self.v)
+        state.keep(working, "relative gain", self.gain / self.first_gain, fill=1.0)
+        state.keep(working, "last", self.last)
+        state.numbers = {"seen": self.seen, "n_steps": self.n_steps}
+        if self.average is not None:
+            self.average.keep(state, self.x)
+
+    def recall(self, state: TrainerState) -> None:
+        working = self.batches.working
+        state.recall(working, "v", self.v)
+        state.recall(working, "relative gain", self.gain)
+        self.gain *= self.first_gain
+        state.recall(working, "last", self.last)
+        self.seen, self.n_steps = int(state.numbers["seen"]), int(state.numbers["n_steps"])
+        if self.average is not None:
+            self.average.recall(state, self.x)

@@ -1,0 +1,49 @@
+"""The online trainers by their names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hedgerow.legend import FloatArray
+from hedgerow.trainers.adagrad import adagrad
+from hedgerow.trainers.adam import adam
+from hedgerow.trainers.averaged_perceptron import averaged_perceptron
+from hedgerow.trainers.batches import Batches
+from hedgerow.trainers.monitor import Monitor
+from hedgerow.trainers.sgd import annealed_sgd, sgd, unit_scale
+from hedgerow.trainers.smd import smd
+from hedgerow.trainers.state import TrainerState
+
+
+def train_online(
+    name: str,
+    batches: Batches,
+    weights: FloatArray,
+    monitor: Monitor,
+    *,
+    l2: float,
+    gain: float | str,
+    meta_gain: float,
+    gain_decay: float,
+    square: FloatArray,
+    state: TrainerState | None = None,
+) -> FloatArray:
+    """Train by the trainer of this name; the weights that the monitor keeps.
+
+    Each takes what it has a use for. `square`, (W,), is the mean square of the values of each weight's feature.
+    """
+    given: dict[str, Any] = {"l2": l2, "gain": gain, "state": state}
+    match name:
+        case "sgd":
+            return sgd(batches, weights, monitor, **given)
+        case "annealed_sgd":
+            return annealed_sgd(batches, weights, monitor, **given, scale=unit_scale(square))
+        case "adagrad":
+            return adagrad(batches, weights, monitor, **given, square=square)
+        case "adam":
+            return adam(batches, weights, monitor, **given)
+        case "smd":
+            return smd(batches, weights, monitor, **given, meta_gain=meta_gain, gain_decay=gain_decay)
+        case "averaged_perceptron":
+            return averaged_perceptron(batches, weights, monitor, state=state)
+    raise AssertionError(f"no online trainer is called {name!r}")
