@@ -21,14 +21,20 @@ if TYPE_CHECKING:
     from hedgerow.errors import InputError as InputError
     from hedgerow.errors import ModelFileError as ModelFileError
     from hedgerow.models.files import load as load
+    from hedgerow.models.hmm import HMM as HMM
+    from hedgerow.models.iohmm import IOHMM as IOHMM
     from hedgerow.models.linear_crf import LinearCRF as LinearCRF
+    from hedgerow.models.max_margin import MaxMarginMarkovNetwork as MaxMarginMarkovNetwork
     from hedgerow.models.tree_crf import TreeCRF as TreeCRF
 
 # Lazy exports: `import hedgerow` costs nothing until a name is used.
 _EXPORTS = {
+    "HMM": "hedgerow.models.hmm",
+    "IOHMM": "hedgerow.models.iohmm",
     "InputError": "hedgerow.errors",
     "Item": "hedgerow.data.rows",
     "LinearCRF": "hedgerow.models.linear_crf",
+    "MaxMarginMarkovNetwork": "hedgerow.models.max_margin",
     "ModelFileError": "hedgerow.errors",
     "Sequences": "hedgerow.data.sequences",
     "TreeCRF": "hedgerow.models.tree_crf",
@@ -39,9 +45,12 @@ _EXPORTS = {
 _MODULES = ("compat", "datasets", "explain", "metrics", "model_selection", "report")
 
 __all__ = [
+    "HMM",
+    "IOHMM",
     "InputError",
     "Item",
     "LinearCRF",
+    "MaxMarginMarkovNetwork",
     "ModelFileError",
     "Sequences",
     "TreeCRF",

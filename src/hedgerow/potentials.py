@@ -9,6 +9,7 @@ import numpy as np
 
 from hedgerow.errors import InputError
 from hedgerow.legend import FLOAT, INDEX, UNLABELLED, AnyArray, BoolArray, FloatArray, IndexArray
+from hedgerow.structure.histories import Histories
 
 # An arc of a list costs as much as fourteen cells of a table, which is read in order.
 _SPARSE_RATIO = 14
@@ -162,21 +163,60 @@ class PositionEdges:
 
 
 @dataclass(frozen=True, slots=True)
+class HistoryEdges:
+    """Chains of higher order: one score for each arc of the histories, at every position. Build it once an evaluation,
+    with `from_scores`.
+
+    scores : (A,); −inf is impossible
+    exps : (A,), exp(scores − shift)
+    shift : the largest finite score
+    """
+
+    histories: Histories
+    scores: FloatArray
+    exps: FloatArray
+    shift: float
+
+    @classmethod
+    def from_scores(cls, histories: Histories, scores: Any) -> HistoryEdges:
+        """From (A,) scores. Arcs that are there to forbid a label score −inf, whatever stands there."""
+        values = np.array(scores, dtype=FLOAT)
+        if values.shape != (histories.n_arcs,):
+            raise InputError(f"{histories.n_arcs} arcs need as many scores, not shape {values.shape}")
+        values[~histories.legal] = -np.inf
+        if not (values < np.inf).all():  # false for NaN too
+            raise InputError("arc scores must be numbers or −inf, and one is NaN or +inf")
+        finite = values[values > -np.inf]
+        shift = float(finite.max()) if finite.size else 0.0
+        return cls(histories, values, np.exp(values - shift), shift)
+
+    @property
+    def n_labels(self) -> int:
+        return self.histories.n_labels
+
+
+Edges = SharedEdges | PositionEdges | HistoryEdges
+
+
+@dataclass(frozen=True, slots=True)
 class ChainPotentials:
     """The scores of a chunk. A labeling y of a sequence scores Σ_t node_t(y_t) + Σ_{t≥2} edge_t(y_{t−1}, y_t).
+
+    With HistoryEdges it scores Σ_t node_t(y_t) + Σ_t ψ(a_t), a_t the arc that y_t takes after the labels before it:
+    that of the longest history which has seen y_t. The first label takes one too, after ⊥.
 
     Start and end scores, forced labels and allowed sets are part of the node scores: −inf is impossible.
 
     node_scores : (n, K)
     offsets : int64[s+1], from 0 to n; no sequence is empty
-    edges : SharedEdges or PositionEdges
+    edges : SharedEdges, PositionEdges or HistoryEdges
     sequence_base : the number in the corpus of the chunk's first sequence, for errors
     sequence_numbers : the numbers of all of them, where they do not follow each other
     """
 
     node_scores: FloatArray
     offsets: IndexArray
-    edges: SharedEdges | PositionEdges
+    edges: Edges
     sequence_base: int = 0
     sequence_numbers: IndexArray | None = None
 
@@ -200,6 +240,13 @@ class ChainPotentials:
         cuts = np.array([0, len(nodes)]) if offsets is None else np.asarray(offsets)
         return cls(nodes, cuts.astype(INDEX), edges)
 
+    @classmethod
+    def from_arcs(cls, node_scores: Any, arc_scores: Any, histories: Histories, offsets: Any = None) -> ChainPotentials:
+        """From plain arrays: node scores (n, K), and a score for each arc of the histories, (A,)."""
+        nodes = np.ascontiguousarray(node_scores, dtype=FLOAT)
+        cuts = np.array([0, len(nodes)]) if offsets is None else np.asarray(offsets)
+        return cls(nodes, cuts.astype(INDEX), HistoryEdges.from_scores(histories, arc_scores))
+
     @property
     def n_labels(self) -> int:
         return int(self.node_scores.shape[1])
@@ -217,6 +264,23 @@ class ChainPotentials:
         flags = np.zeros(self.n_positions + 1, dtype=np.uint8)
         flags[self.offsets] = 1
         return flags
+
+    @property
+    def tables(self) -> SharedEdges | PositionEdges:
+        """The edges, where they are scores of neighbouring labels; an error where they are histories."""
+        if isinstance(self.edges, HistoryEdges):
+            what = (
+                f"this needs scores of neighbouring labels, and a chain of order {self.edges.histories.order} has none"
+            )
+            raise InputError(what, hint="Use order 1 or 0.")
+        return self.edges
+
+    @property
+    def arcs(self) -> HistoryEdges:
+        """The edges, where they are histories."""
+        if not isinstance(self.edges, HistoryEdges):
+            raise TypeError("the edges are tables, not histories")
+        return self.edges
 
     def add_start_end(self, start_scores: FloatArray | None, end_scores: FloatArray | None) -> None:
         """Add (K,) scores to the first and to the last position of every sequence, in place."""

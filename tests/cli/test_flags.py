@@ -39,7 +39,7 @@ def test_parameters_become_flags(python, words):
 @pytest.mark.parametrize("model", ["linear", "tree"])
 def test_every_option_that_is_called_otherwise_has_its_flag(model):
     flags = flags_of(train.command, train_options.parameter_options(model))
-    given = train_options.given_parameters(model, **dict.fromkeys(train_options._OWN[model], 1))
+    given = train_options.given_parameters(model, **dict.fromkeys(MODELS[model].options, 1))
     known = {*flags_of(train.command).values()}
     assert all(flags[parameter] in known for parameter in (*given, "n_jobs", "random_state", "validation_fraction"))
 

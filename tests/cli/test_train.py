@@ -163,12 +163,12 @@ def test_ready_made_features_have_no_window_unless_asked(hedgerow, folder, name,
 
 
 def test_parameters_reach_the_model(hedgerow, folder):
-    text = "--l2 0.5 --l1 0.25 --max-iter 7 --min-frequency 2 --transitions observed --constraints iob2 --jobs 1"
+    text = "--l2 0.5 --l1 0.25 --max-iter 7 --min-frequency 2 --transitions observed --constraints iob2 --jobs 1 --order 2"
     options = text.split()
     assert hedgerow("train", "train.txt", "-o", "m.hedgerow", *options).code == 0
     given = package.load("m.hedgerow").get_params()
-    names = ("l2", "l1", "max_iter", "min_frequency", "transitions", "constraints", "n_jobs")
-    assert [given[name] for name in names] == [0.5, 0.25, 7, 2.0, "observed", "iob2", 1]
+    names = ("l2", "l1", "max_iter", "min_frequency", "transitions", "constraints", "n_jobs", "order")
+    assert [given[name] for name in names] == [0.5, 0.25, 7, 2.0, "observed", "iob2", 1, 2]
 
 
 def test_a_dev_file_stops_training_and_the_best_iteration_is_kept(hedgerow, folder):

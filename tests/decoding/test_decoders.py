@@ -49,5 +49,5 @@ def test_a_sequence_alone_gets_the_same_labels(name, case):
 
 
 def test_an_unknown_name_lists_the_known_ones():
-    with pytest.raises(InputError, match=r"no decoder 'best'.*posterior, viterbi"):
+    with pytest.raises(InputError, match=r"no decoder 'best'.*beam, posterior, viterbi"):
         decoder("best")

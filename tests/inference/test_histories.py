@@ -12,11 +12,9 @@ from hypothesis import strategies as st
 
 from hedgerow import inference, kernels
 from hedgerow.errors import InputError
-from hedgerow.inference import history_rows, workspace
+from hedgerow.inference import Workspace, history_rows, workspace
 from hedgerow.inference.histories import log_partition, marginals, sample
-from hedgerow.inference.history_potentials import HistoryEdges, HistoryPotentials
-from hedgerow.inference.history_rows import HistoryWorkspace
-from hedgerow.potentials import ChainPotentials
+from hedgerow.potentials import ChainPotentials, HistoryEdges
 from hedgerow.reference import histories as reference
 from hedgerow.structure.histories import Histories
 from hedgerow.structure.states import StateSpace
@@ -48,7 +46,7 @@ def test_equal_to_the_twin(case):
 @settings(max_examples=40)
 @given(first=cases(), second=cases())
 def test_a_workspace_changes_nothing(first, second):
-    work = HistoryWorkspace()
+    work = Workspace()
     for case in (first, second, first):
         kept, fresh = marginals(case.potentials(), work), marginals(case.potentials())
         np.testing.assert_array_equal(kept.log_partition, fresh.log_partition)
@@ -70,7 +68,7 @@ def test_order_one_is_the_chain(rng):
     K = 4
     histories, scores, table, before = full_order_one(rng, K)
     node, offsets = rng.normal(size=(12, K)), np.array([0, 5, 6, 12])
-    mine = marginals(HistoryPotentials.from_scores(node, scores, histories, offsets))
+    mine = marginals(ChainPotentials.from_arcs(node, scores, histories, offsets))
     chain = inference.marginals(ChainPotentials.from_scores(node, table, offsets))
     np.testing.assert_allclose(mine.log_partition, chain.log_partition, rtol=1e-12)
     np.testing.assert_allclose(mine.node_probs, chain.node_probs, rtol=1e-10)
@@ -82,7 +80,7 @@ def test_order_one_is_the_chain(rng):
 def test_order_zero_is_a_softmax(rng):
     histories = Histories.observed(np.array([0, 1, 2]), np.array([0, 3]), 3, 0)
     node, scores = rng.normal(size=(5, 3)), rng.normal(size=3)
-    result = marginals(HistoryPotentials.from_scores(node, scores, histories, [0, 2, 5]))
+    result = marginals(ChainPotentials.from_arcs(node, scores, histories, [0, 2, 5]))
     totals = np.exp(node + scores)
     np.testing.assert_allclose(result.node_probs, totals / totals.sum(axis=1, keepdims=True), rtol=1e-12)
     np.testing.assert_allclose(result.arc_sums, result.node_probs.sum(axis=0), rtol=1e-12)
@@ -91,11 +89,11 @@ def test_order_zero_is_a_softmax(rng):
 @pytest.mark.parametrize("order", [0, 1, 2, 3, 6])
 def test_scores_of_zero_count_labelings(rng, order):
     histories = Histories.observed(rng.integers(5, size=40), np.arange(0, 41, 8), 5, order)
-    potentials = HistoryPotentials.from_scores(np.zeros((9, 5)), np.zeros(histories.n_arcs), histories, [0, 1, 4, 9])
+    potentials = ChainPotentials.from_arcs(np.zeros((9, 5)), np.zeros(histories.n_arcs), histories, [0, 1, 4, 9])
     np.testing.assert_allclose(log_partition(potentials), np.log(5.0) * np.array([1, 3, 5]), rtol=1e-13)
     forbidden = StateSpace.full(5).forbid([(0, 0), (3, 1)])
     histories = Histories.observed(np.zeros(0, dtype=int), np.array([0]), 5, order, space=forbidden)
-    potentials = HistoryPotentials.from_scores(np.zeros((3, 5)), np.zeros(histories.n_arcs), histories)
+    potentials = ChainPotentials.from_arcs(np.zeros((3, 5)), np.zeros(histories.n_arcs), histories)
     count = np.linalg.matrix_power(forbidden.transitions.astype(int), 2).sum()
     np.testing.assert_allclose(log_partition(potentials), np.log(count), rtol=1e-13)
 
@@ -107,7 +105,7 @@ def test_shifting_a_position_moves_log_z_only(case, row, shift):
     moved = case.node.copy()
     moved[row] += shift
     before = marginals(case.potentials())
-    after = marginals(HistoryPotentials.from_scores(moved, case.arc_scores, case.histories, case.offsets))
+    after = marginals(ChainPotentials.from_arcs(moved, case.arc_scores, case.histories, case.offsets))
     i = np.searchsorted(case.offsets, row, side="right") - 1
     expected = before.log_partition + shift * (np.arange(len(case.offsets) - 1) == i)
     np.testing.assert_allclose(after.log_partition, expected, rtol=1e-11, atol=1e-9)
@@ -171,7 +169,7 @@ def test_two_labels_that_never_mix():
     node[100:, 1] = 11.0
     apart = StateSpace.full(2).forbid([(0, 1), (1, 0)])
     histories = Histories.observed(np.array([0, 0, 0, 1, 1, 1]), np.array([0, 3, 6]), 2, 2, space=apart)
-    result = marginals(HistoryPotentials.from_scores(node, np.zeros(histories.n_arcs), histories))
+    result = marginals(ChainPotentials.from_arcs(node, np.zeros(histories.n_arcs), histories))
     np.testing.assert_allclose(result.log_partition, [np.logaddexp(1000.0, 1100.0)], rtol=1e-14)
     np.testing.assert_allclose(result.node_probs[:, 0], np.exp(-100.0), rtol=1e-10)
 
@@ -214,7 +212,7 @@ def test_blocks_change_nothing(case, cells):
 def test_a_long_sequence_needs_little_memory(rng):
     T, K = 3000, 12
     histories = Histories.observed(rng.integers(K, size=3000), np.arange(0, 3001, 10), K, 3)
-    potentials = HistoryPotentials.from_scores(rng.normal(size=(T, K)), rng.normal(size=histories.n_arcs), histories)
+    potentials = ChainPotentials.from_arcs(rng.normal(size=(T, K)), rng.normal(size=histories.n_arcs), histories)
     marginals(potentials)  # compile outside of the count
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(history_rows, "MAX_CELLS", 1000)
@@ -232,7 +230,7 @@ def test_long_and_steep(rng):
     T, K, scale = 5000, 20, 20.0
     histories = Histories.observed(rng.integers(K, size=400), np.arange(0, 401, 10), K, 2)
     node, scores = scale * rng.normal(size=(T, K)), scale * rng.normal(size=histories.n_arcs)
-    result = marginals(HistoryPotentials.from_scores(node, scores, histories))
+    result = marginals(ChainPotentials.from_arcs(node, scores, histories))
     assert np.isfinite(result.log_partition).all()
     np.testing.assert_allclose(result.node_probs.sum(axis=1), 1.0, rtol=1e-9)
     labels = np.bincount(histories.arc_label, weights=result.arc_sums, minlength=K)
@@ -241,7 +239,7 @@ def test_long_and_steep(rng):
 
 def test_no_sequence_at_all():
     histories = Histories.observed(np.array([0, 1]), np.array([0, 2]), 2, 1)
-    result = marginals(HistoryPotentials.from_scores(np.zeros((0, 2)), np.zeros(histories.n_arcs), histories, [0]))
+    result = marginals(ChainPotentials.from_arcs(np.zeros((0, 2)), np.zeros(histories.n_arcs), histories, [0]))
     assert result.log_partition.shape == (0,)
     assert not result.arc_sums.any()
 
@@ -253,7 +251,7 @@ def test_samples_follow_the_distribution(rng, faint):
     node[:, 2] = -np.inf
     if faint:  # arcs out of reach, and those in reach have exponentials of 0: the sequence is carried by logs
         scores[case.histories.arc_label == 2] += 1000.0
-    draws = sample(HistoryPotentials.from_scores(node, scores, case.histories), rng.random((4000, 3)))
+    draws = sample(ChainPotentials.from_arcs(node, scores, case.histories), rng.random((4000, 3)))
     every, totals = reference.k_best(node, scores, case.arcs, 8)
     probs = np.exp(totals - np.logaddexp.reduce(totals))
     shares = [(draws == labels).all(axis=1).mean() for labels in every]
@@ -277,7 +275,7 @@ class TestErrors:
     def potentials(self, node, offsets=None):
         cuts = np.array([0, len(node)] if offsets is None else offsets)
         edges = HistoryEdges.from_scores(self.histories, np.zeros(self.histories.n_arcs))
-        return HistoryPotentials(node, cuts, edges, sequence_base=40)
+        return ChainPotentials(node, cuts, edges, sequence_base=40)
 
     @pytest.mark.parametrize("function", [marginals, log_partition])
     def test_an_illegal_sequence_is_named(self, function):

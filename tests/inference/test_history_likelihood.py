@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from hedgerow.datasets import load_nettalk
 from hedgerow.errors import InputError
+from hedgerow.inference import Workspace
 from hedgerow.inference.history_likelihood import arcs_of, log_likelihood, position_scores
-from hedgerow.inference.history_potentials import HistoryEdges, HistoryPotentials
-from hedgerow.inference.history_rows import HistoryWorkspace
+from hedgerow.potentials import ChainPotentials, HistoryEdges
 from hedgerow.reference import histories as reference
 from hedgerow.structure.histories import Histories
 
@@ -76,7 +76,7 @@ def test_gradient_equals_differences(rng, order, share, forbidden):
     weights = np.array([1.0, 0.5, 2.0])
 
     def loss(node, arcs):
-        potentials = HistoryPotentials.from_scores(node, arcs, case.histories, case.offsets)
+        potentials = ChainPotentials.from_arcs(node, arcs, case.histories, case.offsets)
         return log_likelihood(potentials, labels, allowed=allowed, weights=weights)
 
     at = loss(case.node, case.arc_scores)
@@ -122,7 +122,7 @@ def test_a_set_of_one_is_a_label(rng):
 def test_a_workspace_changes_nothing(rng):
     case = make_case(rng, 3, 2, [4, 2])
     labels, _ = hide(case, rng, 0.4)
-    kept = log_likelihood(case.potentials(), labels, workspace=HistoryWorkspace())
+    kept = log_likelihood(case.potentials(), labels, workspace=Workspace())
     fresh = log_likelihood(case.potentials(), labels)
     assert kept.loss == fresh.loss
     np.testing.assert_array_equal(kept.node_gradient, fresh.node_gradient)
@@ -155,7 +155,7 @@ class TestBeam:
             for sign in (1.0, -1.0):
                 scores = case.arc_scores.copy()
                 scores[a] += sign * 1e-6
-                potentials = HistoryPotentials.from_scores(case.node, scores, case.histories)
+                potentials = ChainPotentials.from_arcs(case.node, scores, case.histories)
                 moved.append(log_likelihood(potentials, case.labels, beam=3).loss)
             np.testing.assert_allclose(at.arc_gradient[a], (moved[0] - moved[1]) / 2e-6, rtol=1e-4, atol=1e-6)
 
@@ -172,7 +172,7 @@ class TestErrors:
     def potentials(self, node=None):
         edges = HistoryEdges.from_scores(self.histories, np.zeros(self.histories.n_arcs))
         nodes = np.zeros((5, 2)) if node is None else node
-        return HistoryPotentials(nodes, np.array([0, 2, 5]), edges, sequence_base=7)
+        return ChainPotentials(nodes, np.array([0, 2, 5]), edges, sequence_base=7)
 
     @pytest.mark.parametrize("beam", [None, 2])
     def test_truth_that_no_history_has_seen(self, beam):
@@ -223,7 +223,7 @@ def test_order_two_learns_what_order_one_cannot(rng, additive):
 
         def loss(weights, h=histories):
             scores = h.add_back_off(weights) if additive else weights
-            found = log_likelihood(HistoryPotentials.from_scores(np.zeros((n, 2)), scores, h, offsets), labels)
+            found = log_likelihood(ChainPotentials.from_arcs(np.zeros((n, 2)), scores, h, offsets), labels)
             gradient = h.pull_back_off(found.arc_gradient) if additive else found.arc_gradient
             return found.loss + 0.01 * weights @ weights, gradient + 0.02 * weights
 
@@ -257,7 +257,7 @@ def test_words_that_seen_arcs_alone_would_forbid(data_folder):
         for unseen, shares in impossible.items():
             histories = Histories.observed(*flat(train), len(codes), n, unseen=unseen)
             node = np.zeros((len(labels), len(codes)))
-            potentials = HistoryPotentials.from_scores(node, np.zeros(histories.n_arcs), histories, offsets)
+            potentials = ChainPotentials.from_arcs(node, np.zeros(histories.n_arcs), histories, offsets)
             shares.append(np.logical_or.reduceat(arcs_of(potentials, labels) < 0, offsets[:-1]).mean())
     assert impossible["back_off"] == [0.0, 0.0, 0.0]
     np.testing.assert_allclose(impossible["forbidden"], [0.38, 0.89, 0.98], rtol=0, atol=0.04)

@@ -11,8 +11,8 @@ from hedgerow.errors import InputError
 from hedgerow.inference import history_rows, workspace
 from hedgerow.inference.histories import log_partition, marginals
 from hedgerow.inference.history_likelihood import arcs_of
-from hedgerow.inference.history_potentials import HistoryPotentials
 from hedgerow.inference.history_search import beam_labelings, beam_marginals, best_labelings, k_best
+from hedgerow.potentials import ChainPotentials
 from hedgerow.reference import histories as reference
 from hedgerow.structure.histories import Histories
 
@@ -52,9 +52,7 @@ def test_the_best_one(case):
 
 def test_of_equal_labelings_the_seen_then_the_lowest_label():
     histories = Histories.observed(np.array([2, 1]), np.array([0, 2]), 3, 1)
-    labels, scores = best_labelings(
-        HistoryPotentials.from_scores(np.zeros((4, 3)), np.zeros(histories.n_arcs), histories)
-    )
+    labels, scores = best_labelings(ChainPotentials.from_arcs(np.zeros((4, 3)), np.zeros(histories.n_arcs), histories))
     assert labels.tolist() == [2, 1, 0, 0]
     assert scores.tolist() == [0.0]
 
@@ -133,7 +131,7 @@ class TestErrors:
     histories = Histories.observed(np.array([0, 0, 0, 1, 1, 1]), np.array([0, 3, 6]), 2, 1, unseen="forbidden")
 
     def potentials(self, node):
-        return HistoryPotentials.from_scores(node, np.zeros(self.histories.n_arcs), self.histories)
+        return ChainPotentials.from_arcs(node, np.zeros(self.histories.n_arcs), self.histories)
 
     def test_illegal(self):
         node = np.zeros((3, 2))

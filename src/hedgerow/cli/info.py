@@ -46,8 +46,10 @@ def _lines(model: Any, top: int) -> Iterator[str]:
     template = model.metadata_.get("reader", {}).get("template")
     if template:
         yield f"template, {len(template.splitlines())} lines"
-    if top:
-        yield from _largest(model, top) if hasattr(model, "weights_") else _most_important(model, top)
+    if top and hasattr(model, "weights_"):
+        yield from _largest(model, top)
+    elif top and hasattr(model, "ensemble_"):
+        yield from _most_important(model, top)
 
 
 def kept_iteration(model: Any) -> str:
@@ -62,7 +64,9 @@ def model_sizes(model: Any) -> dict[str, int]:
     """How large a model is, in words and numbers."""
     if hasattr(model, "weights_"):
         return {"weights": len(model.weights_)}
-    return {"trees": model.ensemble_.n_trees, "leaves": model.ensemble_.n_leaves}
+    if hasattr(model, "ensemble_"):
+        return {"trees": model.ensemble_.n_trees, "leaves": model.ensemble_.n_leaves}
+    return {"parameters": model.n_parameters_}
 
 
 def _reach(offsets: tuple[int, ...]) -> str:
@@ -81,11 +85,20 @@ def _largest(model: Any, top: int) -> Iterator[str]:
     features = [(f"{feature} → {label}", weight) for feature, label, weight in model.feature_weights()]
     yield from ("", f"weights of features, the {top} largest and the {top} smallest")
     yield from _ends(features, top)
+    if model.layout_.histories is not None:
+        runs = [(f"{' '.join(map(_or_start, before))} → {label}", w) for before, label, w in model.history_weights()]
+        yield from ("", f"weights of runs of labels, {len(runs)} in all")
+        yield from _ends(runs, top)
+        return
     table, names = model.transition_weights_, model.schema_.labels
     legal = np.argwhere(np.isfinite(table))
     order = legal[np.argsort(-table[tuple(legal.T)], kind="stable")].tolist()
     yield from ("", f"weights of transitions, {table.size - len(order)} of {table.size} are forbidden")
     yield from _ends([(f"{names[u]} → {names[v]}", table[u, v]) for u, v in order], top)
+
+
+def _or_start(label: Any) -> str:
+    return "⊥" if label is None else str(label)
 
 
 def _ends(weights: list[tuple[str, float]], top: int) -> Iterator[str]:

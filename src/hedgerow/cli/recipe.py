@@ -27,8 +27,8 @@ class Recipe:
     kinds     of tables, what the columns mean
     template  the text of a CRF++ template that makes features of the columns
     separator what stands between the columns of a CoNLL file; None for any run of spaces and tabs
-    complete  of tables, whether every number must be there: a linear model takes none that is missing. It follows from
-              the model, and is not kept with it
+    complete  of tables, whether every number must be there: a linear model that does not fill them in takes none that
+              is missing. It follows from the model, and is not kept with it
     """
 
     format: str
@@ -158,7 +158,8 @@ def recipe_of(model: Any, source: Input, format: str | None) -> Recipe:
             path=source.name,
             hint="Give the input as JSON lines, or predict in Python.",
         )
-    return replace(trained, format=told, complete=hasattr(model, "weights_"))
+    fills = getattr(model, "imputation_", None) is not None
+    return replace(trained, format=told, complete=hasattr(model, "weights_") and not fills)
 
 
 def _complete_conll(X: Sequences, recipe: Recipe, source: Input) -> Recipe:

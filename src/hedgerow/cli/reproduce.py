@@ -22,7 +22,8 @@ def command(
         str,
         typer.Argument(
             metavar="NAME",
-            help="thesis-3.4, thesis-3.5, thesis-3.6, thesis-fig-3.1, thesis-fig-3.3, icml-table-3; smd-fig-1,"
+            help="thesis-3.4, thesis-3.5, thesis-3.6, thesis-fig-3.1, thesis-fig-3.3, thesis-fig-4.1,"
+            " thesis-table-4.1, thesis-fig-4.2, icml-table-3; smd-fig-1,"
             " smd-fig-2; labelwise-fig-1, labelwise-fig-2; or tree-objectives.",
         ),
     ],

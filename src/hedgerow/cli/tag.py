@@ -18,7 +18,7 @@ def command(
     output: Annotated[
         str, typer.Option("--output", "-o", metavar="FILE", help="Where to; - is standard output.")
     ] = STANDARD,
-    decoder: Annotated[str | None, typer.Option(metavar="NAME", help="viterbi or posterior. \\[the model's]")] = None,
+    decoder: Annotated[str | None, typer.Option(metavar="NAME", help="viterbi, posterior or beam. \\[the model's]")] = None,
     probabilities: Annotated[bool, typer.Option("--probabilities", "-p", help="Add how probable they are.")] = False,
     k_best: Annotated[
         int | None, typer.Option("--k-best", "-k", metavar="N", help="The N best labelings, best first.")
@@ -59,7 +59,7 @@ def tag(
     ----------
     model : path of a model that `hedgerow train` made
     data : path of the file, or "-" for standard input
-    decoder : "viterbi" or "posterior"; the model's own by default
+    decoder : "viterbi", "posterior" or "beam"; the model's own by default
     probabilities : add the probability of each predicted label, or with `k_best` of each labeling
     k_best : how many labelings to give, the most probable first
     format : the format of the file; told from its suffix, else that of the training files

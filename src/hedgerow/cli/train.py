@@ -18,13 +18,13 @@ from hedgerow.cli import train_options as options
 from hedgerow.cli.flags import in_flags
 from hedgerow.cli.info import kept_iteration, model_sizes
 from hedgerow.cli.inputs import TABLES, Input, check_format
+from hedgerow.cli.models import MODELS, find_model, read_settings
 from hedgerow.errors import InputError
 
 if TYPE_CHECKING:
     from hedgerow.cli.recipe import Recipe
     from hedgerow.legend import AnyArray
-    from hedgerow.models.linear_crf import LinearCRF
-    from hedgerow.models.tree_crf import TreeCRF
+    from hedgerow.models.base import ChainModel
 
 INTERRUPTED = 130
 
@@ -42,6 +42,7 @@ def command(
     by: options.By = None,
     kinds: options.Kinds = None,
     window: options.Window = None,
+    order: options.Order = None,
     objective: options.Objective = None,
     trainer: options.Trainer = None,
     l2: options.L2 = None,
@@ -53,20 +54,22 @@ def command(
     learning_rate: options.LearningRate = None,
     edges: options.Edges = None,
     min_frequency: options.MinFrequency = None,
+    missing: options.Missing = None,
     transitions: options.Transitions = None,
     constraints: options.Constraints = None,
+    set: options.Set = None,
     metric: options.Metric = None,
     jobs: options.Jobs = -1,
     seed: options.Seed = 0,
     quiet: options.Quiet = False,
 ) -> None:
-    """Train a CRF, linear or of boosted trees, on labelled files. Ctrl-C keeps the best model so far."""
+    """Train a model on labelled files. Ctrl-C keeps the best model so far."""
     parameters = options.given_parameters(
-        model, objective=objective, trainer=trainer, l2=l2, l1=l1, max_iter=max_iter, trees=trees, leaves=leaves,
-        shrinkage=shrinkage, edges=edges,
-        learning_rate=options.number_or_name(learning_rate), min_frequency=min_frequency, transitions=transitions,
-        constraints=constraints, n_jobs=jobs, verbose=0 if quiet else 1,
+        model, order=order, objective=objective, trainer=trainer, l2=l2, l1=l1, max_iter=max_iter, trees=trees,
+        leaves=leaves, shrinkage=shrinkage, edges=edges, learning_rate=options.number_or_name(learning_rate),
+        min_frequency=min_frequency, missing=missing, transitions=transitions, constraints=constraints,
     )  # fmt: skip
+    parameters |= {"n_jobs": jobs, "verbose": 0 if quiet else 1} | read_settings(model, set or ())
     with in_flags(command, options.parameter_options(model)), contextlib.nullcontext() if quiet else _log_lines():
         crf = train(
             data, model_out, model=model, dev=dev, template=template, format=format, columns=options.names(columns),
@@ -97,14 +100,14 @@ def train(
     metric: str | None = None,
     seed: int = 0,
     parameters: Mapping[str, Any] | None = None,
-) -> LinearCRF | TreeCRF:
+) -> ChainModel:
     """Train a model on files and save it with what `tag` and `eval` need to read such files again.
 
     Parameters
     ----------
     data : paths of labelled files of one format; "-" is standard input
     model_out : where the model is saved
-    model : "linear" for a LinearCRF, "tree" for a TreeCRF
+    model : "linear" for a LinearCRF, "tree" for a TreeCRF, or another key of `hedgerow.cli.models.MODELS`
     dev : a file that stops training early, or a share of the sequences, such as "0.1", to hold out for that; "0" holds
         out none, as a LinearCRF does by itself
     template : path of a CRF++ template
@@ -115,20 +118,19 @@ def train(
     seed : chooses the sequences to hold out, and what else a model draws
     parameters : more parameters of the model
     """
-    options.check_model(model)
+    kind = find_model(model)
     _check_writable(model_out)
     share = _share(dev)
-    if metric is not None and (share == 0.0 or (dev is None and model == "linear")):
+    _check_model_options(model, dev, window)
+    if metric is not None and (share == 0.0 or (dev is None and model != "tree")):
         raise InputError("--metric is for --dev", hint="Give sequences to stop early by, as --dev FILE or --dev 0.1.")
     told = {"columns": columns, "separator": separator, "label": label, "by": by, "kinds": kinds}
-    X, y, recipe = _read(data, format, template, told, complete=model == "linear")
+    complete = kind.complete and (parameters or {}).get("missing") is None
+    X, y, recipe = _read(data, format, template, told, complete=complete)
+    if kind.window:
+        window = _default_window(X, recipe) if window is None else window
     crf = _new_model(
-        model,
-        recipe,
-        window=_default_window(X, recipe) if window is None else window,
-        **({} if metric is None else {"metric": metric}),
-        random_state=seed,
-        **(parameters or {}),
+        model, recipe, {"window": window, "metric": metric, "random_state": seed if kind.draws else None}, parameters
     )
     held_out = {}
     if share is not None:
@@ -155,7 +157,7 @@ def train(
     return crf
 
 
-def _trained_on(crf: LinearCRF | TreeCRF, X: Any, y: AnyArray) -> AnyArray:
+def _trained_on(crf: ChainModel, X: Any, y: AnyArray) -> AnyArray:
     """The labels of the sequences that the kept model was trained on: without those that it held out itself, unless
     it was trained again on all."""
     from hedgerow.models.validation import hold_out
@@ -166,7 +168,7 @@ def _trained_on(crf: LinearCRF | TreeCRF, X: Any, y: AnyArray) -> AnyArray:
     return kept
 
 
-def summary(model: LinearCRF | TreeCRF, path: str) -> str:
+def summary(model: ChainModel, path: str) -> str:
     """What was trained, in a few lines."""
     facts = model.metadata_["training"]
     ends = {
@@ -194,14 +196,24 @@ def summary(model: LinearCRF | TreeCRF, path: str) -> str:
     return "\n".join(f"{name:<14} {value}" for name, value in lines if value is not None)
 
 
-def _new_model(name: str, recipe: Recipe, **parameters: Any) -> LinearCRF | TreeCRF:
-    if name == "linear":
-        from hedgerow.models.linear_crf import LinearCRF
+def _new_model(
+    name: str, recipe: Recipe, told: Mapping[str, Any], parameters: Mapping[str, Any] | None
+) -> ChainModel:
+    """The model that the options describe; of those in `told`, None means that it is not said."""
+    said = {parameter: value for parameter, value in told.items() if value is not None} | dict(parameters or {})
+    if name in ("linear", "m3n"):  # trees may always split on the previous label and a column together
+        said = {"transition_columns": _pair_columns(recipe)} | said
+    model: ChainModel = find_model(name).load()(**said)
+    return model
 
-        return LinearCRF(transition_columns=_pair_columns(recipe), **parameters)
-    from hedgerow.models.tree_crf import TreeCRF
 
-    return TreeCRF(**parameters)  # its trees may always split on the previous label and a column together
+def _check_model_options(name: str, dev: str | None, window: Any) -> None:
+    """Refuse options that the model has no use for, before anything is read."""
+    kind = MODELS[name]
+    if dev is not None and not kind.holds_out:
+        options.refuse_option("dev", name, [own for own, other in MODELS.items() if other.holds_out])
+    if window is not None and not kind.window:
+        options.refuse_option("window", name, [own for own, other in MODELS.items() if other.window])
 
 
 def _read(

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 
+from hedgerow.cli.models import MODELS, find_model, listed
 from hedgerow.errors import InputError
 
 # What the options are called and what --help says of them.
 Data = Annotated[list[str], typer.Argument(metavar="DATA", help="Labelled files; - is standard input.")]
 ModelOut = Annotated[str, typer.Option("--model-out", "-o", metavar="FILE", help="Where the model goes.")]
-Model = Annotated[str, typer.Option("--model", "-m", metavar="NAME", help="linear, or tree for boosted trees.")]
+Model = Annotated[
+    str, typer.Option("--model", "-m", metavar="NAME", help="linear, tree (boosted), hmm, iohmm, m3n (margin).")
+]
 Dev = Annotated[str | None, typer.Option(metavar="FILE", help="Stop early by these, or by a share. \\[none; tree 0.1]")]
 Template = Annotated[str | None, typer.Option(metavar="FILE", help="A CRF++ template that makes the features.")]
 Format = Annotated[str | None, typer.Option(metavar="NAME", help="conll, csv, tsv, parquet, jsonl, crfsuite.")]
@@ -23,6 +26,7 @@ Label = Annotated[str | None, typer.Option(metavar="NAME", help="The label's col
 By = Annotated[str | None, typer.Option(metavar="A,B,…", help="The columns that tell a table's sequences apart.")]
 Kinds = Annotated[str | None, typer.Option(metavar="A=KIND,…", help="Table columns: categorical, numeric, boolean.")]
 Window = Annotated[str | None, typer.Option(metavar="N", help="Positions seen each side; 1,2 for before, after. \\[2]")]
+Order = Annotated[int | None, typer.Option(metavar="N", help="How many labels before it a label depends on. \\[1]")]
 Objective = Annotated[
     str | None, typer.Option(metavar="NAME", help="What to minimise: log_likelihood, labelwise, margin, …")
 ]
@@ -36,8 +40,14 @@ Shrinkage = Annotated[float | None, typer.Option(metavar="X", help="Tree: λ, wh
 LearningRate = Annotated[str | None, typer.Option(metavar="X", help="Tree: a number, or line_search. \\[0.3]")]
 Edges = Annotated[str | None, typer.Option(metavar="NAME", help="Tree: joint, or shared for many labels. \\[joint]")]
 MinFrequency = Annotated[float | None, typer.Option(metavar="N", help="Leave out rarer features.")]
+Missing = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Gaps: impute, indicator; tree: weighting, surrogate, learned.")
+]
 Transitions = Annotated[str | None, typer.Option(metavar="NAME", help="all, forbid_unseen; linear: observed. \\[all]")]
 Constraints = Annotated[str | None, typer.Option(metavar="NAME", help="Legal label order: iob1, iob2, bioes.")]
+Set = Annotated[
+    list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Any other parameter of the model.")
+]
 Metric = Annotated[
     str | None, typer.Option(metavar="NAME", help="To stop early by: accuracy, span_f1, log_likelihood, …")
 ]
@@ -45,45 +55,32 @@ Jobs = Annotated[int, typer.Option("--jobs", "-j", metavar="N", help="Threads; -
 Seed = Annotated[int, typer.Option(metavar="N", help="Chooses what is held out, and all else.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
 
-# The options that one model alone has, each with the parameter that it sets.
-_OWN = {
-    "linear": {"trainer": "trainer", "l2": "l2", "l1": "l1", "max_iter": "max_iter"},
-    "tree": {
-        "trees": "n_estimators",
-        "leaves": "max_leaves",
-        "shrinkage": "shrinkage",
-        "learning_rate": "learning_rate",
-        "edges": "edges",
-    },
-}
-
 # What the options that all models have set, where it is not called the same.
 _COMMON = {"n_jobs": "jobs", "random_state": "seed", "validation_fraction": "dev"}
 
 
 def parameter_options(model: str) -> dict[str, str]:
     """Parameter → option, of a model; where both are called the same it may be left out."""
-    return _COMMON | {parameter: option for option, parameter in _OWN.get(model, {}).items()}
-
-
-def check_model(name: str) -> None:
-    """Refuse a model that there is not."""
-    if name not in _OWN:
-        raise InputError(f"--model is {name!r}", hint=f"Choose {' or '.join(_OWN)}.")
+    own = MODELS[model].options if model in MODELS else {}
+    return _COMMON | {parameter: option for option, parameter in own.items()}
 
 
 def given_parameters(model: str, **options: Any) -> dict[str, Any]:
     """The parameters that the options given (those that are not None) set; an error for one of another model."""
-    check_model(model)
+    own = find_model(model).options
     found = {}
     for option, value in options.items():
-        if value is None:
-            continue
-        owners = [name for name, own in _OWN.items() if option in own]
-        if owners and model not in owners:
-            raise InputError(f"--{option.replace('_', '-')} is for --model {owners[0]}", hint=f"This one is {model}.")
-        found[_OWN[model].get(option, option)] = value
+        if value is not None:
+            if option not in own:
+                refuse_option(option, model, [name for name, other in MODELS.items() if option in other.options])
+            found[own[option]] = value
     return found
+
+
+def refuse_option(option: str, model: str, owners: list[str]) -> NoReturn:
+    """Raise the error for an option that other models have."""
+    what = f"--{option.replace('_', '-')} is for --model {listed(owners)}"
+    raise InputError(what, hint=f"This one is {model}.")
 
 
 def names(text: str | None) -> list[str]:

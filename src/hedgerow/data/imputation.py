@@ -7,8 +7,9 @@ means 0.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -33,17 +34,20 @@ class Imputation:
     numbers: Mapping[str, float] = field(default_factory=dict)
     flags: tuple[str, ...] = ()
 
+    def extend(self, schema: Schema) -> Schema:
+        """The schema of what `apply` gives: with the columns of flags."""
+        named = {column.name: column for column in schema.columns}
+        return replace(schema, columns=schema.columns + tuple(_flag(named[name]) for name in self.flags))
+
     def apply(self, dataset: Dataset) -> Dataset:
         """The corpus with its gaps filled, and with flags as its last columns."""
         schema, (_, places, _) = dataset.schema, padded_places(dataset.offsets, dataset.schema.gap)
         everywhere: IndexArray = np.arange(dataset.n_sequences)
         codes, numeric = _Rows(schema, False, dataset.codes, dataset.numeric, places).filled(self)
         seq_codes, seq_numeric = _Rows(schema, True, dataset.seq_codes, dataset.seq_numeric, everywhere).filled(self)
-        named = {column.name: column for column in schema.columns}
-        flags = tuple(_flag(named[name]) for name in self.flags)
         return replace(
             dataset,
-            schema=replace(schema, columns=schema.columns + flags),
+            schema=self.extend(schema),
             codes=codes,
             numeric=numeric,
             seq_codes=seq_codes,
@@ -96,33 +100,53 @@ def learn_imputation(dataset: Dataset, *, numbers: str = "mean", flags: bool = F
     ----------
     numbers : "mean" or "median"
     flags : whether each column that is filled gets a column of flags (the method of indicator features)
-    codes : whether codes are filled; trees that flag need not, for a missing code is a value of its own to them
+    codes : whether codes are filled; where flags are wanted they need not, for a missing code is a value of its own
     """
     if numbers not in MIDDLES:
         raise InputError(f"numbers={numbers!r}", hint="Known are 'mean' and 'median'.")
-    schema, (_, places, _) = dataset.schema, padded_places(dataset.offsets, dataset.schema.gap)
     found_codes: dict[str, int] = {}
     found_numbers: dict[str, float] = {}
+    for column, values in stored_columns(dataset):
+        if column.name in found_codes or column.name in found_numbers:
+            what = "is the name of a feature of positions and of one of whole sequences"
+            raise InputError(what, hint="Rename one of them.", column=column.name)
+        if column.kind == "numeric":
+            found_numbers[column.name] = _middle(column, values, numbers)
+        elif codes:
+            found_codes[column.name] = _most_common(column, values)
+    flagged = [column.name for column, _ in stored_columns(dataset) if column.name in found_codes | found_numbers]
+    return Imputation(found_codes, found_numbers, tuple(flagged) if flags else ())
+
+
+def seen_schema(model: Any) -> Schema:
+    """The columns that a fitted model sees: those of the data, and flags."""
+    imputation, schema = getattr(model, "imputation_", None), model.schema_
+    extended: Schema = schema if imputation is None else imputation.extend(schema)
+    return extended
+
+
+def stored_columns(dataset: Dataset) -> Iterator[tuple[Column, AnyArray]]:
+    """The columns in which a value may be missing, as they are stored, with their values of positions or sequences."""
+    _, places, _ = padded_places(dataset.offsets, dataset.schema.gap)
     for constant, coded, measured in (
         (False, dataset.codes, dataset.numeric),
         (True, dataset.seq_codes, dataset.seq_numeric),
     ):
         where: IndexArray = np.arange(dataset.n_sequences) if constant else places
-        for row, column in enumerate(schema.of("categorical", "boolean", constant=constant) if codes else []):
+        for row, column in enumerate(dataset.schema.of("categorical", "boolean", constant=constant)):
             if column.name != OUTSIDE_COLUMN:
-                found_codes[column.name] = _most_common(column, coded[row, where])
-        for row, column in enumerate(schema.of("numeric", constant=constant)):
+                yield column, coded[row, where]
+        for row, column in enumerate(dataset.schema.of("numeric", constant=constant)):
             if np.isnan(column.fill):
-                found_numbers[column.name] = _middle(column, measured[row, where], numbers)
-    # In the order of the stored columns, as `apply` appends them.
-    named = [
-        c.name
-        for k in (False, True)
-        for kinds in (("categorical", "boolean"), ("numeric",))
-        for c in schema.of(*kinds, constant=k)
-    ]
-    flagged = tuple(name for name in named if name in found_codes or name in found_numbers)
-    return Imputation(found_codes, found_numbers, flagged if flags else ())
+                yield column, measured[row, where]
+
+
+def check_values(dataset: Dataset) -> None:
+    """Refuse a column without any value."""
+    for column, values in stored_columns(dataset):
+        known = ~np.isnan(values) if column.kind == "numeric" else values != MISSING
+        if not known.any():
+            raise _all_missing(column)
 
 
 def _most_common(column: Column, values: CodeArray) -> int:
@@ -140,4 +164,4 @@ def _middle(column: Column, values: FloatArray, by: str) -> float:
 
 
 def _all_missing(column: Column) -> InputError:
-    return InputError("every value is missing", hint="Leave the column out.", column=column.name)
+    return InputError("every value is missing in the training sequences", hint="Leave it out.", column=column.name)

@@ -16,7 +16,7 @@ import numpy as np
 
 from hedgerow.data.sequences import Item as Item
 from hedgerow.data.sequences import Kind
-from hedgerow.data.shapes import LISTS, NUMBERS, Shape, described, n_rows, recognise
+from hedgerow.data.shapes import LISTS, NUMBERS, Shape, described, is_nothing, is_null, n_rows, recognise
 from hedgerow.errors import InputError
 from hedgerow.legend import INDEX, AnyArray, FloatArray, IndexArray
 
@@ -120,11 +120,11 @@ def _turn_features(features: list[Mapping[str, Any]]) -> list[Field]:
 
 def _check_types(sequences: list[Any], wanted: tuple[type, ...], first: int) -> None:
     found = set(map(type, chain.from_iterable(sequences)))
-    if all(issubclass(kind, wanted) or kind is type(None) for kind in found):
+    if all(issubclass(kind, wanted) or is_nothing(kind) for kind in found):
         return
     for i, rows in enumerate(sequences, first):
         for t, row in enumerate(rows):
-            if row is not None and not isinstance(row, wanted):
+            if not isinstance(row, wanted) and not is_null(row):
                 raise InputError(
                     f"{row!r} is {described(row)} where other positions are {wanted[0].__name__}",
                     hint="Mixed types: give every position in one shape.",
@@ -135,7 +135,7 @@ def _check_types(sequences: list[Any], wanted: tuple[type, ...], first: int) -> 
 
 def _turn_dicts(block: Block, sequences: list[Any], first: int) -> None:
     _check_types(sequences, (dict, Mapping), first)
-    rows = [{} if row is None else row for row in chain.from_iterable(sequences)]
+    rows = [row if isinstance(row, Mapping) else {} for row in chain.from_iterable(sequences)]
     add_dicts(block, rows, np.arange(len(rows), dtype=INDEX), "")
 
 
@@ -203,7 +203,7 @@ def _add_scattered(block: Block, rows: Sequence[Mapping[str, Any]], where: Index
 
 def _turn_attribute_lists(block: Block, sequences: list[Any], first: int) -> None:
     _check_types(sequences, LISTS, first)
-    rows = [row or () for row in chain.from_iterable(sequences)]
+    rows = [row if isinstance(row, LISTS) else () for row in chain.from_iterable(sequences)]
     sizes = np.fromiter(map(len, rows), dtype=INDEX, count=len(rows))
     names = list(chain.from_iterable(map(ordered, rows)))
     if not all(issubclass(kind, str) for kind in set(map(type, names))):

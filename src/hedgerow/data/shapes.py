@@ -13,7 +13,7 @@ from hedgerow.legend import AnyArray
 NUMBERS = (int, float, np.integer, np.floating, np.bool_)
 LISTS = (list, tuple, set, frozenset)
 
-# "blank": every position is None. It goes with tokens, dicts and attribute lists alike.
+# "blank": every position is missing. It goes with tokens, dicts and attribute lists alike.
 Shape = Literal[
     "blank", "tokens", "dicts", "attribute lists", "rows of numbers", "rows of values", "sparse rows", "data frames"
 ]
@@ -56,6 +56,18 @@ def is_iterable(value: Any) -> bool:
     return isinstance(value, Iterable) and not (isinstance(value, np.ndarray) and value.ndim == 0)
 
 
+def is_null(value: Any) -> bool:
+    """Whether a value means "missing": None, NaN, or pandas' NA and NaT."""
+    if isinstance(value, (float, np.floating)):
+        return bool(value != value)
+    return is_nothing(type(value))
+
+
+def is_nothing(kind: type) -> bool:
+    """Whether all values of a type mean "missing": that of None, and of pandas' NA and NaT, by their names."""
+    return kind is type(None) or kind.__name__ in ("NAType", "NaTType")
+
+
 def described(value: Any) -> str:
     """The type of a value in words."""
     return "None" if value is None else f"of type {type(value).__name__}"
@@ -74,7 +86,7 @@ def _recognise_matrix(item: AnyArray, i: int) -> tuple[Shape, Any]:
 
 
 def _recognise_list(rows: Sequence[Any], i: int) -> tuple[Shape, Any]:
-    first = next((t for t, row in enumerate(rows) if row is not None), None)
+    first = next((t for t, row in enumerate(rows) if not is_null(row)), None)
     if first is None:
         return "blank", rows
     sample = rows[first]

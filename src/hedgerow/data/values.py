@@ -11,7 +11,7 @@ import numpy as np
 
 from hedgerow.data.rows import Field, ordered
 from hedgerow.data.sequences import Kind
-from hedgerow.data.shapes import LISTS, NUMBERS
+from hedgerow.data.shapes import LISTS, NUMBERS, is_nothing
 from hedgerow.errors import InputError
 from hedgerow.legend import INDEX, AnyArray, FloatArray, IndexArray
 
@@ -57,7 +57,7 @@ def read_values(
 
     `declared` is the kind that the user gave the column; without it the field's own counts, or that of the values,
     and `known` is the kind of the values before. NaN is missing where a kind is declared or came with the field, or
-    where `nan_is_missing`; elsewhere it is an error. A None is left out.
+    where `nan_is_missing`; elsewhere it is an error. None and pandas' NA are left out.
     """
     kind = declared or field.kind
     nan_is_missing = nan_is_missing or kind is not None
@@ -67,9 +67,9 @@ def read_values(
         types = {bool if values.dtype.kind == "b" else float}
     else:
         types = set(map(type, values))
-        if type(None) in types:
-            values, where = _without(values, where, _is_none)
-            types.discard(type(None))
+        if any(map(is_nothing, types)):
+            values, where = _without(values, where, lambda value: is_nothing(type(value)))
+            types = {kind for kind in types if not is_nothing(kind)}
         if nan_is_missing and kind != "numeric" and any(issubclass(t, (float, np.floating)) for t in types):
             values, where = _without(values, where, _is_nan)
             types = set(map(type, values))
@@ -110,7 +110,7 @@ def check_numbers(name: str, numbers: FloatArray, where: IndexArray, locate: Loc
     value = numbers[bad[0]]
     hint = "Values must be finite."
     if np.isnan(value):
-        hint = "Fill it, and add a column that says so. Trees take missing numbers: give None, or declare the column."
+        hint = f"Declare the column, columns={{{name!r}: 'numeric'}}: NaN then means that a value is missing."
     _fail(f"the value is {value}", hint, name, int(where[bad[0]]), locate)
 
 
@@ -119,10 +119,6 @@ def changed_type(name: str, was: Kind, now: Kind, where: IndexArray, locate: Loc
     what = f"the value is {WORDS[now]} where the column held {WORDS[was]} before"
     hint = "Mixed types: a column keeps one type; convert it, or use another name."
     _fail(what, hint, name, int(where[0]), locate, MixedTypesError)
-
-
-def _is_none(value: Any) -> bool:
-    return value is None
 
 
 def _is_nan(value: Any) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from hedgerow.datasets.chunking import chunking_features
 from hedgerow.datasets.chunking_np import load_np_chunking
 from hedgerow.datasets.conll2000 import load_conll2000
+from hedgerow.datasets.future import make_future
 from hedgerow.datasets.genes import load_genes, trimers
 from hedgerow.datasets.hmm import make_hmm
 from hedgerow.datasets.hyphenation import load_hyphenation
@@ -38,6 +39,7 @@ __all__ = [
     "load_paper_lines",
     "load_protein",
     "make_chunking_like",
+    "make_future",
     "make_hmm",
     "make_missing",
     "make_sequences",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from hedgerow.decoding.beam import Beam
 from hedgerow.decoding.posterior import posterior
 from hedgerow.decoding.viterbi import viterbi
 from hedgerow.errors import InputError
@@ -13,14 +14,18 @@ from hedgerow.potentials import ChainPotentials
 
 Decoder = Callable[[ChainPotentials, Workspace | None], CodeArray]
 
-DECODERS: dict[str, Decoder] = {"viterbi": viterbi, "posterior": posterior}
+BEAM_WIDTH = 20
+DECODERS: dict[str, Decoder] = {"viterbi": viterbi, "posterior": posterior, "beam": Beam(BEAM_WIDTH)}
 
 
-def decoder(name: str) -> Decoder:
-    """The decoder of that name: it takes potentials and a workspace or None, and gives labels, int32 (n,)."""
+def decoder(name: str, beam_width: int = BEAM_WIDTH) -> Decoder:
+    """The decoder of that name: it takes potentials and a workspace or None, and gives labels, int32 (n,).
+
+    beam_width : how many states "beam" keeps at each position
+    """
     if name not in DECODERS:
         raise InputError(f"there is no decoder {name!r}", hint=f"Known are: {', '.join(sorted(DECODERS))}")
-    return DECODERS[name]
+    return Beam(beam_width) if name == "beam" else DECODERS[name]
 
 
-__all__ = ["DECODERS", "Decoder", "decoder", "posterior", "viterbi"]
+__all__ = ["BEAM_WIDTH", "DECODERS", "Beam", "Decoder", "decoder", "posterior", "viterbi"]

@@ -9,6 +9,7 @@ import numpy as np
 
 from hedgerow.decoding import DECODERS
 from hedgerow.legend import IndexArray
+from hedgerow.models.missing import fill
 from hedgerow.models.tree_crf import TreeCRF
 from hedgerow.models.tree_training import make_start
 from hedgerow.trees.binning import bin_dataset
@@ -22,7 +23,7 @@ def right_by_iteration(
     What `staged_score` gives for one decoder, but every tree is walked once for all of them: walking is most of the
     time. A label that the model has never seen is wrong, whatever it says there.
     """
-    dataset = model.encode(X, known_labels(model.classes_, y)[0])
+    dataset = fill(model.imputation_, model.encode(X, known_labels(model.classes_, y)[0]))
     data = bin_dataset(model.binning_, dataset, postings=False)
     start = make_start(model.space_, model.constant_, model.linear_)
     scores = start.scores(dataset, 0, dataset.n_sequences, joint=True)

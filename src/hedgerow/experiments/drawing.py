@@ -114,6 +114,7 @@ def draw_intervals(xs: Sequence[float], lines: Mapping[tuple[str, str], Sequence
             halves = [0.0 if value.half != value.half else value.half for value in values]
             means = [value.mean for value in values]
             ax.errorbar(xs, means, yerr=halves, color=colour, marker="o", markersize=3, capsize=2, label=method)
+        ax.set_xticks(xs, [f"{x:g}" for x in xs])
         _finish(ax, title=decoder, x="share of flipped runs", y="labels right, %" if ax is panels[0] else "")
     panels[0].legend(frameon=False, fontsize=8, loc="lower left")
     return figure
@@ -123,6 +124,7 @@ def draw_learning(panels: Mapping[str, Mapping[str, Sequence[float]]]) -> Any:
     """A panel for each training: accuracies ("train", "test") by iteration, and "losses" on an axis of their own."""
     figure = _new_figure(2.7 * len(panels), 3.0)
     axes = figure.subplots(1, len(panels), squeeze=False, sharey=True)[0]
+    shown: dict[str, Any] = {}
     for i, (ax, (title, curves)) in enumerate(zip(axes, panels.items())):
         for part, colour in (("train", _LIGHT_GREEN), ("test", _GREEN)):
             if part in curves:
@@ -132,43 +134,73 @@ def draw_learning(panels: Mapping[str, Mapping[str, Sequence[float]]]) -> Any:
         other.set_yticks([])
         other.spines[["top", "right"]].set_visible(False)
         _finish(ax, title=title, x="iteration", y="labels right, %" if i == 0 else "")
-        if i == 0:
-            lines = [*ax.get_lines(), *other.get_lines()]
-            ax.legend(lines, [line.get_label() for line in lines], frameon=False, fontsize=7)
+        shown |= {line.get_label(): line for line in (*ax.get_lines(), *other.get_lines())}
+    _legend_below(figure, shown)
     return figure
 
 
 class PassesRow(NamedTuple):
-    """F by passes: of each method, what was published of it, and what was published by others."""
+    """F by passes: of each method in one order and as a mean over orders; what was published of it, and by others."""
 
     title: str
     lines: Mapping[str, tuple[Sequence[float], Sequence[float]]]
+    means: Mapping[str, tuple[Sequence[float], Sequence[float]]]
     published: Mapping[str, float]
     other: Mapping[str, float]
 
 
 def draw_passes(rows: Sequence[PassesRow]) -> Any:
-    """F by passes on a logarithmic axis, and again where the curves end. Dashed: what was published, of a method in its
-    colour, and of others in grey."""
-    figure = _new_figure(9.0, 3.8 * len(rows))
+    """F by passes on a logarithmic axis; and from the first pass on, where the curves end, as means over orders.
+    Dashed: what was published, of a method in its colour, and of others in grey."""
+    figure = _new_figure(9.0, 3.6 * len(rows) + 0.7)
     for panels, row in zip(figure.subplots(len(rows), 2, squeeze=False), rows):
-        ends = [ys[-1] for _, ys in row.lines.values() if ys]
+        ends = [ys[-1] for _, ys in row.means.values() if ys]
         marks = [*row.published.values(), *row.other.values()]
         colours = dict(zip(row.lines, _MANY_COLOURS))
-        for ax, low in zip(panels, (0.0, min([*ends, *marks]) - 1.0)):
-            for method, (xs, ys) in row.lines.items():
-                ax.plot(xs, ys, color=colours[method], linewidth=1.3, label=method)
+        for ax, lines, low in zip(panels, (row.lines, row.means), (0.0, min([*ends, *marks]) - 1.0)):
+            for method, (xs, ys) in lines.items():
+                ax.plot(xs, ys, color=colours[method], linewidth=1.2, label=method)
             for method, value in row.published.items():
                 ax.axhline(value, color=colours[method], linewidth=0.8, linestyle="--")
             for value in row.other.values():
                 ax.axhline(value, color=_PALE, linewidth=0.8, linestyle="--")
             ax.set_xscale("log")
             ax.set_ylim(low, 100 if low == 0.0 else max([*ends, *marks]) + 0.5)
-            _finish(ax, title=row.title if low == 0.0 else "where they end", x="passes", y="F, %" if low == 0.0 else "")
-        panels[1].set_xlim(left=0.3)
-        grey = "".join(f"; grey: {name}" for name in row.other)
-        panels[0].plot([], [], color=_PALE, linewidth=0.8, linestyle="--", label=f"published{grey}")
-        panels[0].legend(frameon=False, fontsize=7, loc="lower right")
+            _finish(ax, x="passes", y="F, %" if low == 0.0 else "")
+        panels[0].set_title(row.title, color=_INK, fontsize=10, loc="left")
+        panels[1].set_title("after each pass: mean over orders", color=_INK, fontsize=10, loc="left")
+    handles, labels = panels[0].get_legend_handles_labels()
+    shown = dict(zip(labels, handles))
+    for name in dict.fromkeys(name for row in rows for name in row.other):
+        shown[f"{name}, published"] = panels[0].plot([], [], color=_PALE, linewidth=0.8, linestyle="--")[0]
+    _legend_below(figure, shown)
+    return figure
+
+
+def draw_rates(panels: Mapping[str, tuple[float, Sequence[float], Mapping[str, Sequence[float]]]]) -> Any:
+    """A panel for each data set: accuracies by the share of values that are missing, a line for each way. Dashed: the
+    accuracy where nothing is."""
+    figure = _new_figure(7.6, 3.0 * ((len(panels) + 1) // 2))
+    axes = figure.subplots((len(panels) + 1) // 2, 2, squeeze=False).ravel()
+    for ax, (title, (whole, rates, lines)) in zip(axes, panels.items()):
+        for (name, values), colour in zip(lines.items(), (_GREEN, _LIGHT_GREEN, _AMBER, _LIGHT_AMBER)):
+            ax.plot([100 * rate for rate in rates], values, "o-", color=colour, markersize=4, linewidth=1.4, label=name)
+        ax.axhline(whole, color=_PALE, linewidth=0.8, linestyle="--", label="nothing missing")
+        ax.set_xticks([100 * rate for rate in rates])
+        _finish(ax, title=title, x="values missing, %", y="labels right, %")
+    handles, labels = axes[0].get_legend_handles_labels()
+    _legend_below(figure, dict(zip(labels, handles)))
+    return figure
+
+
+def draw_shares(shares: Mapping[str, float], *, x: str) -> Any:
+    """A bar for each share, in percent."""
+    figure = _new_figure(7.0, 0.19 * len(shares) + 0.9)
+    ax = figure.subplots()
+    ax.barh(range(len(shares)), [100 * share for share in shares.values()], color=_GREEN, height=0.7)
+    ax.set_yticks(range(len(shares)), list(shares))
+    ax.set_ylim(len(shares) - 0.5, -0.5)
+    _finish(ax, x=x)
     return figure
 
 
@@ -178,6 +210,10 @@ def _new_figure(width: float, height: float) -> Any:
     except ImportError as error:
         raise MissingExtraError("matplotlib", "experiments", "Drawing") from error
     return Figure(figsize=(width, height), layout="constrained")
+
+
+def _legend_below(figure: Any, lines: Mapping[str, Any]) -> None:
+    figure.legend(lines.values(), lines.keys(), loc="outside lower center", ncols=4, frameon=False, fontsize=8)
 
 
 def _finish(ax: Any, *, title: str = "", x: str = "", y: str = "") -> None:

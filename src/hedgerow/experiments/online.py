@@ -27,6 +27,7 @@ GAIN_DECAY = 1.0  # λ
 CORRECTIONS = 5  # steps that the paper's L-BFGS remembers
 MAX_ITER = 1_000
 NEAR = 0.1  # in points of F: as good as converged
+FINE = 0.01  # how much further a reading is than the one before, at least
 
 Scores = Callable[[CodeArray], dict[str, float]]
 
@@ -37,7 +38,7 @@ class OnlineTask:
 
     score : codes of test labels → F in percent by name; the first decides who is near whom
     batch_size, meta_gain : b and μ of the paper
-    n_passes : of the online trainers
+    n_passes : of the online trainers, with Hessian-vector products as passes of their own
     published, published_score, other_score : what the paper prints, and the scores that it and its line stand for
     """
 
@@ -66,7 +67,7 @@ class Curve:
 
     passes : over the training sequences, when it was read
     scores : F by name, for each of them
-    seconds : of training, reading off not counted
+    seconds : of CPU time in training, reading off not counted
     labels : codes of the test labels at the end
     diverged : why training broke off, where the gain that was given was too large
     """
@@ -76,6 +77,10 @@ class Curve:
     seconds: float = 0.0
     labels: CodeArray | None = None
     diverged: str = ""
+
+    def line(self, name: str, first: int = 0) -> tuple[list[float], list[float]]:
+        """Passes, and F after them."""
+        return self.passes[first:], [scores[name] for scores in self.scores[first:]]
 
     def at(self, name: str, passes: float) -> float | None:
         """F at the last reading within so many passes; None where there is none, or training ended before."""
@@ -109,30 +114,32 @@ class CountedBatches(Batches):
 
 
 class _Recorder:
-    """Reads F off after every batch of the first pass, where that is wanted, and after every pass."""
+    """Reads F off after every pass; and within the first, where that is wanted, after every batch, or after every
+    hundredth more of them: nothing else can be seen on a logarithmic axis."""
 
     def __init__(self, task: OnlineTask, batches: Batches, *, closely: bool) -> None:
         self.task, self.batches = task, batches
         self.curve = Curve()
         self._every = max(1, task.batch_size // batches.batch_size)  # the perceptron's batch is one sequence
         self._close = batches.n_batches if closely else 0  # the first pass; its last batch ends it
-        self._seen = 0
-        self._last = time.perf_counter()
+        self._seen = self._next = 0
+        self._last = time.process_time()
 
     def after_batch(self, passes: float, get_weights: Callable[[], FloatArray]) -> None:
         self._seen += 1
-        if self._seen < self._close and self._seen % self._every == 0:
+        if self._next <= self._seen < self._close and self._seen % self._every == 0:
+            self._next = int(self._seen * (1.0 + FINE))
             self._read(get_weights())
 
     def after_pass(self, loss: float, weights: FloatArray) -> None:
         self._read(weights)
 
     def _read(self, weights: FloatArray) -> None:
-        self.curve.seconds += time.perf_counter() - self._last
+        self.curve.seconds += time.process_time() - self._last
         self.curve.passes.append(self.batches.passes)
         self.curve.labels = self.task.reader.labels(weights, "viterbi")
         self.curve.scores.append(self.task.score(self.curve.labels))
-        self._last = time.perf_counter()
+        self._last = time.process_time()
 
 
 def _online(
@@ -144,6 +151,7 @@ def _online(
     trainer: Callable[..., FloatArray],
     objective: Objective = log_likelihood,
     batch_size: int | None = None,
+    looks: int = 1,
     **options: Any,
 ) -> Curve:
     chain = task.chain
@@ -152,7 +160,7 @@ def _online(
     recorder = _Recorder(task, batches, closely=closely)
     n_passes = min(task.n_passes, settings.max_iterations) if settings.quick else task.n_passes
     # No tolerance: the running loss of a pass that rises is no reason to stop.
-    with Watched(recorder.after_pass, max_iter=n_passes, tol=-np.inf) as monitor:
+    with Watched(recorder.after_pass, max_iter=-(-n_passes // looks), tol=-np.inf) as monitor:
         try:
             trainer(batches, chain.zeros(), monitor, observe=recorder.after_batch, **options)
         except InputError as error:
@@ -161,21 +169,17 @@ def _online(
 
 
 def train_smd(
-    task: OnlineTask, seed: int, settings: Settings, closely: bool, gain: float | str = GAIN, annealed: bool = False
+    task: OnlineTask,
+    seed: int,
+    settings: Settings,
+    closely: bool,
+    gain: float | str = "auto",
+    schedule: str = "averaged",
 ) -> Curve:
-    """SMD with the settings of the paper; or with a gain that it finds itself, which is counted, and averaged."""
-    return _online(
-        task,
-        seed,
-        settings,
-        closely,
-        trainer=smd,
-        l2=L2,
-        gain=gain,
-        meta_gain=task.meta_gain,
-        gain_decay=GAIN_DECAY,
-        annealed=annealed,
-    )
+    """SMD as hedgerow does it: with a gain that it finds itself, which is counted, and averaged; or as it is told. μ
+    and λ are the paper's. It looks at a sequence twice where it goes through the data once."""
+    options: dict[str, Any] = {"meta_gain": task.meta_gain, "gain_decay": GAIN_DECAY, "schedule": schedule}
+    return _online(task, seed, settings, closely, trainer=smd, looks=2, l2=L2, gain=gain, **options)
 
 
 def train_sgd(task: OnlineTask, seed: int, settings: Settings, closely: bool, gain: float | str = GAIN) -> Curve:
@@ -196,15 +200,15 @@ def train_perceptron(task: OnlineTask, seed: int, settings: Settings, closely: b
 def train_lbfgs(task: OnlineTask, settings: Settings, *, as_published: bool) -> Curve:
     """L-BFGS to its end: hedgerow's own, or with the paper's five corrections and without scaled variables."""
     curve = Curve()
-    last = time.perf_counter()
+    last = time.process_time()
 
     def observe(passes: int, loss: float, weights: FloatArray) -> None:
         nonlocal last
-        curve.seconds += time.perf_counter() - last
+        curve.seconds += time.process_time() - last
         curve.passes.append(float(passes))
         curve.labels = task.reader.labels(weights, "viterbi")
         curve.scores.append(task.score(curve.labels))
-        last = time.perf_counter()
+        last = time.process_time()
 
     options: dict[str, Any] = {"memory": CORRECTIONS, "scaled": False} if as_published else {}
     descend(
@@ -254,3 +258,14 @@ def _labels(reader: Reader) -> CodeArray:
 def final(curves: Sequence[Curve], name: str) -> list[float]:
     """F at the end, of each curve."""
     return [curve.scores[-1][name] for curve in curves]
+
+
+def mean_line(curves: Sequence[Curve], name: str) -> tuple[list[float], list[float]]:
+    """The mean over the orders that came to their end, of passes and of F, after each whole pass through the data."""
+    whole = [curve for curve in curves if not curve.diverged]
+    if not whole:
+        return [], []
+    # One order was read off after every batch of its first pass, too: count from the end.
+    n = min(len(curve.passes) for curve in whole)
+    lines = np.mean([curve.line(name, len(curve.passes) - n) for curve in whole], axis=0)
+    return lines[0].tolist(), lines[1].tolist()

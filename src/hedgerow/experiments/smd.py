@@ -17,6 +17,7 @@ from hedgerow.experiments.online import (
     Curve,
     OnlineTask,
     final,
+    mean_line,
     train_annealed,
     train_lbfgs,
     train_perceptron,
@@ -28,18 +29,17 @@ from hedgerow.experiments.settings import Settings
 from hedgerow.metrics import mcnemar
 
 LBFGS, PUBLISHED_LBFGS = "L-BFGS", "L-BFGS as published"
-TUNED_SMD, SMD, AVERAGED_SMD = "SMD", "SMD, gain by itself", "SMD, gain by itself, averaged"
-SGD, AVERAGED_SGD, PERCEPTRON = "SGD", "SGD, gain by itself, averaged", "perceptron"
+SMD, PUBLISHED_SMD = "SMD", "SMD as published"
+ANNEALED_SGD, PUBLISHED_SGD, PERCEPTRON = "annealed SGD", "SGD as published", "perceptron"
 ONLINE: dict[str, Callable[[OnlineTask, int, Settings, bool], Curve]] = {
-    TUNED_SMD: train_smd,
-    SMD: partial(train_smd, gain="auto"),
-    AVERAGED_SMD: partial(train_smd, gain="auto", annealed=True),
-    SGD: train_sgd,
-    AVERAGED_SGD: train_annealed,
+    PUBLISHED_SMD: partial(train_smd, gain=GAIN, schedule="plain"),
+    SMD: train_smd,
+    PUBLISHED_SGD: train_sgd,
+    ANNEALED_SGD: train_annealed,
     PERCEPTRON: train_perceptron,
 }
 WHOLE = {PUBLISHED_LBFGS: True, LBFGS: False}
-PUBLISHED = {TUNED_SMD: "smd", SGD: "sgd", PERCEPTRON: "perceptron", PUBLISHED_LBFGS: "lbfgs"}
+PUBLISHED = {PUBLISHED_SMD: "smd", PUBLISHED_SGD: "sgd", PERCEPTRON: "perceptron", PUBLISHED_LBFGS: "lbfgs"}
 STOPS = (0.1, 1, 3, 10, 30)
 FIFTH = 0.2  # of the passes of L-BFGS: what SMD is given to come near it
 
@@ -59,7 +59,7 @@ def run_figure(name: str, title: str, task: OnlineTask, notes: list[str], settin
     rows = [_row(method, data) for method in curves]
     others = [_near_row(method, data) for method in curves]
     names = list(data["scores"])
-    header = ("trained by", "passes", *(f"F: {own}" for own in names), "published", "best", "vs L-BFGS", "seconds")
+    header = ("trained by", "passes", *(f"F: {own}" for own in names), "published", "best", "vs L-BFGS", "CPU seconds")
     near = (
         "trained by", *(f"after {stop:g}" for stop in STOPS), f"after {data['fifth']:.0f}",
         f"passes to {NEAR:g} of L-BFGS: first", "for good", "first, share of its passes",
@@ -168,11 +168,10 @@ def _said(curve: Curve) -> str:
 
 def _notes(task: OnlineTask, data: dict[str, Any], settings: Settings) -> list[str]:
     published = task.published
-    fifths = []
-    for method in (SMD, AVERAGED_SMD):
-        known = [score for score in data["methods"][method].get("at_a_fifth", []) if score is not None]
-        if known:
-            fifths.append(f"{method}: {statistics.fmean(known):.2f} (mean of {len(known)} orders)")
+    known = [score for score in data["methods"][SMD].get("at_a_fifth", []) if score is not None]
+    at_a_fifth = (
+        f"SMD has {statistics.fmean(known):.2f} (mean of {len(known)} orders)" if known else "SMD was not read off"
+    )
     return [
         f"Settings of the paper: σ = 1 (l2 = {L2:g}), b = {task.batch_size}, η₀ = {GAIN:g}, μ = {task.meta_gain:g},"
         f" λ = 1. L-BFGS as published: {CORRECTIONS} corrections, no scaled variables. Perceptron: averaged, b = 1.",
@@ -181,10 +180,11 @@ def _notes(task: OnlineTask, data: dict[str, Any], settings: Settings) -> list[s
         f" paper tuned η₀ = {GAIN:g}; what that took is not known. L-BFGS: every evaluation, line searches included.",
         f"F at the end, mean and range over {len(settings.seeds)} orders of the sequences; labels by Viterbi. vs"
         " L-BFGS: hedgerow's own, difference in F, and McNemar's test on labels (median p).",
-        f"Converged L-BFGS has {data['target']:.2f} after {data['whole']:.0f} passes. After a fifth of them:"
-        f" {'; '.join(fifths) or 'not read off'}.",
-        "SGD and SMD averaged: the gain falls, and the average of weights is read off. SMD here is lazy: a step moves"
-        " only the weights that its batch touches.",
+        f"Converged L-BFGS has {data['target']:.2f} after {data['whole']:.0f} passes. After a fifth of them"
+        f" {at_a_fifth}.",
+        "Not as published are hedgerow's own: L-BFGS in scaled variables; SMD with a gain that it finds itself, and the"
+        " average of the weights over the last pass; SGD with a gain that it finds itself and that falls, and averaged"
+        " weights. SMD is lazy in both rows: a step moves only the weights that its batch touches.",
         f"{data['n_weights']:,} weights. The paper's line: {published.other:g}, {published.other_name}.",
     ]
 
@@ -194,15 +194,12 @@ def draw_figure(data: dict[str, Any]) -> Any:
     methods, other = data["methods"], data["published"]
     rows = []
     for name in dict.fromkeys((data["other_score"], data["published_score"])):
-        lines = {}
-        for method, own in methods.items():
-            curve = own["curves"][0]  # the first order, which was read off after every batch of its first pass
-            lines[method] = (curve.passes, [scores[name] for scores in curve.scores])
         known = {method: own["published"] for method, own in methods.items() if own["published"] is not None}
         rows.append(
             PassesRow(
                 title=f"{data['title']}: {name}",
-                lines=lines,
+                lines={method: own["curves"][0].line(name) for method, own in methods.items()},
+                means={method: mean_line(own["curves"], name) for method, own in methods.items()},
                 published=known if name == data["published_score"] else {},
                 other={other["other_name"]: other["other"]} if name == data["other_score"] else {},
             )

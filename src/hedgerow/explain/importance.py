@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from hedgerow.data.imputation import seen_schema
 from hedgerow.errors import InputError
 from hedgerow.explain.fields import PREVIOUS
 from hedgerow.explain.splits import HAS, LEAF, Splits, require_trees
@@ -68,7 +69,8 @@ def importance(model: Any, by: str | None = None) -> Importance:
         splits ask for it); for a LinearCRF "weight", the sum of |w|
 
     An attribute of a sparse position is a feature of its own, by its name. A table of transitions that is no part of
-    the trees, as with edges="shared", is not counted, nor is a linear model that the trees stand on.
+    the trees, as with edges="shared", is not counted, nor is a linear model that the trees stand on, nor are surrogate
+    splits.
     """
     linear = hasattr(model, "weights_")
     choices = ("weight",) if linear else ("gain", "use")
@@ -111,13 +113,13 @@ def _of_weights(model: Any) -> Iterator[tuple[_Key, float]]:
     """Σ|w| of each feature of a LinearCRF. Weights of label pairs count for the column that they belong to."""
     from hedgerow.scorers.streams import Streams
 
-    layout = model.layout_
+    layout, schema = model.layout_, seen_schema(model)
     nodes, arcs, pairs = layout.split(np.abs(model.weights_))
-    yield from _of_rows(model.schema_, layout.nodes.streams, _row_sums(layout.nodes, nodes), None)
+    yield from _of_rows(schema, layout.nodes.streams, _row_sums(layout.nodes, nodes), None)
     yield (PREVIOUS, None), float(arcs.sum())
     if layout.pairs is not None:
-        streams = Streams.of(model.schema_, set(layout.pair_columns))
-        yield from _of_rows(model.schema_, streams, _row_sums(layout.pairs, pairs), set(layout.pair_columns))
+        streams = Streams.of(schema, set(layout.pair_columns))
+        yield from _of_rows(schema, streams, _row_sums(layout.pairs, pairs), set(layout.pair_columns))
 
 
 def _row_sums(index: Any, weights: FloatArray) -> FloatArray:

@@ -56,7 +56,8 @@ def rules(model: Any, n: int | None = 20, label: Any = None) -> list[Rule]:
     A rule is a path from the root of a tree to a leaf, without conditions that follow from others; equal rules of
     different trees are one rule, with the sum of their weights. So the weights of all rules of label k that hold at
     position t after the previous label k' sum to the score F^k(k', x_t) of the model, but for a linear model that the
-    trees stand on.
+    trees stand on. That is of positions with all values. With missing="weighting" and "surrogate" conditions are about
+    values that are there; where one is missing, leaves count by shares, or by what surrogates tell.
     """
     if n is not None and n < 0:
         raise InputError(f"n is {n}", hint="Give a number of rules, or None for all.")

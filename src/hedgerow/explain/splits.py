@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hedgerow.data.dataset import OUTSIDE_COLUMN, Column
+from hedgerow.data.imputation import seen_schema
 from hedgerow.errors import InputError
 from hedgerow.explain import fields
 from hedgerow.explain.fields import PREVIOUS, START, Attribute, Choice, Field, Number, Value
-from hedgerow.legend import FIRST_VALUE, OUTSIDE
+from hedgerow.legend import FIRST_VALUE, MISSING, OUTSIDE
 from hedgerow.trees.binning import ATTRIBUTES, ITEMS, ORDERED
 
 EQUAL, AT_MOST, AT_MOST_OR_SPECIAL, SUBSET, HAS = range(5)  # the rules of a node, as in `kernels.growing`
@@ -40,7 +41,8 @@ class Splits:
     def __init__(self, model: Any, most: int = 6) -> None:
         require_trees(model)
         self.binning = model.binning_
-        self.schema = model.schema_
+        self.schema = seen_schema(model)
+        self._gaps = getattr(model.ensemble_, "shares", None) is not None
         self._most = most
         columns = {column.name: column for column in self.schema.columns}
         self._columns: list[Column | None] = [columns.get(name) for name in self.binning.names]
@@ -83,6 +85,26 @@ class Splits:
         special = 0b11 << (self._n_bins(stream) - 2) if rule == AT_MOST_OR_SPECIAL else 0
         return read, (2 << b) - 1 | special
 
+    def without_value(self, tree: Any, i: int) -> tuple[str, ...]:
+        """What tells the way of rows that have no value for split i of a tree, one after the other; nothing where that
+        cannot be, or is a value."""
+        stream = tree.nodes[i, 0]
+        if tree.shares is None or stream == LABEL or self.binning.streams[5, stream] < 0:
+            return ()
+        share, own = float(tree.shares[i]), tree.surrogates[:, 0] == i
+        if 0.0 < share < 1.0:
+            return (f"{share:.1%} yes",)
+        asked = [self._surrogate(int(s), way) for s, way in zip(tree.surrogates[own, 1], tree.surrogate_sets[own])]
+        return *(f"as {text}" for text in asked), "yes" if share == 1.0 else "no"
+
+    def _surrogate(self, stream: int, way: Any) -> str:
+        """A surrogate as a condition. Of the previous label it knows whether there is one."""
+        bins = int.from_bytes(way.tobytes(), "little")
+        if stream == LABEL:
+            start = 1 << len(self.schema.labels)
+            bins = start if bins & 2 else start - 1
+        return self.text(Input(stream), bins)
+
     def column(self, read: Input) -> str:
         """The name of what is read: a column, an attribute, or the previous label."""
         if read.stream == LABEL:
@@ -108,7 +130,8 @@ class Splits:
         return self.field(read).text(bins)
 
     def _make_field(self, read: Input) -> Field:
-        """Nothing is outside at offset 0, and nothing is missing where an absent number means one."""
+        """Nothing is outside at offset 0. Nothing is missing where an absent number means one, nor where trees take a
+        missing value for none: their conditions are about values."""
         if read.stream == LABEL:
             labels = [*(Value(str(label)) for label in self.schema.labels), Value(START)]
             return Choice(PREVIOUS, labels, (1 << len(labels)) - 1, self._most)
@@ -123,7 +146,8 @@ class Splits:
         name = column.name if column.constant else f"{column.name}[{place}]"
         if self.binning.kinds[c] == ORDERED:
             n_bins = self._n_bins(read.stream)
-            barred = [b for b, never in ((n_bins - 2, not np.isnan(column.fill)), (n_bins - 1, offset == 0)) if never]
+            missing_never = self._gaps or not np.isnan(column.fill)
+            barred = [b for b, never in ((n_bins - 2, missing_never), (n_bins - 1, offset == 0)) if never]
             return Number(name, self.binning.thresholds[c].tolist(), _all_but(n_bins, barred))
         if column.name == OUTSIDE_COLUMN:
             return Choice(f"position[{place}]", [Value("inside", own=True), _SPECIAL[OUTSIDE]], 0b11, self._most)
@@ -140,7 +164,8 @@ class Splits:
 
         codes = range(column.n_codes) if used is None else list(used)
         rest = [] if used is None else [None]
-        never = [codes.index(OUTSIDE)] if not outside and OUTSIDE in codes else []
+        special = ((OUTSIDE, outside), (MISSING, not self._gaps))
+        never = [codes.index(code) for code, possible in special if not possible and code in codes]
         return Choice(name, [*map(write, codes), *rest], _all_but(len(codes) + len(rest), never), self._most)
 
     def _column(self, stream: int) -> int:
@@ -169,6 +194,15 @@ def require_trees(model: Any) -> None:
         raise InputError("the model is not fitted", hint="Call fit, or load a fitted one.")
     if not hasattr(model, "ensemble_"):
         raise InputError(f"a {type(model).__name__} has no trees", hint="Trees are what TreeCRF learns.")
+
+
+def note_of_gaps(model: Any) -> str:
+    """What conditions do not say of a model in whose trees a missing value is none; "" of all others."""
+    if getattr(model.ensemble_, "shares", None) is None:
+        return ""
+    surrogates = len(model.ensemble_.surrogates) > 0
+    way = "what surrogate splits, or else the larger side, tell" if surrogates else "the mean of both sides, by shares"
+    return f"Where a value is missing, its conditions neither hold nor fail: what counts is {way}."
 
 
 def label_code(model: Any, label: Any) -> int:

@@ -15,13 +15,18 @@ _WIDEST = 72  # leaves stand in a line under each other up to this column
 
 @dataclass(frozen=True)
 class Branch:
-    """A node of a tree in words. A split has `text` and the places of its children; a leaf has a value."""
+    """A node of a tree in words. A split has `text` and the places of its children; a leaf has a value.
+
+    without : what tells the way of rows that have no value for the split, one after the other; nothing where that is
+        one more value
+    """
 
     text: str
     true: int
     false: int
     value: float
     rows: float
+    without: tuple[str, ...] = ()
 
     @property
     def is_leaf(self) -> bool:
@@ -33,11 +38,13 @@ def branches(model: Any, iteration: int, label: Any, member: int = 1, most: int 
     splits = Splits(model, most)
     tree = find_tree(model, iteration, label, member)
     found = []
-    for node, value, rows in zip(tree.nodes.tolist(), tree.values.tolist(), tree.counts.tolist()):
+    for i, (node, value, rows) in enumerate(zip(tree.nodes.tolist(), tree.values.tolist(), tree.counts.tolist())):
         if node[0] == LEAF:
-            found.append(Branch("", -1, -1, value, rows))
+            shown = rows if tree.shares is None else round(rows, 1)  # shares of rows add up to any number
+            found.append(Branch("", -1, -1, value, shown))
         else:
-            found.append(Branch(splits.text(*splits.ask(node, tree.sets)), node[3], node[4], 0.0, rows))
+            text, without = splits.text(*splits.ask(node, tree.sets)), splits.without_value(tree, i)
+            found.append(Branch(text, node[3], node[4], 0.0, rows, without))
     return found
 
 
@@ -65,7 +72,8 @@ def tree_text(model: Any, iteration: int, label: Any, member: int = 1) -> str:
     label : one of `classes_`
     member : which of the trees of one step, from 1, where the model has several
 
-    A row is a position with one previous label.
+    A row is a position with one previous label. With missing="weighting" and "surrogate" a condition says in brackets
+    what becomes of rows without a value: how many of them go the way of those where it holds, or what is asked instead.
     """
     found = branches(model, iteration, label, member)
     root = found[0]
@@ -94,7 +102,8 @@ def _conditions(found: list[Branch]) -> list[tuple[str, Branch | None]]:
         ahead.append((f"{pad}else:", no) if no.is_leaf else (branch.false, depth, "elif"))
         if not yes.is_leaf:
             ahead.append((branch.true, depth + 1, "if"))
-        lines.append((f"{pad}{word} {branch.text}:", yes if yes.is_leaf else None))
+        without = f" (missing: {', else '.join(branch.without)})" if branch.without else ""
+        lines.append((f"{pad}{word} {branch.text}{without}:", yes if yes.is_leaf else None))
     return lines
 
 

@@ -1,7 +1,8 @@
 """Sums and searches over labelings, as functions of potentials."""
 
 from hedgerow.inference.forward import log_partition
-from hedgerow.inference.k_best import KBest, k_best
+from hedgerow.inference.k_best import k_best
+from hedgerow.inference.labelings import KBest
 from hedgerow.inference.marginals import Marginals, marginals
 from hedgerow.inference.probability import entropy, log_probability, position_scores, span_log_probability
 from hedgerow.inference.sampling import sample

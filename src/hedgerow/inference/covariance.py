@@ -55,7 +55,7 @@ def covariance(
     n, K = potentials.node_scores.shape
     if node_direction.shape != (n, K):
         raise InputError(f"a direction of shape {node_direction.shape} does not fit nodes {(n, K)}")
-    shape = (K, n, K) if isinstance(potentials.edges, PositionEdges) else (K, K)
+    shape = (K, n, K) if isinstance(potentials.tables, PositionEdges) else (K, K)
     if edge_direction is not None and edge_direction.shape != shape:
         raise InputError(f"a direction of shape {edge_direction.shape} does not fit edges {shape}")
     state = messages(potentials, workspace)
@@ -72,7 +72,7 @@ def covariance_of(
     work, potentials = state.work, state.potentials
     work.reserve_moments()
     _recursions(state, terms, edge_direction)
-    per_position = isinstance(potentials.edges, PositionEdges)
+    per_position = isinstance(potentials.tables, PositionEdges)
     spread = None if weights is None else np.repeat(weights, np.diff(potentials.offsets))[:, None]
     if spread is not None and not per_position:  # sums over a chunk cannot be weighted afterwards
         work.node_exp *= spread
@@ -97,7 +97,7 @@ def covariance_of(
 
 def _recursions(state: Messages, terms: FloatArray, edge_direction: FloatArray | None) -> None:
     """Carry the past forward and the future backward: `moved` becomes the covariances of the nodes."""
-    edges = state.potentials.edges
+    edges = state.potentials.tables
     if isinstance(edges, PositionEdges):
         _position_recursions(state, terms, edges.exps, edge_direction)
     elif edges.arcs is not None:
@@ -172,7 +172,7 @@ def _position_recursions(
 
 def _edges(state: Messages, edge_direction: FloatArray | None) -> tuple[FloatArray, FloatArray | None]:
     """The covariances of the edges, and their marginals where there is a direction for them."""
-    work, edges = state.work, state.potentials.edges
+    work, edges = state.work, state.potentials.tables
     n, K = state.potentials.node_scores.shape
     given = work.alpha, work.node_exp, work.past, work.future
     pieces = [(t0 + 1, t1 + 1) for t0, t1 in slices(n - 1, 3 * work.alpha.shape[1] ** 2)]
@@ -239,7 +239,7 @@ def _of_sequence(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """In the log domain: the covariances of the nodes (T, K) and of the edges (to, T | 1, from), and the marginals of
     the edges, which are left 0 where there is no direction for them."""
-    one, scores = found.potentials, found.potentials.edges.scores_to
+    one, scores = found.potentials, found.potentials.tables.scores_to
     n, K = one.node_scores.shape
     direction, edge_probs = np.zeros(scores.shape), np.zeros(scores.shape)
     if edge_direction is not None:

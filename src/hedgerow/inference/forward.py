@@ -8,14 +8,18 @@ import numpy as np
 
 from hedgerow import kernels
 from hedgerow.errors import InputError
-from hedgerow.inference import passes
+from hedgerow.inference import histories, passes
+from hedgerow.inference.history_rows import dead_end
+from hedgerow.inference.history_rows import refuse_illegal as refuse_history
 from hedgerow.inference.workspace import Workspace, slices, slices_back
 from hedgerow.legend import AnyArray, BoolArray, FloatArray
-from hedgerow.potentials import ChainPotentials, PositionEdges
+from hedgerow.potentials import ChainPotentials, HistoryEdges, PositionEdges
 
 
 def log_partition(potentials: ChainPotentials, workspace: Workspace | None = None) -> FloatArray:
     """log Z of every sequence of the chunk, (s,)."""
+    if isinstance(potentials.edges, HistoryEdges):
+        return histories.log_partition(potentials, workspace)
     work = workspace or Workspace()
     first = potentials.first()
     passes.forward(potentials, first, work)
@@ -29,7 +33,7 @@ def scaled_log_partition(potentials: ChainPotentials, first: AnyArray, work: Wor
     """log Z = Σ_t (log c_t + top_t) + Σ_{t≥2} shift_t, (s,)."""
     logs = np.log(work.scale)
     logs += work.top
-    edges = potentials.edges
+    edges = potentials.tables
     if isinstance(edges, PositionEdges):
         logs += np.where(first[:-1], 0.0, edges.shifts)
         shared_shift = 0.0
@@ -69,9 +73,22 @@ def faint_sequences(potentials: ChainPotentials, work: Workspace, *, both_ways: 
 
 def check_legal(potentials: ChainPotentials) -> None:
     """Raise an error where a sequence has no legal labeling."""
+    if isinstance(potentials.edges, HistoryEdges):
+        for i in range(potentials.n_sequences):
+            refuse_history(potentials, i)
+        return
     _, n_reached = passes.reach(potentials, potentials.first())
     if not n_reached.all():
         refuse_illegal(potentials, int(np.argmin(n_reached)))
+
+
+def legal_sequences(potentials: ChainPotentials) -> BoolArray:
+    """bool (s,): the sequences that have a legal labeling."""
+    if isinstance(potentials.edges, HistoryEdges):
+        return np.array([dead_end(potentials, i) is None for i in range(potentials.n_sequences)], dtype=bool)
+    _, n_reached = passes.reach(potentials, potentials.first())
+    legal: BoolArray = np.logical_and.reduceat(n_reached > 0, potentials.offsets[:-1])
+    return legal
 
 
 def refuse_illegal(potentials: ChainPotentials, row: int) -> NoReturn:
@@ -91,7 +108,7 @@ def log_forward(potentials: ChainPotentials) -> tuple[FloatArray, FloatArray]:
     log_alpha, tops = np.empty((n, K)), np.empty(n)
     first = potentials.first()
     for t0, t1 in slices(n, 40 * K * K):
-        kernels.log_chain.forward(potentials.node_scores, potentials.edges.scores_to, first, log_alpha, tops, t0, t1)
+        kernels.log_chain.forward(potentials.node_scores, potentials.tables.scores_to, first, log_alpha, tops, t0, t1)
     return log_alpha, tops
 
 
@@ -101,7 +118,7 @@ def log_backward(potentials: ChainPotentials) -> tuple[FloatArray, FloatArray]:
     log_beta, tops = np.empty((n, K)), np.empty(n)
     first = potentials.first()
     for t0, t1 in slices_back(n, 40 * K * K):
-        kernels.log_chain.backward(potentials.node_scores, potentials.edges.scores_to, first, log_beta, tops, t0, t1)
+        kernels.log_chain.backward(potentials.node_scores, potentials.tables.scores_to, first, log_beta, tops, t0, t1)
     return log_beta, tops
 
 

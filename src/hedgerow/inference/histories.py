@@ -8,7 +8,6 @@ import numpy as np
 
 from hedgerow import kernels
 from hedgerow.errors import InputError
-from hedgerow.inference.history_potentials import HistoryPotentials
 from hedgerow.inference.history_rows import (
     HistoryWorkspace,
     Rows,
@@ -18,7 +17,9 @@ from hedgerow.inference.history_rows import (
     refuse_illegal,
     slow_pieces,
 )
+from hedgerow.inference.workspace import Workspace
 from hedgerow.legend import CODE, CodeArray, FloatArray
+from hedgerow.potentials import ChainPotentials
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +36,14 @@ class HistoryMarginals:
     arc_sums: FloatArray
 
 
-def log_partition(potentials: HistoryPotentials, workspace: HistoryWorkspace | None = None) -> FloatArray:
+def log_partition(potentials: ChainPotentials, workspace: Workspace | None = None) -> FloatArray:
     """log Z of every sequence of the chunk, (s,)."""
     chunk = _Chunk(potentials, workspace)
     return np.array([chunk.sequence(i).log_partition for i in range(potentials.n_sequences)], dtype=np.float64)
 
 
 def marginals(
-    potentials: HistoryPotentials, workspace: HistoryWorkspace | None = None, weights: FloatArray | None = None
+    potentials: ChainPotentials, workspace: Workspace | None = None, weights: FloatArray | None = None
 ) -> HistoryMarginals:
     """log Z and marginals, in time that grows with the number of arcs and of histories.
 
@@ -51,7 +52,7 @@ def marginals(
     """
     chunk = _Chunk(potentials, workspace)
     values = np.empty(potentials.n_sequences)
-    arc_sums: FloatArray = np.zeros(potentials.edges.histories.n_arcs)
+    arc_sums: FloatArray = np.zeros(potentials.arcs.histories.n_arcs)
     for i in range(potentials.n_sequences):
         one = chunk.sequence(i)
         values[i] = one.log_partition
@@ -59,7 +60,7 @@ def marginals(
     return HistoryMarginals(values, chunk.work.node_probs, arc_sums)
 
 
-def sample(potentials: HistoryPotentials, uniforms: FloatArray) -> CodeArray:
+def sample(potentials: ChainPotentials, uniforms: FloatArray) -> CodeArray:
     """Draw labelings, int32 (m, n). uniforms (m, n): numbers in [0, 1), one a sample and position."""
     uniforms = np.ascontiguousarray(uniforms, dtype=np.float64)
     n = potentials.n_positions
@@ -72,13 +73,22 @@ def sample(potentials: HistoryPotentials, uniforms: FloatArray) -> CodeArray:
     return labels
 
 
+def own_workspace(workspace: Workspace | None) -> HistoryWorkspace:
+    """The part of a workspace that histories use."""
+    if workspace is None:
+        return HistoryWorkspace()
+    if workspace.histories is None:
+        workspace.histories = HistoryWorkspace()
+    return workspace.histories
+
+
 class _Chunk:
     """The potentials of a chunk with their exponentials."""
 
-    def __init__(self, potentials: HistoryPotentials, workspace: HistoryWorkspace | None) -> None:
+    def __init__(self, potentials: ChainPotentials, workspace: Workspace | None) -> None:
         check_scores(potentials)
         self.potentials = potentials
-        self.work = workspace or HistoryWorkspace()
+        self.work = own_workspace(workspace)
         self.work.reserve(potentials)
         self.work.exponentiate(potentials.node_scores)
 
@@ -100,7 +110,7 @@ class _Scaled:
     def __init__(self, chunk: _Chunk, begin: int, end: int) -> None:
         self.potentials, self.work = chunk.potentials, chunk.work
         self.begin, self.end = begin, end
-        edges, work = self.potentials.edges, self.work
+        edges, work = self.potentials.arcs, self.work
         self.rows = Rows(self._fill, work.rows, begin, end)
         self.is_sound = self.rows.sweep()
         if self.is_sound:
@@ -110,7 +120,7 @@ class _Scaled:
             self.is_sound = self.total >= kernels.histories.FAINT
 
     def _fill(self, rows: FloatArray, base: int, t0: int, t1: int) -> bool:
-        edges, work = self.potentials.edges, self.work
+        edges, work = self.potentials.arcs, self.work
         scores = self.potentials.node_scores, work.node_exp, edges.scores, edges.exps
         scratch = work.by_label, work.by_arc, work.by_state[0], work.listed
         for p0, p1 in reversed(pieces(edges.histories, t0, t1)):
@@ -125,11 +135,11 @@ class _Scaled:
         """log Z = log β(⊥) + Σ_t (log c_t + top_t + shift)."""
         own = slice(self.begin, self.end)
         logs = np.log(self.work.scale[own]) + self.work.top[own]
-        return float(np.log(self.total) + logs.sum() + (self.end - self.begin) * self.potentials.edges.shift)
+        return float(np.log(self.total) + logs.sum() + (self.end - self.begin) * self.potentials.arcs.shift)
 
     def forward(self, weight: float, arc_sums: FloatArray) -> None:
         """Fill node_probs of the workspace, and add weight · P to the arc sums."""
-        edges, work = self.potentials.edges, self.work
+        edges, work = self.potentials.arcs, self.work
         h = edges.histories
         work.alpha[:] = 0.0
         work.alpha[h.start] = 1.0 / self.total
@@ -142,7 +152,7 @@ class _Scaled:
 
     def sample(self, uniforms: FloatArray, labels: CodeArray) -> None:
         """Draw the labels of this sequence, for each row of uniforms."""
-        states = np.full(len(labels), self.potentials.edges.histories.start)
+        states = np.full(len(labels), self.potentials.arcs.histories.start)
         for base, stop in self.rows.blocks():
             with np.errstate(divide="ignore"):
                 logs = np.log(self.rows.buffer[: stop - base])
@@ -155,7 +165,7 @@ class _Logs:
     def __init__(self, chunk: _Chunk, begin: int, end: int) -> None:
         self.potentials, self.work = chunk.potentials, chunk.work
         self.begin, self.end = begin, end
-        edges, work = self.potentials.edges, self.work
+        edges, work = self.potentials.arcs, self.work
         self.rows = Rows(self._fill, work.rows, begin, end)
         self.rows.sweep()
         h = edges.histories
@@ -165,7 +175,7 @@ class _Logs:
         )
 
     def _fill(self, rows: FloatArray, base: int, t0: int, t1: int) -> bool:
-        edges, work = self.potentials.edges, self.work
+        edges, work = self.potentials.arcs, self.work
         scratch = rows, work.scale, work.listed, work.by_label
         for p0, p1 in reversed(slow_pieces(edges.histories, t0, t1)):
             kernels.log_histories.backward(
@@ -179,7 +189,7 @@ class _Logs:
 
     def forward(self, weight: float, arc_sums: FloatArray) -> None:
         """As `_Scaled.forward`."""
-        edges, work = self.potentials.edges, self.work
+        edges, work = self.potentials.arcs, self.work
         h = edges.histories
         work.alpha[:] = 0.0  # here the probabilities themselves
         work.alpha[h.start] = 1.0
@@ -193,13 +203,13 @@ class _Logs:
 
     def sample(self, uniforms: FloatArray, labels: CodeArray) -> None:
         """As `_Scaled.sample`."""
-        states = np.full(len(labels), self.potentials.edges.histories.start)
+        states = np.full(len(labels), self.potentials.arcs.histories.start)
         for base, stop in self.rows.blocks():
             _draw(self.potentials, self.work, self.rows.buffer, base, stop, states, uniforms, labels)
 
 
 def _draw(
-    potentials: HistoryPotentials,
+    potentials: ChainPotentials,
     work: HistoryWorkspace,
     log_rows: FloatArray,
     base: int,
@@ -209,7 +219,7 @@ def _draw(
     labels: CodeArray,
 ) -> None:
     """Draw labels base … stop−1; `states` has where each sample stands, and is moved on."""
-    edges = potentials.edges
+    edges = potentials.arcs
     model = potentials.node_scores, edges.scores, *arrays(edges.histories)
     for m in range(len(labels)):
         scratch = work.listed, work.by_label, base, int(states[m])

@@ -12,10 +12,10 @@ import numpy as np
 from hedgerow import kernels
 from hedgerow.errors import InputError
 from hedgerow.inference.histories import marginals
-from hedgerow.inference.history_potentials import HistoryPotentials
-from hedgerow.inference.history_rows import HistoryWorkspace
 from hedgerow.inference.history_search import beam_marginals
+from hedgerow.inference.workspace import Workspace
 from hedgerow.legend import CODE, INDEX, UNLABELLED, AnyArray, BoolArray, FloatArray, IndexArray
+from hedgerow.potentials import ChainPotentials
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,33 +32,33 @@ class HistoryLoss:
     arc_gradient: FloatArray
 
 
-def arcs_of(potentials: HistoryPotentials, labels: AnyArray) -> IndexArray:
+def arcs_of(potentials: ChainPotentials, labels: AnyArray) -> IndexArray:
     """The arc that each label of a labeling takes, (n,). labels (n,), all known; −1 where no arc is left for one."""
-    h = potentials.edges.histories
+    h = potentials.arcs.histories
     arcs = np.empty(potentials.n_positions, dtype=INDEX)
     walk = h.start, h.back_off, h.arc_ptr, h.arc_label, h.arc_next
     kernels.histories.follow(np.array(labels, dtype=CODE), potentials.first(), *walk, arcs)
     return arcs
 
 
-def position_scores(potentials: HistoryPotentials, labels: AnyArray) -> FloatArray:
+def position_scores(potentials: ChainPotentials, labels: AnyArray) -> FloatArray:
     """What each position adds to the score of a labeling, (n,). labels (n,), all known."""
     return _score(potentials, labels, arcs_of(potentials, labels))
 
 
-def _score(potentials: HistoryPotentials, labels: AnyArray, arcs: IndexArray) -> FloatArray:
+def _score(potentials: ChainPotentials, labels: AnyArray, arcs: IndexArray) -> FloatArray:
     own = potentials.node_scores[np.arange(len(arcs)), labels]
-    return own + np.where(arcs >= 0, potentials.edges.scores[arcs], -np.inf)
+    return own + np.where(arcs >= 0, potentials.arcs.scores[arcs], -np.inf)
 
 
 def log_likelihood(
-    potentials: HistoryPotentials,
+    potentials: ChainPotentials,
     labels: AnyArray,
     *,
     allowed: BoolArray | None = None,
     weights: FloatArray | None = None,
     beam: int | None = None,
-    workspace: HistoryWorkspace | None = None,
+    workspace: Workspace | None = None,
 ) -> HistoryLoss:
     """The loss of a chunk and its gradient with respect to every score.
 
@@ -71,7 +71,7 @@ def log_likelihood(
         A weight for each sequence.
     beam : int, optional
         Sum over the labelings that stay among so many histories a position, and the truth. Every label must be known.
-    workspace : HistoryWorkspace, optional
+    workspace : Workspace, optional
         The node gradient then lives in it, and the next call overwrites it.
     """
     labels = _checked_labels(potentials, labels)
@@ -110,9 +110,7 @@ def log_likelihood(
     return HistoryLoss(float(loss), node_gradient, arc_gradient)
 
 
-def _true_scores(
-    potentials: HistoryPotentials, labels: AnyArray, arcs: IndexArray, whole_rows: BoolArray
-) -> FloatArray:
+def _true_scores(potentials: ChainPotentials, labels: AnyArray, arcs: IndexArray, whole_rows: BoolArray) -> FloatArray:
     """The scores of the fully labelled sequences, (s,), 0 for the others. An impossible one is an error."""
     scores = np.where(whole_rows, _score(potentials, labels, arcs), 0.0)
     if np.isneginf(scores).any():
@@ -133,7 +131,7 @@ def _allowed_rows(labels: AnyArray, allowed: BoolArray | None, rows: IndexArray,
     return np.where((labels == UNLABELLED)[:, None], free, known)
 
 
-def _spread_weights(potentials: HistoryPotentials, weights: FloatArray | None) -> FloatArray:
+def _spread_weights(potentials: ChainPotentials, weights: FloatArray | None) -> FloatArray:
     if weights is None:
         return np.ones(potentials.n_positions)
     if weights.shape != (potentials.n_sequences,):
@@ -141,7 +139,7 @@ def _spread_weights(potentials: HistoryPotentials, weights: FloatArray | None) -
     return np.repeat(weights, np.diff(potentials.offsets))
 
 
-def _checked_labels(potentials: HistoryPotentials, labels: AnyArray) -> AnyArray:
+def _checked_labels(potentials: ChainPotentials, labels: AnyArray) -> AnyArray:
     values = np.asarray(labels)
     if values.shape != (potentials.n_positions,):
         raise InputError(f"{potentials.n_positions} positions need as many labels, not shape {values.shape}")

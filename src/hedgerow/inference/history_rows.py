@@ -9,10 +9,9 @@ import numpy as np
 
 from hedgerow import kernels
 from hedgerow.errors import InputError
-from hedgerow.inference.history_potentials import HistoryPotentials
 from hedgerow.inference.workspace import slices
 from hedgerow.legend import CODE, INDEX, CodeArray, FloatArray
-from hedgerow.potentials import padded_width
+from hedgerow.potentials import ChainPotentials, padded_width
 from hedgerow.structure.histories import Histories
 
 MAX_CELLS = 1 << 25  # numbers in the rows of a sequence: 256 MB. Longer ones keep a row in √T and make the rest twice.
@@ -45,8 +44,8 @@ class HistoryWorkspace:
         self._n_positions = self._n_rows = -1
         self._sizes = (0, 0, 0)
 
-    def reserve(self, potentials: HistoryPotentials) -> None:
-        histories = potentials.edges.histories
+    def reserve(self, potentials: ChainPotentials) -> None:
+        histories = potentials.arcs.histories
         n, K = potentials.node_scores.shape
         S, A = histories.n_states, histories.n_arcs
         if self._sizes != (K, S, A):
@@ -141,7 +140,7 @@ def _cut(t0: int, t1: int, cells_a_position: int) -> list[tuple[int, int]]:
     return [(t0 + a, t0 + b) for a, b in slices(t1 - t0, cells_a_position)]
 
 
-def check_scores(potentials: HistoryPotentials) -> None:
+def check_scores(potentials: ChainPotentials) -> None:
     """Raise an error where node scores are NaN or +inf."""
     if potentials.n_positions and not potentials.node_scores.max() < np.inf:
         unusable = ~(potentials.node_scores < np.inf)
@@ -149,21 +148,29 @@ def check_scores(potentials: HistoryPotentials) -> None:
         raise InputError("the scores hold NaN or +inf", sequence=i, position=position)
 
 
-def refuse_illegal(potentials: HistoryPotentials, i: int) -> None:
+def refuse_illegal(potentials: ChainPotentials, i: int) -> None:
     """Raise the error of sequence i where it has no legal labeling; return where it has one."""
-    h = potentials.edges.histories
+    position = dead_end(potentials, i)
+    if position is not None:
+        raise InputError(
+            "no legal labeling exists: no label that is possible here follows the labels that are possible before",
+            hint="Allow more transitions, let unseen labels back off, or allow more labels at this position",
+            sequence=potentials.sequence_number(i),
+            position=position,
+        )
+
+
+def dead_end(potentials: ChainPotentials, i: int) -> int | None:
+    """The first position of sequence i that no legal labeling reaches; None where there is a legal labeling."""
+    h = potentials.arcs.histories
     begin, end = int(potentials.offsets[i]), int(potentials.offsets[i + 1])
     reached, subtree = np.zeros((2, h.n_states), dtype=INDEX)
     flows = np.empty(h.n_arcs, dtype=INDEX)
     reached[h.start] = 1
-    scores = potentials.node_scores, potentials.edges.scores
+    scores = potentials.node_scores, potentials.arcs.scores
     walk = h.back_off, h.arc_state, h.arc_label, h.arc_next, h.arc_back_off
     for t0, t1 in pieces(h, begin, end):
         t = kernels.histories.reach(*scores, *walk, reached, subtree, flows, t0, t1)
         if t < t1:
-            raise InputError(
-                "no legal labeling exists: no label that is possible here follows the labels that are possible before",
-                hint="Allow more transitions, let unseen labels back off, or allow more labels at this position",
-                sequence=potentials.sequence_number(i),
-                position=t - begin,
-            )
+            return int(t - begin)
+    return None

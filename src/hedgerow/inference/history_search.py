@@ -7,13 +7,13 @@ import numpy as np
 from hedgerow import kernels
 from hedgerow.errors import InputError
 from hedgerow.inference.histories import HistoryMarginals, log_partition
-from hedgerow.inference.history_potentials import HistoryPotentials
 from hedgerow.inference.history_rows import Rows, arrays, beam_pieces, check_scores, count_rows, pieces, refuse_illegal
-from hedgerow.inference.k_best import KBest
+from hedgerow.inference.labelings import KBest
 from hedgerow.legend import CODE, INDEX, CodeArray, FloatArray, IndexArray
+from hedgerow.potentials import ChainPotentials
 
 
-def best_labelings(potentials: HistoryPotentials) -> tuple[CodeArray, FloatArray]:
+def best_labelings(potentials: ChainPotentials) -> tuple[CodeArray, FloatArray]:
     """The labels (n,) of the best labeling of each sequence, and their scores (s,).
 
     Of equal labelings, the one that goes to a label its history has seen, then to the lowest label, from the first
@@ -29,7 +29,7 @@ def best_labelings(potentials: HistoryPotentials) -> tuple[CodeArray, FloatArray
     return labels, scores
 
 
-def k_best(potentials: HistoryPotentials, k: int) -> list[KBest]:
+def k_best(potentials: ChainPotentials, k: int) -> list[KBest]:
     """The k best labelings of each sequence of the chunk, exactly; fewer where fewer are legal."""
     if k < 1:
         raise InputError(f"k={k} labelings were asked for", hint="k must be at least 1")
@@ -46,10 +46,10 @@ class _Search:
     """The exact search of a chunk: what can follow at best, from the last position back, and then the k best
     beginnings."""
 
-    def __init__(self, potentials: HistoryPotentials, k: int) -> None:
+    def __init__(self, potentials: ChainPotentials, k: int) -> None:
         check_scores(potentials)
         self.potentials, self.k = potentials, k
-        h = potentials.edges.histories
+        h = potentials.arcs.histories
         longest = int(np.diff(potentials.offsets).max(initial=1))
         self._rows = np.empty((count_rows(longest, h.n_states), h.n_states))
         self._arc_totals = np.empty(h.n_arcs)
@@ -60,7 +60,7 @@ class _Search:
     def sequence(self, i: int) -> tuple[CodeArray, FloatArray]:
         """The labels (m, T) and scores (m,) of the best labelings of sequence i, m ≤ k."""
         potentials = self.potentials
-        edges, h = potentials.edges, potentials.edges.histories
+        edges, h = potentials.arcs, potentials.arcs.histories
         rows = slice(int(potentials.offsets[i]), int(potentials.offsets[i + 1]))
         model = potentials.node_scores[rows], edges.scores, *arrays(h)
         length = rows.stop - rows.start
@@ -89,12 +89,12 @@ class _Search:
         return labels, scores[0, :found].copy()
 
 
-def beam_labelings(potentials: HistoryPotentials, width: int) -> tuple[CodeArray, FloatArray]:
+def beam_labelings(potentials: ChainPotentials, width: int) -> tuple[CodeArray, FloatArray]:
     """As `best_labelings`, looking at the `width` best histories of each position only: what it finds may be worse."""
     beam = _Beam(potentials, width)
     labels = np.empty(potentials.n_positions, dtype=CODE)
     scores: FloatArray = np.empty(potentials.n_sequences)
-    h = potentials.edges.histories
+    h = potentials.arcs.histories
     for i in range(potentials.n_sequences):
         own = labels[potentials.offsets[i] : potentials.offsets[i + 1]]
         scores[i] = beam.search(i)
@@ -103,7 +103,7 @@ def beam_labelings(potentials: HistoryPotentials, width: int) -> tuple[CodeArray
 
 
 def beam_marginals(
-    potentials: HistoryPotentials, width: int, arcs: IndexArray | None = None, weights: FloatArray | None = None
+    potentials: ChainPotentials, width: int, arcs: IndexArray | None = None, weights: FloatArray | None = None
 ) -> HistoryMarginals:
     """log Z and marginals over the labelings that stay among the `width` best histories of each position.
 
@@ -111,7 +111,7 @@ def beam_marginals(
     such as the true one.
     """
     beam = _Beam(potentials, width)
-    h = potentials.edges.histories
+    h = potentials.arcs.histories
     values: FloatArray = np.empty(potentials.n_sequences)
     node_probs: FloatArray = np.empty(potentials.node_scores.shape)
     arc_sums: FloatArray = np.zeros(h.n_arcs)
@@ -126,12 +126,12 @@ def beam_marginals(
 class _Beam:
     """The beam of one sequence after the other. Row t of its arrays is the time after t labels."""
 
-    def __init__(self, potentials: HistoryPotentials, width: int) -> None:
+    def __init__(self, potentials: ChainPotentials, width: int) -> None:
         if width < 1:
             raise InputError(f"a beam of width {width} keeps nothing", hint="The width must be at least 1.")
         check_scores(potentials)
         self.potentials, self.width = potentials, width
-        h = potentials.edges.histories
+        h = potentials.arcs.histories
         longest = int(np.diff(potentials.offsets).max(initial=1))
         shape = longest + 1, width
         self.came_by: IndexArray = np.empty(shape, dtype=INDEX)
@@ -150,11 +150,11 @@ class _Beam:
 
     def search(self, i: int, always: CodeArray | None = None) -> float:
         """Fill the beam of sequence i; the score of the best labeling in it. `always` (T,): histories to keep."""
-        potentials, h = self.potentials, self.potentials.edges.histories
+        potentials, h = self.potentials, self.potentials.arcs.histories
         nodes = potentials.node_scores[potentials.offsets[i] : potentials.offsets[i + 1]]
         keep = np.full(len(nodes), -1, dtype=CODE) if always is None else always
         self._states[0, 0], self._scores[0, 0], self._n_kept[0] = h.start, 0.0, 1
-        model = nodes, potentials.edges.scores, *arrays(h), keep
+        model = nodes, potentials.arcs.scores, *arrays(h), keep
         state = self._states, self._scores, self._n_kept, self.came_by, self._place
         scratch = self._new_states, self._new_scores, self._new_came_by, self._chosen, self._listed
         for t0, t1 in beam_pieces(h, self.width, len(nodes)):
@@ -168,8 +168,8 @@ class _Beam:
 
     def sum(self, rows: slice, weight: float, node_probs: FloatArray, arc_sums: FloatArray) -> float:
         """log Z over what the beam keeps; fill node_probs (T, K), add to arc_sums (A,)."""
-        h, length = self.potentials.edges.histories, rows.stop - rows.start
-        model = self.potentials.node_scores[rows], self.potentials.edges.scores, *arrays(h)
+        h, length = self.potentials.arcs.histories, rows.stop - rows.start
+        model = self.potentials.node_scores[rows], self.potentials.arcs.scores, *arrays(h)
         lattice = self._states, self._n_kept, self._log_beta
         scratch = self._place, self._listed, self._totals
         calls = beam_pieces(h, self.width, length)

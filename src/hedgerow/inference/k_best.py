@@ -2,36 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from hedgerow import kernels
 from hedgerow.errors import InputError
+from hedgerow.inference import history_search
 from hedgerow.inference.forward import check_legal, log_partition
+from hedgerow.inference.labelings import KBest
 from hedgerow.inference.workspace import slices, slices_back
-from hedgerow.legend import CODE, CodeArray, FloatArray
-from hedgerow.potentials import ChainPotentials
-
-
-@dataclass(frozen=True, slots=True)
-class KBest:
-    """The best labelings of one sequence, best first. There are fewer than k where fewer are legal.
-
-    labels : int32 (m, T), m ≤ k
-    scores : (m,), the score of each
-    probs : (m,), exp(score − log Z)
-    """
-
-    labels: CodeArray
-    scores: FloatArray
-    probs: FloatArray
+from hedgerow.legend import CODE
+from hedgerow.potentials import ChainPotentials, HistoryEdges
 
 
 def k_best(potentials: ChainPotentials, k: int) -> list[KBest]:
     """The k best labelings of each sequence of the chunk. Time grows with k · K², memory with k · K a position."""
     if k < 1:
         raise InputError(f"k={k} labelings were asked for", hint="k must be at least 1")
+    if isinstance(potentials.edges, HistoryEdges):
+        return history_search.k_best(potentials, k)
     log_z = log_partition(potentials)
     return [_of_sequence(potentials.sequence(i), k, float(log_z[i])) for i in range(potentials.n_sequences)]
 
@@ -44,7 +32,7 @@ def _of_sequence(one: ChainPotentials, k: int, log_z: float) -> KBest:
     best = np.empty((n, K, k))
     back = np.empty((n, K, k), dtype=CODE)
     for t0, t1 in slices(n, 10 * K * (K + k * k)):
-        kernels.search.k_best(one.node_scores, one.edges.scores_to, first, best, back, t0, t1)
+        kernels.search.k_best(one.node_scores, one.tables.scores_to, first, best, back, t0, t1)
     last = best[-1].reshape(-1)
     order = np.argsort(-last, kind="stable")[:k]
     order = order[last[order] > -np.inf]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hedgerow import kernels
-from hedgerow.inference import passes
+from hedgerow.inference import histories, passes
 from hedgerow.inference.forward import (
     checked,
     faint_sequences,
@@ -18,7 +18,7 @@ from hedgerow.inference.forward import (
 )
 from hedgerow.inference.workspace import Workspace, slices
 from hedgerow.legend import FloatArray
-from hedgerow.potentials import ChainPotentials, PositionEdges
+from hedgerow.potentials import ChainPotentials, HistoryEdges, PositionEdges
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,8 @@ class Marginals:
     log_partition : (s,), log Z of every sequence
     node_probs : (n, K), P_t(v)
     edges : for shared edges (K, K) [from, to], Σ_t P_t(u, v) over the chunk, each sequence times its weight;
-        for per-position edges (K, n, K) [to, position, from], P_t(u, v), 0 at first positions
+        for per-position edges (K, n, K) [to, position, from], P_t(u, v), 0 at first positions;
+        for histories (A,), Σ_t P_t(a) over the chunk, each sequence times its weight
     """
 
     log_partition: FloatArray
@@ -55,9 +56,12 @@ def marginals(
 ) -> Marginals:
     """log Z and marginals.
 
-    With a workspace, node_probs lives in it and the next call overwrites it. `weights` (s,) enter the edge sums of
-    shared edges, which no caller could weight afterwards, and nothing else.
+    With a workspace, node_probs lives in it and the next call overwrites it. `weights` (s,) enter the sums of shared
+    edges and of histories, which no caller could weight afterwards, and nothing else.
     """
+    if isinstance(potentials.edges, HistoryEdges):
+        found = histories.marginals(potentials, workspace, weights)
+        return Marginals(found.log_partition, found.node_probs, found.arc_sums)
     work = workspace or Workspace()
     first = potentials.first()
     passes.forward(potentials, first, work)
@@ -82,7 +86,7 @@ def marginals(
 
 def _log_marginals(one: ChainPotentials) -> tuple[float, FloatArray, FloatArray]:
     """log Z, node and edge marginals (to, n, from; summed, (to, 1, from), for shared edges) of one sequence."""
-    edge_scores = one.edges.scores_to
+    edge_scores = one.tables.scores_to
     n, K = one.node_scores.shape
     log_alpha, tops = log_forward(one)
     log_beta, _ = log_backward(one)

@@ -51,7 +51,7 @@ class LogMessages:
         """P_t(u, v) as (to, T, from); summed, (to, 1, from), for shared edges."""
         one = self.potentials
         n, K = one.node_scores.shape
-        edge_scores = one.edges.scores_to
+        edge_scores = one.tables.scores_to
         first, probs = one.first(), np.zeros(edge_scores.shape)
         messages = self.log_alpha, self.alpha_tops, self.log_beta
         for t0, t1 in slices(n, 60 * K * K):

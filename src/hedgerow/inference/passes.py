@@ -15,7 +15,7 @@ def forward(potentials: ChainPotentials, first: AnyArray, work: Workspace) -> No
     n, K = potentials.node_scores.shape
     work.reserve(n, K)
     node_exp, into = work.node_exp, (first, work.alpha, work.scale, work.faint)
-    edges = potentials.edges
+    edges = potentials.tables
     width = work.alpha.shape[1]
     for t0, t1 in slices(n, width * (width + 20)):
         kernels.chain.exponentials(potentials.node_scores, node_exp, work.top, work.scratch, work.scratch_bits, t0, t1)
@@ -33,7 +33,7 @@ def backward(potentials: ChainPotentials, first: AnyArray, work: Workspace) -> N
     n, width = work.alpha.shape
     node_exp = work.node_exp
     into = first, work.alpha, work.scale, work.beta, work.node_probs, work.faint
-    edges = potentials.edges
+    edges = potentials.tables
     for t0, t1 in slices_back(n, width * width):
         if isinstance(edges, PositionEdges):
             kernels.position_chain.backward(node_exp, edges.exps, *into, t0, t1)
@@ -47,7 +47,7 @@ def backward(potentials: ChainPotentials, first: AnyArray, work: Workspace) -> N
 def edge_marginals(potentials: ChainPotentials, work: Workspace) -> FloatArray:
     """Σ_t P_t(u, v) as (K, K) [from, to] for shared edges, P_t(u, v) as (K, n, K) for per-position edges."""
     n, K = potentials.node_scores.shape
-    alpha, beta_prime, edges = work.alpha, work.node_exp, potentials.edges
+    alpha, beta_prime, edges = work.alpha, work.node_exp, potentials.tables
     pieces = [(t0 + 1, t1 + 1) for t0, t1 in slices(n - 1, work.alpha.shape[1] ** 2)]
     if isinstance(edges, PositionEdges):
         probs = np.empty(edges.exps.shape)
@@ -76,7 +76,7 @@ def reach(potentials: ChainPotentials, first: AnyArray) -> tuple[AnyArray, Index
     possible = (potentials.node_scores > -np.inf).view(np.uint8)
     reached = np.empty((n, K), dtype=np.uint8)
     count = np.empty(n, dtype=np.int64)
-    edges = potentials.edges
+    edges = potentials.tables
     for t0, t1 in slices(n, K * K):
         if isinstance(edges, PositionEdges):
             kernels.position_chain.reach(possible, edges.scores, first, reached, count, t0, t1)
@@ -91,7 +91,7 @@ def reach_end(potentials: ChainPotentials, first: AnyArray, reached: AnyArray) -
     n, K = potentials.node_scores.shape
     ending = np.empty((n, K), dtype=np.uint8)
     count = np.empty(n, dtype=np.int64)
-    edges = potentials.edges
+    edges = potentials.tables
     for t0, t1 in slices_back(n, K * K):
         if isinstance(edges, PositionEdges):
             kernels.position_chain.reach_end(reached, edges.scores, first, ending, count, t0, t1)

@@ -6,22 +6,24 @@ import numpy as np
 
 from hedgerow import kernels
 from hedgerow.errors import InputError
-from hedgerow.inference import passes
-from hedgerow.inference.forward import check_legal, log_backward, log_partition
+from hedgerow.inference import history_likelihood
+from hedgerow.inference.forward import check_legal, legal_sequences, log_backward, log_partition
 from hedgerow.inference.workspace import slices_back
 from hedgerow.legend import AnyArray, FloatArray
-from hedgerow.potentials import ChainPotentials, PositionEdges
+from hedgerow.potentials import ChainPotentials, HistoryEdges, PositionEdges
 
 
 def position_scores(potentials: ChainPotentials, labels: AnyArray) -> FloatArray:
     """What each position adds to the score of a labeling, (n,): node_t(y_t), and edge_t(y_{t−1}, y_t) from t = 2 on.
 
-    labels (n,), all known.
+    With histories it is node_t(y_t) and the arc that y_t takes. labels (n,), all known.
     """
+    if isinstance(potentials.edges, HistoryEdges):
+        return history_likelihood.position_scores(potentials, labels)
     rows = np.arange(potentials.n_positions)
     scores: FloatArray = potentials.node_scores[rows, labels]
     inner = np.flatnonzero(potentials.first()[:-1] == 0)
-    edges = potentials.edges
+    edges = potentials.tables
     if isinstance(edges, PositionEdges):
         scores[inner] += edges.scores_at(labels[inner], inner, labels[inner - 1])
     else:
@@ -50,8 +52,7 @@ def span_log_probability(potentials: ChainPotentials, i: int, begin: int, labels
     allowed = np.ones(one.node_scores.shape, dtype=bool)
     allowed[begin:end] = np.arange(one.n_labels) == np.asarray(labels)[:, None]
     restricted = one.restrict(allowed)
-    _, n_reached = passes.reach(restricted, restricted.first())
-    if not n_reached.all():
+    if not legal_sequences(restricted)[0]:
         return float("-inf")
     return min(float(log_partition(restricted)[0] - whole), 0.0)
 
@@ -62,13 +63,14 @@ def entropy(potentials: ChainPotentials) -> FloatArray:
     It is summed from conditional entropies, which are all positive, and not taken as log Z minus the expected score,
     which are large and nearly equal.
     """
+    edge_scores = potentials.tables.scores_to
     check_legal(potentials)
     n, K = potentials.node_scores.shape
     first = potentials.first()
     log_beta, tops = log_backward(potentials)
     ahead = np.empty((n, K))
     for t0, t1 in slices_back(n, 25 * K * K):
-        kernels.search.entropy(potentials.node_scores, potentials.edges.scores_to, first, log_beta, tops, ahead, t0, t1)
+        kernels.search.entropy(potentials.node_scores, edge_scores, first, log_beta, tops, ahead, t0, t1)
     begins = potentials.offsets[:-1]
     starts = potentials.node_scores[begins] + log_beta[begins]
     log_probs = starts - np.logaddexp.reduce(starts, axis=1, keepdims=True)

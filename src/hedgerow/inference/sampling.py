@@ -6,15 +6,17 @@ import numpy as np
 
 from hedgerow import kernels
 from hedgerow.errors import InputError
-from hedgerow.inference import passes
+from hedgerow.inference import histories, passes
 from hedgerow.inference.forward import checked, faint_sequences, log_forward, scaled_log_partition
 from hedgerow.inference.workspace import Workspace, slices_back
 from hedgerow.legend import CODE, CodeArray, FloatArray
-from hedgerow.potentials import ChainPotentials
+from hedgerow.potentials import ChainPotentials, HistoryEdges
 
 
 def sample(potentials: ChainPotentials, uniforms: FloatArray) -> CodeArray:
     """Draw labelings, int32 (m, n). uniforms (m, n): numbers in [0, 1), one a sample and position."""
+    if isinstance(potentials.edges, HistoryEdges):
+        return histories.sample(potentials, uniforms)
     uniforms = np.ascontiguousarray(uniforms, dtype=np.float64)
     n, K = potentials.node_scores.shape
     if uniforms.ndim != 2 or uniforms.shape[1] != n:
@@ -24,7 +26,7 @@ def sample(potentials: ChainPotentials, uniforms: FloatArray) -> CodeArray:
     labels = np.empty(uniforms.shape, dtype=CODE)
     for drawn, row in zip(labels, uniforms):
         for t0, t1 in slices_back(n, 50 * K):
-            kernels.search.sample(log_alpha, potentials.edges.scores_to, first, row, weights, drawn, t0, t1)
+            kernels.search.sample(log_alpha, potentials.tables.scores_to, first, row, weights, drawn, t0, t1)
     return labels
 
 

@@ -5,19 +5,23 @@ from __future__ import annotations
 import numpy as np
 
 from hedgerow import kernels
+from hedgerow.inference import history_search
 from hedgerow.inference.forward import check_legal
 from hedgerow.inference.workspace import slices, slices_back
 from hedgerow.legend import CODE, CodeArray, FloatArray
-from hedgerow.potentials import ChainPotentials, PositionEdges
+from hedgerow.potentials import ChainPotentials, HistoryEdges, PositionEdges
 
 
 def best_labelings(potentials: ChainPotentials) -> tuple[CodeArray, FloatArray]:
     """The labels (n,) of the best labeling of each sequence, and their scores (s,).
 
-    Of equal labelings: the lowest label at the last position, then the lowest one before it, and so on.
+    Of equal labelings: the lowest label at the last position, then the lowest one before it, and so on; with histories
+    as `history_search` says.
     """
+    if isinstance(potentials.edges, HistoryEdges):
+        return history_search.best_labelings(potentials)
     n, K = potentials.node_scores.shape
-    edges, first = potentials.edges, potentials.first()
+    edges, first = potentials.tables, potentials.first()
     best = np.empty((n, K))
     for t0, t1 in slices(n, 5 * K * K):
         if isinstance(edges, PositionEdges):

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hedgerow.legend import INDEX, AnyArray, FloatArray, IndexArray
 from hedgerow.potentials import padded_width
+
+if TYPE_CHECKING:
+    from hedgerow.inference.history_rows import HistoryWorkspace
 
 _SPARE = 1000
 _BLOCK = 512  # scores whose exponentials are made at once: small enough to stay in the first cache
@@ -29,9 +33,12 @@ class Workspace:
     past, future : (n, P)
     terms, moved : (n, K)
     carried : (P,)
+
+    histories : what chains of higher order use in place of all that; made when it is first needed
     """
 
     def __init__(self) -> None:
+        self.histories: HistoryWorkspace | None = None
         self._capacity = 0
         self._n_labels = 0
         self._moments: FloatArray = np.empty((2, 0, 0))

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from hedgerow.kernels import arc_covariance as arc_covariance
     from hedgerow.kernels import arcs as arcs
+    from hedgerow.kernels import bags as bags
+    from hedgerow.kernels import beam as beam
     from hedgerow.kernels import boosting as boosting
     from hedgerow.kernels import chain as chain
     from hedgerow.kernels import covariance as covariance
@@ -19,7 +21,15 @@ if TYPE_CHECKING:
     from hedgerow.kernels import histories as histories
     from hedgerow.kernels import history_beam as history_beam
     from hedgerow.kernels import history_search as history_search
+    from hedgerow.kernels import hmm as hmm
+    from hedgerow.kernels import iohmm as iohmm
     from hedgerow.kernels import labelwise as labelwise
+    from hedgerow.kernels import lattice_log_messages as lattice_log_messages
+    from hedgerow.kernels import lattice_mean_field as lattice_mean_field
+    from hedgerow.kernels import lattice_messages as lattice_messages
+    from hedgerow.kernels import lattice_order as lattice_order
+    from hedgerow.kernels import lattice_scores as lattice_scores
+    from hedgerow.kernels import lattice_search as lattice_search
     from hedgerow.kernels import leaf_masks as leaf_masks
     from hedgerow.kernels import log_chain as log_chain
     from hedgerow.kernels import log_covariance as log_covariance
@@ -39,6 +49,8 @@ if TYPE_CHECKING:
 _FILES = (
     "arc_covariance",
     "arcs",
+    "bags",
+    "beam",
     "boosting",
     "chain",
     "covariance",
@@ -47,7 +59,15 @@ _FILES = (
     "histories",
     "history_beam",
     "history_search",
+    "hmm",
+    "iohmm",
     "labelwise",
+    "lattice_log_messages",
+    "lattice_mean_field",
+    "lattice_messages",
+    "lattice_order",
+    "lattice_scores",
+    "lattice_search",
     "leaf_masks",
     "log_chain",
     "log_covariance",

@@ -17,7 +17,7 @@ from hedgerow.data.encoding import encode
 from hedgerow.data.labels import encode_labels, flatten_labels
 from hedgerow.errors import InputError
 from hedgerow.legend import CODE, UNLABELLED, AnyArray, BoolArray, FloatArray, IndexArray
-from hedgerow.models.parameters import check_number, find_decoder, random_generator
+from hedgerow.models.parameters import BEAM_WIDTH, check_number, find_decoder, random_generator
 from hedgerow.parallel import CHUNK_POSITIONS, MAX_LANES, Lanes, plan_chunks
 from hedgerow.potentials import ChainPotentials
 
@@ -31,6 +31,8 @@ class ChainModel(BaseEstimator):  # type: ignore[misc]
     """
 
     decoder: str
+    beam_width: int = BEAM_WIDTH  # this and `order`: of estimators that have no such parameters
+    order: int = 1
     n_jobs: int | None
     early_stopping: bool
     metric: Any
@@ -53,8 +55,8 @@ class ChainModel(BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : sequences, as in `fit`
-        decoder : "viterbi" (the most probable labeling) or "posterior" (the most probable label at each position);
-            the estimator's own by default
+        decoder : "viterbi" (the most probable labeling), "posterior" (the most probable label at each position) or
+            "beam" (a search that keeps `beam_width` states a position); the estimator's own by default
         known : what is known of the labels, shaped like y: None where nothing is, a label where it is forced, a set
             of labels where one of them is
         lengths : the lengths of the sequences, where X is one flat array
@@ -63,7 +65,7 @@ class ChainModel(BaseEstimator):  # type: ignore[misc]
         -------
         array of S lists of labels, dtype object
         """
-        decode = find_decoder(self._decoder_name() if decoder is None else decoder)
+        decode = find_decoder(self._decoder_name() if decoder is None else decoder, self.beam_width)
         dataset = self._dataset(X, known, lengths)
         labels = self._over_chunks(dataset, lambda potentials, _: decode(potentials, None))
         return self._lists(_joined(np.empty(0, CODE), labels), dataset.offsets)
@@ -141,7 +143,7 @@ class ChainModel(BaseEstimator):  # type: ignore[misc]
         codes = self.schema_.label_codes
         found: FloatArray = np.empty(len(spans))
         for j, span in enumerate(spans):
-            i, begin, labels = _checked_span(j, span)
+            i, begin, labels = checked_span(j, span)
             if not 0 <= i < dataset.n_sequences:
                 raise InputError(f"span {j} is in sequence {i} of {dataset.n_sequences}")
             unknown = [label for label in labels if not is_label(label) or label not in codes]
@@ -252,13 +254,13 @@ def object_array(items: Iterable[Any]) -> AnyArray:
 
 def log_share(whole: ChainPotentials, allowed: BoolArray | None) -> FloatArray:
     """log of the probability that every label is an allowed one, (s,): −inf where no legal labeling is allowed."""
-    from hedgerow.inference import log_partition, passes
+    from hedgerow.inference import log_partition
+    from hedgerow.inference.forward import legal_sequences
 
     if allowed is None:
         return np.zeros(whole.n_sequences)
     part = whole.restrict(allowed)
-    _, n_reached = passes.reach(part, part.first())
-    legal = np.flatnonzero(np.logical_and.reduceat(n_reached > 0, part.offsets[:-1]))
+    legal = np.flatnonzero(legal_sequences(part))
     shares: FloatArray = np.full(whole.n_sequences, -np.inf)
     if len(legal):
         shares[legal] = log_partition(part.take(legal)[0])
@@ -288,7 +290,7 @@ def is_label(value: Any) -> bool:
     return isinstance(value, (str, int, np.integer))
 
 
-def _checked_span(j: int, span: Any) -> tuple[int, int, Sequence[Label]]:
+def checked_span(j: int, span: Any) -> tuple[int, int, Sequence[Label]]:
     """(sequence, first position, labels), or an error for what is none."""
     whole = (int, np.integer)
     if isinstance(span, (tuple, list)) and len(span) == 3:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from hedgerow import persistence
 from hedgerow.errors import HedgerowError, HedgerowWarning, ModelFileError
+from hedgerow.models.missing import pack_imputation, unpack_imputation
 from hedgerow.models.schema_files import Tensors, back, pack_schema, plain, unpack_schema
 
 _FITTED = {"n_iter_": int, "best_iteration_": int, "loss_": float, "outcome_": str}
@@ -28,12 +29,18 @@ class Kind(NamedTuple):
 
 def find_kind(name: Any) -> Kind:
     """The estimator of this name."""
-    from hedgerow.models import linear_files, tree_files
+    from hedgerow.models import hmm_files, iohmm_files, linear_files, tree_files
+    from hedgerow.models.hmm import HMM
+    from hedgerow.models.iohmm import IOHMM
     from hedgerow.models.linear_crf import LinearCRF
+    from hedgerow.models.max_margin import MaxMarginMarkovNetwork
     from hedgerow.models.tree_crf import TreeCRF
 
     kinds = {
+        "HMM": Kind(HMM, hmm_files.pack, hmm_files.unpack),
+        "IOHMM": Kind(IOHMM, iohmm_files.pack, iohmm_files.unpack),
         "LinearCRF": Kind(LinearCRF, linear_files.pack, linear_files.unpack),
+        "MaxMarginMarkovNetwork": Kind(MaxMarginMarkovNetwork, linear_files.pack, linear_files.unpack),
         "TreeCRF": Kind(TreeCRF, tree_files.pack, tree_files.unpack),
     }
     if name not in kinds:
@@ -65,7 +72,7 @@ def pack_model(model: Any) -> tuple[dict[str, Any], Tensors]:
     """A fitted model as a JSON header and tensors."""
     name = type(model).__name__
     header, tensors = pack_schema(model.schema_)
-    header |= find_kind(name).pack(model, tensors)
+    header |= find_kind(name).pack(model, tensors) | pack_imputation(model)
     header |= {
         "kind": name,
         "parameters": plain_parameters(model),
@@ -92,6 +99,7 @@ def unpack_model(header: Mapping[str, Any], tensors: Tensors) -> Any:
     model = kind.estimator(**{name: back(value) for name, value in header["parameters"].items()})
     model.schema_ = unpack_schema(header, tensors)
     model.classes_ = model.schema_.classes
+    model.imputation_ = unpack_imputation(model.schema_, header)
     kind.unpack(model, header, tensors)
     for name, own in _FITTED.items():
         if type(header["fitted"][name]) is not own:

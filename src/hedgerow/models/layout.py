@@ -11,9 +11,11 @@ from hedgerow.data.dataset import Dataset, Label, Schema
 from hedgerow.errors import InputError
 from hedgerow.legend import CODE, INDEX, CodeArray, FloatArray, IndexArray
 from hedgerow.models.constraints import count_moves
+from hedgerow.models.histories import carry_histories, history_frequency
 from hedgerow.scorers.chain import ChainLayout
 from hedgerow.scorers.index import WeightIndex, index_weights
 from hedgerow.scorers.streams import Streams, row_names
+from hedgerow.structure.histories import Histories
 from hedgerow.structure.states import StateSpace
 
 
@@ -37,8 +39,14 @@ def lay_out(
     pairs: str,
     min_frequency: float,
     transition_columns: Iterable[str] | None,
+    order: int = 1,
+    histories: Histories | None = None,
 ) -> tuple[ChainLayout, Statistics]:
-    """The layout of the weights, and what training shows of their features."""
+    """The layout of the weights, and what training shows of their features.
+
+    order : 0 gives transitions no weights
+    histories : of a chain of order 2 and more; their arcs have weights then, and transitions have none
+    """
     K = dataset.n_labels
     where, labels = observed_labels(dataset)
 
@@ -51,9 +59,13 @@ def lay_out(
 
     nodes, *of_nodes = index(None, where, labels, K)
     arc_from, arc_to = _arcs(dataset, space, transitions, min_frequency)
+    if order != 1:
+        arc_from, arc_to = arc_from[:0], arc_to[:0]
     of_arcs = [np.full(len(arc_from), max(len(where), 1) / K), np.ones(len(arc_from))]
+    if histories is not None:
+        of_arcs = [history_frequency(dataset, histories), np.ones(histories.n_arcs)]
     if transition_columns is None:
-        layout = ChainLayout(nodes, arc_from, arc_to, space)
+        layout = ChainLayout(nodes, arc_from, arc_to, space, histories=histories)
         parts = [of_nodes, of_arcs]
     else:
         names = _check_columns(dataset.schema, transition_columns)
@@ -155,9 +167,12 @@ def carry_over(
     new_nodes, new_arcs, new_pairs = new.split(start)
     row_map = _match(row_names(old_schema), row_names(new_schema))
     new_nodes[:] = _carry(old.nodes, old_nodes, new.nodes, row_map, label_map)
-    table: FloatArray = np.zeros((K + 1, K + 1))  # the last row and column: labels not known
-    table[old.arc_from, old.arc_to] = old_arcs
-    new_arcs[:] = table[label_map[new.arc_from], label_map[new.arc_to]]
+    if old.histories is not None and new.histories is not None:
+        new_arcs[:] = carry_histories(old_schema, old.histories, old_arcs, new_schema, new.histories)
+    elif old.histories is None and new.histories is None:
+        table: FloatArray = np.zeros((K + 1, K + 1))  # the last row and column: labels not known
+        table[old.arc_from, old.arc_to] = old_arcs
+        new_arcs[:] = table[label_map[new.arc_from], label_map[new.arc_to]]
     if old.pairs is not None and new.pairs is not None:
         row_map = _match(row_names(old_schema, set(old.pair_columns)), row_names(new_schema, set(new.pair_columns)))
         known = (label_map[:, None] >= 0) & (label_map >= 0)

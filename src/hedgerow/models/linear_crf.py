@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,14 +12,17 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.data.dataset import Dataset, Label, Window
+from hedgerow.data.imputation import Imputation, seen_schema
 from hedgerow.errors import InputError
 from hedgerow.legend import FloatArray
 from hedgerow.models.base import ChainModel
 from hedgerow.models.constraints import legal_space
 from hedgerow.models.corpus import cut_flat, training_dataset
 from hedgerow.models.costs import check_costs
+from hedgerow.models.histories import arc_names, observed_histories
 from hedgerow.models.layout import carry_over, lay_out, named_weights
 from hedgerow.models.linear_training import LinearTraining, Plan, Trained
+from hedgerow.models.missing import OF_LINEAR, check_missing, fill, learn_missing, seen_part
 from hedgerow.models.online import partial_fit
 from hedgerow.models.parameters import check_choice, check_common, check_number
 from hedgerow.models.validation import Validation, encode_held_out, hold_out
@@ -38,6 +42,10 @@ class LinearCRF(ChainModel):
         mapping gives each column its own ("*" for the others).
     columns : mapping of column name to kind, optional
         "categorical", "numeric", "boolean" or "attributes"; told from the data where it is not given.
+    order : int, default 1
+        How many labels before it a label may depend on. 0 scores each position by itself. From 2 on every run of up to
+        order+1 labels that training shows has a weight, and one that it does not show is scored by the shorter runs
+        inside it; the objective is then the log-likelihood, and the trainer one on the whole corpus.
     objective : str, default "auto"
         What is minimised: "log_likelihood", "pseudo_likelihood", "pointwise" (the likelihood of each label by itself),
         "labelwise" (a smooth count of wrong labels), "expected_accuracy", "margin", "slack_margin",
@@ -77,11 +85,19 @@ class LinearCRF(ChainModel):
         convex), or at the counted weights of a hidden Markov model.
     min_frequency : float, default 0
         Features seen less often with a label get no weight for it, nor do transitions seen less often, where
-        `transitions` is "observed". A number other than 0 counts as seen once, whatever its size; 0 is not seen.
+        `transitions` is "observed"; from order 2 on these are runs of labels. A number other than 0 counts as seen
+        once, whatever its size; 0 is not seen.
+    missing : {"impute", "indicator"}, optional
+        What is done where a value is missing. "impute" fills in the most common value, or the mean. "indicator" fills
+        numbers in and adds a flag that says so; a category is one more category. By default numbers must be there, and
+        a category that is missing is one more.
+    fill_numbers : {"mean", "median"}, default "mean"
+        What is filled in for a number.
     pairs : {"observed", "all"}, default "observed"
         Weights for the (feature, label) pairs seen in training, or for every label of every feature seen.
     transitions : {"all", "observed", "forbid_unseen"}, default "all"
-        Transitions that have a weight; with "forbid_unseen" those not seen in training are impossible. Neighbours
+        Transitions that have a weight; with "forbid_unseen" those not seen in training are impossible, and from order 2
+        on every label that training does not show after the last `order` labels. Neighbours
         with label sets show every transition that the sets allow; an unlabelled position (None) shows none, and
         "forbid_unseen" is an error where it cannot be filled by the transitions seen elsewhere.
     transition_columns : list of column names, optional
@@ -89,10 +105,13 @@ class LinearCRF(ChainModel):
     constraints : str or list of pairs, optional
         "iob1", "iob2" (or "bio"), "bioes": the legal order of such labels. Or (from, to) pairs of labels that are
         forbidden.
-    decoder : {"auto", "viterbi", "posterior"}, default "auto"
-        "posterior" gives each position its most probable label, "viterbi" the most probable labeling. "auto" is
+    decoder : {"auto", "viterbi", "posterior", "beam"}, default "auto"
+        "posterior" gives each position its most probable label, "viterbi" the most probable labeling, and "beam" that
+        which a search finds that keeps `beam_width` labels, or histories, at each position. "auto" is
         "posterior" for the objectives that count labels, "pointwise", "labelwise" and "expected_accuracy", where there
         are neither constraints nor forbidden transitions.
+    beam_width : int, default 20
+        What decoder "beam" keeps.
     early_stopping : bool, default False
         Hold out `validation_fraction` of the sequences and stop when `metric` has not risen for `n_iter_no_change`
         iterations; the best iteration is kept. Sequences given to `fit` as X_val, y_val do the same. With
@@ -123,7 +142,8 @@ class LinearCRF(ChainModel):
     outcome_ : why training ended: "converged", "max_iter", "early_stopping" or "interrupted"; "diverged" where an
         online trainer ended with a larger loss than it began with
     weights_ : all weights in one vector, read-only; to change weights, assign a new vector
-    transition_weights_ : (K, K), [from, to]
+    transition_weights_ : (K, K), [from, to]; from order 2 on there is `history_weights()` instead
+    imputation_ : what is filled in for missing values, or None
 
     Examples
     --------
@@ -133,11 +153,14 @@ class LinearCRF(ChainModel):
     [['D', 'N']]
     """
 
+    imputation_: Imputation | None
+
     def __init__(
         self,
         *,
         window: Window = 0,
         columns: Mapping[str, str] | None = None,
+        order: int = 1,
         objective: str = "auto",
         trainer: str = "auto",
         l2: float = 1.0,
@@ -153,11 +176,14 @@ class LinearCRF(ChainModel):
         costs: Mapping[Label, float] | Iterable[tuple[Label, Label, float]] | None = None,
         start: str = "auto",
         min_frequency: float = 0.0,
+        missing: str | None = None,
+        fill_numbers: str = "mean",
         pairs: str = "observed",
         transitions: str = "all",
         transition_columns: Iterable[str] | None = None,
         constraints: str | Iterable[tuple[Label, Label]] | None = None,
         decoder: str = "auto",
+        beam_width: int = 20,
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 10,
@@ -169,6 +195,7 @@ class LinearCRF(ChainModel):
     ) -> None:
         self.window = window
         self.columns = columns
+        self.order = order
         self.objective = objective
         self.trainer = trainer
         self.l2 = l2
@@ -184,11 +211,14 @@ class LinearCRF(ChainModel):
         self.costs = costs
         self.start = start
         self.min_frequency = min_frequency
+        self.missing = missing
+        self.fill_numbers = fill_numbers
         self.pairs = pairs
         self.transitions = transitions
         self.transition_columns = transition_columns
         self.constraints = constraints
         self.decoder = decoder
+        self.beam_width = beam_width
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
@@ -224,29 +254,38 @@ class LinearCRF(ChainModel):
         self._check_parameters()
         X, y = cut_flat(X, y, lengths)
         X, y, sample_weight, X_val, y_val = hold_out(self, X, y, sample_weight, X_val, y_val)
-        dataset = training_dataset(self, X, y, sample_weight)
+        given = training_dataset(self, X, y, sample_weight)
+        imputation = learn_missing(self, given)
+        dataset = fill(imputation, given)
         check_numbers(dataset, dataset.schema)
-        held_out = encode_held_out(dataset.schema, X_val, y_val)
+        held_out = encode_held_out(given.schema, X_val, y_val)
         if held_out is not None:
+            held_out = fill(imputation, held_out)
             check_numbers(held_out, dataset.schema)
-        space = legal_space(dataset, self.constraints, forbid_unseen=self.transitions == "forbid_unseen")
+        longer = self.order > 1
+        space = legal_space(dataset, self.constraints, forbid_unseen=self.transitions == "forbid_unseen" and not longer)
+        seen: dict[str, Any] = {"transitions": self.transitions, "min_frequency": self.min_frequency}
+        histories = observed_histories(dataset, space, int(self.order), **seen) if longer else None
         layout, statistics = lay_out(
             dataset,
             space,
-            transitions=self.transitions,
+            **seen,
             pairs=self.pairs,
-            min_frequency=self.min_frequency,
             transition_columns=self.transition_columns,
+            order=int(self.order),
+            histories=histories,
         )
         warm = None
         if self.warm_start and hasattr(self, "weights_"):
-            warm = carry_over(self.schema_, self.layout_, self.weights_, dataset.schema, layout)
+            warm = carry_over(seen_schema(self), self.layout_, self.weights_, dataset.schema, layout)
         validation = None if held_out is None else Validation(self, layout, held_out)
         if validation is not None:  # a metric that cannot score y_val is found before any training
             validation(np.zeros(layout.n_weights) if warm is None else warm)
         plan = Plan.of(self, dataset, warm=warm is not None)
         training = LinearTraining(self, plan, dataset, layout, statistics, validation)
-        self._store(dataset, layout, training.train(warm, None if warm is None else self.history_))
+        trained = training.train(warm, None if warm is None else self.history_)
+        self.imputation_ = imputation
+        self._store(given, layout, trained)
         return self
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None, *, classes: Any = None) -> LinearCRF:
@@ -254,13 +293,15 @@ class LinearCRF(ChainModel):
 
         Values, attributes and labels that are new are added to the model; old weights stay. The sequences of all calls
         count as one corpus for the penalty. `trainer="auto"` is "adagrad" here. What needs all data at once is refused:
-        `l1`, `min_frequency`, `early_stopping` and the trainers of the whole corpus.
+        `l1`, `min_frequency`, `early_stopping`, `missing` and the trainers of the whole corpus.
 
         Parameters
         ----------
         X, y, sample_weight : as in `fit`, without a Dataset
         classes : labels that may come later, optional
         """
+        if self.order != 1:
+            raise InputError(f"partial_fit is for order 1, not {self.order}", hint="Use fit.")
         partial_fit(self, X, y, sample_weight, classes)
         return self
 
@@ -281,6 +322,7 @@ class LinearCRF(ChainModel):
         check_costs(self.costs)
         check_choice("pairs", self.pairs, ("observed", "all"))
         check_choice("transitions", self.transitions, ("all", "observed", "forbid_unseen"))
+        check_missing(self, OF_LINEAR)
         plan = Plan.of(self)
         check_common(self)
         return plan
@@ -324,11 +366,13 @@ class LinearCRF(ChainModel):
     def _potentials(self, dataset: Dataset, first: int, last: int) -> ChainPotentials:
         self._prepare()
         chain = self._chain[1]
-        return chain.potentials(chain.compile(dataset, first, last))
+        chunk = chain.compile(*seen_part(self, dataset, first, last))
+        return chain.potentials(replace(chunk, first_sequence=first))
 
     def _dataset(self, X: Any, known: Any, lengths: Any) -> Dataset:
         dataset = super()._dataset(X, known, lengths)
-        check_numbers(dataset, self.schema_)
+        if getattr(self, "imputation_", None) is None:
+            check_numbers(dataset, self.schema_)
         return dataset
 
     def __getstate__(self) -> dict[str, Any]:
@@ -344,7 +388,19 @@ class LinearCRF(ChainModel):
     @property
     def transition_weights_(self) -> FloatArray:
         """(K, K), [from, to]: 0 where a transition has no weight, −inf where it is forbidden."""
+        if self.layout_.histories is not None:
+            raise AttributeError(f"a chain of order {self.order} has history_weights(), not transition_weights_")
         return self.layout_.edge_table(self.layout_.split(self.weights_)[1])
+
+    def history_weights(self) -> list[tuple[tuple[Label | None, ...], Label, float]]:
+        """(labels before, label, weight) of every run of labels, the largest weights first; None is before the first
+        label. A label after a history scores the sum of the weights of all runs that end there. From order 2 on."""
+        check_is_fitted(self)
+        if self.layout_.histories is None:
+            raise InputError(f"order {self.order} has no histories", hint="See transition_weights_.")
+        weights = self.layout_.split(self.weights_)[1]
+        names = arc_names(self.schema_, self.layout_.histories)
+        return [(*names[a], float(weights[a])) for a in np.argsort(-weights, kind="stable")]
 
     def feature_weights(self, label: Label | None = None) -> list[tuple[str, Label, float]]:
         """(feature, label, weight), the largest weights first; of one label where it is given."""
@@ -352,5 +408,5 @@ class LinearCRF(ChainModel):
         if label is not None and label not in self.schema_.labels:
             known = ", ".join(map(repr, self.schema_.labels[:10])) + (", …" if len(self.schema_.labels) > 10 else "")
             raise InputError(f"the label {label!r} is not one of those seen in training", hint=f"Known: {known}.")
-        found = named_weights(self.schema_, self.layout_, self.weights_)
+        found = named_weights(seen_schema(self), self.layout_, self.weights_)
         return [entry for entry in found if label is None or entry[1] == label]

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from hedgerow.data.dataset import Schema
+from hedgerow.data.imputation import seen_schema
 from hedgerow.errors import ModelFileError
 from hedgerow.legend import CODE, INDEX
+from hedgerow.models.history_files import pack_histories, unpack_histories
 from hedgerow.models.schema_files import Tensors, count, pack_space, tensor, unpack_space, within
 from hedgerow.scorers.chain import ChainLayout
 from hedgerow.scorers.index import WeightIndex
@@ -25,7 +27,7 @@ def pack(model: Any, tensors: Tensors) -> dict[str, Any]:
 
 def unpack(model: Any, header: Mapping[str, Any], tensors: Tensors) -> None:
     """Give a model, which has its schema, what `pack` wrote."""
-    model.layout_ = unpack_layout(model.schema_, header, tensors)
+    model.layout_ = unpack_layout(seen_schema(model), header, tensors)
     model.weights_ = tensor(tensors, "weights", np.float64, (model.layout_.n_weights,))
     if not np.isfinite(model.weights_).all():
         raise ModelFileError("a weight is not a number")
@@ -37,6 +39,8 @@ def pack_layout(layout: ChainLayout, tensors: Tensors) -> None:
     """The layout of a chain's weights as tensors."""
     tensors |= {"arc_from": layout.arc_from, "arc_to": layout.arc_to}
     pack_space(layout.space, tensors)
+    if layout.histories is not None:
+        pack_histories(layout.histories, tensors)
     for name, index in (("nodes", layout.nodes), ("pairs", layout.pairs)):
         if index is not None:
             tensors[f"{name}.row_ptr"], tensors[f"{name}.slot_label"] = index.row_ptr, index.slot_label
@@ -53,7 +57,7 @@ def unpack_layout(schema: Schema, header: Mapping[str, Any], tensors: Tensors) -
     names = tuple(str(name) for name in header["pair_columns"])
     if "pairs.row_ptr" in tensors:
         pairs = _unpack_index(tensors, "pairs", Streams.of(schema, set(names)), K * K)
-    return ChainLayout(nodes, arc_from, arc_to, space, pairs, names)
+    return ChainLayout(nodes, arc_from, arc_to, space, pairs, names, unpack_histories(K, tensors))
 
 
 def _unpack_index(tensors: Tensors, name: str, streams: Streams, n_outputs: int) -> WeightIndex:

@@ -14,10 +14,11 @@ from hedgerow.errors import InputError
 from hedgerow.legend import FloatArray
 from hedgerow.models.costs import cost_table
 from hedgerow.models.layout import Statistics
-from hedgerow.models.parameters import check_choice, random_generator
+from hedgerow.models.parameters import check_choice, check_number, random_generator
 from hedgerow.objectives.log_likelihood import log_likelihood
 from hedgerow.parallel import Lanes, count_lanes, plan_chunks
 from hedgerow.scorers.chain import ChainLayout, LinearChain
+from hedgerow.structure.histories import MAX_ORDER
 from hedgerow.trainers.batches import Batches
 from hedgerow.trainers.by_name import train_online
 from hedgerow.trainers.conjugate_gradient import conjugate_gradient
@@ -26,6 +27,7 @@ from hedgerow.trainers.evaluation import Evaluation, Objective
 from hedgerow.trainers.frank_wolfe import frank_wolfe
 from hedgerow.trainers.gradient_descent import gradient_descent
 from hedgerow.trainers.lbfgs import curvature_scale, lbfgs
+from hedgerow.trainers.memory import check_chain_memory
 from hedgerow.trainers.monitor import Monitor, Step
 
 # On the whole corpus at once.
@@ -80,6 +82,7 @@ class Plan:
             if objective == "margin" and not model.l1 and not warm and _suits_frank_wolfe(model, dataset):
                 trainer = "frank_wolfe"
         _check_pair(objective, trainer)
+        _check_order(model, objective, trainer)
         if model.l1 and trainer != "lbfgs":
             raise InputError(f"l1 is {model.l1} and trainer {trainer!r} has no L1", hint="Use 'lbfgs', or l1=0.")
         if trainer == "frank_wolfe" and not model.l2:
@@ -109,6 +112,19 @@ def _check_pair(objective: str, trainer: str) -> None:
         raise InputError(
             f"trainer 'smd' needs second derivatives, and objective {objective!r} has none here", hint=hint
         )
+
+
+def _check_order(model: Any, objective: str, trainer: str) -> None:
+    """Refuse what chains of order 2 and more cannot do."""
+    check_number("order", model.order, low=0, high=MAX_ORDER, whole=True)
+    if model.order > 1:
+        has = {"objective": ("log_likelihood",), "trainer": tuple(WHOLE), "start": ("auto", "zero", "log_likelihood")}
+        for (name, known), value in zip(has.items(), (objective, trainer, model.start)):
+            if value not in known:
+                hint = f"Choose {' or '.join(map(repr, known))}; order 1 and 0 have them all."
+                raise InputError(f"{name}={value!r} is not there for order={model.order}", hint=hint)
+    if model.order != 1 and getattr(model, "transition_columns", None) is not None:
+        raise InputError(f"transition_columns are for order 1, not {model.order}", hint="Leave one of them out.")
 
 
 def _stages(objective: str, sharpness: Any) -> tuple[float | None, ...]:
@@ -164,6 +180,7 @@ class LinearTraining:
     def train(self, warm: FloatArray | None, previous: list[Step] | None) -> Trained:
         """All stages, from the weights of an earlier fit or from the plan's start."""
         with Lanes(self.model.n_jobs, self.n_lanes) as lanes:
+            self._check_memory(lanes.n_threads)
             weights: FloatArray = np.zeros(self.layout.n_weights) if warm is None else warm
             history, n_iter = previous, 0
             if warm is None and self.plan.start == "counts":
@@ -189,6 +206,11 @@ class LinearTraining:
         if not warm and plan.start == "log_likelihood" and plan.objective != "log_likelihood":
             stages.insert(0, Stage("lbfgs", log_likelihood, "log_likelihood"))
         return stages if len(stages) > 1 else [stages[0]._replace(name="")]
+
+    def _check_memory(self, n_threads: int) -> None:
+        offsets = self.dataset.offsets
+        longest, widest = int(np.diff(offsets).max()), int(np.diff(offsets[plan_chunks(offsets)]).max())
+        check_chain_memory(self.layout, int(self.model.order), longest, widest, n_threads)
 
     def _loss(self, objective: Objective, weights: FloatArray, lanes: Lanes) -> float:
         """The penalised loss at some weights."""

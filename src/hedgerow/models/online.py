@@ -94,9 +94,11 @@ def _online_plan(model: Any) -> Plan:
         hint = f"Use one of {', '.join(map(repr, ONLINE))}, or 'auto'."
         raise InputError(f"trainer {plan.trainer!r} needs all data at once, and partial_fit has a part", hint=hint)
     hint = "partial_fit sees only a part of the data: use fit, or leave it out."
-    for name, unset in (("l1", 0), ("min_frequency", 0), ("early_stopping", False)):
+    for name, unset in (("l1", 0), ("min_frequency", 0), ("early_stopping", False), ("missing", None)):
         if getattr(model, name) != unset:
             raise InputError(f"{name} is {getattr(model, name)!r} and needs all data at once", hint=hint)
+    if getattr(model, "imputation_", None) is not None:
+        raise InputError("the model was fitted with missing values filled in, which needs all data at once", hint=hint)
     if model.start == "log_likelihood":
         raise InputError("start is 'log_likelihood' and needs all data at once", hint=hint)
     return plan

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from hedgerow.decoding import Decoder
 
 TREE_OBJECTIVES = tuple(name for name in NAMES if name != "perceptron")  # a sum of trees has no average
+BEAM_WIDTH = 20
 LOG_LIKELIHOOD = "log_likelihood"  # the one metric that reads probabilities, not labels
 
 
@@ -53,6 +54,7 @@ def check_common(model: Any) -> None:
     """Check the parameters that all chain estimators have."""
     check_number("n_iter_no_change", model.n_iter_no_change, low=1, whole=True)
     check_number("validation_fraction", model.validation_fraction, low=0.0, high=1.0, strict=True)
+    check_number("beam_width", model.beam_width, low=1, whole=True)
     find_decoder(model._decoder_name())
     check_metric(model._metric())
     random_generator(model.random_state)
@@ -121,13 +123,13 @@ def check_metric(metric: Any) -> None:
         get_metric(metric, also=(LOG_LIKELIHOOD,))
 
 
-def find_decoder(name: Any) -> Decoder:
-    """The decoder of that name."""
+def find_decoder(name: Any, beam_width: int = BEAM_WIDTH) -> Decoder:
+    """The decoder of that name; `beam_width` is for "beam"."""
     from hedgerow.decoding import DECODERS, decoder
 
     if not isinstance(name, str):
         raise InputError(f"decoder is {name!r}", hint=f"Choose one of {', '.join(map(repr, DECODERS))}.")
-    return decoder(name)
+    return decoder(name, int(beam_width))
 
 
 def random_generator(random_state: Any) -> np.random.RandomState:

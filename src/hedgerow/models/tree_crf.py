@@ -11,12 +11,14 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from hedgerow.data.dataset import Dataset, Label, Window
+from hedgerow.data.imputation import Imputation
 from hedgerow.errors import InputError
 from hedgerow.models.base import ChainModel
-from hedgerow.models.constraints import check_gold, legal_space, without_forbidden
+from hedgerow.models.constraints import without_forbidden
 from hedgerow.models.corpus import cut_flat, training_dataset
 from hedgerow.models.linear_crf import LinearCRF
-from hedgerow.models.paired import check_below, pair
+from hedgerow.models.missing import OF_TREES, check_missing, fill, learn_missing
+from hedgerow.models.paired import pair
 from hedgerow.models.parameters import (
     LOG_LIKELIHOOD,
     check_choice,
@@ -24,19 +26,18 @@ from hedgerow.models.parameters import (
     check_metric,
     check_tree_objective,
     check_tree_parameters,
-    same_window,
 )
 from hedgerow.models.stages import chunk_positions
-from hedgerow.models.tree_training import Trained, Training, linear_below, make_start
+from hedgerow.models.tree_training import Trained, Training, check_goes_on, find_start, linear_below, make_start
 from hedgerow.models.validation import encode_held_out, hold_out
 from hedgerow.parallel import MAX_LANES, Lanes
 from hedgerow.potentials import ChainPotentials
 from hedgerow.scorers.trees import Start, all_first
 from hedgerow.trainers.boosting import Iteration
-from hedgerow.trainers.constant import best_constant
 from hedgerow.trainers.memory import check_joint_memory
 from hedgerow.trees.binning import MAX_VALUES, Binning, bin_dataset, learn_binning
 from hedgerow.trees.ensemble import Ensemble
+from hedgerow.trees.missing import SURROGATE, WEIGHTING
 
 log = logging.getLogger("hedgerow")
 
@@ -101,6 +102,13 @@ class TreeCRF(ChainModel):
         The most bins of a numeric column.
     min_frequency : float, default 1
         Attributes, and values of columns with very many, that are rarer are not split on.
+    missing : {"learned", "weighting", "surrogate", "impute", "indicator"}, default "learned"
+        What is done where a value is missing. "learned" takes it for one more value: a number goes to the side that
+        gains more, a category is one more category. "weighting": the row goes to both sides of a split, in shares.
+        "surrogate": the columns that predict the split best tell its side. "impute" fills in the most common value, or
+        the mean. "indicator" fills numbers in and adds a flag that says so; a category is one more category.
+    fill_numbers : {"mean", "median"}, default "mean"
+        What "impute" and "indicator" fill in for a number.
     categorical : {"subset", "one_against_rest"}, default "subset"
         Whether a split takes any set of values, or of previous labels, out of a node, or one, as in the papers.
     subsample : float, default 1.0
@@ -150,6 +158,8 @@ class TreeCRF(ChainModel):
     classes_ : array of labels, sorted
     ensemble_ : the trees
     binning_ : how columns become bins
+    imputation_ : what is filled in for missing values, or None
+    missing_ : the way of missing values that it was fitted with
     space_ : the legal moves
     constant_ : (K+1, K) [from, to], ⊥ last: the scores before any tree
     linear_ : the LinearCRF below the trees, or None
@@ -172,6 +182,7 @@ class TreeCRF(ChainModel):
     [['D', 'N']]
     """
 
+    imputation_: Imputation | None
     best_iteration_: int
     likelihood_iterations_: int
     outcome_: str
@@ -199,6 +210,8 @@ class TreeCRF(ChainModel):
         max_features: float = 1.0,
         max_bins: int = MAX_VALUES,
         min_frequency: float = 1.0,
+        missing: str = "learned",
+        fill_numbers: str = "mean",
         categorical: str = "subset",
         subsample: float = 1.0,
         subsample_by: str = "sequences",
@@ -237,6 +250,8 @@ class TreeCRF(ChainModel):
         self.max_features = max_features
         self.max_bins = max_bins
         self.min_frequency = min_frequency
+        self.missing = missing
+        self.fill_numbers = fill_numbers
         self.categorical = categorical
         self.subsample = subsample
         self.subsample_by = subsample_by
@@ -325,17 +340,24 @@ class TreeCRF(ChainModel):
         held_out = encode_held_out(dataset.schema, X_val, y_val)
         if held_out is not None:
             held_out = pair(linear, held_out, X_val)
-        start = self._start(dataset, linear, warm=warm)
+        start = find_start(self, dataset, linear, self.constant_ if warm else None)
+        imputation = self.imputation_ if warm else learn_missing(self, dataset)
+        seen = fill(imputation, dataset)
         if held_out is not None:
-            held_out = without_forbidden(held_out, start.space)
-        binning = self.binning_ if warm else learn_binning(dataset, int(self.max_bins), self.min_frequency)
+            held_out = fill(imputation, without_forbidden(held_out, start.space))
+        binning = self.binning_ if warm else self._learn_binning(seen)
         training = Training(self, binning, start, dataset.schema.labels)
         if self.n_bags:
-            trained = training.train_bags(dataset, held_out)
+            trained = training.train_bags(seen, held_out)
         else:
             kept = self._iterations() if warm else []
-            trained = training.train(dataset, held_out, kept, self.history_[: len(kept)] if warm else None, *n or ())
+            trained = training.train(seen, held_out, kept, self.history_[: len(kept)] if warm else None, *n or ())
+        self.imputation_, self.missing_ = imputation, self.missing
         self._store(dataset, linear, binning, start, trained)
+
+    def _learn_binning(self, dataset: Dataset) -> Binning:
+        gaps = self.missing in (WEIGHTING, SURROGATE)
+        return learn_binning(dataset, int(self.max_bins), self.min_frequency, keep_missing=gaps)
 
     def _fit_again(self, X: Any, y: Any, sample_weight: Any) -> None:
         """Train on all sequences for as many iterations as were best; what stopped the first training is kept."""
@@ -353,6 +375,7 @@ class TreeCRF(ChainModel):
         check_common(self)
         check_tree_parameters(self)
         check_tree_objective(self)
+        check_missing(self, OF_TREES)
         if not isinstance(self.start, LinearCRF):
             check_choice("start", self.start, ("zero", "constant"))
 
@@ -374,35 +397,8 @@ class TreeCRF(ChainModel):
         """Whether this fit adds to the trees of the previous one."""
         if not self.warm_start or not hasattr(self, "ensemble_"):
             return False
-        n = self.ensemble_.n_iterations
-        if n > self.n_estimators:
-            what = f"n_estimators is {self.n_estimators} and the model has {n} iterations already"
-            raise InputError(what, hint="n_estimators counts all iterations; raise it, or set warm_start=False.")
-        if not same_window(self.window, self.schema_.window):
-            what = f"window is {self.window!r} and the model was fitted with {self.schema_.window!r}"
-            raise InputError(what, hint="Leave the window as it was, or set warm_start=False.")
-        if self.ensemble_.trees_per_step != self.trees_per_step or (self.edge_tables_ is None) != (
-            self.edges == "joint"
-        ):
-            hint = "Leave trees_per_step and edges as they were, or set warm_start=False."
-            raise InputError("the previous fit grew trees of another form", hint=hint)
+        check_goes_on(self)
         return True
-
-    def _start(self, dataset: Dataset, linear: LinearCRF | None, *, warm: bool) -> Start:
-        """F₀, and the legal moves that the training labels must obey."""
-        if linear is not None:
-            check_below(linear, dataset, joint=self.edges == "joint")
-        space = legal_space(dataset, self.constraints, forbid_unseen=self.transitions == "forbid_unseen")
-        K = dataset.n_labels
-        constant = np.zeros((K + 1, K))
-        if warm:
-            constant = self.constant_
-        elif self.start == "constant":
-            constant = best_constant(dataset, space)
-        start = make_start(space, constant, linear)
-        if linear is not None:
-            check_gold(dataset, start.space)
-        return start
 
     def _store(
         self, dataset: Dataset, linear: LinearCRF | None, binning: Binning, start: Start, trained: Trained
@@ -443,6 +439,7 @@ class TreeCRF(ChainModel):
         Where there are bags, their parts of the average are added one after the other.
         """
         dataset = self._dataset(X, y, lengths)
+        dataset = fill(self.imputation_, dataset)
         if metric is not None:
             check_metric(metric)
         iterations = self._iterations()
@@ -477,7 +474,7 @@ class TreeCRF(ChainModel):
     def _potentials(self, dataset: Dataset, first: int, last: int) -> ChainPotentials:
         self._prepare()
         _, trees, table, start = self._ready
-        part = dataset.take(np.arange(first, last))
+        part = fill(self.imputation_, dataset.take(np.arange(first, last)))
         data = bin_dataset(self.binning_, part, postings=False)
         if table is None:
             check_joint_memory(part.n_positions, part.n_labels)

@@ -8,14 +8,19 @@ from typing import Any
 import numpy as np
 
 from hedgerow.data.dataset import Schema
+from hedgerow.data.imputation import seen_schema
 from hedgerow.errors import ModelFileError
 from hedgerow.legend import CODE, INDEX, AnyArray, BoolArray, FloatArray, IndexArray
+from hedgerow.models.missing import OF_TREES
+from hedgerow.models.parameters import check_choice
 from hedgerow.models.schema_files import Tensors, count, pack_space, tensor, unpack_space, within
 from hedgerow.trees.binning import ATTRIBUTES, CODES, ITEMS, MAX_BINS, ORDERED, Binning, split_columns, window_of
 from hedgerow.trees.ensemble import Ensemble
+from hedgerow.trees.missing import LEARNED, SURROGATE, WEIGHTING
 
 EQUAL, AT_MOST, AT_MOST_OR_SPECIAL, SUBSET, HAS = range(5)  # the rules of splits, as kernels number them
 LABEL, LEAF = -1, -2
+_OF_GAPS = ("shares", "surrogate_ptr", "surrogates", "surrogate_sets")  # of trees in which a missing value is none
 _BELOW = "linear."  # how the tensors of the linear model below the trees are called
 
 
@@ -26,6 +31,9 @@ def pack(model: Any, tensors: Tensors) -> dict[str, Any]:
     _pack_binning(model.binning_, tensors)
     for name in ("ptr", "set_ptr", "nodes", "values", "gains", "counts", "sets"):
         tensors[f"trees.{name}"] = getattr(model.ensemble_, name)
+    if model.ensemble_.shares is not None:
+        for name in _OF_GAPS:
+            tensors[f"trees.{name}"] = getattr(model.ensemble_, name)
     if model.edge_tables_ is not None:
         tensors["edge_tables"] = model.edge_tables_
     # What was fitted, which parameters no longer say once they are set anew.
@@ -34,6 +42,7 @@ def pack(model: Any, tensors: Tensors) -> dict[str, Any]:
         "shared_edges": model.edge_tables_ is not None,
         "refitted": model.refitted_,
         "likelihood_iterations": model.likelihood_iterations_,
+        "missing": model.missing_,
     }
     if model.linear_ is not None:
         from hedgerow.models.files import pack_model
@@ -48,8 +57,11 @@ def unpack(model: Any, header: Mapping[str, Any], tensors: Tensors) -> None:
     K = len(model.schema_.labels)
     model.space_ = unpack_space(K, tensors)
     model.constant_ = _numbers(tensors, "constant", (K + 1, K))
-    model.binning_ = _unpack_binning(model.schema_, tensors)
-    model.ensemble_ = _unpack_trees(model.binning_, K, header["trees_per_step"], tensors)
+    model.missing_ = header.get("missing", LEARNED)  # the first files did not have it
+    check_choice("missing", model.missing_, OF_TREES)
+    model.binning_ = _unpack_binning(seen_schema(model), tensors)
+    gaps = model.missing_ in (WEIGHTING, SURROGATE) and len(tensors["trees.nodes"]) > 0
+    model.ensemble_ = _unpack_trees(model.binning_, K, header["trees_per_step"], tensors, with_gaps=gaps)
     model.edge_tables_ = None
     if _flag(header, "shared_edges", model.edges == "shared"):
         model.edge_tables_ = _numbers(tensors, "edge_tables", (model.ensemble_.n_iterations, K, K))
@@ -144,7 +156,9 @@ def _pointers(tensors: Tensors, name: str, n: int | None, end: int) -> IndexArra
 # ------------------------------------------------------------------------------------------------ trees
 
 
-def _unpack_trees(binning: Binning, n_labels: int, trees_per_step: Any, tensors: Tensors) -> Ensemble:
+def _unpack_trees(
+    binning: Binning, n_labels: int, trees_per_step: Any, tensors: Tensors, *, with_gaps: bool
+) -> Ensemble:
     nodes, sets = tensors["trees.nodes"], tensors["trees.sets"]
     if nodes.dtype != INDEX or nodes.ndim != 2 or nodes.shape[1] != 5:
         raise ModelFileError(f"trees.nodes is {nodes.dtype} of shape {nodes.shape}")
@@ -159,7 +173,30 @@ def _unpack_trees(binning: Binning, n_labels: int, trees_per_step: Any, tensors:
     set_ptr = _pointers(tensors, "trees.set_ptr", n_trees, len(sets))
     own = {name: _numbers(tensors, f"trees.{name}", (len(nodes),)) for name in ("values", "gains", "counts")}
     _check_nodes(binning, n_labels, nodes, ptr, set_ptr)
-    return Ensemble(n_labels, trees_per_step, ptr, set_ptr, nodes, own["values"], own["gains"], own["counts"], sets)
+    gaps = _unpack_gaps(binning, nodes, ptr, tensors) if with_gaps else {}
+    return Ensemble(
+        n_labels, trees_per_step, ptr, set_ptr, nodes, own["values"], own["gains"], own["counts"], sets, **gaps
+    )
+
+
+def _unpack_gaps(binning: Binning, nodes: IndexArray, ptr: IndexArray, tensors: Tensors) -> dict[str, Any]:
+    """Shares and surrogates of trees in which a missing value is none."""
+    shares = _numbers(tensors, "trees.shares", (len(nodes),))
+    if np.any((shares < 0.0) | (shares > 1.0)):
+        raise ModelFileError("trees.shares holds what is not a share")
+    n = len(tensors["trees.surrogates"])
+    surrogates = tensor(tensors, "trees.surrogates", INDEX, (n, 2))
+    sets = tensor(tensors, "trees.surrogate_sets", np.uint8, (n, MAX_BINS // 8))
+    own = _pointers(tensors, "trees.surrogate_ptr", len(ptr) - 1, n)
+    sizes = np.repeat(np.diff(ptr), np.diff(own))
+    split = np.repeat(ptr[:-1], np.diff(own)) + np.clip(surrogates[:, 0], 0, sizes - 1)
+    node, stream = surrogates[:, 0], surrogates[:, 1]
+    inside = (node >= 0) & (node < sizes) & (nodes[split, 0] >= 0)
+    inside[1:] &= (np.diff(node) >= 0) | np.isin(np.arange(1, n), own)  # in each tree by node
+    dense = binning.streams[4] != ITEMS
+    if not inside.all() or np.any((stream < LABEL) | (stream >= len(dense))) or not dense[stream[stream >= 0]].all():
+        raise ModelFileError("a surrogate of a split is not sound")
+    return {"shares": shares, "surrogate_ptr": own, "surrogates": surrogates, "surrogate_sets": sets}
 
 
 def _check_nodes(binning: Binning, n_labels: int, nodes: IndexArray, ptr: IndexArray, set_ptr: IndexArray) -> None:

@@ -14,10 +14,12 @@ from sklearn.base import clone
 from hedgerow.data.dataset import Dataset, Label
 from hedgerow.errors import InputError
 from hedgerow.legend import FloatArray
+from hedgerow.models.constraints import check_gold, legal_space
 from hedgerow.models.costs import cost_table
 from hedgerow.models.linear_crf import LinearCRF
-from hedgerow.models.paired import potentials_below
-from hedgerow.models.parameters import random_generator
+from hedgerow.models.missing import way_of_trees
+from hedgerow.models.paired import check_below, potentials_below
+from hedgerow.models.parameters import random_generator, same_window
 from hedgerow.models.stages import Stages
 from hedgerow.objectives import CONVEX, make_objective
 from hedgerow.objectives.log_likelihood import log_likelihood
@@ -26,6 +28,7 @@ from hedgerow.parallel import MAX_LANES, Lanes
 from hedgerow.scorers.trees import Start
 from hedgerow.structure.states import StateSpace
 from hedgerow.trainers.boosting import Booster, Iteration
+from hedgerow.trainers.constant import best_constant
 from hedgerow.trainers.evaluation import Objective
 from hedgerow.trainers.line_search import LineSearch, Phase, boost
 from hedgerow.trainers.monitor import Monitor, Step
@@ -61,6 +64,39 @@ def make_start(space: StateSpace, constant: FloatArray, linear: LinearCRF | None
         return Start(space, constant)
     linear._prepare()
     return Start(space.intersect(linear.layout_.space), constant, partial(potentials_below, linear))
+
+
+def find_start(model: Any, dataset: Dataset, linear: LinearCRF | None, constant: FloatArray | None) -> Start:
+    """F₀, and the legal moves, which the training labels must obey. constant: that of an earlier fit, or None."""
+    if linear is not None:
+        check_below(linear, dataset, joint=model.edges == "joint")
+    space = legal_space(dataset, model.constraints, forbid_unseen=model.transitions == "forbid_unseen")
+    K = dataset.n_labels
+    if constant is None:
+        constant = best_constant(dataset, space) if model.start == "constant" else np.zeros((K + 1, K))
+    start = make_start(space, constant, linear)
+    if linear is not None:
+        check_gold(dataset, start.space)
+    return start
+
+
+def check_goes_on(model: Any) -> None:
+    """Refuse parameters by which trees cannot be added to those of the previous fit."""
+    n = model.ensemble_.n_iterations
+    if n > model.n_estimators:
+        what = f"n_estimators is {model.n_estimators} and the model has {n} iterations already"
+        raise InputError(what, hint="n_estimators counts all iterations; raise it, or set warm_start=False.")
+    if not same_window(model.window, model.schema_.window):
+        what = f"window is {model.window!r} and the model was fitted with {model.schema_.window!r}"
+        raise InputError(what, hint="Leave the window as it was, or set warm_start=False.")
+    if model.missing != model.missing_:
+        what = f"missing is {model.missing!r} and the model was fitted with {model.missing_!r}"
+        raise InputError(what, hint="Leave it as it was, or set warm_start=False.")
+    if model.ensemble_.trees_per_step != model.trees_per_step or (model.edge_tables_ is None) != (
+        model.edges == "joint"
+    ):
+        hint = "Leave trees_per_step and edges as they were, or set warm_start=False."
+        raise InputError("the previous fit grew trees of another form", hint=hint)
 
 
 class Training:
@@ -211,6 +247,7 @@ class Training:
             subsample_by=model.subsample_by,
             trim=float(model.trim),
             trees_per_step=int(model.trees_per_step),
+            missing=way_of_trees(model.missing),
             seed=self.seed,
         )
 

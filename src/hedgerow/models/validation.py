@@ -14,7 +14,7 @@ from hedgerow.data.encoding import encode
 from hedgerow.errors import InputError
 from hedgerow.legend import AnyArray, FloatArray, IndexArray
 from hedgerow.models.base import allowed_labels, label_lists, log_share
-from hedgerow.models.parameters import LOG_LIKELIHOOD, find_decoder, random_generator
+from hedgerow.models.parameters import BEAM_WIDTH, LOG_LIKELIHOOD, find_decoder, random_generator
 from hedgerow.potentials import ChainPotentials
 from hedgerow.scorers.chain import ChainLayout
 
@@ -105,14 +105,14 @@ class Measure:
     Positions without a label do not count. `parts` are what `chunk` gave for all chunks, in order.
     """
 
-    def __init__(self, held_out: Dataset, metric: Any, decoder: str) -> None:
+    def __init__(self, held_out: Dataset, metric: Any, decoder: str, beam_width: int = BEAM_WIDTH) -> None:
         from hedgerow.metrics import get_metric
 
         assert held_out.labels is not None
         self.held_out = held_out
         self.name = metric
         self.metric = None if metric == LOG_LIKELIHOOD else get_metric(metric)
-        self.decode = find_decoder(decoder)
+        self.decode = find_decoder(decoder, beam_width)
         self.known = held_out.labels >= 0
         self.truth = label_lists(held_out.schema, held_out.labels, held_out.offsets)
 
@@ -149,8 +149,9 @@ class Validation:
         self.probe = copy.copy(model)
         self.probe.schema_, self.probe.classes_ = held_out.schema, held_out.schema.classes
         self.probe.layout_ = layout
+        self.probe.imputation_ = None  # what was missing is filled in already
         self.unlabelled = replace(held_out, labels=None, allowed=None)
-        self.measure = Measure(held_out, model._metric(), model._decoder_name())
+        self.measure = Measure(held_out, model._metric(), model._decoder_name(), model.beam_width)
 
     def __call__(self, weights: FloatArray) -> float:
         self.probe.weights_ = weights

@@ -151,6 +151,6 @@ def _scaled(chain: ChainPotentials, factor: float) -> ChainPotentials:
     """The same chain with every score times a factor."""
     if factor == 1.0:
         return chain
-    scores = chain.edges.scores * factor
+    scores = chain.tables.scores * factor
     edges = PositionEdges.from_scores(scores) if scores.ndim == 3 else SharedEdges.from_scores(scores)
     return replace(chain, node_scores=chain.node_scores * factor, edges=edges)

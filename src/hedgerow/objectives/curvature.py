@@ -47,7 +47,7 @@ def log_likelihood_curvature(
     chosen = np.flatnonzero(partial_sequences(potentials, labels))
     if len(chosen):
         part, rows = potentials.take(chosen)
-        per_position = isinstance(potentials.edges, PositionEdges)
+        per_position = isinstance(potentials.tables, PositionEdges)
         own = np.ascontiguousarray(edge_direction[:, rows]) if per_position else edge_direction
         part = part.restrict(permitted(part, labels[rows], allowed, rows))
         part_weights = None if weights is None else weights[chosen]

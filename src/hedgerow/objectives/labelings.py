@@ -27,7 +27,7 @@ def difference(
 def zero_gradients(potentials: ChainPotentials) -> tuple[FloatArray, FloatArray]:
     """Zeros for the nodes (n, K) and for the edges (K, K) or (K, n, K)."""
     n, K = potentials.node_scores.shape
-    shape = (K, n, K) if isinstance(potentials.edges, PositionEdges) else (K, K)
+    shape = (K, n, K) if isinstance(potentials.tables, PositionEdges) else (K, K)
     return np.zeros((n, K)), np.zeros(shape)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from hedgerow import kernels
-from hedgerow.inference import Marginals, Workspace, marginals, passes, position_scores
+from hedgerow.inference import Marginals, Workspace, history_likelihood, marginals, passes, position_scores
 from hedgerow.inference.forward import checked, faint_sequences, scaled_log_partition
 from hedgerow.legend import UNLABELLED, AnyArray, BoolArray, FloatArray, IndexArray
 from hedgerow.objectives.result import LossAndGradient
@@ -20,7 +20,7 @@ from hedgerow.objectives.truth import (
     spread_weights,
     true_scores,
 )
-from hedgerow.potentials import ChainPotentials, PositionEdges
+from hedgerow.potentials import ChainPotentials, HistoryEdges, PositionEdges
 
 
 def log_likelihood(
@@ -43,6 +43,11 @@ def log_likelihood(
     workspace : Workspace, optional
         The node gradient then lives in it, and the next call overwrites it.
     """
+    if isinstance(potentials.edges, HistoryEdges):
+        found = history_likelihood.log_likelihood(
+            potentials, labels, allowed=allowed, weights=weights, workspace=workspace
+        )
+        return LossAndGradient(found.loss, found.node_gradient, found.arc_gradient)
     labels = checked_labels(potentials, labels)
     spread = spread_weights(potentials, weights)
     result = marginals(potentials, workspace, weights)

@@ -66,7 +66,7 @@ def conditional(
     n, K = potentials.node_scores.shape
     work.reserve(n, K)
     work.reserve_moments()
-    scores, first, edges = work.terms, potentials.first(), potentials.edges
+    scores, first, edges = work.terms, potentials.first(), potentials.tables
     scores[:] = potentials.node_scores
     exps_only = isinstance(edges, PositionEdges) and edges.own_scores is None
     for t0, t1 in slices(n, 40 * K):
@@ -83,7 +83,7 @@ def conditional(
 def edge_derivatives(potentials: ChainPotentials, labels: AnyArray, excess: FloatArray) -> FloatArray:
     """The edge derivatives [u = y_{t−1}] d_t(v) + [v = y_t] d_{t−1}(u) of node derivatives d (n, K)."""
     n, K = potentials.node_scores.shape
-    per_position = isinstance(potentials.edges, PositionEdges)
+    per_position = isinstance(potentials.tables, PositionEdges)
     gradient = np.zeros((K, n if per_position else 1, K))
     first = potentials.first()
     for t0, t1 in slices(n, 20 * K):

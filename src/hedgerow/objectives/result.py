@@ -17,7 +17,7 @@ class LossAndGradient:
     loss : summed over the chunk
     node_gradient : (n, K), d loss / d node score
     edge_gradient : (K, K) [from, to], summed over positions, for shared edges;
-        (K, n, K) [to, position, from] for per-position edges
+        (K, n, K) [to, position, from] for per-position edges; (A,), summed over positions, for histories
     """
 
     loss: float

@@ -81,7 +81,7 @@ def steepest_labelings(
 
 
 def _start(potentials: ChainPotentials, costs: FloatArray, truth: AnyArray, scores: FloatArray) -> _Search:
-    edges = potentials.edges
+    edges = potentials.tables
     if isinstance(edges, PositionEdges):  # the scores are needed in each pass, and may have to be made
         potentials = replace(potentials, edges=replace(edges, own_scores=edges.scores))
     starts = potentials.offsets[:-1]
@@ -172,7 +172,7 @@ def _search_costs(state: _Search, i: int) -> None:
     reached = np.cumsum(costs.max(axis=1))
     least = np.maximum(lowest - (reached[-1] - reached), 0)
     most = np.minimum(reached, highest)
-    best, scores = np.empty((n, K, highest + 1)), one.edges.scores_to
+    best, scores = np.empty((n, K, highest + 1)), one.tables.scores_to
     for t0, t1 in slices(n, K * K * (highest + 1)):
         kernels.slack.search(one.node_scores, scores, costs, least, most, best, t0, t1)
     values = np.arange(1, highest + 1) * (1.0 - state.truth[i] + best[-1, :, 1:].max(axis=0))

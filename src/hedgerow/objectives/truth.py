@@ -46,7 +46,7 @@ def partial_sequences(potentials: ChainPotentials, labels: AnyArray) -> BoolArra
 def true_scores(potentials: ChainPotentials, labels: AnyArray) -> FloatArray:
     """What the known labels of each sequence score, (s,), with the edges between them; impossible ones are an error."""
     n = potentials.n_positions
-    scores, edges = np.empty(n), potentials.edges
+    scores, edges = np.empty(n), potentials.tables
     if isinstance(edges, PositionEdges) and edges.own_scores is None:  # exponentials: take logarithms of a few alone
         scores[:] = _scores_by_exps(potentials, edges, labels)
     else:

@@ -22,10 +22,10 @@ def wrong_chain(potentials: ChainPotentials, right: BoolArray) -> ChainPotential
     layers = np.concatenate([np.where(right, nodes, -np.inf), np.where(right, -np.inf, nodes), nodes], axis=1)
     layers[potentials.offsets[:-1], 2 * K :] = -np.inf
     layers[potentials.offsets[1:] - 1, :K] = -np.inf
-    scores = potentials.edges.scores
+    scores = potentials.tables.scores
     table = np.full((3 * K, *scores.shape[1:-1], 3 * K), -np.inf)
     for before, after in _MOVES:
-        if isinstance(potentials.edges, PositionEdges):
+        if isinstance(potentials.tables, PositionEdges):
             _block(table, after, before)[:] = scores
         else:
             _block(table, before, after)[:] = scores

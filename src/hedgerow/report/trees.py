@@ -54,7 +54,8 @@ def plot_tree(
     """Draw one tree. Where the condition in a box holds, the way goes left.
 
     Leaves show what they add to the score of the label, and how many rows came to them in training; a line is the
-    thicker the more rows go along it.
+    thicker the more rows go along it. With missing="weighting" and "surrogate" a box also says where rows without a
+    value go; surrogates are counted, and `tree_text` names them.
 
     Parameters
     ----------
@@ -205,7 +206,10 @@ def _from_the_root(found: list[Branch]) -> list[tuple[int, int]]:
 def _lines(branch: Branch) -> list[str]:
     if branch.is_leaf:
         return [signed(branch.value, 3), f"{branch.rows:,.6g}"]
-    return textwrap.wrap(branch.text, _WRAP) or [""]
+    lines = textwrap.wrap(branch.text, _WRAP) or [""]
+    if len(branch.without) > 1:
+        return [*lines, f"missing: {len(branch.without) - 1} surrogates"]
+    return [*lines, *(f"missing: {way}" for way in branch.without)]
 
 
 def _draw_ways(ax: Any, found: list[Branch], boxes: list[_Box], scale: float) -> None:

@@ -14,7 +14,7 @@ from hedgerow.structure.schemes import legal_moves
 
 @dataclass(frozen=True, slots=True)
 class StateSpace:
-    """The legal moves of a chain. A state is a label; `order` keeps the seat for states of several labels.
+    """The legal moves of a chain, from label to label. Which longer runs of labels count is a matter of `Histories`.
 
     start : bool (K,), labels that may come first
     transitions : bool (K, K) [from, to], labels that may follow each other
@@ -24,15 +24,12 @@ class StateSpace:
     start: BoolArray
     transitions: BoolArray
     end: BoolArray
-    order: int = 1
 
     def __post_init__(self) -> None:
         K = len(self.start)
         if self.transitions.shape != (K, K) or self.start.shape != (K,) or self.end.shape != (K,):
             shapes = f"{self.start.shape}, {self.transitions.shape} and {self.end.shape}"
             raise InputError(f"start, transitions and end of shapes {shapes} do not fit together")
-        if self.order != 1:
-            raise InputError(f"chains of order {self.order} are not there yet", hint="Use order 1")
 
     @property
     def n_labels(self) -> int:

@@ -21,6 +21,7 @@ from hedgerow.trainers.memory import check_joint_memory
 from hedgerow.trainers.rows import Gradient, Rows, Sampler, tree_seed
 from hedgerow.trees.binning import BinnedData, Binning
 from hedgerow.trees.growing import Tree
+from hedgerow.trees.missing import LEARNED, WEIGHTING
 
 BOUNDED = (log_likelihood, pseudo_likelihood)  # objectives whose gradients are differences of probabilities
 
@@ -44,12 +45,14 @@ class Options:
     subsample_by: str = "sequences"
     trim: float = 0.0
     trees_per_step: int = 1
+    missing: str = LEARNED
     seed: int = 0
 
     @property
     def keeps_rows(self) -> bool:
-        """Whether every row is one that trees are fitted to, so that growing a tree finds the leaf of each."""
-        return self.subsample >= 1.0 and self.trim == 0.0
+        """Whether every row is one that trees are fitted to, so that growing a tree finds the leaf of each. By instance
+        weighting a row may have several."""
+        return self.subsample >= 1.0 and self.trim == 0.0 and self.missing != WEIGHTING
 
 
 class Iteration(NamedTuple):
@@ -106,6 +109,7 @@ class Booster:
                 max_leaves=own.max_leaves,
                 max_features=own.max_features,
                 subsets=own.subsets,
+                missing=own.missing,
             )
             for _ in range(min(lanes.n_threads, K))
         ]
@@ -240,7 +244,7 @@ class Booster:
             tree, leaves = grower.grow(tree_seed(self.options.seed, len(self.iterations), r, k) if draws else 0)
             tree = self._rows.rescaled(tree, self._unit).scaled(1.0 / R)
             self._direction.trees[r * K + k] = tree
-            if self.options.keeps_rows:
+            if self.options.keeps_rows and leaves is not None:
                 self._add_leaves(k, leaves.leaf_of, leaves.values * (self._unit / R))
             else:
                 for shard in self.shards:

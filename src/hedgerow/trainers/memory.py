@@ -6,8 +6,11 @@ import os
 from pathlib import Path
 
 from hedgerow.errors import InputError
+from hedgerow.inference.history_rows import count_rows
+from hedgerow.scorers.chain import ChainLayout
 
 _ARRAYS = 3  # scores, their exponentials, and gradients
+_A_WEIGHT = 112  # bytes of the whole-corpus trainers: eight vectors, and twelve of single precision
 _LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")  # of a container
 
 
@@ -20,6 +23,27 @@ def check_joint_memory(n_positions: int, n_labels: int) -> None:
             f"edges='joint' keeps {n_labels}² scores for each of {n_positions:,} positions: "
             f"{needed / 2**30:.1f} GB, and there are {limit / 2**30:.1f} GB of memory",
             hint="Use edges='shared', or fewer positions at once.",
+        )
+
+
+def check_chain_memory(layout: ChainLayout, order: int, longest: int, n_positions: int, n_threads: int) -> None:
+    """Refuse a linear chain whose training this machine cannot hold.
+
+    longest, n_positions : of a sequence, and of a chunk; each thread has messages for one chunk at a time
+    """
+    K, histories = layout.n_labels, layout.histories
+    each = n_positions * (2 * K + 2)
+    if histories is not None:
+        S = histories.n_states
+        each += count_rows(longest, S) * S + 3 * S + histories.n_arcs
+    needed = layout.n_weights * (_A_WEIGHT + 8 * n_threads) + 8 * n_threads * each
+    limit = memory_limit()
+    if limit is not None and needed > limit:
+        hint = "Use a lower order, transitions='observed' with min_frequency, fewer features, or fewer threads."
+        raise InputError(
+            f"order={order} has {layout.n_arcs:,} arcs and {layout.n_weights:,} weights in all: training needs "
+            f"{needed / 2**30:.1f} GB, and there are {limit / 2**30:.1f} GB of memory",
+            hint=hint,
         )
 
 

@@ -19,6 +19,7 @@ from hedgerow.scorers.trees import TreeScores
 from hedgerow.structure.states import StateSpace
 from hedgerow.trees.binning import BinnedData
 from hedgerow.trees.growing import Grower, Tree
+from hedgerow.trees.missing import make_grower
 
 _GRADIENT_BITS = 20  # at least so many are left for gradients when weights take bits of a word
 _NEWTON_UNIT = 512  # coarser curvatures are no longer Newton's
@@ -80,7 +81,7 @@ class Rows:
 
     def grower(self, binning: Any, *, shrinkage: float, min_samples_leaf: float, **options: Any) -> Grower:
         """A grower for words of these rows."""
-        return Grower(
+        return make_grower(
             binning,
             self.data,
             self.n_before,

@@ -10,9 +10,14 @@ The bound 2 is ours: without it one step may multiply a gain by any number, and 
 its cost. The penalty makes every weight move in every step, and so does the exact form: a step costs as much as there
 are weights. In the lazy form a step moves what its batch touches, and a weight bears the penalty of all steps since its
 last one at once; its gain and its v stay as they were. That is an approximation, and it costs what it touches.
+
+Gains need not fall, so the weights never come to rest: they go on moving with the noise of the batches, and where the
+last step led is chance. The average over the last pass is not.
 """
 
 from __future__ import annotations
+
+from math import floor
 
 import numpy as np
 
@@ -24,8 +29,10 @@ from hedgerow.scorers.batches import Touched
 from hedgerow.trainers.batches import Batches
 from hedgerow.trainers.monitor import Monitor
 from hedgerow.trainers.online import Observe, train
-from hedgerow.trainers.sgd import CAUTION, Average, Descent, falling_rate
+from hedgerow.trainers.sgd import CAUTION, Average, falling_rate
 from hedgerow.trainers.state import TrainerState
+
+SCHEDULES = ("averaged", "plain", "annealed")
 
 
 def smd(
@@ -38,7 +45,7 @@ def smd(
     meta_gain: float = 0.1,
     gain_decay: float = 1.0,
     lazy: bool = True,
-    annealed: bool = False,
+    schedule: str = "averaged",
     observe: Observe | None = None,
     state: TrainerState | None = None,
 ) -> FloatArray:
@@ -46,26 +53,44 @@ def smd(
 
     Parameters
     ----------
-    gain : η at the start, the same for all weights; "auto" takes the one that suits plain descent
+    gain : η at the start, the same for all weights; "auto" takes the best of some that it tries on a few sequences
     meta_gain : μ
     gain_decay : λ, from 0 to 1; how long v remembers
     lazy : whether a step moves only the weights that its batch touches
-    annealed : multiply all gains, and μ, by 1 / (1 + r·p)^¾ and return an average of weights, as `annealed_sgd` does
-        with its schedule "averaged". With it training converges; without it weights go on moving with the noise of
-        the batches, which in time also wears down the gains of the weights that it moves most
+    schedule : "averaged", "plain" or "annealed"
+        "plain" is the paper's, and the result is where the last step led. "averaged" takes the same steps, and the
+        result is the average of the weights over the last pass, or over the second half of the first. "annealed"
+        multiplies all gains, and μ, by 1 / (1 + r·p)^¾, and averages as `annealed_sgd` does with its schedule
+        "averaged". It alone converges: in the others the noise of the batches in time also wears down the gains of the
+        weights that it moves most.
     """
+    if schedule not in SCHEDULES:
+        raise InputError(f"schedule={schedule!r} is not there", hint=f"Choose one of {', '.join(SCHEDULES)}.")
     if batches.objective not in CURVATURES:
         names = " and ".join(sorted(objective.__name__ for objective in CURVATURES))
         raise InputError("smd needs an objective with a Hessian", hint=f"Those are {names}.")
 
     def make(start: FloatArray, gain: float) -> _Meta:
-        rate = falling_rate(l2, gain) if annealed else 0.0
-        return _Meta(batches, start, l2, gain, meta_gain=meta_gain, decay=gain_decay, lazy=lazy, rate=rate)
+        rate = 0.0
+        average: Average | None = None
+        if schedule == "averaged":
+            average = LastPass(batches)
+        elif schedule == "annealed":
+            rate, average = falling_rate(l2, gain), Average(batches)
+        given = {"meta_gain": meta_gain, "decay": gain_decay, "rate": rate}
+        return _Meta(batches, start, l2, gain, **given, average=average, lazy=lazy)
 
-    def tune(start: FloatArray, gain: float) -> Descent:
-        return Descent(batches, start, l2, gain)
+    return train(batches, weights, monitor, make, l2=l2, gain=gain, observe=observe, state=state)
 
-    return train(batches, weights, monitor, make, l2=l2, gain=gain, observe=observe, tune=tune, state=state)
+
+class LastPass(Average):
+    """The average of the weights at some moments of the pass that is under way; in the first pass, of its second half:
+    in the first half weights are still far from where they go."""
+
+    def note(self, u: FloatArray, factor: float, passes: float) -> None:
+        super().note(u, factor, passes)
+        if passes >= 0.5:
+            self.restart = floor(passes) + 1.0
 
 
 class _Meta:
@@ -78,14 +103,15 @@ class _Meta:
         *,
         meta_gain: float,
         decay: float,
+        rate: float,
+        average: Average | None,
         lazy: bool,
-        rate: float = 0.0,
     ) -> None:
         self.batches = batches
         self.l2 = l2
         self.meta_gain, self.decay, self.rate = meta_gain, decay, rate
-        self.caution = CAUTION
-        self.average = Average(batches) if rate > 0.0 else None
+        self.caution = CAUTION if average is None else 1.0
+        self.average = average
         self.x = batches.working.pack(start)
         self.v: FloatArray = np.zeros(len(self.x))
         self.first_gain = gain

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from hedgerow.data.sequences import Kind
+from hedgerow.data.shapes import is_null as is_null
 from hedgerow.errors import InputError
 from hedgerow.legend import FLOAT, AnyArray, IndexArray
 
@@ -33,15 +34,6 @@ class BadValue(Exception):
         sequence = int(np.searchsorted(offsets, self.row, side="right")) - 1
         position = int(self.row - offsets[sequence])
         return InputError(self.what, hint=self.hint, sequence=sequence, position=position, column=column)
-
-
-def is_null(value: Any) -> bool:
-    """Whether a value means "missing": None, NaN, or pandas' NA and NaT."""
-    if value is None:
-        return True
-    if isinstance(value, (float, np.floating)):
-        return bool(np.isnan(value))
-    return type(value).__name__ in ("NAType", "NaTType")
 
 
 def kind_of(value: Any) -> Kind | None:
@@ -106,7 +98,7 @@ def check_known(numbers: AnyArray) -> None:
     """Raises BadValue at the first missing value."""
     missing = np.flatnonzero(np.isnan(numbers))
     if len(missing):
-        hint = "Fill it, for example with the column's mean, and add a column that says so. Trees take missing numbers."
+        hint = "Fill it, or let the model do so: missing='impute' or 'indicator'. Trees take missing numbers."
         raise BadValue(int(missing[0]), "a number is missing", hint)
 
 

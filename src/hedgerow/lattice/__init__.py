@@ -1,0 +1,1 @@
+"""Conditional random fields on images and other graphs whose edges join two nodes each."""

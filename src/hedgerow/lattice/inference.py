@@ -1,0 +1,153 @@
+"""Probabilities on a graph: loopy belief propagation, its tree-reweighted form, and mean field.
+
+All three give node and edge probabilities, an approximation of log Z whose derivatives by the scores they are, and
+whether they came to rest. On a graph without a circle the first two are exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from hedgerow.errors import InputError
+from hedgerow.lattice.passing import Passing, make_passing
+from hedgerow.lattice.potentials import Potentials
+from hedgerow.legend import FloatArray
+
+METHODS = ("loopy", "tree_reweighted", "mean_field")
+SCHEDULES = ("sequential", "parallel", "residual")
+SLICE = 1 << 20  # nodes of one call of a kernel, so that Ctrl-C is heard
+
+
+@dataclass(frozen=True)
+class Inference:
+    """How to infer.
+
+    method : "loopy", "tree_reweighted" or "mean_field"
+    schedule : "sequential" (a sweep back and one forth, each message counts at once), "parallel" (all messages from
+        the old ones) or "residual" (the message that would change most first); mean field is always sequential
+    damping : the share of the old message that stays, from 0 to below 1
+    max_updates : the most updates of every message, on average; back and forth is one
+    tol : messages, whose largest entry is 1, are at rest when none changes by more
+    """
+
+    method: str = "loopy"
+    schedule: str = "sequential"
+    damping: float = 0.0
+    max_updates: int = 200
+    tol: float = 1e-6
+
+    def __call__(self, potentials: Potentials, start: FloatArray | None = None) -> Beliefs:
+        """The beliefs, from messages (or, for mean field, probabilities) of an earlier call where they are given."""
+        if self.method == "mean_field":
+            return _mean_field(potentials, self, start)
+        return _propagate(potentials, self, start)
+
+
+class Beliefs(NamedTuple):
+    """What inference gave.
+
+    node_probs : (n, K)
+    edge_probs : (M, K, K)
+    log_partition : the approximation of log Z
+    converged, n_updates, change : whether messages came to rest, after how many updates of each, and by how much the
+        last update changed one at most
+    state : messages or probabilities, where to start from next time
+    """
+
+    node_probs: FloatArray
+    edge_probs: FloatArray
+    log_partition: float
+    converged: bool
+    n_updates: int
+    change: float
+    state: FloatArray
+
+
+class Report(NamedTuple):
+    """How message passing ended."""
+
+    converged: bool
+    n_updates: int
+    change: float
+
+
+def _propagate(potentials: Potentials, inference: Inference, start: FloatArray | None) -> Beliefs:
+    reweighted = inference.method == "tree_reweighted"
+    residual = inference.schedule == "residual" and not potentials.topology.is_acyclic
+    passing = make_passing(potentials, reweighted=reweighted, in_logs=residual, start=start)
+    report = run(passing, inference)
+    node_probs, edge_probs, log_partition = passing.beliefs()
+    return Beliefs(node_probs, edge_probs, log_partition, *report, passing.messages)
+
+
+def run(passing: Passing, inference: Inference, *, maximise: bool = False) -> Report:
+    """Pass messages until they are at rest, or max_updates are over. A graph without a circle takes one update."""
+    damping = 0.0 if passing.topology.is_acyclic else inference.damping
+    if passing.topology.is_acyclic:
+        passing.sweep(0.0, maximise)
+        return Report(True, 1, 0.0)
+    if inference.schedule == "residual":
+        return _relax(passing, inference, maximise)
+    step = passing.sweep if inference.schedule == "sequential" else passing.flood
+    return _until_rest(lambda: step(damping, maximise), inference)
+
+
+def _until_rest(update: Callable[[], float], inference: Inference) -> Report:
+    change = np.inf
+    for n_updates in range(1, inference.max_updates + 1):
+        change = update()
+        if not np.isfinite(change):
+            raise FloatingPointError("the messages are not numbers: the scores are too large")
+        if change <= inference.tol:
+            return Report(True, n_updates, change)
+    return Report(False, inference.max_updates, change)
+
+
+def _relax(passing: Passing, inference: Inference, maximise: bool) -> Report:
+    """The residual schedule, in portions of as many updates as there are messages."""
+    passing.prepare_relaxation(inference.damping, maximise)
+    return _until_rest(lambda: passing.relax(inference.damping, maximise, inference.tol), inference)
+
+
+def _mean_field(potentials: Potentials, inference: Inference, start: FloatArray | None) -> Beliefs:
+    from hedgerow import kernels
+
+    own = kernels.lattice_mean_field
+    top, nodes, edges = potentials.topology, potentials.node_scores, potentials.edge_scores
+    probs = start.copy() if start is not None and start.shape == nodes.shape else _softmax(nodes)
+    if start is not None:
+        probs = np.where(np.isneginf(nodes), 0.0, probs)
+    field = np.empty(potentials.n_labels)
+    graph = nodes, edges, top.ends, top.ptr, top.out, top.order
+
+    def update() -> float:
+        change = 0.0
+        for begin in range(0, top.n_nodes, SLICE):
+            change = max(change, own.settle(*graph, begin, min(begin + SLICE, top.n_nodes), 1, probs, field))
+        for last in range(top.n_nodes - 1, -1, -SLICE):
+            change = max(change, own.settle(*graph, last, max(last - SLICE, -1), -1, probs, field))
+        return change
+
+    report = _until_rest(update, inference)
+    edge_probs = probs[top.ends[:, 0], :, None] * probs[top.ends[:, 1], None, :]
+    return Beliefs(probs, edge_probs, float(own.free_energy(nodes, edges, top.ends, probs)), *report, probs)
+
+
+def _softmax(scores: FloatArray) -> FloatArray:
+    exps: FloatArray = np.exp(scores - scores.max(axis=1, keepdims=True))
+    exps /= exps.sum(axis=1, keepdims=True)
+    return exps
+
+
+def check_inference(inference: Inference) -> None:
+    """Refuse a method and a schedule that do not go together."""
+    if inference.method == "mean_field" and inference.schedule != "sequential":
+        raise InputError(
+            f"mean field has no schedule {inference.schedule!r}", hint="Its updates are sequential; leave schedule out."
+        )
+    if inference.method == "mean_field" and inference.damping != 0.0:
+        raise InputError("mean field has no damping", hint="Its free energy rises at every update; leave damping at 0.")

@@ -1,0 +1,230 @@
+"""Messages under way on one graph, on exponentials or in the log domain; the caller says when to stop.
+
+On exponentials the bounds on the messages into a node, added up, must stay within a double. That is known before the
+first message: the scores of an edge bound the ratio of the entries of its messages. Steeper scores go to the log
+domain, and so do tree-reweighted messages, which have powers.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from hedgerow import kernels
+from hedgerow.lattice.potentials import Potentials
+from hedgerow.legend import INDEX, FloatArray, IndexArray
+
+STEEP = 300.0  # of the logarithm of a product of messages; the node's own score and a margin come on top
+SLICE = 1 << 20  # nodes or edges of one call of a kernel, so that Ctrl-C is heard
+
+Answer = tuple[FloatArray, FloatArray, float]
+
+
+class Passing:
+    """What the two forms share. `messages` (2M, K) are probabilities or logs, with the largest entry 1 or 0."""
+
+    def __init__(self, potentials: Potentials, messages: FloatArray) -> None:
+        self.potentials = potentials
+        self.topology = potentials.topology
+        self.messages = messages
+        self._fresh: FloatArray | None = None
+        self._product, self._scratch = np.empty((2, potentials.n_labels))
+
+    def sweep(self, damping: float, maximise: bool) -> float:
+        """Every message once, each from the newest ones: to nodes before, from the last node on, then to nodes after.
+
+        Returns the largest change of a message.
+        """
+        top = self.topology
+        n, change = top.n_nodes, 0.0
+        for last in range(n - 1, -1, -SLICE):
+            reach = last, max(last - SLICE, -1), -1
+            change = max(change, self._send(top.ptr[:-1], top.middle, reach, self.messages, damping, maximise))
+        for begin in range(0, n, SLICE):
+            reach = begin, min(begin + SLICE, n), 1
+            change = max(change, self._send(top.middle, top.ptr[1:], reach, self.messages, damping, maximise))
+        return change
+
+    def flood(self, damping: float, maximise: bool) -> float:
+        """Every message once, all from the old ones; the largest change of a message."""
+        top = self.topology
+        if self._fresh is None:
+            self._fresh = np.empty_like(self.messages)
+        n, change = top.n_nodes, 0.0
+        for begin in range(0, n, SLICE):
+            reach = begin, min(begin + SLICE, n), 1
+            change = max(change, self._send(top.ptr[:-1], top.ptr[1:], reach, self._fresh, damping, maximise))
+        self.messages, self._fresh = self._fresh, self.messages
+        return change
+
+    def beliefs(self) -> Answer:
+        """Node and edge probabilities, and the approximation of log Z."""
+        top, K = self.topology, self.potentials.n_labels
+        node_probs: FloatArray = np.empty((top.n_nodes, K))
+        edge_probs: FloatArray = np.empty((top.n_edges, K, K))
+        total = self._shift()
+        for begin in range(0, top.n_nodes, SLICE):
+            total += self._node_beliefs(node_probs, begin, min(begin + SLICE, top.n_nodes))
+        for begin in range(0, top.n_edges, SLICE):
+            total += self._edge_beliefs(node_probs, edge_probs, begin, min(begin + SLICE, top.n_edges))
+        return node_probs, edge_probs, total
+
+    def node_probs(self) -> FloatArray:
+        """Node probabilities alone; max-marginals, scaled to a sum of 1, where messages were maximised."""
+        probs: FloatArray = np.empty((self.topology.n_nodes, self.potentials.n_labels))
+        for begin in range(0, len(probs), SLICE):
+            self._node_beliefs(probs, begin, min(begin + SLICE, len(probs)))
+        return probs
+
+    def prepare_relaxation(self, damping: float, maximise: bool) -> None:
+        raise NotImplementedError
+
+    def relax(self, damping: float, maximise: bool, tol: float) -> float:
+        raise NotImplementedError
+
+    def _shift(self) -> float:
+        raise NotImplementedError
+
+    def _send(
+        self,
+        low: IndexArray,
+        high: IndexArray,
+        reach: tuple[int, int, int],
+        into: FloatArray,
+        damping: float,
+        maximise: bool,
+    ) -> float:
+        raise NotImplementedError
+
+    def _node_beliefs(self, probs: FloatArray, begin: int, end: int) -> float:
+        raise NotImplementedError
+
+    def _edge_beliefs(self, node_probs: FloatArray, probs: FloatArray, begin: int, end: int) -> float:
+        raise NotImplementedError
+
+
+class ExpPassing(Passing):
+    """Messages on exponentials: the scores of a node and of an edge less the largest of them."""
+
+    def __init__(self, potentials: Potentials, start: FloatArray | None) -> None:
+        n_messages, K = 2 * potentials.topology.n_edges, potentials.n_labels
+        super().__init__(potentials, np.ones((n_messages, K)) if start is None else start)
+        node_tops = potentials.node_scores.max(axis=1, keepdims=True)
+        edge_tops = potentials.edge_scores.max(axis=(1, 2), keepdims=True)
+        self._node_exp = np.exp(potentials.node_scores - node_tops)
+        self._edge_exp = np.exp(potentials.edge_scores - edge_tops)
+        n_shared = potentials.topology.n_edges if len(edge_tops) == 1 else 1
+        self._tops = float(node_tops.sum()) + n_shared * float(edge_tops.sum())
+
+    def _shift(self) -> float:
+        return self._tops
+
+    def _send(
+        self,
+        low: IndexArray,
+        high: IndexArray,
+        reach: tuple[int, int, int],
+        into: FloatArray,
+        damping: float,
+        maximise: bool,
+    ) -> float:
+        top, own = self.topology, kernels.lattice_messages
+        given: list[Any] = [self._node_exp, self._edge_exp, top.ptr, top.out, top.order, low, high, *reach]
+        given += [self.messages, into, float(damping), bool(maximise)]
+        if self.potentials.n_labels == 2:
+            return float(own.propagate_two(*given))
+        given += [self._product, self._scratch]
+        return float(own.propagate(*given))
+
+    def _node_beliefs(self, probs: FloatArray, begin: int, end: int) -> float:
+        top = self.topology
+        return float(
+            kernels.lattice_messages.node_beliefs(
+                self._node_exp, top.ptr, top.out, self.messages, probs, self._product, begin, end
+            )
+        )
+
+    def _edge_beliefs(self, node_probs: FloatArray, probs: FloatArray, begin: int, end: int) -> float:
+        ends = self.topology.ends
+        return float(
+            kernels.lattice_messages.edge_beliefs(self._edge_exp, ends, self.messages, node_probs, probs, begin, end)
+        )
+
+
+class LogPassing(Passing):
+    """Messages in the log domain, tree-reweighted where `appearance` (M,) is not all 1."""
+
+    def __init__(self, potentials: Potentials, appearance: FloatArray, start: FloatArray | None) -> None:
+        n_messages, K = 2 * potentials.topology.n_edges, potentials.n_labels
+        super().__init__(potentials, np.zeros((n_messages, K)) if start is None else start)
+        self._rho = appearance
+
+    def _shift(self) -> float:
+        return 0.0
+
+    def _send(
+        self,
+        low: IndexArray,
+        high: IndexArray,
+        reach: tuple[int, int, int],
+        into: FloatArray,
+        damping: float,
+        maximise: bool,
+    ) -> float:
+        top, own = self.topology, self.potentials
+        given: list[Any] = [own.node_scores, own.edge_scores, self._rho, top.ptr, top.out, top.order, low, high, *reach]
+        given += [self.messages, into, self._product, self._scratch, float(damping), bool(maximise)]
+        return float(kernels.lattice_log_messages.propagate(*given))
+
+    def prepare_relaxation(self, damping: float, maximise: bool) -> None:
+        """Make every message that would come next, and a heap of them with the one that changes most first."""
+        self.flood(damping, maximise)
+        assert self._fresh is not None
+        self._pending, self.messages = self.messages, self._fresh
+        self._fresh = None
+        self._urgency = np.abs(np.exp(self._pending) - np.exp(self.messages)).max(axis=1, initial=0.0)
+        self._heap = np.argsort(-self._urgency, kind="stable").astype(INDEX)
+        self._place = np.empty_like(self._heap)
+        self._place[self._heap] = np.arange(len(self._heap))
+
+    def relax(self, damping: float, maximise: bool, tol: float) -> float:
+        """As many updates as there are messages; the largest change that is left to make."""
+        top, own = self.topology, self.potentials
+        left = 0.0
+        for begin in range(0, len(self.messages), SLICE):
+            n = min(SLICE, len(self.messages) - begin)
+            left = kernels.lattice_log_messages.relax(
+                own.node_scores, own.edge_scores, self._rho, top.ends, top.ptr, top.out, self.messages, self._pending,
+                self._urgency, self._heap, self._place, self._product, float(damping), bool(maximise), n, float(tol),
+            )  # fmt: skip
+        return left
+
+    def _node_beliefs(self, probs: FloatArray, begin: int, end: int) -> float:
+        top, own = self.topology, self.potentials
+        return float(
+            kernels.lattice_log_messages.node_beliefs(
+                own.node_scores, self._rho, top.ptr, top.out, self.messages, probs, self._product, begin, end
+            )
+        )
+
+    def _edge_beliefs(self, node_probs: FloatArray, probs: FloatArray, begin: int, end: int) -> float:
+        return float(
+            kernels.lattice_log_messages.edge_beliefs(
+                self.potentials.edge_scores, self._rho, self.topology.ends, self.messages, node_probs, probs, begin, end
+            )
+        )
+
+
+def make_passing(
+    potentials: Potentials, *, reweighted: bool = False, in_logs: bool = False, start: FloatArray | None = None
+) -> Passing:
+    """Messages that say nothing yet, or those of an earlier call, in the form that the scores ask for."""
+    top = potentials.topology
+    logs = reweighted or in_logs or potentials.steepness() > STEEP
+    if start is not None:
+        in_logs = start.size == 0 or start.max() <= 0.0  # on exponentials the largest entry is 1
+        start = start.copy() if in_logs == logs else None
+    if not logs:
+        return ExpPassing(potentials, start)
+    return LogPassing(potentials, top.appearance if reweighted else np.ones(top.n_edges), start)

@@ -1,0 +1,123 @@
+"""Which nodes a graph joins, laid out for kernels: half-edges by the node they leave, and an order of the nodes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import product
+
+import numpy as np
+
+from hedgerow import kernels
+from hedgerow.errors import InputError
+from hedgerow.legend import CODE, INDEX, AnyArray, CodeArray, FloatArray, IndexArray
+
+NEIGHBOURS = {1: {2: 1}, 2: {4: 1, 8: 2}, 3: {6: 1, 26: 3}}  # axes of the grid: {neighbours: steps that one may take}
+MAX_FORESTS = 50
+
+
+@dataclass(frozen=True, eq=False)
+class Topology:
+    """A graph without its features: edge e joins ends[e, 0], its tail, and ends[e, 1], its head.
+
+    Half-edge 2e leaves the tail of e and 2e+1 its head. `out[ptr[i]:ptr[i+1]]` are those that leave node i, first those
+    towards nodes before i in `order`, then, from middle[i] on, those towards nodes after it.
+
+    n_nodes ; ends int32[M, 2] ; ptr int64[n+1] ; out int32[2M] ; middle int64[n] ; order int32[n] ; n_components
+    """
+
+    n_nodes: int
+    ends: CodeArray
+    ptr: IndexArray
+    out: CodeArray
+    middle: IndexArray
+    order: CodeArray
+    n_components: int
+
+    @classmethod
+    def of(cls, n_nodes: int, ends: AnyArray) -> Topology:
+        """Lay out a graph with these edges (M, 2), which are sound: see `Graph`."""
+        ends = np.ascontiguousarray(ends, dtype=CODE).reshape(-1, 2)
+        order: CodeArray = np.arange(n_nodes, dtype=CODE)
+        ptr, out, middle = _half_edges(n_nodes, ends, order)
+        found: CodeArray = np.empty(n_nodes, dtype=CODE)
+        n_components = kernels.lattice_order.breadth_first(ends, ptr, out, found, np.zeros(n_nodes, dtype=np.uint8))
+        if len(ends) == n_nodes - n_components:  # no circle: in this order, one sweep back and one forth are exact
+            order = found
+            ptr, out, middle = _half_edges(n_nodes, ends, order)
+        for array in (ends, ptr, out, middle, order):
+            array.flags.writeable = False
+        return cls(n_nodes, ends, ptr, out, middle, order, int(n_components))
+
+    @property
+    def n_edges(self) -> int:
+        return len(self.ends)
+
+    @property
+    def is_acyclic(self) -> bool:
+        """Whether belief propagation is exact here."""
+        return self.n_edges == self.n_nodes - self.n_components
+
+    @cached_property
+    def appearance(self) -> FloatArray:
+        """(M,): the share of some spanning forests that each edge is in, above 0: what tree-reweighting needs.
+
+        Forests are chosen one after the other, each of edges that earlier ones used least, until every edge is in one.
+        """
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import minimum_spanning_tree
+
+        if self.is_acyclic:
+            return np.ones(self.n_edges)
+        tail, head = self.ends.T
+        used: FloatArray = np.zeros(self.n_edges)
+        rng = np.random.default_rng(0)
+        for n_forests in range(1, MAX_FORESTS + 1):
+            cost = 1.0 + used + rng.random(self.n_edges) * 0.5
+            numbers = coo_array((np.arange(1.0, self.n_edges + 1.0), (tail, head)), shape=(self.n_nodes,) * 2).tocsr()
+            weighted = coo_array((cost, (tail, head)), shape=(self.n_nodes,) * 2).tocsr()
+            tree = minimum_spanning_tree(weighted).tocoo()
+            used[np.asarray(numbers[tree.coords]).ravel().astype(INDEX) - 1] += 1.0
+            if used.all() and n_forests > 1:
+                return used / n_forests
+        return np.maximum(used, 0.5) / n_forests  # a graph so dense that a few edges never came in
+
+
+def _half_edges(n_nodes: int, ends: CodeArray, order: CodeArray) -> tuple[IndexArray, CodeArray, IndexArray]:
+    """ptr, out, middle of a Topology."""
+    rank: IndexArray = np.empty(n_nodes, dtype=INDEX)
+    rank[order] = np.arange(n_nodes)
+    source, target = ends.ravel(), ends[:, ::-1].ravel()
+    out = np.lexsort((rank[target], source)).astype(CODE)
+    ptr = np.concatenate([[0], np.cumsum(np.bincount(source, minlength=n_nodes))]).astype(INDEX)
+    before = rank[target] < rank[source]
+    middle = ptr[:-1] + np.bincount(source[before], minlength=n_nodes)
+    return ptr, out, middle
+
+
+@lru_cache(maxsize=64)
+def grid_topology(shape: tuple[int, ...], neighbours: int) -> tuple[Topology, CodeArray]:
+    """The graph of a grid, and the direction of each edge: 0, 1, … in the order of `grid_directions`."""
+    places: IndexArray = np.arange(int(np.prod(shape)), dtype=INDEX).reshape(shape)
+    parts, directions = [], []
+    for number, step in enumerate(grid_directions(len(shape), neighbours)):
+        tail = places[tuple(slice(max(0, -s), n - max(0, s)) for s, n in zip(step, shape))]
+        head = places[tuple(slice(max(0, s), n - max(0, -s)) for s, n in zip(step, shape))]
+        parts.append(np.column_stack([tail.ravel(), head.ravel()]))
+        directions.append(np.full(tail.size, number))
+    ends, direction = np.concatenate(parts), np.concatenate(directions)
+    sort = np.lexsort((ends[:, 1], ends[:, 0]))  # the edges of a node lie together, and messages with them
+    direction = direction[sort].astype(CODE)
+    direction.flags.writeable = False
+    return Topology.of(places.size, ends[sort]), direction
+
+
+def grid_directions(n_axes: int, neighbours: int) -> list[tuple[int, ...]]:
+    """The steps along the axes from a node to its neighbours after it: (0, 1) is to the right, (1, 0) is down."""
+    if n_axes not in NEIGHBOURS or neighbours not in NEIGHBOURS[n_axes]:
+        choices = " or ".join(map(str, NEIGHBOURS.get(n_axes, {})))
+        hint = f"Choose {choices}." if choices else "A grid has one to three axes."
+        raise InputError(f"a grid of {n_axes} axes has no {neighbours!r} neighbours", hint=hint)
+    n_steps = NEIGHBOURS[n_axes][neighbours]
+    steps = [step for step in product((-1, 0, 1), repeat=n_axes) if 0 < sum(map(abs, step)) <= n_steps]
+    return [step for step in steps if step > (0,) * n_axes]
