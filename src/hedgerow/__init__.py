@@ -21,22 +21,30 @@ if TYPE_CHECKING:
     from hedgerow.errors import InputError as InputError
     from hedgerow.errors import ModelFileError as ModelFileError
     from hedgerow.models.files import load as load
+    from hedgerow.models.future_feature_memm import FutureFeatureMEMM as FutureFeatureMEMM
     from hedgerow.models.hmm import HMM as HMM
     from hedgerow.models.iohmm import IOHMM as IOHMM
     from hedgerow.models.linear_crf import LinearCRF as LinearCRF
     from hedgerow.models.max_margin import MaxMarginMarkovNetwork as MaxMarginMarkovNetwork
+    from hedgerow.models.memm import MEMM as MEMM
+    from hedgerow.models.recurrent_sliding_window import RecurrentSlidingWindow as RecurrentSlidingWindow
+    from hedgerow.models.sliding_window import SlidingWindow as SlidingWindow
     from hedgerow.models.tree_crf import TreeCRF as TreeCRF
 
 # Lazy exports: `import hedgerow` costs nothing until a name is used.
 _EXPORTS = {
+    "FutureFeatureMEMM": "hedgerow.models.future_feature_memm",
     "HMM": "hedgerow.models.hmm",
     "IOHMM": "hedgerow.models.iohmm",
     "InputError": "hedgerow.errors",
     "Item": "hedgerow.data.rows",
     "LinearCRF": "hedgerow.models.linear_crf",
+    "MEMM": "hedgerow.models.memm",
     "MaxMarginMarkovNetwork": "hedgerow.models.max_margin",
     "ModelFileError": "hedgerow.errors",
+    "RecurrentSlidingWindow": "hedgerow.models.recurrent_sliding_window",
     "Sequences": "hedgerow.data.sequences",
+    "SlidingWindow": "hedgerow.models.sliding_window",
     "TreeCRF": "hedgerow.models.tree_crf",
     "learn": "hedgerow.data.encoding",
     "load": "hedgerow.models.files",
@@ -47,12 +55,16 @@ _MODULES = ("compat", "datasets", "explain", "metrics", "model_selection", "repo
 __all__ = [
     "HMM",
     "IOHMM",
+    "MEMM",
+    "FutureFeatureMEMM",
     "InputError",
     "Item",
     "LinearCRF",
     "MaxMarginMarkovNetwork",
     "ModelFileError",
+    "RecurrentSlidingWindow",
     "Sequences",
+    "SlidingWindow",
     "TreeCRF",
     "compat",
     "datasets",

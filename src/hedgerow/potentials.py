@@ -10,6 +10,7 @@ import numpy as np
 from hedgerow.errors import InputError
 from hedgerow.legend import FLOAT, INDEX, UNLABELLED, AnyArray, BoolArray, FloatArray, IndexArray
 from hedgerow.structure.histories import Histories
+from hedgerow.structure.history_table import HistoryTable
 
 # An arc of a list costs as much as fourteen cells of a table, which is read in order.
 _SPARSE_RATIO = 14
@@ -195,7 +196,32 @@ class HistoryEdges:
         return self.histories.n_labels
 
 
-Edges = SharedEdges | PositionEdges | HistoryEdges
+@dataclass(frozen=True, slots=True)
+class HistoryTables:
+    """Chains of higher order over few labels: a score for every label after every history, at each position.
+
+    table : the histories
+    scores : (K, n, H) [to, position, history], contiguous; −inf is impossible. A first label has scores after ⊥ too.
+    """
+
+    table: HistoryTable
+    scores: FloatArray
+
+    def __post_init__(self) -> None:
+        K, H = self.table.n_labels, self.table.n_histories
+        if self.scores.ndim != 3 or self.scores.shape[::2] != (K, H):
+            raise InputError(f"scores of shape {self.scores.shape} do not fit {K} labels after {H} histories")
+
+    @property
+    def n_labels(self) -> int:
+        return self.table.n_labels
+
+    def take(self, rows: Any) -> HistoryTables:
+        """The edges of some positions."""
+        return HistoryTables(self.table, np.ascontiguousarray(self.scores[:, rows]))
+
+
+Edges = SharedEdges | PositionEdges | HistoryEdges | HistoryTables
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,13 +229,14 @@ class ChainPotentials:
     """The scores of a chunk. A labeling y of a sequence scores Σ_t node_t(y_t) + Σ_{t≥2} edge_t(y_{t−1}, y_t).
 
     With HistoryEdges it scores Σ_t node_t(y_t) + Σ_t ψ(a_t), a_t the arc that y_t takes after the labels before it:
-    that of the longest history which has seen y_t. The first label takes one too, after ⊥.
+    that of the longest history which has seen y_t. The first label takes one too, after ⊥. With HistoryTables every
+    label after every history has a score of its own at each position.
 
     Start and end scores, forced labels and allowed sets are part of the node scores: −inf is impossible.
 
     node_scores : (n, K)
     offsets : int64[s+1], from 0 to n; no sequence is empty
-    edges : SharedEdges, PositionEdges or HistoryEdges
+    edges : SharedEdges, PositionEdges, HistoryEdges or HistoryTables
     sequence_base : the number in the corpus of the chunk's first sequence, for errors
     sequence_numbers : the numbers of all of them, where they do not follow each other
     """
@@ -268,12 +295,12 @@ class ChainPotentials:
     @property
     def tables(self) -> SharedEdges | PositionEdges:
         """The edges, where they are scores of neighbouring labels; an error where they are histories."""
-        if isinstance(self.edges, HistoryEdges):
-            what = (
-                f"this needs scores of neighbouring labels, and a chain of order {self.edges.histories.order} has none"
-            )
+        edges = self.edges
+        if isinstance(edges, HistoryEdges | HistoryTables):
+            order = edges.histories.order if isinstance(edges, HistoryEdges) else edges.table.order
+            what = f"this needs scores of neighbouring labels, and a chain of order {order} has none"
             raise InputError(what, hint="Use order 1 or 0.")
-        return self.edges
+        return edges
 
     @property
     def arcs(self) -> HistoryEdges:
@@ -306,7 +333,7 @@ class ChainPotentials:
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(INDEX)
         rows = np.repeat(self.offsets[:-1][sequences] - offsets[:-1], lengths) + np.arange(offsets[-1])
         nodes = np.ascontiguousarray(self.node_scores[rows])
-        edges = self.edges.take(rows) if isinstance(self.edges, PositionEdges) else self.edges
+        edges = self.edges.take(rows) if isinstance(self.edges, PositionEdges | HistoryTables) else self.edges
         numbers = np.array([self.sequence_number(int(i)) for i in sequences], dtype=INDEX)
         return ChainPotentials(nodes, offsets, edges, sequence_numbers=numbers), rows
 
@@ -318,7 +345,7 @@ class ChainPotentials:
         """Sequence i as a chunk of its own. Node scores are shared with this one."""
         rows = self.rows(i)
         edges = self.edges
-        if isinstance(edges, PositionEdges):
+        if isinstance(edges, PositionEdges | HistoryTables):
             edges = edges.take(np.arange(rows.start, rows.stop))
         offsets = np.array([0, rows.stop - rows.start], dtype=INDEX)
         return ChainPotentials(self.node_scores[rows], offsets, edges, self.sequence_number(i))

@@ -6,6 +6,7 @@ import pytest
 
 from hedgerow.cli import evaluate, explain, tag, train, train_options
 from hedgerow.cli.flags import flags_of, in_flags, translate
+from hedgerow.cli.models import MODELS
 from hedgerow.errors import InputError
 
 TREE = flags_of(train.command, train_options.parameter_options("tree"))
@@ -36,7 +37,7 @@ def test_parameters_become_flags(python, words):
     assert translate(python, TREE) == words
 
 
-@pytest.mark.parametrize("model", ["linear", "tree"])
+@pytest.mark.parametrize("model", MODELS)
 def test_every_option_that_is_called_otherwise_has_its_flag(model):
     flags = flags_of(train.command, train_options.parameter_options(model))
     given = train_options.given_parameters(model, **dict.fromkeys(MODELS[model].options, 1))

@@ -27,7 +27,7 @@ def test_version(hedgerow):
     assert (done.code, done.out) == (0, f"hedgerow {package.__version__}\n")
 
 
-@pytest.mark.parametrize("command", ["train", "tag", "eval", "info", "explain", "demo", "reproduce"])
+@pytest.mark.parametrize("command", ["train", "tag", "eval", "compare", "info", "explain", "demo", "reproduce"])
 def test_the_help_of_a_command_fits_a_screen(hedgerow, command, monkeypatch):
     monkeypatch.setenv("COLUMNS", "100")
     lines = hedgerow(command, "--help").out.splitlines()

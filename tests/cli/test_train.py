@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 
 import numpy as np
 import pytest
 
 import hedgerow as package
-from hedgerow import LinearCRF, TreeCRF
+from hedgerow import LinearCRF, TreeCRF, load
 from hedgerow.cli.train import train
 from hedgerow.data.readers import read_conll, read_table
 from hedgerow.metrics import scorers, sequence_accuracy
@@ -163,7 +164,9 @@ def test_ready_made_features_have_no_window_unless_asked(hedgerow, folder, name,
 
 
 def test_parameters_reach_the_model(hedgerow, folder):
-    text = "--l2 0.5 --l1 0.25 --max-iter 7 --min-frequency 2 --transitions observed --constraints iob2 --jobs 1 --order 2"
+    text = (
+        "--l2 0.5 --l1 0.25 --max-iter 7 --min-frequency 2 --transitions observed --constraints iob2 --jobs 1 --order 2"
+    )
     options = text.split()
     assert hedgerow("train", "train.txt", "-o", "m.hedgerow", *options).code == 0
     given = package.load("m.hedgerow").get_params()
@@ -260,6 +263,29 @@ def test_a_missing_number_names_its_line(hedgerow, folder):
     assert hedgerow("tag", "m", "gap.csv").code == 0
 
 
+@pytest.mark.parametrize(("model", "missing"), [("linear", "indicator"), ("tree", "weighting"), ("tree", "surrogate")])
+def test_missing_numbers_may_be_dealt_with(hedgerow, folder, model, missing):
+    text = planted_text().splitlines()
+    gaps = [re.sub(r",[^,]*,(\w+)$", r",,\1", line) if i % 7 == 3 else line for i, line in enumerate(text)]
+    (folder / "gap.csv").write_text("\n".join(gaps) + "\n")
+    own = ("--trees", 3) if model == "tree" else ()
+    done = hedgerow("train", "gap.csv", "-o", "m", "--by", "sequence", "-m", model, "--missing", missing, *own)
+    assert done.code == 0, done.err
+    assert load("m").missing == missing
+    for command in ("tag", "eval"):
+        assert hedgerow(command, "m", "gap.csv").code == 0
+    shown = hedgerow("explain", "m", *(("--rules", 3) if model == "tree" else ())).out
+    assert ("Where a value is missing" in shown) == (model == "tree")
+
+
+def test_a_way_of_missing_values_that_the_model_has_not(hedgerow, folder):
+    (folder / "whole.csv").write_text(planted_text())
+    options = ("-o", "m", "--by", "sequence", "-q")
+    complaint = hedgerow("train", "whole.csv", *options, "--missing", "weighting").complaint
+    assert "a LinearCRF has no --missing weighting, which is for trees" in complaint
+    assert "--missing is 'forget'" in hedgerow("train", "whole.csv", *options, "--missing", "forget").complaint
+
+
 def test_lines_go_to_standard_error_and_quiet_prints_nothing(hedgerow, folder):
     loud, quiet = (hedgerow("train", "train.txt", "-o", "m.hedgerow", *options) for options in ((), ("--quiet",)))
     lines = [line for line in loud.err.splitlines() if not line.startswith("compiling")]  # on a fresh install
@@ -350,3 +376,43 @@ def test_parameters_reach_the_tree_model(hedgerow, folder):
 def test_a_linear_model_may_say_that_it_holds_out_none(hedgerow, folder):
     hedgerow("train", "train.txt", "-o", "m", "--dev", "0")
     assert not package.load("m").early_stopping
+
+
+@pytest.mark.parametrize(
+    ("model", "options", "estimator"),
+    [
+        ("hmm", ("--order", "2", "--set", "smoothing=0.5"), "HMM"),
+        ("iohmm", ("--l2", "0.01", "--set", "n_states=6"), "IOHMM"),
+        ("m3n", ("--l2", "0.01", "--window", "1"), "MaxMarginMarkovNetwork"),
+    ],
+)
+def test_the_rest_of_the_family(hedgerow, folder, model, options, estimator):
+    done = hedgerow("train", "train.txt", "-o", "m.hedgerow", "--model", model, *options)
+    assert done.code == 0, done.err
+    assert "sequences      3" in done.out
+    loaded = package.load("m.hedgerow")
+    assert type(loaded).__name__ == estimator
+    if model == "hmm":
+        assert (loaded.order, loaded.smoothing) == (2, 0.5)
+    assert hedgerow("tag", "m.hedgerow", "train.txt", "-p").code == 0
+    assert "label" in hedgerow("info", "m.hedgerow").out
+    assert "accuracy" in hedgerow("eval", "m.hedgerow", "train.txt").out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "what"),
+    [
+        ("--model hmm --window 2", "--window is for --model linear, tree"),
+        ("--model hmm --dev 0.1", "--dev is for --model linear, tree"),
+        ("--model hmm --l2 1", "--l2 is for --model linear"),
+        ("--model hmm --set smoothing=-1", "smoothing is -1"),
+        ("--model hmm --set odd=1", "hmm has no parameter 'odd'. It has order, smoothing"),
+        ("--model hmm --set smoothing", "'smoothing' names no parameter and value"),
+        ("--model iohmm --constraints iob2", "--constraints is for --model linear, tree"),
+        ("--model iohmm --set n_states=0", "n_states is 0"),
+        ("--model m3n --objective margin", "--objective is for --model linear or tree"),
+    ],
+)
+def test_options_of_other_models_are_refused(hedgerow, folder, arguments, what):
+    done = hedgerow("train", "train.txt", "-o", "m.hedgerow", *arguments.split())
+    assert what in done.complaint

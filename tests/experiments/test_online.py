@@ -64,7 +64,7 @@ def test_sgd_looks_at_each_sequence_once_a_pass(task):
     assert curve.seconds > 0
 
 
-def test_readings_within_a_pass_are_a_hundredth_apart(task, monkeypatch):
+def test_readings_within_a_pass_keep_their_distance(task, monkeypatch):
     monkeypatch.setattr(online, "FINE", 1.0)
     assert train_sgd(task, 0, QUICK, True).passes == pytest.approx([0.2, 0.4, 0.8, 1.0, 2.0, 3.0])
 

@@ -25,12 +25,17 @@ N_ROWS = {
     "thesis-3.6": 4,
     "thesis-fig-3.1": 16,
     "thesis-fig-3.3": 5,
+    "thesis-fig-4.1": 8,
+    "thesis-table-4.1": 8,
+    "thesis-fig-4.2": 24,
+    "thesis-5.5": 9,
     "icml-table-3": 2,
     "smd-fig-1": 7,
     "smd-fig-2": 7,
     "labelwise-fig-1": 8,
     "labelwise-fig-2": 5,
     "tree-objectives": 3,
+    "slides-methods": 4,
 }
 
 

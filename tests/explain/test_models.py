@@ -56,6 +56,20 @@ def scores(model, X):
     return found
 
 
+def whole(data):
+    """The same with a value wherever one was missing."""
+    fill = {"letter": "a", "size": 1.0, "flag": True}
+    return [[fill | row for row in x] for x in data[0]]
+
+
+@pytest.mark.parametrize("edges", ["joint", "shared"])
+@pytest.mark.parametrize("missing", ["weighting", "surrogate"])
+def test_rules_of_values_add_up_where_nothing_is_missing(missing, edges, data):
+    model, X = fit(data, missing=missing, edges=edges), whole(data)[:6]
+    np.testing.assert_allclose(rule_scores(model, X), scores(model, X), atol=1e-9)
+    assert not any(" missing" in condition.text for rule in rules(model, n=None) for condition in rule.conditions)
+
+
 def rule_scores(model, X):
     found = rules(model, n=None)
     positions = [(x, t) for x in X for t in range(len(x))]

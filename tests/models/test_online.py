@@ -76,12 +76,35 @@ def test_the_sequences_of_fit_count_for_the_penalty(stored, tmp_path):
         model.save(tmp_path / "model")
         model = load(tmp_path / "model")
     assert model.n_sequences_ == 400
-    model.partial_fit(X[:4], y[:4])
+    model.set_params(trainer="sgd").partial_fit(X[:4], y[:4])
     assert model.n_sequences_ == 404
     alone = LinearCRF(l2=100.0 * 4 / 404, random_state=1).fit(X, y)
     alone.weights_, alone.n_sequences_ = before, 0  # all of the smaller penalty on the four: the same
-    alone.partial_fit(X[:4], y[:4])
+    alone.set_params(trainer="sgd").partial_fit(X[:4], y[:4])
     np.testing.assert_allclose(model.weights_, alone.weights_, rtol=1e-12)
+
+
+@pytest.mark.parametrize("trainer", ONLINE)
+def test_one_more_sequence_does_not_spoil_a_model(trainer):
+    """Whatever trained it: steps are those of a trainer that has seen as many sequences."""
+    options = {"n_labels": 4, "n_tokens": 200, "mean_length": 12, "concentration": 0.4}
+    for seed in range(3):
+        X, y = make_sequences(300, random_state=seed, **options)
+        model = LinearCRF(l2=0.3, random_state=0).fit(X[:150], y[:150])
+        before = model.score(X[150:], y[150:])
+        model.set_params(trainer=trainer).partial_fit(X[:1], y[:1])
+        loss = 0.05 if trainer in ("sgd", "adam") else 0.02  # steps of these two do not become smaller
+        assert model.score(X[150:], y[150:]) > before - loss
+
+
+@pytest.mark.parametrize("objective", ["labelwise", "classification_error", "expected_accuracy"])
+def test_objectives_that_are_not_convex_begin_with_counts(objective):
+    X, y = make_sequences(300, n_labels=4, n_tokens=200, mean_length=12, concentration=0.4, random_state=0)
+    model = trained(X[:150], y[:150], 30, objective=objective)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        whole = LinearCRF(objective=objective, l2=0.1).fit(X[:150], y[:150])
+    assert model.score(X[150:], y[150:]) > whole.score(X[150:], y[150:]) - 0.1
 
 
 @pytest.mark.parametrize("trainer", ["sgd", "adagrad", "smd", "averaged_perceptron"])

@@ -13,6 +13,7 @@ from .sources import ROOT
 # What each script is given: a size small enough to be quick and large enough to learn, or where its picture goes.
 GIVEN = {
     "chunking.py": "400",
+    "dropped_readings.py": "6",
     "hyphenation.py": "600",
     "one_tree.py": "tree.png",
     "sensors.py": "24",
@@ -68,6 +69,16 @@ def test_trees_find_what_a_line_cannot(run_example):
     assert linear + 30 < trees
     assert abs(by_hand - trees) < 6
     assert "iteration 1, label forward: 8 leaves" in out
+
+
+def test_readings_that_are_lost(run_example):
+    pytest.importorskip("lightgbm")
+    out = run_example("dropped_readings.py")
+    rows = {line[:22].strip(): list(map(float, re.findall(r"([\d.]+)%", line))) for line in out.splitlines()[1:]}
+    assert len(rows) == 6
+    trees = [values for name, values in rows.items() if name.startswith("TreeCRF")]
+    assert all(values[0] == trees[0][0] > 90 for values in trees)  # nothing is lost: all ways are the same
+    assert all(values[-1] > 70 for values in trees)
 
 
 def test_the_picture_of_one_tree(run_example, tmp_path):

@@ -156,10 +156,9 @@ def test_training_begins_again_where_an_automatic_gain_was_too_large(caplog, mon
             return self.start + self.gain
 
     monkeypatch.setattr(online, "find_gain", lambda *a, **k: 1.0)
+    monkeypatch.setattr(online, "_start_loss", lambda *a: 9.0)
     with Monitor(max_iter=3, tol=0.0) as monitor, caplog.at_level(logging.WARNING, logger="hedgerow"):
-        weights = online.train(
-            problem.batches(), np.zeros(3), monitor, Fragile, l2=0.0, gain="auto", observe=None, start_loss=9.0
-        )
+        weights = online.train(problem.batches(), np.zeros(3), monitor, Fragile, l2=0.0, gain="auto", observe=None)
     assert [learner.gain for learner in made] == [1.0, 0.25]
     np.testing.assert_array_equal(made[1].start, 0.0)
     np.testing.assert_array_equal(weights, 0.25)
@@ -182,15 +181,18 @@ def test_a_gain_that_stays_is_chosen_with_caution(caution, monkeypatch):
             return np.zeros(3)
 
     monkeypatch.setattr(online, "find_gain", lambda *a, **k: 8.0)
+    monkeypatch.setattr(online, "_start_loss", lambda *a: 9.0)
     problem = small_problem()
     for gain, expected in (("auto", 8.0 * caution), (5.0, 5.0)):
         with Monitor(max_iter=1, tol=0.0) as monitor:
-            options = {"l2": 0.0, "gain": gain, "observe": None, "start_loss": 9.0}
+            options = {"l2": 0.0, "gain": gain, "observe": None}
             online.train(problem.batches(), np.zeros(3), monitor, Careful, **options)
         assert made[-1] == expected
 
 
-def test_halving_ends():
+def test_halving_ends(monkeypatch):
+    monkeypatch.setattr(online, "_start_loss", lambda *a: 9.0)
+
     class Hopeless:
         caution = 1.0
 
@@ -205,9 +207,7 @@ def test_halving_ends():
 
     problem = small_problem()
     with pytest.raises(InputError, match="is too large: a test in pass 1"), Monitor(max_iter=3, tol=0.0) as monitor:
-        online.train(
-            problem.batches(), np.zeros(3), monitor, Hopeless, l2=0.0, gain="auto", observe=None, start_loss=9.0
-        )
+        online.train(problem.batches(), np.zeros(3), monitor, Hopeless, l2=0.0, gain="auto", observe=None)
 
 
 @pytest.mark.parametrize("gain", [0.0, -1.0, np.nan, np.inf, "large"])

@@ -33,7 +33,8 @@ def call(loss, trainer, part, start, state, n_before, gain=0.05):
     """One pass over some sequences."""
     objective = perceptron if trainer == "averaged_perceptron" else log_likelihood
     batches = InOrder(loss.layout, loss.dataset.take(np.array(part)), objective, batch_size=SIZE, n_before=n_before)
-    given = {"l2": 0.5, "gain": gain, "meta_gain": 0.1, "gain_decay": 0.9, "square": loss.statistics.square}
+    options = {"meta_gain": 0.1, "gain_decay": 0.9} if trainer == "smd" else {}
+    given = {"l2": 0.5, "gain": gain, "options": options, "square": loss.statistics.square}
     with Monitor(max_iter=1, tol=0.0) as monitor:
         return train_online(trainer, batches, start, monitor, **given, state=state)
 

@@ -14,6 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from hedgerow import __version__
+from hedgerow.cli.compare import command as compare
 from hedgerow.cli.demo import command as demo
 from hedgerow.cli.evaluate import command as evaluate
 from hedgerow.cli.explain import command as explain
@@ -39,6 +40,7 @@ app = typer.Typer(
 app.command("train")(train)
 app.command("tag")(tag)
 app.command("eval")(evaluate)
+app.command("compare")(compare)
 app.command("info")(info)
 app.command("explain")(explain)
 app.command("demo")(demo)

@@ -43,6 +43,11 @@ def _same(*names: str) -> dict[str, str]:
     return {name: name for name in names}
 
 
+# Of models that classify rows, by weights or by trees.
+_OF_ROWS = {"trees": "n_estimators", "leaves": "max_leaves"} | _same(
+    "l2", "l1", "max_iter", "shrinkage", "learning_rate", "min_frequency", "missing", "transitions", "constraints"
+)
+
 MODELS: dict[str, Model] = {
     "linear": Model(
         "hedgerow.models.linear_crf:LinearCRF",
@@ -56,6 +61,31 @@ MODELS: dict[str, Model] = {
         {"trees": "n_estimators", "leaves": "max_leaves"}
         | _same("objective", "shrinkage", "learning_rate", "edges")
         | _same("min_frequency", "missing", "transitions", "constraints"),
+        complete=False,
+    ),
+    "sw": Model(
+        "hedgerow.models.sliding_window:SlidingWindow",
+        "a sliding window",
+        _OF_ROWS,
+        complete=False,
+    ),
+    "rsw": Model(
+        "hedgerow.models.recurrent_sliding_window:RecurrentSlidingWindow",
+        "a recurrent sliding window",
+        {"order": "history"} | _OF_ROWS,
+        complete=False,
+    ),
+    "memm": Model(
+        "hedgerow.models.memm:MEMM",
+        "a maximum entropy Markov model",
+        {"order": "order"} | _OF_ROWS,
+        complete=False,
+    ),
+    "ffmemm": Model(
+        "hedgerow.models.future_feature_memm:FutureFeatureMEMM",
+        "a maximum entropy Markov model with future features",
+        {"trees": "n_estimators", "leaves": "max_leaves"}
+        | _same("order", "shrinkage", "min_frequency", "missing", "transitions", "constraints"),
         complete=False,
     ),
     "hmm": Model(

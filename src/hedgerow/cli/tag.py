@@ -18,7 +18,9 @@ def command(
     output: Annotated[
         str, typer.Option("--output", "-o", metavar="FILE", help="Where to; - is standard output.")
     ] = STANDARD,
-    decoder: Annotated[str | None, typer.Option(metavar="NAME", help="viterbi, posterior or beam. \\[the model's]")] = None,
+    decoder: Annotated[
+        str | None, typer.Option(metavar="NAME", help="viterbi, posterior or beam. \\[the model's]")
+    ] = None,
     probabilities: Annotated[bool, typer.Option("--probabilities", "-p", help="Add how probable they are.")] = False,
     k_best: Annotated[
         int | None, typer.Option("--k-best", "-k", metavar="N", help="The N best labelings, best first.")

@@ -57,7 +57,7 @@ def command(
     missing: options.Missing = None,
     transitions: options.Transitions = None,
     constraints: options.Constraints = None,
-    set: options.Set = None,
+    settings: options.Set = None,
     metric: options.Metric = None,
     jobs: options.Jobs = -1,
     seed: options.Seed = 0,
@@ -69,7 +69,7 @@ def command(
         leaves=leaves, shrinkage=shrinkage, edges=edges, learning_rate=options.number_or_name(learning_rate),
         min_frequency=min_frequency, missing=missing, transitions=transitions, constraints=constraints,
     )  # fmt: skip
-    parameters |= {"n_jobs": jobs, "verbose": 0 if quiet else 1} | read_settings(model, set or ())
+    parameters |= {"n_jobs": jobs, "verbose": 0 if quiet else 1} | read_settings(model, settings or ())
     with in_flags(command, options.parameter_options(model)), contextlib.nullcontext() if quiet else _log_lines():
         crf = train(
             data, model_out, model=model, dev=dev, template=template, format=format, columns=options.names(columns),
@@ -119,17 +119,17 @@ def train(
     parameters : more parameters of the model
     """
     kind = find_model(model)
-    _check_writable(model_out)
+    check_writable(model_out)
     share = _share(dev)
     _check_model_options(model, dev, window)
     if metric is not None and (share == 0.0 or (dev is None and model != "tree")):
         raise InputError("--metric is for --dev", hint="Give sequences to stop early by, as --dev FILE or --dev 0.1.")
     told = {"columns": columns, "separator": separator, "label": label, "by": by, "kinds": kinds}
     complete = kind.complete and (parameters or {}).get("missing") is None
-    X, y, recipe = _read(data, format, template, told, complete=complete)
+    X, y, recipe = read_files(data, format, template, told, complete=complete)
     if kind.window:
-        window = _default_window(X, recipe) if window is None else window
-    crf = _new_model(
+        window = default_window(X, recipe) if window is None else window
+    crf = new_model(
         model, recipe, {"window": window, "metric": metric, "random_state": seed if kind.draws else None}, parameters
     )
     held_out = {}
@@ -196,9 +196,7 @@ def summary(model: ChainModel, path: str) -> str:
     return "\n".join(f"{name:<14} {value}" for name, value in lines if value is not None)
 
 
-def _new_model(
-    name: str, recipe: Recipe, told: Mapping[str, Any], parameters: Mapping[str, Any] | None
-) -> ChainModel:
+def new_model(name: str, recipe: Recipe, told: Mapping[str, Any], parameters: Mapping[str, Any] | None) -> ChainModel:
     """The model that the options describe; of those in `told`, None means that it is not said."""
     said = {parameter: value for parameter, value in told.items() if value is not None} | dict(parameters or {})
     if name in ("linear", "m3n"):  # trees may always split on the previous label and a column together
@@ -216,7 +214,7 @@ def _check_model_options(name: str, dev: str | None, window: Any) -> None:
         options.refuse_option("window", name, [own for own, other in MODELS.items() if other.window])
 
 
-def _read(
+def read_files(
     data: Sequence[str], format: str | None, template: str | None, told: Mapping[str, Any], *, complete: bool
 ) -> tuple[Any, AnyArray, Recipe]:
     """The training corpus and how it was read. The bytes of the files are let go when this returns."""
@@ -254,7 +252,7 @@ def _check_options(format: str, first: Input, told: Mapping[str, Any]) -> None:
         )
 
 
-def _default_window(X: Any, recipe: Recipe) -> int:
+def default_window(X: Any, recipe: Recipe) -> int:
     """2 around plain columns and tokens; 0 where features are ready-made, which have their surroundings in them."""
     from hedgerow.data.sequences import Sequences
 
@@ -280,7 +278,7 @@ def _share(dev: str | None) -> float | None:
         return None
 
 
-def _check_writable(path: str) -> None:
+def check_writable(path: str) -> None:
     """Refuse a place where the model cannot be saved before training takes its time."""
     folder = Path(path).parent
     if not folder.is_dir():

@@ -13,7 +13,8 @@ from hedgerow.errors import InputError
 Data = Annotated[list[str], typer.Argument(metavar="DATA", help="Labelled files; - is standard input.")]
 ModelOut = Annotated[str, typer.Option("--model-out", "-o", metavar="FILE", help="Where the model goes.")]
 Model = Annotated[
-    str, typer.Option("--model", "-m", metavar="NAME", help="linear, tree (boosted), hmm, iohmm, m3n (margin).")
+    str,
+    typer.Option("--model", "-m", metavar="NAME", show_default=False, help="linear, tree, hmm, iohmm, m3n. \\[linear]"),
 ]
 Dev = Annotated[str | None, typer.Option(metavar="FILE", help="Stop early by these, or by a share. \\[none; tree 0.1]")]
 Template = Annotated[str | None, typer.Option(metavar="FILE", help="A CRF++ template that makes the features.")]
@@ -40,14 +41,10 @@ Shrinkage = Annotated[float | None, typer.Option(metavar="X", help="Tree: λ, wh
 LearningRate = Annotated[str | None, typer.Option(metavar="X", help="Tree: a number, or line_search. \\[0.3]")]
 Edges = Annotated[str | None, typer.Option(metavar="NAME", help="Tree: joint, or shared for many labels. \\[joint]")]
 MinFrequency = Annotated[float | None, typer.Option(metavar="N", help="Leave out rarer features.")]
-Missing = Annotated[
-    str | None, typer.Option(metavar="NAME", help="Gaps: impute, indicator; tree: weighting, surrogate, learned.")
-]
+Missing = Annotated[str | None, typer.Option(metavar="NAME", help="Gaps: impute, indicator; tree: weighting, …")]
 Transitions = Annotated[str | None, typer.Option(metavar="NAME", help="all, forbid_unseen; linear: observed. \\[all]")]
 Constraints = Annotated[str | None, typer.Option(metavar="NAME", help="Legal label order: iob1, iob2, bioes.")]
-Set = Annotated[
-    list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Any other parameter of the model.")
-]
+Set = Annotated[list[str] | None, typer.Option("--set", metavar="NAME=X", help="Any other parameter of the model.")]
 Metric = Annotated[
     str | None, typer.Option(metavar="NAME", help="To stop early by: accuracy, span_f1, log_likelihood, …")
 ]

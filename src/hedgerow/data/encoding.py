@@ -157,6 +157,8 @@ def _sequence_weights(given: Any, offsets: IndexArray) -> tuple[FloatArray | Non
         if bad is not None:
             hint = "Weights are finite numbers ≥ 0."
             raise InputError(f"sample_weight is {weights[bad]!r}", hint=hint, sequence=bad)
+        if weights and not any(weights):
+            raise InputError("every weight is 0", hint="Give at least one sequence a weight above 0.")
         return np.array(weights, dtype=np.float64), None
     flat = flatten_labels(weights, offsets, name="sample_weight")
     bad = next((t for t, weight in enumerate(flat) if not isinstance(weight, NUMBERS) or weight not in (0, 1)), None)

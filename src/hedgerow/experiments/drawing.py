@@ -204,6 +204,27 @@ def draw_shares(shares: Mapping[str, float], *, x: str) -> Any:
     return figure
 
 
+def draw_answers(
+    panels: Mapping[str, Mapping[str, Interval]], seconds: Mapping[str, Interval], *, yes: float, no: float
+) -> Any:
+    """A panel for each question: what each method gets of the gain, every seed a dot; and seconds of training. Dashed:
+    what counts as YES and as NO."""
+    figure = _new_figure(2.5 * (len(panels) + 1), 3.0)
+    axes = figure.subplots(1, len(panels) + 1, sharey=True)
+    for ax, (title, own) in zip(axes, [*panels.items(), ("seconds of training", seconds)]):
+        for row, interval in enumerate(own.values()):
+            ax.plot(interval.each, [row] * len(interval.each), "o", color=_LIGHT_GREEN, markersize=4)
+            ax.plot(interval.mean, row, "o", color=_GREEN, markersize=6)
+        if own is not seconds:
+            for bound in (yes, no):
+                ax.axvline(bound, color=_PALE, linewidth=0.8, linestyle="--")
+        _finish(ax, title=title, x="" if own is seconds else "% of the gain")
+    axes[-1].set_xscale("log")
+    axes[0].set_yticks(range(len(seconds)), list(seconds))
+    axes[0].set_ylim(len(seconds) - 0.5, -0.5)
+    return figure
+
+
 def _new_figure(width: float, height: float) -> Any:
     try:
         from matplotlib.figure import Figure

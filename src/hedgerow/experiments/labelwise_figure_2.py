@@ -33,8 +33,8 @@ OBJECTIVES: dict[str, dict[str, float]] = {"labelwise": {"sharpness": SHARPNESS}
 TREE_OBJECTIVES = ("log_likelihood", "labelwise")
 POSTERIOR, VITERBI = DECODERS
 L2 = 1.0
-MAX_ITER = 100
-N_TREES = 40
+MAX_ITER = 50
+N_TREES = 30
 WINDOW = 1  # a trimer: the base before, the base and the one after
 QUICK_GENES, QUICK_BASES = 12, 1_000
 

@@ -27,7 +27,7 @@ GAIN_DECAY = 1.0  # λ
 CORRECTIONS = 5  # steps that the paper's L-BFGS remembers
 MAX_ITER = 1_000
 NEAR = 0.1  # in points of F: as good as converged
-FINE = 0.01  # how much further a reading is than the one before, at least
+FINE = 0.02  # how much further a reading is than the one before, at least
 
 Scores = Callable[[CodeArray], dict[str, float]]
 
@@ -115,7 +115,7 @@ class CountedBatches(Batches):
 
 class _Recorder:
     """Reads F off after every pass; and within the first, where that is wanted, after every batch, or after every
-    hundredth more of them: nothing else can be seen on a logarithmic axis."""
+    fiftieth more of them: nothing finer can be seen on a logarithmic axis."""
 
     def __init__(self, task: OnlineTask, batches: Batches, *, closely: bool) -> None:
         self.task, self.batches = task, batches

@@ -8,6 +8,8 @@ Vishwanathan 2006   Vishwanathan, Schraudolph, Schmidt and Murphy, Accelerated t
               with stochastic gradient methods, ICML. Section 4: what figures 1 and 2 end at, in words.
 Gross 2007    Gross, Russakovsky, Do and Batzoglou, Training conditional random fields for maximum labelwise accuracy,
               NIPS. Section 4.1: the three figures that its text has.
+Dietterich and Ashenfelter   Conditional random fields for sequential supervised learning, slides, Oregon State
+              University. The table "Evaluation of Methods".
 """
 
 from __future__ import annotations
@@ -57,6 +59,15 @@ TABLE_3_5_ITERATIONS = {
     "protein": Systems(142, 123, 66),
     "nettalk": Systems(169, 167, 34),
     "hyphen": Systems(58, 69, 47),
+}
+
+# ------------------------------------------------------------------------------------------- Hao 2009, table 5.5
+
+# Method → order → accuracy, without the rows of future features.
+TABLE_5_5 = {
+    "SW": {0: 84.2},
+    "MEMM": {1: 85.7, 2: 87.1, 3: 88.9, 4: 89.0},
+    "CRF": {1: 85.7, 2: 90.4, 3: 91.8, 4: 91.4},
 }
 
 # ------------------------------------------------------------------------------------------- Hao 2009, table 3.6
@@ -155,4 +166,14 @@ TABLE_4_1 = {
     "faq": _coefficients(
         "-8.824E-16 -0.043 -1.499*", "-2.161* -1.867* -1.961*", "-0.874* 0.072 0.100", "-1.243* -0.584* -0.359*"
     ),
+}
+
+# ---------------------------------------------------------- Dietterich and Ashenfelter, "Evaluation of Methods"
+
+_COLUMNS = ("SW", "RSW", "HMM", "MEMM", "IOHMM", "CRF")
+SLIDES_ANSWERS = {
+    "x → y and y → y?": dict(zip(_COLUMNS, ("NO", "Partly", "YES", "YES", "YES", "YES"))),
+    "rich X → y?": dict(zip(_COLUMNS, ("YES", "YES", "NO", "YES", "YES", "YES"))),
+    "label bias ok?": dict(zip(_COLUMNS, ("YES", "YES", "YES", "NO", "NO", "YES"))),
+    "efficient?": dict(zip(_COLUMNS, ("YES", "YES", "YES", "YES?", "NO", "NO"))),
 }

@@ -14,7 +14,7 @@ from hedgerow.experiments.settings import Settings
 
 Row = tuple[str, ...]
 
-_PACKAGES = ("hedgerow", "numpy", "numba", "scikit-learn", "lightgbm")
+_PACKAGES = ("hedgerow", "numpy", "numba", "scikit-learn", "lightgbm", "statsmodels")
 
 
 @dataclass(frozen=True)

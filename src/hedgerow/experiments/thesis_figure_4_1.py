@@ -58,7 +58,7 @@ def _notes(data: dict[str, Any]) -> list[str]:
         f"Means over {n} damaged training sets times {n} damaged test sets; posterior decoding. λ and iterations by one"
         " 2/3–1/3 hold-out for each data set, rate and way. An arrow marks the best way.",
         f"Where nothing is missing: {whole}.",
-        "Lines of papers stand for the FAQs: 38 columns of yes and no, 12 + 6 papers, labels in six groups.",
+        "Lines of papers stand for the FAQs: 38 columns of yes and no, 6 + 3 papers, labels in six groups.",
         "learned, TreeCRF's default, is the same as indicator features on these data, which are all categories.",
         f"The best way is another than in the thesis: {'; '.join(other) or 'nowhere'}.",
     ]

@@ -6,11 +6,11 @@ import numpy as np
 
 from hedgerow import kernels
 from hedgerow.errors import InputError
-from hedgerow.inference import history_search
+from hedgerow.inference import history_search, history_tables
 from hedgerow.inference.forward import check_legal
 from hedgerow.inference.workspace import slices
 from hedgerow.legend import CODE, CodeArray, FloatArray
-from hedgerow.potentials import ChainPotentials, HistoryEdges
+from hedgerow.potentials import ChainPotentials, HistoryEdges, HistoryTables
 
 
 def beam_labelings(potentials: ChainPotentials, width: int) -> tuple[CodeArray, FloatArray]:
@@ -23,6 +23,12 @@ def beam_labelings(potentials: ChainPotentials, width: int) -> tuple[CodeArray, 
         raise InputError(f"a beam of width {width} keeps nothing", hint="The width must be at least 1.")
     if isinstance(potentials.edges, HistoryEdges):
         return history_search.beam_labelings(potentials, width)
+    if isinstance(potentials.edges, HistoryTables):
+        parts = [
+            beam_labelings(history_tables.unfold(potentials.sequence(i)), width) for i in range(potentials.n_sequences)
+        ]
+        states = np.concatenate([np.empty(0, dtype=CODE), *(labels for labels, _ in parts)])
+        return history_tables.last_labels(potentials)[states], np.concatenate([[], *(score for _, score in parts)])
     n, K = potentials.node_scores.shape
     width = min(width, K)
     edge_scores, first = potentials.tables.scores_to, potentials.first()

@@ -8,18 +8,20 @@ import numpy as np
 
 from hedgerow import kernels
 from hedgerow.errors import InputError
-from hedgerow.inference import histories, passes
+from hedgerow.inference import histories, history_tables, passes
 from hedgerow.inference.history_rows import dead_end
 from hedgerow.inference.history_rows import refuse_illegal as refuse_history
 from hedgerow.inference.workspace import Workspace, slices, slices_back
 from hedgerow.legend import AnyArray, BoolArray, FloatArray
-from hedgerow.potentials import ChainPotentials, HistoryEdges, PositionEdges
+from hedgerow.potentials import ChainPotentials, HistoryEdges, HistoryTables, PositionEdges
 
 
 def log_partition(potentials: ChainPotentials, workspace: Workspace | None = None) -> FloatArray:
     """log Z of every sequence of the chunk, (s,)."""
     if isinstance(potentials.edges, HistoryEdges):
         return histories.log_partition(potentials, workspace)
+    if isinstance(potentials.edges, HistoryTables):
+        return history_tables.log_partition(potentials)
     work = workspace or Workspace()
     first = potentials.first()
     passes.forward(potentials, first, work)
@@ -77,6 +79,9 @@ def check_legal(potentials: ChainPotentials) -> None:
         for i in range(potentials.n_sequences):
             refuse_history(potentials, i)
         return
+    if isinstance(potentials.edges, HistoryTables):
+        history_tables.log_partition(potentials)
+        return
     _, n_reached = passes.reach(potentials, potentials.first())
     if not n_reached.all():
         refuse_illegal(potentials, int(np.argmin(n_reached)))
@@ -86,6 +91,8 @@ def legal_sequences(potentials: ChainPotentials) -> BoolArray:
     """bool (s,): the sequences that have a legal labeling."""
     if isinstance(potentials.edges, HistoryEdges):
         return np.array([dead_end(potentials, i) is None for i in range(potentials.n_sequences)], dtype=bool)
+    if isinstance(potentials.edges, HistoryTables):
+        return history_tables.legal_sequences(potentials)
     _, n_reached = passes.reach(potentials, potentials.first())
     legal: BoolArray = np.logical_and.reduceat(n_reached > 0, potentials.offsets[:-1])
     return legal

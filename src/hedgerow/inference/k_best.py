@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from hedgerow import kernels
 from hedgerow.errors import InputError
-from hedgerow.inference import history_search
+from hedgerow.inference import history_search, history_tables
 from hedgerow.inference.forward import check_legal, log_partition
 from hedgerow.inference.labelings import KBest
 from hedgerow.inference.workspace import slices, slices_back
 from hedgerow.legend import CODE
-from hedgerow.potentials import ChainPotentials, HistoryEdges
+from hedgerow.potentials import ChainPotentials, HistoryEdges, HistoryTables
 
 
 def k_best(potentials: ChainPotentials, k: int) -> list[KBest]:
@@ -25,6 +27,9 @@ def k_best(potentials: ChainPotentials, k: int) -> list[KBest]:
 
 
 def _of_sequence(one: ChainPotentials, k: int, log_z: float) -> KBest:
+    if isinstance(one.edges, HistoryTables):
+        found = _of_sequence(history_tables.unfold(one), k, log_z)
+        return replace(found, labels=history_tables.last_labels(one)[found.labels])
     n, K = one.node_scores.shape
     if n * np.log(K) < 40:
         k = min(k, K**n)  # there are no more labelings than that

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hedgerow import kernels
-from hedgerow.inference import histories, passes
+from hedgerow.inference import histories, history_tables, passes
 from hedgerow.inference.forward import (
     checked,
     faint_sequences,
@@ -18,7 +18,7 @@ from hedgerow.inference.forward import (
 )
 from hedgerow.inference.workspace import Workspace, slices
 from hedgerow.legend import FloatArray
-from hedgerow.potentials import ChainPotentials, HistoryEdges, PositionEdges
+from hedgerow.potentials import ChainPotentials, HistoryEdges, HistoryTables, PositionEdges
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,8 @@ class Marginals:
     node_probs : (n, K), P_t(v)
     edges : for shared edges (K, K) [from, to], Σ_t P_t(u, v) over the chunk, each sequence times its weight;
         for per-position edges (K, n, K) [to, position, from], P_t(u, v), 0 at first positions;
-        for histories (A,), Σ_t P_t(a) over the chunk, each sequence times its weight
+        for histories (A,), Σ_t P_t(a) over the chunk, each sequence times its weight;
+        for tables of histories (K, n, H) [to, position, history], P_t(h, v)
     """
 
     log_partition: FloatArray
@@ -62,6 +63,9 @@ def marginals(
     if isinstance(potentials.edges, HistoryEdges):
         found = histories.marginals(potentials, workspace, weights)
         return Marginals(found.log_partition, found.node_probs, found.arc_sums)
+    if isinstance(potentials.edges, HistoryTables):
+        own = history_tables.marginals(potentials)
+        return Marginals(own.log_partition, own.node_probs, own.probs)
     work = workspace or Workspace()
     first = potentials.first()
     passes.forward(potentials, first, work)

@@ -6,11 +6,11 @@ import numpy as np
 
 from hedgerow import kernels
 from hedgerow.errors import InputError
-from hedgerow.inference import history_likelihood
+from hedgerow.inference import history_likelihood, history_tables
 from hedgerow.inference.forward import check_legal, legal_sequences, log_backward, log_partition
 from hedgerow.inference.workspace import slices_back
 from hedgerow.legend import AnyArray, FloatArray
-from hedgerow.potentials import ChainPotentials, HistoryEdges, PositionEdges
+from hedgerow.potentials import ChainPotentials, HistoryEdges, HistoryTables, PositionEdges
 
 
 def position_scores(potentials: ChainPotentials, labels: AnyArray) -> FloatArray:
@@ -20,6 +20,8 @@ def position_scores(potentials: ChainPotentials, labels: AnyArray) -> FloatArray
     """
     if isinstance(potentials.edges, HistoryEdges):
         return history_likelihood.position_scores(potentials, labels)
+    if isinstance(potentials.edges, HistoryTables):
+        return history_tables.position_scores(potentials, labels)
     rows = np.arange(potentials.n_positions)
     scores: FloatArray = potentials.node_scores[rows, labels]
     inner = np.flatnonzero(potentials.first()[:-1] == 0)
@@ -63,6 +65,9 @@ def entropy(potentials: ChainPotentials) -> FloatArray:
     It is summed from conditional entropies, which are all positive, and not taken as log Z minus the expected score,
     which are large and nearly equal.
     """
+    if isinstance(potentials.edges, HistoryTables):
+        parts = [entropy(history_tables.unfold(potentials.sequence(i))) for i in range(potentials.n_sequences)]
+        return np.concatenate([np.empty(0), *parts])
     edge_scores = potentials.tables.scores_to
     check_legal(potentials)
     n, K = potentials.node_scores.shape

@@ -6,11 +6,11 @@ import numpy as np
 
 from hedgerow import kernels
 from hedgerow.errors import InputError
-from hedgerow.inference import histories, passes
+from hedgerow.inference import histories, history_tables, passes
 from hedgerow.inference.forward import checked, faint_sequences, log_forward, scaled_log_partition
 from hedgerow.inference.workspace import Workspace, slices_back
 from hedgerow.legend import CODE, CodeArray, FloatArray
-from hedgerow.potentials import ChainPotentials, HistoryEdges
+from hedgerow.potentials import ChainPotentials, HistoryEdges, HistoryTables
 
 
 def sample(potentials: ChainPotentials, uniforms: FloatArray) -> CodeArray:
@@ -21,6 +21,12 @@ def sample(potentials: ChainPotentials, uniforms: FloatArray) -> CodeArray:
     n, K = potentials.node_scores.shape
     if uniforms.ndim != 2 or uniforms.shape[1] != n:
         raise InputError(f"uniforms must be (samples, {n} positions), not of shape {uniforms.shape}")
+    if isinstance(potentials.edges, HistoryTables):
+        names, parts = history_tables.last_labels(potentials), [np.empty((len(uniforms), 0), dtype=CODE)]
+        for i in range(potentials.n_sequences):
+            one = history_tables.unfold(potentials.sequence(i))
+            parts.append(names[sample(one, uniforms[:, potentials.rows(i)])])
+        return np.concatenate(parts, axis=1)
     log_alpha = _filtered(potentials)
     first, weights = potentials.first(), np.empty(K)
     labels = np.empty(uniforms.shape, dtype=CODE)

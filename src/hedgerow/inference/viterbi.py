@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from hedgerow import kernels
-from hedgerow.inference import history_search
+from hedgerow.inference import history_search, history_tables
 from hedgerow.inference.forward import check_legal
 from hedgerow.inference.workspace import slices, slices_back
 from hedgerow.legend import CODE, CodeArray, FloatArray
-from hedgerow.potentials import ChainPotentials, HistoryEdges, PositionEdges
+from hedgerow.potentials import ChainPotentials, HistoryEdges, HistoryTables, PositionEdges
 
 
 def best_labelings(potentials: ChainPotentials) -> tuple[CodeArray, FloatArray]:
@@ -20,6 +20,8 @@ def best_labelings(potentials: ChainPotentials) -> tuple[CodeArray, FloatArray]:
     """
     if isinstance(potentials.edges, HistoryEdges):
         return history_search.best_labelings(potentials)
+    if isinstance(potentials.edges, HistoryTables):
+        return history_tables.best_labelings(potentials)
     n, K = potentials.node_scores.shape
     edges, first = potentials.tables, potentials.first()
     best = np.empty((n, K))

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from hedgerow.kernels import histories as histories
     from hedgerow.kernels import history_beam as history_beam
     from hedgerow.kernels import history_search as history_search
+    from hedgerow.kernels import history_tables as history_tables
     from hedgerow.kernels import hmm as hmm
     from hedgerow.kernels import iohmm as iohmm
     from hedgerow.kernels import labelwise as labelwise
@@ -59,6 +60,7 @@ _FILES = (
     "histories",
     "history_beam",
     "history_search",
+    "history_tables",
     "hmm",
     "iohmm",
     "labelwise",

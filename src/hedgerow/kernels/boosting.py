@@ -109,6 +109,16 @@ def add_leaves(leaf_of, home, first, begin, end, value, factor, edge_exps, node_
 
 
 @kernel
+def add_leaf_scores(leaf_of, home, begin, end, value, edge_scores):
+    """As add_leaves, to scores themselves, where no place is first. OUT edge_scores float64[n, H] of the label."""
+    H = edge_scores.shape[1]
+    for t in range(begin, end):
+        p, r = np.uint64(home[t]), t - begin
+        for u in range(H):
+            edge_scores[r, u] += value[leaf_of[p, u]]
+
+
+@kernel
 def hash_windows(columns, places, first, hashes):
     """OUT hashes int64[n]: a number for the window of each place (its dense columns, and whether it is first)."""
     for c in range(len(columns.blocks)):

@@ -15,6 +15,9 @@ turns it into runs. A run is a part of the arena (rows, weight), and is cut in p
 A split is (stream, bin, rule): EQUAL sends x = bin to the true side; AT_MOST sends x ≤ bin; AT_MOST_OR_SPECIAL also the
 two last bins, missing and outside; SUBSET those x with sets[bin, x]; HAS those with the sparse item `bin`. Stream −1 is
 the previous label (K is ⊥).
+
+In chains of higher order the previous label is a history. A tree then asks for one label of it: Room.asks has the set
+of histories that each question holds for, and a split by one of them is a SUBSET.
 """
 
 from __future__ import annotations
@@ -83,8 +86,9 @@ class Room(NamedTuple):
 
     Of leaf i: slot int64 (trunk, or −1), begin, end (run), home (row of hist, or −1), low, high (sparse run),
     total, node int64; gain float64; split int64[4]: stream, bin, rule, word of the true side; member uint8[K+1] and
-    labels int64[K+1], its previous labels and their words. every uint8[·] is 1 throughout, true uint8[R]
-    and own int64[R] hold the side and the word of rows while a leaf is divided.
+    labels int64[K+1], its previous labels and their words. every uint8[·] is 1 throughout, asks uint8[M, K+1] are
+    the questions about histories, if there are some; true uint8[R] and own int64[R] hold the side and the word of rows
+    while a leaf is divided.
     """
 
     trunk: AnyArray
@@ -98,6 +102,7 @@ class Room(NamedTuple):
     ratio: AnyArray
     order: AnyArray
     every: AnyArray
+    asks: AnyArray
     true: AnyArray
     own: AnyArray
     leaf: AnyArray  # int64[8, L]: slot, begin, end, home, low, high, total, node
@@ -241,8 +246,27 @@ def _find_items(streams, n_sparse, ids, sums, node, total, rules, best, split):
 
 
 @part
-def _find_labels(labels, member, node, total, rules, ratio, order, best, split):
+def _find_questions(labels, member, asks, node, total, rules, best, split):
+    """The best question about a history; ties go to the first."""
+    for m in range(len(asks)):
+        if rules.share < 1.0 and not _drawn(rules.seed, node, LABEL_FEATURE + m, rules.share):
+            continue
+        word = 0
+        for u in range(len(labels)):
+            if asks[m, u] and member[u]:
+                word += labels[u]
+        gain = _gain(word, total, rules.bits, rules.shrinkage, rules.least, best)
+        if gain > best:
+            best = gain
+            split[0], split[1], split[2], split[3] = LABEL, m, SUBSET, word
+    return best
+
+
+@part
+def _find_labels(labels, member, asks, node, total, rules, ratio, order, best, split):
     """The best split on the previous label."""
+    if len(asks):
+        return _find_questions(labels, member, asks, node, total, rules, best, split)
     if rules.share < 1.0 and not _drawn(rules.seed, node, LABEL_FEATURE, rules.share):
         return best
     if rules.subsets:
@@ -258,7 +282,7 @@ def _find_labels(labels, member, node, total, rules, ratio, order, best, split):
 
 @part
 def find_split(
-    blocks, streams, n_sparse, hist, ids, sums, labels, member, every, ratio, order, node, total, rules, split
+    blocks, streams, n_sparse, hist, ids, sums, labels, member, every, asks, ratio, order, node, total, rules, split
 ):
     """The split of a leaf with the largest gain: ties go to the first in (stream, bin, rule) order, then to labels.
 
@@ -280,7 +304,7 @@ def find_split(
             best = _find_codes(hist, block, node, total, rules, best, split)
     if n_sparse:
         best = _find_items(streams, n_sparse, ids, sums, node, total, rules, best, split)
-    best = _find_labels(labels, member, node, total, rules, ratio, order, best, split)
+    best = _find_labels(labels, member, asks, node, total, rules, ratio, order, best, split)
     return best - base if best > base else 0.0
 
 
@@ -552,12 +576,16 @@ def _claim_home(homes, gain, n_homes, n_leaves, i):
 
 
 @part
-def _write_set(hist, blocks, streams, labels, member, every, ratio, order, rules, split, chosen):
+def _write_set(hist, blocks, streams, labels, member, every, asks, ratio, order, rules, split, chosen):
     """OUT chosen: the set of a SUBSET split, from the ranking that found it; of an EQUAL split on labels, the label."""
     chosen[:] = 0
     s = split[0]
     if split[2] == EQUAL:
         chosen[split[1]] = 1
+        return
+    if s == LABEL and len(asks):
+        for u in range(len(member)):
+            chosen[u] = asks[split[1], u] * member[u]
         return
     if s == LABEL:
         _rank(labels, len(labels), member, 1, rules.bits, rules.shrinkage, ratio, order)
@@ -673,7 +701,8 @@ def _judge(columns, room, rules, i):
     for share in (rules.share, 1.0):
         room.gain[i] = find_split(
             columns.blocks, columns.streams, columns.n_sparse, room.hist[leaf[HOME, i]], room.ids[run], room.sums[run],
-            room.labels[i], room.member[i], room.every, room.ratio, room.order, leaf[NODE, i], leaf[TOTAL, i],
+            room.labels[i], room.member[i], room.every, room.asks, room.ratio, room.order, leaf[NODE, i],
+            leaf[TOTAL, i],
             Rules(
                 rules.max_leaves, rules.bits, rules.shrinkage, rules.least, share, rules.seed, rules.subsets,
             ),
@@ -711,7 +740,7 @@ def _split_leaf(columns, data, rules, room, i, new, as_trunk, chosen, tail):
     if by_label or split[2] == SUBSET:
         _write_set(
             room.hist[leaf[HOME, i]], columns.blocks, columns.streams, room.labels[i], room.member[i], room.every,
-            room.ratio, room.order, rules, split, chosen,
+            room.asks, room.ratio, room.order, rules, split, chosen,
         )  # fmt: skip
     if by_label:
         tail = _divide_labels(data, room, i, new, chosen, tail)

@@ -35,7 +35,10 @@ def cost_table(costs: Any, labels: Sequence[Label]) -> FloatArray | None:
         for label in named:
             if label not in codes:
                 known = ", ".join(map(repr, labels[:10]))
-                raise InputError(f"costs names the label {label!r}, which training has not", hint=f"Known: {known}.")
+                raise InputError(
+                    f"costs names the label {label!r}, which training has not",
+                    hint=f"Known: {known}. Labels to come are `classes` of partial_fit.",
+                )
         if len(named) == 1:
             table[codes[named[0]]] = float(cost)
         else:

@@ -29,18 +29,26 @@ class Kind(NamedTuple):
 
 def find_kind(name: Any) -> Kind:
     """The estimator of this name."""
-    from hedgerow.models import hmm_files, iohmm_files, linear_files, tree_files
+    from hedgerow.models import future_files, hmm_files, iohmm_files, linear_files, local_files, tree_files
+    from hedgerow.models.future_feature_memm import FutureFeatureMEMM
     from hedgerow.models.hmm import HMM
     from hedgerow.models.iohmm import IOHMM
     from hedgerow.models.linear_crf import LinearCRF
     from hedgerow.models.max_margin import MaxMarginMarkovNetwork
+    from hedgerow.models.memm import MEMM
+    from hedgerow.models.recurrent_sliding_window import RecurrentSlidingWindow
+    from hedgerow.models.sliding_window import SlidingWindow
     from hedgerow.models.tree_crf import TreeCRF
 
     kinds = {
+        "FutureFeatureMEMM": Kind(FutureFeatureMEMM, future_files.pack, future_files.unpack),
         "HMM": Kind(HMM, hmm_files.pack, hmm_files.unpack),
         "IOHMM": Kind(IOHMM, iohmm_files.pack, iohmm_files.unpack),
         "LinearCRF": Kind(LinearCRF, linear_files.pack, linear_files.unpack),
         "MaxMarginMarkovNetwork": Kind(MaxMarginMarkovNetwork, linear_files.pack, linear_files.unpack),
+        "MEMM": Kind(MEMM, local_files.pack, local_files.unpack),
+        "RecurrentSlidingWindow": Kind(RecurrentSlidingWindow, local_files.pack, local_files.unpack),
+        "SlidingWindow": Kind(SlidingWindow, local_files.pack, local_files.unpack),
         "TreeCRF": Kind(TreeCRF, tree_files.pack, tree_files.unpack),
     }
     if name not in kinds:

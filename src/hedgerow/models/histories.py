@@ -3,20 +3,21 @@ to another chain."""
 
 from __future__ import annotations
 
+import warnings
 from itertools import pairwise
 
 import numpy as np
 
-from hedgerow import kernels
 from hedgerow.data.dataset import Dataset, Label, Schema
-from hedgerow.errors import InputError
-from hedgerow.inference.forward import check_legal
+from hedgerow.errors import HedgerowWarning, InputError
+from hedgerow.inference.forward import check_legal, legal_sequences
 from hedgerow.legend import FloatArray
 from hedgerow.models.base import allowed_labels
 from hedgerow.parallel import plan_chunks
 from hedgerow.potentials import ChainPotentials, HistoryEdges
 from hedgerow.structure.histories import NOTHING, START, Histories
 from hedgerow.structure.states import StateSpace
+from hedgerow.trainers.arc_steps import count_arcs
 
 Names = tuple[tuple[Label | None, ...], Label]
 
@@ -68,15 +69,28 @@ def _check_open(dataset: Dataset, space: StateSpace, histories: Histories) -> No
             ) from error
 
 
+def without_unseen(held_out: Dataset, histories: Histories | None) -> Dataset:
+    """The held-out sequences whose labels are possible; the others would score −inf whatever the model is."""
+    if histories is None or (histories.back_off >= 0).any():  # unseen labels back off
+        return held_out
+    mask = allowed_labels(held_out, slice(0, held_out.n_positions))
+    if mask is None:
+        return held_out
+    edges = HistoryEdges.from_scores(histories, np.zeros(histories.n_arcs))
+    potentials = ChainPotentials(np.where(mask, 0.0, -np.inf), held_out.offsets, edges)
+    possible = np.flatnonzero(legal_sequences(potentials))
+    if len(possible) == len(held_out):
+        return held_out
+    what = f"{len(held_out) - len(possible)} of {len(held_out)} held-out sequences have labels that are forbidden"
+    if not len(possible):
+        raise InputError(what, hint="Hold out others, use transitions='all', or set early_stopping=False.")
+    warnings.warn(f"{what}; they do not count", HedgerowWarning, stacklevel=4)
+    return held_out.take(possible)
+
+
 def history_frequency(dataset: Dataset, histories: Histories) -> FloatArray:
     """(A,): how often the history of each arc is seen, at least 1."""
-    assert dataset.labels is not None
-    arcs = np.empty(dataset.n_positions, dtype=np.int64)
-    first = np.zeros(dataset.n_positions + 1, dtype=np.uint8)
-    first[dataset.offsets] = 1
-    walk = histories.start, histories.back_off, histories.arc_ptr, histories.arc_label, histories.arc_next
-    kernels.histories.follow(dataset.labels, first, *walk, arcs)
-    counts = histories.pull_back_off(np.bincount(arcs[arcs >= 0], minlength=histories.n_arcs).astype(np.float64))
+    counts = count_arcs(dataset, histories)
     seen = np.bincount(histories.arc_state, weights=counts, minlength=histories.n_states)
     return np.maximum(seen, 1.0)[histories.arc_state]
 

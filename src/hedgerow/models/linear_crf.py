@@ -58,20 +58,26 @@ class LinearCRF(ChainModel):
         "averaged_perceptron" for "perceptron", and for the margins "adagrad", or "frank_wolfe" where every label is
         known, l2 is above 0 and training begins at zero. L-BFGS takes objectives with kinks too, but may stop at one.
     l2, l1 : float, default 1.0 and 0.0
-        The penalty l2·‖w‖² + l1·‖w‖₁ (CRFsuite's c2 and c1). L1 is for "lbfgs". Objectives that count errors have
-        smaller losses than the likelihood, and want a smaller penalty.
+        The penalty l2·‖w‖² + l1·‖w‖₁ (CRFsuite's c2 and c1). L1 is for "lbfgs", and "averaged_perceptron" has no
+        penalty at all. Objectives that count errors have smaller losses than the likelihood, and want a smaller one.
     max_iter : int, optional
         The most iterations of a stage, by default 500; of an online trainer the most passes, by default 50, and 200 of
         "frank_wolfe".
     tol : float, default 1e-5
         Training ends when the loss fell by less than this share in ten iterations, or is known to be nearer than
-        this share to its minimum.
+        this share to its minimum; of "frank_wolfe", whose bound is a loose one, a thousand times this share.
     batch_size : int, optional
         Sequences that an online trainer looks at before each step: by default 8, and 1 for "averaged_perceptron".
     gain : float or "auto", default "auto"
         The first step size of an online trainer; "auto" finds it on a few sequences.
+    schedule : str, default "auto"
+        Of "annealed_sgd": "averaged", or "inverse", the classic η₀/(1 + r·t). Of "smd": "averaged" (over the last
+        pass), "plain", as published, or "annealed". "auto" is "averaged".
     meta_gain, gain_decay : float, default 0.1 and 1.0
         μ and λ of "smd".
+    lazy : bool, default True
+        Whether a step of "smd" moves only the weights that its batch touches, which is an approximation; without it a
+        step costs as much as there are weights.
     sharpness : float or list of float, optional
         λ of the sigmoid that "labelwise" (default 5, then 15) and "classification_error" (default 1) count errors with;
         a list is a stage each, which begins with the weights of the one before.
@@ -133,14 +139,16 @@ class LinearCRF(ChainModel):
     ----------
     classes_ : array of labels, sorted
     n_iter_ : iterations of the last fit
-    loss_ : the penalised loss at the weights kept
+    loss_ : the penalised loss at the weights kept; after `partial_fit` that of the last call on its way, taken for all
+        sequences so far
     n_sequences_ : the sequences that it has learnt from, those of all calls of `partial_fit` included
     history_ : list of Step(iteration, loss, seconds, score, stage); `stage` names what was minimised, where training
         has several stages
     best_iteration_ : the iteration whose weights were kept; after a warm start that nothing beat, the number of
         iterations before this fit
-    outcome_ : why training ended: "converged", "max_iter", "early_stopping" or "interrupted"; "diverged" where an
-        online trainer ended with a larger loss than it began with
+    outcome_ : why training ended: "converged", "max_iter", "early_stopping", "interrupted" or "partial_fit"; "diverged"
+        where an online trainer ended with a larger loss than it began with, "stuck" where none of the first steps of
+        another made it smaller
     weights_ : all weights in one vector, read-only; to change weights, assign a new vector
     transition_weights_ : (K, K), [from, to]; from order 2 on there is `history_weights()` instead
     imputation_ : what is filled in for missing values, or None
@@ -169,8 +177,10 @@ class LinearCRF(ChainModel):
         tol: float = 1e-5,
         batch_size: int | None = None,
         gain: float | str = "auto",
+        schedule: str = "auto",
         meta_gain: float = 0.1,
         gain_decay: float = 1.0,
+        lazy: bool = True,
         sharpness: float | Iterable[float] | None = None,
         softness: float | None = None,
         costs: Mapping[Label, float] | Iterable[tuple[Label, Label, float]] | None = None,
@@ -204,8 +214,10 @@ class LinearCRF(ChainModel):
         self.tol = tol
         self.batch_size = batch_size
         self.gain = gain
+        self.schedule = schedule
         self.meta_gain = meta_gain
         self.gain_decay = gain_decay
+        self.lazy = lazy
         self.sharpness = sharpness
         self.softness = softness
         self.costs = costs
@@ -317,6 +329,8 @@ class LinearCRF(ChainModel):
             check_number("gain", self.gain, low=0.0, strict=True)
         check_number("meta_gain", self.meta_gain, low=0.0)
         check_number("gain_decay", self.gain_decay, low=0.0, high=1.0)
+        if not isinstance(self.lazy, (bool, np.bool_)):
+            raise InputError(f"lazy is {self.lazy!r}", hint="Give True or False.")
         if self.softness is not None:
             check_number("softness", self.softness, low=0.0, strict=True)
         check_costs(self.costs)
@@ -345,6 +359,9 @@ class LinearCRF(ChainModel):
             warnings.warn(what, ConvergenceWarning, stacklevel=3)
         elif trained.outcome == "diverged":
             what = f"training made the loss larger, to {trained.best.loss:.6g}; give a smaller gain, or gain='auto'"
+            warnings.warn(what, ConvergenceWarning, stacklevel=3)
+        elif trained.outcome == "stuck":
+            what = "no first step made the loss smaller; start='log_likelihood' or an online trainer may"
             warnings.warn(what, ConvergenceWarning, stacklevel=3)
         elif trained.outcome == "max_iter" and not trained.online:
             most = "max_iter" if self.max_iter is None else f"max_iter={self.max_iter}"

@@ -19,6 +19,7 @@ from hedgerow.objectives.log_likelihood import log_likelihood
 from hedgerow.parallel import Lanes, count_lanes, plan_chunks
 from hedgerow.scorers.chain import ChainLayout, LinearChain
 from hedgerow.structure.histories import MAX_ORDER
+from hedgerow.trainers import sgd, smd
 from hedgerow.trainers.batches import Batches
 from hedgerow.trainers.by_name import train_online
 from hedgerow.trainers.conjugate_gradient import conjugate_gradient
@@ -41,13 +42,13 @@ MAX_ITERATIONS = 500
 MAX_PASSES = 50
 MAX_ROUNDS = 200  # of Frank–Wolfe
 BATCH_SIZE = 8
-WORSE = 3.0  # the start has the loss of a sample, and passes are noisy: beyond so many times it something went wrong
 GAP = 1000.0  # times tol: a gap is a bound, and the loss is nearer to its minimum by far
 
 # The trainer of an objective, where "auto" is given and it is not L-BFGS; and the objective of a trainer.
 _TRAINER = {"margin": "adagrad", "slack_margin": "adagrad", "perceptron": "averaged_perceptron"}
 _OBJECTIVE = {"frank_wolfe": "margin", "averaged_perceptron": "perceptron"}
-CURVED = ("log_likelihood", "pseudo_likelihood")  # objectives with second derivatives
+_SCHEDULES = {"annealed_sgd": sgd.SCHEDULES, "smd": smd.SCHEDULES}
+CURVED = tuple(sorted(objective.__name__ for objective in objectives.CURVATURES))  # with second derivatives
 _SHARPNESS = {"labelwise": (5.0, 15.0), "classification_error": (1.0,)}
 
 
@@ -78,18 +79,19 @@ class Plan:
         if objective == "auto":
             objective = _OBJECTIVE.get(trainer, "log_likelihood")
         if trainer == "auto":
-            trainer = "lbfgs" if model.l1 else _TRAINER.get(objective, "lbfgs")
+            trainer = "lbfgs" if model.l1 and objective != "perceptron" else _TRAINER.get(objective, "lbfgs")
             if objective == "margin" and not model.l1 and not warm and _suits_frank_wolfe(model, dataset):
                 trainer = "frank_wolfe"
         _check_pair(objective, trainer)
         _check_order(model, objective, trainer)
+        _check_schedule(model.schedule, trainer)
         if model.l1 and trainer != "lbfgs":
             raise InputError(f"l1 is {model.l1} and trainer {trainer!r} has no L1", hint="Use 'lbfgs', or l1=0.")
         if trainer == "frank_wolfe" and not model.l2:
             raise InputError("trainer 'frank_wolfe' needs l2 above 0", hint="Give l2=1.0, say.")
         start = model.start
         if start == "auto":
-            rough = trainer in WHOLE and objective == "margin"  # at 0 all labelings tie: a kink
+            rough = trainer in WHOLE and objective not in objectives.SMOOTH  # at 0 all labelings tie: a kink
             start = "log_likelihood" if rough or objective not in objectives.CONVEX else "zero"
         return cls(objective, trainer, start, _stages(objective, model.sharpness))
 
@@ -127,6 +129,15 @@ def _check_order(model: Any, objective: str, trainer: str) -> None:
         raise InputError(f"transition_columns are for order 1, not {model.order}", hint="Leave one of them out.")
 
 
+def _check_schedule(schedule: Any, trainer: str) -> None:
+    if schedule == "auto":
+        return
+    if trainer not in _SCHEDULES:
+        has = " and ".join(map(repr, _SCHEDULES))
+        raise InputError(f"trainer {trainer!r} has no schedule", hint=f"{has} have; leave it 'auto' elsewhere.")
+    check_choice("schedule", schedule, ("auto", *_SCHEDULES[trainer]))
+
+
 def _stages(objective: str, sharpness: Any) -> tuple[float | None, ...]:
     if objective not in _SHARPNESS:
         if sharpness is not None:
@@ -137,7 +148,7 @@ def _stages(objective: str, sharpness: Any) -> tuple[float | None, ...]:
     values = tuple(given) if isinstance(given, (Sequence, np.ndarray)) and not isinstance(given, str) else (given,)
     good = all(isinstance(v, (int, float, np.number)) and not isinstance(v, bool) and 0 < v < np.inf for v in values)
     if not values or not good:
-        raise InputError(f"sharpness is {sharpness!r}", hint="Give a number above 0, or a rising list of them.")
+        raise InputError(f"sharpness is {sharpness!r}", hint="Give a number above 0, or a list of them, one a stage.")
     return tuple(float(v) for v in values)
 
 
@@ -186,14 +197,15 @@ class LinearTraining:
             if warm is None and self.plan.start == "counts":
                 weights = count_weights(self.dataset, self.layout)
             for stage in self._stages(warm is not None):
+                began = weights
                 weights, monitor = self._run(stage, weights, history, lanes)
                 history, n_iter = monitor.history, n_iter + monitor.n_iter
                 if monitor.outcome == "interrupted":
                     break
             kept, outcome = monitor.kept, monitor.outcome
             if stage.trainer in ONLINE:  # what it reported is the loss on the way
-                kept = replace(kept, loss=self._loss(stage.objective, weights, lanes))
-                if self.plan.objective != "perceptron" and not kept.loss <= WORSE * monitor.start_loss:
+                kept = replace(kept, loss=self._loss(stage, weights, lanes))
+                if self.plan.objective != "perceptron" and not kept.loss <= self._loss(stage, began, lanes):
                     outcome = "diverged"
         return Trained(weights, monitor.history, n_iter, kept, outcome, stage.trainer in ONLINE)
 
@@ -202,7 +214,10 @@ class LinearTraining:
         plan = self.plan
         sharp = [] if plan.stages == (None,) else [f"{plan.objective}, sharpness {s:g}" for s in plan.stages]
         names = sharp or [plan.objective]
-        stages = [Stage(plan.trainer, self._objective(s), name) for s, name in zip(plan.stages, names)]
+        stages = [
+            Stage(plan.trainer, stage_objective(self.model, plan, self.dataset, s), name)
+            for s, name in zip(plan.stages, names)
+        ]
         if not warm and plan.start == "log_likelihood" and plan.objective != "log_likelihood":
             stages.insert(0, Stage("lbfgs", log_likelihood, "log_likelihood"))
         return stages if len(stages) > 1 else [stages[0]._replace(name="")]
@@ -212,20 +227,11 @@ class LinearTraining:
         longest, widest = int(np.diff(offsets).max()), int(np.diff(offsets[plan_chunks(offsets)]).max())
         check_chain_memory(self.layout, int(self.model.order), longest, widest, n_threads)
 
-    def _loss(self, objective: Objective, weights: FloatArray, lanes: Lanes) -> float:
-        """The penalised loss at some weights."""
-        loss, _ = Evaluation(LinearChain(self.layout), self.dataset, objective, lanes)(weights)
-        return loss + self.l2 * float(kernels.vectors.dot(weights, weights))
-
-    def _objective(self, sharpness: float | None) -> Objective:
-        options = {} if sharpness is None else {"sharpness": sharpness}
-        return objectives.make_objective(
-            self.plan.objective,
-            n_labels=self.layout.n_labels,
-            softness=self.model.softness,
-            costs=self.costs,
-            **options,
-        )
+    def _loss(self, stage: Stage, weights: FloatArray, lanes: Lanes) -> float:
+        """The loss at some weights, with the penalty that the trainer knows."""
+        loss, _ = Evaluation(LinearChain(self.layout), self.dataset, stage.objective, lanes)(weights)
+        l2 = 0.0 if stage.trainer == "averaged_perceptron" else self.l2
+        return loss + l2 * float(kernels.vectors.dot(weights, weights))
 
     def _run(
         self, stage: Stage, start: FloatArray, previous: list[Step] | None, lanes: Lanes
@@ -263,10 +269,30 @@ class LinearTraining:
             monitor,
             l2=self.l2,
             gain=model.gain,
-            meta_gain=float(model.meta_gain),
-            gain_decay=float(model.gain_decay),
             square=self.square,
+            options=online_options(model, trainer),
         )
+
+
+def stage_objective(model: Any, plan: Plan, dataset: Dataset, sharpness: float | None) -> Objective:
+    """The objective of a stage."""
+    return objectives.make_objective(
+        plan.objective,
+        n_labels=dataset.n_labels,
+        softness=model.softness,
+        costs=cost_table(model.costs, dataset.schema.labels),
+        **({} if sharpness is None else {"sharpness": sharpness}),
+    )
+
+
+def online_options(model: Any, trainer: str) -> dict[str, Any]:
+    """What an online trainer takes beside what all of them take."""
+    options: dict[str, Any] = {}
+    if model.schedule != "auto":
+        options["schedule"] = model.schedule
+    if trainer == "smd":
+        options |= {"meta_gain": float(model.meta_gain), "gain_decay": float(model.gain_decay), "lazy": model.lazy}
+    return options
 
 
 def batch_size(model: Any, trainer: str) -> int:

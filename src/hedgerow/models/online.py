@@ -12,17 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow import objectives
 from hedgerow.data.dataset import Dataset
 from hedgerow.data.encoding import learn
 from hedgerow.data.extension import extend
 from hedgerow.errors import InputError
 from hedgerow.legend import FloatArray
 from hedgerow.models.constraints import legal_space
-from hedgerow.models.costs import cost_table
 from hedgerow.models.extension import Moved, extend_layout, extend_space
 from hedgerow.models.layout import lay_out
-from hedgerow.models.linear_training import ONLINE, Plan, Trained, batch_size
+from hedgerow.models.linear_training import ONLINE, Plan, Trained, batch_size, online_options, stage_objective
 from hedgerow.models.parameters import random_generator, same_window
 from hedgerow.scorers.chain import ChainLayout
 from hedgerow.scorers.linear import check_numbers
@@ -101,7 +99,10 @@ def _online_plan(model: Any) -> Plan:
         raise InputError("the model was fitted with missing values filled in, which needs all data at once", hint=hint)
     if model.start == "log_likelihood":
         raise InputError("start is 'log_likelihood' and needs all data at once", hint=hint)
-    return plan
+    # Where `fit` would begin with the likelihood's solution, counts come nearest to it. The first sharpness, the
+    # mildest, serves all calls: when the next one should begin is not known.
+    start = "counts" if plan.start == "log_likelihood" else plan.start
+    return replace(plan, start=start, stages=plan.stages[:1])
 
 
 def _begin(
@@ -138,7 +139,7 @@ def _go_on(
     layout, moved = extend_layout(*old, dataset, space, transitions=model.transitions, pairs=model.pairs)
     progress: Progress | None = getattr(model, "_progress", None)
     if progress is None or not progress.fits(model, plan):
-        progress = Progress(plan.trainer, model.weights_, np.ones(len(model.weights_)), TrainerState())
+        progress = Progress(plan.trainer, model.weights_, np.ones(len(model.weights_)), TrainerState(resumes=True))
     return dataset, layout, progress.moved(moved)
 
 
@@ -157,14 +158,7 @@ def _check_unchanged(model: Any) -> None:
 
 
 def _portion(model: Any, plan: Plan, dataset: Dataset, layout: ChainLayout, n_before: int, n_calls: int) -> Batches:
-    sharpness = plan.stages[-1]
-    objective = objectives.make_objective(
-        plan.objective,
-        n_labels=layout.n_labels,
-        softness=model.softness,
-        costs=cost_table(model.costs, dataset.schema.labels),
-        **({} if sharpness is None else {"sharpness": sharpness}),
-    )
+    objective = stage_objective(model, plan, dataset, plan.stages[0])
     seed = int(random_generator(model.random_state).randint(2**31 - 1)) + n_calls
     size = batch_size(model, plan.trainer)
     return Batches(layout, dataset, objective, batch_size=size, seed=seed, n_before=n_before)
@@ -183,8 +177,7 @@ def _one_pass(model: Any, batches: Batches, progress: Progress, history: list[St
             monitor,
             l2=float(model.l2),
             gain=model.gain,
-            meta_gain=float(model.meta_gain),
-            gain_decay=float(model.gain_decay),
+            options=online_options(model, progress.trainer),
             square=progress.square,
             state=state,
         )

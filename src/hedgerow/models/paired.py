@@ -45,6 +45,9 @@ def check_below(linear: LinearCRF, dataset: Dataset, *, joint: bool) -> None:
     if linear.schema_.labels != dataset.schema.labels:
         hint = "Train it on the same labels."
         raise InputError("the linear model below the trees has other labels than y", hint=hint)
+    if linear.layout_.histories is not None:
+        hint = "Use a linear model of order 1 or 0."
+        raise InputError(f"trees cannot stand on a linear model of order {linear.order}", hint=hint)
     if not joint and linear.layout_.pairs is not None:
         hint = "Use edges='joint', or a linear model without transition_columns."
         raise InputError("edges='shared' cannot stand on a linear model with edges of each position", hint=hint)

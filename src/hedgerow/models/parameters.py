@@ -13,6 +13,7 @@ from hedgerow.errors import InputError
 from hedgerow.models.costs import check_costs
 from hedgerow.objectives import COSTLY, NAMES
 from hedgerow.parallel import count_threads
+from hedgerow.structure.histories import MAX_ORDER
 from hedgerow.trees.binning import MAX_VALUES
 
 if TYPE_CHECKING:
@@ -113,6 +114,25 @@ def check_tree_objective(model: Any) -> None:
         raise InputError(f"objective {model.objective!r} has no costs", hint=hint)
     if model.leaves == "newton" and model.objective != "log_likelihood":
         raise InputError("leaves='newton' is for objective='log_likelihood'", hint="Use leaves='mean'.")
+
+
+def check_tree_order(model: Any) -> None:
+    """Check the order of a TreeCRF and what goes with it."""
+    check_number("order", model.order, low=0, high=MAX_ORDER, whole=True)
+    if model.order == 1:
+        return
+    if not isinstance(model.start, str) or model.start != "zero":
+        raise InputError(f"start is for order 1, and order is {model.order}", hint="Leave start as it is, 'zero'.")
+    if model.order > 1:
+        if model.objective != LOG_LIKELIHOOD:
+            what = f"objective={model.objective!r} is not there for order={model.order}"
+            raise InputError(what, hint="Use 'log_likelihood'; order 1 and 0 have them all.")
+        if model.pseudo_likelihood_steps:
+            what = f"pseudo_likelihood_steps are for order 1, and order is {model.order}"
+            raise InputError(what, hint="Set them to 0.")
+        if model.edges == "joint" and model.missing in ("weighting", "surrogate"):
+            what = f"missing={model.missing!r} is not there for joint edges of order {model.order}"
+            raise InputError(what, hint="Use edges='shared', or missing='learned'.")
 
 
 def check_metric(metric: Any) -> None:

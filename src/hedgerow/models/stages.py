@@ -7,9 +7,10 @@ from typing import Any
 
 from hedgerow.data.dataset import Dataset
 from hedgerow.legend import AnyArray
+from hedgerow.models.parameters import BEAM_WIDTH
 from hedgerow.models.validation import Measure
 from hedgerow.parallel import CHUNK_POSITIONS, Lanes, plan_chunks
-from hedgerow.scorers.trees import Start, all_first
+from hedgerow.scorers.trees import Start
 from hedgerow.trainers.boosting import Iteration
 from hedgerow.trainers.memory import check_joint_memory
 from hedgerow.trees.binning import Binning, bin_dataset
@@ -17,9 +18,11 @@ from hedgerow.trees.binning import Binning, bin_dataset
 _CHUNK_SCORES = 4_000_000  # of joint edges: 30 MB
 
 
-def chunk_positions(n_labels: int, *, joint: bool) -> int:
-    """How many positions the potentials of a chunk should have: fewer where each has K² scores of its own."""
-    return max(1, min(CHUNK_POSITIONS, _CHUNK_SCORES // n_labels**2)) if joint else CHUNK_POSITIONS
+def chunk_positions(n_labels: int, *, joint: bool, n_before: int | None = None) -> int:
+    """How many positions the potentials of a chunk should have: fewer where each has K² scores of its own, or those of
+    n_before histories."""
+    scores = n_labels * (n_labels if n_before is None else n_before)
+    return max(1, min(CHUNK_POSITIONS, _CHUNK_SCORES // scores)) if joint else CHUNK_POSITIONS
 
 
 class Stages:
@@ -39,16 +42,19 @@ class Stages:
         metric: Any,
         decoder: str,
         joint: bool,
+        beam_width: int = BEAM_WIDTH,
     ) -> None:
         self.iterations = iterations
         self.lanes = lanes
         self._n_added = 0
-        self._measure = Measure(dataset, metric, decoder)
+        self._measure = Measure(dataset, metric, decoder, beam_width)
         data = bin_dataset(binning, dataset, postings=False)
-        self._data = data if joint else all_first(data)
+        self._data = start.seen_by_trees(data, joint=joint)
+        K, table = dataset.n_labels, start.history_table if joint else None
+        n_before = None if table is None else table.n_histories
         if joint:
-            check_joint_memory(dataset.n_positions, dataset.n_labels)
-        plan = plan_chunks(dataset.offsets, chunk_positions(dataset.n_labels, joint=joint))
+            check_joint_memory(dataset.n_positions, K, n_before)
+        plan = plan_chunks(dataset.offsets, chunk_positions(K, joint=joint, n_before=n_before))
         self._chunks = [start.scores(dataset, int(a), int(b), joint=joint) for a, b in pairwise(plan)]
 
     def __call__(self) -> float:

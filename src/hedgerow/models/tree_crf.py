@@ -16,6 +16,7 @@ from hedgerow.errors import InputError
 from hedgerow.models.base import ChainModel
 from hedgerow.models.constraints import without_forbidden
 from hedgerow.models.corpus import cut_flat, training_dataset
+from hedgerow.models.histories import without_unseen
 from hedgerow.models.linear_crf import LinearCRF
 from hedgerow.models.missing import OF_TREES, check_missing, fill, learn_missing
 from hedgerow.models.paired import pair
@@ -25,14 +26,24 @@ from hedgerow.models.parameters import (
     check_common,
     check_metric,
     check_tree_objective,
+    check_tree_order,
     check_tree_parameters,
 )
 from hedgerow.models.stages import chunk_positions
-from hedgerow.models.tree_training import Trained, Training, check_goes_on, find_start, linear_below, make_start
+from hedgerow.models.tree_training import (
+    Trained,
+    Training,
+    check_goes_on,
+    find_start,
+    joint_edges,
+    linear_below,
+    make_start,
+    table_shape,
+)
 from hedgerow.models.validation import encode_held_out, hold_out
 from hedgerow.parallel import MAX_LANES, Lanes
 from hedgerow.potentials import ChainPotentials
-from hedgerow.scorers.trees import Start, all_first
+from hedgerow.scorers.trees import Start
 from hedgerow.trainers.boosting import Iteration
 from hedgerow.trainers.memory import check_joint_memory
 from hedgerow.trees.binning import MAX_VALUES, Binning, bin_dataset, learn_binning
@@ -79,6 +90,10 @@ class TreeCRF(ChainModel):
         positions, and one boosted table scores transitions: for very many labels.
     leaves : {"mean", "newton"}, default "mean"
         "newton" divides by Σp(1−p) + λ instead of rows + λ: longer steps.
+    order : int, default 1
+        How many labels before it a label may depend on. 0 scores each position by itself. From 2 on trees of joint
+        edges ask for each of the last `order` labels, which is for few labels; shared edges have a weight for every run
+        of up to order+1 labels that training shows. The objective is then the log-likelihood.
     start : {"zero", "constant"} or LinearCRF, default "zero"
         The scores before any tree: none, the best constant table of transitions, or those of a linear model, to which
         trees add interactions. A LinearCRF that is not fitted is fitted to the training sequences first.
@@ -127,7 +142,7 @@ class TreeCRF(ChainModel):
     constraints : str or list of pairs, optional
         "iob1", "iob2" (or "bio"), "bioes": the legal order of such labels. Or (from, to) pairs of labels that are
         forbidden.
-    decoder : {"auto", "posterior", "viterbi"}, default "auto"
+    decoder : {"auto", "posterior", "viterbi", "beam"}, default "auto"
         "posterior" gives each position its most probable label, which is right most often; "viterbi" gives the most
         probable labeling, which hangs together and obeys the constraints. "auto" is "viterbi" where there are
         constraints or forbidden transitions, and "posterior" elsewhere.
@@ -163,7 +178,8 @@ class TreeCRF(ChainModel):
     space_ : the legal moves
     constant_ : (K+1, K) [from, to], ⊥ last: the scores before any tree
     linear_ : the LinearCRF below the trees, or None
-    edge_tables_ : (iterations, K, K) [from, to], what each iteration added to shared edges; None for joint ones
+    edge_tables_ : (iterations, K, K) [from, to], what each iteration added to shared edges; None for joint ones. From
+        order 2 on (iterations, A), the weights of the arcs of `histories_`
     n_iter_ : iterations of the last fit
     best_iteration_ : the number of iterations that are kept, likelihood_iterations_ : how many of them follow the
         likelihood before the objective
@@ -199,6 +215,7 @@ class TreeCRF(ChainModel):
         window: Window = 0,
         columns: Mapping[str, str] | None = None,
         edges: str = "joint",
+        order: int = 1,
         leaves: str = "mean",
         start: str | LinearCRF = "zero",
         pseudo_likelihood_steps: int = 0,
@@ -221,6 +238,7 @@ class TreeCRF(ChainModel):
         transitions: str = "all",
         constraints: str | Iterable[tuple[Label, Label]] | None = None,
         decoder: str = "auto",
+        beam_width: int = 20,
         early_stopping: bool = True,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 20,
@@ -239,6 +257,7 @@ class TreeCRF(ChainModel):
         self.window = window
         self.columns = columns
         self.edges = edges
+        self.order = order
         self.leaves = leaves
         self.start = start
         self.pseudo_likelihood_steps = pseudo_likelihood_steps
@@ -261,6 +280,7 @@ class TreeCRF(ChainModel):
         self.transitions = transitions
         self.constraints = constraints
         self.decoder = decoder
+        self.beam_width = beam_width
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
@@ -340,11 +360,11 @@ class TreeCRF(ChainModel):
         held_out = encode_held_out(dataset.schema, X_val, y_val)
         if held_out is not None:
             held_out = pair(linear, held_out, X_val)
-        start = find_start(self, dataset, linear, self.constant_ if warm else None)
+        start = find_start(self, dataset, linear, self._start() if warm else None)
         imputation = self.imputation_ if warm else learn_missing(self, dataset)
         seen = fill(imputation, dataset)
         if held_out is not None:
-            held_out = fill(imputation, without_forbidden(held_out, start.space))
+            held_out = fill(imputation, without_unseen(without_forbidden(held_out, start.space), start.histories))
         binning = self.binning_ if warm else self._learn_binning(seen)
         training = Training(self, binning, start, dataset.schema.labels)
         if self.n_bags:
@@ -375,6 +395,7 @@ class TreeCRF(ChainModel):
         check_common(self)
         check_tree_parameters(self)
         check_tree_objective(self)
+        check_tree_order(self)
         check_missing(self, OF_TREES)
         if not isinstance(self.start, LinearCRF):
             check_choice("start", self.start, ("zero", "constant"))
@@ -409,10 +430,12 @@ class TreeCRF(ChainModel):
         self.binning_ = binning
         self.space_ = start.space
         self.constant_ = start.constant
+        self.order_, self.histories_ = start.order, start.histories
         trees = [tree for one in trained.iterations for tree in one.trees]
         self.ensemble_ = Ensemble.of(dataset.n_labels, trees, int(self.trees_per_step))
-        K, tables = dataset.n_labels, [one.table for one in trained.iterations if one.table is not None]
-        self.edge_tables_ = None if self.edges == "joint" else np.array(tables).reshape(-1, K, K)
+        tables = [one.table for one in trained.iterations if one.table is not None]
+        shape = table_shape(dataset.n_labels, start)
+        self.edge_tables_ = None if joint_edges(self) else np.array(tables).reshape(len(tables), *shape)
         self.metadata_ = {}
         self.history_ = trained.history
         self.n_iter_ = trained.n_iter
@@ -443,9 +466,7 @@ class TreeCRF(ChainModel):
         if metric is not None:
             check_metric(metric)
         iterations = self._iterations()
-        training = Training(
-            self, self.binning_, make_start(self.space_, self.constant_, self.linear_), self.schema_.labels
-        )
+        training = Training(self, self.binning_, self._start(), self.schema_.labels)
         with Lanes(self.n_jobs, MAX_LANES) as lanes:
             stages = training.stages(dataset, iterations, lanes, metric, joint=self.edge_tables_ is None)
             for i in range(len(iterations)):
@@ -468,7 +489,7 @@ class TreeCRF(ChainModel):
     def _prepare(self) -> None:
         if self.__dict__.get("_ready", (None,))[0] is not self.ensemble_:
             table = None if self.edge_tables_ is None else self.edge_tables_.sum(axis=0)
-            start = make_start(self.space_, self.constant_, self.linear_)
+            start = self._start()
             self._ready = (self.ensemble_, self.ensemble_.trees(), table, start)
 
     def _potentials(self, dataset: Dataset, first: int, last: int) -> ChainPotentials:
@@ -477,16 +498,23 @@ class TreeCRF(ChainModel):
         part = fill(self.imputation_, dataset.take(np.arange(first, last)))
         data = bin_dataset(self.binning_, part, postings=False)
         if table is None:
-            check_joint_memory(part.n_positions, part.n_labels)
+            histories = start.history_table
+            check_joint_memory(part.n_positions, part.n_labels, None if histories is None else histories.n_histories)
         scores = start.scores(part, 0, last - first, joint=table is None)
         scores.first_sequence = first
-        scores.add(data if table is None else all_first(data), trees)
+        scores.add(start.seen_by_trees(data, joint=table is None), trees)
         if table is not None:
             scores.add_table(table)
         return scores.potentials()
 
+    def _start(self) -> Start:
+        """F₀, as it was fitted."""
+        return make_start(self.space_, self.constant_, self.linear_, self.order_, self.histories_)
+
     def _chunk_positions(self) -> int:
-        return chunk_positions(len(self.classes_), joint=self.edge_tables_ is None)
+        table = self._start().history_table if self.edge_tables_ is None else None
+        n_before = len(self.classes_) if table is None else table.n_histories
+        return chunk_positions(len(self.classes_), joint=self.edge_tables_ is None, n_before=n_before)
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()

@@ -11,9 +11,12 @@ from hedgerow.data.dataset import Schema
 from hedgerow.data.imputation import seen_schema
 from hedgerow.errors import ModelFileError
 from hedgerow.legend import CODE, INDEX, AnyArray, BoolArray, FloatArray, IndexArray
+from hedgerow.models.history_files import pack_histories, unpack_histories
 from hedgerow.models.missing import OF_TREES
 from hedgerow.models.parameters import check_choice
 from hedgerow.models.schema_files import Tensors, count, pack_space, tensor, unpack_space, within
+from hedgerow.models.tree_training import table_shape
+from hedgerow.scorers.trees import Start
 from hedgerow.trees.binning import ATTRIBUTES, CODES, ITEMS, MAX_BINS, ORDERED, Binning, split_columns, window_of
 from hedgerow.trees.ensemble import Ensemble
 from hedgerow.trees.missing import LEARNED, SURROGATE, WEIGHTING
@@ -28,12 +31,8 @@ def pack(model: Any, tensors: Tensors) -> dict[str, Any]:
     """Add a fitted model's trees, bins and starting scores to the tensors; return its part of the header."""
     pack_space(model.space_, tensors)
     tensors["constant"] = model.constant_
-    _pack_binning(model.binning_, tensors)
-    for name in ("ptr", "set_ptr", "nodes", "values", "gains", "counts", "sets"):
-        tensors[f"trees.{name}"] = getattr(model.ensemble_, name)
-    if model.ensemble_.shares is not None:
-        for name in _OF_GAPS:
-            tensors[f"trees.{name}"] = getattr(model.ensemble_, name)
+    pack_binning(model.binning_, tensors)
+    pack_trees(model.ensemble_, tensors)
     if model.edge_tables_ is not None:
         tensors["edge_tables"] = model.edge_tables_
     # What was fitted, which parameters no longer say once they are set anew.
@@ -43,7 +42,10 @@ def pack(model: Any, tensors: Tensors) -> dict[str, Any]:
         "refitted": model.refitted_,
         "likelihood_iterations": model.likelihood_iterations_,
         "missing": model.missing_,
+        "order": model.order_,
     }
+    if model.histories_ is not None:
+        pack_histories(model.histories_, tensors)
     if model.linear_ is not None:
         from hedgerow.models.files import pack_model
 
@@ -59,12 +61,22 @@ def unpack(model: Any, header: Mapping[str, Any], tensors: Tensors) -> None:
     model.constant_ = _numbers(tensors, "constant", (K + 1, K))
     model.missing_ = header.get("missing", LEARNED)  # the first files did not have it
     check_choice("missing", model.missing_, OF_TREES)
-    model.binning_ = _unpack_binning(seen_schema(model), tensors)
+    model.binning_ = unpack_binning(seen_schema(model), tensors)
     gaps = model.missing_ in (WEIGHTING, SURROGATE) and len(tensors["trees.nodes"]) > 0
-    model.ensemble_ = _unpack_trees(model.binning_, K, header["trees_per_step"], tensors, with_gaps=gaps)
+    shared = _flag(header, "shared_edges", model.edges == "shared")
+    model.order_, model.histories_ = count(header, "order", 1), unpack_histories(K, tensors)
+    start = Start(model.space_, model.constant_, order=model.order_, histories=model.histories_)
+    if (model.histories_ is None) == (shared and model.order_ > 1):
+        raise ModelFileError(f"the histories do not fit order {model.order_}")
+    table = None if shared else start.history_table
+    n_before = K if table is None else table.n_histories
+    model.ensemble_ = unpack_trees(
+        model.binning_, K, header["trees_per_step"], tensors, with_gaps=gaps, n_before=n_before
+    )
     model.edge_tables_ = None
-    if _flag(header, "shared_edges", model.edges == "shared"):
-        model.edge_tables_ = _numbers(tensors, "edge_tables", (model.ensemble_.n_iterations, K, K))
+    if shared:
+        shape = (model.ensemble_.n_iterations, *table_shape(K, start))
+        model.edge_tables_ = _numbers(tensors, "edge_tables", shape)
     model.linear_ = _unpack_below(model, header, tensors)
     if model.linear_ is not None and "start" not in header["parameters"]:
         model.start = model.linear_
@@ -100,7 +112,7 @@ def _unpack_below(model: Any, header: Mapping[str, Any], tensors: Tensors) -> An
 # ------------------------------------------------------------------------------------------------ columns as bins
 
 
-def _pack_binning(binning: Binning, tensors: Tensors) -> None:
+def pack_binning(binning: Binning, tensors: Tensors) -> None:
     """What is learnt of the bins; the rest follows from the schema."""
     for name, lists, dtype in (
         ("thresholds", binning.thresholds, np.float64),
@@ -112,7 +124,8 @@ def _pack_binning(binning: Binning, tensors: Tensors) -> None:
         tensors[f"bins.{name}_ptr"] = np.concatenate([[0], np.cumsum([len(one) for one in filled])]).astype(INDEX)
 
 
-def _unpack_binning(schema: Schema, tensors: Tensors) -> Binning:
+def unpack_binning(schema: Schema, tensors: Tensors) -> Binning:
+    """The bins of a schema's columns, with what `pack_binning` wrote."""
     dense, sparse = split_columns(schema)
     n_columns = len(dense) + len(sparse) + (len(schema.attributes) > 0)
     thresholds = _runs(tensors, "bins.thresholds", np.float64, n_columns)
@@ -156,13 +169,33 @@ def _pointers(tensors: Tensors, name: str, n: int | None, end: int) -> IndexArra
 # ------------------------------------------------------------------------------------------------ trees
 
 
-def _unpack_trees(
-    binning: Binning, n_labels: int, trees_per_step: Any, tensors: Tensors, *, with_gaps: bool
+def pack_trees(ensemble: Ensemble, tensors: Tensors) -> None:
+    """The trees as tensors."""
+    for name in ("ptr", "set_ptr", "nodes", "values", "gains", "counts", "sets"):
+        tensors[f"trees.{name}"] = getattr(ensemble, name)
+    if ensemble.shares is not None:
+        for name in _OF_GAPS:
+            tensors[f"trees.{name}"] = getattr(ensemble, name)
+
+
+def unpack_trees(
+    binning: Binning,
+    n_labels: int,
+    trees_per_step: Any,
+    tensors: Tensors,
+    *,
+    with_gaps: bool,
+    n_before: int | None = None,
 ) -> Ensemble:
+    """The trees that `pack_trees` wrote, after they were checked against the bins.
+
+    n_before : how many previous labels, or histories, they tell apart; by default as many as labels
+    """
+    n_before = n_labels if n_before is None else n_before
     nodes, sets = tensors["trees.nodes"], tensors["trees.sets"]
     if nodes.dtype != INDEX or nodes.ndim != 2 or nodes.shape[1] != 5:
         raise ModelFileError(f"trees.nodes is {nodes.dtype} of shape {nodes.shape}")
-    if sets.dtype != np.uint8 or sets.ndim != 2 or sets.shape[1] != max(256, n_labels + 1):
+    if sets.dtype != np.uint8 or sets.ndim != 2 or sets.shape[1] != max(256, n_before + 1):
         raise ModelFileError(f"trees.sets is {sets.dtype} of shape {sets.shape}")
     if type(trees_per_step) is not int or trees_per_step < 1:
         raise ModelFileError(f"trees_per_step is {trees_per_step!r}")
@@ -172,7 +205,7 @@ def _unpack_trees(
         raise ModelFileError(f"{n_trees} trees do not fit {n_labels} labels with {trees_per_step} in a step")
     set_ptr = _pointers(tensors, "trees.set_ptr", n_trees, len(sets))
     own = {name: _numbers(tensors, f"trees.{name}", (len(nodes),)) for name in ("values", "gains", "counts")}
-    _check_nodes(binning, n_labels, nodes, ptr, set_ptr)
+    _check_nodes(binning, n_before, nodes, ptr, set_ptr)
     gaps = _unpack_gaps(binning, nodes, ptr, tensors) if with_gaps else {}
     return Ensemble(
         n_labels, trees_per_step, ptr, set_ptr, nodes, own["values"], own["gains"], own["counts"], sets, **gaps
@@ -199,7 +232,7 @@ def _unpack_gaps(binning: Binning, nodes: IndexArray, ptr: IndexArray, tensors: 
     return {"shares": shares, "surrogate_ptr": own, "surrogates": surrogates, "surrogate_sets": sets}
 
 
-def _check_nodes(binning: Binning, n_labels: int, nodes: IndexArray, ptr: IndexArray, set_ptr: IndexArray) -> None:
+def _check_nodes(binning: Binning, n_before: int, nodes: IndexArray, ptr: IndexArray, set_ptr: IndexArray) -> None:
     """Refuse trees that a walk could not follow: every split leads to later nodes of its tree, by what is there."""
     sizes = np.repeat(np.diff(ptr), np.diff(ptr))
     place = np.arange(len(nodes)) - np.repeat(ptr[:-1], np.diff(ptr))
@@ -213,7 +246,7 @@ def _check_nodes(binning: Binning, n_labels: int, nodes: IndexArray, ptr: IndexA
     if np.any(lost[split]):
         raise ModelFileError("a split of a tree leads nowhere")
     inner = np.where(stream >= 0, stream, 0)
-    ends = np.where(stream == LABEL, n_labels + 1, binning.streams[3][inner])
+    ends = np.where(stream == LABEL, n_before + 1, binning.streams[3][inner])
     ends = np.where(rule == SUBSET, n_sets, ends)
     kinds = np.where(stream == LABEL, CODES, binning.streams[4][inner])
     if np.any(split & ((bin_ < 0) | (bin_ >= ends) | ~_fits(kinds, rule))):

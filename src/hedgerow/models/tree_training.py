@@ -16,6 +16,7 @@ from hedgerow.errors import InputError
 from hedgerow.legend import FloatArray
 from hedgerow.models.constraints import check_gold, legal_space
 from hedgerow.models.costs import cost_table
+from hedgerow.models.histories import observed_histories
 from hedgerow.models.linear_crf import LinearCRF
 from hedgerow.models.missing import way_of_trees
 from hedgerow.models.paired import check_below, potentials_below
@@ -26,6 +27,7 @@ from hedgerow.objectives.log_likelihood import log_likelihood
 from hedgerow.objectives.pseudo_likelihood import pseudo_likelihood
 from hedgerow.parallel import MAX_LANES, Lanes
 from hedgerow.scorers.trees import Start
+from hedgerow.structure.histories import Histories
 from hedgerow.structure.states import StateSpace
 from hedgerow.trainers.boosting import Booster, Iteration
 from hedgerow.trainers.constant import best_constant
@@ -58,23 +60,46 @@ def linear_below(start: Any, X: Any, y: Any, sample_weight: Any) -> LinearCRF | 
     return fresh.fit(X, y, sample_weight=sample_weight)
 
 
-def make_start(space: StateSpace, constant: FloatArray, linear: LinearCRF | None) -> Start:
+def joint_edges(model: Any) -> bool:
+    """Whether the trees of a model score labels after those before them; at order 0 none does."""
+    return bool(model.edges == "joint" and model.order > 0)
+
+
+def table_shape(n_labels: int, start: Start) -> tuple[int, ...]:
+    """The shape of what an iteration adds to shared edges."""
+    if start.histories is not None:
+        return (start.histories.n_arcs,)
+    return (n_labels, n_labels) if start.order else (0,)
+
+
+def make_start(
+    space: StateSpace,
+    constant: FloatArray,
+    linear: LinearCRF | None,
+    order: int = 1,
+    histories: Histories | None = None,
+) -> Start:
     """F₀ of a model."""
     if linear is None:
-        return Start(space, constant)
+        return Start(space, constant, order=order, histories=histories)
     linear._prepare()
     return Start(space.intersect(linear.layout_.space), constant, partial(potentials_below, linear))
 
 
-def find_start(model: Any, dataset: Dataset, linear: LinearCRF | None, constant: FloatArray | None) -> Start:
-    """F₀, and the legal moves, which the training labels must obey. constant: that of an earlier fit, or None."""
+def find_start(model: Any, dataset: Dataset, linear: LinearCRF | None, previous: Start | None) -> Start:
+    """F₀, and the legal moves, which the training labels must obey. previous: that of an earlier fit, or None."""
     if linear is not None:
-        check_below(linear, dataset, joint=model.edges == "joint")
-    space = legal_space(dataset, model.constraints, forbid_unseen=model.transitions == "forbid_unseen")
-    K = dataset.n_labels
-    if constant is None:
+        check_below(linear, dataset, joint=joint_edges(model))
+    K, order, forbids = dataset.n_labels, int(model.order), model.transitions == "forbid_unseen"
+    by_histories = order > 1 and model.edges == "shared"
+    space = legal_space(dataset, model.constraints, forbid_unseen=forbids and not by_histories)
+    if previous is not None:
+        constant, histories = previous.constant, previous.histories
+    else:
         constant = best_constant(dataset, space) if model.start == "constant" else np.zeros((K + 1, K))
-    start = make_start(space, constant, linear)
+        seen = {"transitions": model.transitions}
+        histories = observed_histories(dataset, space, order, **seen) if by_histories else None
+    start = make_start(space, constant, linear, order, histories)
     if linear is not None:
         check_gold(dataset, start.space)
     return start
@@ -92,10 +117,9 @@ def check_goes_on(model: Any) -> None:
     if model.missing != model.missing_:
         what = f"missing is {model.missing!r} and the model was fitted with {model.missing_!r}"
         raise InputError(what, hint="Leave it as it was, or set warm_start=False.")
-    if model.ensemble_.trees_per_step != model.trees_per_step or (model.edge_tables_ is None) != (
-        model.edges == "joint"
-    ):
-        hint = "Leave trees_per_step and edges as they were, or set warm_start=False."
+    same = model.order_ == model.order and (model.edge_tables_ is None) == joint_edges(model)
+    if model.ensemble_.trees_per_step != model.trees_per_step or not same:
+        hint = "Leave trees_per_step, edges and order as they were, or set warm_start=False."
         raise InputError("the previous fit grew trees of another form", hint=hint)
 
 
@@ -274,5 +298,6 @@ class Training:
             lanes,
             metric=model._metric() if metric is None else metric,
             decoder=model._decoder_name(),
-            joint=model.edges == "joint" if joint is None else joint,
+            beam_width=model.beam_width,
+            joint=joint_edges(model) if joint is None else joint,
         )

@@ -8,7 +8,15 @@ from __future__ import annotations
 import numpy as np
 
 from hedgerow import kernels
-from hedgerow.inference import Marginals, Workspace, history_likelihood, marginals, passes, position_scores
+from hedgerow.inference import (
+    Marginals,
+    Workspace,
+    history_likelihood,
+    history_tables,
+    marginals,
+    passes,
+    position_scores,
+)
 from hedgerow.inference.forward import checked, faint_sequences, scaled_log_partition
 from hedgerow.legend import UNLABELLED, AnyArray, BoolArray, FloatArray, IndexArray
 from hedgerow.objectives.result import LossAndGradient
@@ -20,7 +28,7 @@ from hedgerow.objectives.truth import (
     spread_weights,
     true_scores,
 )
-from hedgerow.potentials import ChainPotentials, HistoryEdges, PositionEdges
+from hedgerow.potentials import ChainPotentials, HistoryEdges, HistoryTables, PositionEdges
 
 
 def log_likelihood(
@@ -50,6 +58,8 @@ def log_likelihood(
         return LossAndGradient(found.loss, found.node_gradient, found.arc_gradient)
     labels = checked_labels(potentials, labels)
     spread = spread_weights(potentials, weights)
+    if isinstance(potentials.edges, HistoryTables):
+        return LossAndGradient(*history_tables.log_likelihood(potentials, labels, allowed, weights))
     result = marginals(potentials, workspace, weights)
     node_gradient, edge_gradient = result.node_probs, result.edges
     if weights is not None:

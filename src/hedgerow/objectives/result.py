@@ -17,7 +17,8 @@ class LossAndGradient:
     loss : summed over the chunk
     node_gradient : (n, K), d loss / d node score
     edge_gradient : (K, K) [from, to], summed over positions, for shared edges;
-        (K, n, K) [to, position, from] for per-position edges; (A,), summed over positions, for histories
+        (K, n, K) [to, position, from] for per-position edges; (A,), summed over positions, for histories;
+        (K, n, H) [to, position, history] for tables of histories
     """
 
     loss: float

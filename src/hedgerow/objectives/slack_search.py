@@ -87,6 +87,9 @@ def _start(potentials: ChainPotentials, costs: FloatArray, truth: AnyArray, scor
     starts = potentials.offsets[:-1]
     sizes = np.add.reduceat(costs.max(axis=1), starts).astype(INDEX) + 1
     begins = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(INDEX)
+    if sizes.sum() > _MAX_NUMBERS:
+        what = f"the costs of one labeling go up to {int(sizes.max()) - 1:,}, too many to list for slack_margin"
+        raise InputError(what, hint="Give smaller costs, or use the objective 'margin'.")
     bounds = np.full(int(sizes.sum()), np.inf)
     nothing = np.zeros(len(starts))
     labels = truth.astype(CODE)

@@ -43,6 +43,7 @@ class Node:
 class Rules:
     """How trees grow: streams' kinds and bins, labels, λ, the least weight of a leaf, and whether codes split in sets.
 
+    questions : sets of previous labels, which are then histories; splits on them are by these sets alone
     may_use : (node number, stream or LABEL, item) → whether a node may split on it; item is −1 but for sparse streams
     """
 
@@ -53,6 +54,7 @@ class Rules:
     shrinkage: float
     least: int = 1
     subsets: bool = False
+    questions: list[frozenset[int]] = field(default_factory=list)
     may_use: Callable[[int, int, int], bool] = field(default=lambda node, stream, item: True)
 
 
@@ -111,7 +113,9 @@ def candidates(rows: list[Row], node: int, rules: Rules) -> list[Split]:
             found += prefixes(rows, stream, rules)
         else:
             found += [(stream, value, EQUAL) for value in range(n)]
-    if rules.may_use(node, LABEL, -1):
+    if rules.questions:
+        found += [(LABEL, chosen, SUBSET) for chosen in rules.questions]
+    elif rules.may_use(node, LABEL, -1):
         one_each: list[Split] = [(LABEL, label, EQUAL) for label in range(rules.n_labels + 1)]
         found += prefixes(rows, LABEL, rules) if rules.subsets else one_each
     return found

@@ -1,8 +1,20 @@
-"""What a user looks at after training: pictures of labellings, of how training went, and of what was learnt."""
+"""What a user looks at after training: pictures of labellings, of how training went, of what was learnt, and models
+side by side."""
 
 from __future__ import annotations
 
+from hedgerow.report.compare import Comparison, compare
+from hedgerow.report.compare_pages import plot_comparison, write_comparison
 from hedgerow.report.plots import plot_history, plot_sequence
 from hedgerow.report.trees import plot_importance, plot_tree
 
-__all__ = ["plot_history", "plot_importance", "plot_sequence", "plot_tree"]
+__all__ = [
+    "Comparison",
+    "compare",
+    "plot_comparison",
+    "plot_history",
+    "plot_importance",
+    "plot_sequence",
+    "plot_tree",
+    "write_comparison",
+]

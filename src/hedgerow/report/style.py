@@ -28,12 +28,21 @@ def new_axes(width: float, height: float) -> Any:
     return new_figure(width, height).add_subplot()
 
 
+def check_picture(path: str | os.PathLike[str]) -> None:
+    """Refuse a name whose ending is that of no picture, and a picture where nothing can draw one."""
+    _check_ending(new_figure(1.0, 1.0), path)
+
+
 def save_figure(figure: Any, path: str | os.PathLike[str]) -> None:
     """Write a picture without a margin; the ending of the name says in which format."""
+    _check_ending(figure, path)
+    figure.savefig(path, dpi=200, bbox_inches="tight", facecolor="white")
+
+
+def _check_ending(figure: Any, path: str | os.PathLike[str]) -> None:
     known = figure.canvas.get_supported_filetypes()
     ending = os.path.splitext(os.fspath(path))[1].lstrip(".").lower()
     if ending and ending not in known:
         raise InputError(
             f"there is no picture format {ending!r}", hint="Take .png, .svg or .pdf.", path=os.fspath(path)
         )
-    figure.savefig(path, dpi=200, bbox_inches="tight", facecolor="white")

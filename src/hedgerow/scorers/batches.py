@@ -330,7 +330,6 @@ class EdgeTables:
         self._arcs = working.arcs
         self._cells: IndexArray = layout.arc_from * K + layout.arc_to
         self.table: FloatArray = layout.edge_table(np.zeros(len(layout.arc_from)))
-        self.forbids = bool(np.isneginf(self.table).any())
         self._flat = self.table.reshape(-1)
         self.exps: FloatArray = np.zeros((width, width))
         self.exps_to: FloatArray = np.zeros((width, width))

@@ -104,6 +104,16 @@ class _Adaptive:
         self.seen = int(state.numbers["seen"])
         self.pull = -(self.stiffness * np.sqrt(self.square) + self._penalty) * self.x
 
+    def resume(self) -> None:
+        """The squares of these sequences tell what those before them would have added to weights that are there."""
+        batches, start, before = self.batches, self.x.copy(), self.square.copy()
+        for sequences in batches.order(0):
+            self.step(sequences)
+        share = batches.n_before / batches.n_sequences
+        self.square = before + np.where(start != 0.0, share * (self.square - before), 0.0)
+        self.x, self.seen = start, batches.n_before
+        self.pull = -(self.stiffness * np.sqrt(self.square) + self._penalty) * start
+
     def _refresh(self) -> None:
         for part in self.batches.touched():
             kernels.updates.settle(*part, self.x, self.pull, self.square, self.stiffness, self._penalty)

@@ -85,3 +85,6 @@ class _Adam:
         for name, x in (("mean", self.mean), ("square", self.square), ("last", self.last)):
             state.recall(self.batches.working, name, x)
         self.seen, self.n_steps = int(state.numbers["seen"]), int(state.numbers["n_steps"])
+
+    def resume(self) -> None:
+        self.seen = self.batches.n_before

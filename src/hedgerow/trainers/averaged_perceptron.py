@@ -33,8 +33,7 @@ def averaged_perceptron(
     def make(start: FloatArray, gain: float) -> _Averaged:
         return _Averaged(batches, start)
 
-    # At zero weights, where all labelings are equal, the loss is 0 and yet the worst.
-    return train(batches, weights, monitor, make, l2=0.0, gain=1.0, observe=observe, start_loss=np.nan, state=state)
+    return train(batches, weights, monitor, make, l2=0.0, gain=1.0, observe=observe, state=state)
 
 
 class _Averaged:
@@ -68,3 +67,6 @@ class _Averaged:
         state.recall(self.batches.working, "raw", self.x)
         state.recall(self.batches.working, "total", self.total)
         self.n_steps = int(state.numbers["n_steps"])
+
+    def resume(self) -> None:
+        self.n_steps = self.batches.n_before // self.batches.batch_size

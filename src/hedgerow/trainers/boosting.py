@@ -15,7 +15,8 @@ from hedgerow.legend import BoolArray, FloatArray
 from hedgerow.objectives.log_likelihood import log_likelihood, log_likelihood_messages
 from hedgerow.objectives.pseudo_likelihood import pseudo_likelihood
 from hedgerow.parallel import CHUNK_POSITIONS, MAX_LANES, Lanes, plan_chunks
-from hedgerow.scorers.trees import STEPS, Start, all_first
+from hedgerow.scorers.trees import STEPS, Start
+from hedgerow.trainers.arc_steps import ArcSteps
 from hedgerow.trainers.evaluation import Objective
 from hedgerow.trainers.memory import check_joint_memory
 from hedgerow.trainers.rows import Gradient, Rows, Sampler, tree_seed
@@ -56,7 +57,8 @@ class Options:
 
 
 class Iteration(NamedTuple):
-    """What one iteration added: tree r·K + k is the r-th of label k; table (K, K) [from, to] where edges are shared."""
+    """What one iteration added: tree r·K + k is the r-th of label k; table (K, K) [from, to] where edges are shared, or
+    (A,), weights of arcs, from order 2 on; none at order 0."""
 
     trees: list[Tree]
     table: FloatArray | None = None
@@ -87,18 +89,21 @@ class Booster:
         K = dataset.n_labels
         self.dataset = dataset
         self.options = own = Options(**options)
-        self.joint = own.edges == "joint"
-        self.data = data if self.joint else all_first(data)
+        begin = Start.zero(K) if start is None else start
+        self.order = begin.order
+        self.joint = own.edges == "joint" and begin.order > 0
+        self.data = begin.seen_by_trees(data, joint=self.joint)
         self.lanes = lanes
         self.iterations: list[Iteration] = []
-        begin = Start.zero(K) if start is None else start
+        table = begin.history_table if self.joint else None
         if self.joint:
-            check_joint_memory(dataset.n_positions, K)
+            check_joint_memory(dataset.n_positions, K, None if table is None else table.n_histories)
+        self._arcs = None if self.joint or begin.histories is None else ArcSteps(dataset, begin.histories)
         plan = plan_chunks(dataset.offsets, max(2 * CHUNK_POSITIONS, dataset.n_positions // MAX_LANES))
         self.shards = [begin.scores(dataset, int(a), int(b), joint=self.joint, lean=True) for a, b in pairwise(plan)]
         self._legal = begin.space.transitions
         self._rows = Rows(
-            dataset, self.data, begin.space, newton=own.leaves == "newton", joint=self.joint, trim=own.trim
+            dataset, self.data, begin.space, newton=own.leaves == "newton", joint=self.joint, trim=own.trim, table=table
         )
         self._sampler = Sampler(dataset, own.subsample, own.subsample_by, own.seed)
         self._growers = [
@@ -119,7 +124,7 @@ class Booster:
         # The messages go with the exponentials that made them, which the first tree of a label changes.
         one_tree = own.trees_per_step == 1 and own.subsample >= 1.0
         self._from_messages = self.joint and known and self._rows.plain and one_tree
-        self._table_gradient: FloatArray = np.zeros((K, K))
+        self._table_gradient: FloatArray = np.zeros((K, K) if self._arcs is None else self._arcs.histories.n_arcs)
         self._losses = np.zeros(len(self.shards))
         self._unit = 1.0
         self._samples: list[BoolArray | None] = []
@@ -220,7 +225,9 @@ class Booster:
         for tree in self._direction.trees:
             squares = tree.values**2 * (tree.counts + self.options.shrinkage)
             total -= self.options.trees_per_step * float(squares.sum())  # the values are those of an average
-        if self._direction.table is not None:
+        if self._arcs is not None and self._direction.table is not None:
+            total += float((self._arcs.histories.pull_back_off(self._table_gradient) * self._direction.table).sum())
+        elif self._direction.table is not None and self.order > 0:
             total += float((self._table_gradient * self._direction.table).sum())
         return total
 
@@ -228,6 +235,10 @@ class Booster:
         """−gradient / (n + λ) of each legal transition, where edges are shared: every position but a first is a row."""
         if self.joint:
             return None
+        if self._arcs is not None:
+            return self._arcs.step(self._table_gradient, self.options.shrinkage)
+        if self.order == 0:
+            return np.zeros(0)
         lengths, weights = np.diff(self.dataset.offsets), self.dataset.weight_seq
         n = float((lengths - 1).sum() if weights is None else (weights * (lengths - 1)).sum())
         if n + self.options.shrinkage == 0.0:
@@ -256,6 +267,12 @@ class Booster:
         values: FloatArray = np.zeros(self.options.max_leaves + 1)
         values[: len(leaf_values)] = self.scale * leaf_values
         factors = np.exp(values)
+        if self.joint and self.order > 1:
+            for shard in self.shards:
+                assert shard.edge_scores is not None
+                where = self.data.home, shard.begin, shard.end
+                kernels.boosting.add_leaf_scores(leaf_of, *where, values, shard.edge_scores[k])
+            return
         for shard in self.shards:
             kernels.boosting.add_leaves(
                 leaf_of, self.data.home, self.data.home_first, shard.begin, shard.end, values, factors,

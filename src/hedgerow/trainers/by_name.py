@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from hedgerow.legend import FloatArray
@@ -23,16 +25,16 @@ def train_online(
     *,
     l2: float,
     gain: float | str,
-    meta_gain: float,
-    gain_decay: float,
     square: FloatArray,
+    options: Mapping[str, Any] = MappingProxyType({}),
     state: TrainerState | None = None,
 ) -> FloatArray:
     """Train by the trainer of this name; the weights that the monitor keeps.
 
-    Each takes what it has a use for. `square`, (W,), is the mean square of the values of each weight's feature.
+    Each takes what it has a use for. `square`, (W,), is the mean square of the values of each weight's feature;
+    `options` are those of this trainer alone.
     """
-    given: dict[str, Any] = {"l2": l2, "gain": gain, "state": state}
+    given: dict[str, Any] = {"l2": l2, "gain": gain, "state": state, **options}
     match name:
         case "sgd":
             return sgd(batches, weights, monitor, **given)
@@ -43,7 +45,7 @@ def train_online(
         case "adam":
             return adam(batches, weights, monitor, **given)
         case "smd":
-            return smd(batches, weights, monitor, **given, meta_gain=meta_gain, gain_decay=gain_decay)
+            return smd(batches, weights, monitor, **given)
         case "averaged_perceptron":
             return averaged_perceptron(batches, weights, monitor, state=state)
     raise AssertionError(f"no online trainer is called {name!r}")

@@ -12,7 +12,7 @@ import numpy as np
 
 from hedgerow import kernels
 from hedgerow.legend import FloatArray
-from hedgerow.trainers.descent import ARMIJO, MAX_TRIALS, ROUNDING, Evaluate, Point, Problem, first_step
+from hedgerow.trainers.descent import ARMIJO, MAX_TRIALS, ROUNDING, Evaluate, Point, Problem, finish, first_step
 from hedgerow.trainers.monitor import Monitor
 
 FLAT = 0.1  # a search ends where the slope is this share of what it was: directions stay nearly conjugate
@@ -43,7 +43,7 @@ def conjugate_gradient(
             step = first_step(problem, direction)
             continue
         if found is None:
-            monitor.finish("converged")  # no step lowers the loss: the limit of the arithmetic
+            finish(monitor, point)
             return monitor.weights(problem.weights(point))
         before, slope = point, kernels.vectors.dot(point.gradient, direction)
         point, step = found

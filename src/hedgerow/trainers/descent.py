@@ -8,7 +8,7 @@ import numpy as np
 
 from hedgerow import kernels
 from hedgerow.legend import FloatArray
-from hedgerow.trainers.monitor import check_loss
+from hedgerow.trainers.monitor import Monitor, check_loss
 
 Evaluate = Callable[[FloatArray], tuple[float, FloatArray]]
 
@@ -16,6 +16,7 @@ ARMIJO = 1e-4
 CURVATURE = 0.9
 MAX_TRIALS = 30
 ROUNDING = 1e-15  # a smaller share of the loss is lost in its sum
+STEEP = 1e-6  # a slope that promises such a share of the loss is no minimum
 
 
 class Point:
@@ -58,6 +59,13 @@ class Problem:
         if self.penalty is not None:
             value += kernels.vectors.dot(self.penalty, np.abs(variables))
         return Point(variables, value, gradient, self.penalty)
+
+
+def finish(monitor: Monitor, point: Point) -> None:
+    """No step lowers the loss: the limit of the arithmetic, or a kink where training began."""
+    promised = 0.5 * kernels.vectors.dot(point.slope, point.slope)
+    stuck = monitor.n_iter == 0 and promised > STEEP * abs(point.value)
+    monitor.finish("stuck" if stuck else "converged")
 
 
 def _pseudo_gradient(variables: FloatArray, gradient: FloatArray, penalty: FloatArray) -> FloatArray:

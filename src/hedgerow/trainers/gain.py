@@ -27,7 +27,7 @@ log = logging.getLogger("hedgerow")
 
 SHARE = 0.05  # of the positions, in a trial
 LEAST_POSITIONS = 5000  # a small corpus is gone through again and again until a trial has seen so many
-LEAST_STEPS = 2
+LEAST_STEPS, MOST_STEPS = 2, 200  # of a trial; the most only where that is no part of a pass
 FIRST = 0.1
 LIMIT = 4.0**12  # how far from the first gain the search goes
 TINY, HELPS, HARM = 1e-3, 0.99, 1.5  # a tiny gain should lower the loss to this share; another may raise it so much
@@ -40,11 +40,12 @@ def find_gain(
     *,
     l2: float,
     first: float = FIRST,
+    stop: Callable[[], bool] = lambda: False,
 ) -> float:
     """The gain, a power of two times `first`, with the lowest loss in a trial.
 
     Trials begin with weights of 0 whatever the start is: from a good one, no gain makes the loss of so few steps lower.
-    Where none does from 0 either, the largest is taken that does no harm.
+    Where none does from 0 either, the largest is taken that does no harm. `stop` ends the search with the best so far.
     """
     if batches.objective is perceptron:  # its loss is smallest with weights of 0, and all gains give the same labels
         return 1.0
@@ -53,8 +54,11 @@ def find_gain(
 
     def loss(gain: float) -> float:
         if gain not in losses:
-            losses[gain] = _trial(batches, make(np.zeros_like(start), gain), l2)
+            losses[gain] = np.inf if stop() else _trial(batches, make(np.zeros_like(start), gain), l2)
         return losses[gain]
+
+    if loss(first) == 0.0:  # nothing to learn
+        return first
 
     best = first
     while best > first / LIMIT and not np.isfinite(loss(best)):
@@ -81,7 +85,8 @@ def _trial(batches: Batches, learner: Learner, l2: float) -> float:
             losses.append(learner.step(chosen))
             positions += int(lengths[chosen].sum())
             sequences += len(chosen)
-            if positions >= wanted and len(losses) >= LEAST_STEPS:
+            enough = positions >= wanted or (len(losses) >= MOST_STEPS and sequences >= batches.n_sequences)
+            if enough and len(losses) >= LEAST_STEPS:
                 break
         weights = learner.weights()
     except Diverged:

@@ -10,7 +10,7 @@ import numpy as np
 
 from hedgerow import kernels
 from hedgerow.legend import FloatArray
-from hedgerow.trainers.descent import Evaluate, Problem, first_step, search
+from hedgerow.trainers.descent import Evaluate, Problem, finish, first_step, search
 from hedgerow.trainers.monitor import Monitor
 
 
@@ -33,7 +33,7 @@ def gradient_descent(
         direction = -point.gradient
         found = search(problem, point, direction, step)
         if found is None:
-            monitor.finish("converged")  # no step lowers the loss: the limit of the arithmetic
+            finish(monitor, point)
             return monitor.weights(problem.weights(point))
         moved = found.variables - point.variables
         step = kernels.vectors.dot(moved, direction) / kernels.vectors.dot(direction, direction)

@@ -13,7 +13,7 @@ import numpy as np
 
 from hedgerow import kernels
 from hedgerow.legend import AnyArray, FloatArray
-from hedgerow.trainers.descent import Evaluate, Problem, first_step, search
+from hedgerow.trainers.descent import Evaluate, Problem, finish, first_step, search
 from hedgerow.trainers.monitor import Monitor
 
 
@@ -58,7 +58,7 @@ def lbfgs(
             curvature = _Curvature(memory)
             continue
         if found is None:
-            monitor.finish("converged")  # no step lowers the loss: the limit of the arithmetic
+            finish(monitor, point)
             return monitor.weights(problem.weights(point))
         curvature.learn(found.variables - point.variables, found.gradient - point.gradient)
         point = found

@@ -14,15 +14,17 @@ _A_WEIGHT = 112  # bytes of the whole-corpus trainers: eight vectors, and twelve
 _LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")  # of a container
 
 
-def check_joint_memory(n_positions: int, n_labels: int) -> None:
-    """Refuse N·K² scores that this machine cannot hold."""
-    needed = 8 * _ARRAYS * n_positions * n_labels**2
+def check_joint_memory(n_positions: int, n_labels: int, n_histories: int | None = None) -> None:
+    """Refuse N·K² scores, or N·K·H of H histories, that this machine cannot hold."""
+    n_before = n_labels if n_histories is None else n_histories
+    needed = 8 * _ARRAYS * n_positions * n_labels * n_before
     limit = memory_limit()
     if limit is not None and needed > limit:
         raise InputError(
-            f"edges='joint' keeps {n_labels}² scores for each of {n_positions:,} positions: "
+            f"edges='joint' keeps {n_labels * n_before:,} arcs ({n_labels} labels after {n_before:,}) for each of "
+            f"{n_positions:,} positions: "
             f"{needed / 2**30:.1f} GB, and there are {limit / 2**30:.1f} GB of memory",
-            hint="Use edges='shared', or fewer positions at once.",
+            hint="Use edges='shared', a lower order, or fewer positions at once.",
         )
 
 

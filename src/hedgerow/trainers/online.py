@@ -11,6 +11,7 @@ import numpy as np
 from hedgerow import kernels
 from hedgerow.errors import InputError
 from hedgerow.legend import FloatArray, IndexArray
+from hedgerow.objectives import perceptron
 from hedgerow.trainers.batches import Batches, Diverged
 from hedgerow.trainers.gain import find_gain
 from hedgerow.trainers.monitor import Monitor
@@ -48,6 +49,11 @@ class Learner(Protocol):
         """Go on with what an earlier learner left."""
         ...
 
+    def resume(self) -> None:
+        """Go on from weights that the sequences before these made, of which nothing else is known: steps should be
+        those of a learner that has seen them."""
+        ...
+
 
 def train(
     batches: Batches,
@@ -59,7 +65,6 @@ def train(
     gain: float | str,
     observe: Observe | None,
     tune: Callable[[FloatArray, float], Learner] | None = None,
-    start_loss: float | None = None,
     state: TrainerState | None = None,
 ) -> FloatArray:
     """Go through the corpus until the monitor says stop; the weights that it keeps.
@@ -67,13 +72,13 @@ def train(
     The loss of a pass is the sum of the losses of its batches, each before the step it led to, and the penalty of the
     weights at the end. `make` starts a learner from weights (W,) with a gain. A gain of our own that was too large is
     divided by four, and training begins again; one that was given is an error.
-    `tune` makes the learners that try gains, where `make` should not. A `start_loss` that is not given is told by a
-    sample. With a `state` training goes on where that of an earlier call ended, whose weights are `start`; its gain is
-    taken for "auto", and at the end it has what the next call needs. It is meant for one pass a call.
+    `tune` makes the learners that try gains, where `make` should not. With a `state` training goes on where that of an
+    earlier call ended, whose weights are `start`; its gain is taken for "auto", and at the end it has what the next
+    call needs. It is meant for one pass a call.
     """
-    learner, chosen = _first_learner(batches, start, make, tune or make, l2=l2, gain=gain, state=state)
+    learner, chosen = _first_learner(batches, start, make, tune or make, monitor, l2=l2, gain=gain, state=state)
     weights, halvings = start, 0
-    done = monitor.begin(_start_loss(batches, start, l2) if start_loss is None else start_loss, start)
+    done = monitor.begin(_start_loss(batches, start, l2), start)
     limit = GROWN * (monitor.start_loss if state is None else monitor.start_loss + batches.n_corpus_positions)
     while not done:
         try:
@@ -109,6 +114,7 @@ def _first_learner(
     start: FloatArray,
     make: Callable[[FloatArray, float], Learner],
     tune: Callable[[FloatArray, float], Learner],
+    monitor: Monitor,
     *,
     l2: float,
     gain: float | str,
@@ -120,13 +126,15 @@ def _first_learner(
         chosen = _given(known if gain == "auto" else gain)
         learner = make(start, chosen)
     else:
-        chosen = find_gain(batches, start, tune, l2=l2)
+        chosen = find_gain(batches, start, tune, l2=l2, stop=lambda: monitor.interrupted)
         learner = make(start, chosen)
         if learner.caution != 1.0:
             chosen *= learner.caution
             learner = make(start, chosen)
     if state is not None and not state.is_empty:
         learner.recall(state)
+    elif state is not None and state.resumes:
+        learner.resume()
     return learner, chosen
 
 
@@ -150,5 +158,8 @@ def _given(gain: float | str) -> float:
 
 
 def _start_loss(batches: Batches, start: FloatArray, l2: float) -> float:
-    """The penalised loss before training, as a sample of the sequences tells."""
+    """The penalised loss before training, as a sample of the sequences tells. That of the perceptron is 0 at zero
+    weights, where all labelings are equal, and yet the worst: it is not compared with."""
+    if batches.objective is perceptron:
+        return np.nan
     return batches.sample_loss(start) + l2 * float(kernels.vectors.dot(start, start))

@@ -14,8 +14,9 @@ import numpy as np
 from hedgerow import kernels
 from hedgerow.data.dataset import Dataset
 from hedgerow.errors import HedgerowWarning, InputError
-from hedgerow.legend import AnyArray, BoolArray, FloatArray
+from hedgerow.legend import INDEX, AnyArray, BoolArray, FloatArray, IndexArray
 from hedgerow.scorers.trees import TreeScores
+from hedgerow.structure.history_table import OUTSIDE, HistoryTable
 from hedgerow.structure.states import StateSpace
 from hedgerow.trees.binning import BinnedData
 from hedgerow.trees.growing import Grower, Tree
@@ -38,7 +39,15 @@ class Rows:
     """
 
     def __init__(
-        self, dataset: Dataset, data: BinnedData, space: StateSpace, *, newton: bool, joint: bool, trim: float
+        self,
+        dataset: Dataset,
+        data: BinnedData,
+        space: StateSpace,
+        *,
+        newton: bool,
+        joint: bool,
+        trim: float,
+        table: HistoryTable | None = None,
     ) -> None:
         assert dataset.labels is not None
         self.data = data
@@ -49,6 +58,15 @@ class Rows:
         self.n_before = dataset.n_labels if joint else 1
         arcs = space.transitions if joint else np.ones((1, dataset.n_labels), dtype=bool)
         start = space.start if joint else np.ones(dataset.n_labels, dtype=bool)
+        self._there: BoolArray | None = None
+        self._depth: IndexArray = np.empty(0, dtype=INDEX)
+        self._asks: AnyArray | None = None
+        if table is not None:  # histories in place of previous labels
+            self.n_before = table.n_histories
+            before = table.labels[:, -1]
+            arcs = np.where((before == OUTSIDE)[:, None], space.start, space.transitions[before])
+            self._there, self._depth = table.possible, _depths(dataset, table.order)
+            self._asks = table.questions()[0]
         self.possible = np.ascontiguousarray(np.vstack([arcs, start]).T).astype(np.uint8)
         self._may_end = space.end
         self._last = _last_positions(dataset) if not space.end.all() else None
@@ -67,7 +85,7 @@ class Rows:
                 self.total /= self.scale
             self._weights = np.repeat(weights / self.scale, np.diff(dataset.offsets))
         # Every row there may be is one, and counts 1.
-        self.plain = self._weights is None and not newton and trim == 0.0 and self._last is None
+        self.plain = self._weights is None and not newton and trim == 0.0 and self._last is None and table is None
         self.unit = 1
         if newton or not whole:
             spare = 60 - int(self.total * self.n_before).bit_length() - int(self.total).bit_length() - _GRADIENT_BITS
@@ -89,6 +107,7 @@ class Rows:
             min_samples_leaf=min_samples_leaf / self.scale,
             total_weight=self.total,
             unit=self.unit,
+            asks=self._asks,
             **options,
         )
 
@@ -146,6 +165,8 @@ class Rows:
             base *= ~self._last[own]
         nodes: FloatArray = base * self.possible[k, -1]
         edges: FloatArray = base[:, None] * self.possible[k, :-1]
+        if self._there is not None:
+            edges *= self._there[self._depth[own]]
         first = self.data.first[self.data.place[own]] != 0
         nodes[~first] = 0.0
         edges[first] = 0.0
@@ -186,6 +207,13 @@ def _curvature(gradient: FloatArray) -> FloatArray:
     size = np.minimum(np.abs(gradient), 1.0)
     found: FloatArray = np.maximum(size * (1.0 - size), 1e-9)
     return found
+
+
+def _depths(dataset: Dataset, order: int) -> IndexArray:
+    """(N,): how many labels stand before each position of its sequence, at most `order`."""
+    lengths = np.diff(dataset.offsets)
+    place = np.arange(dataset.n_positions) - np.repeat(dataset.offsets[:-1], lengths)
+    return np.minimum(place, order).astype(INDEX)
 
 
 def _last_positions(dataset: Dataset) -> BoolArray:

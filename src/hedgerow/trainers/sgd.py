@@ -25,7 +25,7 @@ SCHEDULES = ("averaged", "inverse")
 FAR = 4.0  # a feature whose mean square is so far from 1 has a unit of its own
 SNAPSHOTS = 16
 CAUTION = 0.5  # a gain that stays has to serve the end of training too, where steps should be smaller
-PASSES = 10.0  # without a penalty, a falling gain is half as large after so many passes, or after 15
+SLOWEST = 0.1  # of r: a small penalty should not keep the gain from falling
 
 
 def sgd(
@@ -63,7 +63,7 @@ def annealed_sgd(
     Parameters
     ----------
     schedule : "inverse" or "averaged"
-        With r = 2·l2·gain, the share by which the penalty shrinks weights in a first pass (1/10 without a penalty),
+        With r = 2·l2·gain, the share by which the penalty shrinks weights in a first pass, and at least 1/10,
         and p the passes so far: "inverse" is gain / (1 + r·p). "averaged" is gain / (1 + r·p)^¾, and the result is the
         average of weights since pass ½, 1, 2, 4, 8 …, whichever is the last: falling slower it is faster, and the
         average takes out the noise (Polyak and Juditsky 1992).
@@ -83,7 +83,7 @@ def annealed_sgd(
 
 def falling_rate(l2: float, gain: float) -> float:
     """r of `annealed_sgd`."""
-    return 2.0 * l2 * gain if l2 > 0.0 else 1.0 / PASSES
+    return max(2.0 * l2 * gain, SLOWEST)
 
 
 def unit_scale(square: FloatArray) -> FloatArray | None:
@@ -160,6 +160,11 @@ class Descent:
         if self.average is not None:
             self.average.recall(state, self.u)
 
+    def resume(self) -> None:
+        self.seen = self.batches.n_before
+        if self.average is not None:
+            self.average.resume(self.u)
+
 
 class Average:
     """The average of the weights at some moments since the last restart."""
@@ -198,6 +203,13 @@ class Average:
         state.recall(self.batches.working, "sum", self.sum)
         self.n, self.n_steps = int(state.numbers["n"]), int(state.numbers["n_steps"])
         self.restart = state.numbers["restart"] / self.batches.n_corpus
+
+    def resume(self, x: FloatArray) -> None:
+        """As if x had been the weights for the half of the sequences that came before."""
+        self.n_steps = self.batches.n_before // self.batches.batch_size
+        self.n = max(1, self.n_steps // self.every // 2)
+        self.sum = self.n * x
+        self.restart = 1.0
 
 
 class _OddGains:

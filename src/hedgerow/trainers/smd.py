@@ -161,3 +161,8 @@ class _Meta:
         self.seen, self.n_steps = int(state.numbers["seen"]), int(state.numbers["n_steps"])
         if self.average is not None:
             self.average.recall(state, self.x)
+
+    def resume(self) -> None:
+        self.seen = self.batches.n_before
+        if self.average is not None:
+            self.average.resume(self.x)

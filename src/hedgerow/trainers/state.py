@@ -19,12 +19,14 @@ class TrainerState:
     vectors : by name, (W,) each, laid out as the weights are
     fills : by name, what a weight that is new begins with
     numbers : by name
+    resumes : whether the weights come from earlier sequences, of which nothing else is known
     """
 
     gain: float = np.nan
     vectors: dict[str, FloatArray] = field(default_factory=dict)
     fills: dict[str, float] = field(default_factory=dict)
     numbers: dict[str, float] = field(default_factory=dict)
+    resumes: bool = False
 
     @property
     def is_empty(self) -> bool:

@@ -46,7 +46,7 @@ class Ensemble:
         def ends(sizes: list[int]) -> IndexArray:
             return np.concatenate([[0], np.cumsum(sizes)]).astype(INDEX)
 
-        width = max(256, n_labels + 1)
+        width = max([256, n_labels + 1, *(tree.sets.shape[1] for tree in trees)])
         return cls(
             n_labels,
             trees_per_step,

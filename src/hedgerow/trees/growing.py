@@ -63,6 +63,7 @@ class Grower:
     subsets : whether codes and previous labels are split into two sets, rather than one against the rest
     total_weight : Σ over positions of the weight of their rows, where it is not 1
     unit : what a row of weight 1 counts in a word; 1 where all weights are whole numbers
+    asks : uint8[M, n_labels+1], where previous labels are histories: those that each question a tree may ask holds for
     """
 
     def __init__(
@@ -79,6 +80,7 @@ class Grower:
         total_weight: float | None = None,
         unit: int = 1,
         first: AnyArray | None = None,
+        asks: AnyArray | None = None,
     ) -> None:
         self.binning = binning
         self.data = data
@@ -97,6 +99,7 @@ class Grower:
         self._rules = kernels.growing.Rules(
             max_leaves, self.bits, float(shrinkage * unit), least, float(max_features), 0, bool(subsets)
         )
+        self._asks: AnyArray = np.zeros((0, n_labels + 1), dtype=np.uint8) if asks is None else asks
         self._room = self._make_room(n_labels)
         self._tree: IndexArray = np.empty((2 * max_leaves, 5), dtype=INDEX)
         self._totals: IndexArray = np.empty(2 * max_leaves, dtype=INDEX)
@@ -123,6 +126,7 @@ class Grower:
             ratio=np.empty(widest),
             order=np.empty(widest, dtype=INDEX),
             every=np.ones(widest, dtype=np.uint8),
+            asks=self._asks,
             true=np.empty(n + 1, dtype=np.uint8),
             own=np.empty(n + 1, dtype=INDEX),
             leaf=np.zeros((8, L), dtype=INDEX),

@@ -1,0 +1,75 @@
+"""The loss of a corpus of graphs at given weights, and its gradient: graphs go to threads, bits do not depend on it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hedgerow.lattice.linear import Design
+from hedgerow.lattice.objectives import Loss, Objective
+from hedgerow.legend import FloatArray, IndexArray
+from hedgerow.parallel import Lanes
+
+KEPT_BYTES = 1 << 30  # of the messages that are kept between evaluations, to begin the next one with
+
+
+class Evaluation:
+    """Weights in, loss and gradient out. Use inside `with Lanes(...)`.
+
+    Messages of one evaluation are where the next one begins, so that it takes few updates.
+
+    unconverged : the graphs on which the last evaluation did not come to rest
+    """
+
+    def __init__(self, design: Design, objective: Objective, lanes: Lanes) -> None:
+        assert design.corpus.labels is not None
+        self.design = design
+        self.objective = objective
+        self.lanes = lanes
+        self.labels = design.corpus.labels
+        n = design.corpus.n_graphs
+        K = design.layout.form.n_labels
+        needed = 4 * 8 * K * int(design.corpus.edge_offsets[-1])
+        self._keeps = needed <= KEPT_BYTES
+        self._states: list[tuple[FloatArray, ...]] = [()] * n
+        self._losses: FloatArray = np.zeros(n)
+        self._rested: list[bool] = [True] * n
+        self._sums: list[FloatArray] = [np.empty(0)] * lanes.n_lanes
+
+    @property
+    def unconverged(self) -> int:
+        return self._rested.count(False)
+
+    def __call__(self, weights: FloatArray) -> tuple[float, FloatArray]:
+        n_weights, n = self.design.layout.n_weights, self.design.corpus.n_graphs
+        self._sums = [np.zeros(n_weights) for _ in self._sums]
+
+        def work(lane: int, i: int) -> None:
+            self._losses[i] = self._add(i, weights, self._sums[lane])
+
+        self.lanes.run(work, n)
+        total: FloatArray = np.zeros(n_weights)
+        for part in self._sums:
+            total += part
+        return float(self._losses.sum()), total
+
+    def some(self, graphs: IndexArray, weights: FloatArray) -> tuple[float, FloatArray]:
+        """The loss and the gradient of some graphs, one after the other."""
+        total: FloatArray = np.zeros(self.design.layout.n_weights)
+        loss = sum(self._add(int(i), weights, total) for i in graphs)
+        return loss, total
+
+    def forget(self) -> None:
+        """Begin the next evaluation without earlier messages."""
+        self._states = [()] * len(self._states)
+
+    def _add(self, i: int, weights: FloatArray, total: FloatArray) -> float:
+        corpus = self.design.corpus
+        found: Loss = self.objective(
+            self.design.potentials(i, weights), self.labels[corpus.nodes_of(i)], self._states[i]
+        )
+        self._rested[i] = found.converged
+        if self._keeps:
+            self._states[i] = found.states
+        weight = 1.0 if corpus.weights is None else float(corpus.weights[i])
+        self.design.pull(i, weight * found.node_gradient, weight * found.edge_gradient, total)
+        return weight * found.loss

@@ -1,0 +1,271 @@
+"""LatticeCRF: a conditional random field on images and other graphs, with linear scores."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from hedgerow.errors import InputError
+from hedgerow.lattice.base import ADVICE, LatticeModel, Scores, accuracy
+from hedgerow.lattice.corpus import Corpus, check_known
+from hedgerow.lattice.forms import Form
+from hedgerow.lattice.linear import Design, Layout, Scaling
+from hedgerow.lattice.objectives import make_objective
+from hedgerow.lattice.parameters import check_parameters, inference_of
+from hedgerow.lattice.training import Trained, train
+from hedgerow.legend import FloatArray
+
+
+class LatticeCRF(LatticeModel):
+    """A conditional random field on graphs whose edges join two nodes each: images, volumes, or anything else.
+
+    The score of a labeling is a sum over nodes (weights times features) and over edges (weights times edge features: 1,
+    those given, and |h_i − h_j| of the node features).
+
+    Parameters
+    ----------
+    neighbours : int, optional
+        Of a pixel: 4 (default) or 8 in images, 6 (default) or 26 in volumes. Only for items that are images.
+    ndim : int, default 2
+        Axes of an image; 3 for volumes. One axis more has the channels.
+    differences : bool, default True
+        Whether |h_i − h_j| of the node features are edge features.
+    form : {"symmetric", "full", "ising"}, default "symmetric"
+        Edge weights for every pair of labels, not ordered ("symmetric") or ordered ("full"); or one for equal against
+        different labels ("ising": + for equal, − for different; with two labels, nodes have ± one weight too).
+    directions : {"tied", "separate"}, default "tied"
+        Whether horizontal, vertical and diagonal edges have the same weights.
+    objective : {"log_likelihood", "pseudo_likelihood", "margin"}, default "log_likelihood"
+        The likelihood is that of `inference`; the pseudo-likelihood needs none and is fast, but may oversmooth; the
+        margin is that of the `decoder` where it is a search, else of "max_product".
+    inference : {"loopy", "tree_reweighted", "mean_field"}, default "loopy"
+        Loopy belief propagation, its form that bounds log Z from above and converges more often, or mean field, which
+        bounds it from below and always converges. The first two are exact on graphs without a circle.
+    schedule : {"sequential", "parallel", "residual"}, default "sequential"
+        The order of messages: sweeps back and forth, all at once, or the one that would change most first.
+    damping : float, default 0.0
+        The share of the old message that stays; 0.5 helps where messages oscillate.
+    max_updates, inference_tol : default 200 and 1e-6
+        The most updates of every message, and the change of a message below which it is at rest.
+    decoder : {"posterior", "max_product", "icm", "graph_cut"}, default "posterior"
+        The most probable label of each node, or a search for the best labeling. "graph_cut" is exact for two labels
+        whose edges favour equal ones, and needs PyMaxflow.
+    trainer : {"lbfgs", "sgd", "annealed_sgd", "smd"}, default "lbfgs"
+        On all items at once, or on `batch_size` at a time.
+    l2 : float, default 1.0
+        The penalty l2·‖w‖².
+    standardize : bool, default True
+        Whether features are divided by their spread (and those of nodes moved to mean 0) before they are weighted.
+    start : {"logistic_regression", "zero"}, default "logistic_regression"
+        Where node weights start.
+    edge_start : float, default 0.0
+        Edge weights start with this for equal labels and its negative for different ones.
+    max_iter : int, optional
+        The most iterations, by default 200; of an online trainer the most passes, by default 50.
+    tol : float, default 1e-5
+        Training ends when the loss fell by less than this share in ten iterations.
+    batch_size, gain, meta_gain, gain_decay : default 1, "auto", 0.1 and 1.0
+        Of online trainers, as in LinearCRF.
+    unlabelled : label, optional
+        The value in y that stands for no label, such as 255. None in an array of objects always does.
+    early_stopping, validation_fraction, n_iter_no_change : default False, 0.1 and 10
+        Hold out a share of the items and stop when the share of right labels on them has not risen for so many
+        iterations; the best one is kept. Items given to `fit` as X_val, y_val do the same.
+    warm_start : bool, default False
+        Start from the weights of the previous fit.
+    n_jobs : int, optional
+        Threads, which take whole items; −1 is all cores. The result is the same to the bit.
+    random_state : int, RandomState or None
+        Which items are held out, and in which order an online trainer sees them.
+    verbose : int, default 0
+        1 shows a progress bar on a terminal, and log lines (logger "hedgerow") elsewhere.
+
+    Attributes
+    ----------
+    classes_ : array of labels, sorted
+    node_weights_ : (1 + F, P), of the constant 1 and of each feature, standardised; P labels, or 1 in Ising's form
+    edge_weights_ : (directions, 1 + E, Q), likewise; Q pairs of labels, or 1
+    n_iter_, loss_, history_, best_iteration_, outcome_ : as in LinearCRF
+    converged_ : whether inference came to rest on every training item at the weights kept
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hedgerow import LatticeCRF
+    >>> mask = np.zeros((8, 8), dtype=int)
+    >>> mask[2:6, 2:6] = 1
+    >>> image = mask + np.random.default_rng(0).normal(scale=0.5, size=mask.shape)
+    >>> model = LatticeCRF(form="ising").fit([image], [mask])
+    >>> model.predict([image])[0].shape
+    (8, 8)
+    """
+
+    def __init__(
+        self,
+        *,
+        neighbours: int | None = None,
+        ndim: int = 2,
+        differences: bool = True,
+        form: str = "symmetric",
+        directions: str = "tied",
+        objective: str = "log_likelihood",
+        inference: str = "loopy",
+        schedule: str = "sequential",
+        damping: float = 0.0,
+        max_updates: int = 200,
+        inference_tol: float = 1e-6,
+        decoder: str = "posterior",
+        trainer: str = "lbfgs",
+        l2: float = 1.0,
+        standardize: bool = True,
+        start: str = "logistic_regression",
+        edge_start: float = 0.0,
+        max_iter: int | None = None,
+        tol: float = 1e-5,
+        batch_size: int = 1,
+        gain: float | str = "auto",
+        meta_gain: float = 0.1,
+        gain_decay: float = 1.0,
+        unlabelled: Any = None,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 10,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.neighbours = neighbours
+        self.ndim = ndim
+        self.differences = differences
+        self.form = form
+        self.directions = directions
+        self.objective = objective
+        self.inference = inference
+        self.schedule = schedule
+        self.damping = damping
+        self.max_updates = max_updates
+        self.inference_tol = inference_tol
+        self.decoder = decoder
+        self.trainer = trainer
+        self.l2 = l2
+        self.standardize = standardize
+        self.start = start
+        self.edge_start = edge_start
+        self.max_iter = max_iter
+        self.tol = tol
+        self.batch_size = batch_size
+        self.gain = gain
+        self.meta_gain = meta_gain
+        self.gain_decay = gain_decay
+        self.unlabelled = unlabelled
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, X_val: Any = None, y_val: Any = None) -> LatticeCRF:
+        """Train on labelled items.
+
+        Parameters
+        ----------
+        X : list of items: images, graphs made by `hedgerow.lattice.graph` or `grid`, or tuples (node features, edges)
+            or (node features, edges, edge features)
+        y : list of arrays of labels (whole numbers or strings), each in the shape of its item
+        sample_weight : (S,) weights of the items
+        X_val, y_val : held-out items; training stops when the share of right labels on them no longer rises
+        """
+        self._check_parameters()
+        problem = self._problem(X, y, sample_weight, X_val, y_val)
+        check_known(problem.corpus.nodes, problem.corpus)
+        layout, scaling = self._lay_out(problem.corpus, problem.labels)
+        warm = self._warm_weights(problem.labels, layout)
+        if warm is not None:
+            scaling = self.scaling_
+        validate = None
+        if problem.held_out is not None:
+            held_out = problem.held_out
+            check_known(held_out.nodes, held_out)
+            probe = Design(layout, scaling, held_out)
+
+            def validate(weights: FloatArray) -> float:
+                return accuracy(held_out, self._decode(held_out, _at(probe, weights), self.decoder, warn=False))
+
+        objective = make_objective(
+            self.objective, inference_of(self), "max_product" if self.decoder == "posterior" else self.decoder
+        )
+        previous = self.history_ if warm is not None else None
+        trained = train(self, Design(layout, scaling, problem.corpus), objective, warm, previous, validate)
+        self._store(problem.corpus, problem.labels, layout, scaling, trained)
+        return self
+
+    def _check_parameters(self) -> None:
+        check_parameters(self)
+
+    def _lay_out(self, corpus: Corpus, labels: tuple[Any, ...]) -> tuple[Layout, Scaling]:
+        n_directions = 1
+        if self.directions == "separate" and len(corpus.directions):
+            n_directions = int(corpus.directions.max()) + 1
+        form = Form.of(self.form, len(labels))
+        layout = Layout(form, corpus.nodes.shape[1], corpus.edges.shape[1], n_directions)
+        return layout, Scaling.learn(corpus, standardize=self.standardize)
+
+    def _warm_weights(self, labels: tuple[Any, ...], layout: Layout) -> FloatArray | None:
+        if not self.warm_start or not hasattr(self, "weights_"):
+            return None
+        same = tuple(self.classes_.tolist()) == labels and self.layout_.same_as(layout)
+        if not same:
+            what = "the model that training goes on from has other labels, features, directions or another form"
+            raise InputError(what, hint="Set warm_start=False.")
+        return self.weights_.copy()
+
+    def _store(
+        self, corpus: Corpus, labels: tuple[Any, ...], layout: Layout, scaling: Scaling, trained: Trained
+    ) -> None:
+        self.classes_ = np.array(labels)
+        n_given = corpus.edges.shape[1] - (corpus.nodes.shape[1] if self.differences else 0)
+        self.n_features_ = corpus.nodes.shape[1], n_given
+        self.layout_, self.scaling_ = layout, scaling
+        self.weights_ = trained.weights
+        self.history_, self.n_iter_ = trained.history, trained.n_iter
+        self.best_iteration_, self.loss_ = trained.best.iteration, trained.best.loss
+        self.outcome_ = trained.outcome
+        self.converged_ = trained.unconverged == 0
+        if trained.unconverged:
+            what = f"inference did not come to rest on {trained.unconverged} of {corpus.n_graphs} training items"
+            warnings.warn(f"{what}; {ADVICE}", ConvergenceWarning, stacklevel=3)
+        if trained.outcome == "interrupted":
+            what = f"training was interrupted after {trained.n_iter} iterations; the best weights so far are kept"
+            warnings.warn(what, ConvergenceWarning, stacklevel=3)
+        elif trained.outcome == "max_iter" and self.trainer == "lbfgs":
+            what = "training stopped after max_iter iterations before it converged; raise max_iter or tol"
+            warnings.warn(what, ConvergenceWarning, stacklevel=3)
+
+    def _scores(self, corpus: Corpus) -> Scores:
+        check_known(corpus.nodes, corpus)
+        n = self.layout_.n_directions
+        if n > 1 and len(corpus.directions) and int(corpus.directions.max()) >= n:
+            what = f"X has edges of direction {int(corpus.directions.max())}, and training had {n} directions"
+            raise InputError(what, hint="Give grids of as many neighbours, or set directions='tied'.")
+        return _at(Design(self.layout_, self.scaling_, corpus), self.weights_)
+
+    @property
+    def node_weights_(self) -> FloatArray:
+        """(1 + F, P)."""
+        weights: FloatArray = self.layout_.split(self.weights_)[0][0]
+        return weights
+
+    @property
+    def edge_weights_(self) -> FloatArray:
+        """(directions, 1 + E, Q)."""
+        return self.layout_.split(self.weights_)[1]
+
+
+def _at(design: Design, weights: FloatArray) -> Scores:
+    return lambda i: design.potentials(i, weights)

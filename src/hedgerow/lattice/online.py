@@ -1,0 +1,167 @@
+"""Training on a few graphs at a time: plain descent, descent with a gain that falls, and stochastic meta-descent.
+
+A graph is a large item and its weights are few, so vectors are dense, and a step is taken as the formulas say. What the
+online trainers of chains share (passes, the gain found by trying, what happens when it is too large) is used as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from hedgerow.lattice.evaluation import Evaluation
+from hedgerow.legend import FloatArray, IndexArray
+from hedgerow.trainers.batches import Diverged
+from hedgerow.trainers.monitor import Monitor
+from hedgerow.trainers.online import Observe, train
+from hedgerow.trainers.sgd import CAUTION, falling_rate
+from hedgerow.trainers.state import TrainerState
+
+ONLINE = ("sgd", "annealed_sgd", "smd")
+LARGEST = 1e6  # of a weight; beyond it training has gone astray
+NUDGE = 1e-3  # of the weights along a direction, for the Hessian by differences of gradients: see `curve`
+SAMPLE = 64  # graphs whose loss tells that of the corpus before training
+
+
+class GraphBatches:
+    """Batches of the graphs of a corpus, shaped as the trainers of chains expect them."""
+
+    objective = None  # none of those that choosing a gain treats apart
+
+    def __init__(self, evaluation: Evaluation, *, batch_size: int, seed: int) -> None:
+        corpus = evaluation.design.corpus
+        self.evaluation = evaluation
+        self.batch_size = batch_size
+        self.seed = seed
+        self.passes = 0.0
+        self.n_corpus = corpus.n_graphs
+        self.n_corpus_positions = float(corpus.node_offsets[-1])
+        self.dataset = SimpleNamespace(offsets=corpus.node_offsets)
+
+    def order(self, number: int) -> Iterator[IndexArray]:
+        """The batches of pass `number`, in an order of its own."""
+        order = np.random.default_rng([self.seed, number]).permutation(self.n_corpus)
+        return (order[i : i + self.batch_size] for i in range(0, len(order), self.batch_size))
+
+    def clear(self) -> None:
+        """Messages of weights that went astray are no place to begin."""
+        self.evaluation.forget()
+
+    def sample_loss(self, weights: FloatArray) -> float:
+        """The loss of the whole corpus, without a penalty, as a sample of its graphs tells."""
+        sample = np.random.default_rng([self.seed]).permutation(self.n_corpus)[:SAMPLE]
+        return self._evaluate(sample, weights)[0] * self.n_corpus / len(sample)
+
+    def gradient(self, graphs: IndexArray, weights: FloatArray) -> tuple[float, FloatArray]:
+        """The loss of some graphs and its gradient, without a penalty."""
+        self.passes += len(graphs) / self.n_corpus
+        return self._evaluate(graphs, weights)
+
+    def curve(
+        self, graphs: IndexArray, weights: FloatArray, direction: FloatArray
+    ) -> tuple[float, FloatArray, FloatArray]:
+        """As `gradient`, with the Hessian times a direction.
+
+        By differences of two gradients, whose inference begins with the messages at hand and takes a few updates. The
+        nudge is large enough for messages that are at rest up to 1e-6.
+        """
+        loss, gradient = self.gradient(graphs, weights)
+        size = float(np.abs(direction).max())
+        if size == 0.0:
+            return loss, gradient, np.zeros_like(direction)
+        nudge = NUDGE / size
+        _, ahead = self._evaluate(graphs, weights + nudge * direction)
+        _, behind = self._evaluate(graphs, weights - nudge * direction)
+        return loss, gradient, (ahead - behind) / (2.0 * nudge)
+
+    def _evaluate(self, graphs: IndexArray, weights: FloatArray) -> tuple[float, FloatArray]:
+        if not np.abs(weights).max(initial=0.0) < LARGEST:
+            raise Diverged("the weights became too large")
+        try:
+            loss, gradient = self.evaluation.some(graphs, weights)
+        except FloatingPointError as error:
+            raise Diverged(str(error)) from error
+        if not np.isfinite(loss):
+            raise Diverged("the loss of a batch is not a number")
+        return loss, gradient
+
+
+class Descent:
+    """w ← w − η (g + 2·l2·(b/m)·w), with η = gain / (1 + rate·passes)."""
+
+    def __init__(self, batches: GraphBatches, start: FloatArray, l2: float, gain: float, rate: float) -> None:
+        self.batches, self.l2, self.gain, self.rate = batches, l2, gain, rate
+        self.caution = CAUTION if rate == 0.0 else 1.0
+        self.w = start.copy()
+        self.seen = 0
+
+    def step(self, sequences: IndexArray) -> float:
+        share = len(sequences) / self.batches.n_corpus
+        loss, gradient = self.batches.gradient(sequences, self.w)
+        gain = self.gain / (1.0 + self.rate * self.seen / self.batches.n_corpus)
+        self.w -= gain * (gradient + 2.0 * self.l2 * share * self.w)
+        self.seen += len(sequences)
+        return loss
+
+    def weights(self) -> FloatArray:
+        return self.w.copy()
+
+    def keep(self, state: TrainerState) -> None:
+        raise NotImplementedError
+
+    def recall(self, state: TrainerState) -> None:
+        raise NotImplementedError
+
+
+class MetaDescent(Descent):
+    """Stochastic meta-descent, equations (19) to (21) of the paper, with the bound 2 that `trainers.smd` has too.
+
+    η ← η · min(2, max(½, 1 − μ·g·v)),   w ← w − η·g,   v ← λ·v − η·(g + λ·H v).
+    """
+
+    def __init__(
+        self, batches: GraphBatches, start: FloatArray, l2: float, gain: float, meta_gain: float, decay: float
+    ) -> None:
+        super().__init__(batches, start, l2, gain, 0.0)
+        self.meta_gain, self.decay = meta_gain, decay
+        self.v: FloatArray = np.zeros_like(start)
+        self.gains: FloatArray = np.full(len(start), gain)
+
+    def step(self, sequences: IndexArray) -> float:
+        share = len(sequences) / self.batches.n_corpus
+        loss, gradient, product = self.batches.curve(sequences, self.w, self.v)
+        gradient = gradient + 2.0 * self.l2 * share * self.w
+        product = product + 2.0 * self.l2 * share * self.v
+        self.gains *= np.clip(1.0 - self.meta_gain * gradient * self.v, 0.5, 2.0)
+        self.w -= self.gains * gradient
+        self.v = self.decay * self.v - self.gains * (gradient + self.decay * product)
+        self.seen += len(sequences)
+        return loss
+
+
+def train_online(
+    name: str,
+    batches: GraphBatches,
+    weights: FloatArray,
+    monitor: Monitor,
+    *,
+    l2: float,
+    gain: float | str,
+    meta_gain: float,
+    gain_decay: float,
+    observe: Observe | None = None,
+) -> FloatArray:
+    """Train by the trainer of this name; the weights that the monitor keeps."""
+
+    def plain(start: FloatArray, gain: float) -> Descent:
+        return Descent(batches, start, l2, gain, falling_rate(l2, gain) if name == "annealed_sgd" else 0.0)
+
+    def meta(start: FloatArray, gain: float) -> MetaDescent:
+        return MetaDescent(batches, start, l2, gain, meta_gain, gain_decay)
+
+    given: Any = batches
+    make = meta if name == "smd" else plain
+    return train(given, weights, monitor, make, l2=l2, gain=gain, observe=observe, tune=plain)

@@ -1,0 +1,109 @@
+"""How the weights of a linear lattice are found: where they start, and the trainer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hedgerow.lattice.evaluation import Evaluation
+from hedgerow.lattice.linear import Design
+from hedgerow.lattice.objectives import Loss, Objective
+from hedgerow.lattice.online import ONLINE, GraphBatches, train_online
+from hedgerow.lattice.potentials import Potentials
+from hedgerow.legend import UNLABELLED, CodeArray, FloatArray
+from hedgerow.models.parameters import random_generator
+from hedgerow.parallel import MAX_LANES, Lanes
+from hedgerow.trainers.lbfgs import lbfgs
+from hedgerow.trainers.monitor import Monitor, Step
+
+START_ITERATIONS = 100  # of the logistic regression that node weights start from
+PASSES, ITERATIONS = 50, 200
+
+
+class Trained(NamedTuple):
+    """The weights, how training went, and on how many graphs inference was not at rest at the end."""
+
+    weights: FloatArray
+    history: list[Step]
+    n_iter: int
+    best: Step
+    outcome: str
+    unconverged: int
+
+
+def train(
+    model: Any,
+    design: Design,
+    objective: Objective,
+    warm: FloatArray | None,
+    previous: list[Step] | None,
+    validate: Callable[[FloatArray], float] | None,
+) -> Trained:
+    """Train the weights of a design by the parameters of a LatticeCRF."""
+    online = model.trainer in ONLINE
+    most = model.max_iter if model.max_iter is not None else PASSES if online else ITERATIONS
+    monitor = Monitor(
+        max_iter=most,
+        tol=model.tol,
+        validate=validate,
+        n_iter_no_change=model.n_iter_no_change,
+        verbose=int(model.verbose),
+        previous=previous if warm is not None else None,
+    )
+    n_graphs = design.corpus.n_graphs
+    with Lanes(model.n_jobs, min(MAX_LANES, n_graphs)) as lanes, monitor:
+        start = warm if warm is not None else start_weights(model, design, lanes)
+        evaluation = Evaluation(design, objective, lanes)
+        if online:
+            seed = int(random_generator(model.random_state).randint(2**31 - 1))
+            batches = GraphBatches(evaluation, batch_size=model.batch_size, seed=seed)
+            weights = train_online(
+                model.trainer,
+                batches,
+                start,
+                monitor,
+                l2=model.l2,
+                gain=model.gain,
+                meta_gain=model.meta_gain,
+                gain_decay=model.gain_decay,
+            )
+        else:
+            weights = lbfgs(evaluation, start, monitor, l2=model.l2)
+        if online or validate is not None:
+            evaluation.forget()
+            evaluation(weights)  # whether inference comes to rest at the weights that are kept
+    return Trained(weights, monitor.history, monitor.n_iter, monitor.kept, monitor.outcome, evaluation.unconverged)
+
+
+def start_weights(model: Any, design: Design, lanes: Lanes) -> FloatArray:
+    """Node weights of a logistic regression, or 0; edge weights that favour equal labels by `edge_start`."""
+    layout = design.layout
+    weights: FloatArray = np.zeros(layout.n_weights)
+    if model.start == "logistic_regression":
+        weights = logistic_regression(design, lanes, l2=model.l2)
+    weights[layout.n_node_weights :] = 0.0
+    layout.split(weights)[1][:] = layout.form.equal_labels(model.edge_start)
+    return weights
+
+
+def logistic_regression(design: Design, lanes: Lanes, *, l2: float) -> FloatArray:
+    """The weights of nodes as if no edge were there; those of edges are 0."""
+    monitor = Monitor(max_iter=START_ITERATIONS, tol=1e-6)
+    start: FloatArray = np.zeros(design.layout.n_weights)
+    return lbfgs(Evaluation(design, independent, lanes), start, monitor, l2=l2)
+
+
+def independent(potentials: Potentials, labels: CodeArray, states: tuple[FloatArray, ...] = ()) -> Loss:
+    """−Σ log P(y_i) over the nodes with a label, each by its own scores."""
+    known = labels != UNLABELLED
+    scores = potentials.node_scores - potentials.node_scores.max(axis=1, keepdims=True)
+    probs = np.exp(scores)
+    whole = probs.sum(axis=1)
+    loss = float((np.log(whole[known]) - scores[known, labels[known]]).sum())
+    probs /= whole[:, None]
+    probs[known, labels[known]] -= 1.0
+    probs[~known] = 0.0
+    n, K = potentials.topology.n_edges, potentials.n_labels
+    return Loss(loss, probs, np.zeros((n, K, K)))

@@ -1,0 +1,108 @@
+"""Nodes, or edges, as the rows of the tree engine: each stands by itself, with no label before it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from hedgerow import kernels
+from hedgerow.data.dataset import Column, Dataset, Schema
+from hedgerow.data.vocabulary import Vocabulary
+from hedgerow.legend import CODE, INDEX, AnyArray, FloatArray
+from hedgerow.scorers.trees import all_first
+from hedgerow.trees.binning import BinnedData, Binning, bin_dataset, learn_binning
+from hedgerow.trees.ensemble import add_trees
+from hedgerow.trees.growing import Grower, Leaves, Tree
+
+_BOUND = 2.0  # of a row's gradient, in size: what words have room for
+_UNIT = 1 << 12  # what a row of weight 1 counts, where weights are not all 1
+BLOCK = 1 << 18  # rows that trees are added to at once, so that Ctrl-C is heard
+
+
+def row_dataset(rows: FloatArray) -> Dataset:
+    """Rows (n, F) of numbers, NaN where one is missing, as one sequence for the binning."""
+    n, F = rows.shape
+    columns = tuple(Column(f"x{j}", "numeric", fill=np.nan) for j in range(F))
+    return Dataset(
+        schema=Schema(columns, Vocabulary([]), (0,), (0,)),
+        offsets=np.array([0, n], dtype=INDEX),
+        start=np.zeros(1, dtype=INDEX),
+        codes=np.empty((0, n), dtype=CODE),
+        numeric=np.ascontiguousarray(rows.T),
+        attr_ptr=np.zeros(n + 1, dtype=INDEX),
+        attr_id=np.empty(0, dtype=CODE),
+        attr_val=None,
+        seq_codes=np.empty((0, 1), dtype=CODE),
+        seq_numeric=np.empty((0, 1)),
+    )
+
+
+def learn_rows(rows: FloatArray, max_bins: int) -> Binning:
+    """Bins of the columns of rows."""
+    return learn_binning(row_dataset(rows), max_bins)
+
+
+def bin_rows(binning: Binning, rows: FloatArray, *, growing: bool) -> BinnedData:
+    """Rows as bins, to grow trees on or to add trees to."""
+    return all_first(bin_dataset(binning, row_dataset(rows), postings=growing))
+
+
+def tree_values(data: BinnedData, trees: Sequence[Tree], values: FloatArray, *, scale: float = 1.0) -> None:
+    """Add trees, tree j to column j mod P, to values (n, P)."""
+    P = values.shape[1]
+    for begin in range(0, len(values), BLOCK):
+        end = min(begin + BLOCK, len(values))
+        added: FloatArray = np.zeros((P, end - begin))
+        add_trees(data, data.place[begin:end], trees, np.zeros((P, end - begin, 1)), added, scale=scale)
+        values[begin:end] += added.T
+
+
+class RowGrower:
+    """Grows trees on rows. Holds the buffers, so one a thread.
+
+    weights : (n,) what each row counts, 0 for none; None where all count 1
+    """
+
+    def __init__(self, binning: Binning, data: BinnedData, weights: FloatArray | None, **options: Any) -> None:
+        self.data = data
+        self._largest = 1.0
+        self._weights = None
+        self._unit = 1
+        if weights is not None:
+            self._largest = float(weights.max())
+            self._weights = weights / self._largest
+            self._unit = _UNIT
+            options["total_weight"] = float(self._weights.sum()) + len(weights) / _UNIT
+            options["shrinkage"] = options["shrinkage"] / self._largest
+            options["min_samples_leaf"] = options["min_samples_leaf"] / self._largest
+        self._grower = Grower(binning, data, 1, unit=self._unit, **options)
+        self._max_leaves = int(options["max_leaves"])
+
+    def grow(self, gradient: FloatArray, seed: int = 0) -> tuple[Tree, FloatArray]:
+        """A tree for a gradient (n,), which is weighted already; and what it adds to each row (n,)."""
+        n, own = len(gradient), self._grower
+        bound = float(np.abs(gradient).max(initial=0.0)) / self._largest / _BOUND
+        unit = max(1.0, bound) * self._largest
+        scaled = gradient / unit
+        where = self.data.home, self.data.home_first, 0, n
+        words = own.words
+        if self.data.grouped:
+            words[:] = 0
+        edges: FloatArray = np.empty((n, 1))  # no row has a label before it
+        if self._weights is None:
+            possible: AnyArray = np.ones(2, dtype=np.uint8)
+            kernels.boosting.make_words(edges, scaled, *where, possible, own.one, own.bits, self.data.grouped, words)
+        else:
+            rest: tuple[Any, ...] = own.one, self._unit, own.bits, self.data.grouped, words
+            kernels.boosting.make_weighted_words(edges, scaled, edges, self._weights, *where, *rest)
+        tree, leaves = own.grow(seed)
+        factor = max(1.0, bound)
+        return tree.scaled(factor), self._added(leaves, n, factor)
+
+    def _added(self, leaves: Leaves, n: int, factor: float) -> FloatArray:
+        values: FloatArray = np.zeros(self._max_leaves + 1)  # a row that counts nothing may have any number for a leaf
+        values[: len(leaves.values)] = factor * leaves.values
+        found: FloatArray = values[leaves.leaf_of[self.data.home, 0]]
+        return found

@@ -1,0 +1,327 @@
+"""Several models on the same sequences: how right, how fast, how large, and whether the differences are chance."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from hedgerow.errors import HedgerowError, InputError
+from hedgerow.legend import AnyArray, IndexArray
+from hedgerow.metrics import label_accuracy, mcnemar, sequence_accuracy, span_f1
+from hedgerow.report.memory import PeakMemory
+
+WARM_UP = 20  # sequences that a model is tried on first, so that compiling counts for no one
+LEVEL = 0.05  # a smaller p-value counts as significant
+
+Split = tuple[IndexArray, IndexArray]
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One model. Rates are shares of 1, over all test sequences together.
+
+    span_f1 : None where the labels are not those of spans
+    fold_accuracies : one for each fold
+    train_seconds, predict_seconds : of all folds together
+    peak_bytes : the most memory that training took above what was there before; None where the system cannot tell
+    p_labels, p_sequences : McNemar's test against the best model, by label and by whole sequence; None of the best.
+        Labels of one sequence depend on each other, so that the p-value by label tends to be too small
+    """
+
+    name: str
+    accuracy: float
+    span_f1: float | None
+    sequence_accuracy: float
+    fold_accuracies: tuple[float, ...]
+    train_seconds: float
+    predict_seconds: float
+    peak_bytes: int | None
+    p_labels: float | None = None
+    p_sequences: float | None = None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What `compare` returns: `str()` is a table, the best model first.
+
+    n_sequences, n_labels : tested sequences, and labels in them
+    folds : how many parts; 1 where test sequences were given
+    failed : model → why it could not be trained
+    interrupted : whether Ctrl-C ended it; models that were not finished are left out
+    """
+
+    entries: list[Entry]
+    n_sequences: int
+    n_labels: int
+    folds: int
+    failed: dict[str, str] = field(default_factory=dict)
+    interrupted: bool = False
+
+    @property
+    def best(self) -> Entry:
+        return self.entries[0]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain numbers and text."""
+        return asdict(self)
+
+    def rows(self) -> list[tuple[str, ...]]:
+        """The table as text: a header, and a row for each model."""
+        spans = any(entry.span_f1 is not None for entry in self.entries)
+        header = ("model", "accuracy", *(("span F1",) if spans else ()), "sequences", "train s", "predict s", "MB")
+        found: list[tuple[str, ...]] = [(*header, "p labels", "p sequences")]
+        for entry in self.entries:
+            f1 = () if not spans else ("–" if entry.span_f1 is None else f"{entry.span_f1:.4f}",)
+            found.append(
+                (
+                    entry.name,
+                    f"{entry.accuracy:.4f}",
+                    *f1,
+                    f"{entry.sequence_accuracy:.4f}",
+                    f"{entry.train_seconds:.2f}",
+                    f"{entry.predict_seconds:.2f}",
+                    "–" if entry.peak_bytes is None else f"{entry.peak_bytes / 1e6:.0f}",
+                    _p(entry.p_labels),
+                    _p(entry.p_sequences),
+                )
+            )
+        return found
+
+    def notes(self) -> list[str]:
+        """What belongs below the table, a sentence each."""
+        how = "on the test sequences" if self.folds == 1 else f"in {self.folds} folds, the same for all"
+        found = [
+            f"{self.n_sequences:,} sequences, {self.n_labels:,} labels, {how}. p: McNemar's test against the best,"
+            f" {self.best.name}."
+        ]
+        found += [f"{name} is left out: {why}" for name, why in self.failed.items()]
+        if self.interrupted:
+            found.append("It was interrupted; models that were not finished are left out.")
+        return found
+
+    def __str__(self) -> str:
+        rows = self.rows()
+        widths = [max(map(len, column)) for column in zip(*rows)]
+        lines = [
+            "  ".join(f"{cell:<{width}}" if j == 0 else f"{cell:>{width}}" for j, (cell, width) in enumerate(own))
+            for own in (list(zip(row, widths)) for row in rows)
+        ]
+        return "\n".join([*(line.rstrip() for line in lines), "", *self.notes()])
+
+    def to_csv(self) -> str:
+        """The entries as comma-separated values, one line a model."""
+        import csv
+        import io
+
+        names = [name for name in Entry.__dataclass_fields__ if name != "fold_accuracies"]
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(names)
+        writer.writerows([["" if (v := getattr(own, n)) is None else v for n in names] for own in self.entries])
+        return text.getvalue()
+
+
+def _p(value: float | None) -> str:
+    if value is None:
+        return "best"
+    return "<0.001" if value < 0.001 else f"{value:.3f}"
+
+
+def compare(
+    models: Mapping[str, Any],
+    X: Any,
+    y: Any,
+    *,
+    X_test: Any = None,
+    y_test: Any = None,
+    cv: Any = 5,
+    groups: Any = None,
+    random_state: Any = 0,
+    scheme: str | None = None,
+    say: Say | None = None,
+) -> Comparison:
+    """Train models on the same folds and compare what they predict on the rest.
+
+    Parameters
+    ----------
+    models : name → estimator; clones of them are fitted
+    X, y : S sequences and their labels: lists, object arrays or Sequences
+    X_test, y_test : test sequences; without them the models are cross-validated
+    cv : how many folds, drawn at random, or a scikit-learn splitter whose test parts hold every sequence once
+    groups : S values, such as the document of each sentence: a group is never cut in two
+    random_state : seed of the folds
+    scheme : how spans are written ("auto", "iob1", "iob2", "iobes", "bilou"); None counts no spans
+    say : told what is being done, a line a time
+
+    Ctrl-C ends it, and the models that are finished are compared. A model that refuses the data is left out, and the
+    Comparison says why. Each model is tried on a few sequences first, so that times are without compiling.
+    """
+    if not models:
+        raise InputError("there is no model to compare", hint="Give a mapping of name to estimator.")
+    if scheme is not None:
+        span_f1([["O"]], [["O"]], scheme)  # type: ignore[arg-type]
+    tasks, truth = _tasks(X, y, X_test, y_test, cv, groups, random_state)
+    runs, failed, interrupted = _run_all(models, tasks, say or _silent)
+    if not runs:
+        if interrupted:
+            raise KeyboardInterrupt
+        raise InputError(f"no model could be trained. {'; '.join(f'{n}: {w}' for n, w in failed.items())}")
+    entries = _entries(runs, truth, scheme)
+    n_labels = sum(len(row) for row in truth)
+    return Comparison(entries, len(truth), n_labels, len(tasks), failed, interrupted)
+
+
+def _silent(message: str) -> None:
+    pass
+
+
+@dataclass(frozen=True)
+class _Task:
+    """Sequences to train on and to test on."""
+
+    X: Any
+    y: Any
+    X_test: Any
+    y_test: Any
+
+
+@dataclass
+class _Run:
+    """What a model gave in all tasks: labels in the order of the test sequences, task by task."""
+
+    predicted: list[Any] = field(default_factory=list)
+    accuracies: list[float] = field(default_factory=list)
+    train_seconds: float = 0.0
+    predict_seconds: float = 0.0
+    peak_bytes: int | None = None
+
+
+def _tasks(X: Any, y: Any, X_test: Any, y_test: Any, cv: Any, groups: Any, seed: Any) -> tuple[list[_Task], list[Any]]:
+    """The tasks, and the true labels of all their test sequences, end to end."""
+    from sklearn.utils import _safe_indexing
+
+    if (X_test is None) != (y_test is None):
+        raise InputError("X_test and y_test go together", hint="Give both, or neither.")
+    for name, own, other in (("y", X, y), ("y_test", X_test, y_test)):
+        if own is not None and len(own) != len(other):
+            raise InputError(f"there are {len(own)} sequences and {name} has {len(other)}")
+    if X_test is not None:
+        return [_Task(X, y, X_test, y_test)], [list(row) for row in y_test]
+    tasks = [
+        _Task(*(_safe_indexing(own, part) for part in (train, test) for own in (X, y)))
+        for train, test in _splits(X, cv, groups, seed)
+    ]
+    return tasks, [list(row) for task in tasks for row in task.y_test]
+
+
+def _splits(X: Any, cv: Any, groups: Any, seed: Any) -> list[Split]:
+    from sklearn.model_selection import GroupKFold, KFold
+
+    if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool):
+        most = len(X) if groups is None else len(set(groups))
+        if not 2 <= cv <= most:
+            raise InputError(f"cv is {cv}", hint=f"Give 2 to {most} folds: there are {most} to spread over them.")
+        cv = KFold(int(cv), shuffle=True, random_state=seed) if groups is None else GroupKFold(int(cv))
+    splits: list[Split] = list(cv.split(np.zeros(len(X)), None, groups))
+    times = np.bincount(np.concatenate([test for _, test in splits]), minlength=len(X))
+    if (times != 1).any():
+        raise InputError(
+            f"is in {times[times != 1][0]} test parts of cv",
+            hint="Every sequence must be in exactly one, as with KFold and GroupKFold.",
+            sequence=int(np.flatnonzero(times != 1)[0]),
+        )
+    return splits
+
+
+def _run_all(
+    models: Mapping[str, Any], tasks: Sequence[_Task], say: Say
+) -> tuple[dict[str, _Run], dict[str, str], bool]:
+    """All models, one after the other. Ctrl-C ends it; the model under way is dropped."""
+    from sklearn.base import clone
+
+    runs: dict[str, _Run] = {}
+    failed: dict[str, str] = {}
+    try:
+        for name, model in models.items():
+            run = _Run()
+            try:
+                _warm_up(clone(model), tasks[0])
+                for f, task in enumerate(tasks):
+                    _run_one(clone(model), task, run)
+                    say(f"{name}: {f + 1} of {len(tasks)} done, accuracy {run.accuracies[-1]:.4f}")
+                runs[name] = run
+            except HedgerowError as error:
+                failed[name] = str(error)
+                say(f"{name}: {error}")
+    except KeyboardInterrupt:
+        return runs, failed, True
+    return runs, failed, False
+
+
+def _warm_up(model: Any, task: _Task) -> None:
+    """Compile what the model needs. What fails on so few sequences fails again, or does not matter."""
+    from sklearn.utils import _safe_indexing
+
+    few = np.arange(min(WARM_UP, len(task.X)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            model.fit(_safe_indexing(task.X, few), _safe_indexing(task.y, few)).predict(_safe_indexing(task.X, few))
+        except HedgerowError:
+            return
+    _stop_if_interrupted(model)
+
+
+def _run_one(model: Any, task: _Task, run: _Run) -> None:
+    with warnings.catch_warnings(), PeakMemory() as memory:
+        warnings.filterwarnings("ignore", message="training (stopped|was interrupted)")
+        began = time.perf_counter()
+        model.fit(task.X, task.y)
+        run.train_seconds += time.perf_counter() - began
+    _stop_if_interrupted(model)
+    began = time.perf_counter()
+    predicted: AnyArray = model.predict(task.X_test)
+    run.predict_seconds += time.perf_counter() - began
+    run.predicted.extend(predicted)
+    run.accuracies.append(label_accuracy(task.y_test, predicted))
+    if memory.size is not None:
+        run.peak_bytes = max(run.peak_bytes or 0, memory.size)
+
+
+def _stop_if_interrupted(model: Any) -> None:
+    """A model that heard Ctrl-C ends its training and keeps what it has: not what is to be compared."""
+    if getattr(model, "outcome_", None) == "interrupted":
+        raise KeyboardInterrupt
+
+
+def _entries(runs: Mapping[str, _Run], truth: list[Any], scheme: str | None) -> list[Entry]:
+    """The best first, each with the tests against it."""
+    found = sorted((_entry(name, run, truth, scheme) for name, run in runs.items()), key=lambda own: -own.accuracy)
+    best = runs[found[0].name].predicted
+
+    def tested() -> Iterator[Entry]:
+        for own in found[1:]:
+            rival = runs[own.name].predicted
+            tests = [mcnemar(truth, best, rival, unit=unit).p_value for unit in ("label", "sequence")]
+            yield Entry(**{**own.__dict__, "p_labels": tests[0], "p_sequences": tests[1]})
+
+    return [found[0], *tested()]
+
+
+def _entry(name: str, run: _Run, truth: list[Any], scheme: str | None) -> Entry:
+    return Entry(
+        name=name,
+        accuracy=label_accuracy(truth, run.predicted),
+        span_f1=None if scheme is None else span_f1(truth, run.predicted, scheme),  # type: ignore[arg-type]
+        sequence_accuracy=sequence_accuracy(truth, run.predicted),
+        fold_accuracies=tuple(run.accuracies),
+        train_seconds=run.train_seconds,
+        predict_seconds=run.predict_seconds,
+        peak_bytes=run.peak_bytes,
+    )

@@ -1,0 +1,318 @@
+"""SlidingWindow, RecurrentSlidingWindow and MEMM: what holds of all of them."""
+
+from __future__ import annotations
+
+import copy
+import os
+import pickle
+import signal
+from itertools import product
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
+from sklearn.utils import estimator_checks
+
+from hedgerow import MEMM, InputError, ModelFileError, RecurrentSlidingWindow, SlidingWindow, learn, load
+from hedgerow.datasets import make_sequences
+from hedgerow.metrics import label_accuracy, label_accuracy_scorer
+
+from .corpora import COLUMNS, partial_labels, rich_corpus
+
+_ROWS, _LABELS = make_sequences(62, mean_length=4, random_state=1)
+X, Y, NEW, NEW_Y = _ROWS[:50], _LABELS[:50], _ROWS[50:], _LABELS[50:]
+FEW = {"n_estimators": 6, "early_stopping": False, "shrinkage": 1.0}
+MODELS = {
+    "window, linear": SlidingWindow(classifier="linear", window=1),
+    "window, trees": SlidingWindow(window=1, **FEW),
+    "memm, linear": MEMM(window=1),
+    "memm 2, linear": MEMM(window=1, order=2),
+    "memm, trees": MEMM(window=1, scorer="trees", **FEW),
+    "recurrent, linear": RecurrentSlidingWindow(classifier="linear", window=1, direction="right_to_left"),
+    "recurrent 2, trees": RecurrentSlidingWindow(window=1, history=2, **FEW),
+}
+ALL = pytest.mark.parametrize("name", MODELS)
+
+
+def fitted(name: str, *data, **parameters):
+    return clone(MODELS[name]).set_params(**parameters).fit(*(data or (X, Y)))
+
+
+def same(one, other, rows=NEW) -> None:
+    assert one.predict(rows).tolist() == other.predict(rows).tolist()
+    for ours, theirs in zip(one.predict_proba(rows), other.predict_proba(rows)):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize("estimator", [SlidingWindow(), MEMM(), RecurrentSlidingWindow()], ids=lambda e: repr(e))
+@pytest.mark.parametrize(
+    "check",
+    [
+        estimator_checks.check_parameters_default_constructible,
+        estimator_checks.check_no_attributes_set_in_init,
+        estimator_checks.check_get_params_invariance,
+        estimator_checks.check_set_params,
+        estimator_checks.check_estimator_cloneable,
+        estimator_checks.check_estimator_repr,
+        estimator_checks.check_valid_tag_types,
+        estimator_checks.check_mixin_order,
+        estimator_checks.check_do_not_raise_errors_in_init_or_set_params,
+    ],
+    ids=lambda check: check.__name__,
+)
+def test_conventions(check, estimator):
+    check(type(estimator).__name__, estimator)
+
+
+@ALL
+def test_probabilities_are_those_of_all_labelings(name):
+    model = fitted(name)
+    labels = model.classes_.tolist()
+    for x in [row[:3] for row in NEW[:4]]:
+        labelings = [list(y) for y in product(labels, repeat=len(x))]
+        logs = model.log_probability([x] * len(labelings), labelings)
+        np.testing.assert_allclose(np.exp(logs).sum(), 1.0, rtol=1e-9)
+        expected = np.zeros((len(x), len(labels)))
+        for y, log_prob in zip(labelings, logs):
+            expected[np.arange(len(x)), [labels.index(label) for label in y]] += np.exp(log_prob)
+        [probs] = model.predict_proba([x])
+        np.testing.assert_allclose(probs, expected, atol=1e-9)
+        [best] = model.predict_k_best([x], 4)
+        np.testing.assert_allclose([p for _, p in best], np.sort(np.exp(logs))[::-1][:4], rtol=1e-9)
+        assert model.predict([x], decoder="viterbi")[0] == best[0][0] == labelings[int(np.argmax(logs))]
+        assert model.predict([x], decoder="beam")[0] == best[0][0]
+        [entropy] = model.entropy([x])
+        np.testing.assert_allclose(entropy, -(np.exp(logs) * logs).sum(), rtol=1e-9)
+        [span] = model.span_probability([x], [(0, 0, [labels[1]])])
+        np.testing.assert_allclose(span, expected[0, 1], rtol=1e-9)
+        [posterior] = model.predict([x], decoder="posterior")
+        assert posterior == [labels[k] for k in probs.argmax(axis=1)]
+
+
+@ALL
+def test_one_sequence_alone_and_among_others(name):
+    model = fitted(name)
+    together = model.predict(NEW)
+    assert [model.predict([x])[0] for x in NEW] == list(together)
+    assert model.predict([]).tolist() == []
+    assert model.predict_proba([]) == []
+    same(model, fitted(name, n_jobs=2))
+    encoded = model.encode(NEW, NEW_Y)
+    assert model.predict(encoded).tolist() == together.tolist()
+    assert model.score(encoded, NEW_Y) == model.score(NEW, NEW_Y) > 0.5
+
+
+@ALL
+def test_known_labels_are_kept(name):
+    model = fitted(name)
+    known = [[None] * (len(y) - 1) + y[-1:] for y in NEW_Y]
+    for decoder in (None, "viterbi", "greedy", "beam"):
+        found = model.predict(NEW, known=known, decoder=decoder)
+        assert [labels[-1] for labels in found] == [y[-1] for y in NEW_Y]
+    probs = model.predict_proba(NEW, known=known)
+    codes = model.schema_.label_codes
+    assert all(p[-1, codes[y[-1]]] == pytest.approx(1.0) for p, y in zip(probs, NEW_Y))
+    draws = model.sample(NEW, 3, known=known, random_state=0)
+    assert all(labels[-1] == y[-1] for draw in draws for labels, y in zip(draw, NEW_Y))
+
+
+@ALL
+def test_files(name, tmp_path):
+    rows, labels = rich_corpus(30, seed=2)
+    model = fitted(name, rows, labels, columns=COLUMNS, constraints="iob2")
+    model.save(tmp_path / "model.hedgerow")
+    again = load(tmp_path / "model.hedgerow")
+    same(model, again, rows)
+    assert again.get_params() == model.get_params()
+    assert (again.n_iter_, again.loss_, again.outcome_) == (model.n_iter_, model.loss_, model.outcome_)
+    assert again.n_parameters_ == model.n_parameters_ > 0
+    if isinstance(model, MEMM):  # what was fitted counts, not what a parameter was set to later
+        again.set_params(order=0)
+        same(model, again, rows)
+
+
+def test_a_file_that_does_not_fit_together_is_refused(tmp_path):
+    from hedgerow import persistence
+
+    fitted("memm 2, linear").save(tmp_path / "m.hedgerow")
+    header, tensors = persistence.read(tmp_path / "m.hedgerow")
+    for spoil in (
+        {"conjoined": tensors["conjoined"][::-1].copy()},
+        {"runs.1": tensors["runs.1"] + 10**6},
+        {"runs.2": tensors["runs.2"][:-1]},
+    ):
+        persistence.write(tmp_path / "bad.hedgerow", header, tensors | spoil)
+        with pytest.raises(ModelFileError, match="runs of labels"):
+            load(tmp_path / "bad.hedgerow")
+    for change in ({"order": 1}, {"order": "2"}, {"refitted": 1}, {"scorer": header["scorer"] | {"kind": "HMM"}}):
+        persistence.write(tmp_path / "bad.hedgerow", header | change, tensors)
+        with pytest.raises(ModelFileError):
+            load(tmp_path / "bad.hedgerow")
+    fitted("memm, trees").save(tmp_path / "t.hedgerow")
+    header, tensors = persistence.read(tmp_path / "t.hedgerow")
+    persistence.write(tmp_path / "bad.hedgerow", header | {"backward": True}, tensors)
+    with pytest.raises(ModelFileError, match="columns"):
+        load(tmp_path / "bad.hedgerow")
+
+
+@ALL
+def test_copies(name):
+    model = fitted(name)
+    for one in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model), copy.copy(model)):
+        same(model, one)
+    expected = model.predict_proba(NEW)
+    copy.copy(model).fit(X[:10], Y[:10])
+    for ours, theirs in zip(model.predict_proba(NEW), expected):
+        np.testing.assert_array_equal(ours, theirs)
+    assert not hasattr(clone(model), "scorer_")
+    with pytest.raises(NotFittedError):
+        clone(model).predict(NEW)
+
+
+@ALL
+def test_weight_two_is_twice(name):
+    weighted = clone(MODELS[name]).set_params(tol=1e-10).fit(X, Y, sample_weight=[2.0] * 10 + [1.0] * 40)
+    twice = fitted(name, X[:10] + X, Y[:10] + Y, tol=1e-10)
+    for ours, theirs in zip(weighted.predict_proba(NEW), twice.predict_proba(NEW)):
+        np.testing.assert_allclose(ours, theirs, atol=1e-4)
+
+
+@ALL
+def test_partial_labels(name):
+    hidden = partial_labels(Y, seed=3)
+    model = fitted(name, X, [[None if isinstance(label, set) else label for label in labels] for labels in hidden])
+    assert model.score(NEW, NEW_Y) > 0.45
+    with pytest.raises(InputError, match="no position has a label"):
+        model.fit(model.encode(X, [[None] * len(x) for x in X]))
+
+
+@ALL
+def test_constraints(name):
+    rows, labels = rich_corpus(40, seed=4)
+    model = fitted(name, rows[:30], labels[:30], columns=COLUMNS, constraints="iob2")
+    for decoder in (None, "viterbi", "greedy", "beam"):
+        for found in model.predict(rows[30:], decoder=decoder):
+            assert all(here != "I-X" or before in ("B-X", "I-X") for before, here in zip(["O", *found], found))
+    bad = [["O", "I-X"]] * 4
+    with pytest.raises(InputError, match="forbid"):
+        fitted(name, [["a", "b"]] * 4, bad, constraints=[("O", "I-X")])
+
+
+@ALL
+def test_warm_start_goes_on(name):
+    trees = "trees" in name
+    model = fitted(name, warm_start=True)
+    loss = model.loss_
+    if trees:
+        model.set_params(n_estimators=9)
+    model.fit(X, Y)
+    assert model.loss_ <= loss * (1 + 1e-6)
+    if trees:
+        assert model.best_iteration_ == 9
+        np.testing.assert_array_equal(
+            model.scorer_.ensemble_.values, fitted(name, n_estimators=9).scorer_.ensemble_.values
+        )
+    else:
+        assert model.n_iter_ <= 3
+
+
+@pytest.mark.parametrize("name", ["window, linear", "memm, trees"])
+def test_early_stopping(name):
+    model = fitted(name, early_stopping=True, n_iter_no_change=2, random_state=0, n_estimators=60, refit=False)
+    assert model.history_[0].score is not None
+    given = clone(MODELS[name]).set_params(n_iter_no_change=2, n_estimators=60)
+    given.fit(X[:40], Y[:40], X_val=X[40:], y_val=Y[40:])
+    scores = [step.score for step in given.history_]
+    assert max(scores) == scores[given.best_iteration_ - 1]
+    np.testing.assert_allclose(given.log_probability(X[40:], Y[40:]).sum(), max(scores), rtol=1e-6)
+    with pytest.raises(InputError, match="X_val and y_val go together"):
+        clone(given).fit(X, Y, X_val=X)
+    with pytest.raises(InputError, match="span_g1"):
+        clone(given).set_params(metric="span_g1").fit(X, Y)
+
+
+@pytest.mark.parametrize("name", ["memm, linear", "memm, trees"])
+def test_an_interrupt_keeps_the_best_so_far(name):
+    calls = iter(range(1000))
+
+    def metric(true, predicted):
+        if next(calls) == 3:
+            os.kill(os.getpid(), signal.SIGINT)
+        return label_accuracy(true, predicted)
+
+    model = clone(MODELS[name]).set_params(metric=metric, n_estimators=50)
+    with pytest.warns(ConvergenceWarning, match="interrupted"):
+        model.fit(X[:40], Y[:40], X_val=X[40:], y_val=Y[40:])
+    assert model.outcome_ == "interrupted"
+    assert len(model.predict(NEW)) == len(NEW)
+
+
+@pytest.mark.parametrize("name", ["window, linear", "memm, linear", "recurrent 2, trees"])
+def test_scikit_learn_searches_over_it(name):
+    scores = cross_val_score(clone(MODELS[name]), X, Y, cv=3)
+    assert scores.shape == (3,)
+    assert [len(labels) for labels in cross_val_predict(clone(MODELS[name]), X, Y, cv=3)] == [len(x) for x in X]
+    search = GridSearchCV(clone(MODELS[name]), {"window": [0, 1]}, cv=2, scoring=label_accuracy_scorer)
+    assert search.fit(X, Y).best_params_["window"] in (0, 1)
+
+
+@ALL
+def test_a_dataset_trains_the_same_model(name):
+    dataset = learn(X, Y, window=1)
+    same(fitted(name), clone(MODELS[name]).set_params(window=0).fit(dataset))
+    lengths = [len(x) for x in X]
+    numbers = np.random.default_rng(0).normal(size=(sum(lengths), 2))
+    flat = np.array([label for labels in Y for label in labels])
+    model = clone(MODELS[name]).fit(numbers, flat, lengths=lengths)
+    assert [len(labels) for labels in model.predict(numbers, lengths=lengths)] == lengths
+
+
+@pytest.mark.parametrize(
+    ("model", "what"),
+    [
+        (SlidingWindow(classifier="tree"), "classifier is 'tree'"),
+        (SlidingWindow(classifier=3), "classifier is 3"),
+        (SlidingWindow(decoder="greedy"), "decoder is 'greedy'"),
+        (SlidingWindow(l2=-1.0, classifier="linear"), "l2 is -1.0"),
+        (SlidingWindow(max_leaves=1), "max_leaves is 1"),
+        (SlidingWindow(early_stopping="yes"), "early_stopping is 'yes'"),
+        (SlidingWindow(classifier="linear", missing="weighting"), "missing='weighting'"),
+        (MEMM(order=-1), "order is -1"),
+        (MEMM(order=1.5), "order is 1.5"),
+        (MEMM(order=99), "order is 99"),
+        (MEMM(scorer="tree"), "scorer is 'tree'"),
+        (MEMM(conjoin="word"), "conjoin is 'word'"),
+        (MEMM(conjoin=["nothing"]), "nothing"),
+        (MEMM(transitions="observed"), "transitions is 'observed'"),
+        (MEMM(beam_width=0), "beam_width is 0"),
+        (MEMM(decoder="best"), "decoder is 'best'"),
+        (RecurrentSlidingWindow(direction="up"), "direction is 'up'"),
+        (RecurrentSlidingWindow(history=0), "history is 0"),
+        (RecurrentSlidingWindow(training="true"), "training is 'true'"),
+        (RecurrentSlidingWindow(n_folds=1), "n_folds is 1"),
+        (RecurrentSlidingWindow(training="predicted", n_folds=99), "99 folds of 50 sequences"),
+    ],
+    ids=lambda value: "" if isinstance(value, str) else repr(value),
+)
+def test_bad_parameters_are_refused(model, what):
+    with pytest.raises(InputError, match=what):
+        model.fit(X, Y)
+
+
+@ALL
+def test_bad_data_are_refused(name):
+    with pytest.raises(InputError, match="y is missing"):
+        clone(MODELS[name]).fit(X)
+    with pytest.raises(InputError, match="sequence 0"):
+        clone(MODELS[name]).fit(X, [Y[0][:-1], *Y[1:]])
+    gaps = [np.array([[0.0], [np.nan], [1.0]])] * 4
+    labels = [["a", "b", "a"]] * 4
+    if "trees" in name:
+        clone(MODELS[name]).fit(gaps, labels)
+    else:
+        with pytest.raises(InputError, match="missing"):
+            clone(MODELS[name]).fit(gaps, labels)
+        model = clone(MODELS[name]).set_params(missing="indicator").fit(gaps, labels)
+        assert len(model.predict(gaps)) == 4
