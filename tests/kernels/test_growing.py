@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from hedgerow.data.encoding import learn
 from hedgerow.kernels import growing as fast
 from hedgerow.reference import growing as slow
+from hedgerow.scorers.trees import _with_first
 from hedgerow.trees import binning as binning_module
 from hedgerow.trees import growing as grower_module
 from hedgerow.trees.binning import BinnedData, Binning, bin_dataset, learn_binning
@@ -215,6 +216,43 @@ def test_a_node_uses_only_the_features_drawn_for_it(seed: int, max_leaves: int, 
 def test_equal_windows_share_a_place(seed: int, max_leaves: int) -> None:
     corpus = make(seed, group=True)
     same_tree(corpus, rules_of(corpus, max_leaves, 1.0), make_grower(corpus, max_leaves, 1.0))
+
+
+@given(SEEDS, LEAVES, SHRINKAGE, st.booleans())
+def test_histories_are_split_by_questions_alone(seed: int, max_leaves: int, shrinkage: float, subsets: bool) -> None:
+    """Where no place is first, and any row may be missing: as with the histories of a chain of higher order."""
+    corpus = make(seed, weighted=True, group=seed % 2 == 0)
+    corpus = corpus._replace(data=_with_first(corpus.data, False))
+    n_labels = corpus.targets.shape[1]
+    asks = np.zeros((4, n_labels + 1), dtype=np.uint8)
+    asks[:, :-1] = np.random.default_rng(seed).random((4, n_labels)) < 0.5
+    grower = make_grower(corpus, max_leaves, shrinkage, subsets=subsets, asks=asks)
+    questions = [frozenset(np.flatnonzero(row).tolist()) for row in asks]
+    rules = rules_of(corpus, max_leaves, shrinkage, subsets=subsets, questions=questions)
+    tree, leaves = grower.grow()
+    root, slow_leaves = slow.grow(write_out(corpus), rules)
+    same_members(root, tree, 0)
+    for i, leaf in enumerate(slow_leaves):
+        for row in leaf.rows:
+            assert leaves.leaf_of[corpus.data.home[row.position], row.previous] == i
+
+
+def same_members(node: slow.Node, tree: Tree, i: int) -> None:
+    """As same_splits, where the set of a question has only the histories that are in the node."""
+    assert tree.counts[i] == slow.totals(node.rows)[1]
+    if node.split is None:
+        assert tree.nodes[i, 0] == slow.LEAF
+        return
+    stream, value, rule = node.split
+    assert tree.nodes[i, [0, 2]].tolist() == [stream, rule]
+    if isinstance(value, frozenset):
+        own = {row.previous if stream == slow.LABEL else row.bins[stream] for row in node.rows}
+        chosen = set(np.flatnonzero(tree.sets[tree.nodes[i, 1]]).tolist())
+        assert chosen & own == value & own
+    assert node.true is not None
+    assert node.false is not None
+    same_members(node.true, tree, int(tree.nodes[i, 3]))
+    same_members(node.false, tree, int(tree.nodes[i, 4]))
 
 
 def test_some_corpora_are_grouped() -> None:

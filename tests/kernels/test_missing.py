@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from hedgerow.kernels import growing as plain
 from hedgerow.reference import growing as slow
 from hedgerow.reference import missing as twin
+from hedgerow.scorers.trees import all_first
+from hedgerow.trees import missing as module
 from hedgerow.trees.ensemble import add_trees
 from hedgerow.trees.growing import Tree
 from hedgerow.trees.missing import FEW, MAX_SURROGATES, WHOLE, MissingGrower
@@ -37,7 +39,9 @@ def make_missing_grower(
 
 def gaps_of(corpus: Corpus, missing: str) -> twin.Gaps:
     gone = corpus.binning.streams[5].tolist()
-    return twin.Gaps(gone, WHOLE, FEW) if missing == "weighting" else twin.Gaps(gone, n_surrogates=MAX_SURROGATES)
+    if missing == "weighting":
+        return twin.Gaps(gone, WHOLE, module.FEW)
+    return twin.Gaps(gone, n_surrogates=MAX_SURROGATES)
 
 
 def same_node(node: twin.Node, tree: Tree, i: int, rules: slow.Rules, gaps: twin.Gaps, one: float) -> None:
@@ -93,6 +97,17 @@ def test_tree_is_that_of_the_written_out_rows(seed, missing, max_leaves, shrinka
     same_tree(corpus, rules_of(corpus, max_leaves, shrinkage, subsets=subsets), missing, grower)
 
 
+@given(SEEDS, LEAVES, st.sampled_from([1, 30, 100]))
+def test_a_side_that_would_get_few_parts_gets_none(seed, max_leaves, few):
+    corpus = make(seed, gaps=GAPS)
+    try:
+        module.FEW = few
+        grower = make_missing_grower(corpus, "weighting", max_leaves, 1.0)
+        same_tree(corpus, rules_of(corpus, max_leaves, 1.0), "weighting", grower)
+    finally:
+        module.FEW = FEW
+
+
 @given(SEEDS, METHODS, LEAVES, SHRINKAGE, st.integers(1, 4))
 def test_sparse_columns_and_weights(seed, missing, max_leaves, shrinkage, least):
     corpus = make(seed, gaps=GAPS, sparse=True, weighted=seed % 2 == 0)
@@ -122,6 +137,17 @@ def test_a_node_uses_only_the_features_drawn_for_it(seed, missing, max_leaves, s
 def test_equal_windows_share_a_place(seed, missing, max_leaves):
     corpus = make(seed, gaps=GAPS, group=True)
     same_tree(corpus, rules_of(corpus, max_leaves, 1.0), missing, make_missing_grower(corpus, missing, max_leaves, 1.0))
+
+
+@given(SEEDS, METHODS, LEAVES, st.booleans())
+def test_trees_that_see_no_previous_label(seed, missing, max_leaves, subsets):
+    """As where edges are shared, or where there are none: ⊥ stands before every place."""
+    corpus = make(seed, gaps=GAPS)
+    corpus = corpus._replace(
+        data=all_first(corpus.data), targets=corpus.targets[:, :1], weights=corpus.weights[:, :1]
+    )  # fmt: skip
+    grower = make_missing_grower(corpus, missing, max_leaves, 1.0, subsets=subsets)
+    same_tree(corpus, rules_of(corpus, max_leaves, 1.0, subsets=subsets), missing, grower)
 
 
 @given(SEEDS, METHODS, LEAVES, SHRINKAGE, st.booleans(), st.booleans())

@@ -7,11 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hedgerow.datasets import make_sequences
 from hedgerow.errors import InputError
 from hedgerow.objectives import log_likelihood, perceptron, pseudo_likelihood
 from hedgerow.reference import online_trainers as literal
+from hedgerow.trainers.batches import Batches
+from hedgerow.trainers.monitor import Monitor
 from hedgerow.trainers.sgd import sgd
 from hedgerow.trainers.smd import smd
+from tests.models.corpora import Loss
 from tests.trainers.online_problems import excess, problems, run, small_problem
 
 
@@ -84,6 +88,21 @@ def test_the_average_is_that_of_the_last_pass(n_passes, share):
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
     np.testing.assert_array_equal(run(smd, problem, n_passes, **options), found)  # as it comes
     assert not np.allclose(found, last)
+
+
+def test_a_gain_that_stops_weights_is_not_taken():
+    """On these sequences gain 0.1 has the lowest loss in a trial, because it stops some weights for good."""
+    X, y = make_sequences(300, n_labels=4, n_tokens=200, mean_length=12, concentration=0.4)
+    loss = Loss(X[:150], y[:150])
+    batches, start = Batches(loss.layout, loss.dataset, log_likelihood), np.zeros(loss.n_weights)
+
+    def trained(gain):
+        with Monitor(max_iter=25, tol=0.0, plateau=False) as monitor:
+            weights = smd(batches, start, monitor, l2=0.3, gain=gain)
+        return loss(weights)[0] + 0.3 * float(weights @ weights)
+
+    print(trained("auto"), trained(0.1))
+    assert trained("auto") < 0.96 * trained(0.1)
 
 
 def test_another_schedule_is_refused():

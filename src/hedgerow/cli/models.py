@@ -59,7 +59,7 @@ MODELS: dict[str, Model] = {
         "hedgerow.models.tree_crf:TreeCRF",
         "a CRF of boosted trees",
         {"trees": "n_estimators", "leaves": "max_leaves"}
-        | _same("objective", "shrinkage", "learning_rate", "edges")
+        | _same("order", "objective", "shrinkage", "learning_rate", "edges")
         | _same("min_frequency", "missing", "transitions", "constraints"),
         complete=False,
     ),

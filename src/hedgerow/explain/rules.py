@@ -82,7 +82,10 @@ def weigh_paths(model: Any, k: int) -> dict[Path, float]:
 
 
 def _pair_scores(model: Any, k: int) -> list[tuple[int, float]]:
-    """(previous label, score): the constant that boosting started from, and the table of shared edges."""
+    """(previous label, score): the constant that boosting started from, and the table of shared edges, which only
+    chains of order 1 have."""
+    if getattr(model, "order_", 1) != 1:
+        return []
     scores = np.zeros(len(model.schema_.labels) + 1)  # ⊥ last
     constant, tables = getattr(model, "constant_", None), getattr(model, "edge_tables_", None)
     if constant is not None:

@@ -13,6 +13,7 @@ from hedgerow.errors import InputError
 from hedgerow.explain import fields
 from hedgerow.explain.fields import PREVIOUS, START, Attribute, Choice, Field, Number, Value
 from hedgerow.legend import FIRST_VALUE, MISSING, OUTSIDE
+from hedgerow.structure.history_table import HistoryTable
 from hedgerow.trees.binning import ATTRIBUTES, ITEMS, ORDERED
 
 EQUAL, AT_MOST, AT_MOST_OR_SPECIAL, SUBSET, HAS = range(5)  # the rules of a node, as in `kernels.growing`
@@ -42,6 +43,7 @@ class Splits:
         require_trees(model)
         self.binning = model.binning_
         self.schema = seen_schema(model)
+        self._histories = _histories_of(model)
         self._gaps = getattr(model.ensemble_, "shares", None) is not None
         self._most = most
         columns = {column.name: column for column in self.schema.columns}
@@ -132,6 +134,9 @@ class Splits:
     def _make_field(self, read: Input) -> Field:
         """Nothing is outside at offset 0. Nothing is missing where an absent number means one, nor where trees take a
         missing value for none: their conditions are about values."""
+        if read.stream == LABEL and self._histories is not None:
+            own = [Value(self._histories.name(h, self.schema.labels)) for h in range(self._histories.n_histories)]
+            return Choice(f"{PREVIOUS}s", own, (1 << len(own)) - 1, self._most)
         if read.stream == LABEL:
             labels = [*(Value(str(label)) for label in self.schema.labels), Value(START)]
             return Choice(PREVIOUS, labels, (1 << len(labels)) - 1, self._most)
@@ -186,6 +191,14 @@ class Splits:
 
 def _all_but(n_bins: int, never: Sequence[int]) -> int:
     return (1 << n_bins) - 1 - sum(1 << b for b in never)
+
+
+def _histories_of(model: Any) -> HistoryTable | None:
+    """The histories that trees of joint edges tell apart from order 2 on."""
+    order = getattr(model, "order_", 1)
+    if order < 2 or model.edge_tables_ is not None:
+        return None
+    return HistoryTable.full(len(model.schema_.labels), order)
 
 
 def require_trees(model: Any) -> None:

@@ -276,9 +276,10 @@ def _chain_nodes(tree, number, first_on, next_on):
 @part
 def _note_lost(column, places, t0, m, shift, gone, j, lost, n_lost):
     """Append j to what the place t0 + r has no value for, where that is so. OUT lost int32[BLOCK, ·], n_lost[BLOCK]."""
+    block = places[t0 : t0 + m]
     for r in range(m):
-        lost[r, n_lost[r]] = j
-        n_lost[r] += column[np.uint64(places[t0 + r] + shift)] == gone
+        lost[r, np.uint64(n_lost[r])] = j
+        n_lost[r] += column[np.uint64(block[r] + shift)] == gone
 
 
 @part
@@ -343,26 +344,28 @@ def _add_shares(
 ):  # fmt: skip
     """Add the values of all leaves that are left, times their shares, to the score of each row."""
     K, W = edges.shape[1], here.shape[1]
+    block, own_edges, own_nodes = places[t0 : t0 + m], edges[t0 : t0 + m], nodes[t0 : t0 + m]
     for r in range(m):
-        start, n = first[np.uint64(places[t0 + r])] != 0, n_lost[r]
+        start, n = first[np.uint64(block[r])] != 0, n_lost[r]
         low, high, every = (0, 1, 0) if start else (1, n_groups, K + 1)
-        sums[low:high] = 0.0
+        masks, totals, here_r, lost_r = own_masks[low:high], sums[low:high], here[r], lost[r]
+        totals[:] = 0.0
         for w in range(W):
-            left = here[r, w] & own_masks[every, w]
+            left = here_r[w] & own_masks[every, w]
             while left:
                 bit = left & -left
                 left ^= bit
                 leaf = np.uint64(BITS * w + place_of[np.uint64(bit) % np.uint64(67)])
-                own = shared[np.uint64(lost[r, 0]), leaf] if n else leaf_value[leaf]
+                own = shared[np.uint64(lost_r[0]), leaf] if n else leaf_value[leaf]
                 for q in range(1, n):
-                    own *= factors[np.uint64(lost[r, q]), leaf]
-                for c in range(low, high):
-                    sums[c] += own if own_masks[c, w] & bit else 0.0
+                    own *= factors[np.uint64(lost_r[q]), leaf]
+                for c in range(len(masks)):
+                    totals[c] += own if masks[c, w] & bit else 0.0
         if start:
-            nodes[t0 + r] += scale * sums[0]
+            own_nodes[r] += scale * totals[0]
         else:
             for u in range(K):
-                edges[t0 + r, u] += scale * sums[group[u]]
+                own_edges[r, u] += scale * sums[np.uint64(group[u])]
 
 
 @kernel

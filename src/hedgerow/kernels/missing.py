@@ -14,8 +14,8 @@ these are other streams, and which of their bins go to the true side.
 
 Parts are whole numbers, so sums of parts times words are exact in any order, and what the two sides of a split have
 adds up to what the leaf had. Such products need more bits than one word has: a gradient and a weight stand side by
-side in pairs (g, n). A trunk has the parts and the word of each place; a split that takes one value out of it walks the
-postings of that value, and those of the value `missing`.
+side in pairs (g, n). A trunk has the parts of each place; a split that takes one value out of it walks the postings of
+that value, and those of `missing`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from hedgerow.kernels._jit import kernel, part
 from hedgerow.legend import AnyArray
 
 EQUAL, AT_MOST, AT_MOST_OR_SPECIAL, SUBSET, HAS = 0, 1, 2, 3, 4  # as in `growing`; a kernel file stands alone
-CODES, ORDERED, ITEMS = 0, 1, 2
+ORDERED = 1
 LABEL, LEAF = -1, -2
 NONE = -9
 LABEL_FEATURE, FIRST_ITEM = 1 << 20, 1 << 21
@@ -53,10 +53,10 @@ class Rules(NamedTuple):
 
 class Room(NamedTuple):
     """Buffers. trunk int32[T, P]: the parts of each place in a trunk. The arena: rows int32[·], parts int32[·]. Of n
-    rows: state uint8[n], some int32[n], pair int64[n, 2]. sent int32[whole+1]: see _share_parts. hist int64[H, B, 2],
-    votes int64[B, 2]; scratch int64[Z, 2], touched int32[Z], ids int32[·], sums int64[·, 2] (sparse histograms); known
-    int64[·, 2], lift float64[·] of the streams of a column; ratio float64[·], order int64[·]; side uint8[256]; rating
-    float64[Q+1], found int64[Q+1], ways uint8[Q+1, 32] (surrogates).
+    rows: state uint8[n], some int32[n], pair int64[n, 2]. moved int32[3, whole+1]: see _share_parts. hist
+    int64[H, B, 2], votes int64[B, 2]; scratch int64[Z, 2], touched int32[Z], ids int32[·], sums int64[·, 2] (sparse
+    histograms); known int64[·, 2], lift float64[·] of the streams of a column; ratio float64[·], order int64[·]; side
+    uint8[256]; rating float64[Q+1], found int64[Q+1], ways uint8[Q+1, 32] (surrogates).
 
     Of leaf i: slot (trunk, or −1), begin, end (run), home (row of hist, or −1), low, high (sparse run), node, and its
     pair g, n int64; gain float64; split int64[5]: stream, bin, rule, known weight of the true side, known weight;
@@ -69,7 +69,7 @@ class Room(NamedTuple):
     state: AnyArray
     some: AnyArray
     pair: AnyArray
-    sent: AnyArray
+    moved: AnyArray
     hist: AnyArray
     votes: AnyArray
     scratch: AnyArray
@@ -371,8 +371,9 @@ def _weigh(data, rules, room, i, begin, end):
     m = _list_labels(room.member[i], order)
     labels[:] = 0
     g_all = n_all = 0
-    for q in range(begin, end):
-        p, own, word = np.uint64(room.rows[q]), np.int64(room.parts[q]), 0
+    rows, parts = room.rows[begin:end], room.parts[begin:end]
+    for r in range(len(rows)):
+        p, own, word = np.uint64(rows[r]), np.int64(parts[r]), 0
         if first[p]:
             word = words[p, 0]
             labels[K, 0] += (word >> bits) * own
@@ -384,11 +385,11 @@ def _weigh(data, rules, room, i, begin, end):
             for j in range(m):
                 word += words[p, np.uint64(order[j])]
         g, n = (word >> bits) * own, (word & mask) * own
-        pair[q - begin, 0], pair[q - begin, 1] = g, n
+        pair[r, 0], pair[r, 1] = g, n
         g_all += g
         n_all += n
     leaf[G, i], leaf[N, i] = g_all, n_all
-    _sum_labels(words, first, room.rows[begin:end], room.parts[begin:end], bits, order[:m], g_all, n_all, labels)
+    _sum_labels(words, first, rows, parts, bits, order[:m], g_all, n_all, labels)
 
 
 @part
@@ -462,7 +463,7 @@ def _add_items(columns, rows, pair, scratch, touched):
 
 @part
 def _count_items(columns, room, i, begin, end, parent, tail):
-    """The sparse histogram of leaf i at the tail, taken from its parent's; rows as in _count.
+    """The sparse histogram of leaf i at the tail, taken from its parent's. Its rows, weighed, are at begin … end-1.
 
     Returns the new tail, −1 where there is no room.
     """
@@ -522,55 +523,50 @@ def _see(columns, split, chosen, rows, side, state):
 
 
 @part
-def _share_parts(share, few, sent):
-    """OUT sent int32[whole+1]: how many of so many parts go to the true side where a place has no value."""
-    for parts in range(len(sent)):
-        away = int(parts * share + 0.5)
-        away = away if away >= few else 0
-        sent[parts] = away if parts - away >= few else parts
+def _share_parts(share, few, true_leaves, moved):
+    """OUT moved int32[3, whole+1]: how many of so many parts leave a leaf, from each side and of what has no value."""
+    for parts in range(moved.shape[1]):
+        true = int(parts * share + 0.5)
+        true = true if true >= few else 0
+        true = true if parts - true >= few else parts
+        moved[FALSE, parts] = 0 if true_leaves else parts
+        moved[TRUE, parts] = parts if true_leaves else 0
+        moved[LOST, parts] = true if true_leaves else parts - true
+
+
+# In the loops below numbers of rows are unsigned: a signed one is checked for its sign at each use, which takes as long
+# as all the rest. And both places are written for every row, one of which then moves on: no branch to mispredict.
 
 
 @part
-def _cut_run(rows, parts, begin, end, state, sent, true_leaves, tail):
-    """Move the parts of one side from a run to the tail of the arena; the others close up, in order.
+def _cut_run(rows, parts, begin, end, state, moved, tail):
+    """Move what leaves a run to the tail of the arena; the rest closes up, in order. Returns the ends."""
+    kept, into, zero, one = np.uint64(begin), np.uint64(tail), np.uint64(0), np.uint64(1)
+    for q in range(np.uint64(begin), np.uint64(end)):
+        p, own = rows[q], parts[q]
+        away = moved[np.uint64(state[q - np.uint64(begin)]), np.uint64(own)]
+        left = own - away
+        rows[into], parts[into] = p, away
+        rows[kept], parts[kept] = p, left
+        into += one if away > 0 else zero
+        kept += one if left > 0 else zero
+    return np.int64(kept), np.int64(into)
 
-    Both places are written for every row, and move on where there are parts: no branch to mispredict. Returns the
-    ends.
+
+@part
+def _cut_postings(postings, shift, moved, trunk, rows, parts, tail):
+    """Move what leaves a trunk of the places that have a value to the tail: it stands at `postings`. Returns the end.
+
+    IN   moved int32[whole+1], as _share_parts has it for these places
     """
-    kept = begin
-    for q in range(begin, end):
-        p, whole, side = rows[q], parts[q], state[q - begin]
-        shared = sent[whole]  # read it in any case: what is read only now and then takes a branch
-        away = shared if side == LOST else whole * np.int32(side)
-        away = away if true_leaves else whole - away
-        rows[tail], parts[tail] = p, away
-        rows[kept], parts[kept] = p, whole - away
-        tail += away > 0
-        kept += whole > away
-    return kept, tail
-
-
-@part
-def _cut_postings(postings, shift, trunk, rows, parts, tail):
-    """Move the places of a trunk that have a value to the tail: it stands at `postings`. Returns the end."""
+    into, zero, one = np.uint64(tail), np.uint64(0), np.uint64(1)
     for q in range(len(postings)):
         p = np.uint64(postings[q] - shift)
-        rows[tail], parts[tail] = p, trunk[p]
-        tail += trunk[p] > 0
-        trunk[p] = 0
-    return tail
-
-
-@part
-def _share_postings(postings, shift, sent, trunk, rows, parts, tail):
-    """As _cut_postings, of the places that have no value: what is sent of them moves."""
-    for q in range(len(postings)):
-        p = np.uint64(postings[q] - shift)
-        away = sent[trunk[p]]
-        rows[tail], parts[tail] = p, away
+        away = moved[np.uint64(trunk[p])]
+        rows[into], parts[into] = p, away
         trunk[p] -= away
-        tail += away > 0
-    return tail
+        into += one if away > 0 else zero
+    return np.int64(into)
 
 
 @part
@@ -623,8 +619,8 @@ def _divide_trunk(columns, room, i, found, tail):
     """Move the true side of leaf i, a trunk, to the tail, in shares; `found`: where its postings are. The new tail."""
     split, trunk = room.split[i], room.trunk[room.leaf[SLOT, i]]
     postings, shift = columns.item_places if split[2] == HAS else columns.postings, columns.streams[1, split[0]]
-    tail = _cut_postings(postings[found[0] : found[1]], shift, trunk, room.rows, room.parts, tail)
-    return _share_postings(postings[found[2] : found[3]], shift, room.sent, trunk, room.rows, room.parts, tail)
+    tail = _cut_postings(postings[found[0] : found[1]], shift, room.moved[TRUE], trunk, room.rows, room.parts, tail)
+    return _cut_postings(postings[found[2] : found[3]], shift, room.moved[LOST], trunk, room.rows, room.parts, tail)
 
 
 @part
@@ -655,12 +651,12 @@ def _see_leaf(columns, places, room, i, found, chosen, tail):
 
 
 @part
-def _cut_leaf(room, i, begin, end, true_leaves, tail):
+def _cut_leaf(room, i, begin, end, tail):
     """Move one side of leaf i, whose rows are as _see_leaf left them, to the tail; returns the new one."""
     leaf, rows, parts, state = room.leaf, room.rows, room.parts, room.state
     if leaf[SLOT, i] >= 0:
         return _cut_listed(room.trunk[leaf[SLOT, i]], rows, parts, begin, end, state)
-    leaf[END, i], tail = _cut_run(rows, parts, begin, end, state, room.sent, true_leaves, tail)
+    leaf[END, i], tail = _cut_run(rows, parts, begin, end, state, room.moved, tail)
     return tail
 
 
@@ -1069,7 +1065,7 @@ def grow(columns, data, rules, room, tree, pairs, gains, shares, sets, surrogate
             tail = _divide_labels(data, room, i, new, sets[n_sets], tail)
         else:
             share = split[i, 3] / split[i, 4]
-            _share_parts(share, rules.few, room.sent)
+            _share_parts(share, rules.few, true_leaves, room.moved)
             found = _find_postings(columns, split[i], n if true_leaves else 0)
             if trunk and found[0] >= 0 and not rules.n_surrogates:
                 leaf[BEGIN, new] = tail
@@ -1085,7 +1081,7 @@ def grow(columns, data, rules, room, tree, pairs, gains, shares, sets, surrogate
                     _ask_surrogates(
                         columns, data.first, room.rows[begin:end], room.found[:m], room.ways, share, room.state
                     )
-                tail = _cut_leaf(room, i, begin, end, true_leaves, tail)
+                tail = _cut_leaf(room, i, begin, end, tail)
             for u in range(room.member.shape[1]):
                 room.member[new, u] = room.member[i, u]
         leaf[END, new] = tail

@@ -10,15 +10,17 @@ if TYPE_CHECKING:
     from hedgerow.lattice.graphs import graph as graph
     from hedgerow.lattice.graphs import grid as grid
     from hedgerow.lattice.model import LatticeCRF as LatticeCRF
+    from hedgerow.lattice.tree_model import TreeLatticeCRF as TreeLatticeCRF
 
 _EXPORTS = {
     "Graph": "hedgerow.lattice.graphs",
     "LatticeCRF": "hedgerow.lattice.model",
+    "TreeLatticeCRF": "hedgerow.lattice.tree_model",
     "graph": "hedgerow.lattice.graphs",
     "grid": "hedgerow.lattice.graphs",
 }
 
-__all__ = ["Graph", "LatticeCRF", "graph", "grid"]
+__all__ = ["Graph", "LatticeCRF", "TreeLatticeCRF", "graph", "grid"]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""Boosted scores: a tree for each value of nodes and one for each value of edges an iteration, fitted to the gradient."""
+"""Boosted scores: in each iteration a tree for each value of nodes and of edges, fitted to the gradient by it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hedgerow.lattice.forms import Form
 from hedgerow.lattice.objectives import Objective
 from hedgerow.lattice.potentials import Potentials
 from hedgerow.lattice.tree_rows import RowGrower, bin_rows, learn_rows, tree_values
-from hedgerow.legend import FloatArray
+from hedgerow.legend import FloatArray, IndexArray
 from hedgerow.parallel import Lanes
 from hedgerow.trainers.monitor import Monitor
 from hedgerow.trainers.rows import tree_seed
@@ -68,14 +68,13 @@ class TreeScorer:
     def __init__(self, bins: Bins, values: Values) -> None:
         self.values = values
         corpus = values.corpus
-        self.node_data = bin_rows(bins.nodes, corpus.nodes, growing=False)
-        self.edge_data = bin_rows(bins.edges, edge_rows(corpus), growing=False)
+        self._node_data = bin_rows(bins.nodes, corpus.nodes, growing=False)
+        self._edge_data = bin_rows(bins.edges, edge_rows(corpus), growing=False) if len(corpus.edges) else None
 
-    def add(self, iterations: Sequence[Iteration], scale: float = 1.0) -> None:
-        nodes = [tree for one in iterations for tree in one.nodes]
-        edges = [tree for one in iterations for tree in one.edges]
-        tree_values(self.node_data, nodes, self.values.nodes, scale=scale)
-        tree_values(self.edge_data, edges, self.values.edges, scale=scale)
+    def add(self, iterations: Sequence[Iteration]) -> None:
+        tree_values(self._node_data, [tree for one in iterations for tree in one.nodes], self.values.nodes)
+        if self._edge_data is not None:
+            tree_values(self._edge_data, [tree for one in iterations for tree in one.edges], self.values.edges)
 
 
 class Booster:
@@ -86,30 +85,32 @@ class Booster:
     """
 
     def __init__(
-        self, values: Values, bins: Bins, objective: Objective, lanes: Lanes, *, learning_rate: float, seed: int, **options: Any
+        self,
+        values: Values,
+        bins: Bins,
+        objective: Objective,
+        lanes: Lanes,
+        *,
+        learning_rate: float,
+        seed: int,
+        **options: Any,
     ) -> None:
-        assert values.corpus.labels is not None
-        self.values, self.objective, self.lanes = values, objective, lanes
-        self.labels = values.corpus.labels
-        self.learning_rate, self.seed = learning_rate, seed
-        self.draws = options["max_features"] < 1.0
-        self.iterations: list[Iteration] = []
         corpus = values.corpus
-        nodes, edges = (
-            bin_rows(bins.nodes, corpus.nodes, growing=True),
-            bin_rows(bins.edges, edge_rows(corpus), growing=True),
-        )
-        weights = [None, None]
-        if corpus.weights is not None:
-            weights = [
-                np.repeat(corpus.weights, np.diff(offsets)) for offsets in (corpus.node_offsets, corpus.edge_offsets)
-            ]
+        assert corpus.labels is not None
+        self.values, self.objective, self.lanes = values, objective, lanes
+        self.labels = corpus.labels
+        self.learning_rate, self.seed = learning_rate, seed
+        self.iterations: list[Iteration] = []
+        self.scale = 0.0
+        self._draws = options["max_features"] < 1.0
         self._has_edges = len(corpus.edges) > 0
-        n_threads = lanes.n_threads
-        self._node_growers = deque(RowGrower(bins.nodes, nodes, weights[0], **options) for _ in range(n_threads))
-        self._edge_growers = deque(
-            RowGrower(bins.edges, edges, weights[1], **options) for _ in range(n_threads if self._has_edges else 0)
-        )
+        self._node_growers = _growers(bins.nodes, corpus.nodes, corpus.node_offsets, corpus, lanes, options)
+        self._edge_growers: deque[RowGrower] = deque()
+        if self._has_edges:
+            rows = edge_rows(corpus)
+            self._edge_growers = _growers(bins.edges, rows, corpus.edge_offsets, corpus, lanes, options)
+        self._direction = Iteration([], [])
+        self._added: tuple[list[FloatArray], list[FloatArray]] = [], []
         n = corpus.n_graphs
         self._losses: FloatArray = np.zeros(n)
         self._states: list[tuple[FloatArray, ...]] = [()] * n
@@ -149,14 +150,14 @@ class Booster:
                 else (self._edge_growers, self._edge_gradient[:, j - P])
             )
             grower = growers.pop()
-            seed = tree_seed(self.seed, len(self.iterations), 0, j) if self.draws else 0
+            seed = tree_seed(self.seed, len(self.iterations), 0, j) if self._draws else 0
             trees[j], added[j] = grower.grow(np.ascontiguousarray(gradient), seed)
             growers.append(grower)
 
         self.lanes.run(work, P + Q)
         self._added = added[:P], added[P:]
         self._direction = Iteration(trees[:P], trees[P:])
-        self._scale = 0.0
+        self.scale = 0.0
         self.iterations.append(self._direction)
         self.rescale(self.learning_rate)
         return self.iterations[-1]
@@ -166,14 +167,18 @@ class Booster:
         nodes, edges = self._added
         for values, columns in ((self.values.nodes, nodes), (self.values.edges, edges)):
             for j, column in enumerate(columns):
-                values[:, j] += (scale - self._scale) * column
-        self._scale = scale
+                values[:, j] += (scale - self.scale) * column
+        self.scale = scale
         self.iterations[-1] = self._direction.scaled(scale)
 
-    @property
-    def scale(self) -> float:
-        """The size of the last step."""
-        return self._scale
+
+def _growers(
+    binning: Binning, rows: FloatArray, offsets: IndexArray, corpus: Corpus, lanes: Lanes, options: dict[str, Any]
+) -> deque[RowGrower]:
+    """Growers on the rows of all graphs, one a thread."""
+    data = bin_rows(binning, rows, growing=True)
+    weights = None if corpus.weights is None else np.repeat(corpus.weights, np.diff(offsets))
+    return deque(RowGrower(binning, data, weights, **options) for _ in range(lanes.n_threads))
 
 
 def boost(booster: Booster, monitor: Monitor, scorer: TreeScorer | None) -> None:

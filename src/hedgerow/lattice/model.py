@@ -88,7 +88,9 @@ class LatticeCRF(LatticeModel):
     classes_ : array of labels, sorted
     node_weights_ : (1 + F, P), of the constant 1 and of each feature, standardised; P labels, or 1 in Ising's form
     edge_weights_ : (directions, 1 + E, Q), likewise; Q pairs of labels, or 1
-    n_iter_, loss_, history_, best_iteration_, outcome_ : as in LinearCRF
+    n_iter_, loss_, history_, best_iteration_ : as in LinearCRF
+    outcome_ : why training ended: "converged", "max_iter", "early_stopping" or "interrupted"; "stuck" where no step
+        makes the loss smaller though it is steep, "diverged" where an online trainer made it larger
     converged_ : whether inference came to rest on every training item at the weights kept
 
     Examples
@@ -242,6 +244,15 @@ class LatticeCRF(LatticeModel):
             warnings.warn(f"{what}; {ADVICE}", ConvergenceWarning, stacklevel=3)
         if trained.outcome == "interrupted":
             what = f"training was interrupted after {trained.n_iter} iterations; the best weights so far are kept"
+            warnings.warn(what, ConvergenceWarning, stacklevel=3)
+        elif trained.outcome == "diverged":
+            what = f"training made the loss larger, to {trained.best.loss:.6g}; give a smaller gain, or gain='auto'"
+            warnings.warn(what, ConvergenceWarning, stacklevel=3)
+        elif trained.outcome == "stuck":
+            what = (
+                "training is stuck: no step makes the loss smaller, and yet it is steep. Inference jumps there; use"
+                " start='logistic_regression', edge_start=0, more damping, or inference='tree_reweighted'"
+            )
             warnings.warn(what, ConvergenceWarning, stacklevel=3)
         elif trained.outcome == "max_iter" and self.trainer == "lbfgs":
             what = "training stopped after max_iter iterations before it converged; raise max_iter or tol"

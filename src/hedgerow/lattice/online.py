@@ -110,10 +110,13 @@ class Descent:
         return self.w.copy()
 
     def keep(self, state: TrainerState) -> None:
-        raise NotImplementedError
+        raise NotImplementedError("there is no state to go on from")
 
     def recall(self, state: TrainerState) -> None:
-        raise NotImplementedError
+        raise NotImplementedError("there is no state to go on from")
+
+    def resume(self) -> None:
+        raise NotImplementedError("there is no state to go on from")
 
 
 class MetaDescent(Descent):

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from hedgerow import kernels
 from hedgerow.lattice.evaluation import Evaluation
 from hedgerow.lattice.linear import Design
 from hedgerow.lattice.objectives import Loss, Objective
@@ -20,6 +21,7 @@ from hedgerow.trainers.monitor import Monitor, Step
 
 START_ITERATIONS = 100  # of the logistic regression that node weights start from
 PASSES, ITERATIONS = 50, 200
+STEEP = 0.01  # a slope by a weight, over the number of nodes, with which no training has converged
 
 
 class Trained(NamedTuple):
@@ -71,10 +73,15 @@ def train(
             )
         else:
             weights = lbfgs(evaluation, start, monitor, l2=model.l2)
-        if online or validate is not None:
-            evaluation.forget()
-            evaluation(weights)  # whether inference comes to rest at the weights that are kept
-    return Trained(weights, monitor.history, monitor.n_iter, monitor.kept, monitor.outcome, evaluation.unconverged)
+        evaluation.forget()
+        loss, gradient = evaluation(weights)  # and whether inference comes to rest at the weights that are kept
+    outcome = monitor.outcome
+    if online and loss + model.l2 * kernels.vectors.dot(weights, weights) > monitor.start_loss:
+        outcome = "diverged"
+    if not online and outcome == "converged":
+        slope = np.abs(gradient + 2.0 * model.l2 * weights).max()
+        outcome = "stuck" if slope > STEEP * float(design.corpus.node_offsets[-1]) else outcome
+    return Trained(weights, monitor.history, monitor.n_iter, monitor.kept, outcome, evaluation.unconverged)
 
 
 def start_weights(model: Any, design: Design, lanes: Lanes) -> FloatArray:

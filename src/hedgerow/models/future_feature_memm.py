@@ -49,8 +49,9 @@ class FutureFeatureMEMM(LocalModel):
         Positions around t whose columns trees may split on, those of features too.
     columns : mapping of column name to kind, optional
         "categorical", "numeric", "boolean" or "attributes"; told from the data where it is not given.
-    n_estimators : int, default 200
-        The most iterations: one tree a label each, or one in all where there are two labels.
+    n_estimators : int, default 100
+        The most iterations of a round, before and after each search for features: one tree a label each, or one in all
+        where there are two labels.
     max_leaves : int, default 10
         The most leaves of a tree, of a feature's too.
     shrinkage : float, default 20.0
@@ -115,7 +116,7 @@ class FutureFeatureMEMM(LocalModel):
         direction: str = "left_to_right",
         window: Window = 0,
         columns: Mapping[str, str] | None = None,
-        n_estimators: int = 200,
+        n_estimators: int = 100,
         max_leaves: int = 10,
         shrinkage: float = 20.0,
         min_samples_leaf: float = 1.0,
@@ -231,17 +232,18 @@ class FutureFeatureMEMM(LocalModel):
 
     def predict_features(self, X: Any, *, lengths: Any = None) -> list[FloatArray]:
         """The probability that each future feature's pattern stands ahead: a list of (T, n_features_) arrays."""
-        dataset = self._seen(X, lengths)
+        dataset = self.seen(X, lengths=lengths)
         return _split(self.scorer_.bag_probs(dataset)[: self.n_features_], dataset)
 
     def predict_patterns(self, X: Any, *, lengths: Any = None) -> list[FloatArray]:
         """The probability that each position itself has a future feature's pattern: (T, n_features_) arrays."""
-        dataset = self._seen(X, lengths)
+        dataset = self.seen(X, lengths=lengths)
         return _split(0.5 * (1.0 + np.tanh(0.5 * self.scorer_.instance_scores(dataset))), dataset)
 
-    def _seen(self, X: Any, lengths: Any) -> Dataset:
-        """X as trees see it."""
-        return fill(self.imputation_ if hasattr(self, "imputation_") else None, self._dataset(X, None, lengths))
+    def seen(self, X: Any, *, lengths: Any = None) -> Dataset:
+        """X as the trees of features see it: encoded, and with missing values filled in where they are to be."""
+        dataset = self._dataset(X, None, lengths)
+        return fill(self.imputation_, dataset)
 
     def _scores(self) -> FutureScores:
         return FutureScores(self.scorer_, self.order_)

@@ -51,7 +51,8 @@ class FutureTrees:
     def instance_scores(self, dataset: Dataset) -> FloatArray:
         """(features, N): G of each feature at each position."""
         data = bin_dataset(self.inputs, dataset, postings=False)
-        return np.array([feature.scores(data) for feature in self.features]).reshape(len(self.features), -1)
+        own = [feature.scores(data) for feature in self.features]
+        return np.array(own).reshape(len(own), dataset.n_positions)
 
     def bag_probs(self, dataset: Dataset) -> FloatArray:
         """(n_columns, N): Q of each feature, and 0 for columns that no feature has."""
@@ -125,10 +126,10 @@ def train(model: Any, dataset: Dataset, held_out: Dataset | None) -> Trained:
     held = None if held_out is None else corpus(held_out, _rows(model, held_out), growing=False)
     training = Alternation(corpus(dataset, rows, growing=True), held, inputs, binning, _options(model))
     with Monitor(
-        max_iter=int(model.n_estimators),
+        max_iter=int(model.n_estimators) * (n_columns + 1),
         tol=-np.inf,
         validate=None if held is None else training.score,
-        n_iter_no_change=int(model.n_estimators) + 1,  # the alternation itself says when it is enough
+        n_iter_no_change=10**9,  # the alternation itself says when it is enough
         verbose=model.verbose,
     ) as monitor:
         training.run(monitor)

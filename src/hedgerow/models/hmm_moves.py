@@ -23,6 +23,7 @@ from hedgerow.parallel import plan_chunks
 from hedgerow.potentials import ChainPotentials, Edges, HistoryEdges, SharedEdges
 from hedgerow.structure.histories import Histories
 from hedgerow.structure.states import StateSpace
+from hedgerow.trainers.counting import count_known_moves
 
 
 @dataclass(frozen=True)
@@ -51,15 +52,12 @@ class TableMoves:
 
     def known(self, dataset: Dataset, weights: FloatArray) -> FloatArray:
         """(K+1, K), how often labels that are known follow each other; weights (S,)."""
-        labels, K = dataset.labels, dataset.n_labels
-        assert labels is not None
-        first = np.zeros(len(labels), dtype=bool)
-        first[dataset.offsets[:-1]] = True
-        before = np.where(first, -1, np.roll(labels, 1))
-        here = np.flatnonzero((labels >= 0) & (first | (before >= 0)))
-        cells = (before[here] + 1).astype(np.int64) * K + labels[here]
-        spread = np.repeat(weights, np.diff(dataset.offsets))[here]
-        return np.bincount(cells, weights=spread, minlength=(K + 1) * K).reshape(K + 1, K).astype(np.float64)
+        assert dataset.labels is not None
+        first = dataset.labels[dataset.offsets[:-1]]
+        known = first >= 0
+        starts = np.bincount(first[known], weights=weights[known], minlength=dataset.n_labels)
+        moves = count_known_moves(dataset, np.repeat(weights, np.diff(dataset.offsets)))
+        return np.concatenate([starts[None].astype(np.float64), moves])
 
     def expected(
         self, potentials: ChainPotentials, weights: FloatArray, work: Workspace

@@ -31,7 +31,7 @@ def count_weights(dataset: Dataset, layout: ChainLayout, *, smoothing: float = S
     if dataset.weight_seq is not None:
         spread = np.repeat(dataset.weight_seq, np.diff(dataset.offsets))
     nodes[:] = _node_weights(dataset, layout.nodes, spread, smoothing)
-    moves = _moves(dataset, spread)
+    moves = count_known_moves(dataset, spread)
     table = np.log(_smoothed(moves, moves.sum(axis=0), smoothing))
     arcs[:] = table[layout.arc_from, layout.arc_to]
     if len(arcs) < layout.space.transitions.sum():
@@ -67,8 +67,8 @@ def _node_weights(dataset: Dataset, index: WeightIndex, spread: FloatArray, smoo
     return weights
 
 
-def _moves(dataset: Dataset, spread: FloatArray) -> FloatArray:
-    """(K, K) [from, to]: how often labels that are known follow each other."""
+def count_known_moves(dataset: Dataset, spread: FloatArray) -> FloatArray:
+    """(K, K) [from, to]: how often labels that are known follow each other; `spread` (N,) are the positions' weights."""
     labels, K = dataset.labels, dataset.n_labels
     assert labels is not None
     inner = np.ones(dataset.n_positions, dtype=bool)

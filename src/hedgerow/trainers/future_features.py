@@ -35,6 +35,7 @@ class Options:
     """How a model is trained; named as the parameters of FutureFeatureMEMM are.
 
     max_features : as many columns of features there are
+    n_estimators : of a round
     """
 
     max_features: int
@@ -88,13 +89,13 @@ class Alternation:
     def run(self, monitor: Monitor) -> None:
         """Rounds of features and trees until one no longer helps, or no more are wanted."""
         monitor.begin(self.loss())
-        self._add_trees(monitor)
+        full = self._add_trees(monitor)
         best = self.score()
-        while not self._ended(monitor) and len(self.features) < self.options.max_features:
+        while not monitor.interrupted and len(self.features) < self.options.max_features:
             state = self._remember()
             if not self._add_features():
                 break
-            self._add_trees(monitor)
+            full = self._add_trees(monitor)
             score = self.score()
             if not self._is_better(score, best):
                 if score <= best:
@@ -103,11 +104,8 @@ class Alternation:
             best = score
         if monitor.interrupted:
             monitor.finish("interrupted")
-        elif self.n_trees < self.options.n_estimators:
+        elif not full:
             monitor.finish("converged" if self.held_out is None else "early_stopping")
-
-    def _ended(self, monitor: Monitor) -> bool:
-        return monitor.interrupted or self.n_trees >= self.options.n_estimators
 
     def _is_better(self, score: float, than: float) -> bool:
         """Whether a score is better by more than the share `tol`."""
@@ -115,13 +113,14 @@ class Alternation:
 
     # ---------------------------------------------------------------------------------------- trees, first option
 
-    def _add_trees(self, monitor: Monitor) -> None:
-        """Trees until they no longer help; those after the best are dropped."""
+    def _add_trees(self, monitor: Monitor) -> bool:
+        """Trees until they no longer help, whether there are as many as may be; those after the best are dropped."""
         best = mark = self.score()
-        state, waited = self._remember(), 0
-        while not self._ended(monitor) and waited < self.options.n_iter_no_change:
+        state, waited, n = self._remember(), 0, 0
+        while not monitor.interrupted and waited < self.options.n_iter_no_change and n < self.options.n_estimators:
             if not self._add_tree():
                 break
+            n += 1
             monitor.step(self.loss())
             score = self.score()
             waited += 1
@@ -131,6 +130,7 @@ class Alternation:
                 best, state = score, self._remember()
         if state[0] < len(self.additions):
             self._recall(state)
+        return n == self.options.n_estimators
 
     def _add_tree(self) -> bool:
         """One tree a label, fitted to the residuals, with one step for all; whether it lowers the loss."""

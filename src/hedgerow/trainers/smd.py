@@ -26,13 +26,14 @@ from hedgerow.errors import InputError
 from hedgerow.legend import CODE, CodeArray, FloatArray, IndexArray
 from hedgerow.objectives import CURVATURES
 from hedgerow.scorers.batches import Touched
-from hedgerow.trainers.batches import Batches
+from hedgerow.trainers.batches import Batches, Diverged
 from hedgerow.trainers.monitor import Monitor
 from hedgerow.trainers.online import Observe, train
 from hedgerow.trainers.sgd import CAUTION, Average, falling_rate
 from hedgerow.trainers.state import TrainerState
 
 SCHEDULES = ("averaged", "plain", "annealed")
+COLLAPSED = 1e-5  # a gain that falls to this share of its first value within a trial
 
 
 def smd(
@@ -70,7 +71,7 @@ def smd(
         names = " and ".join(sorted(objective.__name__ for objective in CURVATURES))
         raise InputError("smd needs an objective with a Hessian", hint=f"Those are {names}.")
 
-    def make(start: FloatArray, gain: float) -> _Meta:
+    def make(start: FloatArray, gain: float, kind: type[_Meta] = _Meta) -> _Meta:
         rate = 0.0
         average: Average | None = None
         if schedule == "averaged":
@@ -78,9 +79,12 @@ def smd(
         elif schedule == "annealed":
             rate, average = falling_rate(l2, gain), Average(batches)
         given = {"meta_gain": meta_gain, "decay": gain_decay, "rate": rate}
-        return _Meta(batches, start, l2, gain, **given, average=average, lazy=lazy)
+        return kind(batches, start, l2, gain, **given, average=average, lazy=lazy)
 
-    return train(batches, weights, monitor, make, l2=l2, gain=gain, observe=observe, state=state)
+    def tune(start: FloatArray, gain: float) -> _Meta:
+        return make(start, gain, _Trial)
+
+    return train(batches, weights, monitor, make, l2=l2, gain=gain, observe=observe, tune=tune, state=state)
 
 
 class LastPass(Average):
@@ -166,3 +170,13 @@ class _Meta:
         self.seen = self.batches.n_before
         if self.average is not None:
             self.average.resume(self.x)
+
+
+class _Trial(_Meta):
+    """A learner that tries a gain. With one that is too large, the gains of some weights fall by half step after step
+    until they are next to nothing. The loss may be low by then, but those weights will never move again."""
+
+    def weights(self) -> FloatArray:
+        if (self.gain < COLLAPSED * self.first_gain).any():
+            raise Diverged("gains fell to nothing")
+        return super().weights()

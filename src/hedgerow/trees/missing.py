@@ -15,7 +15,7 @@ from hedgerow.trees.growing import Grower, Leaves, Tree
 
 WEIGHTING, SURROGATE, LEARNED = "weighting", "surrogate", "learned"
 WHOLE = 1024  # parts of a row: its shares in the two sides of a split are rounded to one of them
-FEW = 8  # parts: what would have fewer in one side has none there
+FEW = 8  # parts: a side that would get fewer gets none
 MAX_SURROGATES = 5  # of a split: seldom are so many columns missing at once
 
 
@@ -25,7 +25,11 @@ class MissingGrower(Grower):
     Parameters
     ----------
     missing : "weighting": a row without a value goes to both sides of a split, in the shares of those that have one; or
-        "surrogate": other columns tell its side
+        "surrogate": other columns, of at most 256 bins, tell its side
+
+    By weighting, shares are rounded to parts of a row while a tree grows, so that its sums are exact and the tree is
+    the same in any order of work. What it predicts is not rounded: the mean of all leaves that a row comes to, by its
+    shares.
     """
 
     def __init__(self, binning: Binning, data: BinnedData, n_labels: int, *, missing: str, **options: Any) -> None:
@@ -56,7 +60,7 @@ class MissingGrower(Grower):
             state=np.empty(n + 1, dtype=np.uint8),
             some=np.empty(n + 1, dtype=np.int32),
             pair=np.empty((n + 1, 2), dtype=INDEX),
-            sent=np.empty(self._whole + 1, dtype=np.int32),
+            moved=np.empty((3, self._whole + 1), dtype=np.int32),
             hist=np.empty((n_homes, n_hist, 2), dtype=INDEX),
             votes=np.empty((n_hist if Q else 0, 2), dtype=INDEX),
             scratch=np.zeros((n_sparse, 2), dtype=INDEX),

@@ -1,0 +1,204 @@
+"""TreeLatticeCRF: a conditional random field on images and other graphs, whose scores are sums of regression trees."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from hedgerow.lattice.base import ADVICE, LatticeModel, Problem, Scores, accuracy
+from hedgerow.lattice.boosting import Bins, Booster, Iteration, TreeScorer, Values, boost
+from hedgerow.lattice.corpus import Corpus
+from hedgerow.lattice.forms import Form
+from hedgerow.lattice.objectives import make_objective
+from hedgerow.lattice.parameters import check_tree_parameters, inference_of
+from hedgerow.legend import FloatArray
+from hedgerow.models.parameters import random_generator
+from hedgerow.parallel import MAX_LANES, Lanes
+from hedgerow.trainers.monitor import Monitor
+from hedgerow.trees.ensemble import Ensemble
+
+
+class TreeLatticeCRF(LatticeModel):
+    """As LatticeCRF, with a sum of regression trees where that has weights: thresholds and conjunctions of features are
+    found by themselves, and a feature may be missing (NaN).
+
+    Each iteration fits a tree to the gradient of the loss by each value of a node (one a label) and of an edge (see
+    `form`), over the nodes and edges of all items. Edges are split on their features and on their direction.
+
+    Parameters
+    ----------
+    neighbours, ndim, differences, form, objective, inference, schedule, damping, max_updates, inference_tol, decoder,
+    unlabelled, validation_fraction, n_jobs, verbose : as in LatticeCRF
+    n_estimators : int, default 200
+        The most iterations.
+    max_leaves : int, default 16
+        Leaves of a tree.
+    shrinkage : float, default 20.0
+        λ: the value of a leaf is Σ(−gradient) / (rows + λ).
+    learning_rate : float, default 0.5
+        How far to go along the trees of an iteration. A step that raises the loss is halved.
+    min_samples_leaf, max_features, max_bins : default 1, 1.0 and 253
+        As in TreeCRF.
+    early_stopping : bool, default False
+        Hold out a share of the items, and keep the iterations up to the best one. `n_iter_no_change` is 20.
+    tol : float, default 1e-4
+        Training ends when the loss fell by less than this share in ten iterations.
+    random_state : int, RandomState or None
+        Which items are held out, and which features a node may split on.
+
+    Attributes
+    ----------
+    classes_ : array of labels, sorted
+    node_trees_, edge_trees_ : Ensemble
+    n_iter_, loss_, history_, best_iteration_, outcome_, converged_ : as in LatticeCRF
+    """
+
+    def __init__(
+        self,
+        *,
+        neighbours: int | None = None,
+        ndim: int = 2,
+        differences: bool = True,
+        form: str = "symmetric",
+        objective: str = "log_likelihood",
+        inference: str = "loopy",
+        schedule: str = "sequential",
+        damping: float = 0.0,
+        max_updates: int = 200,
+        inference_tol: float = 1e-5,
+        decoder: str = "posterior",
+        n_estimators: int = 200,
+        max_leaves: int = 16,
+        shrinkage: float = 20.0,
+        learning_rate: float = 0.5,
+        min_samples_leaf: float = 1.0,
+        max_features: float = 1.0,
+        max_bins: int = 253,
+        unlabelled: Any = None,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 20,
+        tol: float = 1e-4,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.neighbours = neighbours
+        self.ndim = ndim
+        self.differences = differences
+        self.form = form
+        self.objective = objective
+        self.inference = inference
+        self.schedule = schedule
+        self.damping = damping
+        self.max_updates = max_updates
+        self.inference_tol = inference_tol
+        self.decoder = decoder
+        self.n_estimators = n_estimators
+        self.max_leaves = max_leaves
+        self.shrinkage = shrinkage
+        self.learning_rate = learning_rate
+        self.min_samples_leaf = min_samples_leaf
+        self.max_features = max_features
+        self.max_bins = max_bins
+        self.unlabelled = unlabelled
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, X_val: Any = None, y_val: Any = None) -> TreeLatticeCRF:
+        """Train on labelled items, as LatticeCRF.fit does."""
+        self._check_parameters()
+        problem = self._problem(X, y, sample_weight, X_val, y_val)
+        form = Form.of(self.form, len(problem.labels))
+        start = _log_frequencies(problem.corpus, form)
+        bins = Bins.learn(problem.corpus, self.max_bins)
+        scorer = None
+        if problem.held_out is not None:
+            scorer = TreeScorer(bins, _start_values(form, problem.held_out, start))
+        monitor = Monitor(
+            max_iter=self.n_estimators,
+            tol=self.tol,
+            validate=None if scorer is None else lambda: self._validate(scorer),
+            n_iter_no_change=self.n_iter_no_change,
+            verbose=int(self.verbose),
+        )
+        with Lanes(self.n_jobs, MAX_LANES) as lanes, monitor:
+            booster = self._booster(problem, form, start, bins, lanes)
+            boost(booster, monitor, scorer)
+        self._store(problem, form, start, bins, booster, monitor)
+        return self
+
+    def _check_parameters(self) -> None:
+        check_tree_parameters(self)
+
+    def _booster(self, problem: Problem, form: Form, start: FloatArray, bins: Bins, lanes: Lanes) -> Booster:
+        by = "max_product" if self.decoder == "posterior" else self.decoder
+        return Booster(
+            _start_values(form, problem.corpus, start),
+            bins,
+            make_objective(self.objective, inference_of(self), by),
+            lanes,
+            learning_rate=self.learning_rate,
+            seed=int(random_generator(self.random_state).randint(2**31 - 1)),
+            max_leaves=self.max_leaves,
+            shrinkage=self.shrinkage,
+            min_samples_leaf=self.min_samples_leaf,
+            max_features=self.max_features,
+        )
+
+    def _validate(self, scorer: TreeScorer) -> float:
+        held_out = scorer.values.corpus
+        return accuracy(held_out, self._decode(held_out, scorer.values.potentials, self.decoder, warn=False))
+
+    def _store(
+        self, problem: Problem, form: Form, start: FloatArray, bins: Bins, booster: Booster, monitor: Monitor
+    ) -> None:
+        corpus = problem.corpus
+        n_given = corpus.edges.shape[1] - (corpus.nodes.shape[1] if self.differences else 0)
+        self.n_features_ = corpus.nodes.shape[1], n_given
+        self.classes_ = np.array(problem.labels)
+        self.form_, self.start_values_, self.bins_ = form, start, bins
+        kept = booster.iterations[: monitor.kept.iteration]
+        P, Q = len(form.node_tables), len(form.edge_tables)
+        self.node_trees_ = Ensemble.of(P, [tree for one in kept for tree in one.nodes])
+        self.edge_trees_ = Ensemble.of(Q, [tree for one in kept for tree in one.edges])
+        self.history_, self.n_iter_ = monitor.history, monitor.n_iter
+        self.best_iteration_, self.loss_ = monitor.kept.iteration, monitor.kept.loss
+        self.outcome_ = monitor.outcome
+        self.converged_ = booster.unconverged == 0
+        if booster.unconverged:
+            what = f"inference did not come to rest on {booster.unconverged} of {corpus.n_graphs} training items"
+            warnings.warn(f"{what}; {ADVICE}", ConvergenceWarning, stacklevel=3)
+        if monitor.outcome == "interrupted":
+            what = f"training was interrupted after {monitor.n_iter} iterations, which are kept"
+            warnings.warn(what, ConvergenceWarning, stacklevel=3)
+
+    def _scores(self, corpus: Corpus) -> Scores:
+        values = _start_values(self.form_, corpus, self.start_values_)
+        TreeScorer(self.bins_, values).add([Iteration(self.node_trees_.trees(), self.edge_trees_.trees())])
+        return values.potentials
+
+
+def _start_values(form: Form, corpus: Corpus, start: FloatArray) -> Values:
+    """Values before any tree: `start` (P,) at every node, 0 at every edge."""
+    nodes: FloatArray = np.tile(start, (len(corpus.nodes), 1))
+    return Values(form, corpus, nodes, np.zeros((len(corpus.edges), len(form.edge_tables))))
+
+
+def _log_frequencies(corpus: Corpus, form: Form) -> FloatArray:
+    """(P,): the values of a node that give each label its share of the labelled nodes."""
+    assert corpus.labels is not None
+    K = form.n_labels
+    counts = np.bincount(corpus.labels[corpus.labels >= 0], minlength=K) + 0.5
+    scores = np.log(counts / counts.sum())
+    tables = form.node_tables
+    found: FloatArray = (tables * scores).sum(axis=1) / (tables**2).sum(axis=1)
+    return found
