@@ -21,6 +21,7 @@ STATES = np.array(["sits", "walks", "climbs"])
 MOVES = np.array([[0.5, 0.3, 0.2], [1.0, 1.0, 1.2], [0.9, 1.5, 1.6]])  # of wrist, hip and ankle in each state
 STAYS = 0.95  # the probability that a state goes on
 RATES = (0.0, 0.1, 0.2, 0.4)
+OPTIONS = {"window": 2, "max_leaves": 8, "n_estimators": 60, "random_state": 0}
 WAYS = ("learned", "weighting", "surrogate", "impute", "indicator")
 
 
@@ -54,9 +55,9 @@ def compare(n: int, rate: float) -> dict[str, float]:
     X = [drop(x, rate, rng) for x in X]
     found = {}
     for way in WAYS:
-        model = TreeCRF(window=2, missing=way, max_leaves=8, random_state=0).fit(X[:n], y[:n])
+        model = TreeCRF(missing=way, **OPTIONS).fit(X[:n], y[:n])
         found[f"TreeCRF, {way}"] = model.score(X[n:], y[n:])
-    windows = WindowBooster(TreeCRF(window=2, random_state=0)).fit(X[:n], y[:n])
+    windows = WindowBooster(TreeCRF(**OPTIONS)).fit(X[:n], y[:n])
     found["LightGBM on windows"] = label_accuracy(y[n:], windows.predict(X[n:]))
     return found
 
@@ -78,7 +79,7 @@ def draw(results: dict[float, dict[str, float]], path: str) -> None:
     figure.savefig(path, dpi=150, facecolor="white")
 
 
-def main(n: str = "60", picture: str | None = None) -> None:
+def main(n: str = "40", picture: str | None = None) -> None:
     results = {rate: compare(int(n), rate) for rate in RATES}
     print(f"{'readings lost':<22}" + "".join(f"{rate:>8.0%}" for rate in results))
     for name in results[0.0]:

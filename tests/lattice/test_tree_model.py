@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
 from hedgerow import persistence
 from hedgerow.datasets.shapes import make_shapes
@@ -93,8 +96,10 @@ def test_what_a_step_adds_is_what_its_trees_say_and_goes_downhill(rng, weighted)
 
 def test_trees_see_what_weights_cannot(fitted):
     images, masks = bands(4, np.random.default_rng(1))
-    linear = LatticeCRF(form="ising").fit(*bands(6, np.random.default_rng(0)))
-    assert fitted.score(images, masks) > max(0.9, linear.score(images, masks) + 0.03)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # weights that tell nothing leave the edges to themselves
+        linear = LatticeCRF(form="ising").fit(*bands(6, np.random.default_rng(0))).score(images, masks)
+    assert fitted.score(images, masks) > max(0.9, linear + 0.03)
     losses = [step.loss for step in fitted.history_]
     assert losses == sorted(losses, reverse=True)
     for probs, labels in zip(fitted.predict_proba(images), fitted.predict(images)):

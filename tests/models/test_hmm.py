@@ -17,7 +17,11 @@ from sklearn.utils import estimator_checks
 
 from hedgerow import HMM, InputError, Item, learn, load
 from hedgerow.datasets import make_sequences
+from hedgerow.inference.histories import marginals as history_marginals
+from hedgerow.models.hmm_moves import HistoryMoves
+from hedgerow.potentials import ChainPotentials, HistoryEdges
 from hedgerow.reference import hmm as reference
+from hedgerow.structure.states import StateSpace
 from hedgerow.trainers.monitor import Monitor
 
 X_SMALL = [["a", "b"], ["b", "b", "c"], ["a"], ["c", "a", "b"]]
@@ -143,6 +147,17 @@ class TestCounts:
         np.testing.assert_allclose(np.exp(model.parameters_.moves.rows).sum(axis=1), 1.0, rtol=1e-12)
         np.testing.assert_allclose(sum(model.value_probs("token").values()), 1.0, rtol=1e-12)
         np.testing.assert_allclose(model.start_probs_.sum(), 1.0, rtol=1e-12)
+
+    def test_counts_of_histories_walk_or_sum(self):
+        """Where all labels are known there is one way through the histories, which the sums over all ways find too."""
+        X, y = make_sequences(20, random_state=21)
+        dataset = learn(X, y)
+        moves = HistoryMoves.observed(dataset, 3, StateSpace.full(3))
+        weights = np.arange(20.0)
+        edges = HistoryEdges.from_scores(moves.histories, np.zeros(moves.histories.n_arcs))
+        nodes = np.where(dataset.labels[:, None] == np.arange(3), 0.0, -np.inf)
+        found = history_marginals(ChainPotentials(nodes, dataset.offsets, edges), None, weights)
+        np.testing.assert_allclose(moves.known(dataset, weights).ravel(), found.arc_sums, rtol=1e-9, atol=1e-9)
 
 
 class TestLikelihood:

@@ -203,6 +203,10 @@ class TestContract:
         with pytest.raises(InputError, match="span 0"):
             MODEL.span_probability(X, [(0, 0, ["L0"] * 99)])
 
+    def test_too_many_states_for_the_memory(self):
+        with pytest.raises(InputError, match=r"1000000 states .* GB of memory. Use fewer states"):
+            IOHMM(n_states=1_000_000).fit(X, Y)
+
     @pytest.mark.parametrize(
         ("parameters", "what"),
         [

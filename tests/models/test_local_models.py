@@ -218,6 +218,13 @@ def test_warm_start_goes_on(name):
         assert model.n_iter_ <= 3
 
 
+def test_a_warm_start_needs_the_same_rows():
+    model = fitted("memm, linear", warm_start=True)
+    for change in ({"order": 2}, {"scorer": "trees"}):
+        with pytest.raises(InputError, match="warm_start=False"):
+            clone(model).fit(X, Y).set_params(**change).fit(X, Y)
+
+
 @pytest.mark.parametrize("name", ["window, linear", "memm, trees"])
 def test_early_stopping(name):
     model = fitted(name, early_stopping=True, n_iter_no_change=2, random_state=0, n_estimators=60, refit=False)

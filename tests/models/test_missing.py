@@ -74,6 +74,7 @@ def test_where_nothing_is_missing_it_is_the_plain_model(missing, edges):
     [
         {"categorical": "one_against_rest"},
         {"edges": "shared"},
+        {"order": 0},
         {"early_stopping": True, "n_iter_no_change": 3, "validation_fraction": 0.2},
         {"n_bags": 2},
         {"subsample": 0.7, "max_features": 0.6, "trees_per_step": 2},
@@ -166,7 +167,8 @@ def middle(values, by):
 
 
 def filled_by_hand(X, train, by, flags):
-    """What "impute" (or "indicator") should make of X, written out; numbers and categories of `train` count."""
+    """What "impute" should make of X, written out; numbers and categories of `train` count. flags : those columns get a
+    flag, and then categories are not filled: what "indicator" should make of it."""
     rows, wholes = [row for x in train for row in x.positions], [x.features for x in train]
 
     def known(source, name):
@@ -176,10 +178,10 @@ def filled_by_hand(X, train, by, flags):
         done = dict(row)
         for name in names:
             gone = row.get(name) is None
+            if name in flags:
+                done[f"z {name}"] = gone  # after all other columns, as it is with ours
             if KINDS[name] == "numeric":
                 done[name] = middle(known(source, name), by) if gone else row[name]
-                if flags:
-                    done[f"z {name}"] = gone  # after all other columns, as it is with ours
             elif gone and not flags:
                 values = known(source, name)
                 counts = {value: values.count(value) for value in values}
@@ -200,8 +202,8 @@ def test_filling_is_what_one_would_do_by_hand(make, by, missing):
     X, y = damaged(30, seed=3)
     train, test = X[:20], X[20:]
     model = make(missing=missing, fill_numbers=by).fit(train, y[:20])
-    flags = missing == "indicator"
-    kinds = KINDS | ({f"z {name}": "boolean" for name in ("size", "length")} if flags else {})
+    flags = () if missing == "impute" else tuple(KINDS) if make is linear else ("size", "length")
+    kinds = KINDS | {f"z {name}": "boolean" for name in flags}
     by_hand = learn(filled_by_hand(train, train, by, flags), y[:20], columns=kinds, window=1)
     # Numbers are standardised by the values that are there.
     given = {column.name: column for column in model.schema_.columns}
@@ -233,7 +235,8 @@ def test_linear_files_warm_start_and_weights(missing, tmp_path):
     same(load(tmp_path / "m"), model, X)
     np.testing.assert_array_equal(probabilities(copy.deepcopy(model), X), probabilities(model, model.encode(X)))
     features = {feature.partition("[")[0] for feature, _, _ in model.feature_weights()}
-    assert any(name.startswith("size (missing)") for name in features) == (missing == "indicator")
+    for flag in ("size (missing)", "word (missing)"):
+        assert any(name.startswith(flag) for name in features) == (missing == "indicator")
     before = model.weights_
     model.fit(X, y)
     np.testing.assert_allclose(model.weights_, before, atol=1e-2)

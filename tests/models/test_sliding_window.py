@@ -96,6 +96,8 @@ def test_classifiers_that_cannot_serve():
         SlidingWindow(classifier=LinearSVC()).fit(X, Y)
     with pytest.raises(InputError, match="takes no sample_weight"):
         SlidingWindow(classifier=KNeighborsClassifier()).fit(X, Y, sample_weight=[1.0] * len(X))
+    with pytest.raises(InputError, match="X_val has no meaning"):
+        SlidingWindow(classifier=LogisticRegression()).fit(X, Y, X_val=X, y_val=Y)
     for name in ("early_stopping", "warm_start"):
         with pytest.raises(InputError, match=f"{name}=True has no meaning"):
             SlidingWindow(classifier=LogisticRegression(), **{name: True}).fit(X, Y)

@@ -257,7 +257,13 @@ def test_every_part_is_needed(sound, joint, tmp_path):
         for name in tensors:
             with pytest.raises(ModelFileError, match="is not a sound hedgerow model"):
                 load(write(tmp_path, header, {k: v for k, v in tensors.items() if k != name}))
-        early = {"shared_edges", "refitted", "likelihood_iterations", "missing"}  # the first files did not have them
+        early = {
+            "shared_edges",
+            "refitted",
+            "likelihood_iterations",
+            "missing",
+            "order",
+        }  # the first files did not have them
         for name in set(header) - {"kind", "metadata", "linear"} - early:
             with pytest.raises(ModelFileError, match=f"no '{name}'"):
                 load(write(tmp_path, {k: v for k, v in header.items() if k != name}, tensors))

@@ -173,5 +173,6 @@ def test_trees_do_not_stand_on_a_linear_model_of_higher_order():
 
 def test_memory_is_planned(monkeypatch):
     monkeypatch.setattr(memory, "memory_limit", lambda: 1000)
-    with pytest.raises(InputError, match=r"keeps 14 arcs \(2 labels after 7\) for each of 20 positions.*a lower order"):
+    what = r"keeps 14 arcs \(2 labels after 7 histories\) for each of 20 positions.*a lower order"
+    with pytest.raises(InputError, match=what):
         TreeCRF(order=2, early_stopping=False).fit([["x"]] * 20, [["a"], ["b"]] * 10)

@@ -115,7 +115,7 @@ def test_more_rows_than_a_word_can_count():
 @given(st.floats(0.001, 200.0), st.floats(0.01, 10.0))
 def test_the_step_of_a_convex_loss(where, first):
     found = best_step(lambda a: a**3 - where**3, 50.0, first)
-    np.testing.assert_allclose(found, min(where, 50.0), rtol=5e-3)
+    np.testing.assert_allclose(found, min(where, 50.0), rtol=2e-2)
     assert best_step(lambda a: 1.0 + a, 50.0) == 0.0
 
 
@@ -125,7 +125,7 @@ def test_eta_is_where_the_loss_is_least():
     Q = rng.random(50)
     eta = best_eta(margins, Q, 40.0)
     grid = np.linspace(0.0, 5.0, 2001)
-    np.testing.assert_allclose(eta, grid[np.argmin([margins.loss(g * Q) for g in grid])], atol=0.01)
+    np.testing.assert_allclose(eta, grid[np.argmin([margins.loss(g * Q) for g in grid])], atol=0.03)
 
 
 def find(margins, data, binning, offsets, **more):

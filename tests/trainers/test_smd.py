@@ -91,18 +91,13 @@ def test_the_average_is_that_of_the_last_pass(n_passes, share):
 
 
 def test_a_gain_that_stops_weights_is_not_taken():
-    """On these sequences gain 0.1 has the lowest loss in a trial, because it stops some weights for good."""
-    X, y = make_sequences(300, n_labels=4, n_tokens=200, mean_length=12, concentration=0.4)
+    """On these sequences the gain with the lowest loss in a trial stops some weights for good."""
+    X, y = make_sequences(300, n_labels=4, n_tokens=200, mean_length=12, concentration=0.4, random_state=2)
     loss = Loss(X[:150], y[:150])
-    batches, start = Batches(loss.layout, loss.dataset, log_likelihood), np.zeros(loss.n_weights)
-
-    def trained(gain):
-        with Monitor(max_iter=25, tol=0.0, plateau=False) as monitor:
-            weights = smd(batches, start, monitor, l2=0.3, gain=gain)
-        return loss(weights)[0] + 0.3 * float(weights @ weights)
-
-    print(trained("auto"), trained(0.1))
-    assert trained("auto") < 0.96 * trained(0.1)
+    batches = Batches(loss.layout, loss.dataset, log_likelihood, seed=1)
+    with Monitor(max_iter=10, tol=0.0, plateau=False) as monitor:
+        weights = smd(batches, np.zeros(loss.n_weights), monitor, l2=0.3)
+    assert loss(weights)[0] + 0.3 * float(weights @ weights) < 1_000  # it is over 1,700 there, and 663 at the optimum
 
 
 def test_another_schedule_is_refused():

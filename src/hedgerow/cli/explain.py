@@ -55,6 +55,7 @@ def explain(
     from hedgerow.models.files import load
 
     crf = load(model)
+    crf = getattr(crf, "scorer_", crf)  # what classifies the positions of a local model is a linear or tree model
     if tree is not None:
         return _tree(crf, tree, _find_label(crf, label), plot)
     if rules is not None:

@@ -93,29 +93,38 @@ def _flag(column: Column) -> Column:
     return Column(FLAG.format(column.name), "boolean", column.offsets, constant=column.constant)
 
 
-def learn_imputation(dataset: Dataset, *, numbers: str = "mean", flags: bool = False, codes: bool = True) -> Imputation:
+def learn_imputation(
+    dataset: Dataset, *, numbers: str = "mean", flags: bool = False, codes: bool = True, flag_codes: bool = False
+) -> Imputation:
     """What to put in place of missing values: the most common code, and the mean or the median of the numbers.
 
     Parameters
     ----------
     numbers : "mean" or "median"
     flags : whether each column that is filled gets a column of flags (the method of indicator features)
-    codes : whether codes are filled; where flags are wanted they need not, for a missing code is a value of its own
+    codes : whether codes are filled; where flags are wanted they need not
+    flag_codes : whether columns of codes get flags even so; to trees a missing code is one more code, and flag enough
     """
     if numbers not in MIDDLES:
         raise InputError(f"numbers={numbers!r}", hint="Known are 'mean' and 'median'.")
     found_codes: dict[str, int] = {}
     found_numbers: dict[str, float] = {}
+    names: set[str] = set()
     for column, values in stored_columns(dataset):
-        if column.name in found_codes or column.name in found_numbers:
+        if column.name in names:
             what = "is the name of a feature of positions and of one of whole sequences"
             raise InputError(what, hint="Rename one of them.", column=column.name)
+        names.add(column.name)
         if column.kind == "numeric":
             found_numbers[column.name] = _middle(column, values, numbers)
         elif codes:
             found_codes[column.name] = _most_common(column, values)
-    flagged = [column.name for column, _ in stored_columns(dataset) if column.name in found_codes | found_numbers]
-    return Imputation(found_codes, found_numbers, tuple(flagged) if flags else ())
+    flagged = [
+        column.name
+        for column, _ in stored_columns(dataset)
+        if flags and (column.kind == "numeric" or codes or flag_codes)
+    ]
+    return Imputation(found_codes, found_numbers, tuple(flagged))
 
 
 def seen_schema(model: Any) -> Schema:

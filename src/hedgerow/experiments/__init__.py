@@ -24,6 +24,8 @@ EXPERIMENTS = {
     "thesis-fig-4.1": "thesis_figure_4_1",
     "thesis-table-4.1": "thesis_table_4_1",
     "thesis-fig-4.2": "thesis_figure_4_2",
+    "thesis-5.3": "thesis_table_5_3",
+    "thesis-5.4": "thesis_table_5_4",
     "thesis-5.5": "thesis_table_5_5",
     "icml-table-3": "icml_table_3",
     "smd-fig-1": "smd_figure_1",
@@ -32,6 +34,7 @@ EXPERIMENTS = {
     "labelwise-fig-2": "labelwise_figure_2",
     "tree-objectives": "tree_objectives",
     "slides-methods": "slides_methods",
+    "slides-tts": "slides_tts",
 }
 
 

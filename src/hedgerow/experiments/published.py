@@ -61,6 +61,48 @@ TABLE_3_5_ITERATIONS = {
     "hyphen": Systems(58, 69, 47),
 }
 
+# ------------------------------------------------------------------------------------------- Hao 2009, tables 5.3, 5.4
+
+
+class Discovery(NamedTuple):
+    """Test accuracies of labels, of positions that have the pattern ("instance") and of bags, and how many features."""
+
+    accuracy: float
+    pattern: float | None
+    ahead: float | None
+    features: str
+
+
+# Data → G₀ → what was found.
+TABLE_5_3 = {
+    "xor": {
+        0.0: Discovery(100.0, 100.0, 100.0, "2"),
+        -1.0: Discovery(98.97, None, None, ">2"),
+        -5.0: Discovery(100.0, 100.0, 100.0, "2"),
+        -7.0: Discovery(99.97, 100.0, 100.0, "2"),
+    },
+    "or": {
+        0.0: Discovery(100.0, 100.0, 100.0, "2"),
+        -1.0: Discovery(99.97, None, None, ">2"),
+        -3.0: Discovery(100.0, None, None, ">2"),
+        -5.0: Discovery(100.0, 100.0, 100.0, "1"),
+        -7.0: Discovery(100.0, 100.0, 100.0, "1"),
+        -10.0: Discovery(100.0, 100.0, 100.0, "2"),
+    },
+    "extra": {
+        0.0: Discovery(100.0, 100.0, 100.0, ">2"),
+        -5.0: Discovery(100.0, 100.0, 100.0, "1"),
+        -7.0: Discovery(100.0, 100.0, 100.0, "1"),
+        -10.0: Discovery(99.93, 100.0, 100.0, ">2"),
+    },
+}
+_METHODS = ("SW", "MEMM-1", "CRF-1", "CRF-2", "CRF-3", "CRF-4", "FF-MEMM-0")
+TABLE_5_4 = {
+    "xor": dict(zip(_METHODS, (51.6, 50.7, 56.0, 57.3, 57.6, 58.4, 100.0))),
+    "or": dict(zip(_METHODS, (67.5, 66.5, 76.6, 85.9, 91.1, 93.9, 100.0))),
+    "extra": dict(zip(_METHODS, (84.4, 84.9, 87.1, 90.2, 92.5, 92.9, 100.0))),
+}
+
 # ------------------------------------------------------------------------------------------- Hao 2009, table 5.5
 
 # Method → order → accuracy, without the rows of future features.

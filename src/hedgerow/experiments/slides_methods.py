@@ -20,6 +20,13 @@ from hedgerow.experiments.published import SLIDES_ANSWERS
 from hedgerow.experiments.report import Grid, Report, Row
 from hedgerow.experiments.settings import Settings
 from hedgerow.experiments.slides_tasks import TASKS, Task
+from hedgerow.models.hmm import HMM
+from hedgerow.models.iohmm import IOHMM
+from hedgerow.models.linear_crf import LinearCRF
+from hedgerow.models.max_margin import MaxMarginMarkovNetwork
+from hedgerow.models.memm import MEMM
+from hedgerow.models.recurrent_sliding_window import RecurrentSlidingWindow
+from hedgerow.models.sliding_window import SlidingWindow
 
 TITLE = "Dietterich and Ashenfelter, Evaluation of Methods: our answer, the share of the gain in %, and the slides'"
 YES, NO = 0.8, 0.2  # of the gain
@@ -34,11 +41,9 @@ METHODS = ("SW", "RSW", "HMM", "MEMM", "IOHMM", "CRF", "M3N")
 QUESTIONS = dict(zip(TASKS, ("x → y and y → y?", "rich X → y?", "label bias ok?")))
 
 
-def make_method(name: str, window: int, n_labels: int, seed: int) -> Any:
+def make_method(name: str, window: int, n_labels: int, seed: int, quick: bool = False) -> Any:
     """The method with its defaults. Those that could have another learner have the linear one: the question is what a
     method can use, not which learner it has."""
-    from hedgerow import HMM, IOHMM, MEMM, LinearCRF, MaxMarginMarkovNetwork, RecurrentSlidingWindow, SlidingWindow
-
     match name:
         case "SW":
             return SlidingWindow(classifier="linear", window=window, random_state=seed)
@@ -50,7 +55,7 @@ def make_method(name: str, window: int, n_labels: int, seed: int) -> Any:
             return MEMM(window=window, decoder="posterior", random_state=seed)
         case "IOHMM":
             states = min(n_labels, IOHMM_STATES)
-            return IOHMM(window=window, n_states=states, random_state=seed)
+            return IOHMM(window=window, n_states=states, max_iter=5 if quick else 200, random_state=seed)
         case "CRF":
             return LinearCRF(window=window, decoder="posterior", random_state=seed)
     return MaxMarginMarkovNetwork(window=window, random_state=seed)
@@ -101,13 +106,13 @@ def measure(seed: int, quick: bool) -> dict[str, Any]:
         n_train, n_test = (QUICK_TRAIN, QUICK_TEST) if quick else (N_TRAIN, N_TEST)
         times = 1 if quick or name != "late evidence (label bias)" else 5
         task = make(times * n_train, times * n_test, seed)
-        found[name] = {method: _result(method, task, seed) for method in METHODS}
+        found[name] = {method: _result(method, task, seed, quick) for method in METHODS}
         found[name]["bounds"] = {"without": task.without, "best": task.best}
     return found
 
 
-def _result(method: str, task: Task, seed: int) -> dict[str, float]:
-    model = make_method(method, task.window, len({label for row in task.y for label in row}), seed)
+def _result(method: str, task: Task, seed: int, quick: bool) -> dict[str, float]:
+    model = make_method(method, task.window, len({label for row in task.y for label in row}), seed, quick)
     predicted = list(_fitted(model, task.X, task.y).predict(task.X_test))
     return {"captured": task.captured(predicted), "accuracy": task.accuracy(predicted)}
 
@@ -124,8 +129,8 @@ def effort(seed: int, quick: bool) -> dict[str, float]:
     n_labels = len({label for row in y for label in row})
     found = {}
     for method in METHODS:
-        _fitted(make_method(method, 1, n_labels, seed), X[:20], y[:20])
-        model = make_method(method, 1, n_labels, seed)
+        _fitted(make_method(method, 1, n_labels, seed, quick), X[:20], y[:20])
+        model = make_method(method, 1, n_labels, seed, quick)
         began = time.process_time()
         _fitted(model, X, y)
         found[method] = time.process_time() - began

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -114,18 +113,7 @@ def _distil(model: Any, X: Any, probs: FloatArray, max_leaves: int) -> tuple[tup
     return tuple(found), float(((values > _HALF) == (positive > 0)).mean())
 
 
-def _one_tree(model: Any, *trees: Tree) -> Any:
-    """Trees of a feature as a model that `rules` reads."""
-    schema = seen_schema(model)
-    return SimpleNamespace(
-        schema_=_relabelled(schema, (PATTERN,)),
-        imputation_=None,
-        binning_=model.scorer_.inputs,
-        ensemble_=Ensemble.of(1, trees),
-    )
-
-
-def _relabelled(schema: Any, labels: Sequence[str]) -> Any:
-    from dataclasses import replace
-
-    return replace(schema, labels=tuple(labels))
+def _one_tree(model: Any, tree: Tree) -> Any:
+    """A tree on the input as a model that `rules` reads."""
+    schema = replace(seen_schema(model), labels=(PATTERN,))
+    return SimpleNamespace(schema_=schema, binning_=model.scorer_.inputs, ensemble_=Ensemble.of(1, [tree]))

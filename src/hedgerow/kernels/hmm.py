@@ -6,7 +6,7 @@ An observation j says that row rows[j] is seen at position which[j], values[j] t
 from __future__ import annotations
 
 from hedgerow.kernels._jit import kernel
-from hedgerow.legend import FloatArray, IndexArray
+from hedgerow.legend import CodeArray, FloatArray, IndexArray
 
 
 @kernel
@@ -34,3 +34,20 @@ def scatter(rows: IndexArray, which: IndexArray, values: FloatArray, probs: Floa
         value = values[j]
         for k in range(K):
             sums[rows[j], k] += value * probs[which[j], k]
+
+
+@kernel
+def count_arcs(
+    labels: CodeArray, offsets: IndexArray, weights: FloatArray, start: int, follows: CodeArray, counts: FloatArray
+) -> None:
+    """Walk sequences whose labels are known through histories that have an arc for every label:
+
+        s_1 = start,   s_{t+1} = follows[s_t, y_t],   counts[s_t, y_t] += weight.
+
+    labels (n,), offsets (S+1,), weights (S,), follows (H, K) IN; counts (H, K) IN/OUT.
+    """
+    for i in range(offsets.shape[0] - 1):
+        state = start
+        for t in range(offsets[i], offsets[i + 1]):
+            counts[state, labels[t]] += weights[i]
+            state = follows[state, labels[t]]

@@ -1,4 +1,4 @@
-"""An order of the nodes of a graph in which each comes after one of its neighbours."""
+"""Edges by the nodes they leave, and an order of the nodes in which each comes after one of its neighbours."""
 
 from __future__ import annotations
 
@@ -32,3 +32,43 @@ def breadth_first(ends, ptr, out, order, seen):
                     order[filled] = j
                     filled += 1
     return n_components
+
+
+@kernel
+def half_edges(ends, order, rank, ptr, out, middle, by_target):
+    """The half-edges that leave each node, by the place of their targets in the order; counted, not compared.
+
+    IN ends (M, 2), order (n,), rank (n,), the place of each node in it; OUT ptr (n+1,), out (2M,), and middle (n,), where
+    the targets after a node begin; WORK by_target (2M,)
+    """
+    n, M = rank.shape[0], ends.shape[0]
+    for i in range(n + 1):
+        ptr[i] = 0
+    for e in range(M):
+        for side in range(2):
+            ptr[ends[e, side] + 1] += 1
+    for i in range(n):
+        ptr[i + 1] += ptr[i]
+        middle[i] = ptr[i]
+    # Every node has as many half-edges that arrive as that leave: the same places serve both sorts.
+    for e in range(M):
+        for side in range(2):
+            j = ends[e, 1 - side]
+            by_target[middle[j]] = 2 * e + side
+            middle[j] += 1
+    for i in range(n):
+        middle[i] = ptr[i]
+    for place in range(n):
+        j = order[place]
+        for a in range(ptr[j], ptr[j + 1]):
+            h = by_target[a]
+            i = ends[h >> 1, h & 1]
+            out[middle[i]] = h
+            middle[i] += 1
+    for i in range(n):
+        middle[i] = ptr[i]
+        while middle[i] < ptr[i + 1]:
+            h = out[middle[i]]
+            if rank[ends[h >> 1, 1 - (h & 1)]] > rank[i]:
+                break
+            middle[i] += 1

@@ -15,12 +15,14 @@ KEPT_BYTES = 1 << 30  # of the messages that are kept between evaluations, to be
 class Evaluation:
     """Weights in, loss and gradient out. Use inside `with Lanes(...)`.
 
-    Messages of one evaluation are where the next one begins, so that it takes few updates.
+    keeps : whether the messages of one evaluation are where the next one begins, so that it takes few updates. Where
+        messages can come to rest in several ways, the loss then depends on what was evaluated before, which a search
+        along a line does not bear.
 
     unconverged : the graphs on which the last evaluation did not come to rest
     """
 
-    def __init__(self, design: Design, objective: Objective, lanes: Lanes) -> None:
+    def __init__(self, design: Design, objective: Objective, lanes: Lanes, *, keeps: bool = False) -> None:
         assert design.corpus.labels is not None
         self.design = design
         self.objective = objective
@@ -29,7 +31,7 @@ class Evaluation:
         n = design.corpus.n_graphs
         K = design.layout.form.n_labels
         needed = 4 * 8 * K * int(design.corpus.edge_offsets[-1])
-        self._keeps = needed <= KEPT_BYTES
+        self._keeps = keeps and needed <= KEPT_BYTES
         self._states: list[tuple[FloatArray, ...]] = [()] * n
         self._losses: FloatArray = np.zeros(n)
         self._rested: list[bool] = [True] * n

@@ -251,7 +251,7 @@ class LatticeCRF(LatticeModel):
         elif trained.outcome == "stuck":
             what = (
                 "training is stuck: no step makes the loss smaller, and yet it is steep. Inference jumps there; use"
-                " start='logistic_regression', edge_start=0, more damping, or inference='tree_reweighted'"
+                " trainer='annealed_sgd', inference='tree_reweighted', or a smaller edge_start"
             )
             warnings.warn(what, ConvergenceWarning, stacklevel=3)
         elif trained.outcome == "max_iter" and self.trainer == "lbfgs":

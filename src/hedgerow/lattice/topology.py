@@ -37,7 +37,7 @@ class Topology:
     @classmethod
     def of(cls, n_nodes: int, ends: AnyArray) -> Topology:
         """Lay out a graph with these edges (M, 2), which are sound: see `Graph`."""
-        ends = np.ascontiguousarray(ends, dtype=CODE).reshape(-1, 2)
+        ends = np.array(ends, dtype=CODE, order="C").reshape(-1, 2)
         order: CodeArray = np.arange(n_nodes, dtype=CODE)
         ptr, out, middle = _half_edges(n_nodes, ends, order)
         found: CodeArray = np.empty(n_nodes, dtype=CODE)
@@ -85,31 +85,30 @@ class Topology:
 
 def _half_edges(n_nodes: int, ends: CodeArray, order: CodeArray) -> tuple[IndexArray, CodeArray, IndexArray]:
     """ptr, out, middle of a Topology."""
-    rank: IndexArray = np.empty(n_nodes, dtype=INDEX)
-    rank[order] = np.arange(n_nodes)
-    source, target = ends.ravel(), ends[:, ::-1].ravel()
-    out = np.lexsort((rank[target], source)).astype(CODE)
-    ptr = np.concatenate([[0], np.cumsum(np.bincount(source, minlength=n_nodes))]).astype(INDEX)
-    before = rank[target] < rank[source]
-    middle = ptr[:-1] + np.bincount(source[before], minlength=n_nodes)
+    rank: CodeArray = np.empty(n_nodes, dtype=CODE)
+    rank[order] = np.arange(n_nodes, dtype=CODE)
+    ptr: IndexArray = np.empty(n_nodes + 1, dtype=INDEX)
+    middle: IndexArray = np.empty(n_nodes, dtype=INDEX)
+    out, work = np.empty((2, 2 * len(ends)), dtype=CODE)
+    kernels.lattice_order.half_edges(ends, order, rank, ptr, out, middle, work)
     return ptr, out, middle
 
 
 @lru_cache(maxsize=64)
 def grid_topology(shape: tuple[int, ...], neighbours: int) -> tuple[Topology, CodeArray]:
     """The graph of a grid, and the direction of each edge: 0, 1, … in the order of `grid_directions`."""
-    places: IndexArray = np.arange(int(np.prod(shape)), dtype=INDEX).reshape(shape)
-    parts, directions = [], []
-    for number, step in enumerate(grid_directions(len(shape), neighbours)):
-        tail = places[tuple(slice(max(0, -s), n - max(0, s)) for s, n in zip(step, shape))]
-        head = places[tuple(slice(max(0, s), n - max(0, -s)) for s, n in zip(step, shape))]
-        parts.append(np.column_stack([tail.ravel(), head.ravel()]))
-        directions.append(np.full(tail.size, number))
-    ends, direction = np.concatenate(parts), np.concatenate(directions)
-    sort = np.lexsort((ends[:, 1], ends[:, 0]))  # the edges of a node lie together, and messages with them
-    direction = direction[sort].astype(CODE)
+    steps = grid_directions(len(shape), neighbours)
+    inside = np.empty((*shape, len(steps)), dtype=bool)
+    for number, step in enumerate(steps):
+        inside[..., number] = False
+        inside[(*(slice(max(0, -s), n - max(0, s)) for s, n in zip(step, shape)), number)] = True
+    strides = [int(np.prod(shape[axis + 1 :])) for axis in range(len(shape))]
+    reach: IndexArray = np.array([sum(s * width for s, width in zip(step, strides)) for step in steps], dtype=INDEX)
+    # By node, and for a node by the number of its neighbour: messages of one node lie together.
+    tail, number_of = np.nonzero(inside.reshape(-1, len(steps)))
+    direction = number_of.astype(CODE)
     direction.flags.writeable = False
-    return Topology.of(places.size, ends[sort]), direction
+    return Topology.of(int(np.prod(shape)), np.column_stack([tail, tail + reach[number_of]])), direction
 
 
 def grid_directions(n_axes: int, neighbours: int) -> list[tuple[int, ...]]:

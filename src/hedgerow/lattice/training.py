@@ -57,7 +57,8 @@ def train(
     n_graphs = design.corpus.n_graphs
     with Lanes(model.n_jobs, min(MAX_LANES, n_graphs)) as lanes, monitor:
         start = warm if warm is not None else start_weights(model, design, lanes)
-        evaluation = Evaluation(design, objective, lanes)
+        # A tree-reweighted bound is convex: messages come to rest in one way.
+        evaluation = Evaluation(design, objective, lanes, keeps=online or model.inference == "tree_reweighted")
         if online:
             seed = int(random_generator(model.random_state).randint(2**31 - 1))
             batches = GraphBatches(evaluation, batch_size=model.batch_size, seed=seed)

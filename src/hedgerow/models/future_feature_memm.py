@@ -230,6 +230,13 @@ class FutureFeatureMEMM(LocalModel):
         check_is_fitted(self)
         return len(self.scorer_.features)
 
+    @property
+    def n_parameters_(self) -> int:
+        """How many numbers were learnt: leaves of trees, and weights of features."""
+        check_is_fitted(self)
+        lower = sum(int((tree.nodes[:, 0] == -2).sum()) for one in self.scorer_.features for tree in one.trees)
+        return self.scorer_.ensemble_.n_leaves + lower + self.n_features_
+
     def predict_features(self, X: Any, *, lengths: Any = None) -> list[FloatArray]:
         """The probability that each future feature's pattern stands ahead: a list of (T, n_features_) arrays."""
         dataset = self.seen(X, lengths=lengths)

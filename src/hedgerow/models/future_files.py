@@ -20,7 +20,6 @@ from hedgerow.trainers.future_features_corpus import future_schema
 from hedgerow.trainers.multiple_instance import FutureFeature
 from hedgerow.trees.binning import Binning
 from hedgerow.trees.ensemble import Ensemble
-from hedgerow.trees.missing import SURROGATE, WEIGHTING
 
 _TOP, _LOWER = "top.", "features."  # how the tensors of the two levels are called
 _MOST_COLUMNS = 1 << 16
@@ -44,7 +43,6 @@ def pack(model: Any, tensors: Tensors) -> dict[str, Any]:
         "bag": own.bag,
         "n_columns": own.n_columns,
         "features": features,
-        "gaps": model.missing in (WEIGHTING, SURROGATE),
     }
 
 
@@ -61,15 +59,15 @@ def unpack(model: Any, header: Mapping[str, Any], tensors: Tensors) -> None:
     K, n_columns = len(schema.labels), count(header, "n_columns", 0)
     model.space_ = unpack_space(K, tensors)
     model.order_, model.backward_, model.runs_ = count(header, "order", 0), header["backward"], None
-    bag, gaps = header["bag"], header["gaps"]
-    sound = model.order_ <= MAX_ORDER and type(model.backward_) is bool and type(gaps) is bool
+    bag = header["bag"]
+    sound = model.order_ <= MAX_ORDER and type(model.backward_) is bool
     if not sound or not (bag is None or (type(bag) is int and bag >= 1)) or n_columns > _MOST_COLUMNS:
         raise ModelFileError("what trees see is not sound")
     if len(header["features"]) > n_columns:
         raise ModelFileError("there are more future features than columns for them")
     rows = future_schema(_with_labels(schema, model.order_, backward=model.backward_), n_columns)
-    top = _level(_TOP, rows, K, tensors, gaps=gaps)
-    lower = _level(_LOWER, schema, 1, tensors, gaps=gaps)
+    top = _level(_TOP, rows, K, tensors)
+    lower = _level(_LOWER, schema, 1, tensors)
     model.scorer_ = FutureTrees(
         schema.classes, top[1], top[0], lower[0], _features(header, lower[1], K), n_columns, bag, model.backward_
     )
@@ -82,11 +80,10 @@ def _with_labels(schema: Schema, order: int, *, backward: bool) -> Schema:
     return replace(schema, columns=schema.columns + tuple(added))
 
 
-def _level(prefix: str, schema: Schema, n_labels: int, tensors: Tensors, *, gaps: bool) -> tuple[Binning, Ensemble]:
+def _level(prefix: str, schema: Schema, n_labels: int, tensors: Tensors) -> tuple[Binning, Ensemble]:
     own = {name.removeprefix(prefix): array for name, array in tensors.items() if name.startswith(prefix)}
     binning = unpack_binning(schema, own)
-    gaps = gaps and len(own["trees.nodes"]) > 0
-    return binning, unpack_trees(binning, n_labels, 1, own, with_gaps=gaps)
+    return binning, unpack_trees(binning, n_labels, 1, own, with_gaps="trees.shares" in own)
 
 
 def _features(header: Mapping[str, Any], ensemble: Ensemble, n_labels: int) -> tuple[FutureFeature, ...]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hedgerow import kernels
 from hedgerow.data.dataset import Dataset
 from hedgerow.inference import Workspace, marginals
 from hedgerow.inference.histories import marginals as history_marginals
@@ -94,8 +95,13 @@ class HistoryMoves:
         """(H, K), how often each label follows each history. What is not known is taken as any label that is possible,
         one as likely as the other."""
         K = dataset.n_labels
-        edges = HistoryEdges.from_scores(self.histories, np.zeros(self.histories.n_arcs))
         counts: FloatArray = np.zeros(self.legal.shape)
+        assert dataset.labels is not None
+        if (dataset.labels >= 0).all():
+            follows = self.histories.arc_next.reshape(counts.shape)
+            kernels.hmm.count_arcs(dataset.labels, dataset.offsets, weights, self.histories.start, follows, counts)
+            return counts
+        edges = HistoryEdges.from_scores(self.histories, np.zeros(self.histories.n_arcs))
         plan = plan_chunks(dataset.offsets)
         for first, last in zip(plan[:-1].tolist(), plan[1:].tolist()):
             rows = slice(int(dataset.offsets[first]), int(dataset.offsets[last]))

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hedgerow.data.dataset import Dataset
+from hedgerow.errors import InputError
 from hedgerow.inference import marginals
 from hedgerow.legend import BoolArray, FloatArray
 from hedgerow.models.base import allowed_labels
@@ -21,10 +22,13 @@ from hedgerow.models.iohmm_regression import Fit, Loaded, Regressions
 from hedgerow.parallel import Lanes, plan_chunks
 from hedgerow.potentials import ChainPotentials, PositionEdges
 from hedgerow.scorers.linear import ChunkFeatures
+from hedgerow.scorers.streams import Streams
 from hedgerow.trainers.lbfgs import curvature_scale, lbfgs
+from hedgerow.trainers.memory import memory_limit
 from hedgerow.trainers.monitor import Monitor, Step
 
 STEPS = 5  # of L-BFGS in an iteration: more bring little before the states settle
+A_WEIGHT = 80  # bytes: of L-BFGS, its gradient and its steps
 JITTER = 0.5  # of the biases that a restart begins with: it tells apart states that begin with the same labels
 
 
@@ -75,6 +79,7 @@ class IOTraining:
 
     def __init__(self, dataset: Dataset, n_states: int, l2: float) -> None:
         self.dataset, self.n_states, self.l2 = dataset, n_states, l2
+        _check_memory(dataset, n_states)
         self.plan = plan_chunks(dataset.offsets)
         self.moves, move_frequency = Regressions.of(dataset, n_states + 1, n_states)
         self.outputs, output_frequency = Regressions.of(dataset, n_states, dataset.n_labels)
@@ -183,6 +188,21 @@ class IOTraining:
         lanes.run(work, len(losses))
         penalty = sum(float((own**2).sum()) for own in weights)
         return targets, float(losses.sum()) + self.l2 * penalty
+
+
+def _check_memory(dataset: Dataset, n_states: int) -> None:
+    """Refuse more states than this machine has memory for: each position has a target for every move and output, and
+    each feature a weight."""
+    width = n_states * (n_states + 1 + dataset.n_labels)
+    n_features = Streams.of(dataset.schema).n_rows + 1
+    needed = width * (8 * dataset.n_positions + A_WEIGHT * n_features)
+    limit = memory_limit()
+    if limit is not None and needed > limit:
+        raise InputError(
+            f"{n_states} states have {width:,} moves and outputs, for each of {dataset.n_positions:,} positions and "
+            f"{n_features:,} features: {needed / 2**30:.1f} GB, and there are {limit / 2**30:.1f} GB of memory",
+            hint="Use fewer states (n_states), or fewer features.",
+        )
 
 
 def label_shares(chain: StateChain) -> FloatArray:

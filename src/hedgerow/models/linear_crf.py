@@ -95,8 +95,8 @@ class LinearCRF(ChainModel):
         once, whatever its size; 0 is not seen.
     missing : {"impute", "indicator"}, optional
         What is done where a value is missing. "impute" fills in the most common value, or the mean. "indicator" fills
-        numbers in and adds a flag that says so; a category is one more category. By default numbers must be there, and
-        a category that is missing is one more.
+        numbers in, and gives every column a column of flags that says where it is missing. By default numbers must be
+        there, and a category that is missing adds nothing.
     fill_numbers : {"mean", "median"}, default "mean"
         What is filled in for a number.
     pairs : {"observed", "all"}, default "observed"
@@ -267,7 +267,7 @@ class LinearCRF(ChainModel):
         X, y = cut_flat(X, y, lengths)
         X, y, sample_weight, X_val, y_val = hold_out(self, X, y, sample_weight, X_val, y_val)
         given = training_dataset(self, X, y, sample_weight)
-        imputation = learn_missing(self, given)
+        imputation = learn_missing(self, given, trees=False)
         dataset = fill(imputation, given)
         check_numbers(dataset, dataset.schema)
         held_out = encode_held_out(given.schema, X_val, y_val)

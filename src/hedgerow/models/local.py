@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -71,7 +71,7 @@ class LocalModel(ChainModel):
         y_val: Any = None,
         *,
         lengths: Any = None,
-    ) -> Any:
+    ) -> Self:
         """Train on labelled sequences.
 
         Parameters
@@ -86,19 +86,33 @@ class LocalModel(ChainModel):
         """
         self._check_parameters()
         _check_held_out(X_val, y_val)
+        if X_val is not None and self._scorer() not in KINDS:
+            raise InputError(f"X_val has no meaning for a {type(self._scorer()).__name__}", hint="Leave it out.")
         X, y = cut_flat(X, y, lengths)
-        warm = self.warm_start and hasattr(self, "scorer_")
+        warm = self._goes_on()
         kept = warm and self._scorer() == "trees"  # trees go on with the columns that they have
         dataset = training_dataset(self, X, y, sample_weight, self.schema_ if kept else None)
         held_out = encode_held_out(dataset.schema, X_val, y_val)
         space = legal_space(dataset, self.constraints, forbid_unseen=self.transitions == "forbid_unseen")
-        imputation = self.imputation_ if kept else learn_missing(self, dataset)
+        imputation = self.imputation_ if kept else learn_missing(self, dataset, trees=self._scorer() == "trees")
         histories = self._training_histories(dataset)
         filled = None if held_out is None else fill(imputation, held_out)
         fitted = fit_scorer(self, fill(imputation, dataset), histories, filled, warm=warm)
         self.imputation_, self.space_ = imputation, space
         self._store(dataset, fitted)
         return self
+
+    def _goes_on(self) -> bool:
+        """Whether this fit begins with what the previous one learnt."""
+        if not self.warm_start or not hasattr(self, "scorer_"):
+            return False
+        if type(new_scorer(self)) is not type(self.scorer_) or (self.order_, self.backward_) != (
+            self._order(),
+            self._backward(),
+        ):
+            hint = "Leave both as they were, or set warm_start=False."
+            raise InputError("the previous fit was by another classifier, or saw other labels", hint=hint)
+        return True
 
     def _store(self, dataset: Dataset, fitted: Fitted) -> None:
         self.schema_ = dataset.schema
@@ -155,6 +169,10 @@ class LocalModel(ChainModel):
     def _prepare(self) -> None:
         if self.__dict__.get("_ready", (None,))[0] is not self.scorer_:
             self._ready = (self.scorer_, self._scores())
+
+    def _is_ours(self) -> bool:
+        """Whether rows were fitted by a LinearCRF or a TreeCRF."""
+        return self.runs_ is not None or hasattr(self.scorer_, "ensemble_")
 
     def _scores(self) -> Scorer:
         order, schema = self.order_, seen_schema(self)
@@ -243,10 +261,11 @@ class LocalModel(ChainModel):
     def _searched(self, dataset: Dataset, width: int) -> list[CodeArray]:
         """Labels by search, chunk by chunk."""
         order, K = self.order_, len(self.classes_)
-        trees = hasattr(self.scorer_, "ensemble_")
-        size = (
-            _SEARCH_POSITIONS if trees and order > 1 else max(1, min(CHUNK_POSITIONS, _CHUNK_SCORES // (K * (K + 1))))
-        )
+        longest = int(np.diff(dataset.offsets).max(initial=1))
+        # A classifier of the user's is asked once a step, or once a label: whatever is less.
+        tabled = order == 1 and (self._is_ours() or longest >= K)
+        stepped = self.runs_ is None and not tabled
+        size = _SEARCH_POSITIONS if stepped else max(1, min(CHUNK_POSITIONS, _CHUNK_SCORES // (K * (K + 1))))
         plan = plan_chunks(dataset.offsets, size)
         parts: list[Any] = [None] * (len(plan) - 1)
 
@@ -255,7 +274,7 @@ class LocalModel(ChainModel):
             offsets = dataset.offsets[first : last + 1] - dataset.offsets[first]
             rows = self._rows(dataset, first, last)
             parts[c] = search(
-                Tabled(rows, int(offsets[-1])) if order == 1 else rows,
+                Tabled(rows, int(offsets[-1])) if tabled else rows,
                 offsets,
                 self.space_,
                 order,

@@ -38,10 +38,11 @@ def check_missing(model: Any, ways: tuple[str | None, ...]) -> None:
         raise InputError(what, hint=f"With missing={model.missing!r} no number is filled in.")
 
 
-def learn_missing(model: Any, dataset: Dataset) -> Imputation | None:
+def learn_missing(model: Any, dataset: Dataset, *, trees: bool = True) -> Imputation | None:
     """What stands in for missing values, learnt from the training corpus; None where nothing does.
 
-    A column without any value is refused, but where no value is one more value ("learned").
+    A column without any value is refused, but where no value is one more value ("learned"). `trees`: the model splits
+    on columns, so that a missing category is one more category; to weights it says nothing without a flag.
     """
     if model.missing in (None, LEARNED):
         return None
@@ -49,7 +50,7 @@ def learn_missing(model: Any, dataset: Dataset) -> Imputation | None:
     if model.missing not in FILLING:
         return None
     own = model.missing == "indicator"
-    return learn_imputation(dataset, numbers=model.fill_numbers, flags=own, codes=not own)
+    return learn_imputation(dataset, numbers=model.fill_numbers, flags=own, codes=not own, flag_codes=not trees)
 
 
 def fill(imputation: Imputation | None, dataset: Dataset) -> Dataset:

@@ -22,6 +22,17 @@ def scatter(rows: IndexArray, which: IndexArray, values: FloatArray, probs: Floa
         sums[row] += value * probs[t]
 
 
+def count_arcs(
+    labels: AnyArray, offsets: IndexArray, weights: FloatArray, start: int, follows: AnyArray, counts: FloatArray
+) -> None:
+    """As the kernel of this name."""
+    for weight, begin, end in zip(weights, offsets[:-1], offsets[1:]):
+        path = [start]
+        for label in labels[begin:end]:
+            counts[path[-1], label] += weight
+            path.append(int(follows[path[-1], label]))
+
+
 def joint_probability(start: FloatArray, moves: FloatArray, emitted: FloatArray, labels: AnyArray) -> float:
     """P(x, y) = P(y_1) Π_t P(y_t | y_{t−1}) Π_t P(x_t | y_t) of one sequence.
 

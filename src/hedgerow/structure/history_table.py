@@ -14,6 +14,7 @@ import numpy as np
 
 from hedgerow.errors import InputError
 from hedgerow.legend import CODE, INDEX, AnyArray, BoolArray, CodeArray
+from hedgerow.structure.histories import MAX_ORDER
 
 OUTSIDE = -1  # ⊥, and what is before it
 MAX_HISTORIES = 1 << 16
@@ -39,9 +40,9 @@ class HistoryTable:
         K, n = n_labels, order
         if n < 1:
             raise InputError(f"order is {n}", hint="A table of histories has order 1 or more.")
-        sizes = [K**d for d in range(n + 1)]
-        if sum(sizes) > MAX_HISTORIES:
-            what = f"{K} labels have {sum(sizes):,} histories of order {n}, more than {MAX_HISTORIES:,}"
+        sizes = [K**d for d in range(min(n, MAX_ORDER) + 1)]
+        if n > MAX_ORDER or sum(sizes) > MAX_HISTORIES:
+            what = f"{K} labels have too many histories of order {n}: more than {MAX_HISTORIES:,}"
             raise InputError(what, hint="Use edges='shared', or a lower order.")
         base = np.concatenate([[0], np.cumsum(sizes)])
         labels: CodeArray = np.full((base[-1], n), OUTSIDE, dtype=CODE)

@@ -6,6 +6,7 @@ new feature is looked for in the bags ahead (`multiple_instance`), and becomes o
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -138,14 +139,13 @@ class Alternation:
         residuals = own.loss.residuals(own.scores)
         K = len(residuals)
         direction: FloatArray = np.zeros_like(residuals)
-        trees = [_leaf()] * K
+        trees = []
         for k in range(1 if K == 2 else 0, K):  # of two labels one has all that counts: the difference of their scores
-            trees[k], direction[k] = self._trees.fit(residuals[k])
-        step = best_step(
-            lambda a: -float((own.loss.residuals(own.scores + a * direction) * direction).sum()),
-            self.options.max_step,
-            max(self._step, _LEAST_STEP),
-        )
+            tree, direction[k] = self._trees.fit(residuals[k])
+            trees.append(tree)
+        if K == 2:
+            trees.insert(0, _leaf(trees[0]))
+        step = best_step(self._slope(direction), self.options.max_step, max(self._step, _LEAST_STEP))
         if step == 0.0:
             return False
         self._step = step
@@ -155,6 +155,14 @@ class Alternation:
             self.held_out.add_trees(scaled)
         self.additions.append(scaled)
         return True
+
+    def _slope(self, direction: FloatArray) -> Callable[[float], float]:
+        """The derivative of the loss by the step in a direction (K, N)."""
+        own = self.corpus
+        if len(direction) == 2:  # the odds say it all, and cost less
+            margins, ahead = own.loss.margins(own.scores, 1), direction[1]
+            return lambda a: -float((margins.residuals(a * ahead) * ahead).sum())
+        return lambda a: -float((own.loss.residuals(own.scores + a * direction) * direction).sum())
 
     # ---------------------------------------------------------------------------------------- features, second option
 
@@ -226,7 +234,10 @@ class Alternation:
         self._trees = RowTrees(self._binning, self.corpus.top, self.corpus.loss.weights, self.options.growth)
 
 
-def _leaf() -> Tree:
-    """A tree that adds nothing."""
+def _leaf(like: Tree) -> Tree:
+    """A tree that adds nothing, of the form of another."""
     nodes: IndexArray = np.array([[_LEAF, 0, 0, 0, 0]], dtype=INDEX)
-    return Tree(nodes, np.zeros(1), np.zeros(1), np.zeros(1), np.zeros((0, 256), dtype=np.uint8))
+    leaf = Tree(nodes, np.zeros(1), np.zeros(1), like.counts[:1], like.sets[:0])
+    if like.surrogates is None or like.surrogate_sets is None:
+        return leaf
+    return leaf._replace(shares=np.zeros(1), surrogates=like.surrogates[:0], surrogate_sets=like.surrogate_sets[:0])

@@ -148,11 +148,12 @@ class Corpus:
         """Add η·Q of the j-th feature, and make it a column. probs : Q, where it is known already."""
         Q = self.bags.probs(feature.scores(self.data)) if probs is None else probs
         self.scores[feature.label] += feature.weight * Q
+        self.probs = self.probs.copy()  # an earlier state may hold the array
         self.probs[j] = Q
 
     def remember(self) -> Kept:
         """What `recall` goes back to."""
-        return self.scores.copy(), self.probs.copy()
+        return self.scores.copy(), self.probs
 
     def recall(self, kept: Kept) -> None:
-        self.scores, self.probs = kept[0].copy(), kept[1].copy()
+        self.scores, self.probs = kept[0].copy(), kept[1]

@@ -20,9 +20,11 @@ def check_joint_memory(n_positions: int, n_labels: int, n_histories: int | None 
     needed = 8 * _ARRAYS * n_positions * n_labels * n_before
     limit = memory_limit()
     if limit is not None and needed > limit:
+        arcs = f"{n_labels}² scores"
+        if n_histories is not None:
+            arcs = f"{n_labels * n_before:,} arcs ({n_labels} labels after {n_before:,} histories)"
         raise InputError(
-            f"edges='joint' keeps {n_labels * n_before:,} arcs ({n_labels} labels after {n_before:,}) for each of "
-            f"{n_positions:,} positions: "
+            f"edges='joint' keeps {arcs} for each of {n_positions:,} positions: "
             f"{needed / 2**30:.1f} GB, and there are {limit / 2**30:.1f} GB of memory",
             hint="Use edges='shared', a lower order, or fewer positions at once.",
         )

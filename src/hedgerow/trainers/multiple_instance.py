@@ -27,7 +27,7 @@ _MOST_WEIGHT = 2**24  # whole weights that add up to more are scaled, lest sums 
 _MOVES = 2.0 ** np.arange(-3, 5)
 _REFINEMENTS = 6
 _HALVINGS = 30  # at most, of the search for a step of a convex loss; a few do
-_PRECISION = 1e-3
+_PRECISION = 0.01  # of that step
 SMALL = 1e-2  # a loss of so much a position is as good as none; `tol` is a share of no less
 _SHARE = 0.003  # a tree that adds less than this share to what a feature has gained is its last
 
