@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from hedgerow.data.sequences import Sequences as Sequences
     from hedgerow.errors import InputError as InputError
     from hedgerow.errors import ModelFileError as ModelFileError
+    from hedgerow.lattice.model import LatticeCRF as LatticeCRF
     from hedgerow.models.files import load as load
     from hedgerow.models.future_feature_memm import FutureFeatureMEMM as FutureFeatureMEMM
     from hedgerow.models.hmm import HMM as HMM
@@ -38,6 +39,7 @@ _EXPORTS = {
     "IOHMM": "hedgerow.models.iohmm",
     "InputError": "hedgerow.errors",
     "Item": "hedgerow.data.rows",
+    "LatticeCRF": "hedgerow.lattice.model",
     "LinearCRF": "hedgerow.models.linear_crf",
     "MEMM": "hedgerow.models.memm",
     "MaxMarginMarkovNetwork": "hedgerow.models.max_margin",
@@ -59,6 +61,7 @@ __all__ = [
     "FutureFeatureMEMM",
     "InputError",
     "Item",
+    "LatticeCRF",
     "LinearCRF",
     "MaxMarginMarkovNetwork",
     "ModelFileError",

@@ -55,7 +55,7 @@ def test_a_test_file_and_every_output(hedgerow, corpus):
 
 
 def test_models_of_every_kind(hedgerow, corpus):
-    names = "sw:max_iter=5,memm:max_iter=5,iohmm:max_iter=2,tree:n_estimators=2"
+    names = "sw:classifier=linear,memm:max_iter=5,iohmm:max_iter=2"
     done = hedgerow("compare", "more.txt", "-m", names, "--test", "train.txt", *COMMON)
     assert done.code == 0, done.err
     assert "left out" not in done.out

@@ -38,6 +38,14 @@ def test_a_model_of_python_with_attributes_and_forbidden_transitions(hedgerow, f
     assert "trained on" not in out
 
 
+def test_runs_of_labels_of_a_chain_of_order_two(hedgerow, folder):
+    LinearCRF(order=2).fit([["x", "y", "z"]], [["A", "B", "A"]]).save("m")
+    out = hedgerow("info", "m").out
+    assert "weights of runs of labels, 7 in all" in out
+    assert "  ⊥ → A\n" in out
+    assert "A B → A" in out
+
+
 def test_a_template(hedgerow, folder):
     (folder / "template").write_text("U:%x[0,0]\nB\n")
     hedgerow("train", "train.txt", "-o", "m", "--template", "template", "-q")

@@ -104,7 +104,7 @@ BAD_X = {
     "huge integer": ([[{"n": 1}, {"n": 10**400}]], "the value is inf", 0, 1, "n"),
     "undeclared nan": (
         [[{"n": 1.0}, {"n": NAN}]],
-        "the value is nan. Declare the column, columns={'n': 'numeric'}: NaN then means that a value is missing",
+        "the value is nan. Fill it; in a column that is declared 'numeric', NaN means that a value is missing",
         0,
         1,
         "n",

@@ -11,6 +11,7 @@ from hedgerow.experiments import (
     labelwise_figure_1,
     labelwise_figure_2,
     problems,
+    slides_tts,
     smd_figure_1,
     smd_figure_2,
     tree_objectives,
@@ -30,6 +31,7 @@ def tiny_data(monkeypatch):
     monkeypatch.setattr(labelwise_figure_1, "QUICK_LENGTH", 2_000)
     monkeypatch.setattr(labelwise_figure_2, "load_genes", lambda folder: (*_genes(3), *_genes(4)))
     monkeypatch.setattr(tree_objectives, "load_letters", _letters)
+    monkeypatch.setattr(slides_tts, "load_nettalk", _spoken)
 
 
 def _sentences(n):
@@ -51,6 +53,15 @@ def _genes(seed):
     for labels in y:
         labels[:] = ["n" if t < 40 or t >= 260 else "c" if label == "C" else "i" for t, label in enumerate(labels)]
     return Sequences({"base": np.array([b.lower() for b in X.columns["base"]], dtype=object)}, X.offsets, X.kinds), y
+
+
+def _spoken(folder, *, label):
+    """Words whose letters are spoken one way or, after another letter, the other way; one word is not known."""
+    assert label == "both"
+    rng = np.random.default_rng(0)
+    X = [rng.choice(list("abc"), size=rng.integers(2, 7)).tolist() for _ in range(130)]
+    y = [[letter + ("1" if t and word[t - 1] == "a" else "0") for t, letter in enumerate(word)] for word in X]
+    return X, [[None] * len(X[0]), *y[1:]]
 
 
 def _letters(folder):

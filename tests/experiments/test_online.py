@@ -100,6 +100,7 @@ def test_a_gain_that_is_too_large_is_told(task):
 def test_readings_within_some_passes():
     curve = Curve([0.5, 1.0, 2.0], [{"F": 1.0}, {"F": 93.95}, {"F": 3.0}])
     assert [curve.at("F", passes) for passes in (0.1, 0.5, 1.9, 2.0, 2.1)] == [None, 1.0, 93.95, 3.0, None]
+    assert [curve.within("F", passes) for passes in (0.1, 0.5, 1.9, 2.1)] == [None, 1.0, 93.95, 3.0]
     assert curve.reached("F", 94.0) == 1.0
     assert curve.reached("F", 95.0) is None
 

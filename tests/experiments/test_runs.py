@@ -38,6 +38,7 @@ N_ROWS = {
     "labelwise-fig-2": 5,
     "tree-objectives": 3,
     "slides-methods": 4,
+    "slides-tts": 7,
 }
 
 

@@ -12,10 +12,9 @@ from sklearn.model_selection import GridSearchCV
 
 from hedgerow.datasets.shapes import make_shapes
 from hedgerow.errors import HedgerowWarning, InputError, ModelFileError
-from hedgerow.lattice import LatticeCRF, graph, grid
+from hedgerow.lattice import LatticeCRF, graph, grid, load
 from hedgerow.lattice.corpus import make_corpus, read_graphs, with_labels
 from hedgerow.lattice.evaluation import Evaluation
-from hedgerow.lattice.files import load
 from hedgerow.lattice.forms import FORMS, Form
 from hedgerow.lattice.inference import Inference
 from hedgerow.lattice.linear import Design, Layout, Scaling
@@ -248,8 +247,8 @@ def test_searches_find_labelings_about_as_good(shapes, fitted, decoder):
 def test_a_volume_is_labelled(rng):
     mask = np.zeros((4, 5, 6), dtype=bool)
     mask[1:3, 1:4, 2:5] = True
-    volume = mask + rng.normal(scale=0.4, size=mask.shape)
-    model = LatticeCRF(ndim=3, form="ising", l2=3.0)
+    volume = mask + rng.normal(scale=0.2, size=mask.shape)
+    model = LatticeCRF(ndim=3, form="ising")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # one small volume: strong edges, a rough loss
         assert model.fit([volume], [mask]).score([volume], [mask]) > 0.9

@@ -649,7 +649,7 @@ def test_leaves_without_rows_and_weights_that_are_none(data):
     one = TreeCRF(**SHORT | {"shrinkage": 0.0, "subsample": 0.1}, random_state=0)
     one.fit(X[:8], y[:8], sample_weight=[1.0] + [0.0] * 7)
     assert np.isfinite(one.ensemble_.values).all()
-    with pytest.raises(InputError, match="add up to 0"):
+    with pytest.raises(InputError, match="every weight is 0"):
         TreeCRF(**SHORT).fit(X, y, sample_weight=np.zeros(len(X)))
 
 

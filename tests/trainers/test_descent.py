@@ -109,19 +109,20 @@ def test_a_gradient_of_zero_is_the_end(train):
     np.testing.assert_allclose(weights, 0.5, rtol=1e-7)
 
 
+@pytest.mark.parametrize(("slope", "outcome"), [(1e-5, "converged"), (1.0, "stuck")])
 @BOTH
-def test_no_step_that_lowers_the_loss_is_the_end(train):
+def test_no_step_that_lowers_the_loss_is_the_end(train, slope, outcome):
     class Flat:
         n_features = 3
         n_calls = 0
 
         def __call__(self, weights):
             self.n_calls += 1
-            return 1.0, np.full(3, 1e-3)
+            return 1.0, np.full(3, slope)
 
     problem = Flat()
     weights, monitor = run(train, problem)
-    assert monitor.outcome == "converged"
+    assert monitor.outcome == outcome
     assert not weights.any()
     assert problem.n_calls < 80
 

@@ -86,7 +86,7 @@ def _largest(model: Any, top: int) -> Iterator[str]:
     yield from ("", f"weights of features, the {top} largest and the {top} smallest")
     yield from _ends(features, top)
     if model.layout_.histories is not None:
-        runs = [(f"{' '.join(map(_or_start, before))} → {label}", w) for before, label, w in model.history_weights()]
+        runs = [(_run(before, label), weight) for before, label, weight in model.history_weights()]
         yield from ("", f"weights of runs of labels, {len(runs)} in all")
         yield from _ends(runs, top)
         return
@@ -97,8 +97,10 @@ def _largest(model: Any, top: int) -> Iterator[str]:
     yield from _ends([(f"{names[u]} → {names[v]}", table[u, v]) for u, v in order], top)
 
 
-def _or_start(label: Any) -> str:
-    return "⊥" if label is None else str(label)
+def _run(before: tuple[Any, ...], label: Any) -> str:
+    """Labels, and the one after them; ⊥ stands before the first."""
+    names = " ".join("⊥" if one is None else str(one) for one in before)
+    return f"{names} → {label}" if names else str(label)
 
 
 def _ends(weights: list[tuple[str, float]], top: int) -> Iterator[str]:

@@ -124,6 +124,8 @@ def train(
     _check_model_options(model, dev, window)
     if metric is not None and (share == 0.0 or (dev is None and model != "tree")):
         raise InputError("--metric is for --dev", hint="Give sequences to stop early by, as --dev FILE or --dev 0.1.")
+    if metric is not None and "metric" not in kind.load()().get_params():
+        raise InputError(f"--metric means nothing to --model {model}", hint="It stops by the likelihood: leave it out.")
     told = {"columns": columns, "separator": separator, "label": label, "by": by, "kinds": kinds}
     complete = kind.complete and (parameters or {}).get("missing") is None
     X, y, recipe = read_files(data, format, template, told, complete=complete)

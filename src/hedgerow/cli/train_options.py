@@ -14,7 +14,13 @@ Data = Annotated[list[str], typer.Argument(metavar="DATA", help="Labelled files;
 ModelOut = Annotated[str, typer.Option("--model-out", "-o", metavar="FILE", help="Where the model goes.")]
 Model = Annotated[
     str,
-    typer.Option("--model", "-m", metavar="NAME", show_default=False, help="linear, tree, hmm, iohmm, m3n. \\[linear]"),
+    typer.Option(
+        "--model",
+        "-m",
+        metavar="NAME",
+        show_default=False,
+        help="linear, tree, hmm, memm, sw, rsw, … \\[linear]",
+    ),
 ]
 Dev = Annotated[str | None, typer.Option(metavar="FILE", help="Stop early by these, or by a share. \\[none; tree 0.1]")]
 Template = Annotated[str | None, typer.Option(metavar="FILE", help="A CRF++ template that makes the features.")]

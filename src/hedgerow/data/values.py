@@ -110,7 +110,7 @@ def check_numbers(name: str, numbers: FloatArray, where: IndexArray, locate: Loc
     value = numbers[bad[0]]
     hint = "Values must be finite."
     if np.isnan(value):
-        hint = f"Declare the column, columns={{{name!r}: 'numeric'}}: NaN then means that a value is missing."
+        hint = "Fill it; in a column that is declared 'numeric', NaN means that a value is missing."
     _fail(f"the value is {value}", hint, name, int(where[bad[0]]), locate)
 
 

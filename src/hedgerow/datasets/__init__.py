@@ -18,6 +18,7 @@ from hedgerow.datasets.nettalk import load_nettalk
 from hedgerow.datasets.orthography import ORTHOGRAPHY, entity_features
 from hedgerow.datasets.papers import load_paper_lines
 from hedgerow.datasets.protein import load_protein
+from hedgerow.datasets.shapes import make_shapes
 from hedgerow.datasets.sparse_windows import SparseWindows, load_hyphen_windows, read_sparse_windows
 from hedgerow.datasets.two_states import make_two_states
 
@@ -43,6 +44,7 @@ __all__ = [
     "make_hmm",
     "make_missing",
     "make_sequences",
+    "make_shapes",
     "make_two_states",
     "read_sparse_windows",
     "trimers",

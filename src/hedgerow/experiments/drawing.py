@@ -182,6 +182,8 @@ def draw_rates(panels: Mapping[str, tuple[float, Sequence[float], Mapping[str, S
     accuracy where nothing is."""
     figure = _new_figure(7.6, 3.0 * ((len(panels) + 1) // 2))
     axes = figure.subplots((len(panels) + 1) // 2, 2, squeeze=False).ravel()
+    for ax in axes[len(panels) :]:
+        ax.set_axis_off()
     for ax, (title, (whole, rates, lines)) in zip(axes, panels.items()):
         for (name, values), colour in zip(lines.items(), (_GREEN, _LIGHT_GREEN, _AMBER, _LIGHT_AMBER)):
             ax.plot([100 * rate for rate in rates], values, "o-", color=colour, markersize=4, linewidth=1.4, label=name)

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from hedgerow.datasets.shapes import make_shapes
+from hedgerow.errors import InputError
 from hedgerow.experiments.settings import Settings
 from hedgerow.lattice.model import LatticeCRF
 from hedgerow.lattice.tree_model import TreeLatticeCRF
@@ -100,8 +102,6 @@ def first_gain(method: str) -> float | None:
 
 def run_method(method: str, images: Images, settings: Settings, seed: int) -> Run:
     """Train, and follow loss and test error by passes. A gain with which training diverges is made smaller."""
-    from hedgerow.errors import InputError
-
     gain, began = first_gain(method), time.process_time()
     if method == ALONE:
         wrong = pixel_errors(images)
@@ -109,8 +109,7 @@ def run_method(method: str, images: Images, settings: Settings, seed: int) -> Ru
     while True:
         model = make_model(method, settings, seed, gain)
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ConvergenceWarning)
+            with without_warnings():
                 model.fit(images.X, images.y, X_val=images.X_test, y_val=images.y_test)
             if gain is None or model.outcome_ != "diverged":
                 break
@@ -122,6 +121,16 @@ def run_method(method: str, images: Images, settings: Settings, seed: int) -> Ru
     errors = [100.0 * (1.0 - float(step.score or 0.0)) for step in model.history_]
     losses = [step.loss for step in model.history_]
     return Run(method, losses, errors, time.process_time() - began, gain, model.converged_)
+
+
+@contextmanager
+def without_warnings() -> Iterator[None]:
+    """Training that has not converged is part of what is shown: `at_rest`, and the curves."""
+    from sklearn.exceptions import ConvergenceWarning
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        yield
 
 
 def pixel_errors(images: Images) -> float:

@@ -82,10 +82,14 @@ class Curve:
         """Passes, and F after them."""
         return self.passes[first:], [scores[name] for scores in self.scores[first:]]
 
-    def at(self, name: str, passes: float) -> float | None:
-        """F at the last reading within so many passes; None where there is none, or training ended before."""
+    def within(self, name: str, passes: float) -> float | None:
+        """F at the last reading within so many passes; None where there is none."""
         known = [scores[name] for own, scores in zip(self.passes, self.scores) if own <= passes]
-        return known[-1] if known and self.passes[-1] >= passes else None
+        return known[-1] if known else None
+
+    def at(self, name: str, passes: float) -> float | None:
+        """The same, and None where training ended before."""
+        return self.within(name, passes) if self.passes and self.passes[-1] >= passes else None
 
     def reached(self, name: str, target: float) -> float | None:
         """The passes after which F is first no more than NEAR below the target."""

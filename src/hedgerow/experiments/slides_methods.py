@@ -152,7 +152,7 @@ def _answer(share: float) -> str:
 
 def _answer_row(task: str, data: dict[str, Any]) -> Row:
     shares = data["captured"][task]
-    cells = (_cell(QUESTIONS[task], m, data["answers"][task][m], f"{shares[m].mean:.0f}") for m in METHODS)
+    cells = (_cell(QUESTIONS[task], m, data["answers"][task][m], f"{round(shares[m].mean)}") for m in METHODS)
     return (QUESTIONS[task], *cells)
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from hedgerow.datasets import load_nettalk
 from hedgerow.experiments.drawing import draw_accuracies
+from hedgerow.experiments.linear import fit_to_end
 from hedgerow.experiments.problems import N_WORDS
 from hedgerow.experiments.report import Grid, Report, Row
 from hedgerow.experiments.settings import Settings
@@ -84,7 +85,8 @@ def choose_runs(X: Words, y: Words, width: int, settings: Settings) -> tuple[int
     best, chosen = -1.0, (1, 1.0)
     for longest, l2 in product(RUNS[: 1 if settings.quick else None], PENALTIES[: 2 if settings.quick else None]):
         rows = [letter_runs(word, width, longest) for word in X]
-        model = LinearCRF(l2=l2, tol=1e-4, max_iter=settings.max_iterations).fit(rows[:n], y[:n])
+        model = LinearCRF(l2=l2, tol=1e-4, max_iter=settings.max_iterations)
+        fit_to_end(model, rows[:n], y[:n])
         score = label_accuracy(y[n:], model.predict(rows[n:], decoder="posterior"))
         if score > best:
             best, chosen = score, (longest, l2)
@@ -123,13 +125,14 @@ def _trees(
     most = settings.max_iterations if settings.quick else 500
     model = TreeCRF(order=order, edges="shared", window=width // 2, n_estimators=most, random_state=settings.seeds[0])
     entry = _measure(model, X, y, X_test, y_test)
-    arcs = model.edge_tables_[0].size if len(model.edge_tables_) else 0
+    tables = model.edge_tables_
+    arcs = 0 if tables is None else int(np.prod(tables.shape[1:]))
     return {"method": "TreeCRF", "width": width, "order": order, "arcs": arcs, **entry}
 
 
 def _measure(model: Any, X: Any, y: Words, X_test: Any, y_test: Words) -> dict[str, Any]:
     began = time.process_time()
-    model.fit(X, y)
+    fit_to_end(model, X, y)
     seconds = time.process_time() - began
     found: dict[str, Any] = {"iterations": model.n_iter_, "seconds": seconds}
     for decoder in DECODERS:

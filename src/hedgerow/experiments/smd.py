@@ -61,7 +61,7 @@ def run_figure(name: str, title: str, task: OnlineTask, notes: list[str], settin
     names = list(data["scores"])
     header = ("trained by", "passes", *(f"F: {own}" for own in names), "published", "best", "vs L-BFGS", "CPU seconds")
     near = (
-        "trained by", *(f"after {stop:g}" for stop in STOPS), f"after {data['fifth']:.0f}",
+        "trained by", *(f"after {stop:g}" for stop in STOPS), f"within {data['fifth']:.0f}",
         f"passes to {NEAR:g} of L-BFGS: first", "for good", "first, share of its passes",
     )  # fmt: skip
     tables = [Grid(title, header, rows), Grid(f"F ({names[0]}) by passes", near, others)]
@@ -84,7 +84,7 @@ def summarise(task: OnlineTask, curves: dict[str, list[Curve]]) -> dict[str, Any
             found["best"] = Spread.of([max(scores[first] for scores in curve.scores) for curve in own])
             found["reached"] = [curve.reached(first, target) for curve in own]
             found["settled"] = [curve.settled(first, target) for curve in own]
-            found["at_a_fifth"] = [curve.at(first, FIFTH * whole) for curve in own]
+            found["at_a_fifth"] = [curve.within(first, FIFTH * whole) for curve in own]
             found["against_lbfgs"] = _against(task, own, converged, first)
             found["passes"] = [curve.passes[-1] for curve in own]
             found["seconds"] = [curve.seconds for curve in own]
@@ -180,7 +180,7 @@ def _notes(task: OnlineTask, data: dict[str, Any], settings: Settings) -> list[s
         f" paper tuned η₀ = {GAIN:g}; what that took is not known. L-BFGS: every evaluation, line searches included.",
         f"F at the end, mean and range over {len(settings.seeds)} orders of the sequences; labels by Viterbi. vs"
         " L-BFGS: hedgerow's own, difference in F, and McNemar's test on labels (median p).",
-        f"Converged L-BFGS has {data['target']:.2f} after {data['whole']:.0f} passes. After a fifth of them"
+        f"Converged L-BFGS has {data['target']:.2f} after {data['whole']:.0f} passes. Within a fifth of them"
         f" {at_a_fifth}.",
         "Not as published are hedgerow's own: L-BFGS in scaled variables; SMD with a gain that it finds itself, and the"
         " average of the weights over the last pass; SGD with a gain that it finds itself and that falls, and averaged"

@@ -22,7 +22,7 @@ HEADER = (
     "features", "published", "iterations", "seconds",
 )  # fmt: skip
 SIZES = (400, 200, 100)  # sequences to train on, to stop by, and to test on
-QUICK_SIZES = (40, 20, 10)
+QUICK_SIZES = (20, 10, 10)
 MEASURES = ("accuracy", "pattern", "ahead")
 
 
@@ -57,7 +57,7 @@ def find(kind: str, start: float, seed: int, settings: Settings) -> dict[str, fl
     train, stop, test = cut(kind, seed, settings)
     model = FutureFeatureMEMM(order=0, initial_score=start)
     if settings.quick:
-        model.set_params(n_estimators=settings.max_iterations)
+        model.set_params(n_estimators=settings.max_iterations, max_features=1)
     began = time.process_time()
     model.fit(*train, X_val=stop[0], y_val=stop[1])
     seconds = time.process_time() - began

@@ -38,8 +38,8 @@ def breadth_first(ends, ptr, out, order, seen):
 def half_edges(ends, order, rank, ptr, out, middle, by_target):
     """The half-edges that leave each node, by the place of their targets in the order; counted, not compared.
 
-    IN ends (M, 2), order (n,), rank (n,), the place of each node in it; OUT ptr (n+1,), out (2M,), and middle (n,), where
-    the targets after a node begin; WORK by_target (2M,)
+    IN ends (M, 2), order (n,), rank (n,), the place of each node in it; OUT ptr (n+1,), out (2M,), and middle (n,),
+    where the targets after a node begin; WORK by_target (2M,)
     """
     n, M = rank.shape[0], ends.shape[0]
     for i in range(n + 1):

@@ -6,6 +6,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from hedgerow.lattice.files import load as load
     from hedgerow.lattice.graphs import Graph as Graph
     from hedgerow.lattice.graphs import graph as graph
     from hedgerow.lattice.graphs import grid as grid
@@ -18,9 +19,10 @@ _EXPORTS = {
     "TreeLatticeCRF": "hedgerow.lattice.tree_model",
     "graph": "hedgerow.lattice.graphs",
     "grid": "hedgerow.lattice.graphs",
+    "load": "hedgerow.lattice.files",
 }
 
-__all__ = ["Graph", "LatticeCRF", "TreeLatticeCRF", "graph", "grid"]
+__all__ = ["Graph", "LatticeCRF", "TreeLatticeCRF", "graph", "grid", "load"]
 
 
 def __getattr__(name: str) -> Any:

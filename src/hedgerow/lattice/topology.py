@@ -98,10 +98,10 @@ def _half_edges(n_nodes: int, ends: CodeArray, order: CodeArray) -> tuple[IndexA
 def grid_topology(shape: tuple[int, ...], neighbours: int) -> tuple[Topology, CodeArray]:
     """The graph of a grid, and the direction of each edge: 0, 1, … in the order of `grid_directions`."""
     steps = grid_directions(len(shape), neighbours)
-    inside = np.empty((*shape, len(steps)), dtype=bool)
+    inside = np.zeros((*shape, len(steps)), dtype=bool)
     for number, step in enumerate(steps):
-        inside[..., number] = False
-        inside[(*(slice(max(0, -s), n - max(0, s)) for s, n in zip(step, shape)), number)] = True
+        part = tuple(slice(max(0, -s), n - max(0, s)) for s, n in zip(step, shape))
+        inside[..., number][part] = True
     strides = [int(np.prod(shape[axis + 1 :])) for axis in range(len(shape))]
     reach: IndexArray = np.array([sum(s * width for s, width in zip(step, strides)) for step in steps], dtype=INDEX)
     # By node, and for a node by the number of its neighbour: messages of one node lie together.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -12,6 +13,7 @@ from hedgerow.errors import HedgerowError, HedgerowWarning, ModelFileError
 from hedgerow.models.missing import pack_imputation, unpack_imputation
 from hedgerow.models.schema_files import Tensors, back, pack_schema, plain, unpack_schema
 
+_ON_GRAPHS = ("LatticeCRF", "TreeLatticeCRF")
 _FITTED = {"n_iter_": int, "best_iteration_": int, "loss_": float, "outcome_": str}
 
 
@@ -93,8 +95,11 @@ def pack_model(model: Any) -> tuple[dict[str, Any], Tensors]:
 def load(path: str | os.PathLike[str]) -> Any:
     """Read a model that `save` wrote. Nothing is unpickled; a file that is not whole and sound is an error."""
     header, tensors = persistence.read(path)
+    unpack: Callable[..., Any] = unpack_model
+    if header.get("kind") in _ON_GRAPHS:  # they stand above this folder
+        unpack = importlib.import_module("hedgerow.lattice.files").unpack
     try:
-        return unpack_model(header, tensors)
+        return unpack(header, tensors)
     except KeyError as error:
         raise ModelFileError(f"{os.fspath(path)}: the file is not a sound hedgerow model (no {error})") from error
     except (TypeError, ValueError, IndexError, AttributeError, OverflowError, HedgerowError) as error:

@@ -150,8 +150,9 @@ class _Beam:
         """bool (a, B, K): continuations that end in the same history as a better one, or as good a one before it."""
         B, older = found.shape[1], self.order - 1
         if not older:
-            return np.arange(B)[:, None] != found.argmax(axis=1)[:, None]
-        worse = np.zeros(found.shape, dtype=bool)
+            rest: BoolArray = np.arange(B)[:, None] != found.argmax(axis=1)[:, None]
+            return rest
+        worse: BoolArray = np.zeros(found.shape, dtype=bool)
         shared = self.histories[:a, :, :older]
         for b in range(B):
             same = (shared == shared[:, b : b + 1]).all(axis=2)

@@ -57,7 +57,9 @@ def metric_name(model: Any) -> Any:
 
 def fit_scorer(model: Any, dataset: Dataset, histories: CodeArray, held_out: Dataset | None, *, warm: bool) -> Fitted:
     """Fit the classifier to the rows of a corpus; histories (N, order) are the labels that each row sees."""
-    if not (hide_unknown(dataset, histories).labels != UNLABELLED).any() and dataset.allowed is None:
+    shown = hide_unknown(dataset, histories).labels
+    assert shown is not None
+    if np.all(shown == UNLABELLED) and dataset.allowed is None:
         raise InputError("no position has a label, with labels before it", hint="Label more positions.")
     scorer = new_scorer(model)
     if warm:  # a copy: another model may hold the one that was fitted

@@ -68,7 +68,7 @@ def _node_weights(dataset: Dataset, index: WeightIndex, spread: FloatArray, smoo
 
 
 def count_known_moves(dataset: Dataset, spread: FloatArray) -> FloatArray:
-    """(K, K) [from, to]: how often labels that are known follow each other; `spread` (N,) are the positions' weights."""
+    """(K, K) [from, to]: how often known labels follow each other; `spread` (N,) are the weights of the positions."""
     labels, K = dataset.labels, dataset.n_labels
     assert labels is not None
     inner = np.ones(dataset.n_positions, dtype=bool)

@@ -29,6 +29,7 @@ _REFINEMENTS = 6
 _HALVINGS = 30  # at most, of the search for a step of a convex loss; a few do
 _PRECISION = 0.01  # of that step
 SMALL = 1e-2  # a loss of so much a position is as good as none; `tol` is a share of no less
+_NOTHING = 1e-3  # a loss of no more a position leaves nothing to be found
 _SHARE = 0.003  # a tree that adds less than this share to what a feature has gained is its last
 
 
@@ -82,9 +83,9 @@ class FutureFeature:
 
 def tree_scores(data: BinnedData, trees: Sequence[Tree]) -> FloatArray:
     """(N,): the sum of trees, where ⊥ stands before every position."""
-    found: FloatArray = np.zeros((1, len(data.place)))
-    add_trees(data, data.place, trees, np.zeros((1, len(data.place), 1)), found)
-    return found[0]
+    found: FloatArray = np.zeros(len(data.place))
+    add_trees(data, data.place, trees, np.zeros((1, len(data.place), 1)), found[None])
+    return found
 
 
 class Growth(NamedTuple):
@@ -200,8 +201,10 @@ def discover(
 
     η is 1 while trees are added, and is then looked for between 0 and `max_weight`.
     """
-    before = margins.loss(np.zeros(1))
-    least = tol * max(before, SMALL * float(margins.weights.sum()))
+    before, total = margins.loss(np.zeros(1)), float(margins.weights.sum())
+    if before <= _NOTHING * total:
+        return None
+    least = tol * max(before, SMALL * total)
     G: FloatArray = np.full(len(margins.odds), start)
     Q = bags.probs(G)
     loss, kept = margins.loss(Q), []
