@@ -256,6 +256,16 @@ def test_a_volume_is_labelled(rng):
     assert model.edge_weights_.shape == (1, 2, 1)
 
 
+@pytest.mark.parametrize("trainer", ["sgd", "annealed_sgd", "smd"])
+def test_a_gain_is_found_on_many_small_graphs(trainer):
+    """A trial ends by its steps here, long before it has seen many nodes."""
+    rng = np.random.default_rng(0)
+    labels = [np.full(2, rng.integers(2)) for _ in range(40)]
+    graphs = [(own[:, None] + rng.normal(size=(2, 1)), np.array([[0, 1]])) for own in labels]
+    model = LatticeCRF(trainer=trainer, max_iter=3, random_state=0).fit(graphs, labels)
+    assert model.score(graphs, labels) > 0.6
+
+
 def test_files_bring_the_model_back(shapes, fitted, tmp_path):
     path = tmp_path / "model.hedgerow"
     fitted.save(path)

@@ -7,8 +7,6 @@ online trainers of chains share (passes, the gain found by trying, what happens 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 
@@ -18,7 +16,6 @@ from hedgerow.trainers.batches import Diverged
 from hedgerow.trainers.monitor import Monitor
 from hedgerow.trainers.online import Observe, train
 from hedgerow.trainers.sgd import CAUTION, falling_rate
-from hedgerow.trainers.state import TrainerState
 
 ONLINE = ("sgd", "annealed_sgd", "smd")
 LARGEST = 1e6  # of a weight; beyond it training has gone astray
@@ -27,9 +24,9 @@ SAMPLE = 64  # graphs whose loss tells that of the corpus before training
 
 
 class GraphBatches:
-    """Batches of the graphs of a corpus, shaped as the trainers of chains expect them."""
+    """Batches of the graphs of a corpus, as a `trainers.online.Corpus`."""
 
-    objective = None  # none of those that choosing a gain treats apart
+    flat_at_zero = False
 
     def __init__(self, evaluation: Evaluation, *, batch_size: int, seed: int) -> None:
         corpus = evaluation.design.corpus
@@ -38,8 +35,7 @@ class GraphBatches:
         self.seed = seed
         self.passes = 0.0
         self.n_corpus = corpus.n_graphs
-        self.n_corpus_positions = float(corpus.node_offsets[-1])
-        self.dataset = SimpleNamespace(offsets=corpus.node_offsets)
+        self.lengths = np.diff(corpus.node_offsets)
 
     def order(self, number: int) -> Iterator[IndexArray]:
         """The batches of pass `number`, in an order of its own."""
@@ -109,15 +105,6 @@ class Descent:
     def weights(self) -> FloatArray:
         return self.w.copy()
 
-    def keep(self, state: TrainerState) -> None:
-        raise NotImplementedError("there is no state to go on from")
-
-    def recall(self, state: TrainerState) -> None:
-        raise NotImplementedError("there is no state to go on from")
-
-    def resume(self) -> None:
-        raise NotImplementedError("there is no state to go on from")
-
 
 class MetaDescent(Descent):
     """Stochastic meta-descent, equations (19) to (21) of the paper, with the bound 2 that `trainers.smd` has too.
@@ -165,6 +152,5 @@ def train_online(
     def meta(start: FloatArray, gain: float) -> MetaDescent:
         return MetaDescent(batches, start, l2, gain, meta_gain, gain_decay)
 
-    given: Any = batches
     make = meta if name == "smd" else plain
-    return train(given, weights, monitor, make, l2=l2, gain=gain, observe=observe, tune=plain)
+    return train(batches, weights, monitor, make, l2=l2, gain=gain, observe=observe, tune=plain)

@@ -91,9 +91,14 @@ class Batches:
         return self.n_before + self.n_sequences
 
     @property
-    def n_corpus_positions(self) -> float:
-        """About how many positions the corpus has."""
-        return self.dataset.n_positions * self.n_corpus / self.n_sequences
+    def lengths(self) -> IndexArray:
+        """The positions of each sequence."""
+        return np.diff(self.dataset.offsets)
+
+    @property
+    def flat_at_zero(self) -> bool:
+        """Whether the loss is smallest with weights of 0, where all labelings tie."""
+        return self.objective is perceptron
 
     @property
     def n_batches(self) -> int:

@@ -17,11 +17,10 @@ import numpy as np
 
 from hedgerow import kernels
 from hedgerow.legend import FloatArray
-from hedgerow.objectives import perceptron
-from hedgerow.trainers.batches import Batches, Diverged
+from hedgerow.trainers.batches import Diverged
 
 if TYPE_CHECKING:
-    from hedgerow.trainers.online import Learner
+    from hedgerow.trainers.online import Corpus, Learner
 
 log = logging.getLogger("hedgerow")
 
@@ -34,7 +33,7 @@ TINY, HELPS, HARM = 1e-3, 0.99, 1.5  # a tiny gain should lower the loss to this
 
 
 def find_gain(
-    batches: Batches,
+    batches: Corpus,
     start: FloatArray,
     make: Callable[[FloatArray, float], Learner],
     *,
@@ -47,7 +46,7 @@ def find_gain(
     Trials begin with weights of 0 whatever the start is: from a good one, no gain makes the loss of so few steps lower.
     Where none does from 0 either, the largest is taken that does no harm. `stop` ends the search with the best so far.
     """
-    if batches.objective is perceptron:  # its loss is smallest with weights of 0, and all gains give the same labels
+    if batches.flat_at_zero:  # all gains give the same labels
         return 1.0
     before = batches.passes
     losses: dict[float, float] = {}
@@ -73,10 +72,10 @@ def find_gain(
     return best
 
 
-def _trial(batches: Batches, learner: Learner, l2: float) -> float:
+def _trial(batches: Corpus, learner: Learner, l2: float) -> float:
     """The loss of the second half of the batches of a trial, and a share of the penalty; inf where the gain is too
     large."""
-    lengths = np.diff(batches.dataset.offsets)
+    lengths = batches.lengths
     wanted = max(SHARE * lengths.sum(), LEAST_POSITIONS)
     losses: list[float] = []
     positions = sequences = 0
@@ -85,7 +84,7 @@ def _trial(batches: Batches, learner: Learner, l2: float) -> float:
             losses.append(learner.step(chosen))
             positions += int(lengths[chosen].sum())
             sequences += len(chosen)
-            enough = positions >= wanted or (len(losses) >= MOST_STEPS and sequences >= batches.n_sequences)
+            enough = positions >= wanted or (len(losses) >= MOST_STEPS and sequences >= len(lengths))
             if enough and len(losses) >= LEAST_STEPS:
                 break
         weights = learner.weights()

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
-from typing import Protocol
+from collections.abc import Callable, Iterator
+from typing import Protocol, cast
 
 import numpy as np
 
 from hedgerow import kernels
 from hedgerow.errors import InputError
 from hedgerow.legend import FloatArray, IndexArray
-from hedgerow.objectives import perceptron
-from hedgerow.trainers.batches import Batches, Diverged
+from hedgerow.trainers.batches import Diverged
 from hedgerow.trainers.gain import find_gain
 from hedgerow.trainers.monitor import Monitor
 from hedgerow.trainers.state import TrainerState
@@ -23,6 +22,42 @@ MAX_HALVINGS = 10
 GROWN = 2.0  # a loss so many times that of the start says that the gain is too large
 # Called after every batch with the passes so far, those that chose the gain included, and a way to get the weights.
 Observe = Callable[[float, Callable[[], FloatArray]], None]
+
+
+class Corpus(Protocol):
+    """What passes, and the search for a gain, need of sequences (or graphs) that are cut into batches.
+
+    passes : the sequences that were evaluated so far, over those at hand
+    """
+
+    passes: float
+
+    @property
+    def lengths(self) -> IndexArray:
+        """The positions of each sequence at hand."""
+        ...
+
+    @property
+    def n_corpus(self) -> int:
+        """The sequences that penalties and passes are shares of: those at hand, and those that came before."""
+        ...
+
+    @property
+    def flat_at_zero(self) -> bool:
+        """Whether the loss is smallest with weights of 0, where all labelings tie, and so says nothing there."""
+        ...
+
+    def order(self, number: int) -> Iterator[IndexArray]:
+        """The batches of a pass."""
+        ...
+
+    def sample_loss(self, weights: FloatArray) -> float:
+        """The loss of the whole corpus, without a penalty, as a sample tells."""
+        ...
+
+    def clear(self) -> None:
+        """Forget what is left of a batch that was given up."""
+        ...
 
 
 class Learner(Protocol):
@@ -41,6 +76,10 @@ class Learner(Protocol):
         """(W,): what the trainer would return now."""
         ...
 
+
+class LastingLearner(Learner, Protocol):
+    """A learner that can go on where another one ended. Training with a state needs such ones."""
+
     def keep(self, state: TrainerState) -> None:
         """Leave in a state what a later learner, made from these weights, needs to go on."""
         ...
@@ -55,16 +94,20 @@ class Learner(Protocol):
         ...
 
 
+# From weights (W,) and a gain.
+Make = Callable[[FloatArray, float], Learner]
+
+
 def train(
-    batches: Batches,
+    batches: Corpus,
     start: FloatArray,
     monitor: Monitor,
-    make: Callable[[FloatArray, float], Learner],
+    make: Make,
     *,
     l2: float,
     gain: float | str,
     observe: Observe | None,
-    tune: Callable[[FloatArray, float], Learner] | None = None,
+    tune: Make | None = None,
     state: TrainerState | None = None,
 ) -> FloatArray:
     """Go through the corpus until the monitor says stop; the weights that it keeps.
@@ -79,7 +122,9 @@ def train(
     learner, chosen = _first_learner(batches, start, make, tune or make, monitor, l2=l2, gain=gain, state=state)
     weights, halvings = start, 0
     done = monitor.begin(_start_loss(batches, start, l2), start)
-    limit = GROWN * (monitor.start_loss if state is None else monitor.start_loss + batches.n_corpus_positions)
+    limit = GROWN * monitor.start_loss
+    if state is not None:  # the sequences of one call may all be labelled right by the weights so far
+        limit += GROWN * float(batches.lengths.mean()) * batches.n_corpus
     while not done:
         try:
             loss = _run_pass(batches, monitor, learner, monitor.n_iter, observe)
@@ -104,16 +149,16 @@ def train(
         weights = after
         done = monitor.step(penalised, weights)
     if state is not None:
-        learner.keep(state)
+        cast(LastingLearner, learner).keep(state)
         state.gain = chosen
     return monitor.weights(weights)
 
 
 def _first_learner(
-    batches: Batches,
+    batches: Corpus,
     start: FloatArray,
-    make: Callable[[FloatArray, float], Learner],
-    tune: Callable[[FloatArray, float], Learner],
+    make: Make,
+    tune: Make,
     monitor: Monitor,
     *,
     l2: float,
@@ -132,13 +177,13 @@ def _first_learner(
             chosen *= learner.caution
             learner = make(start, chosen)
     if state is not None and not state.is_empty:
-        learner.recall(state)
+        cast(LastingLearner, learner).recall(state)
     elif state is not None and state.resumes:
-        learner.resume()
+        cast(LastingLearner, learner).resume()
     return learner, chosen
 
 
-def _run_pass(batches: Batches, monitor: Monitor, learner: Learner, number: int, observe: Observe | None) -> float:
+def _run_pass(batches: Corpus, monitor: Monitor, learner: Learner, number: int, observe: Observe | None) -> float:
     """Learn from every batch once; the summed loss. Ctrl-C ends it early, and the loss is then what the share tells."""
     loss, seen = 0.0, 0
     for sequences in batches.order(number):
@@ -157,9 +202,8 @@ def _given(gain: float | str) -> float:
     return float(gain)
 
 
-def _start_loss(batches: Batches, start: FloatArray, l2: float) -> float:
-    """The penalised loss before training, as a sample of the sequences tells. That of the perceptron is 0 at zero
-    weights, where all labelings are equal, and yet the worst: it is not compared with."""
-    if batches.objective is perceptron:
+def _start_loss(batches: Corpus, start: FloatArray, l2: float) -> float:
+    """The penalised loss before training, as a sample of the sequences tells; NaN where it says nothing."""
+    if batches.flat_at_zero:
         return np.nan
     return batches.sample_loss(start) + l2 * float(kernels.vectors.dot(start, start))
