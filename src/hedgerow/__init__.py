@@ -29,11 +29,14 @@ if TYPE_CHECKING:
     from hedgerow.models.max_margin import MaxMarginMarkovNetwork as MaxMarginMarkovNetwork
     from hedgerow.models.memm import MEMM as MEMM
     from hedgerow.models.recurrent_sliding_window import RecurrentSlidingWindow as RecurrentSlidingWindow
+    from hedgerow.models.search_tagger import BeamSearchTagger as BeamSearchTagger
     from hedgerow.models.sliding_window import SlidingWindow as SlidingWindow
     from hedgerow.models.tree_crf import TreeCRF as TreeCRF
+    from hedgerow.models.virtual_evidence import VirtualEvidence as VirtualEvidence
 
 # Lazy exports: `import hedgerow` costs nothing until a name is used.
 _EXPORTS = {
+    "BeamSearchTagger": "hedgerow.models.search_tagger",
     "FutureFeatureMEMM": "hedgerow.models.future_feature_memm",
     "HMM": "hedgerow.models.hmm",
     "IOHMM": "hedgerow.models.iohmm",
@@ -48,6 +51,7 @@ _EXPORTS = {
     "Sequences": "hedgerow.data.sequences",
     "SlidingWindow": "hedgerow.models.sliding_window",
     "TreeCRF": "hedgerow.models.tree_crf",
+    "VirtualEvidence": "hedgerow.models.virtual_evidence",
     "learn": "hedgerow.data.encoding",
     "load": "hedgerow.models.files",
     "sequences": "hedgerow.data.readers.tables",
@@ -58,6 +62,7 @@ __all__ = [
     "HMM",
     "IOHMM",
     "MEMM",
+    "BeamSearchTagger",
     "FutureFeatureMEMM",
     "InputError",
     "Item",
@@ -69,6 +74,7 @@ __all__ = [
     "Sequences",
     "SlidingWindow",
     "TreeCRF",
+    "VirtualEvidence",
     "compat",
     "datasets",
     "explain",

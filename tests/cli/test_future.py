@@ -28,3 +28,16 @@ def test_it_trains_tags_and_is_told(hedgerow, tmp_path):
     words.write_text("you\nhere\nare\n?\n")
     assert [line.split()[-1] for line in hedgerow("tag", model, words).out.splitlines() if line] == ["q"] * 4
     assert "FutureFeatureMEMM" in hedgerow("info", model).out
+
+
+def test_it_is_trained_again_on_all_and_has_no_metric(hedgerow, tmp_path):
+    data, model = tmp_path / "a.txt", tmp_path / "m.hedgerow"
+    data.write_text(corpus())
+    options = ("--order", "0", "--window", "0", "--trees", "6", "--learning-rate", "1", "--set", "bag=None")
+    trained = hedgerow("train", data, "--model", "ffmemm", *options, "-o", model)
+    assert trained.code == 0, trained.err
+    assert "on all sequences" in trained.out
+    assert (load(model).refitted_, load(model).learning_rate) == (True, 1.0)
+    refused = hedgerow("train", data, "--model", "ffmemm", "--dev", "0.1", "--metric", "accuracy", "-o", model)
+    assert refused.code != 0
+    assert "--metric means nothing to --model ffmemm" in refused.complaint

@@ -30,15 +30,22 @@ N_ROWS = {
     "thesis-fig-4.2": 24,
     "thesis-5.3": 14,
     "thesis-5.4": 21,
-    "thesis-5.5": 9,
+    "thesis-5.5": 17,
+    "future-lines": 4,
     "icml-table-3": 2,
     "smd-fig-1": 7,
     "smd-fig-2": 7,
+    "smd-fig-3": 6,
+    "smd-fig-4": 16,
+    "smd-fig-5": 8,
+    "smd-fig-6": 19,
+    "snakes": 9,
     "labelwise-fig-1": 8,
     "labelwise-fig-2": 5,
     "tree-objectives": 3,
     "slides-methods": 4,
     "slides-tts": 7,
+    "search-methods": 12,
 }
 
 

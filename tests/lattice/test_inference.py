@@ -12,7 +12,7 @@ from hedgerow.inference import marginals
 from hedgerow.lattice.inference import SCHEDULES, Inference, check_inference
 from hedgerow.lattice.passing import LogPassing, make_passing
 from hedgerow.lattice.potentials import Potentials
-from hedgerow.lattice.topology import Topology
+from hedgerow.lattice.topology import Topology, grid_topology
 from hedgerow.potentials import ChainPotentials, SharedEdges
 from hedgerow.reference import lattice as reference
 
@@ -224,3 +224,67 @@ def test_what_does_not_go_together_is_refused():
         check_inference(Inference("mean_field", "residual"))
     with pytest.raises(InputError, match="no damping"):
         check_inference(Inference("mean_field", damping=0.5))
+
+
+def magnet(shape, coupling, fields):
+    """Two labels that like to be equal: scores ±fields (H, W) of nodes, ±coupling of edges."""
+    topology, _ = grid_topology(shape, 4)
+    own = np.asarray(fields, dtype=float).ravel()
+    table = coupling * np.array([[[1.0, -1.0], [-1.0, 1.0]]])
+    return Potentials(topology, np.column_stack([-own, own]), table)
+
+
+@pytest.mark.parametrize("method", ["loopy", "tree_reweighted"])
+@pytest.mark.parametrize("scale", [0.3, 3.0, 200.0])
+def test_sweeps_in_which_few_send_end_where_all_sending_does(rng, method, scale):
+    """At rest no message changes, whoever sent last; steep scores go by logs."""
+    potentials = grid_potentials(rng, (9, 7), 3, scale=scale)
+    easy = Potentials(potentials.topology, 4.0 * scale * potentials.node_scores, potentials.edge_scores)
+    found = Inference(method, tol=1e-8)(easy)
+    assert found.converged
+    passing = make_passing(easy, reweighted=method == "tree_reweighted", start=found.state)
+    assert passing.flood(0.0, False) <= 1e-7
+
+
+def test_a_node_without_news_sends_nothing(rng):
+    potentials = grid_potentials(rng, (6, 6), 2, scale=0.5)
+    passing = make_passing(potentials)
+    assert passing.all_awake
+    while passing.sweep(0.0, False, 1e-9) > 0.0:
+        pass
+    assert not passing.all_awake
+    passing.messages[0] = [1.0, 0.5]  # nobody is told, so nobody minds
+    assert passing.sweep(0.0, False, 1e-9) == 0.0
+    passing.wake()
+    assert passing.sweep(0.0, False, 1e-9) > 0.0
+
+
+def test_messages_that_swing_are_damped_until_they_rest(rng):
+    """Neighbours that like to differ, all told at once what the others are: undamped they all turn, for good."""
+    potentials = magnet((8, 8), -1.0, 0.3 + 0.1 * rng.normal(size=(8, 8)))
+    passing = make_passing(potentials)
+    changes = [passing.flood(0.0, False) for _ in range(300)]
+    found = Inference(schedule="parallel")(potentials)
+    assert changes[-1] > 0.01
+    assert found.converged
+    passing = make_passing(potentials, start=found.state)
+    assert passing.flood(0.0, False) <= 1e-5
+
+
+@pytest.mark.parametrize("method", ["loopy", "mean_field"])
+def test_of_two_places_of_rest_the_one_with_the_larger_log_z_is_taken(method):
+    """A field that pulls a little to one side: messages that begin with the other side stay there."""
+    potentials = magnet((5, 5), 1.0, np.full((5, 5), 0.02))
+    inference = Inference(method)
+    wrong = np.zeros(25, dtype=np.int32)
+    like = inference(potentials).state
+    stuck = inference(potentials, inference._decided(potentials, wrong, like))
+    assert stuck.converged
+    assert stuck.node_probs[12, 0] > 0.9
+    best = inference.reconsider(potentials, stuck)
+    assert best.log_partition > stuck.log_partition
+    assert best.node_probs[12, 1] > 0.9
+    assert inference.reconsider(potentials, best) is best
+    weak = magnet((5, 5), 0.1, np.full((5, 5), 0.02))
+    only = inference(weak)
+    assert inference.reconsider(weak, only) is only

@@ -14,7 +14,7 @@ from hedgerow.datasets.shapes import make_shapes
 from hedgerow.errors import HedgerowWarning, InputError, ModelFileError
 from hedgerow.lattice import LatticeCRF, graph, grid, load
 from hedgerow.lattice.corpus import make_corpus, read_graphs, with_labels
-from hedgerow.lattice.evaluation import Evaluation
+from hedgerow.lattice.evaluation import Evaluation, LineEvaluation
 from hedgerow.lattice.forms import FORMS, Form
 from hedgerow.lattice.inference import Inference
 from hedgerow.lattice.linear import Design, Layout, Scaling
@@ -325,6 +325,41 @@ def test_what_does_not_rest_is_warned_of(rng):
     [found] = model.infer([image])
     assert not found.converged
     assert found.n_updates == 1
+
+
+def test_strong_edges_end_in_a_minimum_and_at_rest():
+    """Messages of one of these images lose their place of rest near the minimum: training goes on with another."""
+    images, masks = make_shapes(9, size=32, noise=0.7, random_state=1)
+    model = LatticeCRF(form="ising").fit(images, masks)
+    assert len({step.stage for step in model.history_}) > 1
+    assert model.outcome_ == "converged"
+    assert model.converged_
+    assert model.n_iter_ == len(model.history_)
+    for stage in {step.stage for step in model.history_}:
+        losses = [step.loss for step in model.history_ if step.stage == stage]
+        assert losses == sorted(losses, reverse=True)
+
+
+def test_a_search_along_a_line_sees_one_function(shapes):
+    """Trials begin with the messages of the point that was accepted, whatever was tried in between."""
+    images, masks = shapes
+    model = LatticeCRF(form="ising")
+    problem = model._problem(images, masks, None, None, None)
+    layout, scaling = model._lay_out(problem.corpus, problem.labels)
+    inference = Inference(max_updates=300)
+    objective = make_objective("log_likelihood", inference, "max_product")
+    with Lanes(None, 2) as lanes:
+        line = LineEvaluation(Design(layout, scaling, problem.corpus), objective, lanes, inference)
+        weak, strong = np.array([-0.4, 1.0, 0.3, 0.0]), np.array([-0.4, 1.0, 3.0, 0.0])
+        line(weak)
+        line.accept(weak)
+        first = line(1.1 * weak)[0]
+        line(strong)
+        assert line(1.1 * weak)[0] == first
+        line.inference = None
+        assert not line.reconsider(weak)
+        line.objective = make_objective("log_likelihood", Inference(max_updates=2), "max_product")
+        assert line(strong)[0] > 1.0 + first  # inference does not rest there: worse than what there is
 
 
 def test_training_that_went_wrong_says_so(shapes):

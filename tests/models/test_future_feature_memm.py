@@ -7,6 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 from sklearn.utils import estimator_checks
 
@@ -14,8 +15,10 @@ from hedgerow import MEMM, FutureFeatureMEMM, InputError, ModelFileError, load
 from hedgerow.data.encoding import learn
 from hedgerow.datasets import make_future
 from hedgerow.datasets.future import any_ahead, pattern_of_future
-from hedgerow.models import future_files
+from hedgerow.inference.marginals import marginals
+from hedgerow.models import future_feature_memm, future_files
 from hedgerow.models.files import pack_model, unpack_model
+from hedgerow.potentials import ChainPotentials
 
 FEW = {"n_estimators": 8, "max_features": 3, "early_stopping": False, "shrinkage": 2.0}
 
@@ -73,6 +76,20 @@ def test_labels_each_have_features_of_their_own():
     assert near.score(X[80:], y[80:]) < 0.8
 
 
+def test_the_features_of_all_labels_are_columns_for_the_trees_of_each():
+    """Each label's features are found by themselves; in the next round a tree may ask for those of another label."""
+    X, y = sentences(120, 0)
+    model = FutureFeatureMEMM(order=0, bag=None, n_estimators=20, early_stopping=False, shrinkage=2.0).fit(X, y)
+    own, K = model.scorer_, len(model.classes_)
+    label_of = {own.binning_.names.index(f"(future {j + 1})"): one.label for j, one in enumerate(own.features)}
+    asked = set()
+    for j in range(own.ensemble_.n_trees):
+        streams = own.ensemble_.tree(j).nodes[:, 0]
+        columns = own.binning_.streams[0, streams[streams >= 0]]
+        asked |= {(j % K, label_of[c]) for c in columns.tolist() if c in label_of}
+    assert any(tree != feature for tree, feature in asked)
+
+
 def test_a_pattern_for_either_of_two_labels():
     """Of two labels a pattern may speak for the first as well as for the second."""
     X, y = sentences(100, 1, marks=("?", "."))
@@ -80,6 +97,22 @@ def test_a_pattern_for_either_of_two_labels():
     swapped = [[{"question": "z", "statement": "a"}[v] for v in row] for row in y]
     second = FutureFeatureMEMM(order=0, bag=None, **FEW).fit(X, swapped)
     assert first.score(X, y) == second.score(X, swapped) == 1.0
+
+
+def test_neither_direction_alone_is_enough():
+    """Hao 2009, section 5.1: of e1 e2 e3 the label of e2 is l2 by what is before it, l3 by what is after, and l1."""
+    moves = np.full((3, 3), 0.05) + 0.85 * np.eye(3)
+    seen = np.array([[0.45, 0.1, 0.45], [0.8, 0.1, 0.1], [0.1, 0.1, 0.8]])  # [label, observation]
+
+    def middle(first, last):
+        """P(label of e2 | the observations first … last)."""
+        potentials = ChainPotentials.from_scores(np.log(seen.T[first : last + 1]), np.log(moves))
+        return marginals(potentials).node_probs[1 - first]
+
+    forward, backward, both = middle(0, 1), middle(1, 2), middle(0, 2)
+    np.testing.assert_allclose(forward, np.array([0.045, 0.07475, 0.01525]) / 0.135, rtol=1e-9)
+    np.testing.assert_allclose(backward, np.array([0.45, 0.1525, 0.7475]) / 1.35, rtol=1e-9)
+    assert (forward.argmax(), backward.argmax(), both.argmax()) == (1, 2, 0)
 
 
 # ------------------------------------------------------------------------------------------------ what it is
@@ -205,11 +238,57 @@ def test_early_stopping_holds_out_or_takes_what_is_given():
     assert all(step.score is None for step in alone.history_)
 
 
+def test_the_last_training_is_on_all_sequences():
+    X, y = make_future("or", 80, 12, random_state=8)
+    options = {"order": 0, "n_estimators": 15, "random_state": 0}
+    all_of_them, part = (FutureFeatureMEMM(**options, refit=refit).fit(X, y) for refit in (True, False))
+    assert (all_of_them.refitted_, part.refitted_) == (True, False)
+    np.testing.assert_allclose(all_of_them.loss_, -all_of_them.log_probability(X, y).sum(), rtol=1e-8)
+    assert part.loss_ < -part.log_probability(X, y).sum() - 1e-6  # that of nine tenths
+    assert all_of_them.n_features_ == part.n_features_ >= 1
+    assert all_of_them.best_iteration_ == part.best_iteration_
+    for name in ("n_iter_", "outcome_"):
+        assert getattr(all_of_them, name) == getattr(part, name)
+    assert [step.score for step in all_of_them.history_] == [step.score for step in part.history_]
+    given = FutureFeatureMEMM(**options).fit(X[:65], y[:65], X_val=X[65:], y_val=y[65:])
+    assert not given.refitted_
+    assert not FutureFeatureMEMM(**options, early_stopping=False).fit(X, y).refitted_
+
+
+def test_a_last_training_that_is_interrupted_leaves_the_first(monkeypatch):
+    X, y = make_future("or", 40, 12, random_state=8)
+    options = {"order": 0, "n_estimators": 5, "random_state": 0}
+    first = FutureFeatureMEMM(**options, refit=False).fit(X, y)
+    whole = future_feature_memm.train
+
+    def train(model, dataset, held_out, rounds=None):
+        found = whole(model, dataset, held_out, rounds)
+        return found if rounds is None else found._replace(outcome="interrupted")
+
+    monkeypatch.setattr(future_feature_memm, "train", train)
+    with pytest.warns(ConvergenceWarning, match="interrupted"):
+        model = FutureFeatureMEMM(**options).fit(X, y)
+    assert (model.outcome_, model.refitted_) == ("interrupted", False)
+    assert (model.log_probability(X, y) == first.log_probability(X, y)).all()
+
+
+def test_held_out_sequences_count_once_each():
+    """Weights are for training: those of the held-out sequences do not say when to stop."""
+    X, y = make_future("or", 60, 12, random_state=8)
+    options = {"order": 0, "n_estimators": 10, "refit": False, "random_state": 0}
+    plain = FutureFeatureMEMM(**options).fit(X, y)
+    held = np.random.RandomState(0).permutation(60)[:6]
+    weights = np.ones(60)
+    weights[held] = 0.0
+    assert (FutureFeatureMEMM(**options).fit(X, y, weights).log_probability(X, y) == plain.log_probability(X, y)).all()
+
+
 WRONG = [
     {"order": -1}, {"bag": 0}, {"bag": 2.5}, {"max_features": 0}, {"direction": "up"}, {"n_estimators": 0},
     {"max_leaves": 1}, {"feature_steps": 0}, {"feature_bins": 1}, {"initial_score": np.inf}, {"max_step": 0.0},
     {"max_weight": -1.0}, {"tol": -1e-3}, {"missing": "no"}, {"decoder": "none"}, {"categorical": "all"},
-    {"transitions": "some"}, {"shrinkage": -1.0}, {"n_iter_no_change": 0},
+    {"transitions": "some"}, {"shrinkage": -1.0}, {"n_iter_no_change": 0}, {"learning_rate": 0.0},
+    {"learning_rate": 1.5},
 ]  # fmt: skip
 
 
@@ -252,7 +331,7 @@ def test_a_file_holds_all_of_it(tmp_path, missing):
     model.save(tmp_path / "m.hedgerow")
     again = load(tmp_path / "m.hedgerow")
     assert again.get_params() == model.get_params()
-    assert again.n_features_ == model.n_features_
+    assert (again.n_features_, again.refitted_) == (model.n_features_, False)
     assert (again.log_probability(X, y) == model.log_probability(X, y)).all()
     assert again.predict(X).tolist() == model.predict(X).tolist()
     assert (again.predict_features(X)[0] == model.predict_features(X)[0]).all()
@@ -267,6 +346,7 @@ DAMAGE = {
     "n_trees": lambda h: h["features"][0].update(n_trees=10**6),
     "lost trees": lambda h: h["features"].pop(),
     "backward": lambda h: h.update(backward="yes"),
+    "refitted": lambda h: h.update(refitted=1),
 }
 
 

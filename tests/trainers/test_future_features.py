@@ -30,6 +30,7 @@ OPTIONS = Options(
     max_features=3,
     n_estimators=20,
     growth=Growth(10, 20.0),
+    learning_rate=0.5,
     initial_score=-5.0,
     feature_steps=10,
     max_step=40.0,
@@ -108,7 +109,7 @@ def test_a_name_that_is_taken():
 # ------------------------------------------------------------------------------------------------ training
 
 
-def alternation(kind, n, held=0, **options):
+def alternation(kind, n, held=0, rounds=None, **options):
     X, y = make_future(kind, n + held, 20, random_state=3)
     dataset = learn(X[:n], y[:n])
     held_out = encode(dataset.schema, X[n:], y[n:]) if held else None
@@ -126,7 +127,10 @@ def alternation(kind, n, held=0, **options):
         corpus(dataset, True), None if held_out is None else corpus(held_out, False), inputs, binning, own
     )
     with Monitor(max_iter=own.n_estimators, tol=-np.inf) as monitor:
-        training.run(monitor)
+        if rounds is None:
+            training.run(monitor)
+        else:
+            training.run_again(rounds, monitor)
     return training, monitor, corpus(dataset, False)
 
 
@@ -173,3 +177,30 @@ def test_no_more_features_and_trees_than_wanted():
     assert len(training.features) <= 1
     assert training.n_trees <= 8
     assert monitor.outcome == "max_iter"
+
+
+def test_rounds_are_what_was_kept():
+    """Trees before the first feature, and after the features of each round; dropped rounds are not among them."""
+    training, _, _ = alternation("xor", 60, held=30, n_estimators=30)
+    kinds = "".join("f" if isinstance(one, FutureFeature) else "t" for one in training.additions)
+    assert training.rounds == [len(trees) for trees in kinds.split("f")]
+    assert len(training.rounds) == 1 + len(training.features) >= 2
+
+
+def test_the_same_rounds_again_give_the_same():
+    """Without held-out sequences the second training does what the first did."""
+    first, _, _ = alternation("or", 60)
+    again, monitor, _ = alternation("or", 60, rounds=first.rounds)
+    assert again.rounds == first.rounds
+    assert monitor.n_iter == sum(first.rounds)
+    assert monitor.outcome == "converged"
+    np.testing.assert_array_equal(again.corpus.scores, first.corpus.scores)
+    shorter, _, _ = alternation("or", 60, rounds=[2, 1])
+    assert (shorter.rounds, len(shorter.features)) == ([2, 1], 1)
+
+
+def test_a_share_of_the_best_step_is_taken():
+    whole, half = (alternation("or", 40, n_estimators=1, max_features=1, learning_rate=lr)[0] for lr in (1.0, 0.5))
+    first, second = (one.additions[0][1].values for one in (whole, half))
+    np.testing.assert_allclose(second, 0.5 * first, rtol=1e-12)
+    assert np.abs(first).max() > 0.0

@@ -85,6 +85,8 @@ def _largest(model: Any, top: int) -> Iterator[str]:
     features = [(f"{feature} → {label}", weight) for feature, label, weight in model.feature_weights()]
     yield from ("", f"weights of features, the {top} largest and the {top} smallest")
     yield from _ends(features, top)
+    if not hasattr(model.layout_, "histories"):  # labels that came before are features like others
+        return
     if model.layout_.histories is not None:
         runs = [(_run(before, label), weight) for before, label, weight in model.history_weights()]
         yield from ("", f"weights of runs of labels, {len(runs)} in all")

@@ -85,7 +85,19 @@ MODELS: dict[str, Model] = {
         "hedgerow.models.future_feature_memm:FutureFeatureMEMM",
         "a maximum entropy Markov model with future features",
         {"trees": "n_estimators", "leaves": "max_leaves"}
-        | _same("order", "shrinkage", "min_frequency", "missing", "transitions", "constraints"),
+        | _same("order", "shrinkage", "learning_rate", "min_frequency", "missing", "transitions", "constraints"),
+        complete=False,
+    ),
+    "search": Model(
+        "hedgerow.models.search_tagger:BeamSearchTagger",
+        "a tagger that learns to search",
+        _same("order", "max_iter", "min_frequency", "missing", "transitions", "constraints"),
+    ),
+    "veb": Model(
+        "hedgerow.models.virtual_evidence:VirtualEvidence",
+        "virtual evidence boosting",
+        {"trees": "n_estimators", "leaves": "max_leaves"}
+        | _same("shrinkage", "learning_rate", "edges", "min_frequency", "missing", "transitions", "constraints"),
         complete=False,
     ),
     "hmm": Model(

@@ -19,7 +19,7 @@ Model = Annotated[
         "-m",
         metavar="NAME",
         show_default=False,
-        help="linear, tree, hmm, memm, sw, rsw, … \\[linear]",
+        help="linear, tree, hmm, memm, ffmemm, sw, rsw, … \\[linear]",
     ),
 ]
 Dev = Annotated[str | None, typer.Option(metavar="FILE", help="Stop early by these, or by a share. \\[none; tree 0.1]")]

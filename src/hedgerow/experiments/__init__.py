@@ -27,14 +27,21 @@ EXPERIMENTS = {
     "thesis-5.3": "thesis_table_5_3",
     "thesis-5.4": "thesis_table_5_4",
     "thesis-5.5": "thesis_table_5_5",
+    "future-lines": "future_lines",
     "icml-table-3": "icml_table_3",
     "smd-fig-1": "smd_figure_1",
     "smd-fig-2": "smd_figure_2",
+    "smd-fig-3": "lattice_figure_3",
+    "smd-fig-4": "lattice_figure_4",
+    "smd-fig-5": "lattice_figure_5",
+    "smd-fig-6": "lattice_figure_6",
+    "snakes": "lattice_snakes",
     "labelwise-fig-1": "labelwise_figure_1",
     "labelwise-fig-2": "labelwise_figure_2",
     "tree-objectives": "tree_objectives",
     "slides-methods": "slides_methods",
     "slides-tts": "slides_tts",
+    "search-methods": "search_methods",
 }
 
 

@@ -11,7 +11,14 @@ import numpy as np
 
 from hedgerow.data.dataset import Window
 from hedgerow.data.sequences import Sequences
-from hedgerow.datasets import line_features, load_hyphen_windows, load_nettalk, load_paper_lines, load_protein
+from hedgerow.datasets import (
+    line_features,
+    load_header_lines,
+    load_hyphen_windows,
+    load_nettalk,
+    load_paper_lines,
+    load_protein,
+)
 from hedgerow.errors import InputError
 from hedgerow.experiments.settings import Settings
 from hedgerow.legend import IndexArray
@@ -64,7 +71,7 @@ def take(values: Any, places: IndexArray) -> Any:
 
 
 def load_problem(name: str, settings: Settings) -> Problem:
-    """The problem of that name: "protein", "nettalk", "hyphen" or "papers"."""
+    """The problem of that name: "protein", "nettalk", "hyphen", "papers" or "headers"."""
     if name not in LOADERS:
         raise InputError(f"there is no problem {name!r}", hint=f"Choose one of {', '.join(LOADERS)}.")
     return LOADERS[name](settings)
@@ -134,14 +141,22 @@ def _hyphen(settings: Settings) -> Problem:
 
 
 def _papers(settings: Settings) -> Problem:
-    lines, y = load_paper_lines(_place(settings, "parscit"))
+    return _documents("papers", "Lines of papers", *load_paper_lines(_place(settings, "parscit")), settings)
+
+
+def _headers(settings: Settings) -> Problem:
+    return _documents("headers", "Lines of heads", *load_header_lines(_place(settings, "parscit")), settings)
+
+
+def _documents(name: str, title: str, lines: list[list[str]], y: list[list[Any]], settings: Settings) -> Problem:
+    """Documents in folds, each a sequence of lines."""
     if settings.quick:
         lines, y = ([rows[:QUICK_LINES] for rows in part[:QUICK_PAPERS]] for part in (lines, y))
     X = line_features(lines)
     n_folds = len(lines) if settings.outer_folds is None else settings.outer_folds
     return Problem(
-        name="papers",
-        title="Lines of papers",
+        name=name,
+        title=title,
         X=X,
         y=y,
         window=PAPERS_WINDOW,
@@ -171,6 +186,7 @@ LOADERS: dict[str, Callable[[Settings], Problem]] = {
     "nettalk": _nettalk,
     "hyphen": _hyphen,
     "papers": _papers,
+    "headers": _headers,
 }
 
 

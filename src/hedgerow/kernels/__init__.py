@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from hedgerow.kernels import position_covariance as position_covariance
     from hedgerow.kernels import pseudo as pseudo
     from hedgerow.kernels import search as search
+    from hedgerow.kernels import search_learning as search_learning
     from hedgerow.kernels import slack as slack
     from hedgerow.kernels import sparse as sparse
     from hedgerow.kernels import truth as truth
@@ -80,6 +81,7 @@ _FILES = (
     "position_covariance",
     "pseudo",
     "search",
+    "search_learning",
     "slack",
     "sparse",
     "truth",

@@ -72,19 +72,27 @@ def _distance(one, other):
 
 @kernel
 def propagate(
-    nodes, edges, rho, ptr, out, order, low, high, begin, end, step, old, new, product, fresh, damping, maximise
-):
+    nodes, edges, rho, ends, ptr, out, order, low, high, begin, end, step, old, new, awake, way, quiet, product, fresh,
+    damping, maximise,
+):  # fmt: skip
     """Send messages from the nodes order[begin], order[begin + step] … before order[end]; the largest change of one.
 
-    IN      nodes (n, K) and edges (M or 1, K, K) scores, rho (M,), ptr, out, order; low, high (n,): node i sends along
-            out[low[i]:high[i]]; old (2M, K); damping, the share of the old message; maximise
+    IN      nodes (n, K) and edges (M or 1, K, K) scores, rho (M,), ends, ptr, out, order; low, high (n,): node i sends
+            along out[low[i]:high[i]]; old (2M, K); way, 0 or 1, the row of `awake`; quiet, a change that is no news;
+            damping, the share of the old message; maximise
+    IN/OUT  awake (2, n), whether a node has news to send this way; (2, 0) where all send
     OUT     new (2M, K), may be old
     WORK    product, fresh (K,)
     """
     change = 0.0
     shared = edges.shape[0] == 1
+    asleep = awake.shape[1] > 0
     for place in range(begin, end, step):
         i = order[place]
+        if asleep:
+            if awake[way, i] == 0:
+                continue
+            awake[way, i] = 0
         _collect(nodes, rho, ptr, out, old, i, product)
         for a in range(low[i], high[i]):
             h = out[a]
@@ -92,9 +100,16 @@ def propagate(
             _compose(product, old[h ^ 1], edges[0 if shared else e], rho[e], h & 1 == 0, maximise, fresh)
             if damping > 0.0:
                 _mix(fresh, old[h], damping)
-            change = max(change, _distance(fresh, old[h]))
+            own = _distance(fresh, old[h])
+            change = max(change, own)
             for v in range(fresh.shape[0]):
                 new[h, v] = fresh[v]
+            if asleep and own > quiet:
+                j = ends[e, 1 - (h & 1)]
+                awake[0, j] = 1
+                awake[1, j] = 1
+                if damping > 0.0:  # the message is still on its way
+                    awake[way, i] = 1
     return change
 
 

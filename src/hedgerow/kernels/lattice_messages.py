@@ -51,26 +51,42 @@ def _compose(product, messages, back, edge_exp, e, outward, maximise, fresh):
     return largest
 
 
+@part
+def _wake(awake, ends, h):
+    """The node that half-edge h arrives at has news, to send back and forth."""
+    j = ends[h >> ONE, ONE - (h & ONE)]
+    awake[0, j] = 1
+    awake[1, j] = 1
+
+
 @chain_kernel
 def propagate(
-    node_exp, edge_exp, ptr, out, order, low, high, begin, end, step, old, new, damping, maximise, product, fresh
-):
+    node_exp, edge_exp, ends, ptr, out, order, low, high, begin, end, step, old, new, awake, way, quiet, damping,
+    maximise, product, fresh,
+):  # fmt: skip
     """Send messages from the nodes order[begin], order[begin + step] … before order[end]; the largest change of one.
 
         m_ij(v) = Σ_u ψ_ij(u, v) φ_i(u) Π_{k≠j} m_ki(u),  largest entry 1;  or the maximum over u.
 
     With new = old each message counts at once (a sweep); with two arrays all messages are made from old ones.
 
-    IN      node_exp (n, K), edge_exp (M or 1, K, K), ptr (n+1,), out (2M,), order (n,); low, high (n,): node i sends
-            along out[low[i]:high[i]]; old (2M, K); damping, the share of the old message; maximise
+    IN      node_exp (n, K), edge_exp (M or 1, K, K), ends (M, 2), ptr (n+1,), out (2M,), order (n,); low, high (n,):
+            node i sends along out[low[i]:high[i]]; old (2M, K); way, 0 or 1, the row of `awake`; quiet, a change that
+            is no news; damping, the share of the old message; maximise
+    IN/OUT  awake (2, n), whether a node has news to send this way; (2, 0) where all send
     OUT     new (2M, K)
     WORK    product, fresh (K,)
     """
     K = product.shape[0]
     change = 0.0
     shared = edge_exp.shape[0] == 1
+    asleep = awake.shape[1] > 0
     for place in range(begin, end, step):
         i = np.uint64(order[np.uint64(place)])
+        if asleep:
+            if awake[way, i] == 0:
+                continue
+            awake[way, i] = 0
         _collect(node_exp, ptr, out, old, i, product)
         for a in range(low[i], high[i]):
             h = np.uint64(out[np.uint64(a)])
@@ -82,23 +98,37 @@ def propagate(
                     fresh[v] = (1.0 - damping) * fresh[v] * scale + damping * old[h, v]
                     largest = max(largest, fresh[v])
                 scale = 1.0 / largest
+            own = 0.0
             for v in range(K):
                 x = fresh[v] * scale
-                change = max(change, abs(x - old[h, v]))
+                own = max(own, abs(x - old[h, v]))
                 new[h, v] = x
+            change = max(change, own)
+            if asleep and own > quiet:
+                _wake(awake, ends, h)
+                if damping > 0.0:  # the message is still on its way
+                    awake[way, i] = 1
     return change
 
 
 @chain_kernel
-def propagate_two(node_exp, edge_exp, ptr, out, order, low, high, begin, end, step, old, new, damping, maximise):
+def propagate_two(
+    node_exp, edge_exp, ends, ptr, out, order, low, high, begin, end, step, old, new, awake, way, quiet, damping,
+    maximise,
+):  # fmt: skip
     """`propagate` for two labels, in scalars: most images have no more, and this is five times as fast.
 
     The quotients product / message are multiplied by both entries of the message: only their ratio counts.
     """
     change = 0.0
     shared = edge_exp.shape[0] == 1
+    asleep = awake.shape[1] > 0
     for place in range(begin, end, step):
         i = np.uint64(order[np.uint64(place)])
+        if asleep:
+            if awake[way, i] == 0:
+                continue
+            awake[way, i] = 0
         p0, p1 = node_exp[i, 0], node_exp[i, 1]
         for a in range(ptr[i], ptr[i + ONE]):
             h = np.uint64(out[np.uint64(a)]) ^ ONE
@@ -122,9 +152,14 @@ def propagate_two(node_exp, edge_exp, ptr, out, order, low, high, begin, end, st
                 m0, m1 = (1.0 - damping) * m0 + damping * o0, (1.0 - damping) * m1 + damping * o1
                 scale = 1.0 / max(m0, m1)
                 m0, m1 = m0 * scale, m1 * scale
-            change = max(change, max(abs(m0 - o0), abs(m1 - o1)))
+            own = max(abs(m0 - o0), abs(m1 - o1))
+            change = max(change, own)
             new[h, 0] = m0
             new[h, 1] = m1
+            if asleep and own > quiet:
+                _wake(awake, ends, h)
+                if damping > 0.0:
+                    awake[way, i] = 1
     return change
 
 

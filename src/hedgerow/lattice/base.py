@@ -33,7 +33,7 @@ from hedgerow.models.base import object_array
 from hedgerow.models.parameters import check_choice, random_generator
 from hedgerow.parallel import MAX_LANES, Lanes
 
-ADVICE = "raise max_updates or damping, or use inference='tree_reweighted' or 'mean_field'"
+ADVICE = "raise max_updates, or use inference='tree_reweighted' or 'mean_field'"
 
 Result = TypeVar("Result")
 Scores = Callable[[int], Potentials]  # the number of a graph of a corpus → its scores

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
+from hedgerow.lattice.inference import Inference
 from hedgerow.lattice.linear import Design
 from hedgerow.lattice.objectives import Loss, Objective
 from hedgerow.legend import FloatArray, IndexArray
 from hedgerow.parallel import Lanes
+from hedgerow.trainers.monitor import Monitor
 
 KEPT_BYTES = 1 << 30  # of the messages that are kept between evaluations, to begin the next one with
+MAX_TRIALS = 4  # of a search along a line whose messages are kept; it rarely takes more
+
+States = list[tuple[FloatArray, ...]]
 
 
 class Evaluation:
@@ -17,7 +24,7 @@ class Evaluation:
 
     keeps : whether the messages of one evaluation are where the next one begins, so that it takes few updates. Where
         messages can come to rest in several ways, the loss then depends on what was evaluated before, which a search
-        along a line does not bear.
+        along a line does not bear: see `LineEvaluation`.
 
     unconverged : the graphs on which the last evaluation did not come to rest
     """
@@ -30,9 +37,9 @@ class Evaluation:
         self.labels = design.corpus.labels
         n = design.corpus.n_graphs
         K = design.layout.form.n_labels
-        needed = 4 * 8 * K * int(design.corpus.edge_offsets[-1])
-        self._keeps = keeps and needed <= KEPT_BYTES
-        self._states: list[tuple[FloatArray, ...]] = [()] * n
+        self._state_bytes = 4 * 8 * K * int(design.corpus.edge_offsets[-1])
+        self._keeps = keeps and self._state_bytes <= KEPT_BYTES
+        self._states: States = [()] * n
         self._losses: FloatArray = np.zeros(n)
         self._rested: list[bool] = [True] * n
         self._sums: list[FloatArray] = [np.empty(0)] * lanes.n_lanes
@@ -75,3 +82,97 @@ class Evaluation:
         weight = 1.0 if corpus.weights is None else float(corpus.weights[i])
         self.design.pull(i, weight * found.node_gradient, weight * found.edge_gradient, total)
         return weight * found.loss
+
+
+class Trial(NamedTuple):
+    """What a search along a line found at some weights: messages, and on how many graphs they did not rest."""
+
+    states: States
+    unconverged: int
+
+
+class LineEvaluation(Evaluation):
+    """An evaluation for searches along a line, on losses whose messages can come to rest in several ways.
+
+    inference : of the messages, None where the loss needs none
+
+    Every trial of a search begins with the messages of the point where the search began, so that it stays with one way
+    of coming to rest and sees a loss without jumps. Where that way ends, messages linger, and come to rest, if at all,
+    in another one, with another loss. There value and gradient are not those of one function: weights at which
+    messages rest on fewer graphs than where the search began count as worse than these.
+    """
+
+    def __init__(self, design: Design, objective: Objective, lanes: Lanes, inference: Inference | None) -> None:
+        super().__init__(design, objective, lanes, keeps=inference is not None)
+        self._keeps = self._keeps and MAX_TRIALS * self._state_bytes <= KEPT_BYTES
+        self.inference = inference
+        self._start: Trial | None = None
+        self._trials: dict[bytes, Trial] = {}
+
+    def __call__(self, weights: FloatArray) -> tuple[float, FloatArray]:
+        self._states = [()] * len(self._states) if self._start is None else list(self._start.states)
+        loss, gradient = super().__call__(weights)
+        if len(self._trials) >= MAX_TRIALS:
+            self._trials.pop(next(iter(self._trials)))
+        self._trials[weights.tobytes()] = Trial(list(self._states), self.unconverged)
+        if self._start is not None and self.unconverged > self._start.unconverged:
+            loss += 1.0 + abs(loss)
+        return loss, gradient
+
+    def accept(self, weights: FloatArray) -> None:
+        """The next search begins here."""
+        found = self._trials.get(weights.tobytes())
+        if found is not None:
+            self._start = found
+        self._trials.clear()
+
+    def reconsider(self, weights: FloatArray) -> bool:
+        """Whether messages come to rest in a better way on some graph, with which the next search then begins."""
+        if self.inference is None or self._start is None or not self._keeps:
+            return False
+        inference, states = self.inference, list(self._start.states)
+        switched = [False] * len(states)
+
+        def work(lane: int, i: int) -> None:
+            whole = self.design.potentials(i, weights)
+            known = whole.restrict(self.labels[self.design.corpus.nodes_of(i)])
+            kept = []
+            for potentials, state in zip((whole, known), states[i]):
+                if state.size:
+                    found = inference(potentials, state)
+                    best = inference.reconsider(potentials, found)
+                    switched[i] = switched[i] or best is not found
+                    state = best.state
+                kept.append(state)
+            states[i] = tuple(kept)
+
+        self.lanes.run(work, len(states))
+        self._start = Trial(states, self._start.unconverged)
+        return any(switched)
+
+    def forget(self) -> None:
+        super().forget()
+        self._start = None
+
+
+class LineMonitor(Monitor):
+    """A monitor that tells a LineEvaluation where searches begin."""
+
+    evaluation: LineEvaluation | None = None
+
+    def follow(self, other: Monitor) -> None:
+        """Go on where another monitor ended, whose history this one has."""
+        self.warm = False  # where it begins has been scored
+        self.best_step, self.best_weights, self._rose = other.best_step, other.best_weights, other._rose
+
+    def begin(self, loss: float, weights: FloatArray | None = None, gap: float = np.inf) -> bool:
+        self._accept(weights)
+        return super().begin(loss, weights, gap)
+
+    def step(self, loss: float, weights: FloatArray | None = None, gap: float = np.inf) -> bool:
+        self._accept(weights)
+        return super().step(loss, weights, gap)
+
+    def _accept(self, weights: FloatArray | None) -> None:
+        if self.evaluation is not None and weights is not None:
+            self.evaluation.accept(weights)

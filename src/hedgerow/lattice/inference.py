@@ -13,13 +13,19 @@ from typing import NamedTuple
 import numpy as np
 
 from hedgerow.errors import InputError
-from hedgerow.lattice.passing import Passing, make_passing
+from hedgerow.lattice.labelings import improve
+from hedgerow.lattice.passing import Passing, in_logs, make_passing
 from hedgerow.lattice.potentials import Potentials
-from hedgerow.legend import FloatArray
+from hedgerow.legend import CodeArray, FloatArray
 
 METHODS = ("loopy", "tree_reweighted", "mean_field")
 SCHEDULES = ("sequential", "parallel", "residual")
 SLICE = 1 << 20  # nodes of one call of a kernel, so that Ctrl-C is heard
+QUIET = 0.1  # of the tolerance: a smaller change of a message is no news to its receiver
+PERIOD = 20  # updates after which it is asked whether messages swing
+SWING = 0.01  # a smaller change of a message is no swing
+BETTER = 1e-7  # by such a share must another log Z be larger to count as one
+STEP, MOST = 0.25, 0.75  # of the damping that messages which swing are given
 
 
 @dataclass(frozen=True)
@@ -29,15 +35,15 @@ class Inference:
     method : "loopy", "tree_reweighted" or "mean_field"
     schedule : "sequential" (a sweep back and one forth, each message counts at once), "parallel" (all messages from
         the old ones) or "residual" (the message that would change most first); mean field is always sequential
-    damping : the share of the old message that stays, from 0 to below 1
+    damping : the share of the old message that stays, from 0 to below 1; where messages swing it rises by itself
     max_updates : the most updates of every message, on average; back and forth is one
-    tol : messages, whose largest entry is 1, are at rest when none changes by more
+    tol : messages, whose largest entry is 1, are at rest when none would change by more without damping
     """
 
     method: str = "loopy"
     schedule: str = "sequential"
     damping: float = 0.0
-    max_updates: int = 200
+    max_updates: int = 1000
     tol: float = 1e-6
 
     def __call__(self, potentials: Potentials, start: FloatArray | None = None) -> Beliefs:
@@ -45,6 +51,34 @@ class Inference:
         if self.method == "mean_field":
             return _mean_field(potentials, self, start)
         return _propagate(potentials, self, start)
+
+    def reconsider(self, potentials: Potentials, found: Beliefs) -> Beliefs:
+        """Other places of rest of the same scores: the one with the largest log Z, or `found` where none has a larger.
+
+        Looked for from messages that say nothing, and from those of nodes that are sure of their labels. The free
+        energy of beliefs has its maximum at a place of rest, so a larger one is nearer to what is meant.
+        """
+        if self.method == "tree_reweighted" or potentials.topology.is_acyclic:  # there is only one
+            return found
+        labels = improve(potentials, found.node_probs.argmax(axis=1)).labels
+        for start in (None, self._decided(potentials, labels, found.state)):
+            other = self(potentials, start)
+            if other.converged and (
+                not found.converged or other.log_partition > found.log_partition + BETTER * abs(found.log_partition)
+            ):
+                found = other
+        return found
+
+    def _decided(self, potentials: Potentials, labels: CodeArray, like: FloatArray) -> FloatArray:
+        """The state of nodes that are sure of their labels (n,), in the form of another state."""
+        if self.method == "mean_field":
+            return np.eye(potentials.n_labels)[labels]
+        top, K = potentials.topology, potentials.n_labels
+        tables = np.broadcast_to(potentials.edge_scores, (top.n_edges, K, K))
+        each, (tail, head) = np.arange(top.n_edges), labels[top.ends].T
+        messages = np.stack([tables[each, tail], tables[each, :, head]], axis=1).reshape(-1, K)
+        messages -= messages.max(axis=1, keepdims=True)
+        return messages if in_logs(like) else np.exp(messages)
 
 
 class Beliefs(NamedTuple):
@@ -78,7 +112,7 @@ class Report(NamedTuple):
 def _propagate(potentials: Potentials, inference: Inference, start: FloatArray | None) -> Beliefs:
     reweighted = inference.method == "tree_reweighted"
     residual = inference.schedule == "residual" and not potentials.topology.is_acyclic
-    passing = make_passing(potentials, reweighted=reweighted, in_logs=residual, start=start)
+    passing = make_passing(potentials, reweighted=reweighted, by_logs=residual, start=start)
     report = run(passing, inference)
     node_probs, edge_probs, log_partition = passing.beliefs()
     return Beliefs(node_probs, edge_probs, log_partition, *report, passing.messages)
@@ -86,31 +120,68 @@ def _propagate(potentials: Potentials, inference: Inference, start: FloatArray |
 
 def run(passing: Passing, inference: Inference, *, maximise: bool = False) -> Report:
     """Pass messages until they are at rest, or max_updates are over. A graph without a circle takes one update."""
-    damping = 0.0 if passing.topology.is_acyclic else inference.damping
     if passing.topology.is_acyclic:
         passing.sweep(0.0, maximise)
         return Report(True, 1, 0.0)
     if inference.schedule == "residual":
-        return _relax(passing, inference, maximise)
-    step = passing.sweep if inference.schedule == "sequential" else passing.flood
-    return _until_rest(lambda: step(damping, maximise), inference)
+        return _until_rest(_relaxation(passing, inference, maximise), inference)
+    if inference.schedule == "parallel":
+        return _until_rest(lambda damping: passing.flood(damping, maximise), inference)
+    return _until_rest(_sweeps(passing, inference, maximise), inference)
 
 
-def _until_rest(update: Callable[[], float], inference: Inference) -> Report:
+Update = Callable[[float], float]  # damping → the largest change of a message
+
+
+def _sweeps(passing: Passing, inference: Inference, maximise: bool) -> Update:
+    """Sweeps in which only nodes with news send. What they call rest is checked by one in which all do."""
+
+    def update(damping: float) -> float:
+        whole = passing.all_awake
+        change = passing.sweep(damping, maximise, QUIET * inference.tol)
+        if change > inference.tol * (1.0 - damping) or whole:
+            return change
+        passing.wake()
+        return passing.sweep(damping, maximise, QUIET * inference.tol)
+
+    return update
+
+
+def _relaxation(passing: Passing, inference: Inference, maximise: bool) -> Update:
+    """The residual schedule, in portions of as many updates as there are messages."""
+    prepared = -1.0
+
+    def update(damping: float) -> float:
+        nonlocal prepared
+        if damping != prepared:
+            passing.prepare_relaxation(damping, maximise)
+            prepared = damping
+        return passing.relax(damping, maximise, inference.tol * (1.0 - damping))
+
+    return update
+
+
+def _until_rest(update: Update, inference: Inference) -> Report:
+    """Updates until a message would change by `tol` at most; damping rises where they swing.
+
+    Messages swing where, in PERIOD updates, the largest change has not become half of what it was before and is still
+    large. A small change that falls slowly, or even rises, is on its way to another place of rest: damping would only
+    slow it down.
+    """
+    damping, least, before = inference.damping, np.inf, np.inf
     change = np.inf
     for n_updates in range(1, inference.max_updates + 1):
-        change = update()
+        change = update(damping) / (1.0 - damping)
         if not np.isfinite(change):
             raise FloatingPointError("the messages are not numbers: the scores are too large")
         if change <= inference.tol:
             return Report(True, n_updates, change)
+        least = min(least, change)
+        if n_updates % PERIOD == 0:
+            if least > max(SWING, 0.5 * before):
+                damping = max(damping, min(damping + STEP, MOST))
+            least, before = np.inf, least
     return Report(False, inference.max_updates, change)
-
-
-def _relax(passing: Passing, inference: Inference, maximise: bool) -> Report:
-    """The residual schedule, in portions of as many updates as there are messages."""
-    passing.prepare_relaxation(inference.damping, maximise)
-    return _until_rest(lambda: passing.relax(inference.damping, maximise, inference.tol), inference)
 
 
 def _mean_field(potentials: Potentials, inference: Inference, start: FloatArray | None) -> Beliefs:
@@ -132,7 +203,7 @@ def _mean_field(potentials: Potentials, inference: Inference, start: FloatArray 
             change = max(change, own.settle(*graph, last, max(last - SLICE, -1), -1, probs, field))
         return change
 
-    report = _until_rest(update, inference)
+    report = _until_rest(lambda damping: update(), inference)
     edge_probs = probs[top.ends[:, 0], :, None] * probs[top.ends[:, 1], None, :]
     return Beliefs(probs, edge_probs, float(own.free_energy(nodes, edges, top.ends, probs)), *report, probs)
 

@@ -13,8 +13,7 @@ from hedgerow.lattice.base import ADVICE, LatticeModel, Scores, accuracy
 from hedgerow.lattice.corpus import Corpus, check_known
 from hedgerow.lattice.forms import Form
 from hedgerow.lattice.linear import Design, Layout, Scaling
-from hedgerow.lattice.objectives import make_objective
-from hedgerow.lattice.parameters import check_parameters, inference_of
+from hedgerow.lattice.parameters import check_parameters
 from hedgerow.lattice.training import Trained, train
 from hedgerow.legend import FloatArray
 
@@ -47,8 +46,8 @@ class LatticeCRF(LatticeModel):
     schedule : {"sequential", "parallel", "residual"}, default "sequential"
         The order of messages: sweeps back and forth, all at once, or the one that would change most first.
     damping : float, default 0.0
-        The share of the old message that stays; 0.5 helps where messages oscillate.
-    max_updates, inference_tol : default 200 and 1e-6
+        The share of the old message that stays. Where messages swing it rises by itself, so it is rarely needed.
+    max_updates, inference_tol : default 1000 and 1e-6
         The most updates of every message, and the change of a message below which it is at rest.
     decoder : {"posterior", "max_product", "icm", "graph_cut"}, default "posterior"
         The most probable label of each node, or a search for the best labeling. "graph_cut" is exact for two labels
@@ -117,7 +116,7 @@ class LatticeCRF(LatticeModel):
         inference: str = "loopy",
         schedule: str = "sequential",
         damping: float = 0.0,
-        max_updates: int = 200,
+        max_updates: int = 1000,
         inference_tol: float = 1e-6,
         decoder: str = "posterior",
         trainer: str = "lbfgs",
@@ -199,11 +198,9 @@ class LatticeCRF(LatticeModel):
             def validate(weights: FloatArray) -> float:
                 return accuracy(held_out, self._decode(held_out, _at(probe, weights), self.decoder, warn=False))
 
-        objective = make_objective(
-            self.objective, inference_of(self), "max_product" if self.decoder == "posterior" else self.decoder
-        )
+        search_by = "max_product" if self.decoder == "posterior" else self.decoder
         previous = self.history_ if warm is not None else None
-        trained = train(self, Design(layout, scaling, problem.corpus), objective, warm, previous, validate)
+        trained = train(self, Design(layout, scaling, problem.corpus), search_by, warm, previous, validate)
         self._store(problem.corpus, problem.labels, layout, scaling, trained)
         return self
 
@@ -248,10 +245,10 @@ class LatticeCRF(LatticeModel):
         elif trained.outcome == "diverged":
             what = f"training made the loss larger, to {trained.best.loss:.6g}; give a smaller gain, or gain='auto'"
             warnings.warn(what, ConvergenceWarning, stacklevel=3)
-        elif trained.outcome == "stuck":
+        elif trained.outcome == "stuck" and not trained.unconverged:
             what = (
                 "training is stuck: no step makes the loss smaller, and yet it is steep. Inference jumps there; use"
-                " trainer='annealed_sgd', inference='tree_reweighted', or a smaller edge_start"
+                " trainer='annealed_sgd', inference='tree_reweighted', or a larger l2"
             )
             warnings.warn(what, ConvergenceWarning, stacklevel=3)
         elif trained.outcome == "max_iter" and self.trainer == "lbfgs":

@@ -13,10 +13,12 @@ import numpy as np
 
 from hedgerow import kernels
 from hedgerow.lattice.potentials import Potentials
-from hedgerow.legend import INDEX, FloatArray, IndexArray
+from hedgerow.legend import INDEX, AnyArray, FloatArray, IndexArray
 
 STEEP = 300.0  # of the logarithm of a product of messages; the node's own score and a margin come on top
 SLICE = 1 << 20  # nodes or edges of one call of a kernel, so that Ctrl-C is heard
+
+ALL_SEND: AnyArray = np.empty((2, 0), dtype=np.uint8)
 
 Answer = tuple[FloatArray, FloatArray, float]
 
@@ -29,21 +31,33 @@ class Passing:
         self.topology = potentials.topology
         self.messages = messages
         self._fresh: FloatArray | None = None
+        self._awake: AnyArray = np.ones((2, self.topology.n_nodes), dtype=np.uint8)
         self._product, self._scratch = np.empty((2, potentials.n_labels))
 
-    def sweep(self, damping: float, maximise: bool) -> float:
+    @property
+    def all_awake(self) -> bool:
+        """Whether the next sweep sends every message."""
+        return bool(self._awake.all())
+
+    def wake(self) -> None:
+        """Have every node send in the next sweep."""
+        self._awake[:] = 1
+
+    def sweep(self, damping: float, maximise: bool, quiet: float = 0.0) -> float:
         """Every message once, each from the newest ones: to nodes before, from the last node on, then to nodes after.
 
-        Returns the largest change of a message.
+        A node that no message into it changed by more than `quiet` since it last sent has nothing to say, and sends
+        nothing. Returns the largest change of a message.
         """
         top = self.topology
         n, change = top.n_nodes, 0.0
+        rest = self.messages, self._awake
         for last in range(n - 1, -1, -SLICE):
             reach = last, max(last - SLICE, -1), -1
-            change = max(change, self._send(top.ptr[:-1], top.middle, reach, self.messages, damping, maximise))
+            change = max(change, self._send(top.ptr[:-1], top.middle, reach, *rest, 0, quiet, damping, maximise))
         for begin in range(0, n, SLICE):
             reach = begin, min(begin + SLICE, n), 1
-            change = max(change, self._send(top.middle, top.ptr[1:], reach, self.messages, damping, maximise))
+            change = max(change, self._send(top.middle, top.ptr[1:], reach, *rest, 1, quiet, damping, maximise))
         return change
 
     def flood(self, damping: float, maximise: bool) -> float:
@@ -54,7 +68,8 @@ class Passing:
         n, change = top.n_nodes, 0.0
         for begin in range(0, n, SLICE):
             reach = begin, min(begin + SLICE, n), 1
-            change = max(change, self._send(top.ptr[:-1], top.ptr[1:], reach, self._fresh, damping, maximise))
+            own = self._send(top.ptr[:-1], top.ptr[1:], reach, self._fresh, ALL_SEND, 0, 0.0, damping, maximise)
+            change = max(change, own)
         self.messages, self._fresh = self._fresh, self.messages
         return change
 
@@ -92,6 +107,9 @@ class Passing:
         high: IndexArray,
         reach: tuple[int, int, int],
         into: FloatArray,
+        awake: AnyArray,
+        way: int,
+        quiet: float,
         damping: float,
         maximise: bool,
     ) -> float:
@@ -126,12 +144,15 @@ class ExpPassing(Passing):
         high: IndexArray,
         reach: tuple[int, int, int],
         into: FloatArray,
+        awake: AnyArray,
+        way: int,
+        quiet: float,
         damping: float,
         maximise: bool,
     ) -> float:
         top, own = self.topology, kernels.lattice_messages
-        given: list[Any] = [self._node_exp, self._edge_exp, top.ptr, top.out, top.order, low, high, *reach]
-        given += [self.messages, into, float(damping), bool(maximise)]
+        given: list[Any] = [self._node_exp, self._edge_exp, top.ends, top.ptr, top.out, top.order, low, high, *reach]
+        given += [self.messages, into, awake, way, float(quiet), float(damping), bool(maximise)]
         if self.potentials.n_labels == 2:
             return float(own.propagate_two(*given))
         given += [self._product, self._scratch]
@@ -169,12 +190,16 @@ class LogPassing(Passing):
         high: IndexArray,
         reach: tuple[int, int, int],
         into: FloatArray,
+        awake: AnyArray,
+        way: int,
+        quiet: float,
         damping: float,
         maximise: bool,
     ) -> float:
         top, own = self.topology, self.potentials
-        given: list[Any] = [own.node_scores, own.edge_scores, self._rho, top.ptr, top.out, top.order, low, high, *reach]
-        given += [self.messages, into, self._product, self._scratch, float(damping), bool(maximise)]
+        given: list[Any] = [own.node_scores, own.edge_scores, self._rho, top.ends, top.ptr, top.out, top.order]
+        given += [low, high, *reach, self.messages, into, awake, way, float(quiet), self._product, self._scratch]
+        given += [float(damping), bool(maximise)]
         return float(kernels.lattice_log_messages.propagate(*given))
 
     def prepare_relaxation(self, damping: float, maximise: bool) -> None:
@@ -217,14 +242,18 @@ class LogPassing(Passing):
 
 
 def make_passing(
-    potentials: Potentials, *, reweighted: bool = False, in_logs: bool = False, start: FloatArray | None = None
+    potentials: Potentials, *, reweighted: bool = False, by_logs: bool = False, start: FloatArray | None = None
 ) -> Passing:
     """Messages that say nothing yet, or those of an earlier call, in the form that the scores ask for."""
     top = potentials.topology
-    logs = reweighted or in_logs or potentials.steepness() > STEEP
+    logs = reweighted or by_logs or potentials.steepness() > STEEP
     if start is not None:
-        in_logs = start.size == 0 or start.max() <= 0.0  # on exponentials the largest entry is 1
-        start = start.copy() if in_logs == logs else None
+        start = start.copy() if in_logs(start) == logs else None
     if not logs:
         return ExpPassing(potentials, start)
     return LogPassing(potentials, top.appearance if reweighted else np.ones(top.n_edges), start)
+
+
+def in_logs(messages: FloatArray) -> bool:
+    """Whether messages are logarithms: on exponentials the largest entry is 1."""
+    return messages.size == 0 or bool(messages.max() <= 0.0)

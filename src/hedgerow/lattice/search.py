@@ -3,27 +3,17 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import NamedTuple
 
 import numpy as np
 
-from hedgerow import kernels
 from hedgerow.errors import InputError, MissingExtraError
 from hedgerow.lattice.inference import Inference, run
+from hedgerow.lattice.labelings import Labeling, improve
 from hedgerow.lattice.passing import make_passing
 from hedgerow.lattice.potentials import Potentials
-from hedgerow.legend import CODE, CodeArray, FloatArray
+from hedgerow.legend import CODE
 
 SEARCHES = ("max_product", "icm", "graph_cut")
-MAX_ROUNDS = 1000  # of iterated conditional modes, which ends much sooner: every round raises the score
-
-
-class Labeling(NamedTuple):
-    """labels int32[n], their score, and whether the search came to an end by itself."""
-
-    labels: CodeArray
-    score: float
-    converged: bool
 
 
 def search(potentials: Potentials, method: str, inference: Inference) -> Labeling:
@@ -40,22 +30,11 @@ def search(potentials: Potentials, method: str, inference: Inference) -> Labelin
     passing = make_passing(
         potentials,
         reweighted=inference.method == "tree_reweighted",
-        in_logs=inference.schedule == "residual" and not potentials.topology.is_acyclic,
+        by_logs=inference.schedule == "residual" and not potentials.topology.is_acyclic,
     )
     report = run(passing, inference, maximise=True)
     found = improve(potentials, passing.node_probs().argmax(axis=1))
     return found._replace(converged=report.converged)
-
-
-def improve(potentials: Potentials, labels: CodeArray) -> Labeling:
-    """Change one label at a time while that raises the score: iterated conditional modes."""
-    top, own = potentials.topology, labels.astype(CODE)
-    field: FloatArray = np.empty(potentials.n_labels)
-    graph = potentials.node_scores, potentials.edge_scores, top.ends, top.ptr, top.out, top.order
-    for _ in range(MAX_ROUNDS):
-        if kernels.lattice_search.improve(*graph, 0, top.n_nodes, own, field) == 0:
-            return Labeling(own, potentials.score(own), True)
-    return Labeling(own, potentials.score(own), False)
 
 
 def is_submodular(potentials: Potentials) -> bool:

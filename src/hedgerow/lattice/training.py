@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hedgerow import kernels
-from hedgerow.lattice.evaluation import Evaluation
+from hedgerow.lattice.evaluation import Evaluation, LineEvaluation, LineMonitor
 from hedgerow.lattice.linear import Design
-from hedgerow.lattice.objectives import Loss, Objective
+from hedgerow.lattice.objectives import Loss, make_objective
 from hedgerow.lattice.online import ONLINE, GraphBatches, train_online
+from hedgerow.lattice.parameters import inference_of
 from hedgerow.lattice.potentials import Potentials
 from hedgerow.legend import UNLABELLED, CodeArray, FloatArray
 from hedgerow.models.parameters import random_generator
@@ -21,7 +22,8 @@ from hedgerow.trainers.monitor import Monitor, Step
 
 START_ITERATIONS = 100  # of the logistic regression that node weights start from
 PASSES, ITERATIONS = 50, 200
-STEEP = 0.01  # a slope by a weight, over the number of nodes, with which no training has converged
+MAX_STAGES = 5  # of L-BFGS, each with another way in which messages come to rest
+STEEP = 3e-4  # a slope by a weight, over the number of nodes, with which no training has converged
 
 
 class Trained(NamedTuple):
@@ -38,51 +40,77 @@ class Trained(NamedTuple):
 def train(
     model: Any,
     design: Design,
-    objective: Objective,
+    search_by: str,
     warm: FloatArray | None,
     previous: list[Step] | None,
     validate: Callable[[FloatArray], float] | None,
 ) -> Trained:
     """Train the weights of a design by the parameters of a LatticeCRF."""
+    inference = inference_of(model)
+    objective = make_objective(model.objective, inference, search_by)
     online = model.trainer in ONLINE
     most = model.max_iter if model.max_iter is not None else PASSES if online else ITERATIONS
-    monitor = Monitor(
-        max_iter=most,
-        tol=model.tol,
-        validate=validate,
-        n_iter_no_change=model.n_iter_no_change,
-        verbose=int(model.verbose),
-        previous=previous if warm is not None else None,
-    )
-    n_graphs = design.corpus.n_graphs
-    with Lanes(model.n_jobs, min(MAX_LANES, n_graphs)) as lanes, monitor:
-        start = warm if warm is not None else start_weights(model, design, lanes)
-        # A tree-reweighted bound is convex: messages come to rest in one way.
-        evaluation = Evaluation(design, objective, lanes, keeps=online or model.inference == "tree_reweighted")
-        if online:
-            seed = int(random_generator(model.random_state).randint(2**31 - 1))
-            batches = GraphBatches(evaluation, batch_size=model.batch_size, seed=seed)
-            weights = train_online(
-                model.trainer,
-                batches,
-                start,
-                monitor,
-                l2=model.l2,
-                gain=model.gain,
-                meta_gain=model.meta_gain,
-                gain_decay=model.gain_decay,
-            )
-        else:
-            weights = lbfgs(evaluation, start, monitor, l2=model.l2)
+    own = {"tol": model.tol, "validate": validate, "n_iter_no_change": model.n_iter_no_change}
+    own |= {"verbose": int(model.verbose)}
+    monitor = LineMonitor(max_iter=most, previous=previous if warm is not None else None, **own)
+    with Lanes(model.n_jobs, min(MAX_LANES, design.corpus.n_graphs)) as lanes:
+        with monitor:
+            start = warm if warm is not None else start_weights(model, design, lanes)
+            if online:
+                evaluation = Evaluation(design, objective, lanes, keeps=True)
+                weights = _online(model, evaluation, start, monitor)
+            else:
+                by = inference if model.objective == "log_likelihood" else None
+                evaluation = monitor.evaluation = LineEvaluation(design, objective, lanes, by)
+                weights = lbfgs(evaluation, start, monitor, l2=model.l2)
+        first, start_loss = monitor.first, monitor.start_loss
+        if isinstance(evaluation, LineEvaluation):
+            weights, monitor = _reconsidered(evaluation, weights, monitor, own, model.l2)
+        outcome = monitor.outcome
+        if not online and outcome == "converged" and _is_steep(evaluation, weights, model.l2):
+            outcome = "stuck"
         evaluation.forget()
-        loss, gradient = evaluation(weights)  # and whether inference comes to rest at the weights that are kept
-    outcome = monitor.outcome
-    if online and loss + model.l2 * kernels.vectors.dot(weights, weights) > monitor.start_loss:
+        loss, _ = evaluation(weights)  # and whether inference comes to rest by itself at the weights that are kept
+    if online and loss + model.l2 * kernels.vectors.dot(weights, weights) > start_loss:
         outcome = "diverged"
-    if not online and outcome == "converged":
-        slope = np.abs(gradient + 2.0 * model.l2 * weights).max()
-        outcome = "stuck" if slope > STEEP * float(design.corpus.node_offsets[-1]) else outcome
-    return Trained(weights, monitor.history, monitor.n_iter, monitor.kept, outcome, evaluation.unconverged)
+    n_iter = len(monitor.history) - first
+    return Trained(weights, monitor.history, n_iter, monitor.kept, outcome, evaluation.unconverged)
+
+
+def _online(model: Any, evaluation: Evaluation, start: FloatArray, monitor: Monitor) -> FloatArray:
+    seed = int(random_generator(model.random_state).randint(2**31 - 1))
+    batches = GraphBatches(evaluation, batch_size=model.batch_size, seed=seed)
+    own = {"l2": model.l2, "gain": model.gain, "meta_gain": model.meta_gain, "gain_decay": model.gain_decay}
+    return train_online(model.trainer, batches, start, monitor, **own)
+
+
+def _reconsidered(
+    evaluation: LineEvaluation, weights: FloatArray, monitor: LineMonitor, options: dict[str, Any], l2: float
+) -> tuple[FloatArray, LineMonitor]:
+    """Go on with L-BFGS where it ended on a slope: the way in which messages came to rest ends there, others do not.
+
+    The weights, and the monitor of the last stage.
+    """
+    for number in range(2, MAX_STAGES + 1):
+        left = monitor.max_iter - monitor.n_iter
+        if monitor.outcome != "converged" or left < 1 or not _is_steep(evaluation, weights, l2):
+            break
+        if not evaluation.reconsider(weights):
+            break
+        ended = monitor
+        monitor = LineMonitor(max_iter=left, previous=ended.history, stage=f"stage {number}", **options)
+        monitor.follow(ended)
+        monitor.evaluation = evaluation
+        with monitor:
+            weights = lbfgs(evaluation, weights, monitor, l2=l2)
+    return weights, monitor
+
+
+def _is_steep(evaluation: Evaluation, weights: FloatArray, l2: float) -> bool:
+    """Whether the loss has no minimum at the weights."""
+    _, gradient = evaluation(weights)
+    slope = float(np.abs(gradient + 2.0 * l2 * weights).max())
+    return slope > STEEP * float(evaluation.design.corpus.node_offsets[-1])
 
 
 def start_weights(model: Any, design: Design, lanes: Lanes) -> FloatArray:

@@ -67,7 +67,7 @@ class TreeLatticeCRF(LatticeModel):
         inference: str = "loopy",
         schedule: str = "sequential",
         damping: float = 0.0,
-        max_updates: int = 200,
+        max_updates: int = 1000,
         inference_tol: float = 1e-5,
         decoder: str = "posterior",
         n_estimators: int = 200,

@@ -31,7 +31,15 @@ class Kind(NamedTuple):
 
 def find_kind(name: Any) -> Kind:
     """The estimator of this name."""
-    from hedgerow.models import future_files, hmm_files, iohmm_files, linear_files, local_files, tree_files
+    from hedgerow.models import (
+        future_files,
+        hmm_files,
+        iohmm_files,
+        linear_files,
+        local_files,
+        search_files,
+        tree_files,
+    )
     from hedgerow.models.future_feature_memm import FutureFeatureMEMM
     from hedgerow.models.hmm import HMM
     from hedgerow.models.iohmm import IOHMM
@@ -39,10 +47,13 @@ def find_kind(name: Any) -> Kind:
     from hedgerow.models.max_margin import MaxMarginMarkovNetwork
     from hedgerow.models.memm import MEMM
     from hedgerow.models.recurrent_sliding_window import RecurrentSlidingWindow
+    from hedgerow.models.search_tagger import BeamSearchTagger
     from hedgerow.models.sliding_window import SlidingWindow
     from hedgerow.models.tree_crf import TreeCRF
+    from hedgerow.models.virtual_evidence import VirtualEvidence
 
     kinds = {
+        "BeamSearchTagger": Kind(BeamSearchTagger, search_files.pack, search_files.unpack),
         "FutureFeatureMEMM": Kind(FutureFeatureMEMM, future_files.pack, future_files.unpack),
         "HMM": Kind(HMM, hmm_files.pack, hmm_files.unpack),
         "IOHMM": Kind(IOHMM, iohmm_files.pack, iohmm_files.unpack),
@@ -52,6 +63,7 @@ def find_kind(name: Any) -> Kind:
         "RecurrentSlidingWindow": Kind(RecurrentSlidingWindow, local_files.pack, local_files.unpack),
         "SlidingWindow": Kind(SlidingWindow, local_files.pack, local_files.unpack),
         "TreeCRF": Kind(TreeCRF, tree_files.pack, tree_files.unpack),
+        "VirtualEvidence": Kind(VirtualEvidence, tree_files.pack, tree_files.unpack),
     }
     if name not in kinds:
         raise ModelFileError(f"holds a {name!r}, which this version does not know")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import warnings
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +23,8 @@ from hedgerow.models.parameters import LOG_LIKELIHOOD, check_choice, check_commo
 from hedgerow.models.previous_labels import MAX_ORDER
 from hedgerow.models.validation import encode_held_out, hold_out
 from hedgerow.trees.binning import MAX_VALUES
+
+log = logging.getLogger("hedgerow")
 
 DIRECTIONS = ("left_to_right", "right_to_left")
 DECODERS = ("auto", "viterbi", "posterior", "beam", "greedy")
@@ -49,13 +53,16 @@ class FutureFeatureMEMM(LocalModel):
         Positions around t whose columns trees may split on, those of features too.
     columns : mapping of column name to kind, optional
         "categorical", "numeric", "boolean" or "attributes"; told from the data where it is not given.
-    n_estimators : int, default 100
+    n_estimators : int, default 300
         The most iterations of a round, before and after each search for features: one tree a label each, or one in all
         where there are two labels.
     max_leaves : int, default 10
         The most leaves of a tree, of a feature's too.
     shrinkage : float, default 20.0
         λ: the value of a leaf is Σ residuals / (rows + λ). A position is as many rows of a feature as it lies in bags.
+    learning_rate : float, default 0.3
+        The share of α, the best step of a tree, that is taken; 1 is the thesis' training. Where labels are noisy a
+        share is better; those of features are always taken whole.
     min_samples_leaf : float, default 1
         The least rows of a leaf.
     feature_steps : int, default 10
@@ -71,6 +78,9 @@ class FutureFeatureMEMM(LocalModel):
     early_stopping : bool, default True
         Hold out `validation_fraction` of the sequences. Their likelihood then says when trees, or a feature, no longer
         help; otherwise that of the training sequences does. Sequences given to `fit` as X_val, y_val do the same.
+    refit : bool, default True
+        When the model itself held sequences out, train once more, on all of them, in as many rounds and for as many
+        iterations each as were kept; features are looked for anew.
     validation_fraction : float, default 0.1
     n_iter_no_change : int, default 5
         Trees are added until the likelihood has not risen by the share `tol` for so many iterations.
@@ -88,6 +98,7 @@ class FutureFeatureMEMM(LocalModel):
     scorer_ : what was learnt: trees and features
     n_features_ : how many future features were found
     n_iter_ : iterations, those that were dropped too; best_iteration_ : those that are kept
+    refitted_ : whether the trees and features are those of a last training on all sequences (`refit`)
     loss_ : the loss of the training sequences; history_ : list of Step(iteration, loss, seconds, score)
     outcome_ : why training ended: "early_stopping", "converged", "n_estimators" or "interrupted"
 
@@ -104,6 +115,7 @@ class FutureFeatureMEMM(LocalModel):
     metric: Any = LOG_LIKELIHOOD
     warm_start: bool = False
     scorer_: FutureTrees
+    refitted_: bool
 
     def __init__(
         self,
@@ -114,9 +126,10 @@ class FutureFeatureMEMM(LocalModel):
         direction: str = "left_to_right",
         window: Window = 0,
         columns: Mapping[str, str] | None = None,
-        n_estimators: int = 100,
+        n_estimators: int = 300,
         max_leaves: int = 10,
         shrinkage: float = 20.0,
+        learning_rate: float = 0.3,
         min_samples_leaf: float = 1.0,
         feature_steps: int = 10,
         feature_bins: int = 20,
@@ -133,6 +146,7 @@ class FutureFeatureMEMM(LocalModel):
         decoder: str = "auto",
         beam_width: int = 20,
         early_stopping: bool = True,
+        refit: bool = True,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 5,
         tol: float = 1e-3,
@@ -149,6 +163,7 @@ class FutureFeatureMEMM(LocalModel):
         self.n_estimators = n_estimators
         self.max_leaves = max_leaves
         self.shrinkage = shrinkage
+        self.learning_rate = learning_rate
         self.min_samples_leaf = min_samples_leaf
         self.feature_steps = feature_steps
         self.feature_bins = feature_bins
@@ -165,6 +180,7 @@ class FutureFeatureMEMM(LocalModel):
         self.decoder = decoder
         self.beam_width = beam_width
         self.early_stopping = early_stopping
+        self.refit = refit
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.tol = tol
@@ -196,31 +212,51 @@ class FutureFeatureMEMM(LocalModel):
         """
         self._check_parameters()
         X, y = cut_flat(X, y, lengths)
-        X, y, sample_weight, X_val, y_val = hold_out(self, X, y, sample_weight, X_val, y_val)
         dataset = training_dataset(self, X, y, sample_weight)
+        again = bool(self.refit) and self._holds_out() and X_val is None
+        part, _, _, X_val, y_val = hold_out(self, dataset, None, None, X_val, y_val)
         held_out = encode_held_out(dataset.schema, X_val, y_val)
         space = legal_space(dataset, self.constraints, forbid_unseen=self.transitions == "forbid_unseen")
         imputation = learn_missing(self, dataset)
-        seen = fill(imputation, dataset)
-        trained = train(self, seen, None if held_out is None else fill(imputation, held_out))
-        self.imputation_, self.space_ = imputation, space
+        if held_out is not None:  # each of them counts as one, as in the other models
+            held_out = fill(imputation, replace(held_out, weight_seq=None))
+        trained = train(self, fill(imputation, part), held_out)
+        self.imputation_, self.space_, self.refitted_ = imputation, space, False
         self._keep(dataset, trained)
+        if again and self.outcome_ != "interrupted" and (self.best_iteration_ or self.n_features_):
+            self._train_again(fill(imputation, dataset), trained.rounds)
         return self
 
     def _keep(self, dataset: Dataset, trained: Trained) -> None:
         self.schema_ = dataset.schema
         self.classes_ = dataset.schema.classes
         self.order_, self.backward_ = self._order(), self._backward()
-        self.scorer_, self.runs_ = trained.trees, None
+        self.runs_ = None
         self.metadata_ = {}
         self.history_ = trained.history
         self.n_iter_ = trained.n_iter
-        self.best_iteration_ = trained.trees.ensemble_.n_iterations
-        self.loss_ = trained.loss
         self.outcome_ = "n_estimators" if trained.outcome == "max_iter" else trained.outcome
+        self._keep_trees(trained)
         if trained.outcome == "interrupted":
             what = f"training was interrupted after {trained.n_iter} iterations; the best of them are kept"
             warnings.warn(what, ConvergenceWarning, stacklevel=3)
+
+    def _keep_trees(self, trained: Trained) -> None:
+        self.scorer_ = trained.trees
+        self.best_iteration_ = trained.trees.ensemble_.n_iterations
+        self.loss_ = trained.loss
+
+    def _train_again(self, dataset: Dataset, rounds: list[int]) -> None:
+        """Train on all sequences, in as many rounds as were kept; what stopped the first training is kept."""
+        if self.verbose:
+            log.info("training again on all sequences, for %d iterations", sum(rounds))
+        trained = train(self, dataset, None, rounds)
+        if trained.outcome == "interrupted":  # the first model is whole, this one is not
+            self.outcome_ = "interrupted"
+            warnings.warn("training was interrupted; the model of the first is kept", ConvergenceWarning, stacklevel=3)
+        else:
+            self._keep_trees(trained)
+            self.refitted_ = True
 
     @property
     def n_features_(self) -> int:
@@ -278,8 +314,9 @@ class FutureFeatureMEMM(LocalModel):
         for name in ("shrinkage", "min_samples_leaf", "min_frequency", "tol"):
             check_number(name, getattr(self, name), low=0.0)
         check_number("initial_score", self.initial_score, low=-30.0, high=30.0)
-        for name in ("max_step", "max_weight"):
+        for name in ("learning_rate", "max_step", "max_weight"):
             check_number(name, getattr(self, name), low=0.0, strict=True)
+        check_number("learning_rate", self.learning_rate, low=0.0, high=1.0)
         check_choice("direction", self.direction, DIRECTIONS)
         check_choice("categorical", self.categorical, ("one_against_rest", "subset"))
         check_choice("transitions", self.transitions, ("all", "forbid_unseen"))

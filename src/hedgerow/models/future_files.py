@@ -43,6 +43,7 @@ def pack(model: Any, tensors: Tensors) -> dict[str, Any]:
         "bag": own.bag,
         "n_columns": own.n_columns,
         "features": features,
+        "refitted": model.refitted_,
     }
 
 
@@ -59,8 +60,9 @@ def unpack(model: Any, header: Mapping[str, Any], tensors: Tensors) -> None:
     K, n_columns = len(schema.labels), count(header, "n_columns", 0)
     model.space_ = unpack_space(K, tensors)
     model.order_, model.backward_, model.runs_ = count(header, "order", 0), header["backward"], None
+    model.refitted_ = header.get("refitted", False)  # the first files did not have it
     bag = header["bag"]
-    sound = model.order_ <= MAX_ORDER and type(model.backward_) is bool
+    sound = model.order_ <= MAX_ORDER and type(model.backward_) is bool and type(model.refitted_) is bool
     if not sound or not (bag is None or (type(bag) is int and bag >= 1)) or n_columns > _MOST_COLUMNS:
         raise ModelFileError("what trees see is not sound")
     if len(header["features"]) > n_columns:

@@ -103,10 +103,14 @@ class Trained(NamedTuple):
     n_iter: int
     loss: float
     outcome: str
+    rounds: list[int]
 
 
-def train(model: Any, dataset: Dataset, held_out: Dataset | None) -> Trained:
-    """Train on a corpus; missing values are filled in already where they are to be."""
+def train(model: Any, dataset: Dataset, held_out: Dataset | None, rounds: Sequence[int] | None = None) -> Trained:
+    """Train on a corpus; missing values are filled in already where they are to be.
+
+    rounds : iterations of each round, as a training with other sequences kept them; None: as many as help
+    """
     backward, n_columns = model._backward(), int(model.max_features)
     rows = _rows(model, dataset)
     if not (rows.labels != -1).any() and rows.allowed is None:  # type: ignore[union-attr]
@@ -132,7 +136,10 @@ def train(model: Any, dataset: Dataset, held_out: Dataset | None) -> Trained:
         n_iter_no_change=10**9,  # the alternation itself says when it is enough
         verbose=model.verbose,
     ) as monitor:
-        training.run(monitor)
+        if rounds is None:
+            training.run(monitor)
+        else:
+            training.run_again(rounds, monitor)
     trees = [tree for one in training.additions if isinstance(one, list) for tree in one]
     fitted = FutureTrees(
         dataset.schema.classes,
@@ -144,7 +151,7 @@ def train(model: Any, dataset: Dataset, held_out: Dataset | None) -> Trained:
         None if model.bag is None else int(model.bag),
         backward,
     )
-    return Trained(fitted, monitor.history, monitor.n_iter, training.loss(), monitor.outcome)
+    return Trained(fitted, monitor.history, monitor.n_iter, training.loss(), monitor.outcome, training.rounds)
 
 
 def _rows(model: Any, dataset: Dataset) -> Dataset:
@@ -165,6 +172,7 @@ def _options(model: Any) -> Options:
         max_features=int(model.max_features),
         n_estimators=int(model.n_estimators),
         growth=growth,
+        learning_rate=float(model.learning_rate),
         initial_score=float(model.initial_score),
         feature_steps=int(model.feature_steps),
         max_step=float(model.max_step),

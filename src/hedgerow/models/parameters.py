@@ -11,7 +11,7 @@ import numpy as np
 from hedgerow.data.dataset import Window, window_offsets
 from hedgerow.errors import InputError
 from hedgerow.models.costs import check_costs
-from hedgerow.objectives import COSTLY, NAMES
+from hedgerow.objectives import BOOSTED, COSTLY, NAMES
 from hedgerow.parallel import count_threads
 from hedgerow.structure.histories import MAX_ORDER
 from hedgerow.trees.binning import MAX_VALUES
@@ -19,7 +19,7 @@ from hedgerow.trees.binning import MAX_VALUES
 if TYPE_CHECKING:
     from hedgerow.decoding import Decoder
 
-TREE_OBJECTIVES = tuple(name for name in NAMES if name != "perceptron")  # a sum of trees has no average
+TREE_OBJECTIVES = (*(name for name in NAMES if name != "perceptron"), *BOOSTED)  # a sum of trees has no average
 BEAM_WIDTH = 20
 LOG_LIKELIHOOD = "log_likelihood"  # the one metric that reads probabilities, not labels
 

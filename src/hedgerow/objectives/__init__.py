@@ -20,8 +20,10 @@ from hedgerow.objectives.pointwise import pointwise
 from hedgerow.objectives.pseudo_likelihood import pseudo_likelihood
 from hedgerow.objectives.result import Curvature, Curved, LossAndGradient, Objective
 from hedgerow.objectives.slack_margin import SlackMargin
+from hedgerow.objectives.virtual_evidence import virtual_evidence
 
 __all__ = [
+    "BOOSTED",
     "CONVEX",
     "CURVATURES",
     "LABELWISE",
@@ -35,6 +37,7 @@ __all__ = [
     "perceptron",
     "pointwise",
     "pseudo_likelihood",
+    "virtual_evidence",
 ]
 
 NAMES = (
@@ -48,6 +51,8 @@ NAMES = (
     "perceptron",
     "classification_error",
 )
+# For boosting alone: what it follows is not the gradient of the value.
+BOOSTED = ("virtual_evidence",)
 # Sums over the labels one by one: the labeling that they ask for is the one of posterior decoding.
 LABELWISE = frozenset({"pointwise", "expected_accuracy", "labelwise"})
 # Without kinks where they are smallest: L-BFGS and conjugate gradient can take them.
@@ -77,7 +82,7 @@ def make_objective(
         What a wrong label costs, for "expected_accuracy", "margin" and "slack_margin" (there in whole numbers); 1 where
         not given.
     """
-    if name not in NAMES:
+    if name not in (*NAMES, *BOOSTED):
         raise InputError(f"objective={name!r} is not there", hint=f"Choose one of {', '.join(NAMES)}")
     if not sharpness > 0.0:
         raise InputError(f"sharpness={sharpness!r} is not a number above 0")
@@ -101,6 +106,7 @@ def make_objective(
         "pseudo_likelihood": pseudo_likelihood,
         "pointwise": pointwise,
         "perceptron": perceptron,
+        "virtual_evidence": virtual_evidence,
     }
     return functions[name]
 

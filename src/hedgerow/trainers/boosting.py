@@ -16,7 +16,7 @@ from hedgerow.objectives.log_likelihood import log_likelihood, log_likelihood_me
 from hedgerow.objectives.pseudo_likelihood import pseudo_likelihood
 from hedgerow.parallel import CHUNK_POSITIONS, MAX_LANES, Lanes, plan_chunks
 from hedgerow.scorers.trees import STEPS, Start
-from hedgerow.trainers.arc_steps import ArcSteps
+from hedgerow.trainers.arc_steps import ArcSteps, TableSteps
 from hedgerow.trainers.evaluation import Objective
 from hedgerow.trainers.memory import check_joint_memory
 from hedgerow.trainers.rows import Gradient, Rows, Sampler, tree_seed
@@ -98,10 +98,9 @@ class Booster:
         table = begin.history_table if self.joint else None
         if self.joint:
             check_joint_memory(dataset.n_positions, K, None if table is None else table.n_histories)
-        self._arcs = None if self.joint or begin.histories is None else ArcSteps(dataset, begin.histories)
+        self._steps = self._edge_steps(begin)
         plan = plan_chunks(dataset.offsets, max(2 * CHUNK_POSITIONS, dataset.n_positions // MAX_LANES))
         self.shards = [begin.scores(dataset, int(a), int(b), joint=self.joint, lean=True) for a, b in pairwise(plan)]
-        self._legal = begin.space.transitions
         self._rows = Rows(
             dataset, self.data, begin.space, newton=own.leaves == "newton", joint=self.joint, trim=own.trim, table=table
         )
@@ -124,12 +123,21 @@ class Booster:
         # The messages go with the exponentials that made them, which the first tree of a label changes.
         one_tree = own.trees_per_step == 1 and own.subsample >= 1.0
         self._from_messages = self.joint and known and self._rows.plain and one_tree
-        self._table_gradient: FloatArray = np.zeros((K, K) if self._arcs is None else self._arcs.histories.n_arcs)
+        self._table_gradient: FloatArray = np.zeros((K, K) if begin.histories is None else begin.histories.n_arcs)
         self._losses = np.zeros(len(self.shards))
         self._unit = 1.0
         self._samples: list[BoolArray | None] = []
         self._direction = Iteration([])
         self.scale = 0.0
+
+    def _edge_steps(self, start: Start) -> TableSteps | ArcSteps | None:
+        """How shared edges are boosted; None where there are none."""
+        newton = self.options.leaves == "newton"
+        if self.joint or self.order == 0:
+            return None
+        if start.histories is not None:
+            return ArcSteps(self.dataset, start.histories, newton=newton)
+        return TableSteps(self.dataset, start.space.transitions, newton=newton)
 
     def resume(self, iterations: list[Iteration]) -> None:
         """Go on from the iterations of an earlier fit: add them to the scores."""
@@ -225,25 +233,15 @@ class Booster:
         for tree in self._direction.trees:
             squares = tree.values**2 * (tree.counts + self.options.shrinkage)
             total -= self.options.trees_per_step * float(squares.sum())  # the values are those of an average
-        if self._arcs is not None and self._direction.table is not None:
-            total += float((self._arcs.histories.pull_back_off(self._table_gradient) * self._direction.table).sum())
-        elif self._direction.table is not None and self.order > 0:
-            total += float((self._table_gradient * self._direction.table).sum())
+        if self._steps is not None and self._direction.table is not None:
+            total += self._steps.slope(self._table_gradient, self._direction.table)
         return total
 
     def _table_step(self) -> FloatArray | None:
-        """−gradient / (n + λ) of each legal transition, where edges are shared: every position but a first is a row."""
-        if self.joint:
-            return None
-        if self._arcs is not None:
-            return self._arcs.step(self._table_gradient, self.options.shrinkage)
-        if self.order == 0:
-            return np.zeros(0)
-        lengths, weights = np.diff(self.dataset.offsets), self.dataset.weight_seq
-        n = float((lengths - 1).sum() if weights is None else (weights * (lengths - 1)).sum())
-        if n + self.options.shrinkage == 0.0:
-            return np.zeros_like(self._table_gradient)
-        return np.where(self._legal, -self._table_gradient / (n + self.options.shrinkage), 0.0)
+        """What the iteration adds to shared edges, times the step."""
+        if self._steps is not None:
+            return self._steps.step(self._table_gradient, self.options.shrinkage)
+        return None if self.joint else np.zeros(0)
 
     def _grow_label(self, lane: int, k: int) -> None:
         """The trees of one label, one after the other; labels go to threads."""

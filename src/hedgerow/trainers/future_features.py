@@ -6,7 +6,7 @@ new feature is looked for in the bags ahead (`multiple_instance`), and becomes o
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -37,11 +37,13 @@ class Options:
 
     max_features : as many columns of features there are
     n_estimators : of a round
+    learning_rate : the share of the best step α that is taken
     """
 
     max_features: int
     n_estimators: int
     growth: Growth
+    learning_rate: float
     initial_score: float
     feature_steps: int
     max_step: float
@@ -55,13 +57,17 @@ _State = tuple[int, Kept, Kept | None]
 
 
 class Alternation:
-    """The state of a training. `run` fills `additions`: trees, one a label, and features, in the order they came."""
+    """The state of a training. `run` fills `additions`: trees, one a label, and features, in the order they came.
+
+    rounds : the iterations of trees that were kept before the first features, and after the features of each round
+    """
 
     def __init__(
         self, corpus: Corpus, held_out: Corpus | None, instances: Binning, binning: Binning, options: Options
     ) -> None:
         self.corpus, self.held_out, self.options = corpus, held_out, options
         self.additions: list[Addition] = []
+        self.rounds: list[int] = []
         self._binning = binning
         weights = corpus.bags.spread(corpus.loss.weights)
         self._instances = RowTrees(instances, corpus.data, weights, options.growth)
@@ -92,21 +98,36 @@ class Alternation:
         monitor.begin(self.loss())
         full = self._add_trees(monitor)
         best = self.score()
+        self.rounds = [self.n_trees]
         while not monitor.interrupted and len(self.features) < self.options.max_features:
-            state = self._remember()
+            state, n = self._remember(), self.n_trees
             if not self._add_features():
                 break
             full = self._add_trees(monitor)
             score = self.score()
+            if score > best:
+                self.rounds.append(self.n_trees - n)
+            else:
+                self._recall(state)
             if not self._is_better(score, best):
-                if score <= best:
-                    self._recall(state)
                 break
             best = score
         if monitor.interrupted:
             monitor.finish("interrupted")
         elif not full:
             monitor.finish("converged" if self.held_out is None else "early_stopping")
+
+    def run_again(self, rounds: Sequence[int], monitor: Monitor) -> None:
+        """As many rounds, of as many iterations each, as another training kept; features are looked for anew."""
+        monitor.begin(self.loss())
+        self.rounds = [0] * len(rounds)
+        for i, n in enumerate(rounds):
+            if i:
+                self._add_features()
+            while self.rounds[i] < n and not monitor.interrupted and self._add_tree():
+                self.rounds[i] += 1
+                monitor.step(self.loss())
+        monitor.finish("interrupted" if monitor.interrupted else "converged")
 
     def _is_better(self, score: float, than: float) -> bool:
         """Whether a score is better by more than the share `tol`."""
@@ -134,7 +155,8 @@ class Alternation:
         return n == self.options.n_estimators
 
     def _add_tree(self) -> bool:
-        """One tree a label, fitted to the residuals, with one step for all; whether it lowers the loss."""
+        """One tree a label, fitted to the residuals, with a share of the best step for all; whether it lowers the
+        loss."""
         own = self.corpus
         residuals = own.loss.residuals(own.scores)
         K = len(residuals)
@@ -149,6 +171,7 @@ class Alternation:
         if step == 0.0:
             return False
         self._step = step
+        step *= self.options.learning_rate
         own.scores += step * direction
         scaled = [tree.scaled(step) for tree in trees]
         if self.held_out is not None:

@@ -1,0 +1,88 @@
+"""BeamSearchTagger as tensors and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from hedgerow.data.imputation import seen_schema
+from hedgerow.errors import ModelFileError
+from hedgerow.legend import CODE, INDEX, CodeArray
+from hedgerow.models.future_feature_memm import FutureFeatureMEMM
+from hedgerow.models.previous_labels import MAX_ORDER
+from hedgerow.models.schema_files import Tensors, count, pack_space, tensor, unpack_space, within
+from hedgerow.models.search_features import MAX_COUNTS, SearchLayout
+from hedgerow.scorers.index import WeightIndex
+from hedgerow.scorers.streams import Streams
+
+_FUTURE = "future."  # how the tensors of the finder of future features are called
+
+
+def pack(model: Any, tensors: Tensors) -> dict[str, Any]:
+    """Add a fitted model's weights and their layout to the tensors; return its part of the header."""
+    from hedgerow.models.files import pack_model
+
+    layout = model.layout_
+    tensors["nodes.row_ptr"], tensors["nodes.slot_label"] = layout.nodes.row_ptr, layout.nodes.slot_label
+    tensors |= {"runs": layout.child, "weights": model.weights_}
+    pack_space(layout.space, tensors)
+    header: dict[str, Any] = {
+        "order": layout.order,
+        "label_counts": layout.label_counts,
+        "backward": layout.backward,
+        "refitted": model.refitted_,
+    }
+    if model.future_ is not None:
+        header["future"], own = pack_model(model.future_)
+        tensors |= {f"{_FUTURE}{name}": array for name, array in own.items()}
+    return header
+
+
+def unpack(model: Any, header: Mapping[str, Any], tensors: Tensors) -> None:
+    """Give a model, which has its schema, what `pack` wrote."""
+    from hedgerow.models.files import unpack_model
+
+    model.future_ = None
+    if "future" in header:
+        own = {name.removeprefix(_FUTURE): array for name, array in tensors.items() if name.startswith(_FUTURE)}
+        model.future_ = unpack_model(header["future"], own)
+        if not isinstance(model.future_, FutureFeatureMEMM) or model.future_.schema_ != seen_schema(model):
+            raise ModelFileError("the future features are of other columns")
+    K, order = len(model.schema_.labels), count(header, "order", 0)
+    counts, backward = count(header, "label_counts", 0), header["backward"]
+    if order > MAX_ORDER or counts > MAX_COUNTS or type(backward) is not bool or type(header["refitted"]) is not bool:
+        raise ModelFileError("what a labeling looks back at is not sound")
+    nodes = _unpack_nodes(tensors, Streams.of(model._input_schema()), K)
+    child = tensors["runs"]
+    _check_runs(child, K, order)
+    model.layout_ = SearchLayout(nodes, child, order, counts, unpack_space(K, tensors), backward)
+    model.weights_ = tensor(tensors, "weights", np.float64, (model.layout_.n_weights,))
+    if not np.isfinite(model.weights_).all():
+        raise ModelFileError("a weight is not a number")
+    model.refitted_ = header["refitted"]
+
+
+def _unpack_nodes(tensors: Tensors, streams: Streams, n_labels: int) -> WeightIndex:
+    row_ptr = tensor(tensors, "nodes.row_ptr", INDEX, (streams.n_rows + 1,))
+    slot_label = tensor(tensors, "nodes.slot_label", CODE)
+    sound = row_ptr[0] == 0 and row_ptr[-1] == len(slot_label) and np.all(np.diff(row_ptr) >= 0)
+    if not sound or not within(slot_label, n_labels):
+        raise ModelFileError("the weights of input features do not fit the columns")
+    return WeightIndex(streams, n_labels, row_ptr, slot_label)
+
+
+def _check_runs(child: CodeArray, n_labels: int, order: int) -> None:
+    """Refuse what is not a tree of runs, each node after its parent, and no deeper than the order."""
+    if child.dtype != CODE or child.ndim != 2 or child.shape[1] != n_labels + 1 or not len(child):
+        raise ModelFileError("the runs of labels do not fit the labels")
+    parents, _ = np.nonzero(child >= 0)
+    nodes = child[child >= 0]
+    depth = np.zeros(len(child), dtype=int)
+    sound = np.array_equal(np.sort(nodes), np.arange(1, len(child))) and bool(np.all(nodes > parents))
+    if sound:
+        for m, parent in sorted(zip(nodes.tolist(), parents.tolist())):
+            depth[m] = depth[parent] + 1
+    if not sound or depth.max() > order:
+        raise ModelFileError("the runs of labels are no tree")

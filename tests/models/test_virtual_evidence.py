@@ -1,0 +1,123 @@
+"""VirtualEvidence: a TreeCRF that follows its neighbours' soft labels, with the same files and the same contract."""
+
+from __future__ import annotations
+
+import inspect
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+from sklearn.utils import estimator_checks
+
+from hedgerow import InputError, TreeCRF, VirtualEvidence, load
+from hedgerow.datasets import make_sequences
+from hedgerow.metrics import label_accuracy_scorer
+from hedgerow.objectives.pointwise import pointwise
+
+from .corpora import COLUMNS, partial_labels, rich_corpus
+
+X, y = make_sequences(60, mean_length=6, concentration=1.0, random_state=1)
+FEW = {"n_estimators": 8, "early_stopping": False, "shrinkage": 2.0, "random_state": 0}
+
+
+def echoes(n, seed):
+    """Two labels that stay as they are, seen through noise: neighbours tell more than the position itself."""
+    rng = np.random.default_rng(seed)
+    rows, labels = [], []
+    for _ in range(n):
+        state, own, row = int(rng.integers(2)), [], []
+        for _ in range(12):
+            state = 1 - state if rng.random() < 0.1 else state
+            own.append("ab"[state])
+            row.append("ab"[state if rng.random() < 0.7 else 1 - state])
+        rows.append(row)
+        labels.append(own)
+    return rows, labels
+
+
+@pytest.mark.parametrize(("edges", "max_leaves"), [("shared", 2), ("shared", 8), ("joint", 8)])
+def test_it_learns_from_its_neighbours(edges, max_leaves):
+    rows, labels = echoes(200, 0)
+    options = {"max_leaves": max_leaves, "n_estimators": 60, "random_state": 0, "shrinkage": 5.0}
+    model = VirtualEvidence(edges=edges, **options).fit(rows[:120], labels[:120])
+    alone = TreeCRF(order=0, **options).fit(rows[:120], labels[:120])
+    whole = TreeCRF(edges=edges, **options).fit(rows[:120], labels[:120])
+    held = rows[120:], labels[120:]
+    assert model.score(*held) > alone.score(*held) + 0.05
+    assert model.score(*held) > whole.score(*held) - 0.02
+
+
+def test_it_is_a_tree_crf_with_another_objective():
+    own = VirtualEvidence(edges="joint", **FEW).fit(X, y)
+    other = TreeCRF(objective="virtual_evidence", likelihood_steps=0, **FEW).fit(X, y)
+    for one, two in zip(own.predict_proba(X), other.predict_proba(X)):
+        np.testing.assert_array_equal(one, two)
+    assert [step.loss for step in own.history_] == [step.loss for step in other.history_]
+
+
+def test_the_loss_is_that_of_the_marginals():
+    model = VirtualEvidence(**FEW).fit(X, y)
+    dataset = model.encode(X, y)
+    found = pointwise(model._potentials(dataset, 0, len(X)), dataset.labels)
+    np.testing.assert_allclose(model.history_[-1].loss, found.loss, rtol=1e-9)
+    losses = [step.loss for step in model.history_]
+    assert losses == sorted(losses, reverse=True)
+
+
+def test_labels_that_are_not_known():
+    rows, labels = rich_corpus(40, seed=1)
+    model = VirtualEvidence(columns=COLUMNS, window=1, **FEW).fit(rows, partial_labels(labels, seed=2))
+    assert model.score(rows, labels) > 0.7
+
+
+def test_weights_are_repetitions():
+    weighted = VirtualEvidence(**FEW).fit(X, y, sample_weight=np.where(np.arange(60) < 20, 2.0, 1.0))
+    twice = VirtualEvidence(**FEW).fit([*X, *X[:20]], [*y, *y[:20]])
+    plain = VirtualEvidence(**FEW).fit(X, y)
+    np.testing.assert_allclose(twice.history_[-1].loss, weighted.history_[-1].loss, rtol=1e-3)  # gradients are rounded
+    assert twice.history_[-1].loss > 1.1 * plain.history_[-1].loss
+
+
+def test_a_saved_model_predicts_the_same(tmp_path):
+    rows, labels = rich_corpus(30, seed=1)
+    model = VirtualEvidence(columns=COLUMNS, window=1, constraints="iob2", **FEW).fit(rows, labels)
+    model.save(tmp_path / "m.hedgerow")
+    other = load(tmp_path / "m.hedgerow")
+    assert isinstance(other, VirtualEvidence)
+    assert other.get_params() == model.get_params()
+    for one, two in zip(other.predict_proba(rows), model.predict_proba(rows)):
+        np.testing.assert_array_equal(one, two)
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        estimator_checks.check_parameters_default_constructible,
+        estimator_checks.check_get_params_invariance,
+        estimator_checks.check_set_params,
+        estimator_checks.check_estimator_cloneable,
+        estimator_checks.check_estimator_repr,
+        estimator_checks.check_valid_tag_types,
+        estimator_checks.check_do_not_raise_errors_in_init_or_set_params,
+    ],
+    ids=lambda check: check.__name__,
+)
+def test_conventions(check):
+    check("VirtualEvidence", VirtualEvidence())
+
+
+def test_its_parameters_are_those_of_trees():
+    own, other = (set(inspect.signature(kind).parameters) for kind in (VirtualEvidence, TreeCRF))
+    assert own < other
+    assert {"objective", "likelihood_steps", "order", "start"}.isdisjoint(own)
+    search = GridSearchCV(clone(VirtualEvidence(**FEW)), {"max_leaves": [2, 4]}, cv=2, scoring=label_accuracy_scorer)
+    assert search.fit(X, y).best_score_ > 0.2
+
+
+@pytest.mark.parametrize("parameters", [{"max_leaves": 1}, {"edges": "none"}, {"metric": "no such"}, {"missing": None}])
+def test_bad_parameters_are_refused(parameters):
+    with pytest.raises(InputError):
+        VirtualEvidence(**parameters).fit(X, y)
+    with pytest.raises(InputError, match="order"):
+        TreeCRF(objective="virtual_evidence", order=2).fit(X, y)
