@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from hedgerow import compat as compat
     from hedgerow import datasets as datasets
     from hedgerow import explain as explain
+    from hedgerow import lattice as lattice
     from hedgerow import metrics as metrics
     from hedgerow import model_selection as model_selection
     from hedgerow import report as report
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from hedgerow.errors import InputError as InputError
     from hedgerow.errors import ModelFileError as ModelFileError
     from hedgerow.lattice.model import LatticeCRF as LatticeCRF
+    from hedgerow.lattice.tree_model import TreeLatticeCRF as TreeLatticeCRF
     from hedgerow.models.files import load as load
     from hedgerow.models.future_feature_memm import FutureFeatureMEMM as FutureFeatureMEMM
     from hedgerow.models.hmm import HMM as HMM
@@ -51,12 +53,13 @@ _EXPORTS = {
     "Sequences": "hedgerow.data.sequences",
     "SlidingWindow": "hedgerow.models.sliding_window",
     "TreeCRF": "hedgerow.models.tree_crf",
+    "TreeLatticeCRF": "hedgerow.lattice.tree_model",
     "VirtualEvidence": "hedgerow.models.virtual_evidence",
     "learn": "hedgerow.data.encoding",
     "load": "hedgerow.models.files",
     "sequences": "hedgerow.data.readers.tables",
 }
-_MODULES = ("compat", "datasets", "explain", "metrics", "model_selection", "report")
+_MODULES = ("compat", "datasets", "explain", "lattice", "metrics", "model_selection", "report")
 
 __all__ = [
     "HMM",
@@ -74,10 +77,12 @@ __all__ = [
     "Sequences",
     "SlidingWindow",
     "TreeCRF",
+    "TreeLatticeCRF",
     "VirtualEvidence",
     "compat",
     "datasets",
     "explain",
+    "lattice",
     "learn",
     "load",
     "metrics",

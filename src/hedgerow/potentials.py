@@ -69,6 +69,7 @@ class SharedEdges:
     exps, exps_to : (P, P), exp(scores − shift) as [from, to] and as [to, from], padded with zeros
     shift : the largest finite score
     arcs : lists of the arcs, where so few are possible that they are cheaper than the table; None elsewhere
+    even : whether every arc scores the same, as at order 0: the labels then know nothing of each other
     """
 
     scores: FloatArray
@@ -77,6 +78,7 @@ class SharedEdges:
     exps_to: FloatArray
     shift: float
     arcs: ArcLists | None
+    even: bool
 
     @classmethod
     def from_scores(cls, scores: Any, *, sparse: bool | None = None) -> SharedEdges:
@@ -96,7 +98,8 @@ class SharedEdges:
         if sparse is None:
             sparse = n_labels >= _SPARSE_LABELS and finite.size * _SPARSE_RATIO <= table.size
         arcs = ArcLists.from_tables(table, exps) if sparse else None
-        return cls(table, table_to, exps, np.ascontiguousarray(exps.T), shift, arcs)
+        even = bool((table == shift).all())
+        return cls(table, table_to, exps, np.ascontiguousarray(exps.T), shift, arcs, even)
 
     @property
     def n_labels(self) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tracemalloc
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from hedgerow.errors import InputError
 from hedgerow.inference import Workspace, log_partition, marginals
+from hedgerow.inference.messages import messages
 from hedgerow.potentials import ChainPotentials, SharedEdges
 from hedgerow.reference import chain as reference
 
@@ -44,6 +46,35 @@ def test_equal_to_the_twin(case):
 def test_lists_of_arcs_equal_the_twin(case):
     edges = SharedEdges.from_scores(case.edges, sparse=True)
     check(case, ChainPotentials(case.node, case.offsets.astype(np.int64), edges))
+
+
+@settings(max_examples=60)
+@given(case=cases(per_position=False), score=st.floats(-5, 5))
+def test_even_edges_equal_the_chain(case, score):
+    """Where all arcs score the same, no pass is made over them; what there is afterwards must be the same."""
+    even = SharedEdges.from_scores(np.full_like(case.edges, score))
+    assert even.even
+    offsets = case.offsets.astype(np.int64)
+    fast, slow = (ChainPotentials(case.node, offsets, edges) for edges in (even, replace(even, even=False)))
+    np.testing.assert_allclose(log_partition(fast), log_partition(slow), rtol=1e-12, atol=1e-12)
+    mine, theirs = messages(fast), messages(slow)
+    np.testing.assert_allclose(mine.log_partition, theirs.log_partition, rtol=1e-12, atol=1e-12)
+    for name in ("node_probs", "alpha", "node_exp"):
+        np.testing.assert_allclose(getattr(mine.work, name), getattr(theirs.work, name), rtol=1e-12, atol=1e-250)
+    np.testing.assert_allclose(marginals(fast).edges, marginals(slow).edges, rtol=1e-12, atol=1e-12)
+
+
+def test_edges_are_even_where_no_arc_differs():
+    assert SharedEdges.from_scores(np.zeros((3, 3))).even
+    assert not SharedEdges.from_scores([[0.0, 0.0], [0.0, 1e-9]]).even
+    assert not SharedEdges.from_scores([[0.0, 0.0], [0.0, -np.inf]]).even
+    assert not SharedEdges.from_scores(np.full((2, 2), -np.inf)).even
+
+
+def test_even_edges_refuse_what_has_no_label():
+    potentials = ChainPotentials.from_scores([[0.0, 1.0], [-np.inf, -np.inf]], np.zeros((2, 2)))
+    with pytest.raises(InputError, match="no legal labeling"):
+        marginals(potentials)
 
 
 @settings(max_examples=40)

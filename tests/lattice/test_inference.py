@@ -90,6 +90,19 @@ def test_mean_field_bounds_log_z_from_below_and_tree_reweighting_from_above(pote
         assert above.log_partition >= exact.log_partition - 1e-7
 
 
+@pytest.mark.parametrize("scale", [0.5, 2.0, 8.0])
+def test_tree_reweighted_messages_rest_on_grids_and_bound_log_z(rng, scale):
+    """Neighbours that pull all ways, on which plain messages may swing for good: damping rises until these rest."""
+    for _ in range(4):
+        potentials = grid_potentials(rng, (3, 3), 2, scale=scale)
+        exact = reference.enumerate_labelings(*parts(potentials))
+        found = Inference("tree_reweighted")(potentials)
+        assert found.converged
+        assert found.log_partition >= exact.log_partition - 1e-7
+        plain = Inference()(potentials)
+        assert found.log_partition >= plain.log_partition - 1e-7 or not plain.converged
+
+
 @given(drawn_potentials(acyclic=False, max_nodes=6))
 @settings(max_examples=40)
 def test_mean_field_is_that_of_the_twin_and_its_free_energy_rises(potentials):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import warnings
 
 import numpy as np
@@ -20,6 +22,7 @@ from hedgerow.lattice.inference import Inference
 from hedgerow.lattice.linear import Design, Layout, Scaling
 from hedgerow.lattice.objectives import make_objective
 from hedgerow.lattice.online import GraphBatches, MetaDescent
+from hedgerow.lattice.training import start_weights
 from hedgerow.parallel import Lanes
 
 
@@ -233,6 +236,40 @@ def test_early_stopping_keeps_the_best(shapes):
     assert max(scores) == scores[model.best_iteration_ - 1]
     given = LatticeCRF(form="ising", n_iter_no_change=3).fit(images[:5], masks[:5], X_val=images[5:], y_val=masks[5:])
     assert given.history_[-1].score is not None
+
+
+def test_ctrl_c_keeps_the_weights_so_far(shapes, monkeypatch):
+    images, masks = shapes
+    accept, accepted = LineEvaluation.accept, []
+
+    def interrupted(self, weights):
+        accepted.append(weights)
+        if len(accepted) == 4:  # the start, and three iterations
+            os.kill(os.getpid(), signal.SIGINT)
+        accept(self, weights)
+
+    monkeypatch.setattr(LineEvaluation, "accept", interrupted)
+    with pytest.warns(ConvergenceWarning, match="interrupted after 3 iterations; the best weights so far are kept"):
+        model = LatticeCRF(form="ising").fit(images, masks)
+    assert model.outcome_ == "interrupted"
+    assert np.array_equal(model.weights_, accepted[-1])
+
+
+def test_nodes_start_from_a_logistic_regression(shapes):
+    """Trained a little from there, edges at 0, the loss begins with that of the pixels by themselves."""
+    images, masks = shapes
+    alone = LatticeCRF(form="ising", differences=False, neighbours=4, edge_start=0.0)
+    problem = alone._problem(images, masks, None, None, None)
+    layout, scaling = alone._lay_out(problem.corpus, problem.labels)
+    with Lanes(None, 2) as lanes:
+        weights = start_weights(alone, Design(layout, scaling, problem.corpus), lanes)
+        zero = start_weights(alone.set_params(start="zero"), Design(layout, scaling, problem.corpus), lanes)
+    nodes = [(image.reshape(-1, 1), np.empty((0, 2), dtype=int)) for image in images]
+    fitted = LatticeCRF(form="ising").fit(nodes, [mask.ravel() for mask in masks])
+    np.testing.assert_allclose(weights[:2], fitted.node_weights_[:, 0], atol=1e-2)
+    assert np.abs(fitted.node_weights_).min() > 0.1
+    assert weights[2] == 0.0
+    assert not zero.any()
 
 
 @pytest.mark.parametrize("decoder", ["max_product", "icm", "graph_cut"])

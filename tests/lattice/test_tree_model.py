@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import warnings
 
 import numpy as np
@@ -125,6 +127,39 @@ def test_early_stopping_keeps_the_best_iterations():
     assert model.node_trees_.n_iterations == model.edge_trees_.n_iterations == model.best_iteration_
     scores = [step.score for step in model.history_]
     assert scores[model.best_iteration_ - 1] == max(scores)
+
+
+def test_warm_start_adds_trees(fitted, tmp_path):
+    images, masks = bands(6, np.random.default_rng(0))
+    model = clone(fitted).set_params(n_estimators=7, warm_start=True).fit(images, masks)
+    first = model.loss_
+    with pytest.raises(InputError, match="n_estimators is 7 and the model has 7 iterations already"):
+        model.fit(images, masks)
+    model.save(tmp_path / "m")
+    for own in (load(tmp_path / "m"), model):
+        own.set_params(n_estimators=12).fit(images, masks)
+        assert own.node_trees_.n_iterations == own.best_iteration_ == 12
+        assert own.loss_ < first
+        assert own.loss_ == pytest.approx(fitted.loss_, rel=0.02)
+    assert [step.iteration for step in model.history_] == list(range(1, 13))
+    with pytest.raises(InputError, match="other labels, features or another form"):
+        model.set_params(form="full", n_estimators=20).fit(images, masks)
+
+
+def test_ctrl_c_keeps_the_trees_so_far(monkeypatch):
+    images, masks = bands(4, np.random.default_rng(0))
+    step = Booster.step
+
+    def interrupted(self):
+        if len(self.iterations) == 3:
+            os.kill(os.getpid(), signal.SIGINT)
+        return step(self)
+
+    monkeypatch.setattr(Booster, "step", interrupted)
+    with pytest.warns(ConvergenceWarning, match="interrupted after 4 iterations, which are kept"):
+        model = TreeLatticeCRF(n_estimators=12, form="ising").fit(images, masks)
+    assert model.outcome_ == "interrupted"
+    assert model.node_trees_.n_iterations == 4
 
 
 def test_threads_do_not_change_bits(fitted):

@@ -47,7 +47,7 @@ def sentences(n, seed, marks=("?", "!", ".")):
 @pytest.mark.parametrize(("kind", "n"), [("or", 150), ("extra", 250)])
 def test_it_finds_the_pattern_ahead(kind, n):
     X, y = make_future(kind, n + 50, random_state=1)
-    model = FutureFeatureMEMM(order=0, n_estimators=40, random_state=0).fit(X[:n], y[:n])
+    model = FutureFeatureMEMM(order=0, random_state=0).fit(X[:n], y[:n])
     assert model.score(X[n:], y[n:]) > 0.99
     assert MEMM(scorer="trees", order=0, n_estimators=20).fit(X[:n], y[:n]).score(X[n:], y[n:]) < 0.9
     pattern = pattern_of_future(X[n:])

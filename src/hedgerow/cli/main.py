@@ -19,6 +19,7 @@ from hedgerow.cli.demo import command as demo
 from hedgerow.cli.evaluate import command as evaluate
 from hedgerow.cli.explain import command as explain
 from hedgerow.cli.info import command as info
+from hedgerow.cli.lattice import app as lattice
 from hedgerow.cli.reproduce import command as reproduce
 from hedgerow.cli.tag import command as tag
 from hedgerow.cli.train import command as train
@@ -43,6 +44,7 @@ app.command("eval")(evaluate)
 app.command("compare")(compare)
 app.command("info")(info)
 app.command("explain")(explain)
+app.add_typer(lattice, name="lattice")
 app.command("demo")(demo)
 app.command("reproduce")(reproduce)
 

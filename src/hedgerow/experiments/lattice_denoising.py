@@ -17,7 +17,7 @@ from hedgerow.experiments.settings import Settings
 from hedgerow.lattice.graphs import grid
 from hedgerow.legend import AnyArray
 
-NOISE = 1.0  # its standard deviation, with shapes of brightness 1 on 0
+NOISE = 0.7  # its standard deviation, with shapes of brightness 1 on 0
 N_TRAIN, N_TEST, SIZE = 40, 10, 64
 QUICK = (4, 2, 16)
 N_TEST_DRAWINGS = 2

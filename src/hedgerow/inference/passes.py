@@ -1,4 +1,7 @@
-"""Which kernel runs for which edges: dense tables, lists of arcs, edges of their own at every position."""
+"""Which kernel runs for which edges: dense tables, lists of arcs, edges of their own at every position.
+
+Where all arcs score the same, every position is a chain of its own, and both passes cost K a position, not K².
+"""
 
 from __future__ import annotations
 
@@ -7,15 +10,16 @@ import numpy as np
 from hedgerow import kernels
 from hedgerow.inference.workspace import Workspace, slices, slices_back
 from hedgerow.legend import AnyArray, FloatArray, IndexArray
-from hedgerow.potentials import ChainPotentials, PositionEdges
+from hedgerow.potentials import ChainPotentials, PositionEdges, SharedEdges
 
 
 def forward(potentials: ChainPotentials, first: AnyArray, work: Workspace) -> None:
     """Scaled forward messages: fill node_exp, top, alpha, scale and faint of the workspace."""
     n, K = potentials.node_scores.shape
     work.reserve(n, K)
-    node_exp, into = work.node_exp, (first, work.alpha, work.scale, work.faint)
     edges = potentials.tables
+    begins = np.ones_like(first) if _even(edges) else first
+    node_exp, into = work.node_exp, (begins, work.alpha, work.scale, work.faint)
     width = work.alpha.shape[1]
     for t0, t1 in slices(n, width * (width + 20)):
         kernels.chain.exponentials(potentials.node_scores, node_exp, work.top, work.scratch, work.scratch_bits, t0, t1)
@@ -32,8 +36,9 @@ def backward(potentials: ChainPotentials, first: AnyArray, work: Workspace) -> N
     """Scaled backward messages: fill node_probs, add to faint; node_exp becomes β'."""
     n, width = work.alpha.shape
     node_exp = work.node_exp
-    into = first, work.alpha, work.scale, work.beta, work.node_probs, work.faint
     edges = potentials.tables
+    begins = np.ones_like(first) if _even(edges) else first
+    into = begins, work.alpha, work.scale, work.beta, work.node_probs, work.faint
     for t0, t1 in slices_back(n, width * width):
         if isinstance(edges, PositionEdges):
             kernels.position_chain.backward(node_exp, edges.exps, *into, t0, t1)
@@ -42,6 +47,12 @@ def backward(potentials: ChainPotentials, first: AnyArray, work: Workspace) -> N
             kernels.arcs.backward(node_exp, *lists, *into, t0, t1)
         else:
             kernels.chain.backward(node_exp, edges.exps, *into, t0, t1)
+    if _even(edges):  # β is 1 everywhere, and so β' is α
+        np.multiply(work.alpha, first[:-1, None] == 0, out=node_exp)
+
+
+def _even(edges: SharedEdges | PositionEdges) -> bool:
+    return isinstance(edges, SharedEdges) and edges.even
 
 
 def edge_marginals(potentials: ChainPotentials, work: Workspace) -> FloatArray:

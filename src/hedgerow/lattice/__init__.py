@@ -10,6 +10,10 @@ if TYPE_CHECKING:
     from hedgerow.lattice.graphs import Graph as Graph
     from hedgerow.lattice.graphs import graph as graph
     from hedgerow.lattice.graphs import grid as grid
+    from hedgerow.lattice.images import read_folders as read_folders
+    from hedgerow.lattice.images import read_image as read_image
+    from hedgerow.lattice.images import read_mask as read_mask
+    from hedgerow.lattice.images import write_mask as write_mask
     from hedgerow.lattice.model import LatticeCRF as LatticeCRF
     from hedgerow.lattice.tree_model import TreeLatticeCRF as TreeLatticeCRF
 
@@ -20,9 +24,24 @@ _EXPORTS = {
     "graph": "hedgerow.lattice.graphs",
     "grid": "hedgerow.lattice.graphs",
     "load": "hedgerow.lattice.files",
+    "read_folders": "hedgerow.lattice.images",
+    "read_image": "hedgerow.lattice.images",
+    "read_mask": "hedgerow.lattice.images",
+    "write_mask": "hedgerow.lattice.images",
 }
 
-__all__ = ["Graph", "LatticeCRF", "TreeLatticeCRF", "graph", "grid", "load"]
+__all__ = [
+    "Graph",
+    "LatticeCRF",
+    "TreeLatticeCRF",
+    "graph",
+    "grid",
+    "load",
+    "read_folders",
+    "read_image",
+    "read_mask",
+    "write_mask",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from hedgerow.errors import InputError
 from hedgerow.lattice.base import ADVICE, LatticeModel, Problem, Scores, accuracy
 from hedgerow.lattice.boosting import Bins, Booster, Iteration, TreeScorer, Values, boost
 from hedgerow.lattice.corpus import Corpus
@@ -46,6 +47,8 @@ class TreeLatticeCRF(LatticeModel):
         Hold out a share of the items, and keep the iterations up to the best one. `n_iter_no_change` is 20.
     tol : float, default 1e-4
         Training ends when the loss fell by less than this share in ten iterations.
+    warm_start : bool, default False
+        Keep the trees of the previous fit and add to them, up to `n_estimators` iterations in all.
     random_state : int, RandomState or None
         Which items are held out, and which features a node may split on.
 
@@ -82,6 +85,7 @@ class TreeLatticeCRF(LatticeModel):
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 20,
         tol: float = 1e-4,
+        warm_start: bool = False,
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -109,6 +113,7 @@ class TreeLatticeCRF(LatticeModel):
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.tol = tol
+        self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -118,31 +123,62 @@ class TreeLatticeCRF(LatticeModel):
         self._check_parameters()
         problem = self._problem(X, y, sample_weight, X_val, y_val)
         form = Form.of(self.form, len(problem.labels))
-        start = _log_frequencies(problem.corpus, form)
-        bins = Bins.learn(problem.corpus, self.max_bins)
+        warm = self._previous(problem, form)
+        start = self.start_values_ if warm else _log_frequencies(problem.corpus, form)
+        bins = self.bins_ if warm else Bins.learn(problem.corpus, self.max_bins)
         scorer = None
         if problem.held_out is not None:
             scorer = TreeScorer(bins, _start_values(form, problem.held_out, start))
+            scorer.add(warm)
         monitor = Monitor(
-            max_iter=self.n_estimators,
+            max_iter=self.n_estimators - len(warm),
             tol=self.tol,
             validate=None if scorer is None else lambda: self._validate(scorer),
             n_iter_no_change=self.n_iter_no_change,
             verbose=int(self.verbose),
+            previous=self.history_[: len(warm)] if warm else None,
         )
         with Lanes(self.n_jobs, MAX_LANES) as lanes, monitor:
-            booster = self._booster(problem, form, start, bins, lanes)
+            booster = self._booster(problem, form, start, bins, lanes, warm)
             boost(booster, monitor, scorer)
-        self._store(problem, form, start, bins, booster, monitor)
+        self._store(problem, form, start, bins, booster, monitor, len(warm))
         return self
+
+    def _previous(self, problem: Problem, form: Form) -> list[Iteration]:
+        """The iterations of the previous fit that training goes on from; none where it begins anew."""
+        if not self.warm_start or not hasattr(self, "node_trees_"):
+            return []
+        same = tuple(self.classes_.tolist()) == problem.labels and np.array_equal(
+            form.edge_tables, self.form_.edge_tables
+        )
+        if not same or self._count_features(problem.corpus) != self.n_features_:
+            what = "the model that training goes on from has other labels, features or another form"
+            raise InputError(what, hint="Set warm_start=False.")
+        nodes, edges = self.node_trees_.trees(), self.edge_trees_.trees()
+        P, Q = len(form.node_tables), len(form.edge_tables)
+        n = len(nodes) // P
+        if n >= self.n_estimators:
+            what = f"n_estimators is {self.n_estimators} and the model has {n} iterations already"
+            raise InputError(what, hint="n_estimators counts all iterations; raise it, or set warm_start=False.")
+        return [Iteration(nodes[P * i : P * (i + 1)], edges[Q * i : Q * (i + 1)]) for i in range(n)]
+
+    def _count_features(self, corpus: Corpus) -> tuple[int, int]:
+        """Of a node, and of an edge as it was given."""
+        F = corpus.nodes.shape[1]
+        return F, corpus.edges.shape[1] - (F if self.differences else 0)
 
     def _check_parameters(self) -> None:
         check_tree_parameters(self)
 
-    def _booster(self, problem: Problem, form: Form, start: FloatArray, bins: Bins, lanes: Lanes) -> Booster:
+    def _booster(
+        self, problem: Problem, form: Form, start: FloatArray, bins: Bins, lanes: Lanes, warm: list[Iteration]
+    ) -> Booster:
         by = "max_product" if self.decoder == "posterior" else self.decoder
-        return Booster(
-            _start_values(form, problem.corpus, start),
+        values = _start_values(form, problem.corpus, start)
+        if warm:
+            TreeScorer(bins, values).add(warm)
+        booster = Booster(
+            values,
             bins,
             make_objective(self.objective, inference_of(self), by),
             lanes,
@@ -153,25 +189,34 @@ class TreeLatticeCRF(LatticeModel):
             min_samples_leaf=self.min_samples_leaf,
             max_features=self.max_features,
         )
+        booster.iterations += warm
+        return booster
 
     def _validate(self, scorer: TreeScorer) -> float:
         held_out = scorer.values.corpus
         return accuracy(held_out, self._decode(held_out, scorer.values.potentials, self.decoder, warn=False))
 
     def _store(
-        self, problem: Problem, form: Form, start: FloatArray, bins: Bins, booster: Booster, monitor: Monitor
+        self,
+        problem: Problem,
+        form: Form,
+        start: FloatArray,
+        bins: Bins,
+        booster: Booster,
+        monitor: Monitor,
+        n_warm: int,
     ) -> None:
         corpus = problem.corpus
-        n_given = corpus.edges.shape[1] - (corpus.nodes.shape[1] if self.differences else 0)
-        self.n_features_ = corpus.nodes.shape[1], n_given
+        self.n_features_ = self._count_features(corpus)
         self.classes_ = np.array(problem.labels)
         self.form_, self.start_values_, self.bins_ = form, start, bins
-        kept = booster.iterations[: monitor.kept.iteration]
+        n_kept = n_warm + monitor.kept.iteration - monitor.first  # a model from a file has trees but no history
+        kept = booster.iterations[:n_kept]
         P, Q = len(form.node_tables), len(form.edge_tables)
         self.node_trees_ = Ensemble.of(P, [tree for one in kept for tree in one.nodes])
         self.edge_trees_ = Ensemble.of(Q, [tree for one in kept for tree in one.edges])
         self.history_, self.n_iter_ = monitor.history, monitor.n_iter
-        self.best_iteration_, self.loss_ = monitor.kept.iteration, monitor.kept.loss
+        self.best_iteration_, self.loss_ = n_kept, monitor.kept.loss
         self.outcome_ = monitor.outcome
         self.converged_ = booster.unconverged == 0
         if booster.unconverged:

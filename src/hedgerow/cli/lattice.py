@@ -1,0 +1,202 @@
+"""`hedgerow lattice`: folders of images and masks in; a model, masks of new images, or how good they are out."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from hedgerow.cli.flags import in_flags
+from hedgerow.errors import InputError
+
+if TYPE_CHECKING:
+    from hedgerow.legend import IndexArray
+
+Images = Annotated[str, typer.Argument(metavar="IMAGES", help="A folder of images, or one image.")]
+Masks = Annotated[str, typer.Argument(metavar="MASKS", help="A folder of masks with the names of the images.")]
+ModelFile = Annotated[str, typer.Argument(metavar="MODEL", help="A model file.")]
+
+app = typer.Typer(
+    help="Label the pixels of images: train on images and masks, segment new images, measure how good it is.",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    no_args_is_help=True,
+)
+
+
+@app.command("train")
+def train_command(
+    images: Images,
+    masks: Masks,
+    out: Annotated[str, typer.Option("--out", "-o", metavar="FILE", help="Where the model goes.")],
+    trees: Annotated[bool, typer.Option("--trees", help="Scores by trees instead of weights.")] = False,
+    neighbours: Annotated[int, typer.Option(metavar="N", help="Neighbours of a pixel: 4 or 8.")] = 4,
+    form: Annotated[str, typer.Option(metavar="NAME", help="symmetric, full or ising.")] = "symmetric",
+    objective: Annotated[
+        str, typer.Option(metavar="NAME", help="log_likelihood, pseudo_likelihood or margin.")
+    ] = "log_likelihood",
+    inference: Annotated[str, typer.Option(metavar="NAME", help="loopy, tree_reweighted or mean_field.")] = "loopy",
+    l2: Annotated[float | None, typer.Option(metavar="C", help="The penalty of weights. \\[1.0]")] = None,
+    max_iter: Annotated[int | None, typer.Option(metavar="N", help="The most iterations. \\[200]")] = None,
+    unlabelled: Annotated[int | None, typer.Option(metavar="VALUE", help="Of pixels without a label.")] = None,
+    jobs: Annotated[int, typer.Option(metavar="N", help="Threads; -1 is all cores.")] = -1,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
+) -> None:
+    """Train on images and their masks.
+
+    The channels of a pixel are its features, their differences those of an edge. Every value in the masks is a label.
+    """
+    own: dict[str, Any] = {"neighbours": neighbours, "form": form, "objective": objective, "inference": inference}
+    own |= {"unlabelled": unlabelled, "n_jobs": jobs, "verbose": 0 if quiet else 1}
+    with in_flags(train_command, {"n_jobs": "jobs", "n_estimators": "max_iter"}):
+        model = train(images, masks, trees=trees, l2=l2, max_iter=max_iter, **own)
+        model.save(out)
+    if not quiet:
+        shown = " ".join(map(str, model.classes_.tolist()))
+        print(f"labels {shown}; {model.n_iter_} iterations ({model.outcome_}), loss {model.loss_:.4f}")
+
+
+def train(
+    images: str, masks: str, *, trees: bool = False, l2: float | None = None, max_iter: int | None = None, **own: Any
+) -> Any:
+    """A LatticeCRF, or with `trees` a TreeLatticeCRF, fitted to a folder of images and one of masks.
+
+    l2, max_iter : as in LatticeCRF; max_iter is `n_estimators` of trees
+    own : other parameters of the estimator
+    """
+    from hedgerow.lattice import LatticeCRF, TreeLatticeCRF
+    from hedgerow.lattice.images import read_folders
+
+    if trees and l2 is not None:
+        raise InputError("--l2 is for weights, and --trees has none")
+    given = {"n_estimators" if trees else "max_iter": max_iter, "l2": l2}
+    own |= {name: value for name, value in given.items() if value is not None}
+    model: Any = TreeLatticeCRF(**own) if trees else LatticeCRF(**own)
+    model._check_parameters()  # before images are read
+    pairs = read_folders(images, masks)
+    return model.fit(pairs.images, pairs.masks)
+
+
+@app.command("segment")
+def segment_command(
+    model: ModelFile,
+    images: Images,
+    out: Annotated[str, typer.Option("--out", "-o", metavar="FOLDER", help="Where the masks go.")],
+    decoder: Annotated[
+        str | None, typer.Option(metavar="NAME", help="posterior, max_product, icm, graph_cut. \\[the model's]")
+    ] = None,
+) -> None:
+    """Write a mask for each image, as a PNG file of its name.
+
+    The values of its pixels are those of the masks in training. Files of these names in the folder are replaced.
+    """
+    with in_flags(segment_command):
+        written = segment(model, images, out, decoder=decoder)
+    print(f"{len(written)} {'mask' if len(written) == 1 else 'masks'} in {out}")
+
+
+def segment(model: str, images: str, out: str, *, decoder: str | None = None) -> list[Path]:
+    """Write the masks of the images of a folder to another; the files written."""
+    from hedgerow.lattice.images import find_images, read_images, write_mask
+
+    crf = _load(model)
+    files = find_images(images)
+    folder = Path(out)
+    if any(path.parent.resolve() == folder.resolve() for path in files.values()):
+        raise InputError("masks would replace the images", hint="Give --out another folder.", path=out)
+    pixels = read_images(files.values(), n_channels=crf.n_features_[0])
+    found = crf.predict(pixels, decoder=decoder)
+    folder.mkdir(parents=True, exist_ok=True)
+    written = [folder / f"{name}.png" for name in files]
+    for path, mask in zip(written, found):
+        write_mask(path, mask)
+    return written
+
+
+@app.command("eval")
+def evaluate_command(
+    model: ModelFile,
+    images: Images,
+    masks: Masks,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Compare the masks that a model finds with given ones, pixel by pixel."""
+    with in_flags(evaluate_command):
+        report = evaluate(model, images, masks)
+    print(json.dumps(report.to_dict(), indent=2) if as_json else report)
+
+
+@dataclass(frozen=True)
+class Segmentation:
+    """What `evaluate` returns. counts[u][v] are the pixels with the label u of `labels` that were labelled v."""
+
+    labels: list[int]
+    counts: list[list[int]]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Pixels, accuracy, and by label its pixels, precision, recall and intersection over union."""
+        total = sum(map(sum, self.counts))
+        right = sum(self.counts[k][k] for k in range(len(self.labels)))
+        each = {}
+        for k, label in enumerate(self.labels):
+            true, found = sum(self.counts[k]), sum(row[k] for row in self.counts)
+            both = self.counts[k][k]
+            each[str(label)] = {
+                "pixels": true,
+                "precision": _share(both, found),
+                "recall": _share(both, true),
+                "iou": _share(both, true + found - both),
+            }
+        return {"pixels": total, "accuracy": _share(right, total), "labels": each}
+
+    def __str__(self) -> str:
+        found = self.to_dict()
+        lines = [f"{'label':>6} {'pixels':>10} {'precision':>9} {'recall':>7} {'IoU':>7}"]
+        for label, own in found["labels"].items():
+            shown = f"{own['precision']:9.4f} {own['recall']:7.4f} {own['iou']:7.4f}"
+            lines.append(f"{label:>6} {own['pixels']:10,} {shown}")
+        lines.append(f"accuracy {found['accuracy']:.4f} ({found['pixels']:,} pixels)")
+        return "\n".join(lines)
+
+
+def _share(part: int, whole: int) -> float:
+    return part / whole if whole else 0.0
+
+
+def evaluate(model: str, images: str, masks: str) -> Segmentation:
+    """Compare the labels that a model gives the pixels of images with those of masks; pixels without a label do not
+    count."""
+    import numpy as np
+
+    from hedgerow.lattice.images import MASKS, find_images, read_folders
+
+    crf = _load(model)
+    pairs = read_folders(images, masks, n_channels=crf.n_features_[0])
+    labels = crf.classes_.tolist()
+    files = find_images(masks, MASKS)
+    for name, mask in zip(pairs.names, pairs.masks):
+        strange = sorted({*np.unique(mask).tolist()} - {*labels, crf.unlabelled})
+        if strange:
+            hint = f"Labels of the model: {' '.join(map(str, labels))}."
+            raise InputError(f"the model does not know the label {strange[0]}", hint=hint, path=str(files[name]))
+    counts: IndexArray = np.zeros((len(labels), len(labels)), dtype=np.int64)
+    for mask, found in zip(pairs.masks, crf.predict(pairs.images)):
+        known = np.isin(mask, labels)
+        places = np.searchsorted(labels, mask[known]) * len(labels) + np.searchsorted(labels, found[known])
+        counts += np.bincount(places, minlength=counts.size).reshape(counts.shape)
+    return Segmentation(labels, counts.tolist())
+
+
+def _load(path: str) -> Any:
+    """A model of images, with whole numbers for labels."""
+    from hedgerow.models.files import load
+
+    model = load(path)
+    if type(model).__name__ not in ("LatticeCRF", "TreeLatticeCRF"):
+        hint = "Train one with hedgerow lattice train; hedgerow tag and eval are for sequences."
+        raise InputError(f"the file holds a {type(model).__name__}, which labels no images", hint=hint, path=path)
+    if model.classes_.dtype.kind != "i" or model.ndim != 2 or model.n_features_[1] != 0:
+        raise InputError("the model was trained on other items than images and masks", path=path)
+    return model
