@@ -25,3 +25,14 @@ def test_it_trains_tags_and_is_told(hedgerow, tmp_path):
     asked = hedgerow("tag", model, words, "--probabilities")
     assert asked.code != 0
     assert "knows no probabilities" in asked.err
+
+
+def test_virtual_evidence_trains_and_tags(hedgerow, tmp_path):
+    data, model = tmp_path / "a.txt", tmp_path / "m.hedgerow"
+    data.write_text("\n".join("".join(f"{word} {label}\n" for word, label in row) for row in ROWS * 6))
+    options = ("--trees", "10", "--leaves", "4", "--shrinkage", "1", "--dev", "0")
+    assert hedgerow("train", data, "--model", "veb", *options, "-o", model).code == 0
+    assert type(load(model)).__name__ == "VirtualEvidence"
+    words = tmp_path / "b.txt"
+    words.write_text("the\ncat\nbarks\n")
+    assert [line.split()[-1] for line in hedgerow("tag", model, words).out.splitlines() if line] == ["D", "N", "V"]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 
 from hedgerow.datasets import load_header_lines
@@ -40,8 +38,8 @@ def test_a_part_that_does_not_end(head, tmp_path):
     assert caught.value.line == 2
 
 
-@pytest.mark.skipif("HEDGEROW_DATA" not in os.environ, reason="HEDGEROW_DATA is not set")
-def test_the_real_file():
+@pytest.mark.data
+def test_the_real_file(data_folder):
     lines, y = load_header_lines()
     assert (len(lines), sum(map(len, lines))) == (935, 18_631)
     assert [len(row) for row in lines] == [len(row) for row in y]

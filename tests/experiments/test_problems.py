@@ -87,3 +87,10 @@ def test_one_paper_is_left_out_at_a_time(data_folder):
     problem = load_problem("papers", Settings(outer_folds=None))
     assert [len(part.test) for part in problem.parts(0)] == [1] * 40
     assert problem.n_features == len(problem.X.columns) == 54
+
+
+@pytest.mark.data
+def test_heads_of_papers_are_in_folds(data_folder):
+    problem = load_problem("headers", Settings(outer_folds=3))
+    assert sorted(len(part.test) for part in problem.parts(0)) == [311, 312, 312]
+    assert [len(row) for row in problem.X] == [len(row) for row in problem.y]

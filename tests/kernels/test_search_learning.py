@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from hedgerow.data.encoding import learn
 from hedgerow.errors import InputError
-from hedgerow.models.search_features import Searcher, good_labels, lay_out_search, open_labels
+from hedgerow.models.search_features import Searcher, good_labels, lay_out_search, legal_moves, open_labels
 from hedgerow.models.search_training import UPDATES
 from hedgerow.reference.search_learning import Search
 from hedgerow.scorers.batches import RowReader
@@ -62,7 +62,7 @@ def literal(layout, width):
     own = set(zip(nodes.slot_rows().tolist(), nodes.slot_label.tolist()))
     runs = {run if layout.backward else run[::-1] for run in layout.runs()}
     start, end = (space.end, space.start) if layout.backward else (space.start, space.end)
-    moves = layout.moves()
+    moves = legal_moves(layout.space, backward=layout.backward)
 
     def known(key):
         if key[0] == "node":
@@ -116,7 +116,7 @@ def test_the_kernel_learns_what_the_reference_learns(seed, update, order, counts
     space = make_space(rng, dataset, forbid)
     layout = lay_out(dataset, space, order, counts, backward=backward)
     searcher, plain = Searcher(layout, dataset, width), literal(layout, width)
-    open_ = open_labels(layout, dataset, None)
+    open_ = open_labels(layout.space, dataset, None, backward=layout.backward)
     good, partial = good_labels(layout, dataset)
     w, total = np.zeros(layout.n_weights), np.zeros(layout.n_weights)
     everything = np.arange(dataset.n_sequences)
@@ -145,9 +145,9 @@ def test_labels_that_are_open_can_go_on_to_an_end(seed, backward):
     legal = [[y for y in np.ndindex(*(3,) * n) if plain.possible(y, n)] for n in (4, 1, 3)]
     if not all(legal):
         with pytest.raises(InputError, match=f"sequence {[bool(ways) for ways in legal].index(False)}"):
-            open_labels(layout, dataset, None)
+            open_labels(layout.space, dataset, None, backward=layout.backward)
         return
-    mask = np.split(open_labels(layout, dataset, None), dataset.offsets[1:-1])
+    mask = np.split(open_labels(layout.space, dataset, None, backward=layout.backward), dataset.offsets[1:-1])
     for own, ways in zip(mask, legal):
         steps = own[::-1] if backward else own
         n = len(own)
@@ -170,7 +170,9 @@ def test_an_exhaustive_search_finds_the_best_labeling_that_is_allowed():
     w = rng.normal(size=layout.n_weights)
     allowed = rng.random((dataset.n_positions, 3)) < 0.6
     allowed[np.arange(dataset.n_positions), dataset.labels] = True
-    found = Searcher(layout, dataset, 3**5).search(np.arange(8), open_labels(layout, dataset, allowed), w)
+    found = Searcher(layout, dataset, 3**5).search(
+        np.arange(8), open_labels(layout.space, dataset, allowed, backward=layout.backward), w
+    )
     plain = literal(layout, 1)
     plain.weights.update(zip(keys_of(layout), w.tolist()))
     for i, (x, _) in enumerate(in_order(dataset, layout)):
@@ -188,7 +190,7 @@ def test_what_is_not_known_is_the_best_that_fits():
     labels[rng.random(len(labels)) < 0.4] = -1
     partly = replace(dataset, labels=labels)
     good, partial = good_labels(layout, partly)
-    open_ = open_labels(layout, dataset, None)
+    open_ = open_labels(layout.space, dataset, None, backward=layout.backward)
     start = rng.normal(size=layout.n_weights)
     for i in np.flatnonzero(partial):
         one, searcher = np.array([i]), Searcher(layout, partly, 4)

@@ -90,6 +90,11 @@ def test_the_features_of_all_labels_are_columns_for_the_trees_of_each():
     assert any(tree != feature for tree, feature in asked)
 
 
+def test_one_label_has_nothing_to_find():
+    model = FutureFeatureMEMM(**FEW).fit([["a", "b"], ["b"]], [["x", "x"], ["x"]])
+    assert (model.n_features_, model.predict([["a", "c"]]).tolist()) == (0, [["x", "x"]])
+
+
 def test_a_pattern_for_either_of_two_labels():
     """Of two labels a pattern may speak for the first as well as for the second."""
     X, y = sentences(100, 1, marks=("?", "."))
@@ -288,7 +293,7 @@ WRONG = [
     {"max_leaves": 1}, {"feature_steps": 0}, {"feature_bins": 1}, {"initial_score": np.inf}, {"max_step": 0.0},
     {"max_weight": -1.0}, {"tol": -1e-3}, {"missing": "no"}, {"decoder": "none"}, {"categorical": "all"},
     {"transitions": "some"}, {"shrinkage": -1.0}, {"n_iter_no_change": 0}, {"learning_rate": 0.0},
-    {"learning_rate": 1.5},
+    {"learning_rate": 1.5}, {"early_stopping": "no"}, {"refit": "auto"},
 ]  # fmt: skip
 
 

@@ -176,6 +176,78 @@ def test_labels_that_are_not_known():
     assert only.history_[0].loss >= 0.0
 
 
+# ------------------------------------------------------------------------------------------------ trees
+
+
+def parity(n, seed):
+    """A label that is whether two flags differ: no weight of one of them says anything."""
+    rng = np.random.default_rng(seed)
+    rows, labels = [], []
+    for _ in range(n):
+        flags = rng.random((int(rng.integers(2, 7)), 2)) < 0.5
+        rows.append([{"a": bool(a), "b": bool(b)} for a, b in flags])
+        labels.append(["x" if a != b else "o" for a, b in flags])
+    return rows, labels
+
+
+def test_trees_see_what_weights_do_not():
+    rows, labels = parity(120, 0)
+    options = {"order": 1, "random_state": 0, "max_iter": 15, "max_leaves": 4, "shrinkage": 1.0}
+    trees = BeamSearchTagger(ranking="trees", **options).fit(rows[:80], labels[:80])
+    assert trees.score(rows[80:], labels[80:]) > 0.99
+    assert BeamSearchTagger(**options).fit(rows[:80], labels[:80]).score(rows[80:], labels[80:]) < 0.8
+    losses = [step.loss for step in trees.history_]
+    assert losses[-1] < losses[0]
+    assert trees.n_parameters_ == trees.trees_.ensemble_.n_leaves
+    with pytest.raises(InputError, match="has no weights"):
+        trees.feature_weights()
+
+
+@pytest.mark.parametrize("update", UPDATES)
+@pytest.mark.parametrize("order", [0, 2])
+def test_trees_of_any_order_learn_by_every_update(order, update):
+    rows, labels = make_sequences(40, n_labels=3, mean_length=5, random_state=2)
+    model = BeamSearchTagger(ranking="trees", order=order, update=update, **FEW).fit(rows, labels)
+    common = max(sum(row.count(f"L{k}") for row in labels) for k in range(3)) / sum(map(len, labels))
+    assert model.score(rows, labels) > common
+    assert len(model.trees_.ensemble_.trees()) == 4 * len(model.classes_)
+
+
+def test_trees_from_right_to_left():
+    rows, labels = numbers(25, 2)
+    back = [row[::-1] for row in rows], [row[::-1] for row in labels]
+    options = {"ranking": "trees", "order": 1, "shrinkage": 2.0, **FEW}
+    ahead = BeamSearchTagger(window=(1, 0), **options).fit(rows, labels)
+    behind = BeamSearchTagger(window=(0, 1), direction="right_to_left", **options).fit(*back)
+    assert [s.loss for s in ahead.history_] == pytest.approx([s.loss for s in behind.history_])
+    assert [row[::-1] for row in behind.predict(back[0])] == ahead.predict(rows).tolist()
+
+
+def test_trees_are_cut_to_the_best_pass_and_refitted():
+    options = {"ranking": "trees", "order": 1, "max_iter": 12, "random_state": 0}
+    model = BeamSearchTagger(n_iter_no_change=3, **options).fit(X[:30], y[:30], X_val=X[30:], y_val=y[30:])
+    scores = [step.score for step in model.history_]
+    assert model.score(X[30:], y[30:]) == max(scores)
+    assert model.trees_.ensemble_.n_iterations == model.best_iteration_
+    assert BeamSearchTagger(n_iter_no_change=2, **options).fit(X, y).refitted_
+
+
+def test_what_trees_refuse(monkeypatch):
+    with pytest.raises(InputError, match="needs every label"):
+        BeamSearchTagger(ranking="trees", **FEW).fit(X_SMALL, [[None, *row[1:]] for row in Y_SMALL])
+    monkeypatch.setattr("hedgerow.models.search_ranking.MAX_SCORES", 100)
+    with pytest.raises(InputError, match="lower order"):
+        BeamSearchTagger(ranking="trees", **FEW).fit(X_SMALL, Y_SMALL)
+
+
+def test_another_ranking_replaces_the_first():
+    model = BeamSearchTagger(**FEW).fit(X_SMALL, Y_SMALL)
+    model.set_params(ranking="trees").fit(X_SMALL, Y_SMALL)
+    assert not hasattr(model, "weights_")
+    assert model.set_params(ranking="perceptron").fit(X_SMALL, Y_SMALL).weights_.any()
+    assert not hasattr(model, "trees_")
+
+
 # ------------------------------------------------------------------------------------------------ prediction
 
 
@@ -296,6 +368,9 @@ def test_ctrl_c_keeps_the_best_so_far():
     [
         ({"beam_width": 0}, "beam_width"),
         ({"update": "late"}, "update"),
+        ({"ranking": "words"}, "ranking"),
+        ({"max_leaves": 1}, "max_leaves"),
+        ({"learning_rate": 0.0}, "learning_rate"),
         ({"order": -1}, "order"),
         ({"label_counts": 1.5}, "label_counts"),
         ({"future_features": "yes"}, "future_features"),
@@ -334,6 +409,8 @@ def test_bad_input_is_refused():
         {"order": 3, "label_counts": 2, "direction": "right_to_left", "constraints": "iob2"},
         {"order": 0, "label_counts": 0, "missing": "indicator"},
         {"order": 1, "future_features": True, "bag": 2},
+        {"order": 2, "ranking": "trees", "constraints": "iob2"},
+        {"order": 1, "ranking": "trees", "direction": "right_to_left", "future_features": True},
     ],
 )
 def test_a_saved_model_predicts_the_same(parameters, tmp_path):
@@ -342,7 +419,8 @@ def test_a_saved_model_predicts_the_same(parameters, tmp_path):
     model.save(tmp_path / "m.hedgerow")
     other = load(tmp_path / "m.hedgerow")
     assert other.predict(rows).tolist() == model.predict(rows).tolist()
-    assert other.feature_weights() == model.feature_weights()
+    if model.ranking == "perceptron":
+        assert other.feature_weights() == model.feature_weights()
     assert other.get_params() == model.get_params()
     assert other.refitted_ == model.refitted_
 
@@ -365,7 +443,7 @@ def test_a_file_that_is_not_sound_is_refused():
     deep = np.vstack([tensors["runs"], np.full((1, K + 1), -1, dtype=np.int32)])
     broken(runs=deep)
     with pytest.raises(ModelFileError):
-        unpack_model(header | {"order": 1}, tensors)
+        unpack_model(header | {"looks_back": 1}, tensors)
     with pytest.raises(ModelFileError):
         unpack_model(header | {"backward": 1}, tensors)
     labels = tensors["nodes.slot_label"].copy()

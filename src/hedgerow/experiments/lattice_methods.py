@@ -34,7 +34,7 @@ CRITERIA: dict[str, dict[str, Any]] = {
 }
 GAINS = {"LBP": 1e-4, "MF": 1e-3, "PL": 0.04}  # which the paper calls as high as possible
 TRAINERS = {"L-BFGS": "lbfgs", "SGD": "sgd", "annealed": "annealed_sgd", "SMD": "smd"}
-SMALLER = 8  # times smaller a gain is tried where the paper's is too large
+SMALLER, N_GAINS = 8, 5  # a gain that is too large is made so many times smaller, and so many are tried at most
 
 
 @dataclass(frozen=True)
@@ -167,23 +167,27 @@ def train(task: Task, method: Method, images: Images, settings: Settings, seed: 
     """The trained model, the gain it was trained with, and the CPU seconds.
 
     A gain is too large, and made smaller, where the loss ends above its start, or above that of a model that knows
-    nothing but how often each label is.
+    nothing but how often each label is. Where all gains are, the one with the smallest loss is taken.
     """
     X, _ = images.seen_by(method)
-    gain, most = method.gain, ignorant_loss(images)
-    while True:
+    most = ignorant_loss(images)
+    found: list[tuple[Any, float | None, float]] = []
+    for gain in [None] if method.gain is None else [method.gain / SMALLER**k for k in range(N_GAINS)]:
         began = time.process_time()
         model = make_model(task, method, settings, seed, gain)
         try:
             with without_warnings():
                 model.fit(X, _flat(images.y))
-            if gain is None or (model.outcome_ != "diverged" and model.loss_ < most):
-                return model, gain, time.process_time() - began
-        except InputError:
-            if gain is None or gain < 1e-9:
+        except InputError:  # the weights went beyond all bounds
+            if gain is None:
                 raise
-        assert gain is not None
-        gain /= SMALLER
+            continue
+        found.append((model, gain, time.process_time() - began))
+        if model.outcome_ != "diverged" and model.loss_ < most:
+            break
+    if not found:
+        raise InputError(f"{method.name} diverges with all gains that were tried")
+    return min(found, key=lambda own: float(own[0].loss_))
 
 
 def ignorant_loss(images: Images) -> float:

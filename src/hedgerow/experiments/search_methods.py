@@ -89,6 +89,10 @@ def stressers() -> dict[str, Make]:
         "search, order 3": partial(BeamSearchTagger, order=3),
         "search, right to left": partial(BeamSearchTagger, direction="right_to_left"),
         "search, future features": partial(BeamSearchTagger, future_features=True),
+        "search, trees": partial(BeamSearchTagger, ranking="trees", n_iter_no_change=30),
+        "search, trees, future features": partial(
+            BeamSearchTagger, ranking="trees", future_features=True, n_iter_no_change=30
+        ),
     }
 
 

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from hedgerow.kernels import pseudo as pseudo
     from hedgerow.kernels import search as search
     from hedgerow.kernels import search_learning as search_learning
+    from hedgerow.kernels import search_tables as search_tables
     from hedgerow.kernels import slack as slack
     from hedgerow.kernels import sparse as sparse
     from hedgerow.kernels import truth as truth
@@ -82,6 +83,7 @@ _FILES = (
     "pseudo",
     "search",
     "search_learning",
+    "search_tables",
     "slack",
     "sparse",
     "truth",

@@ -14,6 +14,7 @@ from hedgerow.parallel import Lanes
 from hedgerow.trainers.monitor import Monitor
 
 KEPT_BYTES = 1 << 30  # of the messages that are kept between evaluations, to begin the next one with
+MAX_REJECTED = 8  # trials at which messages do not rest; by then the step has become very short
 MAX_TRIALS = 4  # of a search along a line whose messages are kept; it rarely takes more
 
 States = list[tuple[FloatArray, ...]]
@@ -85,10 +86,11 @@ class Evaluation:
 
 
 class Trial(NamedTuple):
-    """What a search along a line found at some weights: messages, and on how many graphs they did not rest."""
+    """What a search along a line found at some weights: messages, on how many graphs they did not rest, the loss."""
 
     states: States
     unconverged: int
+    loss: float
 
 
 class LineEvaluation(Evaluation):
@@ -107,23 +109,28 @@ class LineEvaluation(Evaluation):
         self._keeps = self._keeps and MAX_TRIALS * self._state_bytes <= KEPT_BYTES
         self.inference = inference
         self._start: Trial | None = None
+        self._start_loss, self._n_rejected = 0.0, 0
         self._trials: dict[bytes, Trial] = {}
 
     def __call__(self, weights: FloatArray) -> tuple[float, FloatArray]:
+        if self._n_rejected >= MAX_REJECTED:  # so near that point nothing is to be found
+            return self._start_loss + 1.0 + abs(self._start_loss), np.zeros_like(weights)
         self._states = [()] * len(self._states) if self._start is None else list(self._start.states)
         loss, gradient = super().__call__(weights)
         if len(self._trials) >= MAX_TRIALS:
             self._trials.pop(next(iter(self._trials)))
-        self._trials[weights.tobytes()] = Trial(list(self._states), self.unconverged)
+        self._trials[weights.tobytes()] = Trial(list(self._states), self.unconverged, loss)
         if self._start is not None and self.unconverged > self._start.unconverged:
+            self._n_rejected += 1
             loss += 1.0 + abs(loss)
         return loss, gradient
 
     def accept(self, weights: FloatArray) -> None:
-        """The next search begins here."""
+        """The next search begins here; at weights that were not tried last, with the messages it would begin with."""
         found = self._trials.get(weights.tobytes())
         if found is not None:
-            self._start = found
+            self._start, self._start_loss = found, found.loss
+        self._n_rejected = 0
         self._trials.clear()
 
     def reconsider(self, weights: FloatArray) -> bool:
@@ -147,12 +154,12 @@ class LineEvaluation(Evaluation):
             states[i] = tuple(kept)
 
         self.lanes.run(work, len(states))
-        self._start = Trial(states, self._start.unconverged)
+        self._start, self._n_rejected = self._start._replace(states=states), 0
         return any(switched)
 
     def forget(self) -> None:
         super().forget()
-        self._start = None
+        self._start, self._n_rejected = None, 0
 
 
 class LineMonitor(Monitor):

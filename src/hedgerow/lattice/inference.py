@@ -50,7 +50,13 @@ class Inference:
         """The beliefs, from messages (or, for mean field, probabilities) of an earlier call where they are given."""
         if self.method == "mean_field":
             return _mean_field(potentials, self, start)
-        return _propagate(potentials, self, start)
+        found = _propagate(potentials, self, start)
+        if found.converged or start is not None:
+            return found
+        # Messages that linger have just lost a place of rest; those of nodes sure of their labels find another.
+        labels = improve(potentials, found.node_probs.argmax(axis=1)).labels
+        other = _propagate(potentials, self, self._decided(potentials, labels, found.state))
+        return other if other.converged else found
 
     def reconsider(self, potentials: Potentials, found: Beliefs) -> Beliefs:
         """Other places of rest of the same scores: the one with the largest log Z, or `found` where none has a larger.

@@ -22,7 +22,7 @@ from hedgerow.trainers.monitor import Monitor, Step
 
 START_ITERATIONS = 100  # of the logistic regression that node weights start from
 PASSES, ITERATIONS = 50, 200
-MAX_STAGES = 5  # of L-BFGS, each with another way in which messages come to rest
+MAX_STAGES = 4  # of L-BFGS, each with another way in which messages come to rest
 STEEP = 3e-4  # a slope by a weight, over the number of nodes, with which no training has converged
 
 
@@ -64,11 +64,9 @@ def train(
                 evaluation = monitor.evaluation = LineEvaluation(design, objective, lanes, by)
                 weights = lbfgs(evaluation, start, monitor, l2=model.l2)
         first, start_loss = monitor.first, monitor.start_loss
-        if isinstance(evaluation, LineEvaluation):
-            weights, monitor = _reconsidered(evaluation, weights, monitor, own, model.l2)
         outcome = monitor.outcome
-        if not online and outcome == "converged" and _is_steep(evaluation, weights, model.l2):
-            outcome = "stuck"
+        if isinstance(evaluation, LineEvaluation):
+            weights, monitor, outcome = _reconsidered(evaluation, weights, monitor, own, model.l2)
         evaluation.forget()
         loss, _ = evaluation(weights)  # and whether inference comes to rest by itself at the weights that are kept
     if online and loss + model.l2 * kernels.vectors.dot(weights, weights) > start_loss:
@@ -86,16 +84,16 @@ def _online(model: Any, evaluation: Evaluation, start: FloatArray, monitor: Moni
 
 def _reconsidered(
     evaluation: LineEvaluation, weights: FloatArray, monitor: LineMonitor, options: dict[str, Any], l2: float
-) -> tuple[FloatArray, LineMonitor]:
+) -> tuple[FloatArray, LineMonitor, str]:
     """Go on with L-BFGS where it ended on a slope: the way in which messages came to rest ends there, others do not.
 
-    The weights, and the monitor of the last stage.
+    The weights, the monitor of the last stage, and how that ended.
     """
-    for number in range(2, MAX_STAGES + 1):
+    for number in range(2, MAX_STAGES + 2):
+        if monitor.outcome != "converged" or not _is_steep(evaluation, weights, l2):
+            return weights, monitor, monitor.outcome
         left = monitor.max_iter - monitor.n_iter
-        if monitor.outcome != "converged" or left < 1 or not _is_steep(evaluation, weights, l2):
-            break
-        if not evaluation.reconsider(weights):
+        if number > MAX_STAGES or left < 1 or not evaluation.reconsider(weights):
             break
         ended = monitor
         monitor = LineMonitor(max_iter=left, previous=ended.history, stage=f"stage {number}", **options)
@@ -103,11 +101,12 @@ def _reconsidered(
         monitor.evaluation = evaluation
         with monitor:
             weights = lbfgs(evaluation, weights, monitor, l2=l2)
-    return weights, monitor
+    return weights, monitor, "stuck"
 
 
-def _is_steep(evaluation: Evaluation, weights: FloatArray, l2: float) -> bool:
-    """Whether the loss has no minimum at the weights."""
+def _is_steep(evaluation: LineEvaluation, weights: FloatArray, l2: float) -> bool:
+    """Whether the loss has no minimum at the weights, where L-BFGS ended."""
+    evaluation.accept(weights)
     _, gradient = evaluation(weights)
     slope = float(np.abs(gradient + 2.0 * l2 * weights).max())
     return slope > STEEP * float(evaluation.design.corpus.node_offsets[-1])

@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.data.dataset import Dataset, Label, Window
+from hedgerow.errors import InputError
 from hedgerow.legend import FloatArray
 from hedgerow.models.constraints import legal_space
 from hedgerow.models.corpus import cut_flat, training_dataset
@@ -317,6 +318,9 @@ class FutureFeatureMEMM(LocalModel):
         for name in ("learning_rate", "max_step", "max_weight"):
             check_number(name, getattr(self, name), low=0.0, strict=True)
         check_number("learning_rate", self.learning_rate, low=0.0, high=1.0)
+        for name in ("early_stopping", "refit"):
+            if not isinstance(getattr(self, name), (bool, np.bool_)):
+                raise InputError(f"{name} is {getattr(self, name)!r}", hint="Give True or False.")
         check_choice("direction", self.direction, DIRECTIONS)
         check_choice("categorical", self.categorical, ("one_against_rest", "subset"))
         check_choice("transitions", self.transitions, ("all", "forbid_unseen"))

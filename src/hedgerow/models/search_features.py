@@ -57,11 +57,6 @@ class SearchLayout:
     def n_weights(self) -> int:
         return self.nodes.n_weights + self.n_rows * self.n_labels
 
-    def moves(self) -> AnyArray:
-        """uint8 (K, K): which label may come after which, in the order of the search."""
-        legal = self.space.transitions.T if self.backward else self.space.transitions
-        return np.ascontiguousarray(legal, dtype=np.uint8)
-
     def names(self, schema: Schema) -> list[str]:
         """What each row of K weights stands for."""
         K, labels = self.n_labels, [*map(str, schema.labels), "⊥"]
@@ -135,21 +130,27 @@ def _run_tree(histories: CodeArray, n_labels: int) -> CodeArray:
     return np.array(rows, dtype=CODE)
 
 
-def open_labels(layout: SearchLayout, dataset: Dataset, allowed: BoolArray | None) -> AnyArray:
+def legal_moves(space: StateSpace, *, backward: bool) -> AnyArray:
+    """uint8 (K, K): which label may come after which, in the order of the search."""
+    legal = space.transitions.T if backward else space.transitions
+    return np.ascontiguousarray(legal, dtype=np.uint8)
+
+
+def open_labels(space: StateSpace, dataset: Dataset, allowed: BoolArray | None, *, backward: bool) -> AnyArray:
     """uint8 (N, K): the labels that can go on to a legal end; an error where a sequence has no labeling.
 
     allowed : bool (N, K), the labels that are possible at all, or None
     """
-    K, space, offsets = layout.n_labels, layout.space, dataset.offsets
-    found: BoolArray = np.ones((dataset.n_positions, K), dtype=bool) if allowed is None else allowed.copy()
-    filled = np.diff(offsets) > 0
-    found[offsets[:-1][filled]] &= space.start
-    found[offsets[1:][filled] - 1] &= space.end
+    offsets, lengths = dataset.offsets, np.diff(dataset.offsets)
+    shape = dataset.n_positions, len(space.start)
+    found: BoolArray = np.ones(shape, dtype=bool) if allowed is None else allowed.copy()
+    found[offsets[:-1][lengths > 0]] &= space.start
+    found[offsets[1:][lengths > 0] - 1] &= space.end
     mask = found.astype(np.uint8)
     if allowed is None and space.transitions.all() and space.start.all() and space.end.all():
         return mask
-    lengths, sign = np.diff(offsets), -1 if layout.backward else 1
-    stuck = kernels.search_learning.close(offsets[:-1], lengths, sign, layout.moves(), mask)
+    sign = -1 if backward else 1
+    stuck = kernels.search_learning.close(offsets[:-1], lengths, sign, legal_moves(space, backward=backward), mask)
     if stuck >= 0:
         what = "no labeling is possible with these constraints and known labels"
         raise InputError(what, hint="Allow more labels or transitions.", sequence=int(stuck))
@@ -166,7 +167,7 @@ class Searcher:
         longest = max(1, int(self.reader.lengths.max(initial=0)))
         slots = b + 1 if layout.label_counts else 0
         self.path: CodeArray = np.empty(longest, CODE)
-        self.moves = layout.moves()
+        self.moves = legal_moves(layout.space, backward=layout.backward)
         self._scratch: tuple[AnyArray, ...] = (
             np.empty((longest, b + 1), CODE), np.empty((longest, b + 1), CODE), np.empty((longest, b + 1)),
             np.zeros((2, slots, K)), np.zeros((2, slots, K), CODE),
@@ -238,7 +239,7 @@ def good_labels(layout: SearchLayout, dataset: Dataset) -> tuple[AnyArray, AnyAr
     sequences = np.searchsorted(dataset.offsets, np.flatnonzero(unknown), side="right") - 1
     partial[sequences] = 1
     mask = allowed_labels(dataset, slice(0, dataset.n_positions))
-    return open_labels(layout, dataset, mask), partial
+    return open_labels(layout.space, dataset, mask, backward=layout.backward), partial
 
 
 def row_weights(schema: Schema, layout: SearchLayout, weights: FloatArray) -> list[tuple[str, Any, float]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -14,13 +14,14 @@ from sklearn.utils.validation import check_is_fitted
 from hedgerow.data.dataset import Dataset, Label, Schema, Window
 from hedgerow.data.imputation import seen_schema
 from hedgerow.errors import InputError
-from hedgerow.legend import CODE, AnyArray, CodeArray, FloatArray
+from hedgerow.legend import CODE, AnyArray, BoolArray, CodeArray, FloatArray
 from hedgerow.models.base import ChainModel, allowed_labels
 from hedgerow.models.constraints import legal_space
 from hedgerow.models.corpus import cut_flat, training_dataset
 from hedgerow.models.missing import OF_LINEAR, check_missing, fill, learn_missing
 from hedgerow.models.parameters import check_choice, check_common, check_number
 from hedgerow.models.previous_labels import MAX_ORDER
+from hedgerow.models.ranked import NotThere
 from hedgerow.models.recurrent_sliding_window import DIRECTIONS
 from hedgerow.models.search_features import (
     MAX_COUNTS,
@@ -30,6 +31,7 @@ from hedgerow.models.search_features import (
     open_labels,
     row_weights,
 )
+from hedgerow.models.search_ranking import RankingTrees, TableSearch, train_ranking
 from hedgerow.models.search_training import (
     UPDATES,
     Trained,
@@ -42,25 +44,12 @@ from hedgerow.models.search_training import (
 from hedgerow.models.validation import encode_held_out, hold_out
 from hedgerow.parallel import MAX_LANES, Lanes, plan_chunks
 from hedgerow.scorers.linear import check_numbers
+from hedgerow.structure.states import StateSpace
 
 log = logging.getLogger("hedgerow")
 
 _CHUNK_POSITIONS = 5_000
-
-
-class NoProbabilities(InputError, AttributeError):
-    """A search ranks labelings. An AttributeError, so that hasattr tells."""
-
-
-class _NotThere:
-    """A method of models with probabilities."""
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
-
-    def __get__(self, model: object, owner: type) -> NoReturn:
-        what = f"a {owner.__name__} ranks labelings: it knows no probabilities and has no {self.name}"
-        raise NoProbabilities(what, hint="Use predict, or a LinearCRF.")
+MAX_PASSES = {"perceptron": 50, "trees": 300}
 
 
 class BeamSearchTagger(ChainModel):
@@ -74,6 +63,10 @@ class BeamSearchTagger(ChainModel):
     ----------
     beam_width : int, default 5
         How many labelings are kept.
+    ranking : {"perceptron", "trees"}, default "perceptron"
+        What scores the next label. "perceptron": weights of features, averaged. "trees": boosted trees over the window
+        and the last labels, one a label and pass, fitted to what competes with the truth in the beam; for few labels,
+        since every label after every history has a score.
     update : {"max_violation", "early", "beam", "full"}, default "max_violation"
         Where the weights move in a sequence that is labelled wrong. "early": where the truth falls out of the beam, and
         the rest is left (Collins and Roark 2004). "beam": there, away from all that the beam holds, and the search
@@ -85,7 +78,7 @@ class BeamSearchTagger(ChainModel):
         such runs.
     label_counts : int, default 1
         Whether each label came before, anywhere in the sequence: how often is told apart up to this number. 0 does not
-        look.
+        look. Of "perceptron".
     future_features : bool, default False
         First train a FutureFeatureMEMM, and give the patterns that it finds ahead as input, each as a thermometer.
     bag : int or None, default 6
@@ -96,9 +89,11 @@ class BeamSearchTagger(ChainModel):
         own ("*" for the others).
     columns : mapping of column name to kind, optional
         "categorical", "numeric", "boolean" or "attributes"; told from the data where it is not given.
-    max_iter : int, default 50
-        The most passes over the sequences. After one that finds nothing to mend, passes cost nothing.
-    min_frequency, pairs, missing, fill_numbers : as in LinearCRF
+    max_iter : int or None, default None
+        The most passes over the sequences: 50, and 300 with trees.
+    max_leaves, shrinkage, learning_rate : of "trees", as in TreeCRF
+    min_frequency, pairs, missing, fill_numbers : as in LinearCRF; `pairs` is of "perceptron", and with trees None in
+        `missing` takes no value for one more value
     transitions : {"all", "forbid_unseen"}, default "all"
         With "forbid_unseen" no labeling has a transition that training does not show.
     constraints : str or list of pairs, optional
@@ -116,7 +111,8 @@ class BeamSearchTagger(ChainModel):
     Attributes
     ----------
     classes_ : array of labels, sorted
-    weights_ : averaged weights, in the order of `layout_`
+    weights_ : averaged weights, in the order of `layout_`; of "perceptron"
+    trees_ : the trees; of "trees"
     future_ : the FutureFeatureMEMM that found future features, or None
     n_iter_, best_iteration_, history_, outcome_ : how training went; the loss of a pass, and `loss_` of the one that
         was kept, is how far above the truth wrong labelings were
@@ -136,21 +132,23 @@ class BeamSearchTagger(ChainModel):
     schema_: Schema
     layout_: SearchLayout
     weights_: FloatArray
+    trees_: RankingTrees
     refitted_: bool
     best_iteration_: int
     outcome_: str
 
-    predict_proba: Any = _NotThere()
-    predict_k_best: Any = _NotThere()
-    sample: Any = _NotThere()
-    entropy: Any = _NotThere()
-    log_probability: Any = _NotThere()
-    span_probability: Any = _NotThere()
+    predict_proba: Any = NotThere()
+    predict_k_best: Any = NotThere()
+    sample: Any = NotThere()
+    entropy: Any = NotThere()
+    log_probability: Any = NotThere()
+    span_probability: Any = NotThere()
 
     def __init__(
         self,
         *,
         beam_width: int = 5,
+        ranking: str = "perceptron",
         update: str = "max_violation",
         order: int = 2,
         label_counts: int = 1,
@@ -159,7 +157,10 @@ class BeamSearchTagger(ChainModel):
         direction: str = "left_to_right",
         window: Window = 0,
         columns: Mapping[str, str] | None = None,
-        max_iter: int = 50,
+        max_iter: int | None = None,
+        max_leaves: int = 32,
+        shrinkage: float = 20.0,
+        learning_rate: float = 1.0,
         min_frequency: float = 0.0,
         pairs: str = "observed",
         missing: str | None = None,
@@ -176,6 +177,7 @@ class BeamSearchTagger(ChainModel):
         verbose: int = 0,
     ) -> None:
         self.beam_width = beam_width
+        self.ranking = ranking
         self.update = update
         self.order = order
         self.label_counts = label_counts
@@ -185,6 +187,9 @@ class BeamSearchTagger(ChainModel):
         self.window = window
         self.columns = columns
         self.max_iter = max_iter
+        self.max_leaves = max_leaves
+        self.shrinkage = shrinkage
+        self.learning_rate = learning_rate
         self.min_frequency = min_frequency
         self.pairs = pairs
         self.missing = missing
@@ -240,18 +245,29 @@ class BeamSearchTagger(ChainModel):
     ) -> None:
         """Encode, train, store."""
         given = training_dataset(self, X, y, sample_weight)
-        imputation = learn_missing(self, given, trees=False)
+        imputation = learn_missing(self, given, trees=self.ranking == "trees")
         dataset = fill(imputation, given)
-        check_numbers(dataset, dataset.schema)
         held_out = encode_held_out(given.schema, X_val, y_val)
-        if held_out is not None:
-            held_out = fill(imputation, held_out)
-            check_numbers(held_out, dataset.schema)
+        held_out = None if held_out is None else fill(imputation, held_out)
+        for own in (dataset, held_out):
+            if own is not None and self.ranking == "perceptron":
+                check_numbers(own, dataset.schema)
         space = legal_space(dataset, self.constraints, forbid_unseen=self.transitions == "forbid_unseen")
         finder = find_future_features(self, dataset, held_out) if self.future_features else None
         dataset = with_thermometers(finder, dataset)
         held_out = None if held_out is None else with_thermometers(finder, held_out)
-        layout = lay_out_search(
+        most = MAX_PASSES[self.ranking] if self.max_iter is None else int(self.max_iter)
+        layout = None
+        if self.ranking == "trees":
+            trained = train_ranking(self, space, dataset, held_out, n_passes or most)
+        else:
+            layout = self._lay_out(dataset, space)
+            trained = train(self, layout, dataset, held_out, n_passes or most)
+        self.imputation_, self.future_, self.space_ = imputation, finder, space
+        self._store(given, layout, trained)
+
+    def _lay_out(self, dataset: Dataset, space: StateSpace) -> SearchLayout:
+        return lay_out_search(
             dataset,
             space,
             order=int(self.order),
@@ -260,9 +276,6 @@ class BeamSearchTagger(ChainModel):
             min_frequency=self.min_frequency,
             backward=self.direction == "right_to_left",
         )
-        trained = train(self, layout, dataset, held_out, n_passes)
-        self.imputation_, self.future_ = imputation, finder
-        self._store(given, layout, trained)
 
     def _fit_again(self, X: Any, y: Any, sample_weight: Any) -> None:
         """Train on all sequences for as many passes as were best; what stopped the first training is kept."""
@@ -276,10 +289,15 @@ class BeamSearchTagger(ChainModel):
             self.history_, self.n_iter_, self.outcome_ = (stopped[name] for name in ("history_", "n_iter_", "outcome_"))
             self.refitted_ = True
 
-    def _store(self, dataset: Dataset, layout: SearchLayout, trained: Trained) -> None:
+    def _store(self, dataset: Dataset, layout: SearchLayout | None, trained: Trained) -> None:
         self.schema_ = dataset.schema
         self.classes_ = dataset.schema.classes
-        self.layout_, self.weights_ = layout, trained.weights
+        for name in ("layout_", "weights_", "trees_"):  # of a fit by the other ranking
+            self.__dict__.pop(name, None)
+        if layout is None:
+            self.trees_ = trained.learnt
+        else:
+            self.layout_, self.weights_ = layout, trained.learnt
         self.metadata_ = {}
         self.history_ = trained.history
         self.n_iter_ = trained.n_iter
@@ -290,11 +308,16 @@ class BeamSearchTagger(ChainModel):
 
     def _check_parameters(self) -> None:
         check_common(self)
+        check_choice("ranking", self.ranking, tuple(MAX_PASSES))
         check_choice("update", self.update, UPDATES)
         check_number("order", self.order, low=0, high=MAX_ORDER, whole=True)
         check_number("label_counts", self.label_counts, low=0, high=MAX_COUNTS, whole=True)
-        check_number("max_iter", self.max_iter, low=1, whole=True)
-        check_number("min_frequency", self.min_frequency, low=0.0)
+        if self.max_iter is not None:
+            check_number("max_iter", self.max_iter, low=1, whole=True)
+        check_number("max_leaves", self.max_leaves, low=2, high=2**16 - 1, whole=True)
+        for name in ("min_frequency", "shrinkage"):
+            check_number(name, getattr(self, name), low=0.0)
+        check_number("learning_rate", self.learning_rate, low=0.0, high=10.0, strict=True)
         if self.bag is not None:
             check_number("bag", self.bag, low=1, whole=True)
         for name in ("future_features", "early_stopping", "refit"):
@@ -330,28 +353,35 @@ class BeamSearchTagger(ChainModel):
 
     def _codes(self, dataset: Dataset, width: int) -> CodeArray:
         """int32 (N,): the labels that a search of this width finds."""
-        layout = self.layout_
         allowed = allowed_labels(dataset, slice(0, dataset.n_positions))
-        open_ = open_labels(layout, dataset, allowed)
         plan = plan_chunks(dataset.offsets, _CHUNK_POSITIONS)
         parts: list[Any] = [np.empty(0, CODE)] * (len(plan) - 1)
 
         def work(lane: int, c: int) -> None:
             first, last = int(plan[c]), int(plan[c + 1])
             part = with_thermometers(self.future_, fill(self.imputation_, dataset.take(np.arange(first, last))))
-            searcher = Searcher(layout, part, width)
-            own = open_[dataset.offsets[first] : dataset.offsets[last]]
-            pieces = blocks(np.arange(last - first), searcher.reader.lengths, layout, width)
-            parts[c] = np.concatenate([searcher.search(block, own, self.weights_) for block in pieces])
+            own = None if allowed is None else allowed[dataset.offsets[first] : dataset.offsets[last]]
+            parts[c] = self._search(part, own, width)
 
         with Lanes(self.n_jobs, max(1, min(MAX_LANES, len(parts)))) as lanes:
             lanes.run(work, len(parts))
         found: CodeArray = np.concatenate([np.empty(0, CODE), *parts])
         return found
 
+    def _search(self, dataset: Dataset, allowed: BoolArray | None, width: int) -> CodeArray:
+        if hasattr(self, "trees_"):
+            own = self.trees_
+            search = TableSearch(self.space_, dataset, width, own.order, backward=own.backward, allowed=allowed)
+            return search.search(own.table(dataset))
+        layout = self.layout_
+        open_ = open_labels(self.space_, dataset, allowed, backward=layout.backward)
+        searcher = Searcher(layout, dataset, width)
+        pieces = blocks(np.arange(dataset.n_sequences), searcher.reader.lengths, layout, width)
+        return np.concatenate([searcher.search(block, open_, self.weights_) for block in pieces])
+
     def _dataset(self, X: Any, known: Any, lengths: Any) -> Dataset:
         dataset = super()._dataset(X, known, lengths)
-        if self.imputation_ is None:
+        if self.imputation_ is None and hasattr(self, "weights_"):
             check_numbers(dataset, self.schema_)
         return dataset
 
@@ -365,6 +395,8 @@ class BeamSearchTagger(ChainModel):
     def feature_weights(self, label: Label | None = None) -> list[tuple[str, Label, float]]:
         """(what is seen, label, weight), the largest weights first; of one label where it is given."""
         check_is_fitted(self)
+        if not hasattr(self, "weights_"):
+            raise InputError("ranking='trees' has no weights", hint="The trees are in trees_.")
         if label is not None and label not in self.schema_.labels:
             raise InputError(f"the label {label!r} is not one of those seen in training")
         found = row_weights(self._input_schema(), self.layout_, self.weights_)
@@ -372,8 +404,8 @@ class BeamSearchTagger(ChainModel):
 
     @property
     def n_parameters_(self) -> int:
-        """How many weights there are."""
-        return len(self.weights_)
+        """How many weights there are, or leaves of trees."""
+        return len(self.weights_) if hasattr(self, "weights_") else self.trees_.ensemble_.n_leaves
 
 
 def _listed(given: Any) -> Any:

@@ -22,9 +22,9 @@ BLOCK_SCORES = 10_000_000  # of labels of labelings, in one call of a kernel: le
 
 
 class Trained(NamedTuple):
-    """What training gives, and how it went."""
+    """What training gives, weights or trees, and how it went."""
 
-    weights: FloatArray
+    learnt: Any
     history: list[Step]
     n_iter: int
     best: Step
@@ -45,7 +45,7 @@ class Passes:
         self.layout, self.dataset, self.width = layout, dataset, int(model.beam_width)
         self.update = UPDATES.index(model.update)
         self.seed = int(random_generator(model.random_state).randint(2**31 - 1))
-        self.open = open_labels(layout, dataset, None)
+        self.open = open_labels(layout.space, dataset, None, backward=layout.backward)
         self.good, self.partial = good_labels(layout, dataset)
         self.searcher = Searcher(layout, dataset, self.width)
         self.x: FloatArray = np.zeros(layout.n_weights)
@@ -85,7 +85,7 @@ class Validation:
         self.measure = Measure(held_out, model._metric(), "beam")
         self.layout, self.width = layout, int(model.beam_width)
         self.searcher = Searcher(layout, held_out, self.width)
-        self.open = open_labels(layout, held_out, None)
+        self.open = open_labels(layout.space, held_out, None, backward=layout.backward)
         self.sequences = np.arange(held_out.n_sequences)
 
     def __call__(self, weights: FloatArray) -> float:
@@ -93,16 +93,14 @@ class Validation:
         return self.measure.total([self.searcher.search(block, self.open, weights) for block in parts])
 
 
-def train(
-    model: Any, layout: SearchLayout, dataset: Dataset, held_out: Dataset | None, n_passes: int | None = None
-) -> Trained:
-    """Passes until the held-out score no longer rises, or there were `n_passes` or max_iter of them."""
+def train(model: Any, layout: SearchLayout, dataset: Dataset, held_out: Dataset | None, n_passes: int) -> Trained:
+    """Passes until the held-out score no longer rises, or there were `n_passes` of them."""
     passes = Passes(model, layout, dataset)
     validation = None if held_out is None else Validation(model, layout, held_out)
     if validation is not None:
         validation(passes.weights())  # a metric that cannot score y_val is found before any training
     with Monitor(
-        max_iter=int(model.max_iter) if n_passes is None else n_passes,
+        max_iter=n_passes,
         tol=0.0,
         validate=validation,
         n_iter_no_change=int(model.n_iter_no_change),

@@ -89,7 +89,7 @@ class TreeCRF(ChainModel):
         "joint" trees split on the previous label too, which costs K² scores a position. "shared" trees score
         positions, and one boosted table scores transitions: for very many labels.
     leaves : {"mean", "newton"}, default "mean"
-        "newton" divides by Σp(1−p) + λ instead of rows + λ: longer steps.
+        "newton" divides by Σp(1−p) + λ instead of rows + λ: longer steps, which rare labels among very many need.
     order : int, default 1
         How many labels before it a label may depend on. 0 scores each position by itself. From 2 on trees of joint
         edges ask for each of the last `order` labels, which is for few labels; shared edges have a weight for every run

@@ -193,6 +193,8 @@ class Alternation:
         """A feature for each label that gains by one, the best first; of two labels only for the one that gains more,
         since what speaks for one speaks against the other."""
         own, K, room = self.corpus, len(self.corpus.scores), self.options.max_features - len(self.features)
+        if K == 1:  # one label has none to be told from
+            return 0
         found = [one for one in map(self._discover, range(K)) if one is not None]
         found.sort(key=lambda one: -one.gain)
         added = 0
