@@ -114,6 +114,14 @@ def test_a_model_of_sequences_labels_no_images(hedgerow, trained, corpus):
     assert "holds a LinearCRF, which labels no images" in done.complaint
 
 
+def test_a_model_of_images_labels_no_sequences_and_says_what_it_is(hedgerow, model, corpus):
+    for command in (("tag", model, __file__), ("eval", model, __file__), ("explain", model)):
+        assert "which labels images. Use `hedgerow lattice segment`" in hedgerow(*command).complaint
+    lines = hedgerow("info", model).out.splitlines()
+    assert lines[0] == "LatticeCRF, of 1 features a node and 0 an edge"
+    assert lines[-1] == "labels (2): 0 200"
+
+
 @pytest.mark.parametrize("command", [(), ("train",), ("segment",), ("eval",)])
 def test_the_help_fits_a_screen(hedgerow, command, monkeypatch):
     monkeypatch.setenv("COLUMNS", "100")

@@ -102,6 +102,16 @@ def test_a_gain_with_which_training_diverges_is_made_smaller():
     assert label(method, model, images)[0].shape == (16, 16)
 
 
+def test_belief_propagation_labels_and_leaves_the_model_as_it_was():
+    images = load_shapes(SETTINGS, 0)
+    method = named("MF, L-BFGS")
+    model, _, _ = train(SHAPES, method, images, SETTINGS, 0)
+    found = label(method, model, images)
+    assert model.inference == "mean_field"
+    probs = model.set_params(inference="loopy", schedule="parallel").predict_proba(images.X_test)
+    assert (found[0] == probs[0].argmax(axis=-1)).all()
+
+
 def test_the_loss_of_knowing_nothing():
     images = load_shapes(SETTINGS, 0)._replace(y=[np.array([[0, 0], [0, 1]])])
     assert ignorant_loss(images) == pytest.approx(-3 * np.log(0.75) - np.log(0.25))

@@ -282,22 +282,3 @@ def test_messages_that_swing_are_damped_until_they_rest(rng):
     assert found.converged
     passing = make_passing(potentials, start=found.state)
     assert passing.flood(0.0, False) <= 1e-5
-
-
-@pytest.mark.parametrize("method", ["loopy", "mean_field"])
-def test_of_two_places_of_rest_the_one_with_the_larger_log_z_is_taken(method):
-    """A field that pulls a little to one side: messages that begin with the other side stay there."""
-    potentials = magnet((5, 5), 1.0, np.full((5, 5), 0.02))
-    inference = Inference(method)
-    wrong = np.zeros(25, dtype=np.int32)
-    like = inference(potentials).state
-    stuck = inference(potentials, inference._decided(potentials, wrong, like))
-    assert stuck.converged
-    assert stuck.node_probs[12, 0] > 0.9
-    best = inference.reconsider(potentials, stuck)
-    assert best.log_partition > stuck.log_partition
-    assert best.node_probs[12, 1] > 0.9
-    assert inference.reconsider(potentials, best) is best
-    weak = magnet((5, 5), 0.1, np.full((5, 5), 0.02))
-    only = inference(weak)
-    assert inference.reconsider(weak, only) is only

@@ -443,6 +443,15 @@ def test_shared_edges_learn_transitions():
     assert model.edge_tables_.shape == (60, 2, 2)
 
 
+@pytest.mark.parametrize("leaves", ["mean", "newton"])
+def test_shared_edges_learn_transitions_of_many_labels(leaves):
+    """Steps divided by all positions, not by those after a label, leave it at −3.06 a label, where guessing is −3.4."""
+    y = [[f"{(s + t) % 30:02d}" for t in range(10)] for s in range(30)] * 2
+    X = [["w"] * 10] * 60
+    model = TreeCRF(edges="shared", leaves=leaves, n_estimators=40, shrinkage=1.0, early_stopping=False).fit(X, y)
+    assert model.log_probability(X, y).mean() / 10 > -0.5  # the first of ten alone costs 0.34
+
+
 def test_shared_edges_obey_constraints():
     X, y = rich_corpus(60, seed=5)
     model = TreeCRF(columns=COLUMNS, **SHORT, edges="shared", constraints="iob2").fit(X, y)

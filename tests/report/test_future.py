@@ -13,7 +13,7 @@ Y = [["q", "q", "q", "n"], ["n", "n", "n", "n"], ["q", "q", "n", "n"]] * 10
 
 @pytest.fixture(scope="module")
 def model():
-    return FutureFeatureMEMM(order=0, bag=None, n_estimators=5, early_stopping=False).fit(X, Y)
+    return FutureFeatureMEMM(order=0, bag=None, n_estimators=5, learning_rate=1.0, early_stopping=False).fit(X, Y)
 
 
 def test_two_rows_a_feature_and_a_column_a_position(model, tmp_path):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hedgerow.cli.flags import in_flags
-from hedgerow.cli.inputs import Input, check_format
+from hedgerow.cli.inputs import Input, check_format, load_chain
 
 if TYPE_CHECKING:
     from hedgerow.metrics.spans import SpanReport
@@ -85,9 +85,8 @@ def evaluate(model: str, data: str, *, scheme: str | None = None, format: str | 
     """
     from hedgerow.cli.recipe import recipe_of
     from hedgerow.metrics import label_report, sequence_accuracy, span_report
-    from hedgerow.models.files import load
 
-    crf = load(model)
+    crf = load_chain(model)
     source = Input(data)
     recipe = recipe_of(crf, source, None if format is None else check_format(format))
     X, y = recipe.read_labelled(source)

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from hedgerow.cli.flags import in_flags
+from hedgerow.cli.inputs import load_chain
 from hedgerow.errors import InputError
 
 
@@ -52,9 +53,7 @@ def explain(
     plot : where to save a picture of the importance, or of the tree
     """
     _check_options(by, tree, rules, label, plot)
-    from hedgerow.models.files import load
-
-    crf = load(model)
+    crf = load_chain(model)
     crf = getattr(crf, "scorer_", crf)  # what classifies the positions of a local model is a linear or tree model
     if tree is not None:
         return _tree(crf, tree, _find_label(crf, label), plot)

@@ -20,7 +20,16 @@ def describe(model: str, top: int = 10) -> str:
     """What a model file holds, as text. `top` is how many features and transitions to name."""
     from hedgerow.models.files import load
 
-    return "\n".join(_lines(load(model), top))
+    found = load(model)
+    return "\n".join(_lines(found, top) if hasattr(found, "schema_") else _lattice_lines(found))
+
+
+def _lattice_lines(model: Any) -> Iterator[str]:
+    """Of a model of graphs, which has no columns."""
+    nodes, edges = model.n_features_
+    yield f"{type(model).__name__}, of {nodes} features a node and {edges} an edge"
+    yield f"{model.n_iter_} iterations ({model.outcome_}), loss {model.loss_:.4f}"
+    yield f"labels ({len(model.classes_)}): {' '.join(map(str, model.classes_.tolist()))}"
 
 
 def _lines(model: Any, top: int) -> Iterator[str]:

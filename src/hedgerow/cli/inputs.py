@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import sys
 from pathlib import Path
+from typing import Any
 
 from hedgerow.errors import InputError
 
@@ -57,3 +58,15 @@ def check_format(format: str) -> str:
     if format not in FORMATS:
         raise InputError(f"{format!r} is not a format", hint=f"Formats are {', '.join(FORMATS)}.")
     return format
+
+
+def load_chain(path: str) -> Any:
+    """The model of sequences in a file; an error where it is one of images."""
+    from hedgerow.models.base import ChainModel
+    from hedgerow.models.files import load
+
+    model = load(path)
+    if not isinstance(model, ChainModel):
+        hint = "Use `hedgerow lattice segment` or `hedgerow lattice eval`."
+        raise InputError(f"the file holds a {type(model).__name__}, which labels images", hint=hint, path=path)
+    return model

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from hedgerow.cli.flags import in_flags
-from hedgerow.cli.inputs import STANDARD, Input, check_format
+from hedgerow.cli.inputs import STANDARD, Input, check_format, load_chain
 from hedgerow.errors import InputError
 
 
@@ -68,11 +68,10 @@ def tag(
     """
     from hedgerow.cli.output import labelled
     from hedgerow.cli.recipe import recipe_of
-    from hedgerow.models.files import load
 
     if k_best is not None and decoder == "posterior":
         raise InputError("--k-best gives whole labelings, which the posterior decoder does not have")
-    crf = load(model)
+    crf = load_chain(model)
     source = Input(data)
     recipe = recipe_of(crf, source, None if format is None else check_format(format))
     X, y = recipe.read(source)

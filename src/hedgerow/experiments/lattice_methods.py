@@ -8,6 +8,7 @@ at most 200 parallel updates; a node has its most probable label. New are trees 
 
 from __future__ import annotations
 
+import copy
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -197,9 +198,13 @@ def ignorant_loss(images: Images) -> float:
 
 
 def label(method: Method, model: Any, images: Images) -> list[AnyArray]:
-    """The labels of the test images, each in the shape of its mask."""
+    """The labels of the test images, each in the shape of its mask.
+
+    As in the paper, belief propagation labels whatever a model was trained by.
+    """
+    labeller = copy.copy(model).set_params(**CRITERIA["LBP"])
     with without_warnings():
-        found = model.predict(images.seen_by(method)[1])
+        found = labeller.predict(images.seen_by(method)[1])
     return [labels.reshape(mask.shape) for labels, mask in zip(found, images.y_test)]
 
 
@@ -217,7 +222,8 @@ def follow_errors(
 ) -> list[float]:
     """Wrong test nodes after each pass of the same training once more, in %.
 
-    This one keeps the weights that are best on the very test images: so nothing but the curve is taken from it.
+    This one keeps the weights that are best on the very test images: so nothing but the curve is taken from it. Mean
+    field labels by itself here.
     """
     X, X_test = images.seen_by(method)
     model = make_model(task, method, settings, seed, gain).set_params(n_iter_no_change=10**6)

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
-from hedgerow.lattice.inference import Inference
 from hedgerow.lattice.linear import Design
 from hedgerow.lattice.objectives import Loss, Objective
 from hedgerow.legend import FloatArray, IndexArray
@@ -15,9 +12,6 @@ from hedgerow.trainers.monitor import Monitor
 
 KEPT_BYTES = 1 << 30  # of the messages that are kept between evaluations, to begin the next one with
 MAX_REJECTED = 8  # trials at which messages do not rest; by then the step has become very short
-MAX_TRIALS = 4  # of a search along a line whose messages are kept; it rarely takes more
-
-States = list[tuple[FloatArray, ...]]
 
 
 class Evaluation:
@@ -38,9 +32,9 @@ class Evaluation:
         self.labels = design.corpus.labels
         n = design.corpus.n_graphs
         K = design.layout.form.n_labels
-        self._state_bytes = 4 * 8 * K * int(design.corpus.edge_offsets[-1])
-        self._keeps = keeps and self._state_bytes <= KEPT_BYTES
-        self._states: States = [()] * n
+        needed = 4 * 8 * K * int(design.corpus.edge_offsets[-1])
+        self._keeps = keeps and needed <= KEPT_BYTES
+        self._states: list[tuple[FloatArray, ...]] = [()] * n
         self._losses: FloatArray = np.zeros(n)
         self._rested: list[bool] = [True] * n
         self._sums: list[FloatArray] = [np.empty(0)] * lanes.n_lanes
@@ -85,92 +79,48 @@ class Evaluation:
         return weight * found.loss
 
 
-class Trial(NamedTuple):
-    """What a search along a line found at some weights: messages, on how many graphs they did not rest, the loss."""
-
-    states: States
-    unconverged: int
-    loss: float
-
-
 class LineEvaluation(Evaluation):
     """An evaluation for searches along a line, on losses whose messages can come to rest in several ways.
 
-    inference : of the messages, None where the loss needs none
-
-    Every trial of a search begins with the messages of the point where the search began, so that it stays with one way
-    of coming to rest and sees a loss without jumps. Where that way ends, messages linger, and come to rest, if at all,
-    in another one, with another loss. There value and gradient are not those of one function: weights at which
-    messages rest on fewer graphs than where the search began count as worse than these.
+    Where such a way ends, messages linger and come to rest, if at all, in another one, with another loss: value and
+    gradient are not those of one function there. So weights at which messages rest on fewer graphs than where the
+    search began count as worse than these. Every evaluation begins like that of a prediction, with messages that say
+    nothing, so that no loss is counted that a prediction does not come to; `keeps` is for losses where messages rest
+    in one way only.
     """
 
-    def __init__(self, design: Design, objective: Objective, lanes: Lanes, inference: Inference | None) -> None:
-        super().__init__(design, objective, lanes, keeps=inference is not None)
-        self._keeps = self._keeps and MAX_TRIALS * self._state_bytes <= KEPT_BYTES
-        self.inference = inference
-        self._start: Trial | None = None
+    def __init__(self, design: Design, objective: Objective, lanes: Lanes, *, keeps: bool = False) -> None:
+        super().__init__(design, objective, lanes, keeps=keeps)
+        self._worst: int | None = None
         self._start_loss, self._n_rejected = 0.0, 0
-        self._trials: dict[bytes, Trial] = {}
+        self._trials: dict[bytes, tuple[int, float]] = {}
 
     def __call__(self, weights: FloatArray) -> tuple[float, FloatArray]:
         if self._n_rejected >= MAX_REJECTED:  # so near that point nothing is to be found
             return self._start_loss + 1.0 + abs(self._start_loss), np.zeros_like(weights)
-        self._states = [()] * len(self._states) if self._start is None else list(self._start.states)
         loss, gradient = super().__call__(weights)
-        if len(self._trials) >= MAX_TRIALS:
-            self._trials.pop(next(iter(self._trials)))
-        self._trials[weights.tobytes()] = Trial(list(self._states), self.unconverged, loss)
-        if self._start is not None and self.unconverged > self._start.unconverged:
+        self._trials[weights.tobytes()] = self.unconverged, loss
+        if self._worst is not None and self.unconverged > self._worst:
             self._n_rejected += 1
-            loss += 1.0 + abs(loss)
+            loss = max(loss, self._start_loss) + 1.0 + abs(self._start_loss)
         return loss, gradient
 
     def accept(self, weights: FloatArray) -> None:
-        """The next search begins here; at weights that were not tried last, with the messages it would begin with."""
-        found = self._trials.get(weights.tobytes())
-        if found is not None:
-            self._start, self._start_loss = found, found.loss
+        """The next search begins here."""
+        if weights.tobytes() in self._trials:
+            self._worst, self._start_loss = self._trials[weights.tobytes()]
         self._n_rejected = 0
         self._trials.clear()
 
-    def reconsider(self, weights: FloatArray) -> bool:
-        """Whether messages come to rest in a better way on some graph, with which the next search then begins."""
-        if self.inference is None or self._start is None or not self._keeps:
-            return False
-        inference, states = self.inference, list(self._start.states)
-        switched = [False] * len(states)
-
-        def work(lane: int, i: int) -> None:
-            whole = self.design.potentials(i, weights)
-            known = whole.restrict(self.labels[self.design.corpus.nodes_of(i)])
-            kept = []
-            for potentials, state in zip((whole, known), states[i]):
-                if state.size:
-                    found = inference(potentials, state)
-                    best = inference.reconsider(potentials, found)
-                    switched[i] = switched[i] or best is not found
-                    state = best.state
-                kept.append(state)
-            states[i] = tuple(kept)
-
-        self.lanes.run(work, len(states))
-        self._start, self._n_rejected = self._start._replace(states=states), 0
-        return any(switched)
-
     def forget(self) -> None:
         super().forget()
-        self._start, self._n_rejected = None, 0
+        self._worst, self._n_rejected = None, 0
 
 
 class LineMonitor(Monitor):
     """A monitor that tells a LineEvaluation where searches begin."""
 
     evaluation: LineEvaluation | None = None
-
-    def follow(self, other: Monitor) -> None:
-        """Go on where another monitor ended, whose history this one has."""
-        self.warm = False  # where it begins has been scored
-        self.best_step, self.best_weights, self._rose = other.best_step, other.best_weights, other._rose
 
     def begin(self, loss: float, weights: FloatArray | None = None, gap: float = np.inf) -> bool:
         self._accept(weights)

@@ -24,7 +24,6 @@ SLICE = 1 << 20  # nodes of one call of a kernel, so that Ctrl-C is heard
 QUIET = 0.1  # of the tolerance: a smaller change of a message is no news to its receiver
 PERIOD = 20  # updates after which it is asked whether messages swing
 SWING = 0.01  # a smaller change of a message is no swing
-BETTER = 1e-7  # by such a share must another log Z be larger to count as one
 STEP, MOST = 0.25, 0.75  # of the damping that messages which swing are given
 
 
@@ -58,27 +57,8 @@ class Inference:
         other = _propagate(potentials, self, self._decided(potentials, labels, found.state))
         return other if other.converged else found
 
-    def reconsider(self, potentials: Potentials, found: Beliefs) -> Beliefs:
-        """Other places of rest of the same scores: the one with the largest log Z, or `found` where none has a larger.
-
-        Looked for from messages that say nothing, and from those of nodes that are sure of their labels. The free
-        energy of beliefs has its maximum at a place of rest, so a larger one is nearer to what is meant.
-        """
-        if self.method == "tree_reweighted" or potentials.topology.is_acyclic:  # there is only one
-            return found
-        labels = improve(potentials, found.node_probs.argmax(axis=1)).labels
-        for start in (None, self._decided(potentials, labels, found.state)):
-            other = self(potentials, start)
-            if other.converged and (
-                not found.converged or other.log_partition > found.log_partition + BETTER * abs(found.log_partition)
-            ):
-                found = other
-        return found
-
     def _decided(self, potentials: Potentials, labels: CodeArray, like: FloatArray) -> FloatArray:
-        """The state of nodes that are sure of their labels (n,), in the form of another state."""
-        if self.method == "mean_field":
-            return np.eye(potentials.n_labels)[labels]
+        """The messages of nodes that are sure of their labels (n,), in the form of other messages."""
         top, K = potentials.topology, potentials.n_labels
         tables = np.broadcast_to(potentials.edge_scores, (top.n_edges, K, K))
         each, (tail, head) = np.arange(top.n_edges), labels[top.ends].T

@@ -17,6 +17,7 @@ from hedgerow.lattice.potentials import Potentials
 from hedgerow.lattice.search import search
 from hedgerow.legend import UNLABELLED, CodeArray, FloatArray
 
+IMPOSSIBLE = 1e-3  # of the loss of a node: further below 0 it is no matter of an approximation
 OBJECTIVES = ("log_likelihood", "pseudo_likelihood", "margin")
 
 
@@ -61,15 +62,22 @@ def log_likelihood(
         nodes, edges = _indicators(potentials, labels)
         loss = found.log_partition - potentials.score(labels)
         states = (found.state, np.empty((0, 0)))
-        return Loss(loss, found.node_probs - nodes, found.edge_probs - edges, found.converged, states)
+        rests = found.converged and _is_possible(loss, len(labels), inference)
+        return Loss(loss, found.node_probs - nodes, found.edge_probs - edges, rests, states)
     given = inference(potentials.restrict(labels), start[1])
     return Loss(
-        found.log_partition - given.log_partition,
+        loss := found.log_partition - given.log_partition,
         found.node_probs - given.node_probs,
         found.edge_probs - given.edge_probs,
-        found.converged and given.converged,
+        found.converged and given.converged and _is_possible(loss, len(labels), inference),
         (found.state, given.state),
     )
+
+
+def _is_possible(loss: float, n_nodes: int, inference: Inference) -> bool:
+    """Whether a loss can be one. Z sums over the truth too, so no loss is below 0; messages that come to rest far from
+    where the probable labelings are may say so all the same, and training would take that for success."""
+    return inference.method != "loopy" or loss >= -IMPOSSIBLE * n_nodes
 
 
 def pseudo_likelihood(potentials: Potentials, labels: CodeArray) -> Loss:

@@ -22,8 +22,7 @@ from hedgerow.trainers.monitor import Monitor, Step
 
 START_ITERATIONS = 100  # of the logistic regression that node weights start from
 PASSES, ITERATIONS = 50, 200
-MAX_STAGES = 4  # of L-BFGS, each with another way in which messages come to rest
-STEEP = 3e-4  # a slope by a weight, over the number of nodes, with which no training has converged
+STEEP = 0.01  # a slope by a weight, over the number of nodes, with which no training has converged
 
 
 class Trained(NamedTuple):
@@ -50,29 +49,33 @@ def train(
     objective = make_objective(model.objective, inference, search_by)
     online = model.trainer in ONLINE
     most = model.max_iter if model.max_iter is not None else PASSES if online else ITERATIONS
-    own = {"tol": model.tol, "validate": validate, "n_iter_no_change": model.n_iter_no_change}
-    own |= {"verbose": int(model.verbose)}
-    monitor = LineMonitor(max_iter=most, previous=previous if warm is not None else None, **own)
-    with Lanes(model.n_jobs, min(MAX_LANES, design.corpus.n_graphs)) as lanes:
-        with monitor:
-            start = warm if warm is not None else start_weights(model, design, lanes)
-            if online:
-                evaluation = Evaluation(design, objective, lanes, keeps=True)
-                weights = _online(model, evaluation, start, monitor)
-            else:
-                by = inference if model.objective == "log_likelihood" else None
-                evaluation = monitor.evaluation = LineEvaluation(design, objective, lanes, by)
-                weights = lbfgs(evaluation, start, monitor, l2=model.l2)
-        first, start_loss = monitor.first, monitor.start_loss
-        outcome = monitor.outcome
-        if isinstance(evaluation, LineEvaluation):
-            weights, monitor, outcome = _reconsidered(evaluation, weights, monitor, own, model.l2)
+    monitor = LineMonitor(
+        max_iter=most,
+        tol=model.tol,
+        validate=validate,
+        n_iter_no_change=model.n_iter_no_change,
+        verbose=int(model.verbose),
+        previous=previous if warm is not None else None,
+    )
+    with Lanes(model.n_jobs, min(MAX_LANES, design.corpus.n_graphs)) as lanes, monitor:
+        start = warm if warm is not None else start_weights(model, design, lanes)
+        if online:
+            evaluation = Evaluation(design, objective, lanes, keeps=True)
+            weights = _online(model, evaluation, start, monitor)
+        else:
+            # A tree-reweighted bound is convex: messages come to rest in one way.
+            keeps = model.inference == "tree_reweighted"
+            evaluation = monitor.evaluation = LineEvaluation(design, objective, lanes, keeps=keeps)
+            weights = lbfgs(evaluation, start, monitor, l2=model.l2)
         evaluation.forget()
-        loss, _ = evaluation(weights)  # and whether inference comes to rest by itself at the weights that are kept
-    if online and loss + model.l2 * kernels.vectors.dot(weights, weights) > start_loss:
+        loss, gradient = evaluation(weights)  # and whether inference comes to rest at the weights that are kept
+    outcome = monitor.outcome
+    if online and loss + model.l2 * kernels.vectors.dot(weights, weights) > monitor.start_loss:
         outcome = "diverged"
-    n_iter = len(monitor.history) - first
-    return Trained(weights, monitor.history, n_iter, monitor.kept, outcome, evaluation.unconverged)
+    if not online and outcome == "converged":
+        slope = np.abs(gradient + 2.0 * model.l2 * weights).max()
+        outcome = "stuck" if slope > STEEP * float(design.corpus.node_offsets[-1]) else outcome
+    return Trained(weights, monitor.history, monitor.n_iter, monitor.kept, outcome, evaluation.unconverged)
 
 
 def _online(model: Any, evaluation: Evaluation, start: FloatArray, monitor: Monitor) -> FloatArray:
@@ -80,36 +83,6 @@ def _online(model: Any, evaluation: Evaluation, start: FloatArray, monitor: Moni
     batches = GraphBatches(evaluation, batch_size=model.batch_size, seed=seed)
     own = {"l2": model.l2, "gain": model.gain, "meta_gain": model.meta_gain, "gain_decay": model.gain_decay}
     return train_online(model.trainer, batches, start, monitor, **own)
-
-
-def _reconsidered(
-    evaluation: LineEvaluation, weights: FloatArray, monitor: LineMonitor, options: dict[str, Any], l2: float
-) -> tuple[FloatArray, LineMonitor, str]:
-    """Go on with L-BFGS where it ended on a slope: the way in which messages came to rest ends there, others do not.
-
-    The weights, the monitor of the last stage, and how that ended.
-    """
-    for number in range(2, MAX_STAGES + 2):
-        if monitor.outcome != "converged" or not _is_steep(evaluation, weights, l2):
-            return weights, monitor, monitor.outcome
-        left = monitor.max_iter - monitor.n_iter
-        if number > MAX_STAGES or left < 1 or not evaluation.reconsider(weights):
-            break
-        ended = monitor
-        monitor = LineMonitor(max_iter=left, previous=ended.history, stage=f"stage {number}", **options)
-        monitor.follow(ended)
-        monitor.evaluation = evaluation
-        with monitor:
-            weights = lbfgs(evaluation, weights, monitor, l2=l2)
-    return weights, monitor, "stuck"
-
-
-def _is_steep(evaluation: LineEvaluation, weights: FloatArray, l2: float) -> bool:
-    """Whether the loss has no minimum at the weights, where L-BFGS ended."""
-    evaluation.accept(weights)
-    _, gradient = evaluation(weights)
-    slope = float(np.abs(gradient + 2.0 * l2 * weights).max())
-    return slope > STEEP * float(evaluation.design.corpus.node_offsets[-1])
 
 
 def start_weights(model: Any, design: Design, lanes: Lanes) -> FloatArray:
