@@ -188,6 +188,7 @@ LOADERS: dict[str, Callable[[Settings], Problem]] = {
     "papers": _papers,
     "headers": _headers,
 }
+CHAPTER_3 = ("protein", "nettalk", "hyphen", "papers")  # those of the thesis' third chapter, papers for its FAQs
 
 
 def _place(settings: Settings, name: str) -> Path | None:

@@ -8,7 +8,7 @@ from hedgerow.experiments.contenders import SHRINKAGE, paper_model, tune_paper
 from hedgerow.experiments.curves import right_by_iteration
 from hedgerow.experiments.drawing import draw_curves
 from hedgerow.experiments.linear import linear_curve, tune_linear, variance_to_l2
-from hedgerow.experiments.problems import LOADERS, Problem, load_problem, take
+from hedgerow.experiments.problems import CHAPTER_3, Problem, load_problem, take
 from hedgerow.experiments.published import TABLE_3_5_ACCURACY, TABLE_3_5_ITERATIONS, TABLE_3_5_SECONDS
 from hedgerow.experiments.report import Grid, Report, Row
 from hedgerow.experiments.settings import DECODERS, Settings
@@ -26,7 +26,7 @@ HEADER = (
 def run(settings: Settings) -> Report:
     """The curves of every data set; λ and the linear model's penalty by cross-validation on the training part."""
     data: dict[str, Any] = {}
-    for name in LOADERS:
+    for name in CHAPTER_3:
         problem = load_problem(name, settings)
         data[name] = trace(problem, problem.narrow(settings))
         settings.say(f"{problem.title}: done")

@@ -8,7 +8,7 @@ from typing import Any
 from hedgerow.experiments.comparison import Difference, against_published, between, spread
 from hedgerow.experiments.contenders import Contender, label_parts, lightgbm_windows, tuned_paper, untuned
 from hedgerow.experiments.drawing import draw_accuracies
-from hedgerow.experiments.problems import LOADERS, Problem, load_problem
+from hedgerow.experiments.problems import CHAPTER_3, Problem, load_problem
 from hedgerow.experiments.published import TABLE_3_5_ACCURACY, TABLE_3_5_ITERATIONS, TABLE_3_5_SECONDS
 from hedgerow.experiments.report import Grid, Report, Row
 from hedgerow.experiments.settings import Settings
@@ -33,7 +33,7 @@ def run(settings: Settings) -> Report:
     data: dict[str, Any] = {}
     rows: list[Row] = []
     tests: list[Row] = []
-    for name in LOADERS:
+    for name in CHAPTER_3:
         problem = load_problem(name, settings)
         data[name] = compare(problem, problem.narrow(settings))
         rows.append(_row(problem, data[name]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hedgerow.experiments.drawing import draw_costs
-from hedgerow.experiments.problems import LOADERS, Problem, load_problem, take
+from hedgerow.experiments.problems import CHAPTER_3, Problem, load_problem, take
 from hedgerow.experiments.published import TABLE_3_6, THESIS_MACHINE
 from hedgerow.experiments.report import Grid, Report, Row
 from hedgerow.experiments.settings import Settings
@@ -22,7 +22,7 @@ N_ITERATIONS = 50
 def run(settings: Settings) -> Report:
     """Time the training part of each data set."""
     data: dict[str, Any] = {}
-    for name in LOADERS:
+    for name in CHAPTER_3:
         problem = load_problem(name, settings)
         data[name] = measure(problem, settings)
         settings.say(f"{problem.title}: done")
