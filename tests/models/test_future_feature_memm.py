@@ -9,7 +9,6 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
-from sklearn.utils import estimator_checks
 
 from hedgerow import MEMM, FutureFeatureMEMM, InputError, ModelFileError, load
 from hedgerow.data.encoding import learn
@@ -304,21 +303,6 @@ def test_parameters_that_make_no_sense(wrong):
 
 
 # ------------------------------------------------------------------------------------------------ an estimator
-
-
-@pytest.mark.parametrize(
-    "check",
-    [
-        estimator_checks.check_parameters_default_constructible,
-        estimator_checks.check_no_attributes_set_in_init,
-        estimator_checks.check_get_params_invariance,
-        estimator_checks.check_set_params,
-        estimator_checks.check_estimator_cloneable,
-    ],
-    ids=lambda check: check.__name__,
-)
-def test_conventions(check):
-    check("FutureFeatureMEMM", FutureFeatureMEMM())
 
 
 def test_grid_search():

@@ -13,7 +13,6 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import cross_val_score
-from sklearn.utils import estimator_checks
 
 from hedgerow import HMM, InputError, Item, learn, load
 from hedgerow.datasets import make_sequences
@@ -330,22 +329,6 @@ class TestContract:
         np.testing.assert_allclose(model.transition_probs_.sum(axis=1), 1.0, rtol=1e-12)
         seen = HMM(transitions="forbid_unseen").fit(X, y)
         assert seen.transition_probs_[classes.index("I-X"), classes.index("B-X")] == 0
-
-    @pytest.mark.parametrize(
-        "check",
-        [
-            estimator_checks.check_parameters_default_constructible,
-            estimator_checks.check_no_attributes_set_in_init,
-            estimator_checks.check_get_params_invariance,
-            estimator_checks.check_set_params,
-            estimator_checks.check_estimator_cloneable,
-            estimator_checks.check_estimator_repr,
-            estimator_checks.check_do_not_raise_errors_in_init_or_set_params,
-        ],
-        ids=lambda check: check.__name__,
-    )
-    def test_conventions(self, check):
-        check("HMM", HMM())
 
     def test_cross_validation(self):
         X, y = make_sequences(30, random_state=19)

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import estimator_checks
 
 from hedgerow import IOHMM, InputError, LinearCRF, learn, load
 from hedgerow.datasets import make_sequences
@@ -222,18 +221,3 @@ class TestContract:
     def test_parameters(self, parameters, what):
         with pytest.raises(InputError, match=what):
             IOHMM(**parameters).fit(X, Y)
-
-    @pytest.mark.parametrize(
-        "check",
-        [
-            estimator_checks.check_parameters_default_constructible,
-            estimator_checks.check_no_attributes_set_in_init,
-            estimator_checks.check_get_params_invariance,
-            estimator_checks.check_set_params,
-            estimator_checks.check_estimator_cloneable,
-            estimator_checks.check_estimator_repr,
-        ],
-        ids=lambda check: check.__name__,
-    )
-    def test_conventions(self, check):
-        check("IOHMM", IOHMM())

@@ -13,7 +13,6 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
-from sklearn.utils import estimator_checks
 
 from hedgerow import MEMM, InputError, ModelFileError, RecurrentSlidingWindow, SlidingWindow, learn, load
 from hedgerow.datasets import make_sequences
@@ -44,26 +43,6 @@ def same(one, other, rows=NEW) -> None:
     assert one.predict(rows).tolist() == other.predict(rows).tolist()
     for ours, theirs in zip(one.predict_proba(rows), other.predict_proba(rows)):
         np.testing.assert_array_equal(ours, theirs)
-
-
-@pytest.mark.parametrize("estimator", [SlidingWindow(), MEMM(), RecurrentSlidingWindow()], ids=lambda e: repr(e))
-@pytest.mark.parametrize(
-    "check",
-    [
-        estimator_checks.check_parameters_default_constructible,
-        estimator_checks.check_no_attributes_set_in_init,
-        estimator_checks.check_get_params_invariance,
-        estimator_checks.check_set_params,
-        estimator_checks.check_estimator_cloneable,
-        estimator_checks.check_estimator_repr,
-        estimator_checks.check_valid_tag_types,
-        estimator_checks.check_mixin_order,
-        estimator_checks.check_do_not_raise_errors_in_init_or_set_params,
-    ],
-    ids=lambda check: check.__name__,
-)
-def test_conventions(check, estimator):
-    check(type(estimator).__name__, estimator)
 
 
 @ALL

@@ -12,7 +12,6 @@ import pytest
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict, cross_val_score
 from sklearn.pipeline import make_pipeline
-from sklearn.utils import estimator_checks
 
 from hedgerow import LinearCRF, Sequences
 from hedgerow.datasets import make_sequences
@@ -48,25 +47,6 @@ class Lower(TransformerMixin, BaseEstimator):
 
     def transform(self, X):
         return [[token.lower() for token in sequence] for sequence in X]
-
-
-@pytest.mark.parametrize(
-    "check",
-    [
-        estimator_checks.check_parameters_default_constructible,
-        estimator_checks.check_no_attributes_set_in_init,
-        estimator_checks.check_get_params_invariance,
-        estimator_checks.check_set_params,
-        estimator_checks.check_estimator_cloneable,
-        estimator_checks.check_estimator_repr,
-        estimator_checks.check_valid_tag_types,
-        estimator_checks.check_mixin_order,
-        estimator_checks.check_do_not_raise_errors_in_init_or_set_params,
-    ],
-    ids=lambda check: check.__name__,
-)
-def test_conventions(check):
-    check("LinearCRF", LinearCRF())
 
 
 def test_clone_keeps_parameters_and_drops_what_was_learnt():

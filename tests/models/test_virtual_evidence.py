@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
-from sklearn.utils import estimator_checks
 
 from hedgerow import InputError, TreeCRF, VirtualEvidence, load
 from hedgerow.datasets import make_sequences
@@ -88,23 +87,6 @@ def test_a_saved_model_predicts_the_same(tmp_path):
     assert other.get_params() == model.get_params()
     for one, two in zip(other.predict_proba(rows), model.predict_proba(rows)):
         np.testing.assert_array_equal(one, two)
-
-
-@pytest.mark.parametrize(
-    "check",
-    [
-        estimator_checks.check_parameters_default_constructible,
-        estimator_checks.check_get_params_invariance,
-        estimator_checks.check_set_params,
-        estimator_checks.check_estimator_cloneable,
-        estimator_checks.check_estimator_repr,
-        estimator_checks.check_valid_tag_types,
-        estimator_checks.check_do_not_raise_errors_in_init_or_set_params,
-    ],
-    ids=lambda check: check.__name__,
-)
-def test_conventions(check):
-    check("VirtualEvidence", VirtualEvidence())
 
 
 def test_its_parameters_are_those_of_trees():
