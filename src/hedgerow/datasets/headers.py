@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 
-from hedgerow.datasets.folders import find_folder
+from hedgerow.datasets.parscit import Document, read_documents
 from hedgerow.errors import InputError
 
 FILE = "tagged_headers.txt"
@@ -24,18 +24,10 @@ def load_header_lines(folder: str | os.PathLike[str] | None = None) -> tuple[lis
     `folder` holds tagged_headers.txt. Without it, the folder parscit inside the one that the environment variable
     HEDGEROW_DATA names is read.
     """
-    path = find_folder(folder, "parscit", (FILE,)) / FILE
-    lines: list[list[str]] = []
-    y: list[list[str]] = []
-    for number, head in enumerate(path.read_text(encoding="utf-8").split("\n"), start=1):
-        if head.strip():
-            texts, labels = _read_head(head, os.fspath(path), number)
-            lines.append(texts)
-            y.append(labels)
-    return lines, y
+    return read_documents(folder, FILE, _read_head)
 
 
-def _read_head(head: str, path: str, number: int) -> tuple[list[str], list[str]]:
+def _read_head(head: str, path: str, number: int) -> Document:
     """The lines of one head, which is one line of the file, and their labels."""
     texts: list[str] = []
     labels: list[str] = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 
-from hedgerow.datasets.folders import find_folder
+from hedgerow.datasets.parscit import Document, read_documents
 from hedgerow.errors import InputError
 
 FILE = "sectLabel.tagged.txt"
@@ -23,18 +23,10 @@ def load_paper_lines(folder: str | os.PathLike[str] | None = None) -> tuple[list
     `folder` holds sectLabel.tagged.txt. Without it, the folder parscit inside the one that the environment variable
     HEDGEROW_DATA names is read.
     """
-    path = find_folder(folder, "parscit", (FILE,)) / FILE
-    lines: list[list[str]] = []
-    y: list[list[str]] = []
-    for number, paper in enumerate(path.read_text(encoding="utf-8").split("\n"), start=1):
-        if paper.strip():
-            texts, labels = _read_paper(paper, os.fspath(path), number)
-            lines.append(texts)
-            y.append(labels)
-    return lines, y
+    return read_documents(folder, FILE, _read_paper)
 
 
-def _read_paper(paper: str, path: str, number: int) -> tuple[list[str], list[str]]:
+def _read_paper(paper: str, path: str, number: int) -> Document:
     """The lines of one paper, which is one line of the file, and their labels."""
     texts: list[str] = []
     labels: list[str] = []
