@@ -41,9 +41,9 @@ def pack_layout(layout: ChainLayout, tensors: Tensors) -> None:
     pack_space(layout.space, tensors)
     if layout.histories is not None:
         pack_histories(layout.histories, tensors)
-    for name, index in (("nodes", layout.nodes), ("pairs", layout.pairs)):
-        if index is not None:
-            tensors[f"{name}.row_ptr"], tensors[f"{name}.slot_label"] = index.row_ptr, index.slot_label
+    pack_index(tensors, "nodes", layout.nodes)
+    if layout.pairs is not None:
+        pack_index(tensors, "pairs", layout.pairs)
 
 
 def unpack_layout(schema: Schema, header: Mapping[str, Any], tensors: Tensors) -> ChainLayout:
@@ -52,15 +52,21 @@ def unpack_layout(schema: Schema, header: Mapping[str, Any], tensors: Tensors) -
     arc_from, arc_to = (tensor(tensors, name, INDEX) for name in ("arc_from", "arc_to"))
     if len(arc_from) != len(arc_to) or not within(arc_from, K) or not within(arc_to, K):
         raise ModelFileError("the transitions do not fit the labels")
-    nodes = _unpack_index(tensors, "nodes", Streams.of(schema), K)
+    nodes = unpack_index(tensors, "nodes", Streams.of(schema), K)
     pairs = None
     names = tuple(str(name) for name in header["pair_columns"])
     if "pairs.row_ptr" in tensors:
-        pairs = _unpack_index(tensors, "pairs", Streams.of(schema, set(names)), K * K)
+        pairs = unpack_index(tensors, "pairs", Streams.of(schema, set(names)), K * K)
     return ChainLayout(nodes, arc_from, arc_to, space, pairs, names, unpack_histories(K, tensors))
 
 
-def _unpack_index(tensors: Tensors, name: str, streams: Streams, n_outputs: int) -> WeightIndex:
+def pack_index(tensors: Tensors, name: str, index: WeightIndex) -> None:
+    """Which weights there are, as tensors of this name."""
+    tensors[f"{name}.row_ptr"], tensors[f"{name}.slot_label"] = index.row_ptr, index.slot_label
+
+
+def unpack_index(tensors: Tensors, name: str, streams: Streams, n_outputs: int) -> WeightIndex:
+    """What `pack_index` wrote: weights of these streams for so many labels, or pairs of labels."""
     row_ptr = tensor(tensors, f"{name}.row_ptr", INDEX, (streams.n_rows + 1,))
     slot_label = tensor(tensors, f"{name}.slot_label", CODE)
     sound = row_ptr[0] == 0 and row_ptr[-1] == len(slot_label) and np.all(np.diff(row_ptr) >= 0)

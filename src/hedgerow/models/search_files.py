@@ -12,14 +12,14 @@ from hedgerow.data.dataset import Column
 from hedgerow.data.imputation import seen_schema
 from hedgerow.data.vocabulary import Vocabulary
 from hedgerow.errors import ModelFileError
-from hedgerow.legend import CODE, INDEX, CodeArray
+from hedgerow.legend import CODE, CodeArray
 from hedgerow.models.future_feature_memm import FutureFeatureMEMM
+from hedgerow.models.linear_files import pack_index, unpack_index
 from hedgerow.models.previous_labels import MAX_ORDER, column_names
-from hedgerow.models.schema_files import Tensors, count, pack_space, tensor, unpack_space, within
+from hedgerow.models.schema_files import Tensors, count, pack_space, tensor, unpack_space
 from hedgerow.models.search_features import MAX_COUNTS, SearchLayout
 from hedgerow.models.search_ranking import RankingTrees
 from hedgerow.models.tree_files import pack_binning, pack_trees, unpack_binning, unpack_trees
-from hedgerow.scorers.index import WeightIndex
 from hedgerow.scorers.streams import Streams
 
 _LABEL = -1  # the stream of the previous label
@@ -38,7 +38,7 @@ def pack(model: Any, tensors: Tensors) -> dict[str, Any]:
         header |= {"looks_back": model.trees_.order, "backward": model.trees_.backward}
     else:
         layout = model.layout_
-        tensors["nodes.row_ptr"], tensors["nodes.slot_label"] = layout.nodes.row_ptr, layout.nodes.slot_label
+        pack_index(tensors, "nodes", layout.nodes)
         tensors |= {"runs": layout.child, "weights": model.weights_}
         header |= {"looks_back": layout.order, "backward": layout.backward, "label_counts": layout.label_counts}
     if model.future_ is not None:
@@ -71,7 +71,7 @@ def _unpack_weights(model: Any, order: int, backward: bool, header: Mapping[str,
     K, counts = len(model.schema_.labels), count(header, "label_counts", 0)
     if counts > MAX_COUNTS:
         raise ModelFileError(f"labels are counted up to {counts}")
-    nodes = _unpack_nodes(tensors, Streams.of(model._input_schema()), K)
+    nodes = unpack_index(tensors, "nodes", Streams.of(model._input_schema()), K)
     _check_runs(tensors["runs"], K, order)
     model.layout_ = SearchLayout(nodes, tensors["runs"], order, counts, model.space_, backward)
     model.weights_ = tensor(tensors, "weights", np.float64, (model.layout_.n_weights,))
@@ -88,15 +88,6 @@ def _unpack_trees(model: Any, order: int, backward: bool, tensors: Tensors) -> N
     model.trees_ = RankingTrees(schema.classes, ensemble, binning, order, backward)
     if np.any(model.trees_.ensemble_.nodes[:, 0] == _LABEL):
         raise ModelFileError("a tree asks for the previous label by another way than its column")
-
-
-def _unpack_nodes(tensors: Tensors, streams: Streams, n_labels: int) -> WeightIndex:
-    row_ptr = tensor(tensors, "nodes.row_ptr", INDEX, (streams.n_rows + 1,))
-    slot_label = tensor(tensors, "nodes.slot_label", CODE)
-    sound = row_ptr[0] == 0 and row_ptr[-1] == len(slot_label) and np.all(np.diff(row_ptr) >= 0)
-    if not sound or not within(slot_label, n_labels):
-        raise ModelFileError("the weights of input features do not fit the columns")
-    return WeightIndex(streams, n_labels, row_ptr, slot_label)
 
 
 def _check_runs(child: CodeArray, n_labels: int, order: int) -> None:
