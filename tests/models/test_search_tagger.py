@@ -12,7 +12,6 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, cross_val_score
-from sklearn.utils import estimator_checks
 
 from hedgerow import BeamSearchTagger, InputError, LinearCRF, ModelFileError, load
 from hedgerow.data.encoding import learn
@@ -281,15 +280,20 @@ def test_a_sequence_alone_is_predicted_as_among_others():
     assert model.set_params(beam_width=1).predict(X).tolist() == greedy.tolist()
 
 
-def test_chunks_do_not_matter(monkeypatch):
+@pytest.mark.parametrize("ranking", ["perceptron", "trees"])
+def test_chunks_do_not_matter(ranking, monkeypatch):
     rows, labels = rich_corpus(40, seed=5)
-    model = BeamSearchTagger(columns=COLUMNS, window=1, missing="indicator", **FEW).fit(rows, labels)
+    parameters = {"columns": COLUMNS, "window": 1, "missing": "indicator", "ranking": ranking, **FEW}
+    model = BeamSearchTagger(**parameters).fit(rows, labels)
     whole = model.predict(rows)
     monkeypatch.setattr("hedgerow.models.search_tagger._CHUNK_POSITIONS", 7)
-    monkeypatch.setattr("hedgerow.models.search_training.BLOCK_SCORES", 500)
+    monkeypatch.setattr("hedgerow.models.search_features.BLOCK_SCORES", 500)
     assert model.predict(rows).tolist() == whole.tolist()
-    again = BeamSearchTagger(columns=COLUMNS, window=1, missing="indicator", **FEW).fit(rows, labels)
-    np.testing.assert_array_equal(again.weights_, model.weights_)
+    again = BeamSearchTagger(**parameters).fit(rows, labels)
+    assert again.predict(rows).tolist() == whole.tolist()
+    assert [step.loss for step in again.history_] == pytest.approx([step.loss for step in model.history_], rel=1e-12)
+    if ranking == "perceptron":
+        np.testing.assert_array_equal(again.weights_, model.weights_)
 
 
 @pytest.mark.parametrize("name", ["predict_proba", "predict_k_best", "log_probability", "entropy", "sample"])
@@ -301,25 +305,6 @@ def test_there_are_no_probabilities(name):
 
 
 # ------------------------------------------------------------------------------------------------ an estimator
-
-
-@pytest.mark.parametrize(
-    "check",
-    [
-        estimator_checks.check_parameters_default_constructible,
-        estimator_checks.check_no_attributes_set_in_init,
-        estimator_checks.check_get_params_invariance,
-        estimator_checks.check_set_params,
-        estimator_checks.check_estimator_cloneable,
-        estimator_checks.check_estimator_repr,
-        estimator_checks.check_valid_tag_types,
-        estimator_checks.check_mixin_order,
-        estimator_checks.check_do_not_raise_errors_in_init_or_set_params,
-    ],
-    ids=lambda check: check.__name__,
-)
-def test_conventions(check):
-    check("BeamSearchTagger", BeamSearchTagger())
 
 
 def test_it_is_cross_validated():

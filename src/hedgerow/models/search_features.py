@@ -21,6 +21,7 @@ from hedgerow.structure.states import StateSpace
 
 MAX_WEIGHTS = 2**31 - 1  # rows are counted in int32
 MAX_COUNTS = 255
+BLOCK_SCORES = 10_000_000  # of labels of labelings, in one call of a kernel: less than 0.2 s
 
 
 @dataclass(frozen=True)
@@ -157,6 +158,12 @@ def open_labels(space: StateSpace, dataset: Dataset, allowed: BoolArray | None, 
     return mask
 
 
+def blocks(sequences: IndexArray, lengths: IndexArray, n_scores: int) -> list[IndexArray]:
+    """Sequences in pieces that one call of a kernel is for. n_scores: what is added up at a position"""
+    ends = np.cumsum(lengths[sequences]) * n_scores // BLOCK_SCORES
+    return np.split(sequences, np.flatnonzero(np.diff(ends)) + 1)
+
+
 class Searcher:
     """Runs the kernels on sequences of one corpus. One a thread."""
 
@@ -193,6 +200,15 @@ class Searcher:
         length = self.reader.lengths[sequences]
         begin = np.cumsum(length) - length
         return np.repeat(self.dataset.offsets[sequences] - begin, length) + np.arange(int(length.sum()))
+
+    def blocks(self, sequences: IndexArray) -> list[IndexArray]:
+        """Sequences in pieces for `search` and `learn`, short enough for Ctrl-C."""
+        return blocks(sequences, self.reader.lengths, self.layout.n_labels * self.width * (self.layout.order + 2))
+
+    def search_all(self, open_: AnyArray, weights: FloatArray) -> CodeArray:
+        """int32 (N,): the labels of the whole corpus."""
+        pieces = self.blocks(np.arange(self.dataset.n_sequences))
+        return np.concatenate([self.search(block, open_, weights) for block in pieces])
 
     def search(self, sequences: IndexArray, open_: AnyArray, weights: FloatArray) -> CodeArray:
         """The labels of sequences, one after the other. open_ uint8 (N, K), of all positions of the corpus."""

@@ -19,18 +19,16 @@ from hedgerow.errors import InputError
 from hedgerow.legend import CODE, INDEX, UNLABELLED, AnyArray, BoolArray, CodeArray, FloatArray, IndexArray
 from hedgerow.models.local_rows import TreeScores, check_label_columns
 from hedgerow.models.previous_labels import label_histories, with_label_columns
-from hedgerow.models.search_features import legal_moves, open_labels
-from hedgerow.models.search_training import UPDATES, Trained
+from hedgerow.models.search_features import blocks, legal_moves, open_labels
+from hedgerow.models.search_training import UPDATES, Trained, monitor_passes
 from hedgerow.models.validation import Measure
 from hedgerow.structure.states import StateSpace
-from hedgerow.trainers.monitor import Monitor
 from hedgerow.trainers.multiple_instance import Growth, RowTrees
 from hedgerow.trees.binning import MAX_VALUES, Binning, bin_dataset, learn_binning
 from hedgerow.trees.ensemble import Ensemble
 from hedgerow.trees.growing import Tree
 
 MAX_SCORES = 300_000_000  # of a table, a score for every position, history and label: 2.4 GB
-BLOCK_SCORES = 10_000_000
 
 
 @dataclass(frozen=True)
@@ -104,9 +102,8 @@ class TableSearch:
         self._truth: CodeArray = np.empty(longest, CODE)
 
     def _blocks(self) -> list[IndexArray]:
-        scores = self.dataset.n_labels * self.width
-        ends = np.cumsum(self.lengths) * scores // BLOCK_SCORES
-        return np.split(np.arange(len(self.lengths), dtype=INDEX), np.flatnonzero(np.diff(ends)) + 1)
+        everything = np.arange(len(self.lengths), dtype=INDEX)
+        return blocks(everything, self.lengths, self.dataset.n_labels * self.width)
 
     def _arguments(self, block: IndexArray, table: FloatArray) -> tuple[Any, ...]:
         begin = self.dataset.offsets[block]
@@ -214,16 +211,8 @@ def train_ranking(model: Any, space: StateSpace, dataset: Dataset, held_out: Dat
     validation = None if held_out is None else RankingValidation(passes, space, held_out)
     if validation is not None:
         validation()  # a metric that cannot score y_val is found before any training
-    with Monitor(
-        max_iter=n_passes,
-        tol=0.0,
-        validate=validation,
-        n_iter_no_change=int(model.n_iter_no_change),
-        verbose=model.verbose,
-        plateau=False,
-    ) as monitor:
+    with monitor_passes(model, n_passes, validation) as monitor:
         done = monitor.begin(np.nan)
         while not done:
             done = monitor.step(passes.run())
-    learnt = passes.ranking(passes.trees[: monitor.kept.iteration])
-    return Trained(learnt, monitor.history, monitor.n_iter, monitor.kept, monitor.outcome)
+    return Trained.of(monitor, passes.ranking(passes.trees[: monitor.kept.iteration]))

@@ -35,7 +35,6 @@ from hedgerow.models.search_ranking import RankingTrees, TableSearch, train_rank
 from hedgerow.models.search_training import (
     UPDATES,
     Trained,
-    blocks,
     find_future_features,
     thermometer_schema,
     train,
@@ -375,9 +374,7 @@ class BeamSearchTagger(ChainModel):
             return search.search(own.table(dataset))
         layout = self.layout_
         open_ = open_labels(self.space_, dataset, allowed, backward=layout.backward)
-        searcher = Searcher(layout, dataset, width)
-        pieces = blocks(np.arange(dataset.n_sequences), searcher.reader.lengths, layout, width)
-        return np.concatenate([searcher.search(block, open_, self.weights_) for block in pieces])
+        return Searcher(layout, dataset, width).search_all(open_, self.weights_)
 
     def _dataset(self, X: Any, known: Any, lengths: Any) -> Dataset:
         dataset = super()._dataset(X, known, lengths)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from hedgerow.data.dataset import Column, Dataset, Schema, padded_places
 from hedgerow.errors import InputError
-from hedgerow.legend import CODE, FIRST_VALUE, OUTSIDE, CodeArray, FloatArray, IndexArray
+from hedgerow.legend import CODE, FIRST_VALUE, OUTSIDE, CodeArray, FloatArray
 from hedgerow.models.future_feature_memm import FutureFeatureMEMM
 from hedgerow.models.parameters import random_generator
 from hedgerow.models.search_features import Searcher, SearchLayout, good_labels, open_labels
@@ -18,7 +18,6 @@ from hedgerow.models.validation import Measure
 from hedgerow.trainers.monitor import Monitor, Step
 
 UPDATES = ("early", "beam", "max_violation", "full")  # in the order of the kernel's numbers
-BLOCK_SCORES = 10_000_000  # of labels of labelings, in one call of a kernel: less than 0.2 s
 
 
 class Trained(NamedTuple):
@@ -30,24 +29,32 @@ class Trained(NamedTuple):
     best: Step
     outcome: str
 
+    @classmethod
+    def of(cls, monitor: Monitor, learnt: Any) -> Trained:
+        return cls(learnt, monitor.history, monitor.n_iter, monitor.kept, monitor.outcome)
 
-def blocks(sequences: IndexArray, lengths: IndexArray, layout: SearchLayout, width: int) -> Iterator[IndexArray]:
-    """Sequences in pieces that one call of a kernel is for."""
-    scores = layout.n_labels * width * (layout.order + 2)
-    ends = np.cumsum(lengths[sequences]) * scores // BLOCK_SCORES
-    return iter(np.split(sequences, np.flatnonzero(np.diff(ends)) + 1))
+
+def monitor_passes(model: Any, n_passes: int, validate: Callable[..., float] | None) -> Monitor:
+    """A Monitor for passes over a corpus; how the loss falls says little, so it does not end training."""
+    return Monitor(
+        max_iter=n_passes,
+        tol=0.0,
+        validate=validate,
+        n_iter_no_change=int(model.n_iter_no_change),
+        verbose=model.verbose,
+        plateau=False,
+    )
 
 
 class Passes:
     """The averaged perceptron on a corpus, by passes."""
 
     def __init__(self, model: Any, layout: SearchLayout, dataset: Dataset) -> None:
-        self.layout, self.dataset, self.width = layout, dataset, int(model.beam_width)
-        self.update = UPDATES.index(model.update)
+        self.dataset, self.update = dataset, UPDATES.index(model.update)
         self.seed = int(random_generator(model.random_state).randint(2**31 - 1))
         self.open = open_labels(layout.space, dataset, None, backward=layout.backward)
         self.good, self.partial = good_labels(layout, dataset)
-        self.searcher = Searcher(layout, dataset, self.width)
+        self.searcher = Searcher(layout, dataset, int(model.beam_width))
         self.x: FloatArray = np.zeros(layout.n_weights)
         self.total: FloatArray = np.zeros(layout.n_weights)
         self.n_seen = 0
@@ -63,7 +70,7 @@ class Passes:
             return 0.0
         order = np.random.default_rng([self.seed, number]).permutation(self.dataset.n_sequences)
         loss, n_updates = 0.0, 0
-        for block in blocks(order, np.diff(self.dataset.offsets), self.layout, self.width):
+        for block in self.searcher.blocks(order):
             own, fixed = self.searcher.learn(
                 block, self.open, self.good, self.partial, self.update, self.x, self.total, self.n_seen
             )
@@ -83,14 +90,11 @@ class Validation:
 
     def __init__(self, model: Any, layout: SearchLayout, held_out: Dataset) -> None:
         self.measure = Measure(held_out, model._metric(), "beam")
-        self.layout, self.width = layout, int(model.beam_width)
-        self.searcher = Searcher(layout, held_out, self.width)
+        self.searcher = Searcher(layout, held_out, int(model.beam_width))
         self.open = open_labels(layout.space, held_out, None, backward=layout.backward)
-        self.sequences = np.arange(held_out.n_sequences)
 
     def __call__(self, weights: FloatArray) -> float:
-        parts = blocks(self.sequences, self.searcher.reader.lengths, self.layout, self.width)
-        return self.measure.total([self.searcher.search(block, self.open, weights) for block in parts])
+        return self.measure.total([self.searcher.search_all(self.open, weights)])
 
 
 def train(model: Any, layout: SearchLayout, dataset: Dataset, held_out: Dataset | None, n_passes: int) -> Trained:
@@ -99,14 +103,7 @@ def train(model: Any, layout: SearchLayout, dataset: Dataset, held_out: Dataset 
     validation = None if held_out is None else Validation(model, layout, held_out)
     if validation is not None:
         validation(passes.weights())  # a metric that cannot score y_val is found before any training
-    with Monitor(
-        max_iter=n_passes,
-        tol=0.0,
-        validate=validation,
-        n_iter_no_change=int(model.n_iter_no_change),
-        verbose=model.verbose,
-        plateau=False,
-    ) as monitor:
+    with monitor_passes(model, n_passes, validation) as monitor:
         done = monitor.begin(np.nan)
         while not done:
             loss = passes.run(monitor.n_iter, monitor)
@@ -114,7 +111,7 @@ def train(model: Any, layout: SearchLayout, dataset: Dataset, held_out: Dataset 
             done = monitor.step(loss, weights)
         if passes.at_rest and monitor.outcome == "max_iter":
             monitor.finish("converged")
-    return Trained(monitor.weights(weights), monitor.history, monitor.n_iter, monitor.kept, monitor.outcome)
+    return Trained.of(monitor, monitor.weights(weights))
 
 
 # ------------------------------------------------------------------------------------------------ future features
