@@ -70,7 +70,7 @@ def write(path: str | os.PathLike[str], header: Mapping[str, Any], tensors: Mapp
         raise InputError(f"the model does not fit a model file: {error}") from error
     if data[8 : _DIGITS.start] != _OPENING:
         raise RuntimeError("this version of safetensors lays out its metadata in a way that hedgerow does not know")
-    _replace_file(os.path.realpath(path), [data[: _DIGITS.start], _checksum(data), data[_DIGITS.stop :]])
+    replace_file(path, [data[: _DIGITS.start], _checksum(data), data[_DIGITS.stop :]])
 
 
 def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, AnyArray]]:
@@ -116,8 +116,10 @@ def _checksum(data: memoryview) -> bytes:
     return digest.hexdigest().encode()
 
 
-def _replace_file(target: str, pieces: Sequence[bytes | memoryview]) -> None:
-    """Write beside the target, sync, rename. Whatever fails, the old file stays and no other is left."""
+def replace_file(path: str | os.PathLike[str], pieces: Sequence[bytes | memoryview]) -> None:
+    """Write beside the file that `path` names or links to, sync, rename. Whatever fails, the old file stays and no
+    other is left."""
+    target = os.path.realpath(path)
     folder = os.path.dirname(target)
     if not os.path.isdir(folder):
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), folder)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
+
 import pytest
 
 from hedgerow.cli import evaluate, explain, tag, train, train_options
 from hedgerow.cli.flags import flags_of, in_flags, translate
 from hedgerow.cli.models import MODELS
-from hedgerow.errors import InputError
+from hedgerow.errors import HedgerowWarning, InputError
 
 TREE = flags_of(train.command, train_options.parameter_options("tree"))
 
@@ -52,6 +54,23 @@ def test_an_error_keeps_its_place():
     ):
         raise InputError("k is 0", path="train.csv", line=3)
     assert (caught.value.path, caught.value.line) == ("train.csv", 3)
+
+
+def test_a_warning_is_one_line_for_the_user(capsys):
+    with warnings.catch_warnings(), in_flags(train.command, train_options.parameter_options("tree")):
+        warnings.simplefilter("always")
+        warnings.warn("training is stuck; raise n_estimators, or use edges='shared'", HedgerowWarning, stacklevel=1)
+    assert capsys.readouterr().err == "hedgerow: training is stuck; raise --trees, or use --edges shared\n"
+
+
+def test_a_warning_for_programmers_stays_as_it_is():
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        own = warnings.showwarning
+        with in_flags(train.command):
+            warnings.warn("max_leaves is old", DeprecationWarning, stacklevel=1)
+        assert warnings.showwarning is own
+    assert [str(one.message) for one in caught] == ["max_leaves is old"]
 
 
 def test_other_commands():

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import warnings
 
 import numpy as np
 import pytest
@@ -94,8 +97,11 @@ def test_what_is_wrong_is_said(hedgerow, corpus, model, tmp_path, folder):
     assert "images have no mask" in hedgerow(*train, corpus / "test_masks", "-o", "m").complaint
     assert "--form is 'odd'" in hedgerow(*train, corpus / "train_masks", "-o", "m", "--form", "odd").complaint
     assert "no 5 neighbours" in hedgerow(*train, corpus / "train_masks", "-o", "m", "--neighbours", "5").complaint
-    wrong = hedgerow(*train, corpus / "train_masks", "-o", "m", "--trees", "--l2", "1")
-    assert "--l2 is for weights" in wrong.complaint
+    for flag, value in (("--l2", "1"), ("--trainer", "sgd")):
+        wrong = hedgerow(*train, corpus / "train_masks", "-o", "m", "--trees", flag, value)
+        assert f"{flag} is for weights, and --trees has none" in wrong.complaint
+    wrong = hedgerow(*train, corpus / "train_masks", "-o", "m", "--set", "gian=1")
+    assert "LatticeCRF has no parameter 'gian'. It has neighbours," in wrong.complaint
     same = hedgerow("lattice", "segment", model, corpus / "test", "-o", corpus / "test")
     assert "masks would replace the images" in same.complaint
     strange = tmp_path / "strange"
@@ -107,6 +113,55 @@ def test_what_is_wrong_is_said(hedgerow, corpus, model, tmp_path, folder):
     Image.fromarray(np.zeros((4, 4, 3), dtype=np.uint8)).save(tmp_path / "colour.png")
     coloured = hedgerow("lattice", "segment", model, tmp_path / "colour.png", "-o", tmp_path / "x")
     assert "the image has 3 channels, and training had 1" in coloured.complaint
+
+
+def test_a_place_that_cannot_be_written_to_is_refused_before_any_work(hedgerow, corpus, model, folder, monkeypatch):
+    monkeypatch.setattr("hedgerow.lattice.LatticeCRF.fit", None)
+    monkeypatch.setattr("hedgerow.lattice.LatticeCRF.predict", None)
+    train = ("lattice", "train", corpus / "train", corpus / "train_masks", "-o")
+    assert hedgerow(*train, "no/m").complaint == "no/m: the folder 'no' does not exist"
+    assert hedgerow(*train, corpus).complaint == f"{corpus}: is a folder. Name a file."
+    segment = ("lattice", "segment", model, corpus / "test", "-o")
+    assert hedgerow(*segment, "train.txt").complaint == "train.txt: 'train.txt' is a file. Name a folder."
+    assert "is a file. Name a folder." in hedgerow(*segment, "train.txt/deeper").complaint
+    monkeypatch.setattr("os.access", lambda path, mode: False)  # to root every folder is open
+    assert "cannot be written to" in hedgerow(*train, "m").complaint
+    assert "cannot be written to" in hedgerow(*segment, "found").complaint
+    assert not (folder / "found").exists()
+
+
+def test_any_parameter_and_how_training_went(hedgerow, corpus, folder):
+    """Each iteration is a line; how training ended is told once, by the summary."""
+    train = ("lattice", "train", corpus / "train", corpus / "train_masks", "-o", "m", "--jobs", "1")
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        done = hedgerow(*train, "--max-iter", "2", "--set", "edge_start=0.25", "--set", "schedule=parallel")
+    assert done.code == 0
+    assert [line.split("  loss")[0] for line in done.err.splitlines()] == ["iteration 1", "iteration 2"]
+    assert "2 iterations (stopped by --max-iter)" in done.out
+    assert (load("m").edge_start, load("m").schedule) == (0.25, "parallel")
+
+
+def test_ctrl_c_keeps_the_model(hedgerow, corpus, folder, monkeypatch):
+    from hedgerow.trainers.monitor import Monitor
+
+    step = Monitor.step
+
+    def pressed(monitor, *given):
+        if monitor.verbose:  # not the one of the weights to start from
+            os.kill(os.getpid(), signal.SIGINT)
+        return step(monitor, *given)
+
+    monkeypatch.setattr(Monitor, "step", pressed)
+    train = ("lattice", "train", corpus / "train", corpus / "train_masks", "-o", "m", "--jobs", "1")
+    done = hedgerow(*train)
+    assert (done.code, "1 iterations (interrupted)" in done.out) == (130, True)
+    assert "press Ctrl-C again" in done.err
+    assert load("m").n_iter_ == 1
+
+
+def test_without_a_command_there_is_help(hedgerow):
+    assert hedgerow("lattice") == hedgerow("lattice", "--help")
 
 
 def test_a_model_of_sequences_labels_no_images(hedgerow, trained, corpus):

@@ -84,6 +84,19 @@ def test_what_is_no_mask_is_not_written(tmp_path, mask):
     assert not (tmp_path / "x.png").exists()
 
 
+def test_a_mask_is_replaced_at_once_or_not_at_all(tmp_path, monkeypatch):
+    write_mask(tmp_path / "x.png", [[1, 2]])
+
+    def full(descriptor):
+        raise OSError("no space left")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(OSError, match="no space left"):
+        write_mask(tmp_path / "x.png", [[3, 4]])
+    assert [path.name for path in tmp_path.iterdir()] == ["x.png"]
+    assert read_mask(tmp_path / "x.png").tolist() == [[1, 2]]
+
+
 def test_folders_are_read_by_name(folders):
     images, masks = folders
     save(masks / "other.png", np.eye(2, dtype=np.uint8))

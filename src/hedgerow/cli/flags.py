@@ -1,9 +1,11 @@
-"""Errors of the library in the words of the command line: `--leaves` where Python says max_leaves."""
+"""Errors and warnings of the library in the words of the command line: `--leaves` where Python says max_leaves."""
 
 from __future__ import annotations
 
 import inspect
 import re
+import sys
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -22,15 +24,26 @@ _PHRASES = {
 
 @contextmanager
 def in_flags(command: Callable[..., Any], parameters: Mapping[str, str] | None = None) -> Iterator[None]:
-    """Let an InputError name the options of a command.
+    """Let an InputError name the options of a command, and a warning for its user be one line on standard error.
 
     parameters : parameter → option, where they are not called the same
     """
-    try:
-        yield
-    except InputError as error:
-        error.args = (translate(str(error), flags_of(command, parameters)),)
-        raise
+    flags = flags_of(command, parameters)
+    with warnings.catch_warnings():
+        in_python = warnings.showwarning
+
+        def show(message: Warning | str, category: type[Warning], *place: Any, **rest: Any) -> None:
+            if issubclass(category, UserWarning):  # others are for programmers, who want the line of code
+                print(f"hedgerow: {translate(str(message), flags)}", file=sys.stderr)
+            else:
+                in_python(message, category, *place, **rest)
+
+        warnings.showwarning = show
+        try:
+            yield
+        except InputError as error:
+            error.args = (translate(str(error), flags),)
+            raise
 
 
 def flags_of(command: Callable[..., Any], parameters: Mapping[str, str] | None = None) -> dict[str, str]:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from hedgerow.cli import train_options as options
 from hedgerow.cli.flags import in_flags
+from hedgerow.cli.models import settings_of
+from hedgerow.cli.train import INTERRUPTED, check_writable, log_lines
 from hedgerow.errors import InputError
 
 if TYPE_CHECKING:
@@ -22,8 +28,14 @@ ModelFile = Annotated[str, typer.Argument(metavar="MODEL", help="A model file.")
 app = typer.Typer(
     help="Label the pixels of images: train on images and masks, segment new images, measure how good it is.",
     context_settings={"help_option_names": ["-h", "--help"]},
-    no_args_is_help=True,
+    invoke_without_command=True,
 )
+
+
+@app.callback()
+def _help(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        print(context.get_help())
 
 
 @app.command("train")
@@ -38,45 +50,63 @@ def train_command(
         str, typer.Option(metavar="NAME", help="log_likelihood, pseudo_likelihood or margin.")
     ] = "log_likelihood",
     inference: Annotated[str, typer.Option(metavar="NAME", help="loopy, tree_reweighted or mean_field.")] = "loopy",
+    trainer: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Of weights: lbfgs, sgd, annealed_sgd, smd. \\[lbfgs]")
+    ] = None,
     l2: Annotated[float | None, typer.Option(metavar="C", help="The penalty of weights. \\[1.0]")] = None,
     max_iter: Annotated[int | None, typer.Option(metavar="N", help="The most iterations. \\[200]")] = None,
     unlabelled: Annotated[int | None, typer.Option(metavar="VALUE", help="Of pixels without a label.")] = None,
-    jobs: Annotated[int, typer.Option(metavar="N", help="Threads; -1 is all cores.")] = -1,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
+    settings: options.Set = None,
+    jobs: options.Jobs = -1,
+    quiet: options.Quiet = False,
 ) -> None:
-    """Train on images and their masks.
+    """Train on images and their masks. Ctrl-C keeps the best model so far.
 
     The channels of a pixel are its features, their differences those of an edge. Every value in the masks is a label.
     """
     own: dict[str, Any] = {"neighbours": neighbours, "form": form, "objective": objective, "inference": inference}
     own |= {"unlabelled": unlabelled, "n_jobs": jobs, "verbose": 0 if quiet else 1}
-    with in_flags(train_command, {"n_jobs": "jobs", "n_estimators": "max_iter"}):
-        model = train(images, masks, trees=trees, l2=l2, max_iter=max_iter, **own)
-        model.save(out)
+    own |= {"n_estimators" if trees else "max_iter": max_iter, "l2": l2, "trainer": trainer}
+    own |= settings_of(_estimator(trees), "TreeLatticeCRF" if trees else "LatticeCRF", settings or ())
+    quietly = contextlib.nullcontext() if quiet else log_lines()
+    with in_flags(train_command, {"n_jobs": "jobs", "n_estimators": "max_iter"}), quietly:
+        model = train(images, masks, out, trees=trees, **own)
     if not quiet:
         shown = " ".join(map(str, model.classes_.tolist()))
-        print(f"labels {shown}; {model.n_iter_} iterations ({model.outcome_}), loss {model.loss_:.4f}")
+        end = "stopped by --max-iter" if model.outcome_ == "max_iter" else model.outcome_
+        print(f"labels {shown}; {model.n_iter_} iterations ({end}), loss {model.loss_:.4f}")
+    if model.outcome_ == "interrupted":
+        raise typer.Exit(INTERRUPTED)
 
 
-def train(
-    images: str, masks: str, *, trees: bool = False, l2: float | None = None, max_iter: int | None = None, **own: Any
-) -> Any:
-    """A LatticeCRF, or with `trees` a TreeLatticeCRF, fitted to a folder of images and one of masks.
-
-    l2, max_iter : as in LatticeCRF; max_iter is `n_estimators` of trees
-    own : other parameters of the estimator
-    """
+def _estimator(trees: bool) -> Any:
     from hedgerow.lattice import LatticeCRF, TreeLatticeCRF
+
+    return TreeLatticeCRF if trees else LatticeCRF
+
+
+def train(images: str, masks: str, out: str, *, trees: bool = False, **own: Any) -> Any:
+    """Fit a LatticeCRF, or with `trees` a TreeLatticeCRF, to a folder of images and one of masks, and save it.
+
+    out : where the model goes
+    own : parameters of the estimator; None stands for its default
+    """
     from hedgerow.lattice.images import read_folders
 
-    if trees and l2 is not None:
-        raise InputError("--l2 is for weights, and --trees has none")
-    given = {"n_estimators" if trees else "max_iter": max_iter, "l2": l2}
-    own |= {name: value for name, value in given.items() if value is not None}
-    model: Any = TreeLatticeCRF(**own) if trees else LatticeCRF(**own)
+    check_writable(out)
+    own = {name: value for name, value in own.items() if value is not None}
+    for name in ("l2", "trainer"):
+        if trees and name in own:
+            raise InputError(f"--{name} is for weights, and --trees has none")
+    model = _estimator(trees)(**own)
     model._check_parameters()  # before images are read
     pairs = read_folders(images, masks)
-    return model.fit(pairs.images, pairs.masks)
+    with warnings.catch_warnings():
+        # How training ended is in the summary.
+        warnings.filterwarnings("ignore", message="training (stopped|was interrupted)")
+        model.fit(pairs.images, pairs.masks)
+    model.save(out)
+    return model
 
 
 @app.command("segment")
@@ -104,6 +134,7 @@ def segment(model: str, images: str, out: str, *, decoder: str | None = None) ->
     crf = _load(model)
     files = find_images(images)
     folder = Path(out)
+    _check_folder(folder)
     if any(path.parent.resolve() == folder.resolve() for path in files.values()):
         raise InputError("masks would replace the images", hint="Give --out another folder.", path=out)
     pixels = read_images(files.values(), n_channels=crf.n_features_[0])
@@ -113,6 +144,15 @@ def segment(model: str, images: str, out: str, *, decoder: str | None = None) ->
     for path, mask in zip(written, found):
         write_mask(path, mask)
     return written
+
+
+def _check_folder(folder: Path) -> None:
+    """Refuse a place where no masks can be written before the model takes its time."""
+    there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    if not there.is_dir():
+        raise InputError(f"{str(there)!r} is a file", hint="Name a folder.", path=str(folder))
+    if not os.access(there, os.W_OK):
+        raise InputError(f"the folder {str(there)!r} cannot be written to", path=str(folder))
 
 
 @app.command("eval")

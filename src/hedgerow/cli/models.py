@@ -137,9 +137,14 @@ def listed(names: Sequence[str] | Mapping[str, Any]) -> str:
 
 
 def read_settings(name: str, given: Sequence[str]) -> dict[str, Any]:
-    """Parameters written as NAME=VALUE, for the model of that name. A value is read as Python writes it (3, 0.5, True,
-    None, [1, 2]), and as text where it is no such thing."""
-    known = inspect.signature(find_model(name).load()).parameters
+    """Parameters written as NAME=VALUE, for the model of that name."""
+    return settings_of(find_model(name).load(), name, given)
+
+
+def settings_of(estimator: Any, name: str, given: Sequence[str]) -> dict[str, Any]:
+    """Parameters of an estimator, which errors call `name`, written as NAME=VALUE. A value is read as Python writes it
+    (3, 0.5, True, None, [1, 2]), and as text where it is no such thing."""
+    known = inspect.signature(estimator).parameters
     found = {}
     for text in given:
         parameter, equals, value = (part.strip() for part in text.partition("="))

@@ -70,7 +70,7 @@ def command(
         min_frequency=min_frequency, missing=missing, transitions=transitions, constraints=constraints,
     )  # fmt: skip
     parameters |= {"n_jobs": jobs, "verbose": 0 if quiet else 1} | read_settings(model, settings or ())
-    with in_flags(command, options.parameter_options(model)), contextlib.nullcontext() if quiet else _log_lines():
+    with in_flags(command, options.parameter_options(model)), contextlib.nullcontext() if quiet else log_lines():
         crf = train(
             data, model_out, model=model, dev=dev, template=template, format=format, columns=options.names(columns),
             separator=None if separator is None else separator.replace("\\t", "\t"), label=label,
@@ -292,7 +292,7 @@ def check_writable(path: str) -> None:
 
 
 @contextlib.contextmanager
-def _log_lines() -> Iterator[None]:
+def log_lines() -> Iterator[None]:
     """Show what the library logs as plain lines on standard error."""
     log, handler = logging.getLogger("hedgerow"), logging.StreamHandler(sys.stderr)
     level = log.level

@@ -6,6 +6,7 @@ labels: they are whole numbers and stay as they are.
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Iterable
 from pathlib import Path
@@ -15,6 +16,7 @@ import numpy as np
 
 from hedgerow.errors import InputError, MissingExtraError
 from hedgerow.legend import INDEX, AnyArray, FloatArray, IndexArray
+from hedgerow.persistence import replace_file
 
 MASKS = (".png", ".tif", ".tiff", ".bmp")
 IMAGES = (*MASKS, ".jpg", ".jpeg")  # what JPEG loses does no harm to an image, but labels are no longer labels
@@ -32,9 +34,7 @@ class Pairs(NamedTuple):
 def read_image(path: str | os.PathLike[str]) -> FloatArray:
     """(H, W) of a grey image, (H, W, channels) of a coloured one; 0 is black and 1 is full brightness."""
     pixels = _read(path, palette=False)
-    if pixels.dtype == np.bool_:
-        return pixels.astype(np.float64)
-    if pixels.dtype.kind == "f":
+    if pixels.dtype.kind in "bf":
         return pixels.astype(np.float64)
     largest = 255.0 if pixels.dtype == np.uint8 else 65535.0
     scaled: FloatArray = pixels / largest
@@ -55,14 +55,19 @@ def read_mask(path: str | os.PathLike[str]) -> IndexArray:
 
 
 def write_mask(path: str | os.PathLike[str], mask: Any) -> None:
-    """Write labels (H, W) from 0 to 65535 as a grey PNG file; of 8 bits where they fit."""
+    """Write labels (H, W) from 0 to 65535 as a grey PNG file; of 8 bits where they fit.
+
+    A file that is there is replaced at once, or not at all.
+    """
     labels = np.asarray(mask)
     whole = labels.ndim == 2 and labels.dtype.kind in "biu"
     if not whole or labels.size == 0 or labels.min() < 0 or labels.max() > MAX_LABEL:
         hint = f"Give an array (height, width) of whole numbers from 0 to {MAX_LABEL}."
         raise InputError("the labels cannot be written as a mask", hint=hint, path=os.fspath(path))
     depth = np.uint8 if labels.max() <= 255 else np.uint16
-    _pillow().fromarray(labels.astype(depth)).save(path, format="PNG")
+    file = io.BytesIO()
+    _pillow().fromarray(labels.astype(depth)).save(file, format="PNG")
+    replace_file(path, [file.getbuffer()])
 
 
 def find_images(place: str | os.PathLike[str], suffixes: tuple[str, ...] = IMAGES) -> dict[str, Path]:
