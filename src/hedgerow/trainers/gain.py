@@ -11,16 +11,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from itertools import chain, count
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hedgerow import kernels
 from hedgerow.legend import FloatArray
 from hedgerow.trainers.batches import Diverged
-
-if TYPE_CHECKING:
-    from hedgerow.trainers.online import Corpus, Learner
+from hedgerow.trainers.learners import Corpus, Learner, Make
 
 log = logging.getLogger("hedgerow")
 
@@ -35,7 +32,7 @@ TINY, HELPS, HARM = 1e-3, 0.99, 1.5  # a tiny gain should lower the loss to this
 def find_gain(
     batches: Corpus,
     start: FloatArray,
-    make: Callable[[FloatArray, float], Learner],
+    make: Make,
     *,
     l2: float,
     first: float = FIRST,
