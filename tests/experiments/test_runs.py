@@ -44,7 +44,8 @@ N_ROWS = {
     "labelwise-fig-2": 5,
     "tree-objectives": 3,
     "slides-methods": 4,
-    "slides-tts": 7,
+    "slides-tts": 8,
+    "slides-tts-19000": 7,
     "search-methods": 12,
 }
 

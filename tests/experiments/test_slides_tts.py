@@ -17,7 +17,18 @@ def test_runs_of_letters_stay_inside_the_window():
 
 def test_the_choice_is_made_on_training_words_alone(tiny_data):
     settings = replace(Settings(seeds=(0,)), quick=True, max_iterations=5)
-    X, y, X_test, _ = slides_tts._corpus(settings)
-    assert len(X) == len(X_test) == 60
-    assert all(label is not None for word in y for label in word)
-    assert slides_tts.choose_runs(X, y, 3, settings) in {(1, l2) for l2 in slides_tts.PENALTIES}
+    corpus = slides_tts.draw_corpus(settings)
+    assert len(corpus.X) == len(corpus.X_test) == 60
+    assert all(label is not None for word in corpus.y for label in word)
+    assert slides_tts.choose_runs(corpus.X, corpus.y, 3, settings) in {(1, l2) for l2 in slides_tts.PENALTIES}
+
+
+def test_more_training_words_leave_the_test_words_alone(tiny_data):
+    settings = replace(Settings(seeds=(0,)), quick=True)
+    few, many = slides_tts.draw_corpus(settings), slides_tts.draw_corpus(settings, 65)
+    assert len(many.X) == 65
+    assert many.X[:60] == few.X
+    assert many.y[:60] == few.y
+    assert (many.X_test, many.y_test) == (few.X_test, few.y_test)
+    everything = few.X + few.X_test
+    assert sum(word not in everything for word in many.X[60:]) > 0

@@ -104,7 +104,7 @@ def test_words_of_messages_are_those_of_the_gradient(seed):
     np.testing.assert_allclose(loss, found.loss, rtol=1e-12)
     home = np.arange(n, dtype=np.int32)
     first = potentials.first()[:-1].copy()
-    possible = np.ones(K + 1, dtype=np.uint8)
+    possible = (rng.random(K + 1) < 0.8).astype(np.uint8)
     for k in range(K):
         words, plain = np.zeros((2, n, K), dtype=np.int64)
         scale = 2.0**20, 8, False
@@ -116,3 +116,32 @@ def test_words_of_messages_are_those_of_the_gradient(seed):
         )
         assert np.abs((words >> 8) - (plain >> 8)).max() <= 1  # the last bit of a product may round the other way
         np.testing.assert_array_equal(words & 255, plain & 255)
+        row, unit = np.zeros_like(words), 64
+        boosting.make_newton_words(*messages, labels, k, *where, 2.0**20, unit, 8, False, row)
+        for t in range(n):
+            gradients = [found.node_gradient[t, k]] if first[t] else found.edge_gradient[k, t]
+            legal = possible[K:] if first[t] else possible
+            slow = [reference.newton_word(g, 2.0**20, unit, 8) * int(u) for g, u in zip(gradients, legal)]
+            difference = row[t, : len(slow)] - slow
+            assert np.abs(difference >> 8).max() <= 1
+            np.testing.assert_array_equal(difference & 255, 0)
+
+
+@pytest.mark.parametrize("newton", [False, True])
+def test_words_of_messages_add_up_where_windows_are_equal(newton):
+    """Two positions at one place: their words are added, the truth of each included."""
+    rng = np.random.default_rng(1)
+    alpha, beta, edges, nodes = rng.random((4, 4, 3))
+    labels = np.array([0, 2, 2, 0], dtype=np.int32)
+    first, possible = np.array([1, 0, 0, 0], dtype=np.uint8), np.ones(4, dtype=np.uint8)
+
+    def words(home, shared):
+        found = np.zeros((4, 3), dtype=np.int64)
+        where = np.array(home, dtype=np.int32), first, 0, 4, possible, 2.0**20
+        make = boosting.make_newton_words if newton else boosting.make_chain_words
+        make(alpha, beta, edges, nodes, labels, 2, *where, *([64] if newton else []), 8, shared, found)
+        return found
+
+    alone, together = words([0, 1, 2, 3], False), words([0, 1, 1, 3], True)
+    np.testing.assert_array_equal(together[1], alone[1] + alone[2])
+    np.testing.assert_array_equal(together[[0, 3]], alone[[0, 3]])

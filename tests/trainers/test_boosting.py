@@ -7,6 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hedgerow.data.encoding import learn
 from hedgerow.datasets import make_sequences
@@ -20,6 +22,7 @@ from hedgerow.scorers.trees import Start
 from hedgerow.structure.states import StateSpace
 from hedgerow.trainers import boosting, memory
 from hedgerow.trainers.boosting import Booster
+from hedgerow.trainers.rows import newton_unit
 from hedgerow.trees.binning import bin_dataset, learn_binning
 from hedgerow.trees.ensemble import add_trees
 
@@ -285,6 +288,30 @@ class TestRows:
         first = corpus[2].first[corpus[2].place] != 0
         np.testing.assert_allclose(counts[~first], 8 / 81, atol=2e-4)
         np.testing.assert_allclose(counts[first][:, 0], 2 / 9, atol=2e-4)
+
+    @pytest.mark.parametrize("leaves", ["mean", "newton"])
+    def test_words_of_messages_are_those_of_gradients(self, corpus, leaves):
+        booster, _ = boost(corpus, 3, leaves=leaves)
+        assert booster._gradients == [None] * len(booster.shards)
+        fast = rows_of(booster, 1)
+        booster._from_messages = False
+        booster.evaluate()
+        assert None not in booster._gradients
+        slow = rows_of(booster, 1)
+        np.testing.assert_array_equal(fast[0], slow[0])
+        np.testing.assert_allclose(fast[1], slow[1], atol=1.1 / booster._growers[0].one)
+
+    @given(st.integers(1, 10**7), st.integers(1, 5_000), st.floats(1e-3, 1e3))
+    def test_curvatures_are_as_fine_as_words_allow(self, n_positions, n_before, weight):
+        total = weight * n_positions
+        unit, most = newton_unit(total, n_positions, n_before)
+        # each row a quarter, or all those of a position three together
+        largest = total * min(n_before / 4, 3.0) * unit + n_positions * n_before
+        assert largest <= most
+        room = 61 - int(2 * total).bit_length() - int(most).bit_length()
+        assert room >= 16 or unit == 1
+        finer = int(2 * total * min(n_before / 4, 3.0) * unit + n_positions * n_before).bit_length()
+        assert unit == 4096 or 61 - int(2 * total).bit_length() - finer < 16
 
     def test_trimming_leaves_out_the_smallest(self, corpus):
         booster, _ = boost(corpus, 3, trim=0.2)

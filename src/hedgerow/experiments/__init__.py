@@ -41,6 +41,7 @@ EXPERIMENTS = {
     "tree-objectives": "tree_objectives",
     "slides-methods": "slides_methods",
     "slides-tts": "slides_tts",
+    "slides-tts-19000": "slides_tts_19000",
     "search-methods": "search_methods",
 }
 

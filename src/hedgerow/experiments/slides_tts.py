@@ -8,7 +8,7 @@ import time
 from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -36,44 +36,77 @@ HELD_OUT = 0.2  # of the training words, on which the runs of letters and the pe
 # So were these, by hand, for a window of 7 and order 1.
 TREE_RUNS = 2
 TREES: dict[str, Any] = {"edges": "shared", "leaves": "newton", "shrinkage": 5.0, "learning_rate": 0.1}
+JOINT = TREES | {"edges": "joint"}
+MOST_TREES = 500
 EDGE = "_"
 
 Words = list[list[str]]
 
 
+class Corpus(NamedTuple):
+    """Words and the labels of their letters."""
+
+    X: Words
+    y: Words
+    X_test: Words
+    y_test: Words
+
+    @property
+    def n_labels(self) -> int:
+        """Those that training shows."""
+        return len({label for word in self.y for label in word})
+
+
 def run(settings: Settings) -> Report:
-    """Linear chains and trees with shared edges, each with every window and order."""
-    X, y, X_test, y_test = _corpus(settings)
+    """Linear chains and trees with shared edges, each with every window and order, and trees with joint edges."""
+    corpus = draw_corpus(settings)
     widths, orders = (WIDTHS[:1], ORDERS[:2]) if settings.quick else (WIDTHS, ORDERS)
-    chosen = {width: choose_runs(X, y, width, settings) for width in widths}
+    chosen = {width: choose_runs(corpus.X, corpus.y, width, settings) for width in widths}
     found = []
-    for make, width, order in product((_linear, _trees), widths, orders):
-        entry = make(X, y, X_test, y_test, width, order, chosen[width], settings)
-        settings.say(" ".join(_row(entry)))
-        found.append(entry)
-    rows = [(name, "", f"{a:.1f} / {b:.1f}", *[""] * (len(HEADER) - 3)) for name, (a, b) in PUBLISHED.items()]
+    for trees, width, order in product((None, TREES), widths, orders):
+        if trees is None:
+            found.append(measure_linear(corpus, width, order, chosen[width], settings))
+        else:
+            found.append(measure_trees(corpus, width, order, trees, settings))
+    found.append(measure_trees(corpus, widths[0], 1, JOINT, settings))
     notes = [
-        f"{len(X):,} training words with {len({k for word in y for k in word})} pairs of phoneme and stress, and"
-        f" {len(X_test):,} test words, drawn with seed {settings.seeds[0]}. A pair that training lacks is wrong.",
+        f"{len(corpus.X):,} training words with {corpus.n_labels} pairs of phoneme and stress, and"
+        f" {len(corpus.X_test):,} test words, drawn with seed {settings.seeds[0]}. A pair that training lacks is"
+        " wrong.",
         "LinearCRF: letters of the window and runs of up to n neighbours in it; n and the penalty l2 by the letters"
         f" right at order 1 on {HELD_OUT:.0%} of the training words that were held out for that.",
-        f"TreeCRF: shared edges, Newton's leaves, step {TREES['learning_rate']}, λ {TREES['shrinkage']:g}, runs of up"
-        f" to {TREE_RUNS} letters, chosen on the same words; stopped early by a tenth of the training words and trained"
-        " again on all.",
-        "Seconds are CPU seconds of training, on one thread; GB the most memory that the process had till then.",
+        tree_note("chosen on the same words"),
+        TIME_NOTE,
     ]
-    return Report("slides-tts", [Grid(TITLE, HEADER, [*rows, *map(_row, found)])], notes, {"found": found})
+    return Report("slides-tts", [table(found)], notes, {"found": found})
 
 
-def _corpus(settings: Settings) -> tuple[Words, Words, Words, Words]:
-    """Training and test words, and their labels."""
+def table(found: list[dict[str, Any]]) -> Grid:
+    """What was found, below the rows of the slides."""
+    rows = [(name, "", f"{a:.1f} / {b:.1f}", *[""] * (len(HEADER) - 3)) for name, (a, b) in PUBLISHED.items()]
+    return Grid(TITLE, HEADER, [*rows, *map(_row, found)])
+
+
+def tree_note(how: str) -> str:
+    """How trees were trained."""
+    return (
+        f"TreeCRF: Newton's leaves, step {TREES['learning_rate']}, λ {TREES['shrinkage']:g}, runs of up to {TREE_RUNS}"
+        f" letters, {how}; stopped early by a tenth of the training words and trained again on all."
+    )
+
+
+TIME_NOTE = "Seconds are CPU seconds of training; GB the most memory that the process had till then."
+
+
+def draw_corpus(settings: Settings, n_train: int | None = None) -> Corpus:
+    """Test words, and training words: as many of those, or n_train of all that are no test words."""
     X, labels = load_nettalk(None if settings.folder is None else Path(settings.folder) / "nettalk", label="both")
     known = [i for i, own in enumerate(labels) if None not in own]
     n = 60 if settings.quick else N_WORDS
-    drawn = np.random.default_rng(settings.seeds[0]).permutation(known)[: 2 * n]
-    parts = drawn[:n], drawn[n:]
-    train, test = (([X[i] for i in part], [[str(k) for k in labels[i]] for i in part]) for part in parts)
-    return *train, *test
+    drawn = np.random.default_rng(settings.seeds[0]).permutation(known)
+    train = np.concatenate([drawn[:n], drawn[2 * n :]])[: n if n_train is None else n_train]
+    parts = [([X[i] for i in part], [[str(k) for k in labels[i]] for i in part]) for part in (train, drawn[n : 2 * n])]
+    return Corpus(*parts[0], *parts[1])
 
 
 def letter_runs(word: Sequence[str], width: int, longest: int) -> list[dict[str, str]]:
@@ -99,52 +132,45 @@ def choose_runs(X: Words, y: Words, width: int, settings: Settings) -> tuple[int
     return chosen
 
 
-def _linear(
-    X: Words,
-    y: Words,
-    X_test: Words,
-    y_test: Words,
-    width: int,
-    order: int,
-    chosen: tuple[int, float],
-    settings: Settings,
+def measure_linear(
+    corpus: Corpus, width: int, order: int, chosen: tuple[int, float], settings: Settings
 ) -> dict[str, Any]:
+    """Train and test a LinearCRF with runs of letters and a penalty, as `choose_runs` gives them."""
     longest, l2 = chosen
-    rows, test = ([letter_runs(word, width, longest) for word in words] for words in (X, X_test))
     model = LinearCRF(order=order, l2=l2, tol=1e-4, max_iter=settings.max_iterations)
-    entry = _measure(model, rows, y, test, y_test)
-    arcs = model.layout_.n_arcs
-    return {"method": "LinearCRF", "width": width, "order": order, "arcs": arcs, "runs": longest, "l2": l2, **entry}
+    found = {"method": "LinearCRF", "width": width, "order": order, "runs": longest, "l2": l2}
+    found |= _measure(model, corpus, width, longest)
+    found["arcs"] = model.layout_.n_arcs
+    settings.say(" ".join(_row(found)))
+    return found
 
 
-def _trees(
-    X: Words,
-    y: Words,
-    X_test: Words,
-    y_test: Words,
-    width: int,
-    order: int,
-    chosen: tuple[int, float],
-    settings: Settings,
+def measure_trees(
+    corpus: Corpus, width: int, order: int, options: dict[str, Any], settings: Settings
 ) -> dict[str, Any]:
-    most = settings.max_iterations if settings.quick else 500
-    rows, test = ([letter_runs(word, width, TREE_RUNS) for word in words] for words in (X, X_test))
-    model = TreeCRF(order=order, n_estimators=most, random_state=settings.seeds[0], **TREES)
-    entry = _measure(model, rows, y, test, y_test)
+    """Train and test a TreeCRF."""
+    most = settings.max_iterations if settings.quick else MOST_TREES
+    seed = settings.seeds[0]
+    model = TreeCRF(order=order, n_estimators=most, random_state=seed, n_jobs=settings.n_jobs, **options)
+    name = "TreeCRF" + (", joint edges" if options["edges"] == "joint" else "")
+    found = {"method": name, "width": width, "order": order, "runs": TREE_RUNS}
+    found |= _measure(model, corpus, width, TREE_RUNS)
     tables = model.edge_tables_
-    arcs = 0 if tables is None else int(np.prod(tables.shape[1:]))
-    return {"method": "TreeCRF", "width": width, "order": order, "arcs": arcs, "runs": TREE_RUNS, **entry}
+    found["arcs"] = corpus.n_labels**2 if tables is None else int(np.prod(tables.shape[1:]))
+    settings.say(" ".join(_row(found)))
+    return found
 
 
-def _measure(model: Any, X: Any, y: Words, X_test: Any, y_test: Words) -> dict[str, Any]:
+def _measure(model: Any, corpus: Corpus, width: int, longest: int) -> dict[str, Any]:
+    X, X_test = ([letter_runs(word, width, longest) for word in words] for words in (corpus.X, corpus.X_test))
     began = time.process_time()
-    fit_to_end(model, X, y)
+    fit_to_end(model, X, corpus.y)
     seconds = time.process_time() - began
     n_iterations = getattr(model, "best_iteration_", model.n_iter_)
     found: dict[str, Any] = {"iterations": n_iterations, "seconds": seconds}
     for decoder in DECODERS:
         predicted = model.predict(X_test, decoder=decoder)
-        right = label_accuracy(y_test, predicted), sequence_accuracy(y_test, predicted)
+        right = label_accuracy(corpus.y_test, predicted), sequence_accuracy(corpus.y_test, predicted)
         found[decoder] = [100 * float(share) for share in right]
     found["peak_megabytes"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
     return found

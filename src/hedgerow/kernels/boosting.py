@@ -52,15 +52,57 @@ def make_chain_words(
             word = (_rounded(g * one) << bits) + 1 if possible[K] else 0
             words[p, 0] = words[p, 0] + word if shared else word
         else:
-            x, q = beta_prime[r, k] * one, np.uint64(p)
+            x, row, before, edges = beta_prime[r, k] * one, words[np.uint64(p)], alpha[r - 1], edge_exps[r]
             if shared:
                 for u in range(K):
-                    words[q, u] += ((_rounded(alpha[r - 1, u] * edge_exps[r, u] * x) << bits) + 1) * possible[u]
+                    row[u] += _chain_word(before[u] * edges[u] * x, bits) & -np.int64(possible[u])
             else:
                 for u in range(K):
-                    words[q, u] = ((_rounded(alpha[r - 1, u] * edge_exps[r, u] * x) << bits) + 1) * possible[u]
+                    row[u] = _chain_word(before[u] * edges[u] * x, bits) & -np.int64(possible[u])
             if labels[r] == k and possible[labels[r - 1]]:
-                words[q, labels[r - 1]] -= int(one) << bits
+                row[labels[r - 1]] -= int(one) << bits
+
+
+@part
+def _chain_word(p, bits):
+    """A count of one under a scaled probability, which fits 32 bits: four such numbers are rounded at once."""
+    return (np.int64(np.int32(np.rint(p))) << bits) + 1
+
+
+@kernel
+def make_newton_words(
+    alpha, beta_prime, edge_exps, node_probs, labels, k, home, first, begin, end, possible, one, unit, bits, shared,
+    words,
+):  # fmt: skip
+    """As make_chain_words, where a row counts p(1−p), of 1 = `unit`, and at least 1."""
+    K = words.shape[1]
+    for t in range(begin, end):
+        p, r = np.uint64(home[t]), t - begin
+        if first[p]:
+            g = node_probs[r, k] - (1.0 if labels[r] == k else 0.0)
+            word = _newton_word(g, one, unit, bits) if possible[K] else 0
+            words[p, 0] = words[p, 0] + word if shared else word
+        else:
+            x, row, before, edges = beta_prime[r, k], words[p], alpha[r - 1], edge_exps[r]
+            true = labels[r - 1] if labels[r] == k and possible[labels[r - 1]] else -1
+            old = row[max(true, 0)]
+            if shared:
+                for u in range(K):
+                    row[u] += _newton_word(before[u] * edges[u] * x, one, unit, bits) & -np.int64(possible[u])
+            else:
+                for u in range(K):
+                    row[u] = _newton_word(before[u] * edges[u] * x, one, unit, bits) & -np.int64(possible[u])
+            if true >= 0:
+                word = _newton_word(before[true] * edges[true] * x - 1.0, one, unit, bits)
+                row[true] = old + word if shared else word
+
+
+@part
+def _newton_word(g, one, unit, bits):
+    """The word of a gradient between −1 and 1. Four whole numbers of 32 bits are rounded at once."""
+    size = min(abs(g), 1.0)
+    count = max(size * (1.0 - size) * unit, 1.0)
+    return (np.int64(np.int32(np.rint(g * one))) << bits) + np.int64(np.int32(np.rint(count)))
 
 
 @kernel

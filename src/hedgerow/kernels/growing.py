@@ -470,9 +470,9 @@ def _own_words(words, first, places, one, chosen, own):
         elif one >= 0:
             own[r] = words[p, np.uint64(one)] if one < K else 0
         else:
-            word = 0
+            word, row = 0, words[p]
             for u in range(K):
-                word += words[p, u] * chosen[u]
+                word += row[u] & -np.int64(chosen[u])
             own[r] = word
 
 

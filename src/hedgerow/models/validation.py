@@ -12,6 +12,7 @@ import numpy as np
 from hedgerow.data.dataset import Dataset, Schema
 from hedgerow.data.encoding import encode
 from hedgerow.errors import InputError
+from hedgerow.inference import log_probability
 from hedgerow.legend import AnyArray, FloatArray, IndexArray
 from hedgerow.models.base import allowed_labels, label_lists, log_share
 from hedgerow.models.parameters import BEAM_WIDTH, LOG_LIKELIHOOD, find_decoder, random_generator
@@ -119,6 +120,9 @@ class Measure:
     def chunk(self, potentials: ChainPotentials, rows: slice) -> AnyArray:
         """What the chunk with these flat positions adds: labels (n,), or log-probabilities (s,)."""
         if self.metric is None:
+            if self.known[rows].all():
+                assert self.held_out.labels is not None
+                return log_probability(potentials, self.held_out.labels[rows])
             return log_share(potentials, allowed_labels(self.held_out, rows))
         return self.decode(potentials, None)
 

@@ -20,6 +20,12 @@ def weighted_word(gradient: float, weight: float, one: float, unit: int, bits: i
     return 0 if weight <= 0 else (round(gradient * one) << bits) + max(1, round(weight * unit))
 
 
+def newton_word(gradient: float, one: float, unit: int, bits: int) -> int:
+    """As weighted_word, of the curvature p(1−p) of a gradient p or p − 1."""
+    size = min(abs(gradient), 1.0)
+    return weighted_word(gradient, max(size * (1.0 - size), 1e-9), one, unit, bits)
+
+
 def leaf_of(data: Any, n_dense: int, tree: Any, place: int, previous: int) -> int:
     """The leaf that one row comes to; `previous` is K for ⊥. data: BinnedData, tree: Tree."""
     node, columns = 0, data.columns

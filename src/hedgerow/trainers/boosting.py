@@ -122,7 +122,7 @@ class Booster:
         known = dataset.labels is not None and bool((dataset.labels >= 0).all())
         # The messages go with the exponentials that made them, which the first tree of a label changes.
         one_tree = own.trees_per_step == 1 and own.subsample >= 1.0
-        self._from_messages = self.joint and known and self._rows.plain and one_tree
+        self._from_messages = self.joint and known and self._rows.even and one_tree
         self._table_gradient: FloatArray = np.zeros((K, K) if begin.histories is None else begin.histories.n_arcs)
         self._losses = np.zeros(len(self.shards))
         self._unit = 1.0

@@ -22,7 +22,9 @@ from hedgerow.trees.binning import BinnedData
 from hedgerow.trees.growing import Grower, Tree
 from hedgerow.trees.missing import make_grower
 
+_WORD_BITS = 61  # of a sum of gradients and one of weights, together
 _GRADIENT_BITS = 20  # at least so many are left for gradients when weights take bits of a word
+_NEWTON_GRADIENT_BITS = 16  # a gradient is rounded to the nearest number, which averages out; a curvature never to 0
 _NEWTON_UNIT = 512  # coarser curvatures are no longer Newton's
 _UNIT_BITS = 12  # at most so many go to the fraction of a weight
 
@@ -84,15 +86,17 @@ class Rows:
                 self.scale = float(2.0 ** np.frexp(weights.max())[1])
                 self.total /= self.scale
             self._weights = np.repeat(weights / self.scale, np.diff(dataset.offsets))
-        # Every row there may be is one, and counts 1.
-        self.plain = self._weights is None and not newton and trim == 0.0 and self._last is None and table is None
-        self.unit = 1
-        if newton or not whole:
-            spare = 60 - int(self.total * self.n_before).bit_length() - int(self.total).bit_length() - _GRADIENT_BITS
-            self.unit = 1 << max(0, min(_UNIT_BITS, spare))
-            if newton and self.unit < _NEWTON_UNIT:
+        # Every row there may be is one: it counts 1, or its curvature.
+        self.even = self._weights is None and trim == 0.0 and self._last is None and table is None
+        self.unit, self._total_count = 1, None
+        if newton:
+            self.unit, self._total_count = newton_unit(self.total, dataset.n_positions, self.n_before)
+            if self.unit < _NEWTON_UNIT:
                 what = "leaves='newton': with so many rows, curvatures are rounded up to 1 / {:,}; steps are shorter"
                 warnings.warn(what.format(self.unit), HedgerowWarning, stacklevel=2)
+        elif not whole:
+            bits = int(self.total * self.n_before).bit_length() + int(self.total).bit_length()
+            self.unit = 1 << max(0, min(_UNIT_BITS, _WORD_BITS - 1 - bits - _GRADIENT_BITS))
             self.total += dataset.n_positions / self.unit  # rounding may add a unit to each row
         if not whole:
             _warn_of_rounding(dataset.weight_seq, self.unit)
@@ -106,6 +110,7 @@ class Rows:
             shrinkage=shrinkage / self.scale,
             min_samples_leaf=min_samples_leaf / self.scale,
             total_weight=self.total,
+            total_count=self._total_count,
             unit=self.unit,
             asks=self._asks,
             **options,
@@ -129,29 +134,50 @@ class Rows:
         sample: BoolArray | None,
     ) -> None:
         """Write the words of label k, from the gradients of each shard. sample bool[N]."""
-        data, words, grouped = self.data, grower.words, self.data.grouped
-        if grouped:
-            words[:] = 0
-        if self.plain and sample is None:
+        if self.data.grouped:
+            grower.words[:] = 0
+        if self.even and sample is None:
             for shard, gradient in zip(shards, gradients):
-                where = data.home, data.home_first, shard.begin, shard.end, self.possible[k]
-                scale = grower.one, grower.bits, grouped
-                if gradient is None:
-                    work, labels = shard.workspace, self._labels[shard.begin : shard.end]
-                    messages = work.alpha, work.node_exp, shard.edge_exps[k], work.node_probs
-                    kernels.boosting.make_chain_words(*messages, labels, k, *where, *scale, words)
-                else:
-                    kernels.boosting.make_words(gradient[1][k], gradient[0][k], *where, *scale, words)
+                self._fill_even(grower, k, shard, gradient)
             return
         own = [(nodes[k], edges[k]) for nodes, edges in filter(None, gradients)]
         counted = [self._count(shard, k, *gradient, sample) for shard, gradient in zip(shards, own)]
         if self.trim > 0.0:
             self._trim(counted, own)
-        for shard, (nodes, edges), (node_counts, edge_counts) in zip(shards, own, counted):
-            kernels.boosting.make_weighted_words(
-                edges, nodes, edge_counts, node_counts, data.home, data.home_first, shard.begin, shard.end,
-                grower.one / self.scale, self.unit, grower.bits, grouped, words,
-            )  # fmt: skip
+        for shard, gradient, counts in zip(shards, own, counted):
+            self._fill_counted(grower, shard, gradient, counts)
+
+    def _fill_even(self, grower: Grower, k: int, shard: TreeScores, gradient: Gradient) -> None:
+        """Write the words of label k of one shard, where every row there may be is one."""
+        if gradient is not None and self.newton:
+            own = gradient[0][k], gradient[1][k]
+            self._fill_counted(grower, shard, own, self._count(shard, k, *own, None))
+            return
+        where = self.data.home, self.data.home_first, shard.begin, shard.end, self.possible[k]
+        into = grower.bits, self.data.grouped, grower.words
+        if gradient is not None:
+            kernels.boosting.make_words(gradient[1][k], gradient[0][k], *where, grower.one, *into)
+            return
+        work, labels = shard.workspace, self._labels[shard.begin : shard.end]
+        messages = work.alpha, work.node_exp, shard.edge_exps[k], work.node_probs
+        if self.newton:
+            kernels.boosting.make_newton_words(*messages, labels, k, *where, grower.one, self.unit, *into)
+        else:
+            kernels.boosting.make_chain_words(*messages, labels, k, *where, grower.one, *into)
+
+    def _fill_counted(
+        self,
+        grower: Grower,
+        shard: TreeScores,
+        gradient: tuple[FloatArray, FloatArray],
+        counts: tuple[FloatArray, FloatArray],
+    ) -> None:
+        """Write the words of a label of one shard, each row with its own count."""
+        data, (nodes, edges), (node_counts, edge_counts) = self.data, gradient, counts
+        kernels.boosting.make_weighted_words(
+            edges, nodes, edge_counts, node_counts, data.home, data.home_first, shard.begin, shard.end,
+            grower.one / self.scale, self.unit, grower.bits, data.grouped, grower.words,
+        )  # fmt: skip
 
     def _count(
         self, shard: TreeScores, k: int, node_gradient: FloatArray, edge_gradient: FloatArray, sample: BoolArray | None
@@ -188,6 +214,19 @@ class Rows:
             for own, at in zip(counted, gradients):
                 for c, g in zip(own, at):
                     c[np.abs(g) < ordered[n]] = 0.0
+
+
+def newton_unit(total: float, n_positions: int, n_before: int) -> tuple[int, float]:
+    """What a curvature of 1 counts, and a bound of what all rows count. total: Σ over positions of their weight.
+
+    A row's is p(1−p), a quarter at most, and less than its gradient; those of a position add up to 3 or less.
+    """
+    for bits in range(_UNIT_BITS, -1, -1):
+        unit = 1 << bits
+        most = total * unit * min(n_before / 4, 3.0) + n_positions * n_before  # each is rounded up to 1, or by less
+        if int(most).bit_length() + int(2 * total).bit_length() + _NEWTON_GRADIENT_BITS <= _WORD_BITS:
+            break
+    return unit, most
 
 
 def _warn_of_rounding(weights: FloatArray | None, unit: int) -> None:

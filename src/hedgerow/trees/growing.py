@@ -63,6 +63,7 @@ class Grower:
     subsets : whether codes and previous labels are split into two sets, rather than one against the rest
     total_weight : Σ over positions of the weight of their rows, where it is not 1
     unit : what a row of weight 1 counts in a word; 1 where all weights are whole numbers
+    total_count : the most that all rows count, where that is less than total_weight · n_labels · unit
     asks : uint8[M, n_labels+1], where previous labels are histories: those that each question a tree may ask holds for
     """
 
@@ -79,6 +80,7 @@ class Grower:
         subsets: bool = False,
         total_weight: float | None = None,
         unit: int = 1,
+        total_count: float | None = None,
         first: AnyArray | None = None,
         asks: AnyArray | None = None,
     ) -> None:
@@ -88,7 +90,8 @@ class Grower:
         self.shrinkage = shrinkage
         self.max_leaves = max_leaves
         weight = float(len(data.place)) if total_weight is None else max(total_weight, 1.0)
-        self.bits = int(np.ceil(weight * n_labels * unit) + 1).bit_length()
+        count = weight * n_labels * unit if total_count is None else total_count
+        self.bits = int(np.ceil(count) + 1).bit_length()
         # A position's rows have gradients that sum to at most 2, so twice the weight bounds every sum.
         self.one = float(1 << max(4, min(30, 61 - self.bits - int(np.ceil(2 * weight)).bit_length())))
         size = data.growing.bins.shape[1]
