@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -53,7 +55,7 @@ def test_a_chain_given_as_a_graph_agrees_with_the_chain_kernels(rng, n_labels):
 @settings(max_examples=60)
 def test_parallel_updates_are_those_of_the_twin(potentials, damping, maximise, reweighted):
     nodes, edges, ends = parts(potentials)
-    appearance = potentials.topology.appearance if reweighted else None
+    appearance = potentials.topology.chains.weights if reweighted else None
     twin = reference.propagate(nodes, edges, ends, 3, appearance=appearance, maximise=maximise, damping=damping)
     passing = make_passing(potentials, reweighted=reweighted)
     changes = [passing.flood(damping, maximise) for _ in range(3)]
@@ -64,14 +66,18 @@ def test_parallel_updates_are_those_of_the_twin(potentials, damping, maximise, r
     assert changes[-1] == pytest.approx(twin.change, abs=1e-9)
 
 
-@given(drawn_potentials(acyclic=False, max_nodes=6, scales=(0.3, 0.6)), st.sampled_from(SCHEDULES), st.booleans())
-@settings(max_examples=30)
-def test_all_schedules_and_the_twin_agree_at_rest(potentials, schedule, reweighted):
+@given(
+    drawn_potentials(acyclic=False, max_nodes=6, scales=(0.3, 0.6)),
+    st.sampled_from([*product(["loopy"], SCHEDULES), ("tree_reweighted", "sequential")]),
+)
+@settings(max_examples=40)
+def test_all_schedules_and_the_twin_agree_at_rest(potentials, how):
+    method, schedule = how
+    reweighted = method == "tree_reweighted"
     nodes, edges, ends = parts(potentials)
-    appearance = potentials.topology.appearance if reweighted else None
+    appearance = potentials.topology.chains.weights if reweighted else None
     twin = reference.propagate(nodes, edges, ends, 150, appearance=appearance, damping=0.1)
     value, node_probs, edge_probs = reference.bethe(nodes, edges, ends, twin, appearance)
-    method = "tree_reweighted" if reweighted else "loopy"
     found = Inference(method, schedule, tol=1e-13, max_updates=3000)(potentials)
     assert found.converged
     assert found.log_partition == pytest.approx(value, abs=1e-8)
@@ -85,22 +91,10 @@ def test_mean_field_bounds_log_z_from_below_and_tree_reweighting_from_above(pote
     exact = reference.enumerate_labelings(*parts(potentials))
     below = Inference("mean_field", tol=1e-10, max_updates=2000)(potentials)
     assert below.log_partition <= exact.log_partition + 1e-9
-    above = Inference("tree_reweighted", damping=0.5, tol=1e-10, max_updates=5000)(potentials)
-    if above.converged:
-        assert above.log_partition >= exact.log_partition - 1e-7
-
-
-@pytest.mark.parametrize("scale", [0.5, 2.0, 8.0])
-def test_tree_reweighted_messages_rest_on_grids_and_bound_log_z(rng, scale):
-    """Neighbours that pull all ways, on which plain messages may swing for good: damping rises until these rest."""
-    for _ in range(4):
-        potentials = grid_potentials(rng, (3, 3), 2, scale=scale)
-        exact = reference.enumerate_labelings(*parts(potentials))
-        found = Inference("tree_reweighted")(potentials)
-        assert found.converged
-        assert found.log_partition >= exact.log_partition - 1e-7
-        plain = Inference()(potentials)
-        assert found.log_partition >= plain.log_partition - 1e-7 or not plain.converged
+    for n_updates in (1, 2, 5, 1000):  # it is a bound also before it is the best one
+        above = Inference("tree_reweighted", max_updates=n_updates)(potentials)
+        assert above.log_partition >= exact.log_partition - 1e-9
+    assert above.converged
 
 
 @given(drawn_potentials(acyclic=False, max_nodes=6))
@@ -119,6 +113,16 @@ def test_mean_field_is_that_of_the_twin_and_its_free_energy_rises(potentials):
         found = Inference("mean_field", max_updates=1, tol=0.0)(potentials)
         assert found.log_partition == pytest.approx(forth[0], abs=1e-9)
         np.testing.assert_allclose(found.node_probs, forth[1][::-1], atol=1e-9)
+
+
+def test_mean_field_is_not_held_to_a_tighter_measure_than_asked_for(rng):
+    """Nothing swings in it, so nothing is damped, however long it takes."""
+    for scale in (1.0, 2.0, 4.0):
+        potentials = random_potentials(rng, 40, 2, share=1.0, scale=scale)
+        found = Inference("mean_field", tol=1e-7)(potentials)
+        before = Inference("mean_field", tol=0.0, max_updates=found.n_updates - 1)(potentials)
+        last = Inference("mean_field", tol=0.0, max_updates=found.n_updates)(potentials)
+        assert found.change == last.change <= 1e-7 < before.change
 
 
 def test_a_narrow_grid_against_columns_and_its_own_enumeration(rng):
@@ -225,18 +229,12 @@ def test_a_start_from_earlier_messages_takes_fewer_updates(rng):
         np.testing.assert_allclose(again.node_probs, first.node_probs, atol=1e-4)
 
 
-def test_appearance_is_above_zero_and_adds_up_to_a_forest(rng):
-    topology = grid_potentials(rng, (7, 9), 2, neighbours=8).topology
-    assert topology.appearance.min() > 0.0
-    assert topology.appearance.max() <= 1.0
-    assert topology.appearance.sum() == pytest.approx(topology.n_nodes - 1)
-
-
 def test_what_does_not_go_together_is_refused():
-    with pytest.raises(InputError, match="no schedule 'residual'"):
-        check_inference(Inference("mean_field", "residual"))
-    with pytest.raises(InputError, match="no damping"):
-        check_inference(Inference("mean_field", damping=0.5))
+    for method in ("mean_field", "tree_reweighted"):
+        with pytest.raises(InputError, match=f"'{method}' has no schedule 'residual'"):
+            check_inference(Inference(method, "residual"))
+        with pytest.raises(InputError, match=f"'{method}' has no damping"):
+            check_inference(Inference(method, damping=0.5))
 
 
 def magnet(shape, coupling, fields):

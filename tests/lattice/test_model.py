@@ -18,7 +18,7 @@ from hedgerow.lattice import LatticeCRF, graph, grid, load
 from hedgerow.lattice.corpus import make_corpus, read_graphs, with_labels
 from hedgerow.lattice.evaluation import Evaluation, LineEvaluation
 from hedgerow.lattice.forms import FORMS, Form
-from hedgerow.lattice.inference import Inference
+from hedgerow.lattice.inference import FIRST, Inference
 from hedgerow.lattice.linear import Design, Layout, Scaling
 from hedgerow.lattice.objectives import make_objective
 from hedgerow.lattice.online import GraphBatches, MetaDescent
@@ -187,6 +187,14 @@ def test_threads_do_not_change_bits(shapes, fitted):
     threaded = LatticeCRF(form="ising", n_jobs=3).fit(*shapes)
     assert np.array_equal(threaded.weights_, fitted.weights_)
     assert np.array_equal(threaded.predict_proba(shapes[0])[2], fitted.predict_proba(shapes[0])[2])
+    for model in (threaded, fitted):
+        model.set_params(inference="tree_reweighted")
+    one, three = fitted.infer(shapes[0]), threaded.infer(shapes[0])
+    fitted.set_params(inference="loopy")
+    assert max(own.n_updates for own in one) > FIRST + 2  # so that updates were extrapolated
+    for own, other in zip(one, three):
+        assert np.array_equal(own.state, other.state)
+        assert own.log_partition == other.log_partition
 
 
 def test_a_weight_of_two_is_an_item_twice(shapes):
@@ -485,7 +493,7 @@ def test_bad_items_are_refused(X, y, message):
         ({"neighbours": 5}, "no 5 neighbours"),
         ({"form": "other"}, "form is 'other'"),
         ({"l2": -1}, "l2 is -1"),
-        ({"inference": "mean_field", "schedule": "parallel"}, "mean field has no schedule"),
+        ({"inference": "mean_field", "schedule": "parallel"}, "'mean_field' has no schedule"),
         ({"damping": 1.0}, "damping is 1.0"),
         ({"objective": "margin", "trainer": "smd"}, "smd needs an objective with a Hessian"),
         ({"unlabelled": 0.5}, "unlabelled is 0.5"),

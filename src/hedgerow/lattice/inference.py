@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hedgerow.errors import InputError
+from hedgerow.lattice.extrapolation import Extrapolation
 from hedgerow.lattice.labelings import improve
 from hedgerow.lattice.passing import Passing, in_logs, make_passing
 from hedgerow.lattice.potentials import Potentials
@@ -25,6 +26,8 @@ QUIET = 0.1  # of the tolerance: a smaller change of a message is no news to its
 PERIOD = 20  # updates after which it is asked whether messages swing
 SWING = 0.01  # a smaller change of a message is no swing
 STEP, MOST = 0.25, 0.75  # of the damping that messages which swing are given
+FIRST = 3  # the update after which tree-reweighted messages are extrapolated
+ROUNDING = 1e-13  # of a bound: what it may rise by without having risen
 
 
 @dataclass(frozen=True)
@@ -33,8 +36,9 @@ class Inference:
 
     method : "loopy", "tree_reweighted" or "mean_field"
     schedule : "sequential" (a sweep back and one forth, each message counts at once), "parallel" (all messages from
-        the old ones) or "residual" (the message that would change most first); mean field is always sequential
-    damping : the share of the old message that stays, from 0 to below 1; where messages swing it rises by itself
+        the old ones) or "residual" (the message that would change most first); only "loopy" has a choice
+    damping : the share of the old message that stays, from 0 to below 1; where messages swing it rises by itself; only
+        for "loopy": the others come to rest without
     max_updates : the most updates of every message, on average; back and forth is one
     tol : messages, whose largest entry is 1, are at rest when none would change by more without damping
     """
@@ -50,7 +54,7 @@ class Inference:
         if self.method == "mean_field":
             return _mean_field(potentials, self, start)
         found = _propagate(potentials, self, start)
-        if found.converged or start is not None:
+        if found.converged or start is not None or self.method == "tree_reweighted":
             return found
         # Messages that linger have just lost a place of rest; those of nodes sure of their labels find another.
         labels = improve(potentials, found.node_probs.argmax(axis=1)).labels
@@ -109,6 +113,10 @@ def run(passing: Passing, inference: Inference, *, maximise: bool = False) -> Re
     if passing.topology.is_acyclic:
         passing.sweep(0.0, maximise)
         return Report(True, 1, 0.0)
+    if inference.method == "tree_reweighted":
+        if maximise:
+            return _until_rest(_sweeps(passing, inference, maximise), inference, swings=False)
+        return _descend(passing, inference)
     if inference.schedule == "residual":
         return _until_rest(_relaxation(passing, inference, maximise), inference)
     if inference.schedule == "parallel":
@@ -147,8 +155,8 @@ def _relaxation(passing: Passing, inference: Inference, maximise: bool) -> Updat
     return update
 
 
-def _until_rest(update: Update, inference: Inference) -> Report:
-    """Updates until a message would change by `tol` at most; damping rises where they swing.
+def _until_rest(update: Update, inference: Inference, *, swings: bool = True) -> Report:
+    """Updates until a message would change by `tol` at most; damping rises where they swing, if they can.
 
     Messages swing where, in PERIOD updates, the largest change has not become half of what it was before and is still
     large. A small change that falls slowly, or even rises, is on its way to another place of rest: damping would only
@@ -157,16 +165,48 @@ def _until_rest(update: Update, inference: Inference) -> Report:
     damping, least, before = inference.damping, np.inf, np.inf
     change = np.inf
     for n_updates in range(1, inference.max_updates + 1):
-        change = update(damping) / (1.0 - damping)
-        if not np.isfinite(change):
-            raise FloatingPointError("the messages are not numbers: the scores are too large")
+        change = _checked(update(damping)) / (1.0 - damping)
         if change <= inference.tol:
             return Report(True, n_updates, change)
         least = min(least, change)
-        if n_updates % PERIOD == 0:
+        if swings and n_updates % PERIOD == 0:
             if least > max(SWING, 0.5 * before):
                 damping = max(damping, min(damping + STEP, MOST))
             least, before = np.inf, least
+    return Report(False, inference.max_updates, change)
+
+
+def _checked(change: float) -> float:
+    if not np.isfinite(change):
+        raise FloatingPointError("the messages are not numbers: the scores are too large")
+    return change
+
+
+def _descend(passing: Passing, inference: Inference) -> Report:
+    """Sweeps of tree-reweighted messages until rest. What they say of log Z is a bound after each, and never rises.
+
+    A sweep starts where the last ones point to. One that ends with a larger bound is undone, and the next one starts
+    where the last good one ended. So does one in PERIOD anyway: that alone would lead to the least bound there is,
+    which is one of a convex function, be it slowly.
+    """
+    extrapolate = Extrapolation(passing.messages.size)
+    least, change = np.inf, np.inf
+    start = end = passing.messages.copy()
+    for n_updates in range(1, inference.max_updates + 1):
+        passing.wake()
+        change = _checked(passing.sweep(0.0, False))
+        if change <= inference.tol:
+            return Report(True, n_updates, change)
+        bound = passing.beliefs()[2]
+        if bound > least + ROUNDING * abs(least):
+            extrapolate.clear()
+            passing.messages[:] = start = end
+            continue
+        least, end = bound, passing.messages.copy()
+        if n_updates >= FIRST and n_updates % PERIOD > 0:
+            passing.messages[:] = extrapolate(start.ravel(), end.ravel()).reshape(end.shape)
+        start = passing.messages.copy()
+    passing.messages[:] = end
     return Report(False, inference.max_updates, change)
 
 
@@ -189,7 +229,7 @@ def _mean_field(potentials: Potentials, inference: Inference, start: FloatArray 
             change = max(change, own.settle(*graph, last, max(last - SLICE, -1), -1, probs, field))
         return change
 
-    report = _until_rest(lambda damping: update(), inference)
+    report = _until_rest(lambda damping: update(), inference, swings=False)
     edge_probs = probs[top.ends[:, 0], :, None] * probs[top.ends[:, 1], None, :]
     return Beliefs(probs, edge_probs, float(own.free_energy(nodes, edges, top.ends, probs)), *report, probs)
 
@@ -202,9 +242,11 @@ def _softmax(scores: FloatArray) -> FloatArray:
 
 def check_inference(inference: Inference) -> None:
     """Refuse a method and a schedule that do not go together."""
-    if inference.method == "mean_field" and inference.schedule != "sequential":
-        raise InputError(
-            f"mean field has no schedule {inference.schedule!r}", hint="Its updates are sequential; leave schedule out."
-        )
-    if inference.method == "mean_field" and inference.damping != 0.0:
-        raise InputError("mean field has no damping", hint="Its free energy rises at every update; leave damping at 0.")
+    if inference.method == "loopy":
+        return
+    name = f"inference={inference.method!r}"
+    if inference.schedule != "sequential":
+        hint = "Its updates are sequential; leave schedule out."
+        raise InputError(f"{name} has no schedule {inference.schedule!r}", hint=hint)
+    if inference.damping != 0.0:
+        raise InputError(f"{name} has no damping", hint="It gets better at every update; leave damping at 0.")

@@ -41,12 +41,12 @@ class LatticeCRF(LatticeModel):
         The likelihood is that of `inference`; the pseudo-likelihood needs none and is fast, but may oversmooth; the
         margin is that of the `decoder` where it is a search, else of "max_product".
     inference : {"loopy", "tree_reweighted", "mean_field"}, default "loopy"
-        Loopy belief propagation, its form that bounds log Z from above and converges more often, or mean field, which
-        bounds it from below and always converges. The first two are exact on graphs without a circle.
+        Loopy belief propagation, its form that bounds log Z from above, or mean field, which bounds it from below. The
+        two bounds get better at every update. The first two are exact on graphs without a circle.
     schedule : {"sequential", "parallel", "residual"}, default "sequential"
-        The order of messages: sweeps back and forth, all at once, or the one that would change most first.
+        The order of loopy messages: sweeps back and forth, all at once, or the one that would change most first.
     damping : float, default 0.0
-        The share of the old message that stays. Where messages swing it rises by itself, so it is rarely needed.
+        The share of an old loopy message that stays. Where messages swing it rises by itself: it is rarely needed.
     max_updates, inference_tol : default 1000 and 1e-6
         The most updates of every message, and the change of a message below which it is at rest.
     decoder : {"posterior", "max_product", "icm", "graph_cut"}, default "posterior"

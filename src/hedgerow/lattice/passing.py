@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 
 from hedgerow import kernels
+from hedgerow.lattice.chains import Cover
 from hedgerow.lattice.potentials import Potentials
+from hedgerow.lattice.topology import Topology
 from hedgerow.legend import INDEX, AnyArray, FloatArray, IndexArray
 
 STEEP = 300.0  # of the logarithm of a product of messages; the node's own score and a margin come on top
@@ -26,9 +28,9 @@ Answer = tuple[FloatArray, FloatArray, float]
 class Passing:
     """What the two forms share. `messages` (2M, K) are probabilities or logs, with the largest entry 1 or 0."""
 
-    def __init__(self, potentials: Potentials, messages: FloatArray) -> None:
+    def __init__(self, potentials: Potentials, topology: Topology, messages: FloatArray) -> None:
         self.potentials = potentials
-        self.topology = potentials.topology
+        self.topology = topology
         self.messages = messages
         self._fresh: FloatArray | None = None
         self._awake: AnyArray = np.ones((2, self.topology.n_nodes), dtype=np.uint8)
@@ -127,7 +129,7 @@ class ExpPassing(Passing):
 
     def __init__(self, potentials: Potentials, start: FloatArray | None) -> None:
         n_messages, K = 2 * potentials.topology.n_edges, potentials.n_labels
-        super().__init__(potentials, np.ones((n_messages, K)) if start is None else start)
+        super().__init__(potentials, potentials.topology, np.ones((n_messages, K)) if start is None else start)
         node_tops = potentials.node_scores.max(axis=1, keepdims=True)
         edge_tops = potentials.edge_scores.max(axis=(1, 2), keepdims=True)
         self._node_exp = np.exp(potentials.node_scores - node_tops)
@@ -174,12 +176,12 @@ class ExpPassing(Passing):
 
 
 class LogPassing(Passing):
-    """Messages in the log domain, tree-reweighted where `appearance` (M,) is not all 1."""
+    """Messages in the log domain, tree-reweighted where the weights of a cover of the graph are not all 1."""
 
-    def __init__(self, potentials: Potentials, appearance: FloatArray, start: FloatArray | None) -> None:
+    def __init__(self, potentials: Potentials, chains: Cover, start: FloatArray | None) -> None:
         n_messages, K = 2 * potentials.topology.n_edges, potentials.n_labels
-        super().__init__(potentials, np.zeros((n_messages, K)) if start is None else start)
-        self._rho = appearance
+        super().__init__(potentials, chains.topology, np.zeros((n_messages, K)) if start is None else start)
+        self._rho = chains.weights
 
     def _shift(self) -> float:
         return 0.0
@@ -251,7 +253,7 @@ def make_passing(
         start = start.copy() if in_logs(start) == logs else None
     if not logs:
         return ExpPassing(potentials, start)
-    return LogPassing(potentials, top.appearance if reweighted else np.ones(top.n_edges), start)
+    return LogPassing(potentials, top.chains if reweighted else Cover(top, np.ones(top.n_edges)), start)
 
 
 def in_logs(messages: FloatArray) -> bool:

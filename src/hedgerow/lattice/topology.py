@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import product
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hedgerow import kernels
 from hedgerow.errors import InputError
-from hedgerow.legend import CODE, INDEX, AnyArray, CodeArray, FloatArray, IndexArray
+from hedgerow.legend import CODE, INDEX, AnyArray, CodeArray, IndexArray
+
+if TYPE_CHECKING:
+    from hedgerow.lattice.chains import Cover
 
 NEIGHBOURS = {1: {2: 1}, 2: {4: 1, 8: 2}, 3: {6: 1, 26: 3}}  # axes of the grid: {neighbours: steps that one may take}
-MAX_FORESTS = 50
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,28 +62,18 @@ class Topology:
         return self.n_edges == self.n_nodes - self.n_components
 
     @cached_property
-    def appearance(self) -> FloatArray:
-        """(M,): the share of some spanning forests that each edge is in, above 0: what tree-reweighting needs.
+    def chains(self) -> Cover:
+        """What tree-reweighting needs: an order of the nodes, and a weight for each edge."""
+        from hedgerow.lattice.chains import cover
 
-        Forests are chosen one after the other, each of edges that earlier ones used least, until every edge is in one.
-        """
-        from scipy.sparse import coo_array
-        from scipy.sparse.csgraph import minimum_spanning_tree
+        return cover(self)
 
-        if self.is_acyclic:
-            return np.ones(self.n_edges)
-        tail, head = self.ends.T
-        used: FloatArray = np.zeros(self.n_edges)
-        rng = np.random.default_rng(0)
-        for n_forests in range(1, MAX_FORESTS + 1):
-            cost = 1.0 + used + rng.random(self.n_edges) * 0.5
-            numbers = coo_array((np.arange(1.0, self.n_edges + 1.0), (tail, head)), shape=(self.n_nodes,) * 2).tocsr()
-            weighted = coo_array((cost, (tail, head)), shape=(self.n_nodes,) * 2).tocsr()
-            tree = minimum_spanning_tree(weighted).tocoo()
-            used[np.asarray(numbers[tree.coords]).ravel().astype(INDEX) - 1] += 1.0
-            if used.all() and n_forests > 1:
-                return used / n_forests
-        return np.maximum(used, 0.5) / n_forests  # a graph so dense that a few edges never came in
+    def in_order(self, order: CodeArray) -> Topology:
+        """The same graph with its nodes in another order."""
+        ptr, out, middle = _half_edges(self.n_nodes, self.ends, order)
+        for array in (ptr, out, middle, order):
+            array.flags.writeable = False
+        return replace(self, ptr=ptr, out=out, middle=middle, order=order)
 
 
 def _half_edges(n_nodes: int, ends: CodeArray, order: CodeArray) -> tuple[IndexArray, CodeArray, IndexArray]:

@@ -136,6 +136,74 @@ def bethe(
     return total, node_probs, edge_probs
 
 
+class Chain(NamedTuple):
+    """A path through a graph: its weight among all, its nodes (L,) and its edges (L − 1,), in order."""
+
+    weight: float
+    nodes: list[int]
+    edges: list[int]
+
+
+def split_into_chains(n_nodes: int, ends: IndexArray, appearance: FloatArray, rank: IndexArray) -> list[Chain]:
+    """Chains along which the rank (n,) of the nodes rises, and which hold each edge with its weight in all.
+
+    A chain goes on as long as there is an edge to go along, so that those through one node hold no more than what
+    arrives or leaves, whichever is more. That must be 1 at most; nodes by themselves make up the rest.
+    """
+    left = appearance.astype(np.float64).copy()
+    tail, head = np.take_along_axis(ends, np.argsort(rank[ends], axis=1), axis=1).T
+    chains = []
+    inside = np.zeros(n_nodes)
+    while (left > 1e-12).any():
+        edges = [int(np.argmax(left > 1e-12))]
+        while (on := np.flatnonzero((left > 1e-12) & (tail == head[edges[-1]]))).size:
+            edges.append(int(on[0]))
+        while (on := np.flatnonzero((left > 1e-12) & (head == tail[edges[0]]))).size:
+            edges.insert(0, int(on[0]))
+        weight = float(left[edges].min())
+        left[edges] -= weight
+        nodes = [int(tail[edges[0]]), *(int(head[e]) for e in edges)]
+        inside[nodes] += weight
+        chains.append(Chain(weight, nodes, edges))
+    return chains + [Chain(1.0 - x, [i], []) for i, x in enumerate(inside) if x < 1.0 - 1e-12]
+
+
+def agree_on_nodes(
+    nodes: FloatArray, edges: FloatArray, ends: IndexArray, chains: list[Chain], visits: list[int]
+) -> tuple[list[float], list[FloatArray]]:
+    """The bound Σ_T w_T log Z_T ≥ log Z of chains whose scores add up to those of the graph, after each visit.
+
+    nodes (n, K), edges (M, K, K): the scores of a chain that has the node or the edge; Σ_T w_T of a node is 1, so that
+    nodes are those of the graph at first, and edges those of the graph over their weights. A visit of node i moves its
+    scores between the chains that have it until these agree on its probabilities, which are then proportional to the
+    geometric mean of what they were: the best that scores of this node can do. Returns the bounds, and the
+    probabilities (n_visits, K) that each visit left.
+    """
+    own = [nodes[chain.nodes].copy() for chain in chains]
+    bounds, left = [], []
+    for i in visits:
+        places = {t: chain.nodes.index(i) for t, chain in enumerate(chains) if i in chain.nodes}
+        found = {t: _chain_sums(chains[t], own[t], edges, ends)[1][place] for t, place in places.items()}
+        mean = sum(chains[t].weight * np.log(probs) for t, probs in found.items())
+        for t, place in places.items():
+            own[t][place] += mean - np.log(found[t])
+        bounds.append(sum(chain.weight * _chain_sums(chain, own[t], edges, ends)[0] for t, chain in enumerate(chains)))
+        left.append(np.exp(mean - _log_sum(mean, axis=0)))
+    return bounds, left
+
+
+def _chain_sums(chain: Chain, own: FloatArray, edges: FloatArray, ends: IndexArray) -> tuple[float, FloatArray]:
+    """log Z and node_probs (L, K) of a chain with the node scores `own` (L, K)."""
+    tables = [edges[e] if ends[e, 0] == i else edges[e].T for e, i in zip(chain.edges, chain.nodes)]
+    alpha, beta = own.copy(), np.zeros_like(own)
+    for t, table in enumerate(tables):
+        alpha[t + 1] += _log_sum(alpha[t][:, None] + table, axis=0)
+    for t in range(len(tables) - 1, -1, -1):
+        beta[t] = _log_sum(tables[t] + own[t + 1] + beta[t + 1], axis=1)
+    log_partition = float(_log_sum(alpha[-1], axis=0))
+    return log_partition, np.exp(alpha + beta - log_partition)
+
+
 def mean_field(
     nodes: FloatArray, edges: FloatArray, ends: IndexArray, probs: FloatArray, n_sweeps: int
 ) -> tuple[float, FloatArray]:
