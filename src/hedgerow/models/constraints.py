@@ -11,7 +11,7 @@ import numpy as np
 from hedgerow.data.dataset import Dataset, Label, locate
 from hedgerow.errors import HedgerowWarning, InputError
 from hedgerow.inference.forward import check_legal
-from hedgerow.legend import BoolArray, FloatArray
+from hedgerow.legend import BoolArray, FloatArray, IndexArray
 from hedgerow.models.base import allowed_labels, is_label
 from hedgerow.parallel import plan_chunks
 from hedgerow.potentials import ChainPotentials, SharedEdges
@@ -118,13 +118,17 @@ def without_forbidden(held_out: Dataset, space: StateSpace) -> Dataset:
     first, last = offsets[:-1], offsets[1:] - 1
     bad[first] |= known[first] & ~space.start[labels[first]]
     bad[last] |= known[last] & ~space.end[labels[last]]
-    possible = np.flatnonzero(~np.logical_or.reduceat(bad, first))
+    return only_possible(held_out, np.flatnonzero(~np.logical_or.reduceat(bad, first)), "allow the transitions")
+
+
+def only_possible(held_out: Dataset, possible: IndexArray, remedy: str) -> Dataset:
+    """Those of the held-out sequences, with a warning where some are left out, and an error where all are."""
     if len(possible) == len(held_out):
         return held_out
     what = f"{len(held_out) - len(possible)} of {len(held_out)} held-out sequences have labels that are forbidden"
     if not len(possible):
-        raise InputError(what, hint="Hold out others, allow the transitions, or set early_stopping=False.")
-    warnings.warn(f"{what}; they do not count", HedgerowWarning, stacklevel=4)
+        raise InputError(what, hint=f"Hold out others, {remedy}, or set early_stopping=False.")
+    warnings.warn(f"{what}; they do not count", HedgerowWarning, stacklevel=5)
     return held_out.take(possible)
 
 

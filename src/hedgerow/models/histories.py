@@ -3,16 +3,16 @@ to another chain."""
 
 from __future__ import annotations
 
-import warnings
 from itertools import pairwise
 
 import numpy as np
 
 from hedgerow.data.dataset import Dataset, Label, Schema
-from hedgerow.errors import HedgerowWarning, InputError
+from hedgerow.errors import InputError
 from hedgerow.inference.forward import check_legal, legal_sequences
 from hedgerow.legend import FloatArray
 from hedgerow.models.base import allowed_labels
+from hedgerow.models.constraints import only_possible
 from hedgerow.parallel import plan_chunks
 from hedgerow.potentials import ChainPotentials, HistoryEdges
 from hedgerow.structure.histories import NOTHING, START, Histories
@@ -78,14 +78,7 @@ def without_unseen(held_out: Dataset, histories: Histories | None) -> Dataset:
         return held_out
     edges = HistoryEdges.from_scores(histories, np.zeros(histories.n_arcs))
     potentials = ChainPotentials(np.where(mask, 0.0, -np.inf), held_out.offsets, edges)
-    possible = np.flatnonzero(legal_sequences(potentials))
-    if len(possible) == len(held_out):
-        return held_out
-    what = f"{len(held_out) - len(possible)} of {len(held_out)} held-out sequences have labels that are forbidden"
-    if not len(possible):
-        raise InputError(what, hint="Hold out others, use transitions='all', or set early_stopping=False.")
-    warnings.warn(f"{what}; they do not count", HedgerowWarning, stacklevel=4)
-    return held_out.take(possible)
+    return only_possible(held_out, np.flatnonzero(legal_sequences(potentials)), "use transitions='all'")
 
 
 def history_frequency(dataset: Dataset, histories: Histories) -> FloatArray:

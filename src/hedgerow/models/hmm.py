@@ -19,8 +19,7 @@ from hedgerow.models.corpus import cut_flat, training_dataset
 from hedgerow.models.hmm_emissions import check_columns, check_values
 from hedgerow.models.hmm_moves import make_moves
 from hedgerow.models.hmm_training import Training, make_potentials
-from hedgerow.models.parameters import check_choice, check_number, find_decoder
-from hedgerow.parallel import count_threads
+from hedgerow.models.parameters import check_choice, check_number, check_running, find_decoder
 from hedgerow.potentials import ChainPotentials
 from hedgerow.structure.histories import MAX_ORDER
 from hedgerow.trainers.monitor import Monitor
@@ -205,11 +204,7 @@ class HMM(ChainModel):
         check_number("max_iter", self.max_iter, low=1, whole=True)
         check_number("tol", self.tol, low=0.0)
         find_decoder(self.decoder)
-        if self.n_jobs is not None:
-            check_number("n_jobs", self.n_jobs, low=-np.inf, whole=True)
-            count_threads(self.n_jobs)
-        if not isinstance(self.verbose, (bool, np.bool_)):
-            check_number("verbose", self.verbose, low=0, whole=True)
+        check_running(self)
 
     def _potentials(self, dataset: Dataset, first: int, last: int) -> ChainPotentials:
         return make_potentials(self.parameters_, self.space_, dataset, first, last)

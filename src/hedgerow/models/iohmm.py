@@ -18,8 +18,8 @@ from hedgerow.legend import CODE, AnyArray, CodeArray, FloatArray
 from hedgerow.models.base import ChainModel, allowed_labels, checked_span
 from hedgerow.models.corpus import cut_flat, training_dataset
 from hedgerow.models.iohmm_training import IOTraining, StateChain, label_shares, predicted_chain
-from hedgerow.models.parameters import check_choice, check_number, random_generator
-from hedgerow.parallel import MAX_LANES, Lanes, count_lanes, count_threads, plan_chunks
+from hedgerow.models.parameters import check_choice, check_number, check_running, random_generator
+from hedgerow.parallel import MAX_LANES, Lanes, count_lanes, plan_chunks
 from hedgerow.potentials import ChainPotentials
 from hedgerow.scorers.linear import check_numbers
 from hedgerow.trainers.monitor import Monitor
@@ -244,11 +244,7 @@ class IOHMM(ChainModel):
         check_number("n_init", self.n_init, low=1, whole=True)
         _check_decoder(self.decoder)
         random_generator(self.random_state)
-        if self.n_jobs is not None:
-            check_number("n_jobs", self.n_jobs, low=-np.inf, whole=True)
-            count_threads(self.n_jobs)
-        if not isinstance(self.verbose, (bool, np.bool_)):
-            check_number("verbose", self.verbose, low=0, whole=True)
+        check_running(self)
 
     def _over_states(
         self, dataset: Dataset, function: Callable[[StateChain], Result], n_jobs: Any = "own"

@@ -156,6 +156,18 @@ def named_weights(schema: Schema, layout: ChainLayout, weights: FloatArray) -> l
     return [(names[rows[j]], schema.labels[labels[j]], float(nodes[j])) for j in order]
 
 
+def weights_of(
+    label: Label | None, schema: Schema, found: list[tuple[str, Label, float]]
+) -> list[tuple[str, Label, float]]:
+    """Of entries (what is seen, label, weight) those of one label; all where it is None."""
+    if label is None:
+        return found
+    if label not in schema.labels:
+        known = ", ".join(map(repr, schema.labels[:10])) + (", …" if len(schema.labels) > 10 else "")
+        raise InputError(f"the label {label!r} is not one of those seen in training", hint=f"Known: {known}.")
+    return [entry for entry in found if entry[1] == label]
+
+
 def carry_over(
     old_schema: Schema, old: ChainLayout, old_weights: FloatArray, new_schema: Schema, new: ChainLayout
 ) -> FloatArray:

@@ -18,13 +18,12 @@ from hedgerow.legend import FloatArray
 from hedgerow.models.base import ChainModel
 from hedgerow.models.constraints import legal_space
 from hedgerow.models.corpus import cut_flat, training_dataset
-from hedgerow.models.costs import check_costs
 from hedgerow.models.histories import arc_names, observed_histories
-from hedgerow.models.layout import carry_over, lay_out, named_weights
+from hedgerow.models.layout import carry_over, lay_out, named_weights, weights_of
 from hedgerow.models.linear_training import LinearTraining, Plan, Trained
 from hedgerow.models.missing import OF_LINEAR, check_missing, fill, learn_missing, seen_part
 from hedgerow.models.online import partial_fit
-from hedgerow.models.parameters import check_choice, check_common, check_number
+from hedgerow.models.parameters import check_common, check_linear_parameters
 from hedgerow.models.validation import Validation, encode_held_out, hold_out
 from hedgerow.objectives import LABELWISE
 from hedgerow.potentials import ChainPotentials
@@ -318,24 +317,7 @@ class LinearCRF(ChainModel):
         return self
 
     def _check_parameters(self) -> Plan:
-        check_number("l1", self.l1, low=0.0)
-        check_number("l2", self.l2, low=0.0)
-        check_number("tol", self.tol, low=0.0)
-        check_number("min_frequency", self.min_frequency, low=0.0)
-        for name in ("max_iter", "batch_size"):
-            if getattr(self, name) is not None:
-                check_number(name, getattr(self, name), low=1, whole=True)
-        if self.gain != "auto":
-            check_number("gain", self.gain, low=0.0, strict=True)
-        check_number("meta_gain", self.meta_gain, low=0.0)
-        check_number("gain_decay", self.gain_decay, low=0.0, high=1.0)
-        if not isinstance(self.lazy, (bool, np.bool_)):
-            raise InputError(f"lazy is {self.lazy!r}", hint="Give True or False.")
-        if self.softness is not None:
-            check_number("softness", self.softness, low=0.0, strict=True)
-        check_costs(self.costs)
-        check_choice("pairs", self.pairs, ("observed", "all"))
-        check_choice("transitions", self.transitions, ("all", "observed", "forbid_unseen"))
+        check_linear_parameters(self)
         check_missing(self, OF_LINEAR)
         plan = Plan.of(self)
         check_common(self)
@@ -354,18 +336,7 @@ class LinearCRF(ChainModel):
         self.loss_ = trained.best.loss
         self.n_sequences_ = dataset.n_sequences
         self.outcome_ = trained.outcome
-        if trained.outcome == "interrupted":
-            what = f"training was interrupted after {trained.n_iter} iterations; the best weights so far are kept"
-            warnings.warn(what, ConvergenceWarning, stacklevel=3)
-        elif trained.outcome == "diverged":
-            what = f"training made the loss larger, to {trained.best.loss:.6g}; give a smaller gain, or gain='auto'"
-            warnings.warn(what, ConvergenceWarning, stacklevel=3)
-        elif trained.outcome == "stuck":
-            what = "no first step made the loss smaller; start='log_likelihood' or an online trainer may"
-            warnings.warn(what, ConvergenceWarning, stacklevel=3)
-        elif trained.outcome == "max_iter" and not trained.online:
-            most = "max_iter" if self.max_iter is None else f"max_iter={self.max_iter}"
-            what = f"training stopped after {most} iterations before it converged; raise max_iter or tol"
+        if what := trained.complaint(self.max_iter):
             warnings.warn(what, ConvergenceWarning, stacklevel=3)
 
     def _decoder_name(self) -> str:
@@ -422,8 +393,4 @@ class LinearCRF(ChainModel):
     def feature_weights(self, label: Label | None = None) -> list[tuple[str, Label, float]]:
         """(feature, label, weight), the largest weights first; of one label where it is given."""
         check_is_fitted(self)
-        if label is not None and label not in self.schema_.labels:
-            known = ", ".join(map(repr, self.schema_.labels[:10])) + (", …" if len(self.schema_.labels) > 10 else "")
-            raise InputError(f"the label {label!r} is not one of those seen in training", hint=f"Known: {known}.")
-        found = named_weights(seen_schema(self), self.layout_, self.weights_)
-        return [entry for entry in found if label is None or entry[1] == label]
+        return weights_of(label, self.schema_, named_weights(seen_schema(self), self.layout_, self.weights_))

@@ -170,6 +170,19 @@ class Trained(NamedTuple):
     outcome: str
     online: bool
 
+    def complaint(self, max_iter: int | None) -> str:
+        """What is to be said of how training ended; nothing where it ended well. max_iter as the user gave it."""
+        if self.outcome == "interrupted":
+            return f"training was interrupted after {self.n_iter} iterations; the best weights so far are kept"
+        if self.outcome == "diverged":
+            return f"training made the loss larger, to {self.best.loss:.6g}; give a smaller gain, or gain='auto'"
+        if self.outcome == "stuck":
+            return "no first step made the loss smaller; start='log_likelihood' or an online trainer may"
+        if self.outcome == "max_iter" and not self.online:
+            most = "max_iter" if max_iter is None else f"max_iter={max_iter}"
+            return f"training stopped after {most} iterations before it converged; raise max_iter or tol"
+        return ""
+
 
 class LinearTraining:
     """One fit: the parameters of the model, its data and the layout of its weights. Use inside `with Lanes(...)`."""

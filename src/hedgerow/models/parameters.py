@@ -59,11 +59,35 @@ def check_common(model: Any) -> None:
     find_decoder(model._decoder_name())
     check_metric(model._metric())
     random_generator(model.random_state)
+    check_running(model)
+
+
+def check_running(model: Any) -> None:
+    """Check how many threads an estimator has, and how much it tells."""
     if model.n_jobs is not None:
         check_number("n_jobs", model.n_jobs, low=-np.inf, whole=True)
         count_threads(model.n_jobs)
     if not isinstance(model.verbose, (bool, np.bool_)):
         check_number("verbose", model.verbose, low=0, whole=True)
+
+
+def check_linear_parameters(model: Any) -> None:
+    """Check the parameters of LinearCRF that are its own, each by itself."""
+    for name in ("l1", "l2", "tol", "min_frequency", "meta_gain"):
+        check_number(name, getattr(model, name), low=0.0)
+    check_number("gain_decay", model.gain_decay, low=0.0, high=1.0)
+    for name in ("max_iter", "batch_size"):
+        if getattr(model, name) is not None:
+            check_number(name, getattr(model, name), low=1, whole=True)
+    if model.gain != "auto":
+        check_number("gain", model.gain, low=0.0, strict=True)
+    if not isinstance(model.lazy, (bool, np.bool_)):
+        raise InputError(f"lazy is {model.lazy!r}", hint="Give True or False.")
+    if model.softness is not None:
+        check_number("softness", model.softness, low=0.0, strict=True)
+    check_costs(model.costs)
+    check_choice("pairs", model.pairs, ("observed", "all"))
+    check_choice("transitions", model.transitions, ("all", "observed", "forbid_unseen"))
 
 
 def check_tree_parameters(model: Any) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -18,11 +17,13 @@ from hedgerow.legend import CODE, AnyArray, BoolArray, CodeArray, FloatArray
 from hedgerow.models.base import ChainModel, allowed_labels
 from hedgerow.models.constraints import legal_space
 from hedgerow.models.corpus import cut_flat, training_dataset
+from hedgerow.models.layout import weights_of
 from hedgerow.models.missing import OF_LINEAR, check_missing, fill, learn_missing
 from hedgerow.models.parameters import check_choice, check_common, check_number
 from hedgerow.models.previous_labels import MAX_ORDER
 from hedgerow.models.ranked import NotThere
 from hedgerow.models.recurrent_sliding_window import DIRECTIONS
+from hedgerow.models.refit import fit_again, listed
 from hedgerow.models.search_features import (
     MAX_COUNTS,
     Searcher,
@@ -44,8 +45,6 @@ from hedgerow.models.validation import encode_held_out, hold_out
 from hedgerow.parallel import MAX_LANES, Lanes, plan_chunks
 from hedgerow.scorers.linear import check_numbers
 from hedgerow.structure.states import StateSpace
-
-log = logging.getLogger("hedgerow")
 
 _CHUNK_POSITIONS = 5_000
 MAX_PASSES = {"perceptron": 50, "trees": 300}
@@ -229,11 +228,12 @@ class BeamSearchTagger(ChainModel):
         """
         self._check_parameters()
         X, y = cut_flat(X, y, lengths)
-        everything = _listed(X), _listed(y), _listed(sample_weight)
+        everything = listed(X), listed(y), listed(sample_weight)
         again = self.refit and self._holds_out() and X_val is None
         self._fit_once(*hold_out(self, *everything, X_val, y_val))
         if again and self.outcome_ != "interrupted":
-            self._fit_again(*everything)
+            n = self.best_iteration_
+            fit_again(self, lambda: self._fit_once(*everything, None, None, n), f"{n} passes")
         if self.outcome_ == "interrupted":
             what = f"training was interrupted after {self.n_iter_} passes; the best weights so far are kept"
             warnings.warn(what, ConvergenceWarning, stacklevel=2)
@@ -275,18 +275,6 @@ class BeamSearchTagger(ChainModel):
             min_frequency=self.min_frequency,
             backward=self.direction == "right_to_left",
         )
-
-    def _fit_again(self, X: Any, y: Any, sample_weight: Any) -> None:
-        """Train on all sequences for as many passes as were best; what stopped the first training is kept."""
-        stopped = dict(self.__dict__)
-        if self.verbose:
-            log.info("training again on all sequences, for %d passes", self.best_iteration_)
-        self._fit_once(X, y, sample_weight, None, None, self.best_iteration_)
-        if self.outcome_ == "interrupted":  # the first model is whole, this one is not
-            self.__dict__.update(stopped | {"outcome_": "interrupted"})
-        else:
-            self.history_, self.n_iter_, self.outcome_ = (stopped[name] for name in ("history_", "n_iter_", "outcome_"))
-            self.refitted_ = True
 
     def _store(self, dataset: Dataset, layout: SearchLayout | None, trained: Trained) -> None:
         self.schema_ = dataset.schema
@@ -394,17 +382,9 @@ class BeamSearchTagger(ChainModel):
         check_is_fitted(self)
         if not hasattr(self, "weights_"):
             raise InputError("ranking='trees' has no weights", hint="The trees are in trees_.")
-        if label is not None and label not in self.schema_.labels:
-            raise InputError(f"the label {label!r} is not one of those seen in training")
-        found = row_weights(self._input_schema(), self.layout_, self.weights_)
-        return [entry for entry in found if label is None or entry[1] == label]
+        return weights_of(label, self.schema_, row_weights(self._input_schema(), self.layout_, self.weights_))
 
     @property
     def n_parameters_(self) -> int:
         """How many weights there are, or leaves of trees."""
         return len(self.weights_) if hasattr(self, "weights_") else self.trees_.ensemble_.n_leaves
-
-
-def _listed(given: Any) -> Any:
-    """A generator as a list: it is gone through twice."""
-    return given if given is None or isinstance(given, Dataset) or hasattr(given, "__len__") else list(given)
