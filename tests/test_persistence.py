@@ -403,8 +403,9 @@ def test_a_link_stays_a_link(tmp_path):
 def test_a_place_that_cannot_be_written_to(tmp_path):
     with pytest.raises(FileNotFoundError, match="no-such-folder"):
         write(tmp_path / "no-such-folder" / "model", {"kind": "x"}, {})
-    with pytest.raises(IsADirectoryError):
+    with pytest.raises(IsADirectoryError) as caught:
         write(tmp_path, {"kind": "x"}, {})
+    assert (caught.value.filename, caught.value.filename2) == (os.path.realpath(tmp_path), None)
     assert os.listdir(tmp_path) == []
 
 

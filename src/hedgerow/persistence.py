@@ -124,15 +124,16 @@ def replace_file(path: str | os.PathLike[str], pieces: Sequence[bytes | memoryvi
     if not os.path.isdir(folder):
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), folder)
     temporary = os.path.join(folder, f".hedgerow-{secrets.token_hex(8)}.tmp")
-    file = open(temporary, "xb")  # noqa: SIM115 - not tempfile: its files are private, ours follow the umask
     try:
-        with file:
+        with open(temporary, "xb") as file:  # not tempfile: its files are private, ours follow the umask
             file.writelines(pieces)
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, target)
-    except BaseException:
+    except BaseException as error:
         Path(temporary).unlink(missing_ok=True)
+        if isinstance(error, OSError):  # nobody knows the temporary file
+            error.filename, error.filename2 = target, None
         raise
     if os.name == "posix":  # only there can a folder be opened and synced, so that its new entry survives a power cut
         descriptor = os.open(folder, os.O_RDONLY)
