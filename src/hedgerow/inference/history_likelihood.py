@@ -13,6 +13,7 @@ from hedgerow import kernels
 from hedgerow.errors import InputError
 from hedgerow.inference.histories import marginals
 from hedgerow.inference.history_search import beam_marginals
+from hedgerow.inference.known import checked_labels, partial_sequences, permitted, spread_weights
 from hedgerow.inference.workspace import Workspace
 from hedgerow.legend import CODE, INDEX, UNLABELLED, AnyArray, BoolArray, FloatArray, IndexArray
 from hedgerow.potentials import ChainPotentials
@@ -74,10 +75,10 @@ def log_likelihood(
     workspace : Workspace, optional
         The node gradient then lives in it, and the next call overwrites it.
     """
-    labels = _checked_labels(potentials, labels)
+    labels = checked_labels(potentials, labels)
     unknown = labels == UNLABELLED
-    spread = _spread_weights(potentials, weights)
-    partial = np.logical_or.reduceat(unknown, potentials.offsets[:-1])
+    spread = spread_weights(potentials, weights)
+    partial = partial_sequences(potentials, labels)
     whole_rows = ~np.repeat(partial, np.diff(potentials.offsets))
     arcs = arcs_of(potentials, np.where(whole_rows, labels, 0))
     true_scores = _true_scores(potentials, labels, arcs, whole_rows)
@@ -99,7 +100,7 @@ def log_likelihood(
         chosen = np.flatnonzero(partial)
         part, rows = potentials.take(chosen)
         truth = marginals(
-            part.restrict(_allowed_rows(labels[rows], allowed, rows, potentials.n_labels)),
+            part.restrict(permitted(part, labels[rows], allowed, rows)),
             None,
             None if weights is None else weights[chosen],
         )
@@ -123,29 +124,3 @@ def _true_scores(potentials: ChainPotentials, labels: AnyArray, arcs: IndexArray
         raise InputError(what, hint=hint, sequence=i, position=position)
     totals: FloatArray = np.add.reduceat(scores, potentials.offsets[:-1])
     return totals
-
-
-def _allowed_rows(labels: AnyArray, allowed: BoolArray | None, rows: IndexArray, n_labels: int) -> BoolArray:
-    known: BoolArray = np.arange(n_labels) == labels[:, None]
-    free = True if allowed is None else allowed[rows]
-    return np.where((labels == UNLABELLED)[:, None], free, known)
-
-
-def _spread_weights(potentials: ChainPotentials, weights: FloatArray | None) -> FloatArray:
-    if weights is None:
-        return np.ones(potentials.n_positions)
-    if weights.shape != (potentials.n_sequences,):
-        raise InputError(f"{potentials.n_sequences} sequences need as many weights, not shape {weights.shape}")
-    return np.repeat(weights, np.diff(potentials.offsets))
-
-
-def _checked_labels(potentials: ChainPotentials, labels: AnyArray) -> AnyArray:
-    values = np.asarray(labels)
-    if values.shape != (potentials.n_positions,):
-        raise InputError(f"{potentials.n_positions} positions need as many labels, not shape {values.shape}")
-    wrong = (values < UNLABELLED) | (values >= potentials.n_labels)
-    if wrong.any():
-        i, position = potentials.place(int(np.argmax(wrong)))
-        what = f"label {values[wrong][0]} is not one of 0 … {potentials.n_labels - 1}, nor −1 for unknown"
-        raise InputError(what, sequence=i, position=position)
-    return values

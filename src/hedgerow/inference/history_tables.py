@@ -12,6 +12,7 @@ import numpy as np
 
 from hedgerow import kernels
 from hedgerow.errors import InputError
+from hedgerow.inference.known import partial_sequences, permitted, spread_weights
 from hedgerow.inference.workspace import slices, slices_back
 from hedgerow.legend import CODE, UNLABELLED, AnyArray, BoolArray, CodeArray, FloatArray
 from hedgerow.potentials import ChainPotentials, HistoryTables, PositionEdges
@@ -145,10 +146,10 @@ def log_likelihood(
 
     labels (n,), −1 where not known; allowed bool (n, K), what an unknown one may be; weights (s,).
     """
-    spread = np.ones(potentials.n_positions) if weights is None else np.repeat(weights, np.diff(potentials.offsets))
+    spread = spread_weights(potentials, weights)
     found = marginals(potentials)
     nodes, edges, losses = found.node_probs, found.probs, found.log_partition
-    partial: BoolArray = np.logical_or.reduceat(labels == UNLABELLED, potentials.offsets[:-1])
+    partial = partial_sequences(potentials, labels)
     whole = np.flatnonzero(~np.repeat(partial, np.diff(potentials.offsets)))
     shown = np.where(labels == UNLABELLED, 0, labels)
     scores = position_scores(potentials, shown)
@@ -165,9 +166,7 @@ def log_likelihood(
     if partial.any():
         chosen = np.flatnonzero(partial)
         part, rows = potentials.take(chosen)
-        known = np.arange(potentials.n_labels) == labels[rows, None]
-        free = True if allowed is None else allowed[rows]
-        truth = marginals(part.restrict(np.where((labels[rows] == UNLABELLED)[:, None], free, known)))
+        truth = marginals(part.restrict(permitted(part, labels[rows], allowed, rows)))
         losses[chosen] -= truth.log_partition
         nodes[rows] -= truth.node_probs
         edges[:, rows] -= truth.probs

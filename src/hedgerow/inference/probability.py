@@ -8,6 +8,7 @@ from hedgerow import kernels
 from hedgerow.errors import InputError
 from hedgerow.inference import history_likelihood, history_tables
 from hedgerow.inference.forward import check_legal, legal_sequences, log_backward, log_partition
+from hedgerow.inference.known import checked_labels
 from hedgerow.inference.workspace import slices_back
 from hedgerow.legend import AnyArray, FloatArray
 from hedgerow.potentials import ChainPotentials, HistoryEdges, HistoryTables, PositionEdges
@@ -35,7 +36,7 @@ def position_scores(potentials: ChainPotentials, labels: AnyArray) -> FloatArray
 
 def log_probability(potentials: ChainPotentials, labels: AnyArray) -> FloatArray:
     """log P(y) of the labeling `labels` (n,) of each sequence, (s,); −inf where it is not legal."""
-    labels = _checked_labels(potentials, labels)
+    labels = checked_labels(potentials, labels, complete=True)
     scores = np.add.reduceat(position_scores(potentials, labels), potentials.offsets[:-1])
     log_probs: FloatArray = np.minimum(scores - log_partition(potentials), 0.0)
     return log_probs
@@ -82,17 +83,4 @@ def entropy(potentials: ChainPotentials) -> FloatArray:
     possible = log_probs > -np.inf
     terms = np.exp(log_probs) * (ahead[begins] - np.where(possible, log_probs, 0.0))
     values: FloatArray = terms.sum(axis=1)
-    return values
-
-
-def _checked_labels(potentials: ChainPotentials, labels: AnyArray) -> AnyArray:
-    values = np.asarray(labels)
-    if values.shape != (potentials.n_positions,):
-        raise InputError(f"{potentials.n_positions} positions need as many labels, not shape {values.shape}")
-    wrong = (values < 0) | (values >= potentials.n_labels)
-    if wrong.any():
-        i, position = potentials.place(int(np.argmax(wrong)))
-        raise InputError(
-            f"label {values[wrong][0]} is not one of 0 … {potentials.n_labels - 1}", sequence=i, position=position
-        )
     return values

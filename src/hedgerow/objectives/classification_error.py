@@ -12,11 +12,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hedgerow.inference import Workspace, best_labelings, log_partition, marginals
+from hedgerow.inference.known import checked_labels, permitted, spread_weights
 from hedgerow.legend import AnyArray, BoolArray, FloatArray, IndexArray
 from hedgerow.objectives.labelings import add_labeling, difference, zero_gradients
 from hedgerow.objectives.result import LossAndGradient
 from hedgerow.objectives.step import smoothed_errors
-from hedgerow.objectives.truth import best_truth, checked_labels, permitted, spread_weights
+from hedgerow.objectives.truth import best_truth
 from hedgerow.objectives.wrong_labelings import fold_edges, fold_nodes, has_labeling, wrong_chain
 from hedgerow.potentials import ChainPotentials, PositionEdges, SharedEdges
 

@@ -12,13 +12,13 @@ import numpy as np
 from hedgerow import kernels
 from hedgerow.inference import Workspace
 from hedgerow.inference.covariance import covariance, covariance_of
+from hedgerow.inference.known import checked_labels, partial_sequences, permitted, spread_weights
 from hedgerow.inference.messages import messages
 from hedgerow.inference.workspace import slices
 from hedgerow.legend import AnyArray, BoolArray, FloatArray
 from hedgerow.objectives.log_likelihood import subtract_truth
 from hedgerow.objectives.pseudo_likelihood import conditional, edge_derivatives, known_labels
 from hedgerow.objectives.result import Curved
-from hedgerow.objectives.truth import checked_labels, partial_sequences, permitted, spread_weights
 from hedgerow.potentials import ChainPotentials, PositionEdges
 
 

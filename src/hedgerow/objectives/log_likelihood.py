@@ -18,16 +18,10 @@ from hedgerow.inference import (
     position_scores,
 )
 from hedgerow.inference.forward import checked, faint_sequences, scaled_log_partition
+from hedgerow.inference.known import checked_labels, partial_sequences, permitted, spread_weights
 from hedgerow.legend import UNLABELLED, AnyArray, BoolArray, FloatArray, IndexArray
 from hedgerow.objectives.result import LossAndGradient
-from hedgerow.objectives.truth import (
-    checked_labels,
-    partial_sequences,
-    permitted,
-    refuse_truth,
-    spread_weights,
-    true_scores,
-)
+from hedgerow.objectives.truth import refuse_truth, true_scores
 from hedgerow.potentials import ChainPotentials, HistoryEdges, HistoryTables, PositionEdges
 
 

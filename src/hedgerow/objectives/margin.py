@@ -12,10 +12,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hedgerow.inference import Workspace, best_labelings
+from hedgerow.inference.known import checked_labels, spread_weights
 from hedgerow.legend import AnyArray, BoolArray, FloatArray
 from hedgerow.objectives.labelings import cost_rows, difference
 from hedgerow.objectives.result import LossAndGradient
-from hedgerow.objectives.truth import best_truth, checked_labels, spread_weights
+from hedgerow.objectives.truth import best_truth
 from hedgerow.potentials import ChainPotentials
 
 

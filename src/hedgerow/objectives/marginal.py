@@ -8,11 +8,12 @@ import numpy as np
 
 from hedgerow.inference import Workspace
 from hedgerow.inference.covariance import covariance_of
+from hedgerow.inference.known import checked_labels, spread_weights
 from hedgerow.inference.messages import Messages, messages
 from hedgerow.inference.workspace import slices
 from hedgerow.legend import AnyArray, BoolArray, FloatArray
 from hedgerow.objectives.result import LossAndGradient
-from hedgerow.objectives.truth import check_truth, checked_labels, spread_weights
+from hedgerow.objectives.truth import check_truth
 from hedgerow.potentials import ChainPotentials
 
 

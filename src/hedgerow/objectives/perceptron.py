@@ -7,10 +7,10 @@ Where labels are not known the truth is the best labeling among the allowed. Of 
 from __future__ import annotations
 
 from hedgerow.inference import Workspace
+from hedgerow.inference.known import checked_labels
 from hedgerow.legend import AnyArray, BoolArray, FloatArray
 from hedgerow.objectives.margin import beyond_truth
 from hedgerow.objectives.result import LossAndGradient
-from hedgerow.objectives.truth import checked_labels
 from hedgerow.potentials import ChainPotentials
 
 

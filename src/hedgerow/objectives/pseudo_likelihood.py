@@ -14,10 +14,11 @@ import numpy as np
 from hedgerow import kernels
 from hedgerow.errors import InputError
 from hedgerow.inference import Workspace
+from hedgerow.inference.known import checked_labels, spread_weights
 from hedgerow.inference.workspace import slices
 from hedgerow.legend import UNLABELLED, AnyArray, BoolArray, FloatArray
 from hedgerow.objectives.result import LossAndGradient
-from hedgerow.objectives.truth import checked_labels, spread_weights, true_scores
+from hedgerow.objectives.truth import true_scores
 from hedgerow.potentials import ChainPotentials, PositionEdges
 
 

@@ -13,11 +13,12 @@ import numpy as np
 
 from hedgerow.errors import InputError
 from hedgerow.inference import Workspace
+from hedgerow.inference.known import checked_labels, spread_weights
 from hedgerow.legend import AnyArray, BoolArray, FloatArray
 from hedgerow.objectives.labelings import cost_rows, difference
 from hedgerow.objectives.result import LossAndGradient
 from hedgerow.objectives.slack_search import steepest_labelings
-from hedgerow.objectives.truth import best_truth, checked_labels, spread_weights
+from hedgerow.objectives.truth import best_truth
 from hedgerow.potentials import ChainPotentials
 
 

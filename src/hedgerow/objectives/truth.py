@@ -1,4 +1,4 @@
-"""What objectives check of the truth they are given: labels, weights, and that the potentials allow it."""
+"""What the truth scores, and that the potentials allow it."""
 
 from __future__ import annotations
 
@@ -10,37 +10,10 @@ from hedgerow import kernels
 from hedgerow.errors import InputError
 from hedgerow.inference import best_labelings
 from hedgerow.inference.forward import check_legal
+from hedgerow.inference.known import partial_sequences, permitted
 from hedgerow.inference.workspace import slices
-from hedgerow.legend import UNLABELLED, AnyArray, BoolArray, FloatArray, IndexArray
+from hedgerow.legend import AnyArray, BoolArray, FloatArray
 from hedgerow.potentials import ChainPotentials, PositionEdges
-
-
-def spread_weights(potentials: ChainPotentials, weights: FloatArray | None) -> FloatArray:
-    """The weight of each position's sequence, (n,)."""
-    if weights is None:
-        return np.ones(potentials.n_positions)
-    if weights.shape != (potentials.n_sequences,):
-        raise InputError(f"{potentials.n_sequences} sequences need as many weights, not shape {weights.shape}")
-    return np.repeat(weights, np.diff(potentials.offsets))
-
-
-def checked_labels(potentials: ChainPotentials, labels: AnyArray) -> AnyArray:
-    """The true labels (n,), where there are as many as positions and each is a label or UNLABELLED."""
-    values = np.asarray(labels)
-    if values.shape != (potentials.n_positions,):
-        raise InputError(f"{potentials.n_positions} positions need as many labels, not shape {values.shape}")
-    wrong = (values < UNLABELLED) | (values >= potentials.n_labels)
-    if wrong.any():
-        i, position = potentials.place(int(np.argmax(wrong)))
-        what = f"label {values[wrong][0]} is not one of 0 … {potentials.n_labels - 1}, nor −1 for unknown"
-        raise InputError(what, sequence=i, position=position)
-    return values
-
-
-def partial_sequences(potentials: ChainPotentials, labels: AnyArray) -> BoolArray:
-    """bool (s,): the sequences with a label that is not known."""
-    partial: BoolArray = np.logical_or.reduceat(labels == UNLABELLED, potentials.offsets[:-1])
-    return partial
 
 
 def true_scores(potentials: ChainPotentials, labels: AnyArray) -> FloatArray:
@@ -89,13 +62,6 @@ def best_truth(potentials: ChainPotentials, labels: AnyArray, allowed: BoolArray
     truth = labels.copy()
     truth[rows], _ = best_labelings(part.restrict(permitted(part, labels[rows], allowed, rows)))
     return truth, true_scores(potentials, truth)
-
-
-def permitted(part: ChainPotentials, labels: AnyArray, allowed: BoolArray | None, rows: IndexArray) -> BoolArray:
-    """bool (n, K): what the true labels may be. `rows` are those of `allowed` that the labels have."""
-    known: BoolArray = np.arange(part.n_labels) == labels[:, None]
-    free = True if allowed is None else allowed[rows]
-    return np.where((labels == UNLABELLED)[:, None], free, known)
 
 
 def refuse_truth(potentials: ChainPotentials, labels: AnyArray, row: int) -> NoReturn:

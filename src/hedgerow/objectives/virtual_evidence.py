@@ -21,9 +21,10 @@ from itertools import pairwise
 import numpy as np
 
 from hedgerow.inference import Workspace, marginals
+from hedgerow.inference.known import checked_labels, spread_weights
 from hedgerow.legend import INDEX, UNLABELLED, AnyArray, BoolArray, FloatArray
 from hedgerow.objectives.result import LossAndGradient
-from hedgerow.objectives.truth import check_truth, checked_labels, spread_weights
+from hedgerow.objectives.truth import check_truth
 from hedgerow.parallel import plan_chunks
 from hedgerow.potentials import ChainPotentials, PositionEdges, SharedEdges
 
