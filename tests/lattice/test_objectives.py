@@ -67,15 +67,23 @@ def test_the_likelihood_is_exact_without_a_circle(potentials, known):
 @settings(max_examples=40)
 def test_the_pseudo_likelihood_is_that_of_the_twin(potentials, known):
     labels = drawn_labels(np.random.default_rng(1), potentials, known)
-    found = pseudo_likelihood(potentials, labels)
-    assert found.loss == pytest.approx(reference.pseudo_likelihood(*parts(potentials), labels), abs=1e-9)
+    ones = np.ones(len(labels))
+    weights = np.random.default_rng(2).integers(3, size=len(labels)).astype(float)
+    for found, counts in (
+        (pseudo_likelihood(potentials, labels), ones),
+        (pseudo_likelihood(potentials, labels, weights), weights),
+    ):
+        twin = reference.pseudo_likelihood(*parts(potentials), labels, counts)
+        assert found.loss == pytest.approx(twin, abs=1e-9)
 
 
 @pytest.mark.parametrize("known", [1.0, 0.6])
-def test_the_gradient_of_the_pseudo_likelihood(rng, known):
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_gradient_of_the_pseudo_likelihood(rng, known, weighted):
     potentials = random_potentials(rng, 8, 3)
     labels = drawn_labels(rng, potentials, known)
-    check_gradient(lambda p: pseudo_likelihood(p, labels), potentials, atol=1e-6)
+    weights = 2.0 * rng.random(8) if weighted else None
+    check_gradient(lambda p: pseudo_likelihood(p, labels, weights), potentials, atol=1e-6)
 
 
 @given(drawn_potentials(acyclic=True))

@@ -70,12 +70,14 @@ def test_weights_of_rows_count(rng):
     assert tree.values[0] == pytest.approx(-gradient.sum() / (weights.sum() + 2.0), abs=1e-3)
 
 
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("weighted", ["not", "by item", "by node"])
 def test_what_a_step_adds_is_what_its_trees_say_and_goes_downhill(rng, weighted):
     images, masks = bands(3, rng)
     corpus = make_corpus(read_graphs(images, neighbours=8, ndim=2), differences=True)
     labels = np.concatenate([mask.ravel() for mask in masks]).astype(np.int32)
-    corpus = with_labels(corpus, labels, np.array([1.0, 2.0, 0.5]) if weighted else None)
+    of_nodes = [rng.choice([0.5, 1.0, 3.0], size=mask.size) for mask in masks]
+    weights = {"not": None, "by item": np.array([1.0, 2.0, 0.5]), "by node": of_nodes}[weighted]
+    corpus = with_labels(corpus, labels, weights)
     form = Form.of("symmetric", 2)
     bins = Bins.learn(corpus, 253)
     sizes = (len(corpus.nodes), 2), (len(corpus.edges), 3)
@@ -94,6 +96,16 @@ def test_what_a_step_adds_is_what_its_trees_say_and_goes_downhill(rng, weighted)
     np.testing.assert_allclose(copy.nodes, values.nodes, atol=1e-10)
     np.testing.assert_allclose(copy.edges, values.edges, atol=1e-10)
     assert np.abs(values.edges).max() > 0.0
+
+
+def test_a_weight_of_every_node_is_that_of_the_item(rng):
+    images, masks = bands(3, rng)
+    options = {"n_estimators": 4, "objective": "pseudo_likelihood"}
+    one = TreeLatticeCRF(**options).fit(images, masks, sample_weight=[1.0, 2.0, 0.5])
+    by_node = [np.full(mask.shape, weight) for mask, weight in zip(masks, (1.0, 2.0, 0.5))]
+    other = TreeLatticeCRF(**options).fit(images, masks, sample_weight=by_node)
+    for own, same in zip(one.predict_proba(images), other.predict_proba(images)):
+        np.testing.assert_allclose(own, same, atol=1e-9)
 
 
 def test_trees_see_what_weights_cannot(fitted):

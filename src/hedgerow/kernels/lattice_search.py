@@ -72,12 +72,12 @@ def improve(nodes, edges, ends, ptr, out, order, begin, end, labels, field):
 
 
 @kernel
-def join_counts(conditional_probs, ends, labels, gradient):
+def join_counts(conditional_probs, weights, ends, labels, gradient):
     """The gradient of the pseudo-likelihood by the edge scores: for e = (i, j) with both labels known
 
-        g_e(u, v) = [v = y_j] (p_i(u) − [u = y_i]) + [u = y_i] (p_j(v) − [v = y_j]),
+        g_e(u, v) = w_i [v = y_j] (p_i(u) − [u = y_i]) + w_j [u = y_i] (p_j(v) − [v = y_j]),
 
-    and 0 elsewhere. IN conditional_probs (n, K), ends (M, 2), labels (n,); OUT gradient (M, K, K)
+    and 0 elsewhere. IN conditional_probs (n, K), weights (n,), ends (M, 2), labels (n,); OUT gradient (M, K, K)
     """
     K = conditional_probs.shape[1]
     for e in range(ends.shape[0]):
@@ -88,6 +88,6 @@ def join_counts(conditional_probs, ends, labels, gradient):
         if labels[i] < 0 or labels[j] < 0:
             continue
         for u in range(K):
-            gradient[e, u, labels[j]] += conditional_probs[i, u]
-            gradient[e, labels[i], u] += conditional_probs[j, u]
-        gradient[e, labels[i], labels[j]] -= 2.0
+            gradient[e, u, labels[j]] += weights[i] * conditional_probs[i, u]
+            gradient[e, labels[i], u] += weights[j] * conditional_probs[j, u]
+        gradient[e, labels[i], labels[j]] -= weights[i] + weights[j]

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from hedgerow.errors import InputError
 from hedgerow.lattice.corpus import (
     Corpus,
+    Weights,
     encode_masks,
     learn_labels,
     make_corpus,
@@ -53,6 +54,7 @@ class LatticeModel(BaseEstimator):  # type: ignore[misc]
     neighbours: int | None
     ndim: int
     differences: bool
+    objective: str
     decoder: str
     unlabelled: Any
     early_stopping: bool
@@ -90,14 +92,14 @@ class LatticeModel(BaseEstimator):  # type: ignore[misc]
         return self._infer(corpus, self._scores(corpus), warn=False)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The share of nodes whose label is right, of those that have one in y."""
+        """The share of nodes whose label is right, of those that have one in y; weights as in `fit`, or of nodes."""
         check_is_fitted(self)
         graphs = self._read(X)
         masks = read_masks(y, graphs, unlabelled=self.unlabelled)
         truth = encode_masks(masks, tuple(self.classes_.tolist()), unlabelled=self.unlabelled)
-        corpus = with_labels(make_corpus(graphs, differences=self.differences), truth, None)
-        weights = read_weights(sample_weight, len(graphs))
-        return accuracy(corpus, self._decode(corpus, self._scores(corpus), self.decoder), weights)
+        weights = read_weights(sample_weight, graphs)
+        corpus = with_labels(make_corpus(graphs, differences=self.differences), truth, weights)
+        return accuracy(corpus, self._decode(corpus, self._scores(corpus), self.decoder))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a file that `hedgerow.lattice.load` reads. The file is replaced at once, or not at all."""
@@ -129,7 +131,10 @@ class LatticeModel(BaseEstimator):  # type: ignore[misc]
         if not graphs:
             raise InputError("X has no items", hint="Give at least one image or graph.")
         masks = read_masks(y, graphs, unlabelled=self.unlabelled)
-        weights = read_weights(sample_weight, len(graphs))
+        weights = read_weights(sample_weight, graphs)
+        if isinstance(weights, list) and self.objective != "pseudo_likelihood":
+            what = f"sample_weight has a weight for each node, and the objective is {self.objective!r}"
+            raise InputError(what, hint="Its loss is one number an item: weigh items, or use 'pseudo_likelihood'.")
         labels = learn_labels(masks, unlabelled=self.unlabelled)
         if (X_val is None) != (y_val is None):
             raise InputError("X_val and y_val go together", hint="Give both, or neither.")
@@ -144,13 +149,11 @@ class LatticeModel(BaseEstimator):  # type: ignore[misc]
             others, held_masks = [graphs[i] for i in held], [masks[i] for i in held]
         own = [graphs[i] for i in train]
         codes = encode_masks([masks[i] for i in train], labels, unlabelled=self.unlabelled)
-        corpus = with_labels(
-            make_corpus(own, differences=self.differences), codes, None if weights is None else weights[train]
-        )
+        corpus = with_labels(make_corpus(own, differences=self.differences), codes, _some(weights, train))
         held_out = None
         if others:
             codes = encode_masks(held_masks, labels, unlabelled=self.unlabelled, name="y_val")
-            held_out = with_labels(make_corpus(others, differences=self.differences), codes, None)
+            held_out = with_labels(make_corpus(others, differences=self.differences), codes)
         return Problem(corpus, labels, held_out)
 
     def _hold_out(self, masks: list[AnyArray]) -> tuple[list[int], list[int]]:
@@ -207,13 +210,19 @@ def _warn_of_unrest(converged: list[bool]) -> None:
         warnings.warn(what, ConvergenceWarning, stacklevel=4)
 
 
-def accuracy(corpus: Corpus, predicted: CodeArray, weights: FloatArray | None = None) -> float:
-    """The share of labelled nodes that are right; weights of the graphs (S,)."""
+def _some(weights: Weights, items: list[int]) -> Weights:
+    """The weights of some items."""
+    return [weights[i] for i in items] if isinstance(weights, list) else None if weights is None else weights[items]
+
+
+def accuracy(corpus: Corpus, predicted: CodeArray) -> float:
+    """The share of labelled nodes that are right, as the corpus weighs them."""
     assert corpus.labels is not None
     known = corpus.labels >= 0
     if not known.any():
         raise InputError("y has no label at all", hint="At least one node must be labelled.")
-    each = np.ones(len(known)) if weights is None else np.repeat(weights, np.diff(corpus.node_offsets))
+    weights = corpus.spread_weights()
+    each = np.ones(len(known)) if weights is None else weights[0]
     total = float(each[known].sum())
     if total == 0.0:
         raise InputError("all labelled nodes have the weight 0")

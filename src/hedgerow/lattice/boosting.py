@@ -13,7 +13,7 @@ from hedgerow.lattice.forms import Form
 from hedgerow.lattice.objectives import Objective
 from hedgerow.lattice.potentials import Potentials
 from hedgerow.lattice.tree_rows import RowGrower, bin_rows, learn_rows, tree_values
-from hedgerow.legend import FloatArray, IndexArray
+from hedgerow.legend import FloatArray
 from hedgerow.parallel import Lanes
 from hedgerow.trainers.monitor import Monitor
 from hedgerow.trainers.rows import tree_seed
@@ -104,11 +104,11 @@ class Booster:
         self.scale = 0.0
         self._draws = options["max_features"] < 1.0
         self._has_edges = len(corpus.edges) > 0
-        self._node_growers = _growers(bins.nodes, corpus.nodes, corpus.node_offsets, corpus, lanes, options)
+        weights = corpus.spread_weights() or (None, None)
+        self._node_growers = _growers(bins.nodes, corpus.nodes, weights[0], lanes, options)
         self._edge_growers: deque[RowGrower] = deque()
         if self._has_edges:
-            rows = edge_rows(corpus)
-            self._edge_growers = _growers(bins.edges, rows, corpus.edge_offsets, corpus, lanes, options)
+            self._edge_growers = _growers(bins.edges, edge_rows(corpus), weights[1], lanes, options)
         self._direction = Iteration([], [])
         self._added: tuple[list[FloatArray], list[FloatArray]] = [], []
         n = corpus.n_graphs
@@ -128,7 +128,8 @@ class Booster:
 
         def work(lane: int, i: int) -> None:
             own = corpus.nodes_of(i)
-            found = self.objective(self.values.potentials(i), self.labels[own], self._states[i])
+            given = self.values.potentials(i), self.labels[own], self._states[i]
+            found = self.objective(*given, *corpus.weights_of(i))
             weight = 1.0 if corpus.weights is None else float(corpus.weights[i])
             self._losses[i], self._states[i], self._rested[i] = weight * found.loss, found.states, found.converged
             self._node_gradient[own] = weight * form.node_values(found.node_gradient)
@@ -173,11 +174,10 @@ class Booster:
 
 
 def _growers(
-    binning: Binning, rows: FloatArray, offsets: IndexArray, corpus: Corpus, lanes: Lanes, options: dict[str, Any]
+    binning: Binning, rows: FloatArray, weights: FloatArray | None, lanes: Lanes, options: dict[str, Any]
 ) -> deque[RowGrower]:
     """Growers on the rows of all graphs, one a thread."""
     data = bin_rows(binning, rows, growing=True)
-    weights = None if corpus.weights is None else np.repeat(corpus.weights, np.diff(offsets))
     return deque(RowGrower(binning, data, weights, **options) for _ in range(lanes.n_threads))
 
 

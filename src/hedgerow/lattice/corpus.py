@@ -26,6 +26,7 @@ class Corpus:
     directions : int32[M]
     labels : int32[N], UNLABELLED where not known; None where there are none
     weights : float64[S], or None
+    node_weights : float64[N], or None; there are not both
     """
 
     topologies: tuple[Topology, ...]
@@ -37,6 +38,7 @@ class Corpus:
     directions: CodeArray
     labels: CodeArray | None = None
     weights: FloatArray | None = None
+    node_weights: FloatArray | None = None
 
     @property
     def n_graphs(self) -> int:
@@ -47,6 +49,20 @@ class Corpus:
 
     def edges_of(self, i: int) -> slice:
         return slice(int(self.edge_offsets[i]), int(self.edge_offsets[i + 1]))
+
+    def weights_of(self, i: int) -> tuple[FloatArray, ...]:
+        """The weights of the nodes of graph i, as further arguments of an objective: none where nodes have none."""
+        return () if self.node_weights is None else (self.node_weights[self.nodes_of(i)],)
+
+    def spread_weights(self) -> tuple[FloatArray, FloatArray] | None:
+        """What each node (N,) and each edge (M,) counts: as its graph does, or an edge as its two nodes on average."""
+        if self.weights is not None:
+            sizes = np.diff(self.node_offsets), np.diff(self.edge_offsets)
+            return np.repeat(self.weights, sizes[0]), np.repeat(self.weights, sizes[1])
+        if self.node_weights is None:
+            return None
+        own = [self.weights_of(i)[0][top.ends].mean(axis=1) for i, top in enumerate(self.topologies)]
+        return self.node_weights, np.concatenate(own)
 
     def cut(self, flat: AnyArray) -> list[AnyArray]:
         """What belongs to all nodes (N, …), graph by graph, each in the shape of its image."""
@@ -184,23 +200,34 @@ def _plain(value: Any) -> Any:
 # ------------------------------------------------------------------------------------------------ weights and parts
 
 
-def read_weights(sample_weight: Any, n_graphs: int) -> FloatArray | None:
-    """(S,) weights of the items, or None."""
+Weights = FloatArray | list[FloatArray] | None  # of the items (S,), or of the nodes of each item, flat
+
+
+def read_weights(sample_weight: Any, graphs: list[Graph]) -> Weights:
+    """The weights of the items or, where they are arrays in the shapes of the items, of the nodes of each."""
     if sample_weight is None:
         return None
+    hint = "Give a number an item, or an array an item with a number for each of its nodes."
     try:
-        weights = np.asarray(sample_weight, dtype=np.float64)
+        parts = [np.asarray(own, dtype=np.float64) for own in sample_weight]
     except (TypeError, ValueError) as error:
-        raise InputError(f"sample_weight does not hold numbers ({error})", hint="Give a number an item.") from error
-    if weights.shape != (n_graphs,):
-        what = f"sample_weight has the shape {weights.shape}, and there are {n_graphs} items"
-        raise InputError(what, hint="Give a number an item; nodes are left out by leaving them unlabelled.")
-    if not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
+        raise InputError(f"sample_weight does not hold numbers ({error})", hint=hint) from error
+    if len(parts) != len(graphs):
+        raise InputError(f"sample_weight has {len(parts)} entries, and there are {len(graphs)} items", hint=hint)
+    by_item = all(own.ndim == 0 for own in parts)
+    for i, (own, item) in enumerate(zip(parts, graphs)):
+        if not by_item and own.shape not in (item.shape, (item.n_nodes,)):
+            raise InputError(f"item {i} has the shape {item.shape}, and its weights {own.shape}", hint=hint)
+    flat = np.concatenate([own.ravel() for own in parts])
+    if not np.isfinite(flat).all() or (flat < 0).any() or not flat.any():
         raise InputError("sample_weight has a number that is no weight, or all are 0", hint="Give numbers ≥ 0.")
-    return weights
+    return flat if by_item else [own.ravel() for own in parts]
 
 
-def with_labels(corpus: Corpus, labels: CodeArray, weights: FloatArray | None) -> Corpus:
+def with_labels(corpus: Corpus, labels: CodeArray, weights: Weights = None) -> Corpus:
+    """The corpus with labels (N,) and weights."""
+    if isinstance(weights, list):
+        return replace(corpus, labels=labels, node_weights=np.concatenate(weights))
     return replace(corpus, labels=labels, weights=weights)
 
 

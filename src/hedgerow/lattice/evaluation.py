@@ -68,9 +68,8 @@ class Evaluation:
 
     def _add(self, i: int, weights: FloatArray, total: FloatArray) -> float:
         corpus = self.design.corpus
-        found: Loss = self.objective(
-            self.design.potentials(i, weights), self.labels[corpus.nodes_of(i)], self._states[i]
-        )
+        given = self.design.potentials(i, weights), self.labels[corpus.nodes_of(i)], self._states[i]
+        found: Loss = self.objective(*given, *corpus.weights_of(i))
         self._rested[i] = found.converged
         if self._keeps:
             self._states[i] = found.states

@@ -34,17 +34,25 @@ class Loss(NamedTuple):
     states: tuple[FloatArray, ...] = ()
 
 
-Objective = Callable[[Potentials, CodeArray, tuple[FloatArray, ...]], Loss]
+Objective = Callable[..., Loss]  # see `make_objective`
 
 
 def make_objective(name: str, inference: Inference, search_by: str) -> Objective:
-    """The objective of this name: (potentials, labels int32[n], states of its last call) → Loss."""
+    """The objective of this name: (potentials, labels int32[n], states of its last call) → Loss.
+
+    The pseudo-likelihood, a sum over nodes, takes their weights (n,) as one argument more.
+    """
 
     def likelihood(potentials: Potentials, labels: CodeArray, states: tuple[FloatArray, ...] = ()) -> Loss:
         return log_likelihood(potentials, labels, inference, states)
 
-    def pseudo(potentials: Potentials, labels: CodeArray, states: tuple[FloatArray, ...] = ()) -> Loss:
-        return pseudo_likelihood(potentials, labels)
+    def pseudo(
+        potentials: Potentials,
+        labels: CodeArray,
+        states: tuple[FloatArray, ...] = (),
+        weights: FloatArray | None = None,
+    ) -> Loss:
+        return pseudo_likelihood(potentials, labels, weights)
 
     def hinge(potentials: Potentials, labels: CodeArray, states: tuple[FloatArray, ...] = ()) -> Loss:
         return margin(potentials, labels, inference, search_by)
@@ -80,21 +88,23 @@ def _is_possible(loss: float, n_nodes: int, inference: Inference) -> bool:
     return inference.method != "loopy" or loss >= -IMPOSSIBLE * n_nodes
 
 
-def pseudo_likelihood(potentials: Potentials, labels: CodeArray) -> Loss:
-    """−Σ_i log P(y_i | labels of the neighbours) over the nodes with a label. A neighbour without one does not count:
-    its edges are left out."""
+def pseudo_likelihood(potentials: Potentials, labels: CodeArray, weights: FloatArray | None = None) -> Loss:
+    """−Σ_i w_i log P(y_i | labels of the neighbours) over the nodes with a label, of weight 1 where none are given. A
+    neighbour without a label does not count: its edges are left out. One with weight 0 does."""
     ends, known = potentials.topology.ends, labels != UNLABELLED
+    counts: FloatArray = np.ones(len(labels)) if weights is None else weights
     scores: FloatArray = np.empty_like(potentials.node_scores)
     kernels.lattice_search.conditionals(potentials.node_scores, potentials.edge_scores, ends, labels, scores)
     scores -= scores.max(axis=1, keepdims=True)
     probs = np.exp(scores)
     whole = probs.sum(axis=1)
     probs /= whole[:, None]
-    loss = float((np.log(whole[known]) - scores[known, labels[known]]).sum())
+    loss = float((counts[known] * (np.log(whole[known]) - scores[known, labels[known]])).sum())
     edges: FloatArray = np.empty((len(ends), *potentials.edge_scores.shape[1:]))
-    kernels.lattice_search.join_counts(probs, ends, labels, edges)
+    kernels.lattice_search.join_counts(probs, counts, ends, labels, edges)
     probs[known, labels[known]] -= 1.0
     probs[~known] = 0.0
+    probs *= counts[:, None]
     return Loss(loss, probs, edges)
 
 

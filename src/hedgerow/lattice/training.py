@@ -103,15 +103,19 @@ def logistic_regression(design: Design, lanes: Lanes, *, l2: float) -> FloatArra
     return lbfgs(Evaluation(design, independent, lanes), start, monitor, l2=l2)
 
 
-def independent(potentials: Potentials, labels: CodeArray, states: tuple[FloatArray, ...] = ()) -> Loss:
-    """−Σ log P(y_i) over the nodes with a label, each by its own scores."""
+def independent(
+    potentials: Potentials, labels: CodeArray, states: tuple[FloatArray, ...] = (), weights: FloatArray | None = None
+) -> Loss:
+    """−Σ w_i log P(y_i) over the nodes with a label, each by its own scores."""
     known = labels != UNLABELLED
+    counts: FloatArray = np.ones(len(labels)) if weights is None else weights
     scores = potentials.node_scores - potentials.node_scores.max(axis=1, keepdims=True)
     probs = np.exp(scores)
     whole = probs.sum(axis=1)
-    loss = float((np.log(whole[known]) - scores[known, labels[known]]).sum())
+    loss = float((counts[known] * (np.log(whole[known]) - scores[known, labels[known]])).sum())
     probs /= whole[:, None]
     probs[known, labels[known]] -= 1.0
     probs[~known] = 0.0
+    probs *= counts[:, None]
     n, K = potentials.topology.n_edges, potentials.n_labels
     return Loss(loss, probs, np.zeros((n, K, K)))

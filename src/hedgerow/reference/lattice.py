@@ -223,8 +223,10 @@ def mean_field(
     return total, probs
 
 
-def pseudo_likelihood(nodes: FloatArray, edges: FloatArray, ends: IndexArray, labels: IndexArray) -> float:
-    """−Σ_i log P(y_i | labels of the neighbours) over labelled nodes; neighbours without a label (−1) do not count."""
+def pseudo_likelihood(
+    nodes: FloatArray, edges: FloatArray, ends: IndexArray, labels: IndexArray, weights: FloatArray
+) -> float:
+    """−Σ_i w_i log P(y_i | labels of the neighbours) over labelled nodes; one without a label (−1) is no neighbour."""
     loss = 0.0
     for i in np.flatnonzero(labels >= 0):
         field = nodes[i].copy()
@@ -233,7 +235,7 @@ def pseudo_likelihood(nodes: FloatArray, edges: FloatArray, ends: IndexArray, la
                 field += edges[e][:, labels[head]]
             elif head == i and labels[tail] >= 0:
                 field += edges[e][labels[tail]]
-        loss += float(_log_sum(field, axis=0) - field[labels[i]])
+        loss += weights[i] * float(_log_sum(field, axis=0) - field[labels[i]])
     return loss
 
 
