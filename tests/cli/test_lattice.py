@@ -135,11 +135,11 @@ def test_any_parameter_and_how_training_went(hedgerow, corpus, folder):
     train = ("lattice", "train", corpus / "train", corpus / "train_masks", "-o", "m", "--jobs", "1")
     with warnings.catch_warnings():
         warnings.simplefilter("default")
-        done = hedgerow(*train, "--max-iter", "2", "--set", "edge_start=0.25", "--set", "schedule=parallel")
+        done = hedgerow(*train, "--max-iter", "2", "--set", "edge_start=0.25", "--set", "directions=separate")
     assert done.code == 0
     assert [line.split("  loss")[0] for line in done.err.splitlines()] == ["iteration 1", "iteration 2"]
     assert "2 iterations (stopped by --max-iter)" in done.out
-    assert (load("m").edge_start, load("m").schedule) == (0.25, "parallel")
+    assert (load("m").edge_start, load("m").directions) == (0.25, "separate")
 
 
 def test_ctrl_c_keeps_the_model(hedgerow, corpus, folder, monkeypatch):

@@ -51,7 +51,7 @@ def test_parts_of_drawings_differ_by_seed_and_not_by_the_clock(tiny_data):
 
 
 def test_everybody_is_compared_with_the_paper_s_gains():
-    assert len(SHAPES.methods) == 16
+    assert len(SHAPES.methods) == 17
     assert named("LBP, SMD").gain == 1e-4
     assert named("MF, SGD").gain == 1e-3
     assert named("PL, annealed").gain == 0.04

@@ -49,7 +49,10 @@ def train_command(
     objective: Annotated[
         str, typer.Option(metavar="NAME", help="log_likelihood, pseudo_likelihood or margin.")
     ] = "log_likelihood",
-    inference: Annotated[str, typer.Option(metavar="NAME", help="loopy, tree_reweighted or mean_field.")] = "loopy",
+    inference: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="tree_reweighted, loopy or mean_field. \\[tree_reweighted; of trees loopy]"),
+    ] = None,
     trainer: Annotated[
         str | None, typer.Option(metavar="NAME", help="Of weights: lbfgs, sgd, annealed_sgd, smd. \\[lbfgs]")
     ] = None,

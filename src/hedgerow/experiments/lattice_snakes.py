@@ -39,6 +39,7 @@ METHODS: dict[str, tuple[str, bool, str | None]] = {
     "linear, LBP, directions": ("LBP", False, "directions"),
     "linear, PL, directions": ("PL", False, "directions"),
     BASE: ("LBP", False, ENDS),
+    f"linear, TRW, {ENDS}": ("TRW", False, ENDS),
     f"linear, MF, {ENDS}": ("MF", False, ENDS),
     f"linear, PL, {ENDS}": ("PL", False, ENDS),
     "trees alone": ("LBP", True, None),
@@ -46,9 +47,10 @@ METHODS: dict[str, tuple[str, bool, str | None]] = {
     f"trees, PL, {ENDS}": ("PL", True, ENDS),
 }
 CRITERIA: dict[str, dict[str, Any]] = {
-    "LBP": {"inference_tol": 1e-4},
+    "LBP": {"inference": "loopy", "inference_tol": 1e-4},
+    "TRW": {"inference": "tree_reweighted", "inference_tol": 1e-4},
     "MF": {"inference": "mean_field", "inference_tol": 1e-4},
-    "PL": {"objective": "pseudo_likelihood", "inference_tol": 1e-4},
+    "PL": {"objective": "pseudo_likelihood", "inference": "loopy", "inference_tol": 1e-4},
 }
 
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from hedgerow.kernels import lattice_mean_field as lattice_mean_field
     from hedgerow.kernels import lattice_messages as lattice_messages
     from hedgerow.kernels import lattice_order as lattice_order
+    from hedgerow.kernels import lattice_reweighted as lattice_reweighted
     from hedgerow.kernels import lattice_scores as lattice_scores
     from hedgerow.kernels import lattice_search as lattice_search
     from hedgerow.kernels import leaf_masks as leaf_masks
@@ -70,6 +71,7 @@ _FILES = (
     "lattice_mean_field",
     "lattice_messages",
     "lattice_order",
+    "lattice_reweighted",
     "lattice_scores",
     "lattice_search",
     "leaf_masks",

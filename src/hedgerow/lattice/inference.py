@@ -26,7 +26,8 @@ QUIET = 0.1  # of the tolerance: a smaller change of a message is no news to its
 PERIOD = 20  # updates after which it is asked whether messages swing
 SWING = 0.01  # a smaller change of a message is no swing
 STEP, MOST = 0.25, 0.75  # of the damping that messages which swing are given
-FIRST = 3  # the update after which tree-reweighted messages are extrapolated
+CHECK = 10  # sweeps of tree-reweighted messages after which the bound is looked at
+FEW, PATIENCE = 0.3, 100  # the share of nodes with news, and a number of sweeps, up to which these are plain
 ROUNDING = 1e-13  # of a bound: what it may rise by without having risen
 
 
@@ -131,7 +132,7 @@ def _sweeps(passing: Passing, inference: Inference, maximise: bool) -> Update:
     """Sweeps in which only nodes with news send. What they call rest is checked by one in which all do."""
 
     def update(damping: float) -> float:
-        whole = passing.all_awake
+        whole = passing.awake == 1.0
         change = passing.sweep(damping, maximise, QUIET * inference.tol)
         if change > inference.tol * (1.0 - damping) or whole:
             return change
@@ -183,30 +184,41 @@ def _checked(change: float) -> float:
 
 
 def _descend(passing: Passing, inference: Inference) -> Report:
-    """Sweeps of tree-reweighted messages until rest. What they say of log Z is a bound after each, and never rises.
+    """Sweeps of tree-reweighted messages until rest. What they say of log Z is a bound, which falls at every sweep.
 
-    A sweep starts where the last ones point to. One that ends with a larger bound is undone, and the next one starts
-    where the last good one ended. So does one in PERIOD anyway: that alone would lead to the least bound there is,
-    which is one of a convex function, be it slowly.
+    Where few nodes have news, plain sweeps in which only these send are cheap. Else a sweep starts where the last ones
+    point to, and then the bound may rise. So it is looked at after every CHECK sweeps: where it has risen these are
+    undone, and the next ones start where the last one ended. The first of CHECK sweeps does so anyway: that alone would
+    lead to the least bound there is, which is one of a convex function, be it slowly.
     """
-    extrapolate = Extrapolation(passing.messages.size)
-    least, change = np.inf, np.inf
-    start = end = passing.messages.copy()
+    plain = _sweeps(passing, inference, False)
+    extrapolate: Extrapolation | None = None
+    least, trusting = np.inf, True
+    good = start = passing.messages
     for n_updates in range(1, inference.max_updates + 1):
-        passing.wake()
-        change = _checked(passing.sweep(0.0, False))
+        change = _checked(plain(0.0))
         if change <= inference.tol:
             return Report(True, n_updates, change)
-        bound = passing.beliefs()[2]
-        if bound > least + ROUNDING * abs(least):
-            extrapolate.clear()
-            passing.messages[:] = start = end
+        if extrapolate is None:
+            if n_updates % CHECK == 0 and (passing.awake > FEW or n_updates >= PATIENCE):
+                extrapolate, least = Extrapolation(passing.messages.size), passing.beliefs()[2]
+                good = start = passing.messages.copy()
+                passing.wake()
             continue
-        least, end = bound, passing.messages.copy()
-        if n_updates >= FIRST and n_updates % PERIOD > 0:
+        if n_updates % CHECK == 0 or n_updates == inference.max_updates:
+            bound = passing.beliefs()[2]
+            trusting = bound <= least + ROUNDING * abs(least)
+            if trusting:
+                least, good = bound, passing.messages.copy()
+            else:
+                passing.messages[:] = good
+            extrapolate.clear()
+            start = good
+        elif trusting:
+            end = passing.messages.copy()
             passing.messages[:] = extrapolate(start.ravel(), end.ravel()).reshape(end.shape)
-        start = passing.messages.copy()
-    passing.messages[:] = end
+            start = passing.messages.copy()
+        passing.wake()
     return Report(False, inference.max_updates, change)
 
 

@@ -40,9 +40,10 @@ class LatticeCRF(LatticeModel):
     objective : {"log_likelihood", "pseudo_likelihood", "margin"}, default "log_likelihood"
         The likelihood is that of `inference`; the pseudo-likelihood needs none and is fast, but may oversmooth; the
         margin is that of the `decoder` where it is a search, else of "max_product".
-    inference : {"loopy", "tree_reweighted", "mean_field"}, default "loopy"
-        Loopy belief propagation, its form that bounds log Z from above, or mean field, which bounds it from below. The
-        two bounds get better at every update. The first two are exact on graphs without a circle.
+    inference : {"tree_reweighted", "loopy", "mean_field"}, default "tree_reweighted"
+        A convex bound on log Z from above, which training can follow to its minimum; loopy belief propagation, which is
+        closer to log Z and faster on large images, but jumps where edges are strong; or mean field, a bound from below.
+        The two bounds get better at every update. The first two are exact on graphs without a circle.
     schedule : {"sequential", "parallel", "residual"}, default "sequential"
         The order of loopy messages: sweeps back and forth, all at once, or the one that would change most first.
     damping : float, default 0.0
@@ -113,7 +114,7 @@ class LatticeCRF(LatticeModel):
         form: str = "symmetric",
         directions: str = "tied",
         objective: str = "log_likelihood",
-        inference: str = "loopy",
+        inference: str = "tree_reweighted",
         schedule: str = "sequential",
         damping: float = 0.0,
         max_updates: int = 1000,
@@ -179,7 +180,8 @@ class LatticeCRF(LatticeModel):
         X : list of items: images, graphs made by `hedgerow.lattice.graph` or `grid`, or tuples (node features, edges)
             or (node features, edges, edge features)
         y : list of arrays of labels (whole numbers or strings), each in the shape of its item
-        sample_weight : (S,) weights of the items
+        sample_weight : (S,) weights of the items; with objective="pseudo_likelihood" also a list of arrays, each in the
+            shape of its item, with a weight for every node: that of its own label, seen beside those of its neighbours
         X_val, y_val : held-out items; training stops when the share of right labels on them no longer rises
         """
         self._check_parameters()

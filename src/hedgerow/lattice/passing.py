@@ -37,9 +37,9 @@ class Passing:
         self._product, self._scratch = np.empty((2, potentials.n_labels))
 
     @property
-    def all_awake(self) -> bool:
-        """Whether the next sweep sends every message."""
-        return bool(self._awake.all())
+    def awake(self) -> float:
+        """The share of messages that the next sweep sends."""
+        return float(self._awake.mean()) if self._awake.size else 1.0
 
     def wake(self) -> None:
         """Have every node send in the next sweep."""
@@ -243,17 +243,61 @@ class LogPassing(Passing):
         )
 
 
+class ReweightedPassing(LogPassing):
+    """Tree-reweighted messages of scores that are not steep; sums, in sweeps without damping, are fast."""
+
+    def __init__(self, potentials: Potentials, chains: Cover, start: FloatArray | None) -> None:
+        super().__init__(potentials, chains, start)
+        tops = potentials.edge_scores.max(axis=(1, 2), keepdims=True)
+        self._tables: FloatArray = (potentials.edge_scores - tops) / self._rho[:, None, None]
+        np.exp(self._tables, out=self._tables)
+        self._tops = float(np.broadcast_to(tops, (len(self._rho), 1, 1)).sum())
+        self._fresh_row: FloatArray = np.empty(potentials.n_labels)
+
+    def _shift(self) -> float:
+        return self._tops
+
+    def _send(
+        self,
+        low: IndexArray,
+        high: IndexArray,
+        reach: tuple[int, int, int],
+        into: FloatArray,
+        awake: AnyArray,
+        way: int,
+        quiet: float,
+        damping: float,
+        maximise: bool,
+    ) -> float:
+        if maximise or damping or into is not self.messages:
+            return super()._send(low, high, reach, into, awake, way, quiet, damping, maximise)
+        top, own = self.topology, kernels.lattice_reweighted
+        given: list[Any] = [self.potentials.node_scores, self._tables, self._rho, top.ends, top.ptr, top.out, top.order]
+        given += [low, high, *reach, self.messages, awake, way, float(quiet)]
+        if self.potentials.n_labels == 2:
+            return float(own.sweep_two(*given))
+        given += [self._product, self._scratch, self._fresh_row]
+        return float(own.sweep(*given))
+
+    def _edge_beliefs(self, node_probs: FloatArray, probs: FloatArray, begin: int, end: int) -> float:
+        given = self._tables, self._rho, self.topology.ends, self.messages, node_probs, probs, begin, end
+        return float(kernels.lattice_reweighted.edge_beliefs(*given))
+
+
 def make_passing(
     potentials: Potentials, *, reweighted: bool = False, by_logs: bool = False, start: FloatArray | None = None
 ) -> Passing:
     """Messages that say nothing yet, or those of an earlier call, in the form that the scores ask for."""
-    top = potentials.topology
-    logs = reweighted or by_logs or potentials.steepness() > STEEP
+    top, steepness = potentials.topology, potentials.steepness()
+    logs = reweighted or by_logs or steepness > STEEP
     if start is not None:
         start = start.copy() if in_logs(start) == logs else None
     if not logs:
         return ExpPassing(potentials, start)
-    return LogPassing(potentials, top.chains if reweighted else Cover(top, np.ones(top.n_edges)), start)
+    if not reweighted:
+        return LogPassing(potentials, Cover(top, np.ones(top.n_edges)), start)
+    steep = steepness > STEEP * top.chains.weights.min(initial=1.0)
+    return (LogPassing if steep else ReweightedPassing)(potentials, top.chains, start)
 
 
 def in_logs(messages: FloatArray) -> bool:

@@ -31,8 +31,10 @@ class TreeLatticeCRF(LatticeModel):
 
     Parameters
     ----------
-    neighbours, ndim, differences, form, objective, inference, schedule, damping, max_updates, inference_tol, decoder,
-    unlabelled, validation_fraction, n_jobs, verbose : as in LatticeCRF
+    neighbours, ndim, differences, form, objective, schedule, damping, max_updates, inference_tol, decoder, unlabelled,
+    validation_fraction, n_jobs, verbose : as in LatticeCRF
+    inference : {"loopy", "tree_reweighted", "mean_field"}, default "loopy"
+        As in LatticeCRF. Steps of boosting are short and never raise the loss: the jumps of "loopy" do no harm.
     n_estimators : int, default 200
         The most iterations.
     max_leaves : int, default 16
