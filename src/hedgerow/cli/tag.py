@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Annotated, Any
 
@@ -9,6 +10,7 @@ import typer
 
 from hedgerow.cli.flags import in_flags
 from hedgerow.cli.inputs import STANDARD, Input, check_format, load_chain
+from hedgerow.cli.train import check_writable
 from hedgerow.errors import InputError
 
 
@@ -34,6 +36,8 @@ def command(
     They are one more column, or one more field in JSON lines. The input may have labels of its own or not.
     """
     with in_flags(command, {"k": "k_best"}):
+        if output != STANDARD and not _takes_any(output):
+            check_writable(output)
         content = tag(model, data, decoder=decoder, probabilities=probabilities, k_best=k_best, format=format)
     if output != STANDARD:
         with open(output, "wb") as file:
@@ -44,6 +48,11 @@ def command(
     sys.stdout.flush()
     sys.stdout.buffer.write(content)
     sys.stdout.buffer.flush()
+
+
+def _takes_any(output: str) -> bool:
+    """Whether this is a pipe or a device, which is written to as it is."""
+    return os.path.exists(output) and not os.path.isfile(output) and not os.path.isdir(output)
 
 
 def tag(

@@ -281,7 +281,7 @@ def _share(dev: str | None) -> float | None:
 
 
 def check_writable(path: str) -> None:
-    """Refuse a place where the model cannot be saved before training takes its time."""
+    """Refuse a place where a file cannot be written before the work that makes it."""
     folder = Path(path).parent
     if not folder.is_dir():
         raise InputError(f"the folder {str(folder)!r} does not exist", path=path)
