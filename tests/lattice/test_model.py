@@ -413,6 +413,8 @@ def test_what_does_not_rest_is_warned_of(rng):
     [found] = model.infer([image])
     assert not found.converged
     assert found.n_updates == 1
+    with pytest.warns(ConvergenceWarning, match="1 of 1 items; raise max_updates or inference_tol"):
+        model.set_params(inference="tree_reweighted").predict([image])
 
 
 def test_what_training_counts_is_what_prediction_finds():

@@ -34,8 +34,6 @@ from hedgerow.models.base import object_array
 from hedgerow.models.parameters import check_choice, random_generator
 from hedgerow.parallel import MAX_LANES, Lanes
 
-ADVICE = "raise max_updates, or use inference='tree_reweighted' or 'mean_field'"
-
 Result = TypeVar("Result")
 Scores = Callable[[int], Potentials]  # the number of a graph of a corpus → its scores
 
@@ -186,7 +184,7 @@ class LatticeModel(BaseEstimator):  # type: ignore[misc]
         inference = inference_of(self)
         found = self._over_graphs(corpus.n_graphs, lambda i: inference(scores(i)))
         if warn:
-            _warn_of_unrest([own.converged for own in found])
+            _warn_of_unrest([own.converged for own in found], self.inference)
         return found
 
     def _decode(self, corpus: Corpus, scores: Scores, name: str, *, warn: bool = True) -> CodeArray:
@@ -199,14 +197,21 @@ class LatticeModel(BaseEstimator):  # type: ignore[misc]
             inference = type(inference)(max_updates=inference.max_updates, tol=inference.tol)
         best = self._over_graphs(corpus.n_graphs, lambda i: search(scores(i), name, inference))
         if warn:
-            _warn_of_unrest([own.converged for own in best])
+            _warn_of_unrest([own.converged for own in best], self.inference)
         return np.concatenate([own.labels for own in best])
 
 
-def _warn_of_unrest(converged: list[bool]) -> None:
+def advice(inference: str) -> str:
+    """What to do where inference did not come to rest."""
+    if inference == "loopy":
+        return "raise max_updates, or use inference='tree_reweighted' or 'mean_field'"
+    return "raise max_updates or inference_tol"
+
+
+def _warn_of_unrest(converged: list[bool], inference: str) -> None:
     lost = converged.count(False)
     if lost:
-        what = f"inference did not come to rest on {lost} of {len(converged)} items; {ADVICE}"
+        what = f"inference did not come to rest on {lost} of {len(converged)} items; {advice(inference)}"
         warnings.warn(what, ConvergenceWarning, stacklevel=4)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from hedgerow.errors import InputError
-from hedgerow.lattice.base import ADVICE, LatticeModel, Scores, accuracy
+from hedgerow.lattice.base import LatticeModel, Scores, accuracy, advice
 from hedgerow.lattice.corpus import Corpus, check_known
 from hedgerow.lattice.forms import Form
 from hedgerow.lattice.linear import Design, Layout, Scaling
@@ -240,7 +240,7 @@ class LatticeCRF(LatticeModel):
         self.converged_ = trained.unconverged == 0
         if trained.unconverged:
             what = f"inference did not come to rest on {trained.unconverged} of {corpus.n_graphs} training items"
-            warnings.warn(f"{what}; {ADVICE}", ConvergenceWarning, stacklevel=3)
+            warnings.warn(f"{what}; {advice(self.inference)}", ConvergenceWarning, stacklevel=3)
         if trained.outcome == "interrupted":
             what = f"training was interrupted after {trained.n_iter} iterations; the best weights so far are kept"
             warnings.warn(what, ConvergenceWarning, stacklevel=3)

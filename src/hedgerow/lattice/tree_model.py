@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from hedgerow.errors import InputError
-from hedgerow.lattice.base import ADVICE, LatticeModel, Problem, Scores, accuracy
+from hedgerow.lattice.base import LatticeModel, Problem, Scores, accuracy, advice
 from hedgerow.lattice.boosting import Bins, Booster, Iteration, TreeScorer, Values, boost
 from hedgerow.lattice.corpus import Corpus
 from hedgerow.lattice.forms import Form
@@ -223,7 +223,7 @@ class TreeLatticeCRF(LatticeModel):
         self.converged_ = booster.unconverged == 0
         if booster.unconverged:
             what = f"inference did not come to rest on {booster.unconverged} of {corpus.n_graphs} training items"
-            warnings.warn(f"{what}; {ADVICE}", ConvergenceWarning, stacklevel=3)
+            warnings.warn(f"{what}; {advice(self.inference)}", ConvergenceWarning, stacklevel=3)
         if monitor.outcome == "interrupted":
             what = f"training was interrupted after {monitor.n_iter} iterations, which are kept"
             warnings.warn(what, ConvergenceWarning, stacklevel=3)
