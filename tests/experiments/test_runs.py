@@ -38,7 +38,7 @@ N_ROWS = {
     "smd-fig-3": 6,
     "smd-fig-4": 17,
     "smd-fig-5": 8,
-    "smd-fig-6": 20,
+    "smd-fig-6": 21,
     "snakes": 10,
     "labelwise-fig-1": 8,
     "labelwise-fig-2": 5,

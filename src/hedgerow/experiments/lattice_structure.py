@@ -23,6 +23,7 @@ OTHERS = (
     Method("LBP, L-BFGS, 19 features", view=ALL),
     Method("trees alone, 19 features", trees=True, edges=False, view=ALL),
     Method("trees, LBP, 19 features", trees=True, view=ALL),
+    Method("TRW, L-BFGS, 19 features", "TRW", view=ALL),
 )
 
 
