@@ -305,12 +305,10 @@ class TestRows:
     def test_curvatures_are_as_fine_as_words_allow(self, n_positions, n_before, weight):
         total = weight * n_positions
         unit, most = newton_unit(total, n_positions, n_before)
-        # each row a quarter, or all those of a position three together
-        largest = total * min(n_before / 4, 3.0) * unit + n_positions * n_before
-        assert largest <= most
+        assert most == total * min(n_before, 3) * unit + n_positions * n_before  # three a position, and rounding
         room = 61 - int(2 * total).bit_length() - int(most).bit_length()
         assert room >= 16 or unit == 1
-        finer = int(2 * total * min(n_before / 4, 3.0) * unit + n_positions * n_before).bit_length()
+        finer = int(2 * total * min(n_before, 3) * unit + n_positions * n_before).bit_length()
         assert unit == 4096 or 61 - int(2 * total).bit_length() - finer < 16
 
     def test_trimming_leaves_out_the_smallest(self, corpus):

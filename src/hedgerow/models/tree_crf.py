@@ -125,7 +125,8 @@ class TreeCRF(ChainModel):
     fill_numbers : {"mean", "median"}, default "mean"
         What "impute" and "indicator" fill in for a number.
     categorical : {"subset", "one_against_rest"}, default "subset"
-        Whether a split takes any set of values, or of previous labels, out of a node, or one, as in the papers.
+        Whether a split takes any set of values, or of previous labels, out of a node, or one, as in the papers. With
+        joint edges and dozens of labels one is better: some set of them fits the training sequences alone.
     subsample : float, default 1.0
         The share of sequences, or of positions (`subsample_by`), that a tree is fitted to, drawn for each.
     subsample_by : {"sequences", "positions"}, default "sequences"

@@ -219,11 +219,11 @@ class Rows:
 def newton_unit(total: float, n_positions: int, n_before: int) -> tuple[int, float]:
     """What a curvature of 1 counts, and a bound of what all rows count. total: Σ over positions of their weight.
 
-    A row's is p(1−p), a quarter at most, and less than its gradient; those of a position add up to 3 or less.
+    A row's is p(1−p), less than its gradient, and those of a position add up to 3 at most.
     """
     for bits in range(_UNIT_BITS, -1, -1):
         unit = 1 << bits
-        most = total * unit * min(n_before / 4, 3.0) + n_positions * n_before  # each is rounded up to 1, or by less
+        most = total * unit * min(n_before, 3) + n_positions * n_before  # each is rounded up to 1, or by less
         if int(most).bit_length() + int(2 * total).bit_length() + _NEWTON_GRADIENT_BITS <= _WORD_BITS:
             break
     return unit, most
