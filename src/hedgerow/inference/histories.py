@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from hedgerow.inference.history_rows import (
     Rows,
     arrays,
     check_scores,
+    groups,
     pieces,
     refuse_illegal,
     slow_pieces,
@@ -38,8 +40,7 @@ class HistoryMarginals:
 
 def log_partition(potentials: ChainPotentials, workspace: Workspace | None = None) -> FloatArray:
     """log Z of every sequence of the chunk, (s,)."""
-    chunk = _Chunk(potentials, workspace)
-    return np.array([chunk.sequence(i).log_partition for i in range(potentials.n_sequences)], dtype=np.float64)
+    return _Chunk(potentials, workspace).sums(np.empty(0), np.empty(0))
 
 
 def marginals(
@@ -51,13 +52,9 @@ def marginals(
     nothing else.
     """
     chunk = _Chunk(potentials, workspace)
-    values = np.empty(potentials.n_sequences)
     arc_sums: FloatArray = np.zeros(potentials.arcs.histories.n_arcs)
-    for i in range(potentials.n_sequences):
-        one = chunk.sequence(i)
-        values[i] = one.log_partition
-        one.forward(1.0 if weights is None else float(weights[i]), arc_sums)
-    return HistoryMarginals(values, chunk.work.node_probs, arc_sums)
+    own = np.ones(potentials.n_sequences) if weights is None else np.asarray(weights, dtype=np.float64)
+    return HistoryMarginals(chunk.sums(own, arc_sums), chunk.work.node_probs, arc_sums)
 
 
 def sample(potentials: ChainPotentials, uniforms: FloatArray) -> CodeArray:
@@ -91,6 +88,37 @@ class _Chunk:
         self.work = own_workspace(workspace)
         self.work.reserve(potentials)
         self.work.exponentiate(potentials.node_scores)
+
+    def sums(self, weights: FloatArray, arc_sums: FloatArray) -> FloatArray:
+        """log Z of each sequence, (s,). With weights (s,) also node_probs of the workspace and the arc sums (A,)."""
+        potentials, work, edges = self.potentials, self.work, self.potentials.arcs
+        h, n = edges.histories, potentials.n_sequences
+        totals: FloatArray = np.ones(n)
+        apart: dict[int, float] = {}
+        model = potentials.node_scores, work.node_exp, edges.scores, edges.exps, potentials.offsets
+        walk = h.start, h.back_off, h.children, h.arc_ptr, h.arc_state, h.arc_label, h.arc_next, h.arc_back_off
+        into = work.rows, work.scale, totals, weights, work.alpha, work.node_probs, arc_sums
+        rest: tuple[Any, ...] = *walk, *into, work.by_label, work.by_arc, work.by_state, work.listed
+        for first, last in groups(h, potentials.offsets, len(work.rows)):
+            i = first
+            while i < last:
+                if last > first + 1:
+                    i = kernels.histories.sums(*model, i, last, *rest)
+                if i < last:  # it is long, or some message is too small to be scaled
+                    one = self.sequence(i)
+                    if isinstance(one, _Scaled):
+                        totals[i] = one.total
+                    else:
+                        apart[i] = one.log_partition
+                    if len(weights):
+                        one.forward(float(weights[i]), arc_sums)
+                    i += 1
+        # log Z = log β(⊥) + Σ_t (log c_t + top_t + shift)
+        with np.errstate(divide="ignore", invalid="ignore"):  # of sequences apart, whose c_t are logarithms
+            logs = np.add.reduceat(np.log(work.scale) + work.top, potentials.offsets[:-1])
+            values: FloatArray = np.log(totals) + logs + np.diff(potentials.offsets) * edges.shift
+        values[list(apart)] = list(apart.values())
+        return values
 
     def sequence(self, i: int) -> _Scaled | _Logs:
         """Sequence i after its backward pass: scaled, or in logs where a message is too small for that."""
@@ -129,13 +157,6 @@ class _Scaled:
             ):
                 return False
         return True
-
-    @property
-    def log_partition(self) -> float:
-        """log Z = log β(⊥) + Σ_t (log c_t + top_t + shift)."""
-        own = slice(self.begin, self.end)
-        logs = np.log(self.work.scale[own]) + self.work.top[own]
-        return float(np.log(self.total) + logs.sum() + (self.end - self.begin) * self.potentials.arcs.shift)
 
     def forward(self, weight: float, arc_sums: FloatArray) -> None:
         """Fill node_probs of the workspace, and add weight · P to the arc sums."""

@@ -9,8 +9,8 @@ import numpy as np
 
 from hedgerow import kernels
 from hedgerow.errors import InputError
-from hedgerow.inference.workspace import slices
-from hedgerow.legend import CODE, INDEX, CodeArray, FloatArray
+from hedgerow.inference.workspace import positions_a_call, slices
+from hedgerow.legend import CODE, INDEX, CodeArray, FloatArray, IndexArray
 from hedgerow.potentials import ChainPotentials, padded_width
 from hedgerow.structure.histories import Histories
 
@@ -124,6 +124,21 @@ class Rows:
 def pieces(histories: Histories, t0: int, t1: int) -> list[tuple[int, int]]:
     """Cut t0 … t1 into calls that Ctrl-C need not wait for."""
     return _cut(t0, t1, CELLS_AN_ARC * (histories.n_arcs + histories.n_states))
+
+
+def groups(histories: Histories, offsets: IndexArray, n_rows: int) -> list[tuple[int, int]]:
+    """Sequences in runs that Ctrl-C need not wait for; one with more positions than that, or than rows, is alone."""
+    most = positions_a_call(CELLS_AN_ARC * (histories.n_arcs + histories.n_states))
+    cuts, begin = [0], 0
+    for i, length in enumerate(np.diff(offsets).tolist()):
+        too_long = length > min(most, n_rows)
+        if i > begin and (too_long or offsets[i + 1] - offsets[begin] > most):
+            cuts.append(i)
+            begin = i
+        if too_long:
+            cuts.append(i + 1)
+            begin = i + 1
+    return [(a, b) for a, b in zip(cuts, [*cuts[1:], len(offsets) - 1]) if b > a]
 
 
 def slow_pieces(histories: Histories, t0: int, t1: int) -> list[tuple[int, int]]:

@@ -80,12 +80,17 @@ class Workspace:
 CELLS_A_CALL = 300_000_000
 
 
-def slices(n_positions: int, cells_a_position: int) -> Iterator[tuple[int, int]]:
-    """Cut 0 … n into pieces that a kernel finishes in about 0.05 s, so that Ctrl-C is heard between them.
+def positions_a_call(cells_a_position: int) -> int:
+    """How many positions a kernel finishes in about 0.05 s, so that Ctrl-C is heard between calls.
 
     A cell is one multiplication and addition, or a twentieth of an exponential.
     """
-    step = max(1, CELLS_A_CALL // max(1, cells_a_position))
+    return max(1, CELLS_A_CALL // max(1, cells_a_position))
+
+
+def slices(n_positions: int, cells_a_position: int) -> Iterator[tuple[int, int]]:
+    """Cut 0 … n into pieces for one call of a kernel each."""
+    step = positions_a_call(cells_a_position)
     return ((t0, min(t0 + step, n_positions)) for t0 in range(0, n_positions, step))
 
 

@@ -335,6 +335,66 @@ def forward(
 
 
 @kernel
+def sums(
+    node: FloatArray,
+    node_exp: FloatArray,
+    arc_scores: FloatArray,
+    arc_exp: FloatArray,
+    offsets: IndexArray,
+    first: int,
+    last: int,
+    start: int,
+    back_off: CodeArray,
+    children: CodeArray,
+    arc_ptr: CodeArray,
+    arc_state: CodeArray,
+    arc_label: CodeArray,
+    arc_next: CodeArray,
+    arc_back_off: CodeArray,
+    beta: FloatArray,
+    scale: FloatArray,
+    totals: FloatArray,
+    weights: FloatArray,
+    alpha: FloatArray,
+    node_probs: FloatArray,
+    arc_sums: FloatArray,
+    label_weights: FloatArray,
+    arc_weights: FloatArray,
+    by_state: FloatArray,
+    listed: CodeArray,
+) -> int:
+    """`backward`, `start_sum` and, where there are weights, `forward` of the sequences first … last−1, each of which
+    fits the rows of beta; returns the first one that must be redone, last where there is none.
+
+    offsets (s+1,) IN; totals (s,) of `start_sum` OUT; weights (s,) IN, or (0,) where log Z is all that is asked for;
+    by_state (2, S) scratch; all else as in these three.
+    """
+    for i in range(first, last):
+        t0, t1 = offsets[i], offsets[i + 1]
+        if backward(
+            node, node_exp, arc_scores, arc_exp, back_off, arc_ptr, arc_label, arc_next, arc_back_off, beta, scale,
+            label_weights, arc_weights, by_state[0], listed, t0, t1, t0, t1,
+        ):  # fmt: skip
+            return i
+        totals[i] = start_sum(
+            node_exp[t0], scale[t0], arc_exp, start, back_off, arc_ptr, arc_label, arc_next, arc_back_off, beta[0],
+            listed,
+        )  # fmt: skip
+        if not totals[i] >= FAINT:
+            return i
+        if weights.shape[0] == 0:
+            continue
+        for s in range(alpha.shape[0]):
+            alpha[s] = 0.0
+        alpha[start] = 1.0 / totals[i]
+        forward(
+            node_exp, arc_exp, back_off, children, arc_ptr, arc_state, arc_label, arc_next, arc_back_off, beta, scale,
+            weights[i], alpha, node_probs, arc_sums, label_weights, by_state[0], arc_weights, by_state[1], t0, t0, t1,
+        )  # fmt: skip
+    return last
+
+
+@kernel
 def reach(
     node: FloatArray,
     arc_scores: FloatArray,
