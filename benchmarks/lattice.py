@@ -1,6 +1,6 @@
 """One sweep of belief propagation on a 512×512 grid against a plain NumPy copy of what it reads and writes.
 
-    python benchmarks/lattice.py [--size 512] [--megapixels 4] [--force]
+    python benchmarks/lattice.py [--size 512] [--megapixels 4] [--peers 256] [--force]
 
 Two labels, a table of scores for each edge, double precision, one thread, time of the processor. A sweep sends every
 message once: "parallel" makes all messages from the old ones, "sequential" goes back and forth, with every node awake.
@@ -8,7 +8,8 @@ The copy is `numpy.copyto` of the messages, the node scores and the edge scores 
 is a fifth of its speed. Beside it the same update written in NumPy, as one would for a grid, whose messages must agree.
 Sweep, copy and NumPy take turns, and the best of each counts, which other work on the machine spoils least.
 
-Then an image of four megapixels, noise on shapes, from scores to labels.
+Then an image of four megapixels, noise on shapes, from scores to labels. Then PGMax and pgmpy where they are installed,
+in `benchmarks/lattice_peers.py`.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from benchmarks.lattice_peers import measure_peers
 from benchmarks.machine import Watch, describe, require_quiet
 
 TARGET = 0.2
@@ -167,6 +169,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else "")
     parser.add_argument("--size", type=int, default=512)
     parser.add_argument("--megapixels", type=float, default=4.0, help="0 leaves the large image out")
+    parser.add_argument("--peers", type=int, default=256, help="the grid that peers are given; 0 leaves them out")
     parser.add_argument("--force", action="store_true", help="measure on a busy machine too")
     parser.add_argument("--output", default="benchmarks/results/lattice.json")
     arguments = parser.parse_args()
@@ -176,6 +179,8 @@ def main() -> None:
     results["sweeps"] = measure_sweeps(arguments.size)
     if arguments.megapixels > 0:
         results["large"] = measure_large(arguments.megapixels)
+    if arguments.peers > 0:
+        results["peers"] = measure_peers(make, arguments.peers)
     results["other_load"] = [load_before, watch.others()]
     Path(arguments.output).parent.mkdir(parents=True, exist_ok=True)
     Path(arguments.output).write_text(json.dumps(results, indent=1))

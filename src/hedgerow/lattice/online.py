@@ -24,7 +24,7 @@ SAMPLE = 64  # graphs whose loss tells that of the corpus before training
 
 
 class GraphBatches:
-    """Batches of the graphs of a corpus, as a `trainers.online.Corpus`."""
+    """Batches of the graphs of a corpus, as a `trainers.learners.Corpus`."""
 
     flat_at_zero = False
 

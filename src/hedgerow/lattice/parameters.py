@@ -13,8 +13,7 @@ from hedgerow.lattice.objectives import OBJECTIVES
 from hedgerow.lattice.online import ONLINE
 from hedgerow.lattice.search import SEARCHES
 from hedgerow.lattice.topology import grid_directions
-from hedgerow.models.parameters import check_choice, check_number, random_generator
-from hedgerow.parallel import count_threads
+from hedgerow.models.parameters import check_choice, check_number, check_running, random_generator
 from hedgerow.trees.binning import MAX_VALUES
 
 DECODERS = ("posterior", *SEARCHES)
@@ -57,11 +56,7 @@ def _check_model(model: Any) -> None:
     check_number("validation_fraction", model.validation_fraction, low=0.0, high=1.0, strict=True)
     check_inference(inference_of(model))
     random_generator(model.random_state)
-    if model.n_jobs is not None:
-        check_number("n_jobs", model.n_jobs, low=-np.inf, whole=True)
-        count_threads(model.n_jobs)
-    if not isinstance(model.verbose, (bool, np.bool_)):
-        check_number("verbose", model.verbose, low=0, whole=True)
+    check_running(model)
 
 
 def _check_items(model: Any) -> None:
