@@ -132,8 +132,8 @@ def replace_file(path: str | os.PathLike[str], pieces: Sequence[bytes | memoryvi
         os.replace(temporary, target)
     except BaseException as error:
         Path(temporary).unlink(missing_ok=True)
-        if isinstance(error, OSError):  # nobody knows the temporary file
-            error.filename, error.filename2 = target, None
+        if isinstance(error, OSError) and error.errno is not None:  # nobody knows the temporary file
+            raise OSError(error.errno, error.strerror, target) from error
         raise
     if os.name == "posix":  # only there can a folder be opened and synced, so that its new entry survives a power cut
         descriptor = os.open(folder, os.O_RDONLY)
