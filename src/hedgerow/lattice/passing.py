@@ -7,7 +7,7 @@ domain, and so do tree-reweighted messages, which have powers.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,6 +23,30 @@ SLICE = 1 << 20  # nodes or edges of one call of a kernel, so that Ctrl-C is hea
 ALL_SEND: AnyArray = np.empty((2, 0), dtype=np.uint8)
 
 Answer = tuple[FloatArray, FloatArray, float]
+
+
+class Turn(NamedTuple):
+    """What one call of a kernel is to send.
+
+    low, high : (n,), node i sends along out[low[i]:high[i]]
+    begin, end, step : of the nodes in their order
+    into : (2M, K), the messages themselves, or those that take their place when all are made
+    awake : (2, n), or (2, 0) where all nodes send; way, 0 or 1: its row
+    quiet : a change that is no news
+    damping, maximise : as in `Passing.sweep`
+    """
+
+    low: IndexArray
+    high: IndexArray
+    begin: int
+    end: int
+    step: int
+    into: FloatArray
+    awake: AnyArray
+    way: int
+    quiet: float
+    damping: float
+    maximise: bool
 
 
 class Passing:
@@ -53,13 +77,13 @@ class Passing:
         """
         top = self.topology
         n, change = top.n_nodes, 0.0
-        rest = self.messages, self._awake
+        how: tuple[Any, ...] = float(quiet), float(damping), bool(maximise)
+        back = Turn(top.ptr[:-1], top.middle, n - 1, -1, -1, self.messages, self._awake, 0, *how)
         for last in range(n - 1, -1, -SLICE):
-            reach = last, max(last - SLICE, -1), -1
-            change = max(change, self._send(top.ptr[:-1], top.middle, reach, *rest, 0, quiet, damping, maximise))
+            change = max(change, self._send(back._replace(begin=last, end=max(last - SLICE, -1))))
+        forth = Turn(top.middle, top.ptr[1:], 0, n, 1, self.messages, self._awake, 1, *how)
         for begin in range(0, n, SLICE):
-            reach = begin, min(begin + SLICE, n), 1
-            change = max(change, self._send(top.middle, top.ptr[1:], reach, *rest, 1, quiet, damping, maximise))
+            change = max(change, self._send(forth._replace(begin=begin, end=min(begin + SLICE, n))))
         return change
 
     def flood(self, damping: float, maximise: bool) -> float:
@@ -68,10 +92,10 @@ class Passing:
         if self._fresh is None:
             self._fresh = np.empty_like(self.messages)
         n, change = top.n_nodes, 0.0
+        how: tuple[Any, ...] = 0.0, float(damping), bool(maximise)
+        turn = Turn(top.ptr[:-1], top.ptr[1:], 0, n, 1, self._fresh, ALL_SEND, 0, *how)
         for begin in range(0, n, SLICE):
-            reach = begin, min(begin + SLICE, n), 1
-            own = self._send(top.ptr[:-1], top.ptr[1:], reach, self._fresh, ALL_SEND, 0, 0.0, damping, maximise)
-            change = max(change, own)
+            change = max(change, self._send(turn._replace(begin=begin, end=min(begin + SLICE, n))))
         self.messages, self._fresh = self._fresh, self.messages
         return change
 
@@ -103,18 +127,7 @@ class Passing:
     def _shift(self) -> float:
         raise NotImplementedError
 
-    def _send(
-        self,
-        low: IndexArray,
-        high: IndexArray,
-        reach: tuple[int, int, int],
-        into: FloatArray,
-        awake: AnyArray,
-        way: int,
-        quiet: float,
-        damping: float,
-        maximise: bool,
-    ) -> float:
+    def _send(self, turn: Turn) -> float:
         raise NotImplementedError
 
     def _node_beliefs(self, probs: FloatArray, begin: int, end: int) -> float:
@@ -140,21 +153,10 @@ class ExpPassing(Passing):
     def _shift(self) -> float:
         return self._tops
 
-    def _send(
-        self,
-        low: IndexArray,
-        high: IndexArray,
-        reach: tuple[int, int, int],
-        into: FloatArray,
-        awake: AnyArray,
-        way: int,
-        quiet: float,
-        damping: float,
-        maximise: bool,
-    ) -> float:
+    def _send(self, turn: Turn) -> float:
         top, own = self.topology, kernels.lattice_messages
-        given: list[Any] = [self._node_exp, self._edge_exp, top.ends, top.ptr, top.out, top.order, low, high, *reach]
-        given += [self.messages, into, awake, way, float(quiet), float(damping), bool(maximise)]
+        given: list[Any] = [self._node_exp, self._edge_exp, top.ends, top.ptr, top.out, top.order, *turn[:5]]
+        given += [self.messages, *turn[5:]]
         if self.potentials.n_labels == 2:
             return float(own.propagate_two(*given))
         given += [self._product, self._scratch]
@@ -186,22 +188,11 @@ class LogPassing(Passing):
     def _shift(self) -> float:
         return 0.0
 
-    def _send(
-        self,
-        low: IndexArray,
-        high: IndexArray,
-        reach: tuple[int, int, int],
-        into: FloatArray,
-        awake: AnyArray,
-        way: int,
-        quiet: float,
-        damping: float,
-        maximise: bool,
-    ) -> float:
+    def _send(self, turn: Turn) -> float:
         top, own = self.topology, self.potentials
         given: list[Any] = [own.node_scores, own.edge_scores, self._rho, top.ends, top.ptr, top.out, top.order]
-        given += [low, high, *reach, self.messages, into, awake, way, float(quiet), self._product, self._scratch]
-        given += [float(damping), bool(maximise)]
+        given += [*turn[:5], self.messages, turn.into, turn.awake, turn.way, turn.quiet, self._product, self._scratch]
+        given += [turn.damping, turn.maximise]
         return float(kernels.lattice_log_messages.propagate(*given))
 
     def prepare_relaxation(self, damping: float, maximise: bool) -> None:
@@ -257,23 +248,12 @@ class ReweightedPassing(LogPassing):
     def _shift(self) -> float:
         return self._tops
 
-    def _send(
-        self,
-        low: IndexArray,
-        high: IndexArray,
-        reach: tuple[int, int, int],
-        into: FloatArray,
-        awake: AnyArray,
-        way: int,
-        quiet: float,
-        damping: float,
-        maximise: bool,
-    ) -> float:
-        if maximise or damping or into is not self.messages:
-            return super()._send(low, high, reach, into, awake, way, quiet, damping, maximise)
+    def _send(self, turn: Turn) -> float:
+        if turn.maximise or turn.damping or turn.into is not self.messages:
+            return super()._send(turn)
         top, own = self.topology, kernels.lattice_reweighted
         given: list[Any] = [self.potentials.node_scores, self._tables, self._rho, top.ends, top.ptr, top.out, top.order]
-        given += [low, high, *reach, self.messages, awake, way, float(quiet)]
+        given += [*turn[:5], self.messages, turn.awake, turn.way, turn.quiet]
         if self.potentials.n_labels == 2:
             return float(own.sweep_two(*given))
         given += [self._product, self._scratch, self._fresh_row]
