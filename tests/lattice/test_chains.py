@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hedgerow.lattice.inference import CHECK, Inference
+from hedgerow.lattice.inference import AGREE, CHECK, Inference
 from hedgerow.lattice.passing import LogPassing, ReweightedPassing, make_passing
 from hedgerow.lattice.potentials import Potentials
 from hedgerow.lattice.topology import Topology, grid_topology
@@ -222,3 +222,25 @@ def test_maximised_messages_bound_the_best_score_ever_closer(rng):
         assert bounds[-1] >= best - 1e-9
         fell.append(bounds[0] - bounds[-1])
     assert max(fell) > 0.1
+
+
+@pytest.mark.parametrize("scale", [400.0, 1000.0])
+def test_extrapolated_messages_stay_numbers(scale):
+    """Where scores are steep an extrapolation may go far; what kernels read has the largest entry 0 all the same."""
+    rng = np.random.default_rng(3)
+    potentials = grid_potentials(rng, (6, 6), 5, scale=scale)
+    found = Inference("tree_reweighted", max_updates=200)(potentials)
+    assert np.isfinite(found.log_partition)
+
+
+def test_steep_messages_that_seem_to_rest_are_found_out():
+    """No change is seen of messages next to 1, and yet edges and nodes do not agree: that is no rest."""
+    lost = 0
+    for seed in range(12):
+        potentials = grid_potentials(np.random.default_rng(seed), (6, 6), 2, scale=400.0)
+        found = Inference("tree_reweighted", max_updates=200)(potentials)
+        tail, _ = potentials.topology.ends.T
+        gap = np.abs(found.edge_probs.sum(axis=2) - found.node_probs[tail]).max()
+        assert gap <= AGREE or not found.converged
+        lost += not found.converged
+    assert lost > 0

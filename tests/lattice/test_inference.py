@@ -260,10 +260,11 @@ def test_sweeps_in_which_few_send_end_where_all_sending_does(rng, method, scale)
 def test_a_node_without_news_sends_nothing(rng):
     potentials = grid_potentials(rng, (6, 6), 2, scale=0.5)
     passing = make_passing(potentials)
-    assert passing.awake == 1.0
+    assert passing.all_awake
     while passing.sweep(0.0, False, 1e-9) > 0.0:
         pass
     assert passing.awake == 0.0
+    assert not passing.all_awake
     passing.messages[0] = [1.0, 0.5]  # nobody is told, so nobody minds
     assert passing.sweep(0.0, False, 1e-9) == 0.0
     passing.wake()

@@ -8,7 +8,7 @@ from hedgerow import kernels
 from hedgerow.legend import FloatArray
 
 DEPTH = 5  # sweeps that are remembered; more than that gains little
-MEMORY = 1 << 30  # bytes of what is remembered; fewer sweeps are where messages are very many
+MEMORY = 1 << 28  # bytes of what is remembered; fewer sweeps are where messages are very many
 RIDGE = 1e-10  # of the trace, on the diagonal: sweeps that go nearly the same way tell the same
 
 

@@ -27,7 +27,8 @@ PERIOD = 20  # updates after which it is asked whether messages swing
 SWING = 0.01  # a smaller change of a message is no swing
 STEP, MOST = 0.25, 0.75  # of the damping that messages which swing are given
 CHECK = 10  # sweeps of tree-reweighted messages after which the bound is looked at
-FEW, PATIENCE = 0.3, 100  # the share of nodes with news, and a number of sweeps, up to which these are plain
+FEW, PATIENCE = 0.6, 100  # the share of nodes with news, and a number of sweeps, up to which these are plain
+AGREE = 0.01  # what an edge and a node may say differently of a label at rest
 ROUNDING = 1e-13  # of a bound: what it may rise by without having risen
 
 
@@ -106,7 +107,17 @@ def _propagate(potentials: Potentials, inference: Inference, start: FloatArray |
     passing = make_passing(potentials, reweighted=reweighted, by_logs=residual, start=start)
     report = run(passing, inference)
     node_probs, edge_probs, log_partition = passing.beliefs()
+    if not _agree(potentials, node_probs, edge_probs):
+        report = report._replace(converged=False)
     return Beliefs(node_probs, edge_probs, log_partition, *report, passing.messages)
+
+
+def _agree(potentials: Potentials, node_probs: FloatArray, edge_probs: FloatArray) -> bool:
+    """Whether edges and nodes say the same of a label. Scores in the hundreds make messages so steep that they seem to
+    rest, since no change of them is seen next to 1, while what they make of the nodes still changes."""
+    tail, head = potentials.topology.ends.T
+    gap = np.abs(edge_probs.sum(axis=2) - node_probs[tail]).max(initial=0.0)
+    return bool(max(gap, np.abs(edge_probs.sum(axis=1) - node_probs[head]).max(initial=0.0)) <= AGREE)
 
 
 def run(passing: Passing, inference: Inference, *, maximise: bool = False) -> Report:
@@ -132,7 +143,7 @@ def _sweeps(passing: Passing, inference: Inference, maximise: bool) -> Update:
     """Sweeps in which only nodes with news send. What they call rest is checked by one in which all do."""
 
     def update(damping: float) -> float:
-        whole = passing.awake == 1.0
+        whole = passing.all_awake
         change = passing.sweep(damping, maximise, QUIET * inference.tol)
         if change > inference.tol * (1.0 - damping) or whole:
             return change
@@ -217,6 +228,7 @@ def _descend(passing: Passing, inference: Inference) -> Report:
         elif trusting:
             end = passing.messages.copy()
             passing.messages[:] = extrapolate(start.ravel(), end.ravel()).reshape(end.shape)
+            passing.messages -= passing.messages.max(axis=1, keepdims=True)
             start = passing.messages.copy()
         passing.wake()
     return Report(False, inference.max_updates, change)
@@ -258,7 +270,8 @@ def check_inference(inference: Inference) -> None:
         return
     name = f"inference={inference.method!r}"
     if inference.schedule != "sequential":
-        hint = "Its updates are sequential; leave schedule out."
+        hint = "Its updates are sequential; leave schedule out, or set inference='loopy'."
         raise InputError(f"{name} has no schedule {inference.schedule!r}", hint=hint)
     if inference.damping != 0.0:
-        raise InputError(f"{name} has no damping", hint="It gets better at every update; leave damping at 0.")
+        hint = "It gets better at every update; leave damping at 0, or set inference='loopy'."
+        raise InputError(f"{name} has no damping", hint=hint)

@@ -7,6 +7,7 @@ domain, and so do tree-reweighted messages, which have powers.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -50,7 +51,7 @@ class Turn(NamedTuple):
 
 
 class Passing:
-    """What the two forms share. `messages` (2M, K) are probabilities or logs, with the largest entry 1 or 0."""
+    """What the forms share. `messages` (2M, K) are probabilities or logs, with the largest entry 1 or 0."""
 
     def __init__(self, potentials: Potentials, topology: Topology, messages: FloatArray) -> None:
         self.potentials = potentials
@@ -61,9 +62,14 @@ class Passing:
         self._product, self._scratch = np.empty((2, potentials.n_labels))
 
     @property
+    def all_awake(self) -> bool:
+        """Whether the next sweep sends every message."""
+        return bool(self._awake.all())
+
+    @property
     def awake(self) -> float:
-        """The share of messages that the next sweep sends."""
-        return float(self._awake.mean()) if self._awake.size else 1.0
+        """The share of nodes with news."""
+        return float(self._awake.any(axis=0).mean()) if self._awake.size else 0.0
 
     def wake(self) -> None:
         """Have every node send in the next sweep."""
@@ -239,14 +245,16 @@ class ReweightedPassing(LogPassing):
 
     def __init__(self, potentials: Potentials, chains: Cover, start: FloatArray | None) -> None:
         super().__init__(potentials, chains, start)
-        tops = potentials.edge_scores.max(axis=(1, 2), keepdims=True)
-        self._tables: FloatArray = (potentials.edge_scores - tops) / self._rho[:, None, None]
-        np.exp(self._tables, out=self._tables)
-        self._tops = float(np.broadcast_to(tops, (len(self._rho), 1, 1)).sum())
+        self._tops: FloatArray = potentials.edge_scores.max(axis=(1, 2), keepdims=True)
         self._fresh_row: FloatArray = np.empty(potentials.n_labels)
 
+    @cached_property
+    def _tables(self) -> FloatArray:
+        tables: FloatArray = (self.potentials.edge_scores - self._tops) / self._rho[:, None, None]
+        return np.exp(tables, out=tables)
+
     def _shift(self) -> float:
-        return self._tops
+        return float(np.broadcast_to(self._tops, (len(self._rho), 1, 1)).sum())
 
     def _send(self, turn: Turn) -> float:
         if turn.maximise or turn.damping or turn.into is not self.messages:
