@@ -100,7 +100,7 @@ def test_the_help_of_a_command_fits_a_screen(hedgerow, command, monkeypatch):
         ("tag MODEL train.txt --decoder odd", "'odd'"),
         ("tag MODEL train.txt --k-best 0", "--k-best is 0"),
         ("tag MODEL train.txt --k-best 2 --decoder posterior", "--k-best"),
-        ("tag MODEL train.txt -o missing/x", "missing/x: No such file or directory"),
+        ("tag MODEL train.txt -o missing/x", "missing/x: the folder 'missing' does not exist"),
         ("eval MODEL unlabelled.txt", "unlabelled.txt: has no labels"),
         ("eval MODEL train.txt --scheme odd", "--scheme is 'odd'"),
         ("eval MODEL", "Missing argument 'DATA'"),

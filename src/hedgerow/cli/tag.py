@@ -36,8 +36,8 @@ def command(
     They are one more column, or one more field in JSON lines. The input may have labels of its own or not.
     """
     with in_flags(command, {"k": "k_best"}):
-        if output != STANDARD and not _takes_any(output):
-            check_writable(output)
+        if output != STANDARD:
+            _check_output(output)
         content = tag(model, data, decoder=decoder, probabilities=probabilities, k_best=k_best, format=format)
     if output != STANDARD:
         with open(output, "wb") as file:
@@ -50,9 +50,12 @@ def command(
     sys.stdout.buffer.flush()
 
 
-def _takes_any(output: str) -> bool:
-    """Whether this is a pipe or a device, which is written to as it is."""
-    return os.path.exists(output) and not os.path.isfile(output) and not os.path.isdir(output)
+def _check_output(output: str) -> None:
+    """Refuse a place that cannot be written to before anything is tagged. A file that is there is written in place."""
+    if not os.path.exists(output) or os.path.isdir(output):
+        check_writable(output)
+    elif not os.access(output, os.W_OK):
+        raise InputError("the file cannot be written to", path=output)
 
 
 def tag(
