@@ -43,7 +43,7 @@ class LatticeCRF(LatticeModel):
     inference : {"tree_reweighted", "loopy", "mean_field"}, default "tree_reweighted"
         A convex bound on log Z from above, which training can follow to its minimum; loopy belief propagation, which is
         closer to log Z and faster on large images, but jumps where edges are strong; or mean field, a bound from below.
-        The two bounds get better at every update. The first two are exact on graphs without a circle.
+        The two bounds get better as updates go on. The first two are exact on graphs without a circle.
     schedule : {"sequential", "parallel", "residual"}, default "sequential"
         The order of loopy messages: sweeps back and forth, all at once, or the one that would change most first.
     damping : float, default 0.0
