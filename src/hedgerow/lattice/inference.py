@@ -21,6 +21,7 @@ from hedgerow.legend import CodeArray, FloatArray
 
 METHODS = ("loopy", "tree_reweighted", "mean_field")
 SCHEDULES = ("sequential", "parallel", "residual")
+BLOCK = 1 << 14  # edges that are compared with their nodes at once
 SLICE = 1 << 20  # nodes of one call of a kernel, so that Ctrl-C is heard
 QUIET = 0.1  # of the tolerance: a smaller change of a message is no news to its receiver
 PERIOD = 20  # updates after which it is asked whether messages swing
@@ -115,9 +116,15 @@ def _propagate(potentials: Potentials, inference: Inference, start: FloatArray |
 def _agree(potentials: Potentials, node_probs: FloatArray, edge_probs: FloatArray) -> bool:
     """Whether edges and nodes say the same of a label. Scores in the hundreds make messages so steep that they seem to
     rest, since no change of them is seen next to 1, while what they make of the nodes still changes."""
-    tail, head = potentials.topology.ends.T
-    gap = np.abs(edge_probs.sum(axis=2) - node_probs[tail]).max(initial=0.0)
-    return bool(max(gap, np.abs(edge_probs.sum(axis=1) - node_probs[head]).max(initial=0.0)) <= AGREE)
+    ends = potentials.topology.ends
+    for begin in range(0, len(ends), BLOCK):  # what is made here stays in the cache
+        some, (tail, head) = edge_probs[begin : begin + BLOCK], ends[begin : begin + BLOCK].T
+        for way, end in (("euv->eu", tail), ("euv->ev", head)):  # a sum over an axis of two takes five times as long
+            gap = np.einsum(way, some)
+            gap -= node_probs[end]
+            if not np.abs(gap, out=gap).max() <= AGREE:
+                return False
+    return True
 
 
 def run(passing: Passing, inference: Inference, *, maximise: bool = False) -> Report:
