@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from sklearn.model_selection import KFold, train_test_split
 
 from hedgerow.data.encoding import learn
-from hedgerow.data.sequences import Item, Sequences
+from hedgerow.data.readers.arrays import SparseRows
+from hedgerow.data.sequences import Item, Sequences, take_sequences
 from hedgerow.errors import InputError
 
 
@@ -111,3 +113,18 @@ def test_what_does_not_fit_is_refused(X, change, words):
     given = {"columns": X.columns, "offsets": X.offsets, "kinds": X.kinds, "constants": X.constants}
     with pytest.raises(InputError, match=words):
         Sequences(**given | change)
+
+
+def test_any_container_is_cut_by_position(X):
+    pandas = pytest.importorskip("pandas")
+    polars = pytest.importorskip("polars")
+    places = np.array([2, 0])
+    ragged = [["a"], ["b", "c"], ["d", "e", "f"]]
+    assert take_sequences(ragged, places) == take_sequences(tuple(ragged), places) == [ragged[2], ragged[0]]
+    assert take_sequences(np.arange(3.0), places).tolist() == [2.0, 0.0]
+    assert take_sequences(np.zeros((3, 2, 1)), places).shape == (2, 2, 1)
+    assert written(take_sequences(X, places)) == written([X[2], X[0]])
+    sparse = SparseRows(csr_array(np.eye(6)), np.array([0, 1, 3, 6]))
+    assert take_sequences(sparse, places).lengths.tolist() == [3, 1]
+    assert take_sequences(pandas.Series(ragged, index=[0, 2, 1]), places).tolist() == [ragged[2], ragged[0]]
+    assert take_sequences(polars.Series([0.5, 1.5, 2.5]), places).to_list() == [2.5, 0.5]

@@ -158,3 +158,14 @@ class Sequences:
             return dict(self._columns), offsets, self.constants
         rows = np.repeat(self._offsets[self._index] - offsets[:-1], self.lengths) + np.arange(offsets[-1])
         return {name: values[rows] for name, values in self._columns.items()}, offsets, self.constants
+
+
+def take_sequences(given: Any, places: AnyArray) -> Any:
+    """The sequences, labels or weights at these places, by position, in a container of the same kind.
+
+    given : a list or tuple, an array, Sequences, SparseRows or a Series, one element per sequence
+    places : int (n,)
+    """
+    if hasattr(given, "iloc"):  # of pandas, whose brackets take the names of rows
+        return given.iloc[places]
+    return given[places] if hasattr(given, "shape") else [given[i] for i in places]

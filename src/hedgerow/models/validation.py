@@ -11,6 +11,7 @@ import numpy as np
 
 from hedgerow.data.dataset import Dataset, Schema
 from hedgerow.data.encoding import encode
+from hedgerow.data.sequences import take_sequences
 from hedgerow.errors import InputError
 from hedgerow.inference import log_probability
 from hedgerow.legend import AnyArray, FloatArray, IndexArray
@@ -40,16 +41,14 @@ def hold_out(model: Any, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: 
         return X.take(kept), None, None, X.take(held), None
     if y is None:
         raise InputError("y is missing", hint="fit needs the labels of the training sequences.")
-    from sklearn.utils import _safe_indexing
-
     X, y, sample_weight = (_sized(given) for given in (X, y, sample_weight))
     n = len(X)
     for name, given in (("y", y), ("sample_weight", sample_weight)):
         if given is not None and len(given) != n:
             raise InputError(f"X has {n} sequences and {name} has {len(given)}")
     kept, held = _choose(model, list(y))
-    weight = None if sample_weight is None else _safe_indexing(sample_weight, kept)
-    cut = [_safe_indexing(given, chosen) for chosen in (kept, held) for given in (X, y)]
+    weight = None if sample_weight is None else take_sequences(sample_weight, kept)
+    cut = [take_sequences(given, chosen) for chosen in (kept, held) for given in (X, y)]
     return cut[0], cut[1], weight, cut[2], cut[3]
 
 

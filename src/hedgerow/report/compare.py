@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from hedgerow.data.sequences import take_sequences
 from hedgerow.errors import HedgerowError, InputError
 from hedgerow.legend import AnyArray, IndexArray
 from hedgerow.metrics import label_accuracy, mcnemar, sequence_accuracy, span_f1
@@ -204,8 +205,6 @@ class _Run:
 
 def _tasks(X: Any, y: Any, X_test: Any, y_test: Any, cv: Any, groups: Any, seed: Any) -> tuple[list[_Task], list[Any]]:
     """The tasks, and the true labels of all their test sequences, end to end."""
-    from sklearn.utils import _safe_indexing
-
     if (X_test is None) != (y_test is None):
         raise InputError("X_test and y_test go together", hint="Give both, or neither.")
     for name, own, other in (("y", X, y), ("y_test", X_test, y_test)):
@@ -214,7 +213,7 @@ def _tasks(X: Any, y: Any, X_test: Any, y_test: Any, cv: Any, groups: Any, seed:
     if X_test is not None:
         return [_Task(X, y, X_test, y_test)], [list(row) for row in y_test]
     tasks = [
-        _Task(*(_safe_indexing(own, part) for part in (train, test) for own in (X, y)))
+        _Task(*(take_sequences(own, part) for part in (train, test) for own in (X, y)))
         for train, test in _splits(X, cv, groups, seed)
     ]
     return tasks, [list(row) for task in tasks for row in task.y_test]
@@ -266,13 +265,11 @@ def _run_all(
 
 def _warm_up(model: Any, task: _Task) -> None:
     """Compile what the model needs. What fails on so few sequences fails again, or does not matter."""
-    from sklearn.utils import _safe_indexing
-
     few = np.arange(min(WARM_UP, len(task.X)))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            model.fit(_safe_indexing(task.X, few), _safe_indexing(task.y, few)).predict(_safe_indexing(task.X, few))
+            model.fit(take_sequences(task.X, few), take_sequences(task.y, few)).predict(take_sequences(task.X, few))
         except HedgerowError:
             return
     _stop_if_interrupted(model)
