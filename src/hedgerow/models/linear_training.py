@@ -185,7 +185,7 @@ class Trained(NamedTuple):
 
 
 class LinearTraining:
-    """One fit: the parameters of the model, its data and the layout of its weights. Use inside `with Lanes(...)`."""
+    """One fit: the parameters of the model, its data and the layout of its weights."""
 
     def __init__(
         self, model: Any, plan: Plan, dataset: Dataset, layout: ChainLayout, statistics: Statistics, validate: Any
