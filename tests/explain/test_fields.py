@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from hedgerow.explain.fields import MISSING, OUTSIDE, Attribute, Choice, Number, Value, signed
+from hedgerow.explain.fields import MISSING_VALUE, OUTSIDE_VALUE, Attribute, Choice, Number, Value, signed
 
-LETTERS = [MISSING, OUTSIDE, Value("a"), Value("c d"), Value("e"), Value("(start)"), Value("missing")]
+LETTERS = [MISSING_VALUE, OUTSIDE_VALUE, Value("a"), Value("c d"), Value("e"), Value("(start)"), Value("missing")]
 
 
 def bins(*numbers):

@@ -140,3 +140,21 @@ def test_no_kernel_is_compiled_with_what_breaks_infinity_or_repeatability():
         if isinstance(node.value, ast.Constant) and node.value.value is True
     ]
     assert found == []
+
+
+def test_a_constant_of_the_legend_means_one_thing():
+    """OUTSIDE was 1 in the legend and −1 in the table of histories."""
+    legend = next(module for module in modules() if module.name == "hedgerow.legend")
+    found = {module.name: assigned(module) & assigned(legend) for module in modules() if module is not legend}
+    assert {name: names for name, names in found.items() if names} == {}
+
+
+def assigned(module: Module) -> set[str]:
+    """The names in capitals that a module gives a value to at its top."""
+    return {
+        node.id
+        for statement in module.tree.body
+        if isinstance(statement, ast.Assign | ast.AnnAssign)
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id.isupper()
+    }

@@ -38,7 +38,7 @@ class Value(NamedTuple):
     own: bool = False
 
 
-MISSING, OUTSIDE = Value("missing", own=True), Value("outside", own=True)
+MISSING_VALUE, OUTSIDE_VALUE = Value("missing", own=True), Value("outside", own=True)
 
 
 @dataclass(frozen=True)
@@ -59,10 +59,10 @@ class Choice:
         inside, without = _bits(bins & self.possible), _bits(self.possible & ~bins)
         rest_inside = None in self.values and len(self.values) - 1 in inside
         no = rest_inside or (None not in self.values and len(inside) > len(without))
-        if {MISSING, OUTSIDE} == {self.values[b] for b in without}:
+        if {MISSING_VALUE, OUTSIDE_VALUE} == {self.values[b] for b in without}:
             return f"{self.name} is known"
         chosen = [value for b in (without if no else inside) if (value := self.values[b]) is not None]
-        if {MISSING, OUTSIDE} == set(chosen):
+        if {MISSING_VALUE, OUTSIDE_VALUE} == set(chosen):
             return f"{self.name} is missing or outside"
         if len(chosen) == 1 and chosen[0].own:
             return f"{self.name} is {'not ' * no}{chosen[0].text}"
@@ -154,7 +154,7 @@ def _first(texts: list[str], most: int) -> list[str]:
 
 
 def _in_set(value: Value) -> str:
-    if value in (MISSING, OUTSIDE):
+    if value in (MISSING_VALUE, OUTSIDE_VALUE):
         return f"({value.text})"
     text, half = value.text, _LONGEST // 2
     if len(text) > _LONGEST:

@@ -19,7 +19,7 @@ from hedgerow.trees.binning import ATTRIBUTES, ITEMS, ORDERED
 EQUAL, AT_MOST, AT_MOST_OR_SPECIAL, SUBSET, HAS = range(5)  # the rules of a node, as in `kernels.growing`
 LABEL, LEAF = -1, -2  # streams that are none
 
-_SPECIAL = [fields.MISSING, fields.OUTSIDE]  # by their codes
+_SPECIAL = [fields.MISSING_VALUE, fields.OUTSIDE_VALUE]  # by their codes
 _FLAGS = [Value("false", own=True), Value("true", own=True)]
 
 

@@ -20,7 +20,7 @@ from hedgerow.inference import Workspace
 from hedgerow.legend import AnyArray, FloatArray
 from hedgerow.potentials import ChainPotentials, Edges, HistoryEdges, HistoryTables, PositionEdges, SharedEdges
 from hedgerow.structure.histories import Histories
-from hedgerow.structure.history_table import OUTSIDE, HistoryTable
+from hedgerow.structure.history_table import NO_LABEL, HistoryTable
 from hedgerow.structure.states import StateSpace
 from hedgerow.trees.binning import BinnedData
 from hedgerow.trees.ensemble import add_trees
@@ -101,7 +101,7 @@ class Start:
         table = self.history_table
         assert table is not None
         before = table.labels[:, -1]
-        legal = np.where((before == OUTSIDE)[:, None], self.space.start, self.space.transitions[before])
+        legal = np.where((before == NO_LABEL)[:, None], self.space.start, self.space.transitions[before])
         edges = np.where(legal.T, 0.0, -np.inf)[:, None]
         return TreeScores(first, begin, offsets, nodes, edges, joint=True, structure=table)
 

@@ -16,7 +16,7 @@ from hedgerow.errors import InputError
 from hedgerow.legend import CODE, INDEX, AnyArray, BoolArray, CodeArray
 from hedgerow.structure.histories import MAX_ORDER
 
-OUTSIDE = -1  # ⊥, and what is before it
+NO_LABEL = -1  # ⊥, and what is before it
 MAX_HISTORIES = 1 << 16
 
 
@@ -45,7 +45,7 @@ class HistoryTable:
             what = f"{K} labels have too many histories of order {n}: more than {MAX_HISTORIES:,}"
             raise InputError(what, hint="Use edges='shared', or a lower order.")
         base = np.concatenate([[0], np.cumsum(sizes)])
-        labels: CodeArray = np.full((base[-1], n), OUTSIDE, dtype=CODE)
+        labels: CodeArray = np.full((base[-1], n), NO_LABEL, dtype=CODE)
         ahead = np.empty((K, base[-1]), dtype=CODE)
         for d in range(n + 1):
             numbers = np.arange(sizes[d])
@@ -65,7 +65,7 @@ class HistoryTable:
     @property
     def possible(self) -> BoolArray:
         """bool (n+1, H): the histories that stand before the d-th position of a sequence; the last row is for d ≥ n."""
-        depth = (self.labels != OUTSIDE).sum(axis=1)
+        depth = (self.labels != NO_LABEL).sum(axis=1)
         found: BoolArray = depth == np.arange(self.order + 1)[:, None]
         return found
 
@@ -90,7 +90,7 @@ class HistoryTable:
         is not used), and (j, v) of each; v is −1 where there is no such label."""
         asked, sets = [], []
         for j in range(1, self.order + 1):
-            for v in (*range(self.n_labels), OUTSIDE):
+            for v in (*range(self.n_labels), NO_LABEL):
                 chosen = self.labels[:, self.order - j] == v
                 if chosen.any() and not chosen.all():
                     asked.append((j, v))
@@ -99,5 +99,5 @@ class HistoryTable:
 
     def name(self, history: int, label_names: Sequence[object]) -> str:
         """A history in words: "⊥ a b"."""
-        own = [str(label_names[v]) for v in self.labels[history].tolist() if v != OUTSIDE]
+        own = [str(label_names[v]) for v in self.labels[history].tolist() if v != NO_LABEL]
         return " ".join(own if len(own) == self.order else ["⊥", *own])

@@ -16,7 +16,7 @@ from hedgerow.data.dataset import Dataset
 from hedgerow.errors import HedgerowWarning, InputError
 from hedgerow.legend import INDEX, AnyArray, BoolArray, FloatArray, IndexArray
 from hedgerow.scorers.trees import TreeScores
-from hedgerow.structure.history_table import OUTSIDE, HistoryTable
+from hedgerow.structure.history_table import NO_LABEL, HistoryTable
 from hedgerow.structure.states import StateSpace
 from hedgerow.trees.binning import BinnedData
 from hedgerow.trees.growing import Grower, Tree
@@ -66,7 +66,7 @@ class Rows:
         if table is not None:  # histories in place of previous labels
             self.n_before = table.n_histories
             before = table.labels[:, -1]
-            arcs = np.where((before == OUTSIDE)[:, None], space.start, space.transitions[before])
+            arcs = np.where((before == NO_LABEL)[:, None], space.start, space.transitions[before])
             self._there, self._depth = table.possible, _depths(dataset, table.order)
             self._asks = table.questions()[0]
         self.possible = np.ascontiguousarray(np.vstack([arcs, start]).T).astype(np.uint8)
