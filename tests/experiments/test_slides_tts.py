@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from hedgerow.experiments import slides_tts
 from hedgerow.experiments.settings import Settings
 
@@ -15,12 +17,34 @@ def test_runs_of_letters_stay_inside_the_window():
     assert len(slides_tts.letter_runs("cat", 7, 3)[1]) == 7 + 6 + 5
 
 
-def test_the_choice_is_made_on_training_words_alone(tiny_data):
+class Guesser:
+    """Knows the labels of all training words where its penalty is the right one, and of none where it is not."""
+
+    def __init__(self, corpus, right, seen, l2):
+        self.answers = {repr(slides_tts.letter_runs(x, 3, 1)): labels for x, labels in zip(corpus.X, corpus.y)}
+        self.right, self.seen, self.l2 = right, seen, l2
+
+    def fit(self, X, y):
+        self.seen["fit"].append([repr(rows) for rows in X])
+        return self
+
+    def predict(self, X, decoder):
+        self.seen["predict"].append([repr(rows) for rows in X])
+        return [[label if self.l2 == self.right else "no label" for label in self.answers[repr(x)]] for x in X]
+
+
+@pytest.mark.parametrize("right", slides_tts.PENALTIES)
+def test_the_choice_is_made_by_held_out_training_words(tiny_data, monkeypatch, right):
     settings = replace(Settings(seeds=(0,)), quick=True, max_iterations=5)
     corpus = slides_tts.draw_corpus(settings)
     assert len(corpus.X) == len(corpus.X_test) == 60
     assert all(label is not None for word in corpus.y for label in word)
-    assert slides_tts.choose_runs(corpus.X, corpus.y, 3, settings) in {(1, l2) for l2 in slides_tts.PENALTIES}
+    seen = {"fit": [], "predict": []}
+    monkeypatch.setattr(slides_tts, "LinearCRF", lambda l2, **_: Guesser(corpus, right, seen, l2))
+    assert slides_tts.choose_runs(corpus.X, corpus.y, 3, settings) == (1, right)
+    words = [repr(slides_tts.letter_runs(word, 3, 1)) for word in corpus.X]
+    assert seen["fit"] == [words[:48]] * len(slides_tts.PENALTIES)
+    assert seen["predict"] == [words[48:]] * len(slides_tts.PENALTIES)
 
 
 def test_more_training_words_leave_the_test_words_alone(tiny_data):
