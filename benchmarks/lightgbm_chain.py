@@ -112,7 +112,7 @@ class _Shard:
     """Forward-backward of some sequences, from LightGBM's scores to LightGBM's gradients."""
 
     def __init__(self, corpus: Corpus, first: int, last: int) -> None:
-        from hedgerow.inference import Workspace
+        from hedgerow.chain.inference import Workspace
 
         self.begin, self.end = int(corpus.offsets[first]), int(corpus.offsets[last])
         self.offsets = corpus.offsets[first : last + 1] - self.begin
@@ -123,8 +123,8 @@ class _Shard:
 
     def evaluate(self, scores: Floats, gradient: Floats) -> None:
         """scores (K, N, K) IN, gradient (K, N, K) OUT; the row of ⊥ is row 0 of a first position."""
-        from hedgerow.objectives.log_likelihood import log_likelihood
-        from hedgerow.potentials import ChainPotentials, PositionEdges
+        from hedgerow.chain.objectives.log_likelihood import log_likelihood
+        from hedgerow.chain.potentials import ChainPotentials, PositionEdges
 
         own = np.ascontiguousarray(scores[:, self.begin : self.end])
         n, K = own.shape[1:]

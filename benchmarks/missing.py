@@ -44,7 +44,7 @@ class Engines:
     def __init__(self, corpus: Corpus, width: int, rate: float, subsets: bool, setup: Setup) -> None:
         from hedgerow.data.encoding import learn
         from hedgerow.datasets import make_missing
-        from hedgerow.trainers.boosting import Booster
+        from hedgerow.training.boosting.chain import Booster
         from hedgerow.trees.binning import bin_dataset, learn_binning
         from hedgerow.trees.missing import make_grower
 
@@ -88,7 +88,7 @@ class Engines:
 
     def _add(self, tree: Any, leaves: Any, scores: list[Any]) -> None:
         """As the booster does: by the leaves of rows, or by the tree where a row has several."""
-        from hedgerow import kernels
+        from hedgerow.trees import kernels
         from hedgerow.trees.ensemble import add_trees
 
         data = self.data

@@ -84,7 +84,7 @@ def load(name: str) -> tuple[str, Corpus]:
 
 
 def _proteins() -> Corpus:
-    from hedgerow.datasets import load_protein
+    from reproduction.datasets import load_protein
 
     X, y, _, _ = load_protein()
     letters, structures = (np.concatenate(values) for values in (X, y))

@@ -74,7 +74,7 @@ class Hedgerow:
 
     def __init__(self, corpus: Corpus, width: int, setup: Setup) -> None:
         from hedgerow.data.encoding import learn
-        from hedgerow.trainers.boosting import Booster
+        from hedgerow.training.boosting.chain import Booster
         from hedgerow.trees.binning import bin_dataset, learn_binning
 
         self.setup = setup

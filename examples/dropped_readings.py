@@ -14,8 +14,8 @@ import sys
 import numpy as np
 
 from hedgerow import TreeCRF
-from hedgerow.experiments.windows import WindowBooster
 from hedgerow.metrics import label_accuracy
+from reproduction.windows import WindowBooster
 
 STATES = np.array(["sits", "walks", "climbs"])
 MOVES = np.array([[0.5, 0.3, 0.2], [1.0, 1.0, 1.2], [0.9, 1.5, 1.6]])  # of wrist, hip and ankle in each state

@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 from hedgerow import TreeCRF
-from hedgerow.reference.growing import AT_MOST, LEAF
+from tests.reference.growing import AT_MOST, LEAF
 
 lightgbm = pytest.importorskip("lightgbm")
 

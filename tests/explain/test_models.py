@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from hedgerow import LinearCRF, TreeCRF
+from hedgerow.chain.potentials import PositionEdges
 from hedgerow.explain import importance, rules, tree_text
 from hedgerow.explain.splits import LEAF
-from hedgerow.potentials import PositionEdges
 
 from .literal import holds
 from .made import COLUMNS, LABELS, corpus

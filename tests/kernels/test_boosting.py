@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.inference import Workspace
-from hedgerow.kernels import boosting
-from hedgerow.objectives.log_likelihood import log_likelihood, log_likelihood_messages
-from hedgerow.potentials import ChainPotentials
-from hedgerow.reference import boosting as reference
+from hedgerow.chain.inference import Workspace
+from hedgerow.chain.objectives.log_likelihood import log_likelihood, log_likelihood_messages
+from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.trees.ensemble import add_trees
+from hedgerow.trees.kernels import boosting
 from tests.kernels.test_growing import Corpus, make, make_grower
+from tests.reference import boosting as reference
 
 SEEDS, LEAVES = st.integers(0, 10_000), st.integers(2, 80)  # more than the leaves of one word of a mask
 

@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.data.encoding import learn
-from hedgerow.kernels import growing as fast
-from hedgerow.reference import growing as slow
-from hedgerow.scorers.trees import _with_first
+from hedgerow.training.boosting.scores import _with_first
 from hedgerow.trees import binning as binning_module
 from hedgerow.trees import growing as grower_module
 from hedgerow.trees.binning import BinnedData, Binning, bin_dataset, learn_binning
 from hedgerow.trees.growing import Grower, Leaves, Tree
+from hedgerow.trees.kernels import growing as fast
+from tests.reference import growing as slow
 
 
 class Corpus(NamedTuple):

@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.kernels import growing as plain
-from hedgerow.reference import growing as slow
-from hedgerow.reference import missing as twin
-from hedgerow.scorers.trees import all_first
+from hedgerow.training.boosting.scores import all_first
 from hedgerow.trees import missing as module
 from hedgerow.trees.ensemble import add_trees
 from hedgerow.trees.growing import Tree
+from hedgerow.trees.kernels import growing as plain
 from hedgerow.trees.missing import FEW, MAX_SURROGATES, WHOLE, MissingGrower
 from tests.kernels.test_growing import LEAVES, SEEDS, SHRINKAGE, Corpus, drawn, make, make_grower, rules_of, write_out
+from tests.reference import growing as slow
+from tests.reference import missing as twin
 
 METHODS = st.sampled_from(["weighting", "surrogate"])
 GAPS = (0.3, 0.35)

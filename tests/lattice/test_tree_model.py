@@ -19,7 +19,7 @@ from hedgerow.lattice.boosting import Bins, Booster, TreeScorer, Values
 from hedgerow.lattice.corpus import make_corpus, read_graphs, with_labels
 from hedgerow.lattice.files import load, pack
 from hedgerow.lattice.forms import Form
-from hedgerow.lattice.inference import Inference
+from hedgerow.lattice.inference.infer import Inference
 from hedgerow.lattice.objectives import make_objective
 from hedgerow.lattice.tree_rows import RowGrower, bin_rows, learn_rows, tree_values
 from hedgerow.parallel import Lanes

@@ -11,13 +11,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 
 from hedgerow import MEMM, FutureFeatureMEMM, InputError, ModelFileError, load
+from hedgerow.chain.inference.marginals import marginals
+from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.data.encoding import learn
 from hedgerow.datasets import make_future
 from hedgerow.datasets.future import any_ahead, pattern_of_future
-from hedgerow.inference.marginals import marginals
-from hedgerow.models import future_feature_memm, future_files
-from hedgerow.models.files import pack_model, unpack_model
-from hedgerow.potentials import ChainPotentials
+from hedgerow.estimators.files import pack_model, unpack_model
+from hedgerow.models.future import estimator as future_feature_memm
+from hedgerow.models.future import files as future_files
 
 FEW = {"n_estimators": 8, "max_features": 3, "early_stopping": False, "shrinkage": 2.0}
 

@@ -15,7 +15,7 @@ from hedgerow import Item, LinearCRF, TreeCRF, load, sequences
 from hedgerow.data.encoding import learn
 from hedgerow.datasets import make_missing
 from hedgerow.errors import InputError, ModelFileError
-from hedgerow.models import files
+from hedgerow.estimators import files
 from hedgerow.persistence import write
 
 from .corpora import partial_labels, rich_corpus

@@ -11,16 +11,16 @@ from hedgerow import MEMM, InputError, RecurrentSlidingWindow
 from hedgerow.data.encoding import learn
 from hedgerow.data.imputation import seen_schema
 from hedgerow.legend import CODE, FIRST_VALUE, MISSING, OUTSIDE, UNLABELLED
-from hedgerow.models.foreign import Matrix
-from hedgerow.models.local_rows import LinearScores, TreeScores
-from hedgerow.models.previous_labels import (
+from hedgerow.linear.streams import row_names
+from hedgerow.models.local.foreign import Matrix
+from hedgerow.models.local.previous_labels import (
     LabelRuns,
     column_names,
     hide_unknown,
     label_histories,
     with_label_columns,
 )
-from hedgerow.scorers.streams import row_names
+from hedgerow.models.local.rows import LinearScores, TreeScores
 
 from .corpora import COLUMNS, partial_labels, rich_corpus
 

@@ -15,8 +15,8 @@ from hedgerow.data.dataset import OUTSIDE_COLUMN
 from hedgerow.data.encoding import learn
 from hedgerow.data.rows import Item
 from hedgerow.errors import ModelFileError
-from hedgerow.models.files import pack_model, unpack_model
-from hedgerow.models.schema_files import pack_schema, unpack_schema
+from hedgerow.estimators.files import pack_model, unpack_model
+from hedgerow.estimators.schema_files import pack_schema, unpack_schema
 
 from .corpora import COLUMNS, rich_corpus
 

@@ -16,9 +16,9 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from hedgerow import BeamSearchTagger, InputError, LinearCRF, ModelFileError, load
 from hedgerow.data.encoding import learn
 from hedgerow.datasets import make_sequences
+from hedgerow.estimators.files import pack_model, unpack_model
 from hedgerow.metrics import label_accuracy, label_accuracy_scorer
-from hedgerow.models.files import pack_model, unpack_model
-from hedgerow.models.search_training import UPDATES
+from hedgerow.models.search.training import UPDATES
 
 from .corpora import COLUMNS, X_SMALL, Y_SMALL, partial_labels, rich_corpus
 
@@ -234,7 +234,7 @@ def test_trees_are_cut_to_the_best_pass_and_refitted():
 def test_what_trees_refuse(monkeypatch):
     with pytest.raises(InputError, match="needs every label"):
         BeamSearchTagger(ranking="trees", **FEW).fit(X_SMALL, [[None, *row[1:]] for row in Y_SMALL])
-    monkeypatch.setattr("hedgerow.models.search_ranking.MAX_SCORES", 100)
+    monkeypatch.setattr("hedgerow.models.search.ranking.MAX_SCORES", 100)
     with pytest.raises(InputError, match="lower order"):
         BeamSearchTagger(ranking="trees", **FEW).fit(X_SMALL, Y_SMALL)
 
@@ -286,8 +286,8 @@ def test_chunks_do_not_matter(ranking, monkeypatch):
     parameters = {"columns": COLUMNS, "window": 1, "missing": "indicator", "ranking": ranking, **FEW}
     model = BeamSearchTagger(**parameters).fit(rows, labels)
     whole = model.predict(rows)
-    monkeypatch.setattr("hedgerow.models.search_tagger._CHUNK_POSITIONS", 7)
-    monkeypatch.setattr("hedgerow.models.search_features.BLOCK_SCORES", 500)
+    monkeypatch.setattr("hedgerow.models.search.estimator._CHUNK_POSITIONS", 7)
+    monkeypatch.setattr("hedgerow.models.search.features.BLOCK_SCORES", 500)
     assert model.predict(rows).tolist() == whole.tolist()
     again = BeamSearchTagger(**parameters).fit(rows, labels)
     assert again.predict(rows).tolist() == whole.tolist()

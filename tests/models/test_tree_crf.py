@@ -19,8 +19,8 @@ from hedgerow.data.encoding import encode, learn
 from hedgerow.datasets import make_sequences
 from hedgerow.errors import HedgerowWarning, InputError
 from hedgerow.metrics import label_accuracy
-from hedgerow.trainers import memory
-from hedgerow.trainers.monitor import Monitor
+from hedgerow.training import memory
+from hedgerow.training.monitor import Monitor
 
 from .corpora import COLUMNS, X_SMALL, Y_SMALL, partial_labels, rich_corpus
 

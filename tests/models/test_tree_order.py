@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from hedgerow import LinearCRF, TreeCRF, load
+from hedgerow.chain.potentials import HistoryEdges, HistoryTables
 from hedgerow.errors import HedgerowWarning, InputError
 from hedgerow.explain import rules
-from hedgerow.potentials import HistoryEdges, HistoryTables
-from hedgerow.trainers import memory
+from hedgerow.training import memory
 
 from .corpora import rich_corpus
 from .test_order import made

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from hedgerow.reference.growing import CODES, EQUAL, LABEL, ORDERED, Row, Rules
-from hedgerow.reference.missing import (
+from tests.reference.growing import CODES, EQUAL, LABEL, ORDERED, Row, Rules
+from tests.reference.missing import (
     Gaps,
     Node,
     divide,

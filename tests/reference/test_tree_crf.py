@@ -21,10 +21,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.objectives.log_likelihood import log_likelihood
-from hedgerow.objectives.pseudo_likelihood import pseudo_likelihood
-from hedgerow.reference import chain, growing, tree_crf
-from hedgerow.reference.growing import CODES, LEAF, Node, Row
+from hedgerow.chain.objectives.log_likelihood import log_likelihood
+from hedgerow.chain.objectives.pseudo_likelihood import pseudo_likelihood
+from tests.reference import chain, growing, tree_crf
+from tests.reference.growing import CODES, LEAF, Node, Row
 
 from .tree_engine import (
     SIZE,

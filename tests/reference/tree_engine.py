@@ -9,15 +9,15 @@ import numpy as np
 from hypothesis import strategies as st
 
 from hedgerow import TreeCRF
+from hedgerow.chain.objectives.log_likelihood import log_likelihood
 from hedgerow.data.encoding import learn
 from hedgerow.legend import FIRST_VALUE, MISSING, OUTSIDE
-from hedgerow.objectives.log_likelihood import log_likelihood
 from hedgerow.parallel import Lanes
-from hedgerow.reference import tree_crf
-from hedgerow.reference.growing import CODES, ORDERED
-from hedgerow.trainers.boosting import Booster
+from hedgerow.training.boosting.chain import Booster
 from hedgerow.trees.binning import bin_dataset, learn_binning
 from hedgerow.trees.growing import Grower
+from tests.reference import tree_crf
+from tests.reference.growing import CODES, ORDERED
 
 WORDS, TONES, SIZE, DEPTH = "word", "tone", "size", "depth"
 KINDS = {WORDS: "categorical", TONES: "categorical", SIZE: "numeric", DEPTH: "numeric"}

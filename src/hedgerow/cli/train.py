@@ -23,8 +23,8 @@ from hedgerow.errors import InputError
 
 if TYPE_CHECKING:
     from hedgerow.cli.recipe import Recipe
+    from hedgerow.estimators.base import ChainModel
     from hedgerow.legend import AnyArray
-    from hedgerow.models.base import ChainModel
 
 INTERRUPTED = 130
 
@@ -162,7 +162,7 @@ def train(
 def _trained_on(crf: ChainModel, X: Any, y: AnyArray) -> AnyArray:
     """The labels of the sequences that the kept model was trained on: without those that it held out itself, unless
     it was trained again on all."""
-    from hedgerow.models.validation import hold_out
+    from hedgerow.estimators.validation import hold_out
 
     if not crf._holds_out() or getattr(crf, "refitted_", False):
         return y

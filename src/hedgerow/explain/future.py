@@ -12,7 +12,7 @@ from hedgerow.data.imputation import seen_schema
 from hedgerow.errors import InputError
 from hedgerow.explain.rules import Rule, rules
 from hedgerow.legend import FloatArray
-from hedgerow.trainers.multiple_instance import Growth, RowTrees
+from hedgerow.models.future.multiple_instance import Growth, RowTrees
 from hedgerow.trees.binning import bin_dataset
 from hedgerow.trees.ensemble import Ensemble
 from hedgerow.trees.growing import Tree

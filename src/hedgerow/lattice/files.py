@@ -11,6 +11,8 @@ import numpy as np
 
 from hedgerow import persistence
 from hedgerow.errors import HedgerowError, HedgerowWarning, ModelFileError
+from hedgerow.estimators.files import plain_parameters
+from hedgerow.estimators.schema_files import Tensors, back, tensor
 from hedgerow.lattice.boosting import Bins
 from hedgerow.lattice.forms import FORMS, Form
 from hedgerow.lattice.linear import Layout, Scaling
@@ -18,9 +20,7 @@ from hedgerow.lattice.model import LatticeCRF
 from hedgerow.lattice.tree_model import TreeLatticeCRF
 from hedgerow.lattice.tree_rows import row_dataset
 from hedgerow.legend import FloatArray
-from hedgerow.models.files import plain_parameters
-from hedgerow.models.schema_files import Tensors, back, tensor
-from hedgerow.models.tree_files import LABEL, pack_binning, pack_trees, unpack_binning, unpack_trees
+from hedgerow.models.crf.tree_files import LABEL, pack_binning, pack_trees, unpack_binning, unpack_trees
 from hedgerow.trees.ensemble import Ensemble
 
 KINDS: dict[str, Any] = {"LatticeCRF": LatticeCRF, "TreeLatticeCRF": TreeLatticeCRF}

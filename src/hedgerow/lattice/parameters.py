@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from hedgerow.errors import InputError
+from hedgerow.estimators.parameters import check_choice, check_number, check_running, random_generator
 from hedgerow.lattice.forms import FORMS
-from hedgerow.lattice.inference import METHODS, SCHEDULES, Inference, check_inference
+from hedgerow.lattice.inference.infer import METHODS, SCHEDULES, Inference, check_inference
+from hedgerow.lattice.inference.search import SEARCHES
+from hedgerow.lattice.inference.topology import grid_directions
 from hedgerow.lattice.objectives import OBJECTIVES
 from hedgerow.lattice.online import ONLINE
-from hedgerow.lattice.search import SEARCHES
-from hedgerow.lattice.topology import grid_directions
-from hedgerow.models.parameters import check_choice, check_number, check_running, random_generator
 from hedgerow.trees.binning import MAX_VALUES
 
 DECODERS = ("posterior", *SEARCHES)

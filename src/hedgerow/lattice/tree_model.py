@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from hedgerow.errors import InputError
+from hedgerow.estimators.parameters import random_generator
 from hedgerow.lattice.base import LatticeModel, Problem, Scores, accuracy, advice
 from hedgerow.lattice.boosting import Bins, Booster, Iteration, TreeScorer, Values, boost
 from hedgerow.lattice.corpus import Corpus
@@ -16,9 +17,8 @@ from hedgerow.lattice.forms import Form
 from hedgerow.lattice.objectives import make_objective
 from hedgerow.lattice.parameters import check_tree_parameters, inference_of
 from hedgerow.legend import FloatArray
-from hedgerow.models.parameters import random_generator
 from hedgerow.parallel import MAX_LANES, Lanes
-from hedgerow.trainers.monitor import Monitor
+from hedgerow.training.monitor import Monitor
 from hedgerow.trees.ensemble import Ensemble
 
 

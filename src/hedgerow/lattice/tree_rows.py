@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow import kernels
 from hedgerow.data.dataset import Column, Dataset, Schema
 from hedgerow.data.vocabulary import Vocabulary
 from hedgerow.legend import CODE, INDEX, AnyArray, FloatArray
-from hedgerow.scorers.trees import all_first
+from hedgerow.training.boosting.scores import all_first
+from hedgerow.trees import kernels
 from hedgerow.trees.binning import BinnedData, Binning, bin_dataset, learn_binning
 from hedgerow.trees.ensemble import add_trees
 from hedgerow.trees.growing import Grower, Leaves, Tree

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hedgerow import kernels
 from hedgerow.legend import INDEX, AnyArray, BoolArray, FloatArray, IndexArray
+from hedgerow.trees import kernels
 from hedgerow.trees.binning import BinnedData, Binning
 
 MAX_TRUNKS = 8  # nodes that may be words on all places instead of lists of them

@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow import kernels
 from hedgerow.errors import InputError
 from hedgerow.legend import INDEX, AnyArray, FloatArray, IndexArray
-from hedgerow.trees import growing
+from hedgerow.trees import growing, kernels
 from hedgerow.trees.binning import BinnedData, Binning
 from hedgerow.trees.growing import Grower, Leaves, Tree
 
