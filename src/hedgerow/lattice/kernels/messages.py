@@ -15,12 +15,12 @@ import math
 
 import numpy as np
 
-from hedgerow.jit import chain_kernel, kernel, part
+from hedgerow.jit import chain_kernel, chain_part, kernel, part
 
 ZERO, ONE = np.uint64(0), np.uint64(1)  # an index without a sign is not asked whether it counts from the end
 
 
-@part
+@chain_part
 def _collect(node_exp, ptr, out, messages, i, product):
     """product(u) = φ_i(u) · Π_k m_ki(u) over all neighbours k."""
     for u in range(product.shape[0]):
@@ -31,7 +31,7 @@ def _collect(node_exp, ptr, out, messages, i, product):
             product[u] *= messages[h, u]
 
 
-@part
+@chain_part
 def _compose(product, messages, back, edge_exp, e, outward, maximise, fresh):
     """fresh(v) = Σ_u ψ_e(u, v) · product(u) / messages[back, u], or the maximum over u; its largest entry.
 
