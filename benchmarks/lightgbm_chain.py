@@ -46,7 +46,7 @@ class OnTable:
         self.corpus, self.width, self.encoding, self.setup = corpus, width, encoding, setup
         parameters = {
             "objective": "none", "num_class": corpus.n_labels,
-            "num_leaves": setup.max_leaves, "lambda_l2": setup.shrinkage,
+            "num_leaves": setup.max_leaf_nodes, "lambda_l2": setup.l2_regularization,
             "learning_rate": 1.0, "min_data_in_leaf": 1, "min_sum_hessian_in_leaf": 0.0, "min_data_in_bin": 1,
             "max_cat_to_onehot": 1000, "feature_pre_filter": False, "num_threads": setup.threads, "verbosity": -1,
         }  # fmt: skip

@@ -53,7 +53,11 @@ class Engines:
         self.dataset = learn(make_missing(X, rate, random_state=0), y, window=width // 2)
         binning = learn_binning(self.dataset)
         self.data = bin_dataset(binning, self.dataset, postings=True)
-        options: dict[str, Any] = {"max_leaves": setup.max_leaves, "shrinkage": setup.shrinkage, "subsets": subsets}
+        options: dict[str, Any] = {
+            "max_leaf_nodes": setup.max_leaf_nodes,
+            "l2_regularization": setup.l2_regularization,
+            "subsets": subsets,
+        }
         self.booster = Booster(self.dataset, binning, self.data, setup.lanes, **options)
         self.growers = {
             method: make_grower(binning, self.data, self.dataset.n_labels, missing=method, **options)
@@ -93,7 +97,7 @@ class Engines:
 
         data = self.data
         if leaves is not None:
-            values = np.zeros(self.setup.max_leaves + 1)
+            values = np.zeros(self.setup.max_leaf_nodes + 1)
             values[: len(leaves.values)] = leaves.values
             factors = np.exp(values)
         for shard, (exps, nodes) in zip(self.booster.shards, scores):

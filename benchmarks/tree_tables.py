@@ -60,8 +60,8 @@ class Setup:
 
     lanes: Any
     threads: int
-    shrinkage: float = 20.0
-    max_leaves: int = 100
+    l2_regularization: float = 20.0
+    max_leaf_nodes: int = 100
 
     def clock(self) -> float:
         return time.process_time() if self.threads == 1 else time.perf_counter()

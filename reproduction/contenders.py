@@ -16,7 +16,7 @@ from reproduction.settings import Settings
 from reproduction.tuning import Choice, Curves, tune
 from reproduction.windows import WindowBooster
 
-SHRINKAGE, ORIGINAL = "shrinkage", "original"  # the two ways of fitting trees in table 3.4
+SHRINKAGE, ORIGINAL = "l2_regularization", "original"  # the two ways of fitting trees in table 3.4
 PAPER_LEAVES = 100  # L of the thesis where there is a λ
 
 
@@ -70,8 +70,8 @@ def paper_model(window: Window, n_estimators: int, parameters: Mapping[str, Any]
 def tree_grid(form: str, settings: Settings) -> list[dict[str, Any]]:
     """The grid of one way of fitting trees: λ where L is 100, or L where λ is 0."""
     if form == SHRINKAGE:
-        return [{"shrinkage": value, "max_leaves": PAPER_LEAVES} for value in settings.shrinkages]
-    return [{"shrinkage": 0.0, "max_leaves": value} for value in settings.leaves]
+        return [{"l2_regularization": value, "max_leaf_nodes": PAPER_LEAVES} for value in settings.shrinkages]
+    return [{"l2_regularization": 0.0, "max_leaf_nodes": value} for value in settings.leaves]
 
 
 def tune_paper(form: str, X: Any, y: Any, seed: int, window: Window, settings: Settings) -> Curves:

@@ -86,7 +86,7 @@ def _measure_trees(X: Any, y: Any, X_test: Any, y_test: Any, width: int, setting
 
     choice = tune(
         make,
-        [{"max_leaves": value} for value in settings.leaves],
+        [{"max_leaf_nodes": value} for value in settings.leaves],
         X,
         y,
         n_folds=settings.inner_folds,
@@ -108,7 +108,7 @@ def _measure_trees(X: Any, y: Any, X_test: Any, y_test: Any, width: int, setting
 
 def _row(found: dict[str, Any]) -> Row:
     linear, tree, published = found["linear"], found["tree"], found["published"]
-    chosen = f"variance {linear['variance']:g}; L {tree['max_leaves']}, {tree['iterations']} iterations"
+    chosen = f"variance {linear['variance']:g}; L {tree['max_leaf_nodes']}, {tree['iterations']} iterations"
     return (
         str(found["width"]),
         f"{linear['weights']:,}",

@@ -134,9 +134,9 @@ def give(case: Case, way: str, training: Any, others: Sequence[Any]) -> tuple[st
     return "learned", list(map(to_windows, filled))
 
 
-def new_model(case: Case, way: str, n_iterations: int, shrinkage: float) -> TreeCRF:
+def new_model(case: Case, way: str, n_iterations: int, l2_regularization: float) -> TreeCRF:
     """The thesis' TreeCRF; a column of windows is a category, whatever is left of it."""
-    model = paper_model(case.window, n_iterations, {"shrinkage": shrinkage, "missing": way})
+    model = paper_model(case.window, n_iterations, {"l2_regularization": l2_regularization, "missing": way})
     return model.set_params(columns=dict.fromkeys(_LETTERS.values(), "categorical")) if case.spread else model
 
 
@@ -148,11 +148,11 @@ def tune(case: Case, way: str, X: Any, settings: Settings) -> dict[str, Any]:
     told, (X_kept, X_held) = give(case, way, take(X, kept), [take(X, held)])
     best: tuple[int, dict[str, Any]] = -1, {}
     most = min(MAX_ITERATIONS.get(case.name, MANY_ITERATIONS), settings.max_iterations)
-    for shrinkage in SHRINKAGES:
-        model = new_model(case, told, most, shrinkage)
+    for l2_regularization in SHRINKAGES:
+        model = new_model(case, told, most, l2_regularization)
         right = right_by_iteration(model.fit(X_kept, take(case.y, kept)), X_held, take(case.y, held))[0]
         if right.max() > best[0]:
-            best = int(right.max()), {"shrinkage": shrinkage, "n_iterations": int(right.argmax()) + 1}
+            best = int(right.max()), {"l2_regularization": l2_regularization, "n_iterations": int(right.argmax()) + 1}
     return best[1]
 
 

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 
 class TreeForms(NamedTuple):
-    """Accuracies with shrinkage (λ by cross-validation, L = 100) and by the original trees (L by cross-validation)."""
+    """Accuracies with λ (by cross-validation, L = 100) and by the original trees (L by cross-validation)."""
 
     posterior_shrinkage: float
     posterior_original: float

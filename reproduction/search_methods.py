@@ -80,7 +80,7 @@ def stressers() -> dict[str, Make]:
         "TreeCRF": TreeCRF,
         "TreeCRF, shared edges": partial(TreeCRF, edges="shared"),
         "MEMM of trees": partial(MEMM, scorer="trees"),
-        "VirtualEvidence, stumps": partial(VirtualEvidence, max_leaves=2, n_estimators=1_000),
+        "VirtualEvidence, stumps": partial(VirtualEvidence, max_leaf_nodes=2, n_estimators=1_000),
         "VirtualEvidence": VirtualEvidence,
         "VirtualEvidence, joint edges": partial(VirtualEvidence, edges="joint"),
         "LinearCRF": LinearCRF,

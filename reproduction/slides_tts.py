@@ -35,8 +35,8 @@ RUNS, PENALTIES = (1, 2, 3), (0.3, 1.0)
 HELD_OUT = 0.2  # of the training words, on which the runs of letters and the penalty are chosen
 # So were these, by hand, for a window of 7 and order 1.
 TREE_RUNS = 2
-TREES: dict[str, Any] = {"edges": "shared", "leaves": "newton", "shrinkage": 5.0, "learning_rate": 0.1}
-JOINT = TREES | {"edges": "joint", "learning_rate": 0.3, "max_leaves": 16, "categorical": "one_against_rest"}
+TREES: dict[str, Any] = {"edges": "shared", "leaves": "newton", "l2_regularization": 5.0, "learning_rate": 0.1}
+JOINT = TREES | {"edges": "joint", "learning_rate": 0.3, "max_leaf_nodes": 16, "categorical": "one_against_rest"}
 MOST_TREES = 500
 EDGE = "_"
 
@@ -72,8 +72,8 @@ def run(settings: Settings) -> Report:
         "LinearCRF: letters of the window and runs of up to n neighbours in it; n and the penalty l2 by the letters"
         f" right at order 1 on {HELD_OUT:.0%} of the training words that were held out for that.",
         tree_note("chosen on the same words"),
-        f"With joint edges the step is {JOINT['learning_rate']}, trees have {JOINT['max_leaves']} leaves, and letters"
-        " and labels are split one against the rest.",
+        f"With joint edges the step is {JOINT['learning_rate']}, trees have {JOINT['max_leaf_nodes']} leaves, and"
+        " letters and labels are split one against the rest.",
         TIME_NOTE,
     ]
     return Report("slides-tts", [table(found)], notes, {"found": found})
@@ -88,8 +88,8 @@ def table(found: list[dict[str, Any]]) -> Grid:
 def tree_note(how: str) -> str:
     """How trees were trained."""
     return (
-        f"TreeCRF: Newton's leaves, step {TREES['learning_rate']}, λ {TREES['shrinkage']:g}, runs of up to {TREE_RUNS}"
-        f" letters, {how}; stopped early by a tenth of the training words and trained again on all."
+        f"TreeCRF: Newton's leaves, step {TREES['learning_rate']}, λ {TREES['l2_regularization']:g}, runs of up to"
+        f" {TREE_RUNS} letters, {how}; stopped early by a tenth of the training words and trained again on all."
     )
 
 

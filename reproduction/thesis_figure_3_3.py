@@ -29,7 +29,12 @@ def run(settings: Settings) -> Report:
     for varied, length, width in points:
         X, y = make_hmm(N_SEQUENCES, length, random_state=settings.seeds[0])
         cost = iteration_cost(
-            X, y, window=width // 2, max_leaves=MAX_LEAVES, shrinkage=SHRINKAGE, n_iterations=_n_iterations(settings)
+            X,
+            y,
+            window=width // 2,
+            max_leaf_nodes=MAX_LEAVES,
+            l2_regularization=SHRINKAGE,
+            n_iterations=_n_iterations(settings),
         )
         found.append({"varied": varied, "length": length, "width": width, **cost._asdict()})
         settings.say(f"length {length}, width {width}: done")

@@ -1,4 +1,4 @@
-"""Table 3.4 of Hao 2009: trees with shrinkage against the original trees, by both decoders."""
+"""Table 3.4 of Hao 2009: trees with λ against the original trees, by both decoders."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from reproduction.published import TABLE_3_4
 from reproduction.report import Grid, Report, Row
 from reproduction.settings import DECODERS, Settings
 
-TITLE = "Hao 2009, table 3.4: shrinkage λ against the original trees (accuracy, %)"
+TITLE = "Hao 2009, table 3.4: l2_regularization λ against the original trees (accuracy, %)"
 FORMS = (SHRINKAGE, ORIGINAL)
 HEADER = ("data", "decoder", "λ, ours", "published", "vs published", "L, ours", "published", "vs published", "λ vs L")
 

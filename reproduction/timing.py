@@ -23,7 +23,7 @@ class Cost(NamedTuple):
 
 
 def iteration_cost(
-    X: Any, y: Any, *, window: Window, n_iterations: int, max_leaves: int = 100, shrinkage: float = 20.0
+    X: Any, y: Any, *, window: Window, n_iterations: int, max_leaf_nodes: int = 100, l2_regularization: float = 20.0
 ) -> Cost:
     """Boost a few iterations in one thread. `passes` has forward-backward and the gradient; `induction` the trees, and
     adding them to the scores."""
@@ -32,7 +32,9 @@ def iteration_cost(
     data = bin_dataset(binning, dataset, postings=True)
     passes, induction = [], []
     with Lanes(1, 1) as lanes:
-        booster = Booster(dataset, binning, data, lanes, max_leaves=max_leaves, shrinkage=shrinkage)
+        booster = Booster(
+            dataset, binning, data, lanes, max_leaf_nodes=max_leaf_nodes, l2_regularization=l2_regularization
+        )
         for _ in range(WARM_UP + n_iterations):
             began = time.process_time()
             booster.evaluate()

@@ -15,7 +15,14 @@ from typing import Any
 from hedgerow import Item, LinearCRF, TreeCRF, __version__
 
 FOLDER = Path(__file__).parent
-PARAMETERS = ("l1", "l2", "decoder", "max_leaves", "shrinkage", "edges")  # some that the files must bring back
+PARAMETERS = (
+    "l1",
+    "l2",
+    "decoder",
+    "max_leaf_nodes",
+    "l2_regularization",
+    "edges",
+)  # some that the files must bring back
 
 
 def corpora() -> dict[str, tuple[LinearCRF | TreeCRF, list[Any], list[list[Any]]]]:
@@ -42,7 +49,7 @@ def corpora() -> dict[str, tuple[LinearCRF | TreeCRF, list[Any], list[list[Any]]
         )
         for i, sentence in enumerate(words)
     ]
-    few: dict[str, Any] = {"n_estimators": 4, "max_leaves": 5, "shrinkage": 0.5, "early_stopping": False}
+    few: dict[str, Any] = {"n_estimators": 4, "max_leaf_nodes": 5, "l2_regularization": 0.5, "early_stopping": False}
     numbers = [[[0.1, 1.0], [0.9, -2.0], [0.8, 0.5]], [[0.2, 0.0], [0.7, 1.5]]]
     return {
         "words": (

@@ -15,7 +15,7 @@ from hedgerow.errors import InputError
 
 LINEAR = tuple(name for name in objectives.NAMES if name in objectives.SMOOTH)
 TREE = tuple(name for name in objectives.NAMES if name != "perceptron")
-SHORT = {"n_estimators": 8, "max_leaves": 6, "early_stopping": False, "window": 1}
+SHORT = {"n_estimators": 8, "max_leaf_nodes": 6, "early_stopping": False, "window": 1}
 
 
 @pytest.fixture(scope="module")

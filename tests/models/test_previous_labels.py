@@ -124,7 +124,7 @@ def test_linear_rows_score_as_the_model_that_was_trained(order, conjoin):
 @pytest.mark.parametrize("categorical", ["subset", "one_against_rest"])
 def test_tree_rows_score_as_the_model_that_was_trained(categorical, missing):
     model = RecurrentSlidingWindow(
-        history=2, direction="right_to_left", n_estimators=5, early_stopping=False, shrinkage=1.0,
+        history=2, direction="right_to_left", n_estimators=5, early_stopping=False, l2_regularization=1.0,
         categorical=categorical, missing=missing, **TRAIN,
     ).fit(X, Y)  # fmt: skip
     dataset = model.encode(X, Y) if model.imputation_ is None else model.imputation_.apply(model.encode(X, Y))

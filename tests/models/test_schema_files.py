@@ -42,7 +42,7 @@ def test_a_feature_of_the_whole_sequence_may_have_any_name():
 def packed() -> list[tuple[dict[str, Any], dict[str, np.ndarray]]]:
     """A linear model and one of trees, each with windows of several widths."""
     window = {"word": (2, 1), "size": 1, "*": (0, 2)}
-    trees = TreeCRF(columns=COLUMNS, window=window, n_estimators=2, shrinkage=1.0, early_stopping=False)
+    trees = TreeCRF(columns=COLUMNS, window=window, n_estimators=2, l2_regularization=1.0, early_stopping=False)
     linear = LinearCRF(columns=COLUMNS, window=window)
     return [pack_model(model.fit(*CORPUS)) for model in (trees, linear)]
 

@@ -16,7 +16,7 @@ from hedgerow.training import memory
 from .corpora import rich_corpus
 from .test_order import made
 
-OWN = {"window": 0, "n_estimators": 60, "random_state": 0, "max_leaves": 8, "shrinkage": 5.0}
+OWN = {"window": 0, "n_estimators": 60, "random_state": 0, "max_leaf_nodes": 8, "l2_regularization": 5.0}
 
 
 def noisy(order, n, seed):

@@ -50,8 +50,8 @@ class Rules:
     kinds: list[int]
     n_bins: list[int]
     n_labels: int
-    max_leaves: int
-    shrinkage: float
+    max_leaf_nodes: int
+    l2_regularization: float
     least: int = 1
     subsets: bool = False
     questions: list[frozenset[int]] = field(default_factory=list)
@@ -76,10 +76,10 @@ def totals(rows: list[Row]) -> tuple[float, int]:
     return float(sum(row.target for row in rows)), sum(row.weight for row in rows)
 
 
-def side_gain(left: list[Row], right: list[Row], shrinkage: float) -> float:
+def side_gain(left: list[Row], right: list[Row], l2_regularization: float) -> float:
     """A_L²/(λ+n_L) + A_R²/(λ+n_R), over one common denominator as the kernel has it, so that ties are the same."""
     (a, n_left), (r, n_right) = totals(left), totals(right)
-    d_left, d_right = shrinkage + n_left, shrinkage + n_right
+    d_left, d_right = l2_regularization + n_left, l2_regularization + n_right
     return (a * a * d_right + r * r * d_left) / (d_left * d_right)
 
 
@@ -93,7 +93,7 @@ def prefixes(rows: list[Row], stream: int, rules: Rules) -> list[Split]:
 
     def ratio(x: int) -> float:
         a, n = totals(of[x])
-        return a / (rules.shrinkage + n)
+        return a / (rules.l2_regularization + n)
 
     order = sorted(sorted(of), key=ratio)
     return [(stream, frozenset(order[: j + 1]), SUBSET) for j in range(len(order) - 1)]
@@ -133,13 +133,13 @@ def find_split(rows: list[Row], node: int, rules: Rules) -> tuple[float, Split] 
 def best_split(rows: list[Row], node: int, rules: Rules) -> tuple[float, Split] | None:
     """As find_split, of the features that the node may use."""
     a, n = totals(rows)
-    base = a * a / (rules.shrinkage + n) * (1.0 + 1e-12)
+    base = a * a / (rules.l2_regularization + n) * (1.0 + 1e-12)
     best, chosen = base, None
     for split in candidates(rows, node, rules):
         left = [row for row in rows if goes_true(row, split, rules.n_bins)]
         right = [row for row in rows if not goes_true(row, split, rules.n_bins)]
         if totals(left)[1] >= rules.least and totals(right)[1] >= rules.least:
-            gain = side_gain(left, right, rules.shrinkage)
+            gain = side_gain(left, right, rules.l2_regularization)
             if gain > best:
                 best, chosen = gain, split
     return None if chosen is None else (best - base, chosen)
@@ -150,7 +150,7 @@ def grow(rows: list[Row], rules: Rules) -> tuple[Node, list[Node]]:
     root = Node(rows)
     root.best = find_split(rows, 0, rules)
     leaves, n_nodes = [root], 1
-    while len(leaves) < rules.max_leaves:
+    while len(leaves) < rules.max_leaf_nodes:
         gains = [leaf.best[0] if leaf.best else 0.0 for leaf in leaves]
         i = gains.index(max(gains))
         chosen = leaves[i].best

@@ -98,9 +98,9 @@ def best_split(parts: list[Part], node: int, rules: Rules, gaps: Gaps) -> tuple[
 
     def base(rows: list[Row]) -> float:
         a, n = totals(rows)
-        return a * a / (shrinkage + n) * (1.0 + 1e-12) if shrinkage + n > 0 else 0.0
+        return a * a / (l2_regularization + n) * (1.0 + 1e-12) if l2_regularization + n > 0 else 0.0
 
-    shrinkage, least = rules.shrinkage * gaps.whole, rules.least * gaps.whole
+    l2_regularization, least = rules.l2_regularization * gaps.whole, rules.least * gaps.whole
     of_all = best = base(weighed(parts))
     chosen = None
     for split in known_candidates(parts, node, rules, gaps):
@@ -108,7 +108,7 @@ def best_split(parts: list[Part], node: int, rules: Rules, gaps: Gaps) -> tuple[
         left = [row for row in known if goes_true(row, split, rules.n_bins)]
         right = [row for row in known if not goes_true(row, split, rules.n_bins)]
         if totals(left)[1] >= least and totals(right)[1] >= least:
-            score = side_gain(left, right, shrinkage) + (of_all - base(known))
+            score = side_gain(left, right, l2_regularization) + (of_all - base(known))
             if score > best:
                 best, chosen = score, split
     return None if chosen is None else (best - of_all, chosen)
@@ -123,7 +123,9 @@ def known_candidates(parts: list[Part], node: int, rules: Rules, gaps: Gaps) -> 
         def may_use(node: int, other: int, item: int, stream: int = stream) -> bool:
             return other == stream and rules.may_use(node, other, item)
 
-        own = candidates(known, node, replace(rules, shrinkage=rules.shrinkage * gaps.whole, may_use=may_use))
+        own = candidates(
+            known, node, replace(rules, l2_regularization=rules.l2_regularization * gaps.whole, may_use=may_use)
+        )
         gone = gaps.missing[stream] if stream != LABEL else None
         is_value = stream == LABEL or rules.kinds[stream] != ORDERED  # and not a threshold
         found += [split for split in own if not (is_value and split[1] == gone)]
@@ -239,7 +241,7 @@ def grow(rows: list[Row], rules: Rules, gaps: Gaps) -> tuple[Node, list[Node]]:
     root = Node([(row, gaps.whole) for row in rows])
     root.best = find_split(root.parts, 0, rules, gaps)
     leaves, n_nodes = [root], 1
-    while len(leaves) < rules.max_leaves:
+    while len(leaves) < rules.max_leaf_nodes:
         gains = [leaf.best[0] if leaf.best else 0.0 for leaf in leaves]
         i = gains.index(max(gains))
         chosen = leaves[i].best
@@ -255,16 +257,16 @@ def grow(rows: list[Row], rules: Rules, gaps: Gaps) -> tuple[Node, list[Node]]:
     return root, leaves
 
 
-def leaf_value(leaf: Node, shrinkage: float, whole: int) -> float:
+def leaf_value(leaf: Node, l2_regularization: float, whole: int) -> float:
     """Σ w·target / (λ + Σ w) over the examples of a leaf, of weights w; 0 where nothing is in it."""
     a, n = totals(weighed(leaf.parts))
-    return a / whole / (shrinkage + n / whole) if shrinkage + n > 0 else 0.0
+    return a / whole / (l2_regularization + n / whole) if l2_regularization + n > 0 else 0.0
 
 
 def predict(node: Node, row: Row, rules: Rules, gaps: Gaps) -> float:
     """ŷ = (n_left·ŷ_left + n_right·ŷ_right) / (n_left + n_right), where neither split nor surrogate has a value."""
     if node.split is None:
-        return leaf_value(node, rules.shrinkage, gaps.whole)
+        return leaf_value(node, rules.l2_regularization, gaps.whole)
     assert node.true is not None
     assert node.false is not None
     share = node.share

@@ -152,9 +152,9 @@ def generate_examples(k: int, corpus: Corpus, targets: FloatArray, one: float = 
     return [Row(t, corpus.windows[t], previous, round(targets[k, t, previous] * one)) for t, previous in corpus.pairs()]
 
 
-def output(leaf: Node, shrinkage: float, one: float = ONE) -> float:
+def output(leaf: Node, l2_regularization: float, one: float = ONE) -> float:
     """Σ Δ / (λ + N) over the N examples of a leaf, (3.1)."""
-    return sum(row.target for row in leaf.rows) / one / (shrinkage + len(leaf.rows))
+    return sum(row.target for row in leaf.rows) / one / (l2_regularization + len(leaf.rows))
 
 
 def find_leaf(tree: Node, row: Row, n_bins: list[int]) -> Node:
@@ -168,10 +168,10 @@ def find_leaf(tree: Node, row: Row, n_bins: list[int]) -> Node:
 
 
 def fit_trees(
-    corpus: Corpus, targets: FloatArray, *, max_leaves: int, shrinkage: float = 0.0, one: float = ONE
+    corpus: Corpus, targets: FloatArray, *, max_leaf_nodes: int, l2_regularization: float = 0.0, one: float = ONE
 ) -> list[Node]:
-    """h_m(k) for each label k: a regression tree with at most `max_leaves` leaves for its examples."""
-    rules = Rules(corpus.kinds, corpus.n_bins, corpus.n_labels, max_leaves, shrinkage)
+    """h_m(k) for each label k: a regression tree with at most `max_leaf_nodes` leaves for its examples."""
+    rules = Rules(corpus.kinds, corpus.n_bins, corpus.n_labels, max_leaf_nodes, l2_regularization)
     return [grow(generate_examples(k, corpus, targets, one), rules)[0] for k in range(corpus.n_labels)]
 
 
@@ -180,7 +180,7 @@ def add_trees(
     corpus: Corpus,
     trees: list[Node],
     *,
-    shrinkage: float = 0.0,
+    l2_regularization: float = 0.0,
     learning_rate: float = 1.0,
     one: float = ONE,
 ) -> FloatArray:
@@ -189,7 +189,7 @@ def add_trees(
     for k, tree in enumerate(trees):
         for t, previous in corpus.pairs():
             leaf = find_leaf(tree, Row(t, corpus.windows[t], previous, 0), corpus.n_bins)
-            total[k, t, previous] += learning_rate * output(leaf, shrinkage, one)
+            total[k, t, previous] += learning_rate * output(leaf, l2_regularization, one)
     return total
 
 
@@ -197,8 +197,8 @@ def tree_boost(
     corpus: Corpus,
     n_iterations: int,
     *,
-    max_leaves: int,
-    shrinkage: float = 0.0,
+    max_leaf_nodes: int,
+    l2_regularization: float = 0.0,
     learning_rate: float = 1.0,
     pseudo_likelihood_steps: int = 0,
     one: float = ONE,
@@ -211,9 +211,15 @@ def tree_boost(
     potentials, iterations = np.zeros((K, N, K + 1)), []
     for m in range(n_iterations):
         find_targets = pseudo_likelihood_targets if m < pseudo_likelihood_steps else likelihood_targets
-        trees = fit_trees(corpus, find_targets(potentials, corpus), max_leaves=max_leaves, shrinkage=shrinkage, one=one)
+        trees = fit_trees(
+            corpus,
+            find_targets(potentials, corpus),
+            max_leaf_nodes=max_leaf_nodes,
+            l2_regularization=l2_regularization,
+            one=one,
+        )
         potentials = add_trees(
-            potentials, corpus, trees, shrinkage=shrinkage, learning_rate=learning_rate, one=one
+            potentials, corpus, trees, l2_regularization=l2_regularization, learning_rate=learning_rate, one=one
         )  # fmt: skip
         iterations.append(Iteration(trees, potentials))
     return iterations

@@ -121,12 +121,12 @@ def random_potentials(rng, corpus: tree_crf.Corpus):
 class Engine:
     """The booster with the reference's layout. A change of its signature is a change here, and nowhere else."""
 
-    def __init__(self, raw: Raw, *, max_leaves, shrinkage, learning_rate=1.0):
+    def __init__(self, raw: Raw, *, max_leaf_nodes, l2_regularization, learning_rate=1.0):
         self._dataset = to_dataset(raw)
         binning = learn_binning(self._dataset)
         data = bin_dataset(binning, self._dataset, postings=True)
         K = self._dataset.n_labels
-        options = {"max_leaves": max_leaves, "shrinkage": shrinkage}
+        options = {"max_leaf_nodes": max_leaf_nodes, "l2_regularization": l2_regularization}
         self._booster = Booster(
             self._dataset, binning, data, Lanes(None, 1), learning_rate=learning_rate, **options
         )  # fmt: skip

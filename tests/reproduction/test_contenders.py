@@ -28,10 +28,10 @@ from .tiny import SETTINGS, tiny_problem
 def test_the_grids():
     settings = Settings()
     assert tree_grid(SHRINKAGE, settings)[:2] == [
-        {"shrinkage": 0.0, "max_leaves": 100},
-        {"shrinkage": 5.0, "max_leaves": 100},
+        {"l2_regularization": 0.0, "max_leaf_nodes": 100},
+        {"l2_regularization": 5.0, "max_leaf_nodes": 100},
     ]
-    assert tree_grid(ORIGINAL, settings)[0] == {"shrinkage": 0.0, "max_leaves": 30}
+    assert tree_grid(ORIGINAL, settings)[0] == {"l2_regularization": 0.0, "max_leaf_nodes": 30}
     assert (len(tree_grid(SHRINKAGE, settings)), len(tree_grid(ORIGINAL, settings))) == (6, 4)
 
 
@@ -43,8 +43,13 @@ def test_the_default_is_the_default():
 
 
 def test_paper_mode_runs_all_iterations():
-    model = paper_model(1, 7, {"shrinkage": 3.0, "max_leaves": 5})
-    assert (model.early_stopping, model.n_estimators, model.shrinkage, model.max_leaves) == (False, 7, 3.0, 5)
+    model = paper_model(1, 7, {"l2_regularization": 3.0, "max_leaf_nodes": 5})
+    assert (model.early_stopping, model.n_estimators, model.l2_regularization, model.max_leaf_nodes) == (
+        False,
+        7,
+        3.0,
+        5,
+    )
 
 
 @pytest.mark.parametrize("contender", [tuned_paper, untuned, lightgbm_windows])
@@ -82,7 +87,7 @@ def test_the_choice_is_trained_on_the_whole_part(monkeypatch):
     label_parts(tuned_paper, problem, 0, SETTINGS)
     ((choice, n),) = fitted
     assert n == 30
-    assert choice.parameters["shrinkage"] in SETTINGS.shrinkages
+    assert choice.parameters["l2_regularization"] in SETTINGS.shrinkages
     assert 1 <= choice.n_iterations <= SETTINGS.max_iterations
 
 

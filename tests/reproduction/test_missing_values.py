@@ -92,7 +92,7 @@ def test_what_is_held_out_chooses(tiny_data):
     case = load_case("protein", SETTINGS)
     chosen = tune(case, "weighting", make_missing(case.X, 0.2, random_state=0), SETTINGS)
     assert 1 <= chosen["n_iterations"] <= SETTINGS.max_iterations
-    assert chosen["shrinkage"] in SHRINKAGES
+    assert chosen["l2_regularization"] in SHRINKAGES
 
 
 def test_the_analysis_is_that_of_logarithms_of_odds():

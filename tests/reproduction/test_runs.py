@@ -106,7 +106,7 @@ def test_verdicts_count_wins_losses_and_means():
 
 def test_costs_are_measured_for_both_parts():
     problem = tiny_problem()
-    cost = iteration_cost(problem.X, problem.y, window=1, n_iterations=3, max_leaves=4)
+    cost = iteration_cost(problem.X, problem.y, window=1, n_iterations=3, max_leaf_nodes=4)
     assert cost.passes > 0
     assert cost.induction > 0
 

@@ -47,27 +47,37 @@ def test_known_labels():
 
 # axes: grid, decoder, iteration
 ACCURACIES = np.array([[[0.1, 0.6, 0.6], [0.2, 0.2, 0.7]], [[0.5, 0.6, 0.4], [0.3, 0.65, 0.7]]])
-CURVES = Curves(({"shrinkage": 1.0}, {"shrinkage": 2.0}), ("posterior", "viterbi"), ACCURACIES)
+CURVES = Curves(({"l2_regularization": 1.0}, {"l2_regularization": 2.0}), ("posterior", "viterbi"), ACCURACIES)
 
 
 def test_the_best_of_all_and_of_one_decoder():
     """Of equals the first of the grid, with the fewest iterations."""
     best = CURVES.best()
-    assert (best.parameters, best.decoder, best.n_iterations, best.accuracy) == ({"shrinkage": 1.0}, "viterbi", 3, 0.7)
+    assert (best.parameters, best.decoder, best.n_iterations, best.accuracy) == (
+        {"l2_regularization": 1.0},
+        "viterbi",
+        3,
+        0.7,
+    )
     assert best.last
     own = CURVES.best("posterior")
-    assert (own.parameters, own.decoder, own.n_iterations, own.accuracy) == ({"shrinkage": 1.0}, "posterior", 2, 0.6)
+    assert (own.parameters, own.decoder, own.n_iterations, own.accuracy) == (
+        {"l2_regularization": 1.0},
+        "posterior",
+        2,
+        0.6,
+    )
     assert not own.last
 
 
 def test_cross_validation_counts_every_sequence_once():
     problem = tiny_problem()
     X, y = problem.X[:12], problem.y[:12]
-    curves = tune(grow, [{"shrinkage": 5.0}, {"shrinkage": 50.0}], X, y, n_folds=3, seed=2)
+    curves = tune(grow, [{"l2_regularization": 5.0}, {"l2_regularization": 50.0}], X, y, n_folds=3, seed=2)
     assert curves.accuracies.shape == (2, 2, 3)
     right = 0
     for train, test in tuning.folds(len(X), 3, 2):
-        model = grow(shrinkage=50.0).fit([X[i] for i in train], [y[i] for i in train])
+        model = grow(l2_regularization=50.0).fit([X[i] for i in train], [y[i] for i in train])
         predicted = model.predict([X[i] for i in test], decoder="viterbi")
         right += sum(a == b for i, row in zip(test, predicted) for a, b in zip(y[i], row))
     np.testing.assert_allclose(curves.accuracies[1, 1, 2], right / sum(map(len, y)), rtol=1e-12)

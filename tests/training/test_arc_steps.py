@@ -26,13 +26,13 @@ def table_steps(dataset, *, newton):
 
 def test_a_step_is_the_mean_gradient_of_the_positions_after_a_label():
     gradient = np.array([[2.0, -0.5], [0.25, -0.75]])  # "a" is expected 2.5 times before another, and seen once
-    step = table_steps(corpus(), newton=False).step(gradient, shrinkage=4.0)
+    step = table_steps(corpus(), newton=False).step(gradient, l2_regularization=4.0)
     np.testing.assert_allclose(step, -gradient / (np.array([[2.5], [2.0]]) + 4.0))
 
 
 def test_newton_counts_the_transition_itself():
     gradient = np.array([[2.0, -0.5], [0.25, -0.75]])
-    step = table_steps(corpus(), newton=True).step(gradient, shrinkage=4.0)
+    step = table_steps(corpus(), newton=True).step(gradient, l2_regularization=4.0)
     np.testing.assert_allclose(step, -gradient / (np.array([[2.0, 1.0], [1.25, 1.0]]) + 4.0))
 
 
@@ -45,7 +45,7 @@ def test_weights_and_unknown_labels_count():
 
 def test_what_is_forbidden_does_not_move():
     legal = np.array([[False, True], [True, True]])
-    step = TableSteps(corpus(), legal, newton=False).step(np.ones((2, 2)), shrinkage=1.0)
+    step = TableSteps(corpus(), legal, newton=False).step(np.ones((2, 2)), l2_regularization=1.0)
     assert step[0, 0] == 0.0
     assert np.all(step[legal] < 0.0)
 
@@ -58,7 +58,7 @@ def test_arcs_share_the_step(newton, rng):
     histories = observed_histories(dataset, space, 2, transitions="all")
     arcs = ArcSteps(dataset, histories, newton=newton)
     gradient = rng.uniform(-0.5, 0.5, size=histories.n_arcs)
-    step, pulled = arcs.step(gradient, shrinkage=3.0), histories.pull_back_off(gradient)
+    step, pulled = arcs.step(gradient, l2_regularization=3.0), histories.pull_back_off(gradient)
     for a in range(histories.n_arcs):
         own = [a] if newton else np.flatnonzero(histories.arc_state == histories.arc_state[a])
         seen = arcs._counts[own].sum()

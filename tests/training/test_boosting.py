@@ -52,7 +52,7 @@ def prepare(dataset):
 
 
 def boost(corpus, n_iterations, *, n_jobs=1, start=None, objective=log_likelihood, **options):
-    options = {"max_leaves": 8, "shrinkage": 5.0, "learning_rate": 1.0} | options
+    options = {"max_leaf_nodes": 8, "l2_regularization": 5.0, "learning_rate": 1.0} | options
     losses = []
     with Lanes(n_jobs, 8) as lanes:
         booster = Booster(*corpus, lanes, start=start, **options)
@@ -174,7 +174,7 @@ class TestScores:
         for options in ({}, {"edges": "shared"}):
             whole, losses = boost(corpus, 4, **options)
             with Lanes(None, 8) as lanes:
-                booster = Booster(*corpus, lanes, max_leaves=8, shrinkage=5.0, **options)
+                booster = Booster(*corpus, lanes, max_leaf_nodes=8, l2_regularization=5.0, **options)
                 booster.resume(whole.iterations[:2])
                 assert booster.evaluate() == pytest.approx(losses[2], rel=1e-12)
                 booster.step()
@@ -184,7 +184,7 @@ class TestScores:
     def test_another_step_replaces_the_last(self, corpus):
         for options in ({}, {"edges": "shared"}, {"trees_per_step": 2, "max_features": 0.5}):
             with Lanes(None, 8) as lanes:
-                booster = Booster(*corpus, lanes, max_leaves=8, shrinkage=5.0, **options)
+                booster = Booster(*corpus, lanes, max_leaf_nodes=8, l2_regularization=5.0, **options)
                 booster.evaluate()
                 booster.step()
                 booster.rescale(0.25)
@@ -274,7 +274,7 @@ class TestRows:
         dataset = corpus[0]
         spread = np.resize([1.0, 2.0, 0.5], dataset.n_sequences)
         one, two = (
-            boost(prepare(replace(dataset, weight_seq=f * spread)), 2, shrinkage=5.0 * f, min_samples_leaf=f)[0]
+            boost(prepare(replace(dataset, weight_seq=f * spread)), 2, l2_regularization=5.0 * f, min_samples_leaf=f)[0]
             for f in (1.0, factor)
         )
         for a, b in zip(trees_of(one), trees_of(two)):

@@ -35,7 +35,7 @@ def lanes():
 
 
 def new_booster(corpus, lanes, **options):
-    return Booster(*corpus, lanes, **{"max_leaves": 8, "shrinkage": 2.0} | options)
+    return Booster(*corpus, lanes, **{"max_leaf_nodes": 8, "l2_regularization": 2.0} | options)
 
 
 def run(corpus, lanes, n_iterations, *, options=None, **how):

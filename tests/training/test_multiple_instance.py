@@ -25,7 +25,7 @@ from hedgerow.trees.binning import bin_dataset, learn_binning
 from tests.reference import future as reference
 
 OFFSETS = np.array([0, 5, 5, 6, 13])
-GROWTH = Growth(max_leaves=8, shrinkage=1.0)
+GROWTH = Growth(max_leaf_nodes=8, l2_regularization=1.0)
 
 
 def drawn(seed, scale=2.0):

@@ -44,8 +44,16 @@ def _same(*names: str) -> dict[str, str]:
 
 
 # Of models that classify rows, by weights or by trees.
-_OF_ROWS = {"trees": "n_estimators", "leaves": "max_leaves"} | _same(
-    "l2", "l1", "max_iter", "shrinkage", "learning_rate", "min_frequency", "missing", "transitions", "constraints"
+_OF_ROWS = {"trees": "n_estimators", "leaves": "max_leaf_nodes"} | _same(
+    "l2",
+    "l1",
+    "max_iter",
+    "l2_regularization",
+    "learning_rate",
+    "min_frequency",
+    "missing",
+    "transitions",
+    "constraints",
 )
 
 MODELS: dict[str, Model] = {
@@ -58,8 +66,8 @@ MODELS: dict[str, Model] = {
     "tree": Model(
         "hedgerow.models.crf.tree:TreeCRF",
         "a CRF of boosted trees",
-        {"trees": "n_estimators", "leaves": "max_leaves"}
-        | _same("order", "objective", "shrinkage", "learning_rate", "edges")
+        {"trees": "n_estimators", "leaves": "max_leaf_nodes"}
+        | _same("order", "objective", "l2_regularization", "learning_rate", "edges")
         | _same("min_frequency", "missing", "transitions", "constraints"),
         complete=False,
     ),
@@ -84,8 +92,10 @@ MODELS: dict[str, Model] = {
     "ffmemm": Model(
         "hedgerow.models.future.estimator:FutureFeatureMEMM",
         "a maximum entropy Markov model with future features",
-        {"trees": "n_estimators", "leaves": "max_leaves"}
-        | _same("order", "shrinkage", "learning_rate", "min_frequency", "missing", "transitions", "constraints"),
+        {"trees": "n_estimators", "leaves": "max_leaf_nodes"}
+        | _same(
+            "order", "l2_regularization", "learning_rate", "min_frequency", "missing", "transitions", "constraints"
+        ),
         complete=False,
     ),
     "search": Model(
@@ -96,8 +106,10 @@ MODELS: dict[str, Model] = {
     "veb": Model(
         "hedgerow.models.crf.virtual_evidence:VirtualEvidence",
         "virtual evidence boosting",
-        {"trees": "n_estimators", "leaves": "max_leaves"}
-        | _same("shrinkage", "learning_rate", "edges", "min_frequency", "missing", "transitions", "constraints"),
+        {"trees": "n_estimators", "leaves": "max_leaf_nodes"}
+        | _same(
+            "l2_regularization", "learning_rate", "edges", "min_frequency", "missing", "transitions", "constraints"
+        ),
         complete=False,
     ),
     "hmm": Model(

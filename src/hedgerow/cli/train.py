@@ -50,7 +50,7 @@ def command(
     max_iter: options.MaxIter = None,
     trees: options.Trees = None,
     leaves: options.Leaves = None,
-    shrinkage: options.Shrinkage = None,
+    l2_regularization: options.L2Regularization = None,
     learning_rate: options.LearningRate = None,
     edges: options.Edges = None,
     min_frequency: options.MinFrequency = None,
@@ -66,8 +66,9 @@ def command(
     """Train a model on labelled files. Ctrl-C keeps the best model so far."""
     parameters = options.given_parameters(
         model, order=order, objective=objective, trainer=trainer, l2=l2, l1=l1, max_iter=max_iter, trees=trees,
-        leaves=leaves, shrinkage=shrinkage, edges=edges, learning_rate=options.number_or_name(learning_rate),
-        min_frequency=min_frequency, missing=missing, transitions=transitions, constraints=constraints,
+        leaves=leaves, l2_regularization=l2_regularization, edges=edges,
+        learning_rate=options.number_or_name(learning_rate), min_frequency=min_frequency, missing=missing,
+        transitions=transitions, constraints=constraints,
     )  # fmt: skip
     parameters |= {"n_jobs": jobs, "verbose": 0 if quiet else 1} | read_settings(model, settings or ())
     with in_flags(command, options.parameter_options(model)), contextlib.nullcontext() if quiet else log_lines():

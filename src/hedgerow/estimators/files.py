@@ -16,6 +16,9 @@ from hedgerow.estimators.schema_files import Tensors, back, pack_schema, plain, 
 _ON_GRAPHS = ("LatticeCRF", "TreeLatticeCRF")
 _FITTED = {"n_iter_": int, "best_iteration_": int, "loss_": float, "outcome_": str}
 
+# Parameters of files that older versions wrote.
+_RENAMED = {"max_leaves": "max_leaf_nodes", "shrinkage": "l2_regularization"}
+
 
 class Kind(NamedTuple):
     """An estimator that files can hold.
@@ -104,7 +107,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 def unpack_model(header: Mapping[str, Any], tensors: Tensors) -> Any:
     """The model that `pack_model` packed; what is not sound raises an error of one kind or another."""
     kind = find_kind(header["kind"])
-    model = kind.estimator(**{name: back(value) for name, value in header["parameters"].items()})
+    model = kind.estimator(**{_RENAMED.get(name, name): back(value) for name, value in header["parameters"].items()})
     model.schema_ = unpack_schema(header, tensors)
     model.classes_ = model.schema_.classes
     model.imputation_ = unpack_imputation(model.schema_, header)

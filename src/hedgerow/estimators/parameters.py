@@ -96,9 +96,9 @@ def check_tree_parameters(model: Any) -> None:
         check_number(name, getattr(model, name), low=1, whole=True)
     for name in ("pseudo_likelihood_steps", "n_bags"):
         check_number(name, getattr(model, name), low=0, whole=True)
-    check_number("max_leaves", model.max_leaves, low=2, high=2**16 - 1, whole=True)
+    check_number("max_leaf_nodes", model.max_leaf_nodes, low=2, high=2**16 - 1, whole=True)
     check_number("max_bins", model.max_bins, low=2, high=MAX_VALUES, whole=True)
-    for name in ("shrinkage", "min_samples_leaf", "min_frequency"):
+    for name in ("l2_regularization", "min_samples_leaf", "min_frequency"):
         check_number(name, getattr(model, name), low=0.0)
     for name in ("max_features", "subsample"):
         check_number(name, getattr(model, name), low=0.0, high=1.0)
@@ -115,8 +115,10 @@ def check_tree_parameters(model: Any) -> None:
     check_choice("categorical", model.categorical, ("one_against_rest", "subset"))
     check_choice("subsample_by", model.subsample_by, ("sequences", "positions"))
     check_choice("transitions", model.transitions, ("all", "forbid_unseen"))
-    if model.leaves == "newton" and model.shrinkage == 0:
-        raise InputError("leaves='newton' with shrinkage=0 has no bound", hint="Give a shrinkage above 0, such as 1.")
+    if model.leaves == "newton" and model.l2_regularization == 0:
+        raise InputError(
+            "leaves='newton' with l2_regularization=0 has no bound", hint="Give a value above 0, such as 1."
+        )
     if model.n_bags and model.warm_start:
         raise InputError("bags cannot be gone on with", hint="Set warm_start=False, or n_bags=0.")
 

@@ -31,10 +31,10 @@ def check_tree_parameters(model: Any) -> None:
     """The same for TreeLatticeCRF."""
     _check_model(model)
     check_number("n_estimators", model.n_estimators, low=1, whole=True)
-    check_number("max_leaves", model.max_leaves, low=2, high=2**16 - 1, whole=True)
+    check_number("max_leaf_nodes", model.max_leaf_nodes, low=2, high=2**16 - 1, whole=True)
     check_number("max_bins", model.max_bins, low=2, high=MAX_VALUES, whole=True)
     check_number("learning_rate", model.learning_rate, low=0.0, high=10.0, strict=True)
-    for name in ("shrinkage", "min_samples_leaf"):
+    for name in ("l2_regularization", "min_samples_leaf"):
         check_number(name, getattr(model, name), low=0.0)
     check_number("max_features", model.max_features, low=0.0, strict=True)
     check_number("max_features", model.max_features, low=0.0, high=1.0)

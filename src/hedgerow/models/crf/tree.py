@@ -53,8 +53,8 @@ from hedgerow.trees.missing import SURROGATE, WEIGHTING
 log = logging.getLogger("hedgerow")
 
 PAPERS: dict[str, dict[str, Any]] = {
-    "2004": {"shrinkage": 0.0, "pseudo_likelihood_steps": 3},
-    "2009": {"shrinkage": 20.0, "pseudo_likelihood_steps": 0, "max_leaves": 100},
+    "2004": {"l2_regularization": 0.0, "pseudo_likelihood_steps": 3},
+    "2009": {"l2_regularization": 20.0, "pseudo_likelihood_steps": 0, "max_leaf_nodes": 100},
 }
 
 
@@ -73,9 +73,9 @@ class TreeCRF(ChainModel):
         "classification_error" (a smooth count of wrong labelings).
     n_estimators : int, default 500
         The most iterations.
-    max_leaves : int, default 32
+    max_leaf_nodes : int, default 32
         The most leaves of a tree. Trees grow best first.
-    shrinkage : float, default 20.0
+    l2_regularization : float, default 20.0
         λ: the value of a leaf is Σ(−gradient) / (rows + λ).
     learning_rate : float or "line_search", default 0.3
         What the values are multiplied with; 1 is the papers'. "line_search" finds one step for all labels in each
@@ -193,7 +193,7 @@ class TreeCRF(ChainModel):
     Examples
     --------
     >>> from hedgerow import TreeCRF
-    >>> model = TreeCRF(window=1, early_stopping=False, n_estimators=20, shrinkage=1.0)
+    >>> model = TreeCRF(window=1, early_stopping=False, n_estimators=20, l2_regularization=1.0)
     >>> model = model.fit([["the", "cat"], ["a", "dog", "barks"]], [["D", "N"], ["D", "N", "V"]])
     >>> model.predict([["the", "dog"]]).tolist()
     [['D', 'N']]
@@ -210,8 +210,8 @@ class TreeCRF(ChainModel):
         *,
         objective: str = "log_likelihood",
         n_estimators: int = 500,
-        max_leaves: int = 32,
-        shrinkage: float = 20.0,
+        max_leaf_nodes: int = 32,
+        l2_regularization: float = 20.0,
         learning_rate: float | str = 0.3,
         window: Window = 0,
         columns: Mapping[str, str] | None = None,
@@ -252,8 +252,8 @@ class TreeCRF(ChainModel):
     ) -> None:
         self.objective = objective
         self.n_estimators = n_estimators
-        self.max_leaves = max_leaves
-        self.shrinkage = shrinkage
+        self.max_leaf_nodes = max_leaf_nodes
+        self.l2_regularization = l2_regularization
         self.learning_rate = learning_rate
         self.window = window
         self.columns = columns
@@ -296,9 +296,9 @@ class TreeCRF(ChainModel):
     def paper(cls, version: str, **parameters: Any) -> TreeCRF:
         """The algorithm as a paper prints it, with step 1 and without early stopping.
 
-        "2004" (Dietterich, Ashenfelter and Bulatov): three steps by the pseudo-likelihood and no λ; `max_leaves` is
-        for you to tune. "2009" (Hao's thesis): λ, which is `shrinkage`, and at most 100 leaves. Other parameters may
-        be given, and those named here may be changed.
+        "2004" (Dietterich, Ashenfelter and Bulatov): three steps by the pseudo-likelihood and no λ; `max_leaf_nodes` is
+        for you to tune. "2009" (Hao's thesis): λ, which is `l2_regularization`, and at most 100 leaves. Other
+        parameters may be given, and those named here may be changed.
         """
         if version not in PAPERS:
             raise InputError(f"there is no paper {version!r}", hint=f"Known: {', '.join(map(repr, PAPERS))}.")

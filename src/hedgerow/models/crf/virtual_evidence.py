@@ -24,13 +24,13 @@ class VirtualEvidence(TreeCRF):
     ----------
     n_estimators : int, default 500
         The most iterations.
-    max_leaves : int, default 32
+    max_leaf_nodes : int, default 32
         The most leaves of a tree; 2 are stumps, as in the paper, and take many more iterations.
     edges : {"shared", "joint"}, default "shared"
         "shared": trees score positions, and one boosted table scores transitions, as in the paper. "joint": trees ask
         for the previous label too.
-    shrinkage, learning_rate, window, columns, min_samples_leaf, max_features, max_bins, min_frequency, missing, \
-fill_numbers, categorical, subsample, transitions, constraints, decoder, early_stopping, validation_fraction, \
+    l2_regularization, learning_rate, window, columns, min_samples_leaf, max_features, max_bins, min_frequency, \
+missing, fill_numbers, categorical, subsample, transitions, constraints, decoder, early_stopping, validation_fraction, \
 n_iter_no_change, refit, n_jobs, random_state, verbose : as in TreeCRF
     metric : str or callable, default "log_likelihood"
         What counts on held-out sequences. It is a finer measure than the accuracy, though not what is followed.
@@ -43,7 +43,7 @@ n_iter_no_change, refit, n_jobs, random_state, verbose : as in TreeCRF
     --------
     >>> from hedgerow import VirtualEvidence
     >>> X, y = [["the", "cat"], ["a", "dog", "barks"]], [["D", "N"], ["D", "N", "V"]]
-    >>> model = VirtualEvidence(window=1, shrinkage=0.5, early_stopping=False).fit(X, y)
+    >>> model = VirtualEvidence(window=1, l2_regularization=0.5, early_stopping=False).fit(X, y)
     >>> model.predict([["the", "dog"]]).tolist()
     [['D', 'N']]
     """
@@ -52,8 +52,8 @@ n_iter_no_change, refit, n_jobs, random_state, verbose : as in TreeCRF
         self,
         *,
         n_estimators: int = 500,
-        max_leaves: int = 32,
-        shrinkage: float = 20.0,
+        max_leaf_nodes: int = 32,
+        l2_regularization: float = 20.0,
         learning_rate: float = 0.3,
         window: Window = 0,
         columns: Mapping[str, str] | None = None,
@@ -83,8 +83,8 @@ n_iter_no_change, refit, n_jobs, random_state, verbose : as in TreeCRF
             objective="virtual_evidence",
             likelihood_steps=0,
             n_estimators=n_estimators,
-            max_leaves=max_leaves,
-            shrinkage=shrinkage,
+            max_leaf_nodes=max_leaf_nodes,
+            l2_regularization=l2_regularization,
             learning_rate=learning_rate,
             window=window,
             columns=columns,

@@ -57,9 +57,9 @@ class FutureFeatureMEMM(LocalModel):
     n_estimators : int, default 300
         The most iterations of a round, before and after each search for features: one tree a label each, or one in all
         where there are two labels.
-    max_leaves : int, default 10
+    max_leaf_nodes : int, default 10
         The most leaves of a tree, of a feature's too.
-    shrinkage : float, default 20.0
+    l2_regularization : float, default 20.0
         λ: the value of a leaf is Σ residuals / (rows + λ). A position is as many rows of a feature as it lies in bags.
     learning_rate : float, default 0.3
         The share of α, the best step of a tree, that is taken; 1 is the thesis' training. Where labels are noisy a
@@ -128,8 +128,8 @@ class FutureFeatureMEMM(LocalModel):
         window: Window = 0,
         columns: Mapping[str, str] | None = None,
         n_estimators: int = 300,
-        max_leaves: int = 10,
-        shrinkage: float = 20.0,
+        max_leaf_nodes: int = 10,
+        l2_regularization: float = 20.0,
         learning_rate: float = 0.3,
         min_samples_leaf: float = 1.0,
         feature_steps: int = 10,
@@ -162,8 +162,8 @@ class FutureFeatureMEMM(LocalModel):
         self.window = window
         self.columns = columns
         self.n_estimators = n_estimators
-        self.max_leaves = max_leaves
-        self.shrinkage = shrinkage
+        self.max_leaf_nodes = max_leaf_nodes
+        self.l2_regularization = l2_regularization
         self.learning_rate = learning_rate
         self.min_samples_leaf = min_samples_leaf
         self.feature_steps = feature_steps
@@ -309,10 +309,10 @@ class FutureFeatureMEMM(LocalModel):
             check_number(name, getattr(self, name), low=1, whole=True)
         if self.bag is not None:
             check_number("bag", self.bag, low=1, whole=True)
-        check_number("max_leaves", self.max_leaves, low=2, high=2**16 - 1, whole=True)
+        check_number("max_leaf_nodes", self.max_leaf_nodes, low=2, high=2**16 - 1, whole=True)
         check_number("max_bins", self.max_bins, low=2, high=MAX_VALUES, whole=True)
         check_number("feature_bins", self.feature_bins, low=2, high=MAX_VALUES, whole=True)
-        for name in ("shrinkage", "min_samples_leaf", "min_frequency", "tol"):
+        for name in ("l2_regularization", "min_samples_leaf", "min_frequency", "tol"):
             check_number(name, getattr(self, name), low=0.0)
         check_number("initial_score", self.initial_score, low=-30.0, high=30.0)
         for name in ("learning_rate", "max_step", "max_weight"):

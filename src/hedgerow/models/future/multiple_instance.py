@@ -92,8 +92,8 @@ def tree_scores(data: BinnedData, trees: Sequence[Tree]) -> FloatArray:
 class Growth(NamedTuple):
     """How trees grow; named as the parameters of TreeCRF are."""
 
-    max_leaves: int
-    shrinkage: float
+    max_leaf_nodes: int
+    l2_regularization: float
     min_samples_leaf: float = 1.0
     subsets: bool = True
     missing: str = LEARNED
@@ -118,8 +118,8 @@ class RowTrees:
             binning,
             self.data,
             1,
-            max_leaves=growth.max_leaves,
-            shrinkage=growth.shrinkage / self._scale,
+            max_leaf_nodes=growth.max_leaf_nodes,
+            l2_regularization=growth.l2_regularization / self._scale,
             min_samples_leaf=growth.min_samples_leaf / self._scale,
             subsets=growth.subsets,
             total_weight=total,
@@ -153,7 +153,7 @@ class RowTrees:
         """(N,): what a tree gives to each row. By instance weighting a row has several leaves: the tree is walked."""
         if leaves is None:
             return tree_scores(self.data, [tree])
-        values: FloatArray = np.zeros(self._grower.max_leaves + 1)
+        values: FloatArray = np.zeros(self._grower.max_leaf_nodes + 1)
         values[: len(leaves.values)] = factor * leaves.values
         found: FloatArray = values[leaves.leaf_of[self.data.home, 0]]
         return found

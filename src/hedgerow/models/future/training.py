@@ -162,8 +162,8 @@ def _rows(model: Any, dataset: Dataset) -> Dataset:
 
 def _options(model: Any) -> Options:
     growth = Growth(
-        int(model.max_leaves),
-        float(model.shrinkage),
+        int(model.max_leaf_nodes),
+        float(model.l2_regularization),
         float(model.min_samples_leaf),
         model.categorical == "subset",
         way_of_trees(model.missing),

@@ -29,8 +29,8 @@ class SlidingWindow(LocalModel):
     columns : mapping of column name to kind, optional
         "categorical", "numeric", "boolean" or "attributes"; told from the data where it is not given.
     l2, l1, max_iter, tol, pairs : of "linear", as in LinearCRF
-    n_estimators, max_leaves, shrinkage, learning_rate, min_samples_leaf, max_features, max_bins, categorical, \
-subsample, refit : of "trees", as in TreeCRF; `subsample` draws sequences
+    n_estimators, max_leaf_nodes, l2_regularization, learning_rate, min_samples_leaf, max_features, max_bins, \
+categorical, subsample, refit : of "trees", as in TreeCRF; `subsample` draws sequences
     min_frequency : float, default 0
         Rarer features get no weight, or are not split on.
     missing, fill_numbers : as in TreeCRF and LinearCRF; None is "learned" with trees, and refuses missing numbers
@@ -80,8 +80,8 @@ subsample, refit : of "trees", as in TreeCRF; `subsample` draws sequences
         tol: float = 1e-5,
         pairs: str = "observed",
         n_estimators: int = 500,
-        max_leaves: int = 32,
-        shrinkage: float = 20.0,
+        max_leaf_nodes: int = 32,
+        l2_regularization: float = 20.0,
         learning_rate: float | str = 0.3,
         min_samples_leaf: float = 1.0,
         max_features: float = 1.0,
@@ -113,8 +113,8 @@ subsample, refit : of "trees", as in TreeCRF; `subsample` draws sequences
         self.tol = tol
         self.pairs = pairs
         self.n_estimators = n_estimators
-        self.max_leaves = max_leaves
-        self.shrinkage = shrinkage
+        self.max_leaf_nodes = max_leaf_nodes
+        self.l2_regularization = l2_regularization
         self.learning_rate = learning_rate
         self.min_samples_leaf = min_samples_leaf
         self.max_features = max_features

@@ -24,8 +24,8 @@ from hedgerow.models.local.rows import check_label_columns
 _STOPPING = ("validation_fraction", "n_iter_no_change", "n_jobs", "random_state", "verbose", "warm_start")
 _OF_LINEAR = ("l2", "l1", "max_iter", "tol", "min_frequency", "pairs", *_STOPPING)
 _OF_TREES = (
-    "n_estimators", "max_leaves", "shrinkage", "learning_rate", "min_samples_leaf", "max_features", "max_bins",
-    "min_frequency", "categorical", "subsample", "refit", *_STOPPING,
+    "n_estimators", "max_leaf_nodes", "l2_regularization", "learning_rate", "min_samples_leaf", "max_features",
+    "max_bins", "min_frequency", "categorical", "subsample", "refit", *_STOPPING,
 )  # fmt: skip
 
 

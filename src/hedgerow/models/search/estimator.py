@@ -89,7 +89,7 @@ class BeamSearchTagger(ChainModel):
         "categorical", "numeric", "boolean" or "attributes"; told from the data where it is not given.
     max_iter : int or None, default None
         The most passes over the sequences: 50, and 300 with trees.
-    max_leaves, shrinkage, learning_rate : of "trees", as in TreeCRF
+    max_leaf_nodes, l2_regularization, learning_rate : of "trees", as in TreeCRF
     min_frequency, pairs, missing, fill_numbers : as in LinearCRF; `pairs` is of "perceptron", and with trees None in
         `missing` takes no value for one more value
     transitions : {"all", "forbid_unseen"}, default "all"
@@ -156,8 +156,8 @@ class BeamSearchTagger(ChainModel):
         window: Window = 0,
         columns: Mapping[str, str] | None = None,
         max_iter: int | None = None,
-        max_leaves: int = 32,
-        shrinkage: float = 20.0,
+        max_leaf_nodes: int = 32,
+        l2_regularization: float = 20.0,
         learning_rate: float = 1.0,
         min_frequency: float = 0.0,
         pairs: str = "observed",
@@ -185,8 +185,8 @@ class BeamSearchTagger(ChainModel):
         self.window = window
         self.columns = columns
         self.max_iter = max_iter
-        self.max_leaves = max_leaves
-        self.shrinkage = shrinkage
+        self.max_leaf_nodes = max_leaf_nodes
+        self.l2_regularization = l2_regularization
         self.learning_rate = learning_rate
         self.min_frequency = min_frequency
         self.pairs = pairs
@@ -301,8 +301,8 @@ class BeamSearchTagger(ChainModel):
         check_number("label_counts", self.label_counts, low=0, high=MAX_COUNTS, whole=True)
         if self.max_iter is not None:
             check_number("max_iter", self.max_iter, low=1, whole=True)
-        check_number("max_leaves", self.max_leaves, low=2, high=2**16 - 1, whole=True)
-        for name in ("min_frequency", "shrinkage"):
+        check_number("max_leaf_nodes", self.max_leaf_nodes, low=2, high=2**16 - 1, whole=True)
+        for name in ("min_frequency", "l2_regularization"):
             check_number(name, getattr(self, name), low=0.0)
         check_number("learning_rate", self.learning_rate, low=0.0, high=10.0, strict=True)
         if self.bag is not None:

@@ -171,7 +171,7 @@ class RankingPasses:
         seen = np.concatenate([self._true, (history[:, None] // places % (K + 1)).astype(CODE)])
         rows = with_label_columns(self._twice, seen, backward=self.backward)
         weights = np.concatenate([self._weights, self._weights * (wrong >= 0)])
-        growth = Growth(int(self.model.max_leaves), float(self.model.shrinkage))
+        growth = Growth(int(self.model.max_leaf_nodes), float(self.model.l2_regularization))
         grower = RowTrees(self.binning, bin_dataset(self.binning, rows, postings=True), weights, growth)
         trees = []
         for k in range(K):

@@ -28,12 +28,12 @@ class TableSteps:
         inner = spread.sum() - spread[dataset.offsets[:-1]].sum()
         self._counts += (inner - self._counts.sum()) / self._counts.size  # what is not known may be any
 
-    def step(self, gradient: FloatArray, shrinkage: float) -> FloatArray:
+    def step(self, gradient: FloatArray, l2_regularization: float) -> FloatArray:
         """(K, K) [from, to], the step for the gradient of the scores."""
         seen, expected = self._counts, self._counts + gradient
         if not self.newton:
             seen, expected = seen.sum(axis=1, keepdims=True), expected.sum(axis=1, keepdims=True)
-        step: FloatArray = np.where(self.legal, -gradient / (_at_least(seen, expected) + shrinkage), 0.0)
+        step: FloatArray = np.where(self.legal, -gradient / (_at_least(seen, expected) + l2_regularization), 0.0)
         return step
 
     def slope(self, gradient: FloatArray, step: FloatArray) -> float:
@@ -53,7 +53,7 @@ class ArcSteps:
         self.newton = newton
         self._counts = count_arcs(dataset, histories)
 
-    def step(self, gradient: FloatArray, shrinkage: float) -> FloatArray:
+    def step(self, gradient: FloatArray, l2_regularization: float) -> FloatArray:
         """(A,), the step of the weights for the gradient (A,) of the scores."""
         h = self.histories
         pulled = h.pull_back_off(gradient)
@@ -63,7 +63,7 @@ class ArcSteps:
             seen = np.bincount(h.arc_state, weights=self._counts, minlength=h.n_states)
             expected = np.bincount(h.arc_state, weights=self._counts + pulled, minlength=h.n_states)
             rows = _at_least(seen, expected)[h.arc_state]
-        step: FloatArray = np.where(h.legal, -pulled / (h.order * rows + shrinkage), 0.0)
+        step: FloatArray = np.where(h.legal, -pulled / (h.order * rows + l2_regularization), 0.0)
         return step
 
     def slope(self, gradient: FloatArray, step: FloatArray) -> float:

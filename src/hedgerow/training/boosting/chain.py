@@ -34,8 +34,8 @@ class Options:
     learning_rate : the step that `Booster.step` takes; a search may change it afterwards
     """
 
-    max_leaves: int
-    shrinkage: float
+    max_leaf_nodes: int
+    l2_regularization: float
     learning_rate: float = 1.0
     edges: str = "joint"
     leaves: str = "mean"
@@ -108,9 +108,9 @@ class Booster:
         self._growers = [
             self._rows.grower(
                 binning,
-                shrinkage=own.shrinkage,
+                l2_regularization=own.l2_regularization,
                 min_samples_leaf=own.min_samples_leaf,
-                max_leaves=own.max_leaves,
+                max_leaf_nodes=own.max_leaf_nodes,
                 max_features=own.max_features,
                 subsets=own.subsets,
                 missing=own.missing,
@@ -231,7 +231,7 @@ class Booster:
         """
         total = 0.0
         for tree in self._direction.trees:
-            squares = tree.values**2 * (tree.counts + self.options.shrinkage)
+            squares = tree.values**2 * (tree.counts + self.options.l2_regularization)
             total -= self.options.trees_per_step * float(squares.sum())  # the values are those of an average
         if self._steps is not None and self._direction.table is not None:
             total += self._steps.slope(self._table_gradient, self._direction.table)
@@ -240,7 +240,7 @@ class Booster:
     def _table_step(self) -> FloatArray | None:
         """What the iteration adds to shared edges, times the step."""
         if self._steps is not None:
-            return self._steps.step(self._table_gradient, self.options.shrinkage)
+            return self._steps.step(self._table_gradient, self.options.l2_regularization)
         return None if self.joint else np.zeros(0)
 
     def _grow_label(self, lane: int, k: int) -> None:
@@ -262,7 +262,7 @@ class Booster:
 
     def _add_leaves(self, k: int, leaf_of: Any, leaf_values: FloatArray) -> None:
         # What is no row has no leaf, and any number may stand there for it: values for all numbers there can be.
-        values: FloatArray = np.zeros(self.options.max_leaves + 1)
+        values: FloatArray = np.zeros(self.options.max_leaf_nodes + 1)
         values[: len(leaf_values)] = self.scale * leaf_values
         factors = np.exp(values)
         if self.joint and self.order > 1:

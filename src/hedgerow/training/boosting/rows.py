@@ -101,13 +101,13 @@ class Rows:
         if not whole:
             _warn_of_rounding(dataset.weight_seq, self.unit)
 
-    def grower(self, binning: Any, *, shrinkage: float, min_samples_leaf: float, **options: Any) -> Grower:
+    def grower(self, binning: Any, *, l2_regularization: float, min_samples_leaf: float, **options: Any) -> Grower:
         """A grower for words of these rows."""
         return make_grower(
             binning,
             self.data,
             self.n_before,
-            shrinkage=shrinkage / self.scale,
+            l2_regularization=l2_regularization / self.scale,
             min_samples_leaf=min_samples_leaf / self.scale,
             total_weight=self.total,
             total_count=self._total_count,

@@ -71,9 +71,9 @@ class Rules(NamedTuple):
     """When to split: at most so many leaves, λ and the least weight of a leaf in units of a word's weight, the share
     of features that a node may use, the seed of that choice, and whether codes and labels are split by subsets."""
 
-    max_leaves: int
+    max_leaf_nodes: int
     bits: int
-    shrinkage: float
+    l2_regularization: float
     least: int
     share: float
     seed: int
@@ -116,7 +116,7 @@ SLOT, BEGIN, END, HOME, LOW, HIGH, TOTAL, NODE = range(8)
 
 
 @part
-def _gain(word, total, bits, shrinkage, least, bar):
+def _gain(word, total, bits, l2_regularization, least, bar):
     """A_L²/(λ+n_L) + A_R²/(λ+n_R) of a split of `word` from `total`; −1 where it is surely under the bar."""
     mask = (1 << bits) - 1
     n_left, n = word & mask, total & mask
@@ -125,7 +125,7 @@ def _gain(word, total, bits, shrinkage, least, bar):
         return -1.0
     a = float(word >> bits)
     r = float(total >> bits) - a
-    d_left, d_right = shrinkage + n_left, shrinkage + n_right
+    d_left, d_right = l2_regularization + n_left, l2_regularization + n_right
     over = a * a * d_right + r * r * d_left
     under = d_left * d_right
     if over < bar * under * 0.999999999999:
@@ -144,14 +144,14 @@ def _drawn(seed, node, feature, share):
 
 
 @part
-def _rank(words, n, member, stride, bits, shrinkage, ratio, order):
+def _rank(words, n, member, stride, bits, l2_regularization, ratio, order):
     """Codes with rows, ordered by Σg/(n+λ), ties by code; returns how many. words[x·stride] of code x < n."""
     mask = (1 << bits) - 1
     m = 0
     for x in range(n):
         word = words[x * stride]
         if word & mask and member[x]:
-            value = float(word >> bits) / (shrinkage + (word & mask))
+            value = float(word >> bits) / (l2_regularization + (word & mask))
             j = m
             while j > 0 and ratio[j - 1] > value:
                 ratio[j], order[j] = ratio[j - 1], order[j - 1]
@@ -164,11 +164,11 @@ def _rank(words, n, member, stride, bits, shrinkage, ratio, order):
 @part
 def _find_subset(words, n, member, stride, stream, total, rules, ratio, order, best, split):
     """The best prefix of the ranked codes. OUT split: stream, length of the prefix less one, SUBSET, word."""
-    m = _rank(words, n, member, stride, rules.bits, rules.shrinkage, ratio, order)
+    m = _rank(words, n, member, stride, rules.bits, rules.l2_regularization, ratio, order)
     running = 0
     for j in range(m - 1):
         running += words[order[j] * stride]
-        gain = _gain(running, total, rules.bits, rules.shrinkage, rules.least, best)
+        gain = _gain(running, total, rules.bits, rules.l2_regularization, rules.least, best)
         if gain > best:
             best = gain
             split[0], split[1], split[2], split[3] = stream, j, SUBSET, running
@@ -185,7 +185,7 @@ def _find_codes(hist, block, node, total, rules, best, split):
             if word == 0:
                 continue
             s = stream + width - 1 - back
-            gain = _gain(word, total, rules.bits, rules.shrinkage, rules.least, best)
+            gain = _gain(word, total, rules.bits, rules.l2_regularization, rules.least, best)
             if (gain > best or (gain == best and split[0] > s)) and (
                 rules.share >= 1.0 or _drawn(rules.seed, node, s, rules.share)
             ):
@@ -219,7 +219,7 @@ def _find_ordered(hist, block, node, total, rules, best, split):
             running += hist[x + b * stride]
             for extra in range(1 if special == 0 else 2):
                 word = running + extra * special
-                gain = _gain(word, total, rules.bits, rules.shrinkage, rules.least, best)
+                gain = _gain(word, total, rules.bits, rules.l2_regularization, rules.least, best)
                 if gain > best:
                     best = gain
                     split[0], split[1], split[2], split[3] = stream + j, b, AT_MOST + extra, word
@@ -231,7 +231,7 @@ def _find_items(streams, n_sparse, ids, sums, node, total, rules, best, split):
     """The best sparse item; ties go to the first in the order of streams and items."""
     chosen = -1
     for q in range(len(ids)):
-        gain = _gain(sums[q], total, rules.bits, rules.shrinkage, rules.least, best)
+        gain = _gain(sums[q], total, rules.bits, rules.l2_regularization, rules.least, best)
         if (gain > best or (chosen >= 0 and gain == best and ids[q] < chosen)) and (
             rules.share >= 1.0 or _drawn(rules.seed, node, FIRST_ITEM + np.int64(ids[q]), rules.share)
         ):
@@ -255,7 +255,7 @@ def _find_questions(labels, member, asks, node, total, rules, best, split):
         for u in range(len(labels)):
             if asks[m, u] and member[u]:
                 word += labels[u]
-        gain = _gain(word, total, rules.bits, rules.shrinkage, rules.least, best)
+        gain = _gain(word, total, rules.bits, rules.l2_regularization, rules.least, best)
         if gain > best:
             best = gain
             split[0], split[1], split[2], split[3] = LABEL, m, SUBSET, word
@@ -273,7 +273,7 @@ def _find_labels(labels, member, asks, node, total, rules, ratio, order, best, s
         return _find_subset(labels, len(labels), member, 1, LABEL, total, rules, ratio, order, best, split)
     for u in range(len(labels)):
         if member[u]:
-            gain = _gain(labels[u], total, rules.bits, rules.shrinkage, rules.least, best)
+            gain = _gain(labels[u], total, rules.bits, rules.l2_regularization, rules.least, best)
             if gain > best:
                 best = gain
                 split[0], split[1], split[2], split[3] = LABEL, u, EQUAL, labels[u]
@@ -291,7 +291,7 @@ def find_split(
     """
     n = total & ((1 << rules.bits) - 1)
     a = float(total >> rules.bits)
-    base = a * a / (rules.shrinkage + n) * (1.0 + 1e-12) if rules.shrinkage + n > 0 else 0.0
+    base = a * a / (rules.l2_regularization + n) * (1.0 + 1e-12) if rules.l2_regularization + n > 0 else 0.0
     best = base
     split[0] = NONE
     for c in range(len(blocks)):
@@ -588,11 +588,11 @@ def _write_set(hist, blocks, streams, labels, member, every, asks, ratio, order,
             chosen[u] = asks[split[1], u] * member[u]
         return
     if s == LABEL:
-        _rank(labels, len(labels), member, 1, rules.bits, rules.shrinkage, ratio, order)
+        _rank(labels, len(labels), member, 1, rules.bits, rules.l2_regularization, ratio, order)
     else:
         block = blocks[streams[0, s]]
         words = hist[block[4] + block[2] - 1 - (s - block[6]) :]
-        _rank(words, block[0], every, block[3], rules.bits, rules.shrinkage, ratio, order)
+        _rank(words, block[0], every, block[3], rules.bits, rules.l2_regularization, ratio, order)
     for j in range(split[1] + 1):
         chosen[order[j]] = 1
 
@@ -704,7 +704,8 @@ def _judge(columns, room, rules, i):
             room.labels[i], room.member[i], room.every, room.asks, room.ratio, room.order, leaf[NODE, i],
             leaf[TOTAL, i],
             Rules(
-                rules.max_leaves, rules.bits, rules.shrinkage, rules.least, share, rules.seed, rules.subsets,
+                rules.max_leaf_nodes, rules.bits, rules.l2_regularization, rules.least, share, rules.seed,
+                rules.subsets,
             ),
             room.split[i],
         )  # fmt: skip
@@ -784,7 +785,7 @@ def grow(columns, data, rules, room, tree, words, gains, sets):
         return -2, 0
     _judge(columns, room, rules, 0)
     n_leaves, n_nodes, n_sets, n_trunks, tail = 1, 1, 0, 1, leaf[END, 0]
-    while n_leaves < rules.max_leaves:
+    while n_leaves < rules.max_leaf_nodes:
         i, new = _best_leaf(room.gain, n_leaves), n_leaves
         if room.gain[i] <= 0.0:
             break
@@ -806,7 +807,7 @@ def grow(columns, data, rules, room, tree, words, gains, sets):
         words[leaf[NODE, new]], words[leaf[NODE, i]] = leaf[TOTAL, new], leaf[TOTAL, i]
         gains[n_nodes] = gains[n_nodes + 1] = 0.0
         n_nodes, n_leaves = n_nodes + 2, n_leaves + 1
-        if n_leaves < rules.max_leaves:
+        if n_leaves < rules.max_leaf_nodes:
             ends = _settle(columns, data, room, rules, i, new, ends)
             if ends < 0:
                 return -2, 0

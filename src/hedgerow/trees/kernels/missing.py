@@ -36,12 +36,12 @@ FALSE, TRUE, LOST = 0, 1, 2  # where a place goes, LOST where it has no value
 
 
 class Rules(NamedTuple):
-    """As `growing.Rules`, with `shrinkage` and `least` in parts; the parts of a whole place, and how many are too few;
-    and at most so many surrogates a split, 0 for instance weighting."""
+    """As `growing.Rules`, with `l2_regularization` and `least` in parts; the parts of a whole place, and how many are
+    too few; and at most so many surrogates a split, 0 for instance weighting."""
 
-    max_leaves: int
+    max_leaf_nodes: int
     bits: int
-    shrinkage: float
+    l2_regularization: float
     least: int
     share: float
     seed: int
@@ -98,10 +98,10 @@ SLOT, BEGIN, END, HOME, LOW, HIGH, NODE, G, N = range(9)
 
 
 @part
-def _base(g, n, shrinkage):
+def _base(g, n, l2_regularization):
     """A²/(λ+n), and a little more, so that no gain is a matter of rounding."""
     a = float(g)
-    return a * a / (shrinkage + n) * (1.0 + 1e-12) if shrinkage + n > 0 else 0.0
+    return a * a / (l2_regularization + n) * (1.0 + 1e-12) if l2_regularization + n > 0 else 0.0
 
 
 @part
@@ -112,7 +112,7 @@ def _score(g, n, known_g, known_n, lift, rules, best):
         return -np.inf
     a = float(g)
     r = float(known_g) - a
-    d_left, d_right = rules.shrinkage + n, rules.shrinkage + rest
+    d_left, d_right = rules.l2_regularization + n, rules.l2_regularization + rest
     over = a * a * d_right + r * r * d_left
     under = d_left * d_right
     if over < (best - lift - 1e-12 * (best + abs(lift))) * under:
@@ -142,7 +142,7 @@ def _know(hist, block, missing, g, n, base, rules, known, lift):
         if missing >= 0:
             known[back, 0] -= hist[cells + missing * stride + back, 0]
             known[back, 1] -= hist[cells + missing * stride + back, 1]
-            lift[back] = base - _base(known[back, 0], known[back, 1], rules.shrinkage)
+            lift[back] = base - _base(known[back, 0], known[back, 1], rules.l2_regularization)
 
 
 @part
@@ -165,13 +165,13 @@ def _find_codes(hist, block, missing, node, share, rules, known, lift, best, spl
 
 
 @part
-def _rank(pairs, n_bins, missing, stride, shrinkage, ratio, order):
+def _rank(pairs, n_bins, missing, stride, l2_regularization, ratio, order):
     """Codes with rows, ordered by Σg/(n+λ), ties by code; returns how many. pairs[x·stride] of code x < n_bins."""
     m = 0
     for x in range(n_bins):
         n = pairs[x * stride, 1]
         if n != 0 and x != missing:
-            value = float(pairs[x * stride, 0]) / (shrinkage + n)
+            value = float(pairs[x * stride, 0]) / (l2_regularization + n)
             j = m
             while j > 0 and ratio[j - 1] > value:
                 ratio[j], order[j] = ratio[j - 1], order[j - 1]
@@ -184,7 +184,7 @@ def _rank(pairs, n_bins, missing, stride, shrinkage, ratio, order):
 @part
 def _find_subset(pairs, n_bins, missing, stride, stream, known_g, known_n, lift, rules, ratio, order, best, split):
     """The best prefix of the ranked codes. OUT split: stream, length of the prefix less one, SUBSET, and weights."""
-    m = _rank(pairs, n_bins, missing, stride, rules.shrinkage, ratio, order)
+    m = _rank(pairs, n_bins, missing, stride, rules.l2_regularization, ratio, order)
     g = n = 0
     for j in range(m - 1):
         g += pairs[order[j] * stride, 0]
@@ -260,7 +260,7 @@ def _find_items(streams, n_sparse, ids, sums, node, g, n, base, share, rules, kn
             if ids[q] - streams[2, s] == missing[s]:
                 known[s - s0, 0] -= sums[q, 0]
                 known[s - s0, 1] -= sums[q, 1]
-                lift[s - s0] = base - _base(known[s - s0, 0], known[s - s0, 1], rules.shrinkage)
+                lift[s - s0] = base - _base(known[s - s0, 0], known[s - s0, 1], rules.l2_regularization)
     chosen = -1
     for q in range(len(ids)):
         s = _sparse_stream(streams, n_sparse, ids[q]) if gaps else s0
@@ -303,7 +303,7 @@ def _find_split(columns, rules, room, i):
     leaf, split, hist, streams = room.leaf, room.split[i], room.hist[room.leaf[HOME, i]], columns.streams
     g, n, node = leaf[G, i], leaf[N, i], leaf[NODE, i]
     known, lift, ratio, order = room.known, room.lift, room.ratio, room.order
-    base = _base(g, n, rules.shrinkage)
+    base = _base(g, n, rules.l2_regularization)
     for share in (rules.share, 1.0):
         best, split[0] = base, NONE
         for c in range(len(columns.blocks)):
@@ -715,11 +715,11 @@ def _write_set(columns, rules, room, i, chosen):
         return
     if s == LABEL:
         labels = room.labels[i]
-        _rank(labels, len(labels), NONE, 1, rules.shrinkage, ratio, order)
+        _rank(labels, len(labels), NONE, 1, rules.l2_regularization, ratio, order)
     else:
         block = columns.blocks[columns.streams[0, s]]
         pairs = room.hist[room.leaf[HOME, i]][block[4] + block[2] - 1 - (s - block[6]) :]
-        _rank(pairs, block[0], columns.streams[5, s], block[3], rules.shrinkage, ratio, order)
+        _rank(pairs, block[0], columns.streams[5, s], block[3], rules.l2_regularization, ratio, order)
     for j in range(split[1] + 1):
         chosen[order[j]] = 1
 
@@ -1034,7 +1034,7 @@ def grow(columns, data, rules, room, tree, pairs, gains, shares, sets, surrogate
     while True:  # leaf `new` has been taken out of leaf i
         if new > 0:  # the last one needs no histogram: nothing is split any more
             home = new if new < len(room.hist) else _claim_home(leaf[HOME], room.gain, len(room.hist), new, i)
-            leaf[HOME, new] = home if new + 1 < rules.max_leaves else -1
+            leaf[HOME, new] = home if new + 1 < rules.max_leaf_nodes else -1
         begin, end = _measure(columns, data, rules, room, new, tail)
         ends = _settle(columns, room, i, new, begin, end, ends)
         if ends < 0:
@@ -1047,7 +1047,7 @@ def grow(columns, data, rules, room, tree, pairs, gains, shares, sets, surrogate
                     _find_split(columns, rules, room, z)
         new += 1
         i = _best_leaf(room.gain, new)
-        if new == rules.max_leaves or room.gain[i] <= 0.0:
+        if new == rules.max_leaf_nodes or room.gain[i] <= 0.0:
             return new, n_sets, n_surrogates
         parent, by_label, trunk, share, m = leaf[NODE, i], split[i, 0] == LABEL, leaf[SLOT, i] >= 0, 0.0, 0
         if tail + (2 * n if trunk else leaf[END, i] - leaf[BEGIN, i]) > len(room.rows):
