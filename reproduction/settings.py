@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 from hedgerow.errors import InputError
 
-DECODERS = ("posterior", "viterbi")  # what the papers call forward-backward and Viterbi predictions
+# What the papers call forward-backward and Viterbi predictions.
+DECODERS: tuple[Literal["posterior", "viterbi"], ...] = ("posterior", "viterbi")
 LEVEL = 0.05  # a smaller p-value counts as significant
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import Any, Final
 
 from hedgerow.metrics import label_accuracy
 from hedgerow.models.crf.linear import LinearCRF
@@ -21,7 +21,7 @@ HEADER = (
     "window", "weights", "LinearCRF: s", "published", "accuracy", "TreeCRF: s", "published", "accuracy",
     "chosen",
 )  # fmt: skip
-DECODER = "posterior"  # what does best on protein, in the paper as in the thesis
+DECODER: Final = "posterior"  # what does best on protein, in the paper as in the thesis
 
 
 def run(settings: Settings) -> Report:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 import pickle
+import re
 from types import ModuleType
 
 import numpy as np
@@ -14,6 +15,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import estimator_checks
 
 import hedgerow
+from hedgerow import InputError
 from hedgerow.datasets import make_sequences
 from hedgerow.datasets.shapes import make_shapes
 
@@ -30,6 +32,16 @@ def exported(module: ModuleType) -> set[type]:
         elif isinstance(value, type) and issubclass(value, BaseEstimator):
             found.add(value)
     return found
+
+
+CHECKED_BY_CRF = ("algorithm", "min_freq", "c1", "c2", "max_iterations", "period", "delta")
+
+
+class Odd:
+    """What no parameter can be."""
+
+    def __repr__(self) -> str:
+        return "odd"
 
 
 ESTIMATORS = sorted(exported(hedgerow), key=lambda kind: kind.__name__)
@@ -83,6 +95,32 @@ def test_parameters_are_given_by_name(kind):
     both = kind is hedgerow.compat.CRF  # which has the order of sklearn_crfsuite.CRF
     allowed = inspect.Parameter.POSITIONAL_OR_KEYWORD if both else inspect.Parameter.KEYWORD_ONLY
     assert {parameter.kind for parameter in parameters} == {allowed}
+
+
+@every_estimator
+def test_every_parameter_is_described_once(kind):
+    names = list(inspect.signature(kind).parameters)
+    section = inspect.cleandoc(kind.__doc__).partition("Parameters\n----------\n")[2].partition("\n\n")[0]
+    heads = [line.partition(" : ")[0] for line in section.splitlines() if not line.startswith(" ")]
+    if kind is hedgerow.compat.CRF:  # whose entries are of several parameters
+        assert {name for name in names if name not in section} == set()
+        return
+    assert heads == names
+    entries = re.split(r"\n(?! )", section)
+    assert [entry for entry in entries if "\n" not in entry] == []
+
+
+@every_estimator
+def test_a_parameter_that_cannot_be_meant_is_refused_by_name_before_any_work(kind):
+    """Every parameter that is a number in a range, a choice, a bool, or has a check of its own."""
+    free = {"window", "columns", "constraints", "transition_columns", "classifier"}  # their meaning lies in the data
+    for name in inspect.signature(kind).parameters:
+        model = kind().set_params(**{name: Odd()})
+        if kind is hedgerow.compat.CRF and name not in CHECKED_BY_CRF:
+            continue
+        if name not in free:
+            with pytest.raises(InputError, match=rf"\b{name}\b"):
+                model.fit(*items(kind))
 
 
 @every_estimator

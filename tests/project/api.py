@@ -12,6 +12,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from sklearn.base import BaseEstimator
+
 MODULES = (
     "hedgerow",
     "hedgerow.compat",
@@ -55,9 +57,10 @@ def _members(cls: type) -> list[str]:
     for base in reversed(cls.__mro__):
         if base.__module__.partition(".")[0] == "hedgerow":
             members |= vars(base)
+    parameters = inspect.signature(cls).parameters if issubclass(cls, BaseEstimator) else {}
     lines = []
     for name, member in sorted(members.items()):
-        if name.startswith("_") or (name.startswith("set_") and name.endswith("_request")):
+        if name.startswith("_") or name in parameters or (name.startswith("set_") and name.endswith("_request")):
             continue
         if isinstance(member, classmethod | staticmethod):
             lines.append(f"{name}{_parameters(getattr(cls, name))}")

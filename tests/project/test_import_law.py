@@ -12,7 +12,7 @@ from .sources import Module, modules, read_module
 
 LAYERS = (
     {"legend", "errors", "lazy"},
-    {"jit", "parallel", "persistence", "metrics"},
+    {"declarations", "jit", "parallel", "persistence", "metrics"},
     {"data"},
     {"chain.structure", "datasets"},
     {"chain.potentials"},

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import warnings
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Annotated, Any, Literal, NoReturn
 
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
@@ -16,9 +16,9 @@ from hedgerow.data.dataset import Label
 from hedgerow.data.labels import SETS
 from hedgerow.data.shapes import n_rows
 from hedgerow.data.values import MixedTypesError
+from hedgerow.declarations import NonNegative, Range, check_parameters
 from hedgerow.errors import InputError
 from hedgerow.estimators.base import object_array
-from hedgerow.estimators.parameters import check_choice, check_number
 from hedgerow.estimators.schema_files import pack_schema
 from hedgerow.legend import AnyArray
 from hedgerow.metrics import flat_accuracy_score, sequence_accuracy_score
@@ -58,6 +58,7 @@ class TrainingLog:
         return self.iterations[-1]
 
 
+@dataclass(eq=False, repr=False)  # not keyword-only: the order is that of sklearn_crfsuite.CRF
 class CRF(BaseEstimator):  # type: ignore[misc]
     """A linear-chain CRF with the parameters, methods and attributes of sklearn_crfsuite.CRF.
 
@@ -108,65 +109,34 @@ class CRF(BaseEstimator):  # type: ignore[misc]
     training_log_ : TrainingLog with `iterations` and `last_iteration`
     """
 
-    def __init__(
-        self,
-        algorithm: str | None = None,
-        min_freq: float | None = None,
-        all_possible_states: bool | None = None,
-        all_possible_transitions: bool | None = None,
-        c1: float | None = None,
-        c2: float | None = None,
-        max_iterations: int | None = None,
-        num_memories: int | None = None,
-        epsilon: float | None = None,
-        period: int | None = None,
-        delta: float | None = None,
-        linesearch: str | None = None,
-        max_linesearch: int | None = None,
-        calibration_eta: float | None = None,
-        calibration_rate: float | None = None,
-        calibration_samples: int | None = None,
-        calibration_candidates: int | None = None,
-        calibration_max_trials: int | None = None,
-        pa_type: int | None = None,
-        c: float | None = None,
-        error_sensitive: bool | None = None,
-        averaging: bool | None = None,
-        variance: float | None = None,
-        gamma: float | None = None,
-        verbose: bool = False,
-        model_filename: str | None = None,
-        keep_tempfiles: bool | None = False,
-        trainer_cls: Any = None,
-    ) -> None:
-        self.algorithm = algorithm
-        self.min_freq = min_freq
-        self.all_possible_states = all_possible_states
-        self.all_possible_transitions = all_possible_transitions
-        self.c1 = c1
-        self.c2 = c2
-        self.max_iterations = max_iterations
-        self.num_memories = num_memories
-        self.epsilon = epsilon
-        self.period = period
-        self.delta = delta
-        self.linesearch = linesearch
-        self.max_linesearch = max_linesearch
-        self.calibration_eta = calibration_eta
-        self.calibration_rate = calibration_rate
-        self.calibration_samples = calibration_samples
-        self.calibration_candidates = calibration_candidates
-        self.calibration_max_trials = calibration_max_trials
-        self.pa_type = pa_type
-        self.c = c
-        self.error_sensitive = error_sensitive
-        self.averaging = averaging
-        self.variance = variance
-        self.gamma = gamma
-        self.verbose = verbose
-        self.model_filename = model_filename
-        self.keep_tempfiles = keep_tempfiles
-        self.trainer_cls = trainer_cls
+    algorithm: Literal["lbfgs", "l2sgd", "ap", "pa", "arow"] | None = None
+    min_freq: NonNegative | None = None
+    all_possible_states: bool | int | None = None
+    all_possible_transitions: bool | int | None = None
+    c1: NonNegative | None = None
+    c2: NonNegative | None = None
+    max_iterations: Annotated[int, Range(0)] | None = None
+    num_memories: int | None = None
+    epsilon: float | None = None
+    period: Annotated[int, Range(0)] | None = None
+    delta: NonNegative | None = None
+    linesearch: str | None = None
+    max_linesearch: int | None = None
+    calibration_eta: float | None = None
+    calibration_rate: float | None = None
+    calibration_samples: int | None = None
+    calibration_candidates: int | None = None
+    calibration_max_trials: int | None = None
+    pa_type: int | None = None
+    c: float | None = None
+    error_sensitive: bool | int | None = None
+    averaging: bool | int | None = None
+    variance: float | None = None
+    gamma: float | None = None
+    verbose: bool | int = False
+    model_filename: str | None = None
+    keep_tempfiles: bool | int | None = False
+    trainer_cls: Any = None
 
     def fit(self, X: Any, y: Any, X_dev: Any = None, y_dev: Any = None) -> CRF:
         """Train a model.
@@ -218,12 +188,6 @@ class CRF(BaseEstimator):  # type: ignore[misc]
             for value, default in ((self.min_freq, 0.0), (self.c1, 0.0), (self.c2, 1.0), (self.delta, 1e-5))
         )
         period = PERIOD if self.period is None else self.period
-        check_number("min_freq", min_freq, low=0.0)
-        check_number("c1", c1, low=0.0)
-        check_number("c2", c2, low=0.0)
-        check_number("delta", delta, low=0.0)
-        check_number("period", period, low=0, whole=True)
-        check_number("max_iterations", self.max_iterations or 0, low=0, whole=True)
         trainer, unlimited = _TRAINERS[self.algorithm or "lbfgs"]
         everything = not min_freq  # what is added without being seen has the frequency 0
         return LinearCRF(
@@ -240,8 +204,8 @@ class CRF(BaseEstimator):  # type: ignore[misc]
         )
 
     def _refuse_what_needs_crfsuite(self) -> None:
+        check_parameters(self)
         algorithm = "lbfgs" if self.algorithm is None else self.algorithm
-        check_choice("algorithm", algorithm, ("lbfgs", "l2sgd", "ap", "pa", "arow"))
         if algorithm not in _TRAINERS:
             hint = "Use 'ap', or hedgerow.LinearCRF(objective='margin')."
             raise InputError(f"algorithm={algorithm!r} is not available", hint=hint)

@@ -16,8 +16,9 @@ from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.data.dataset import Dataset, Label, Schema
 from hedgerow.data.encoding import encode
 from hedgerow.data.labels import encode_labels, flatten_labels
+from hedgerow.declarations import Count, check_value
 from hedgerow.errors import InputError
-from hedgerow.estimators.parameters import BEAM_WIDTH, check_number, find_decoder, random_generator
+from hedgerow.estimators.parameters import BEAM_WIDTH, find_decoder, random_generator
 from hedgerow.legend import CODE, UNLABELLED, AnyArray, BoolArray, FloatArray, IndexArray
 from hedgerow.parallel import CHUNK_POSITIONS, MAX_LANES, Lanes, plan_chunks
 
@@ -30,12 +31,8 @@ class ChainModel(BaseEstimator):  # type: ignore[misc]
     Every method that takes X also takes a Dataset made by `encode`, which saves encoding the same corpus twice.
     """
 
-    decoder: str
     beam_width: int = BEAM_WIDTH  # this and `order`: of estimators that have no such parameters
     order: int = 1
-    n_jobs: int | None
-    early_stopping: bool
-    metric: Any
     schema_: Schema
     classes_: AnyArray
     metadata_: dict[str, Any]  # notes that JSON can hold, saved with the model; `hedgerow train` keeps its reader here
@@ -85,7 +82,7 @@ class ChainModel(BaseEstimator):  # type: ignore[misc]
         """The k most probable labelings of each sequence, with their probabilities, the best first."""
         from hedgerow.chain.inference import k_best
 
-        check_number("k", k, low=1, whole=True)
+        check_value("k", k, Count)
         dataset = self._dataset(X, known, lengths)
         found = self._over_chunks(dataset, lambda potentials, _: k_best(potentials, int(k)))
         names = label_names(self.schema_)
@@ -101,7 +98,7 @@ class ChainModel(BaseEstimator):  # type: ignore[misc]
         """Labelings drawn from the model: n_samples times what `predict` returns."""
         from hedgerow.chain.inference import sample
 
-        check_number("n_samples", n_samples, low=1, whole=True)
+        check_value("n_samples", n_samples, Count)
         generator = random_generator(random_state)
         dataset = self._dataset(X, known, lengths)
         uniforms = generator.random_sample((n_samples, dataset.n_positions))
@@ -204,7 +201,7 @@ class ChainModel(BaseEstimator):  # type: ignore[misc]
 
     def _holds_out(self) -> bool:
         """Whether `fit` sets sequences aside for early stopping."""
-        return self.early_stopping
+        return bool(self.early_stopping)
 
     def _metric(self) -> Any:
         """What counts on held-out sequences."""
@@ -212,7 +209,7 @@ class ChainModel(BaseEstimator):  # type: ignore[misc]
 
     def _decoder_name(self) -> str:
         """The decoder of `predict`, where none is asked for."""
-        return self.decoder
+        return str(self.decoder)
 
     def _prepare(self) -> None:
         """What has to be built before threads ask for potentials."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,8 @@ import numpy as np
 from hedgerow.data.dataset import Label
 from hedgerow.errors import InputError
 from hedgerow.legend import FloatArray
+
+Costs = Mapping[Label, float] | Iterable[tuple[Label, Label, float]]
 
 _HINT = "Give a mapping of label to cost, or a list of (true label, predicted label, cost)."
 

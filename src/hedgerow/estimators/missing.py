@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 
 from hedgerow.data.dataset import Dataset, Schema
-from hedgerow.data.imputation import MIDDLES, Imputation, check_values, learn_imputation
+from hedgerow.data.imputation import Imputation, check_values, learn_imputation
 from hedgerow.errors import InputError, ModelFileError
-from hedgerow.estimators.parameters import check_choice
 from hedgerow.legend import FIRST_VALUE
 from hedgerow.trees.missing import LEARNED, SURROGATE, WEIGHTING
 
@@ -32,7 +31,6 @@ def check_missing(model: Any, ways: tuple[str | None, ...]) -> None:
         raise InputError(what, hint=f"Choose one of {', '.join(map(repr, ways))}.")
     if not known:
         raise InputError(f"missing is {model.missing!r}", hint=f"Choose one of {', '.join(map(repr, ways))}.")
-    check_choice("fill_numbers", model.fill_numbers, MIDDLES)
     if model.fill_numbers != "mean" and model.missing not in FILLING:
         what = f"fill_numbers={model.fill_numbers!r} goes with missing='impute' or 'indicator'"
         raise InputError(what, hint=f"With missing={model.missing!r} no number is filled in.")

@@ -1,180 +1,51 @@
-"""Checks of parameters, made before any work: one clear error for a value that cannot be meant."""
+"""The parameters that several estimators have, each declared and described once; and what their values stand for."""
 
 from __future__ import annotations
 
-import numbers
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 
-from hedgerow.chain.objectives import BOOSTED, COSTLY, NAMES
-from hedgerow.chain.structure.histories import MAX_ORDER
-from hedgerow.data.dataset import Window, window_offsets
+from hedgerow.data.dataset import Label, Window, window_offsets
+from hedgerow.data.imputation import MIDDLES
+from hedgerow.declarations import Check, Count, NonNegative, OneOf, Range, Share, check_value, declared
 from hedgerow.errors import InputError
-from hedgerow.estimators.costs import check_costs
+from hedgerow.estimators.costs import Costs, check_costs
 from hedgerow.parallel import count_threads
 from hedgerow.trees.binning import MAX_VALUES
 
 if TYPE_CHECKING:
     from hedgerow.chain.decoding import Decoder
 
-TREE_OBJECTIVES = (*(name for name in NAMES if name != "perceptron"), *BOOSTED)  # a sum of trees has no average
 BEAM_WIDTH = 20
 LOG_LIKELIHOOD = "log_likelihood"  # the one metric that reads probabilities, not labels
 
-
-def check_number(
-    name: str,
-    value: Any,
-    *,
-    low: float,
-    high: float = np.inf,
-    whole: bool = False,
-    strict: bool = False,
-) -> None:
-    """Refuse what is not a number (a whole one) from low to high; with `strict` the bounds are refused too."""
-    kind = numbers.Integral if whole else numbers.Real
-    good = isinstance(value, kind) and not isinstance(value, (bool, np.bool_)) and _is_finite(value)
-    inside = good and ((low < value < high) if strict else (low <= value <= high))
-    if not inside:
-        signs = (">", "<") if strict else ("≥", "≤")
-        bounds = " and ".join(f"{sign} {bound}" for sign, bound in zip(signs, (low, high)) if np.isfinite(bound))
-        raise InputError(
-            f"{name} is {value!r}", hint=f"Give a {'whole ' if whole else ''}number {bounds}".strip() + "."
-        )
+Direction = Literal["left_to_right", "right_to_left"]
 
 
-def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
-    """Refuse what is not one of the choices."""
-    if not isinstance(value, str) or value not in choices:
-        raise InputError(f"{name} is {value!r}", hint=f"Choose one of {', '.join(map(repr, choices))}.")
-
-
-def check_common(model: Any) -> None:
-    """Check the parameters that all chain estimators have."""
-    check_number("n_iter_no_change", model.n_iter_no_change, low=1, whole=True)
-    check_number("validation_fraction", model.validation_fraction, low=0.0, high=1.0, strict=True)
-    check_number("beam_width", model.beam_width, low=1, whole=True)
-    find_decoder(model._decoder_name())
-    check_metric(model._metric())
-    random_generator(model.random_state)
-    check_running(model)
-
-
-def check_running(model: Any) -> None:
-    """Check how many threads an estimator has, and how much it tells."""
-    if model.n_jobs is not None:
-        check_number("n_jobs", model.n_jobs, low=-np.inf, whole=True)
-        count_threads(model.n_jobs)
-    if not isinstance(model.verbose, (bool, np.bool_)):
-        check_number("verbose", model.verbose, low=0, whole=True)
-
-
-def check_linear_parameters(model: Any) -> None:
-    """Check the parameters of LinearCRF that are its own, each by itself."""
-    for name in ("l1", "l2", "tol", "min_frequency", "meta_gain"):
-        check_number(name, getattr(model, name), low=0.0)
-    check_number("gain_decay", model.gain_decay, low=0.0, high=1.0)
-    for name in ("max_iter", "batch_size"):
-        if getattr(model, name) is not None:
-            check_number(name, getattr(model, name), low=1, whole=True)
-    if model.gain != "auto":
-        check_number("gain", model.gain, low=0.0, strict=True)
-    if not isinstance(model.lazy, (bool, np.bool_)):
-        raise InputError(f"lazy is {model.lazy!r}", hint="Give True or False.")
-    if model.softness is not None:
-        check_number("softness", model.softness, low=0.0, strict=True)
-    check_costs(model.costs)
-    check_choice("pairs", model.pairs, ("observed", "all"))
-    check_choice("transitions", model.transitions, ("all", "observed", "forbid_unseen"))
-
-
-def check_tree_parameters(model: Any) -> None:
-    """Check the parameters of TreeCRF that are its own."""
-    for name in ("n_estimators", "trees_per_step"):
-        check_number(name, getattr(model, name), low=1, whole=True)
-    for name in ("pseudo_likelihood_steps", "n_bags"):
-        check_number(name, getattr(model, name), low=0, whole=True)
-    check_number("max_leaf_nodes", model.max_leaf_nodes, low=2, high=2**16 - 1, whole=True)
-    check_number("max_bins", model.max_bins, low=2, high=MAX_VALUES, whole=True)
-    for name in ("l2_regularization", "min_samples_leaf", "min_frequency"):
-        check_number(name, getattr(model, name), low=0.0)
-    for name in ("max_features", "subsample"):
-        check_number(name, getattr(model, name), low=0.0, high=1.0)
-        check_number(name, getattr(model, name), low=0.0, high=np.inf, strict=True)
-    check_number("trim", model.trim, low=0.0, high=0.999)
-    if not isinstance(model.learning_rate, str):
-        check_number("learning_rate", model.learning_rate, low=0.0, strict=True)
-        check_number("learning_rate", model.learning_rate, low=0.0, high=10.0)
-    else:
-        if model.learning_rate != "line_search":
-            raise InputError(f"learning_rate is {model.learning_rate!r}", hint="Give a number, or 'line_search'.")
-    check_choice("edges", model.edges, ("joint", "shared"))
-    check_choice("leaves", model.leaves, ("mean", "newton"))
-    check_choice("categorical", model.categorical, ("one_against_rest", "subset"))
-    check_choice("subsample_by", model.subsample_by, ("sequences", "positions"))
-    check_choice("transitions", model.transitions, ("all", "forbid_unseen"))
-    if model.leaves == "newton" and model.l2_regularization == 0:
-        raise InputError(
-            "leaves='newton' with l2_regularization=0 has no bound", hint="Give a value above 0, such as 1."
-        )
-    if model.n_bags and model.warm_start:
-        raise InputError("bags cannot be gone on with", hint="Set warm_start=False, or n_bags=0.")
-
-
-def check_tree_objective(model: Any) -> None:
-    """Check the objective of a TreeCRF and what belongs to it."""
-    check_choice("objective", model.objective, TREE_OBJECTIVES)
-    if model.likelihood_steps != "auto":
-        check_number("likelihood_steps", model.likelihood_steps, low=0, whole=True)
-    for name in ("sharpness", "softness"):
-        if getattr(model, name) is not None:
-            if model.objective not in ("labelwise", "classification_error"):
-                hint = "'labelwise' and 'classification_error' have; leave it None elsewhere."
-                raise InputError(f"objective {model.objective!r} has no {name}", hint=hint)
-            check_number(name, getattr(model, name), low=0.0, strict=True)
-    check_costs(model.costs)
-    if model.costs is not None and model.objective not in COSTLY:
-        hint = f"{', '.join(map(repr, sorted(COSTLY)))} have."
-        raise InputError(f"objective {model.objective!r} has no costs", hint=hint)
-    if model.leaves == "newton" and model.objective != "log_likelihood":
-        raise InputError("leaves='newton' is for objective='log_likelihood'", hint="Use leaves='mean'.")
-
-
-def check_tree_order(model: Any) -> None:
-    """Check the order of a TreeCRF and what goes with it."""
-    check_number("order", model.order, low=0, high=MAX_ORDER, whole=True)
-    if model.order == 1:
-        return
-    if not isinstance(model.start, str) or model.start != "zero":
-        raise InputError(f"start is for order 1, and order is {model.order}", hint="Leave start as it is, 'zero'.")
-    if model.order > 1:
-        if model.objective != LOG_LIKELIHOOD:
-            what = f"objective={model.objective!r} is not there for order={model.order}"
-            raise InputError(what, hint="Use 'log_likelihood'; order 1 and 0 have them all.")
-        if model.pseudo_likelihood_steps:
-            what = f"pseudo_likelihood_steps are for order 1, and order is {model.order}"
-            raise InputError(what, hint="Set them to 0.")
-        if model.edges == "joint" and model.missing in ("weighting", "surrogate"):
-            what = f"missing={model.missing!r} is not there for joint edges of order {model.order}"
-            raise InputError(what, hint="Use edges='shared', or missing='learned'.")
+# ------------------------------------------------------------------------------------------------ what values stand for
 
 
 def check_metric(metric: Any) -> None:
     """Refuse what early stopping cannot score by."""
     from hedgerow.metrics import get_metric
 
-    if not (isinstance(metric, str) and metric == LOG_LIKELIHOOD):
+    if not (isinstance(metric, str) and metric in ("auto", LOG_LIKELIHOOD)):
         get_metric(metric, also=(LOG_LIKELIHOOD,))
+
+
+def check_threads(n_jobs: Any) -> None:
+    """Refuse what is no number of threads."""
+    check_value("n_jobs", n_jobs, Annotated[int, Range()] | None)
+    count_threads(n_jobs)
 
 
 def find_decoder(name: Any, beam_width: int = BEAM_WIDTH) -> Decoder:
     """The decoder of that name; `beam_width` is for "beam"."""
     from hedgerow.chain.decoding import DECODERS, decoder
 
-    if not isinstance(name, str):
-        raise InputError(f"decoder is {name!r}", hint=f"Choose one of {', '.join(map(repr, DECODERS))}.")
+    check_value("decoder", name, Annotated[str, OneOf(tuple(DECODERS))])
     return decoder(name, int(beam_width))
 
 
@@ -189,14 +60,347 @@ def random_generator(random_state: Any) -> np.random.RandomState:
         raise InputError(f"random_state is {random_state!r}", hint=hint) from error
 
 
-def _is_finite(value: Any) -> bool:
-    try:
-        return bool(np.isfinite(float(value)))
-    except OverflowError:  # a whole number that no float holds
-        return False
-
-
 def same_window(one: Window, other: Window) -> bool:
     """Whether two windows mean the same: 1 and (1, 1) do."""
     names = {"*"}.union(*(window for window in (one, other) if isinstance(window, Mapping)))
     return all(window_offsets(one, name) == window_offsets(other, name) for name in names)
+
+
+# ------------------------------------------------------------------------------------------------ of every estimator
+
+
+@declared
+class Running:
+    """How an estimator runs.
+
+    Parameters
+    ----------
+    n_jobs : int
+        Threads; −1 is all cores. The result is the same to the bit.
+    verbose : int
+        1 shows a progress bar on a terminal, and log lines elsewhere (logger "hedgerow", level INFO, which Python shows
+        only where logging is set up).
+    """
+
+    n_jobs: Annotated[int | None, Check(check_threads)] = None
+    verbose: Annotated[int, Range(0)] | bool = 0
+
+
+@declared
+class Drawing:
+    """Where random numbers come from.
+
+    Parameters
+    ----------
+    random_state : int or RandomState
+        Which sequences are held out, and every other draw. A RandomState cannot be saved with the model.
+    """
+
+    random_state: Annotated[Any, Check(random_generator)] = None
+
+
+@declared
+class HeldOut:
+    """How many sequences are held out, and for how long.
+
+    Parameters
+    ----------
+    validation_fraction
+        The share of the sequences that is held out.
+    n_iter_no_change
+        How many iterations without a better score end training.
+    """
+
+    validation_fraction: Annotated[float, Range(above=0, below=1)] = 0.1
+    n_iter_no_change: Count = 10
+
+
+@declared
+class EarlyStopping(HeldOut):
+    """Whether held-out sequences end training.
+
+    Parameters
+    ----------
+    early_stopping
+        Hold out `validation_fraction` of the sequences and stop when `metric` has not risen for `n_iter_no_change`
+        iterations; the best iteration is kept. Sequences given to `fit` as X_val, y_val do the same.
+    """
+
+    early_stopping: bool = False
+
+
+@declared
+class Scoring:
+    """What counts on held-out sequences.
+
+    Parameters
+    ----------
+    metric : str or callable
+        A name ("accuracy", "label_f1", "span_f1", "sequence_accuracy", "log_likelihood"), or f(y_true, y_pred) where
+        greater is better. The function gets None in y_true where a position is unlabelled or has a set, and cannot be
+        saved with the model.
+    """
+
+    metric: Annotated[str | Callable[[Any, Any], float], Check(check_metric)] = "accuracy"
+
+
+@declared
+class Refitting:
+    """What is done with held-out sequences afterwards.
+
+    Parameters
+    ----------
+    refit
+        When the model itself held sequences out, train once more, on all of them, for as many iterations as were best.
+        Not where training goes on from an earlier fit (`warm_start`).
+    """
+
+    refit: bool = True
+
+
+@declared
+class WarmStart:
+    """Where training begins.
+
+    Parameters
+    ----------
+    warm_start
+        Go on from what the previous fit learnt.
+    """
+
+    warm_start: bool = False
+
+
+# ------------------------------------------------------------------------------------------------ of sequences
+
+
+@declared
+class Columns:
+    """What the columns of the input are.
+
+    Parameters
+    ----------
+    columns : mapping of column name to kind
+        "categorical", "numeric", "boolean" or "attributes"; told from the data where it is not given.
+    """
+
+    columns: Mapping[str, str] | None = None
+
+
+@declared
+class Windowed(Columns):
+    """What a position sees of the input.
+
+    Parameters
+    ----------
+    window : int, pair or mapping
+        Positions around t that are seen at t: 2 means t−2 … t+2, (1, 0) means t−1 and t, and a mapping gives each
+        column its own ("*" for the others).
+    """
+
+    window: Window = 0
+
+
+@declared
+class MissingValues:
+    """What is done where a value is missing.
+
+    Parameters
+    ----------
+    missing
+        What is done where a value is missing. "impute" fills in the most common value, or the mean. "indicator" fills
+        numbers in, and gives every column a column of flags that says where it is missing. By default numbers must be
+        there, and a category that is missing adds nothing.
+    fill_numbers
+        What "impute" and "indicator" fill in for a number.
+    """
+
+    missing: Any = None  # which ways there are depends on the model: see `check_missing`
+    fill_numbers: Annotated[str, OneOf(MIDDLES)] = "mean"
+
+
+@declared
+class Transitions:
+    """Which labels may follow each other, by the training sequences.
+
+    Parameters
+    ----------
+    transitions
+        With "forbid_unseen", transitions not seen in training are impossible.
+    """
+
+    transitions: Literal["all", "forbid_unseen"] = "all"
+
+
+@declared
+class Constrained:
+    """Which labels may follow each other, by their meaning.
+
+    Parameters
+    ----------
+    constraints : str or list of pairs
+        "iob1", "iob2" (or "bio"), "bioes": the legal order of such labels. Or (from, to) pairs of labels that are
+        forbidden.
+    """
+
+    constraints: str | Iterable[tuple[Label, Label]] | None = None
+
+
+@declared
+class BeamWidth:
+    """How wide a search is.
+
+    Parameters
+    ----------
+    beam_width
+        How many labelings, or states of a position, a search with decoder "beam" keeps.
+    """
+
+    beam_width: Count = BEAM_WIDTH
+
+
+@declared
+class MinFrequency:
+    """What is too rare to count.
+
+    Parameters
+    ----------
+    min_frequency
+        Rarer features get no weight, or are not split on.
+    """
+
+    min_frequency: NonNegative = 0.0
+
+
+@declared
+class ErrorCosts:
+    """Details of an objective.
+
+    Parameters
+    ----------
+    softness
+        A softmax with this inverse temperature in place of the best wrong label of "labelwise", or of the best wrong
+        labeling of "classification_error".
+    costs : mapping or list
+        What a wrong label costs, where it is not 1: {label: cost} or [(true, predicted, cost), …].
+    """
+
+    softness: Annotated[float, Range(above=0)] | None = None
+    costs: Annotated[Costs | None, Check(check_costs)] = None
+
+
+# ------------------------------------------------------------------------------------------------ of weights and trees
+
+
+@declared
+class Penalty:
+    """How weights are kept small.
+
+    Parameters
+    ----------
+    l2
+        The penalty l2·‖w‖² (CRFsuite's c2).
+    """
+
+    l2: NonNegative = 1.0
+
+
+@declared
+class LinearFitting:
+    """How the weights of a linear model are found.
+
+    Parameters
+    ----------
+    l1
+        The penalty l1·‖w‖₁ (CRFsuite's c1), by L-BFGS alone.
+    max_iter
+        The most iterations, by default 500.
+    tol
+        Training ends when the loss fell by less than this share in ten iterations.
+    pairs
+        Weights for the (feature, label) pairs seen in training, or for every label of every feature seen.
+    """
+
+    l1: NonNegative = 0.0
+    max_iter: Count | None = None
+    tol: NonNegative = 1e-5
+    pairs: Literal["observed", "all"] = "observed"
+
+
+@declared
+class TreeShape:
+    """What a tree looks like.
+
+    Parameters
+    ----------
+    max_leaf_nodes
+        The most leaves of a tree. Trees grow best first.
+    l2_regularization
+        λ: the value of a leaf is Σ(−gradient) / (rows + λ).
+    """
+
+    max_leaf_nodes: Annotated[int, Range(2, 2**16 - 1)] = 32
+    l2_regularization: NonNegative = 20.0
+
+
+@declared
+class TreeGrowing(TreeShape):
+    """How many trees are grown, and on what.
+
+    Parameters
+    ----------
+    n_estimators
+        The most iterations.
+    min_samples_leaf
+        The least rows of a leaf.
+    max_bins
+        The most bins of a numeric column.
+    """
+
+    n_estimators: Count = 500
+    min_samples_leaf: NonNegative = 1.0
+    max_bins: Annotated[int, Range(2, MAX_VALUES)] = MAX_VALUES
+
+
+@declared
+class FeatureSampling:
+    """Which features a node of a tree may split on.
+
+    Parameters
+    ----------
+    max_features
+        The share of the features, drawn anew, that a node may split on.
+    """
+
+    max_features: Share = 1.0
+
+
+@declared
+class CategorySplits:
+    """How trees split on categories.
+
+    Parameters
+    ----------
+    categorical
+        Whether a split takes any set of values, or of previous labels, out of a node, or one, as in the papers. With
+        joint edges and dozens of labels one is better: some set of them fits the training sequences alone.
+    """
+
+    categorical: Literal["subset", "one_against_rest"] = "subset"
+
+
+@declared
+class BoostedTrees(TreeGrowing, FeatureSampling, CategorySplits):
+    """How trees are boosted.
+
+    Parameters
+    ----------
+    learning_rate
+        What the values of leaves are multiplied with; 1 is the papers'. "line_search" finds one step for all labels in
+        each iteration. Steps above 1, found steps and Newton's are halved until the loss does not rise.
+    subsample
+        The share of the sequences that a tree is fitted to, drawn for each.
+    """
+
+    learning_rate: Annotated[float, Range(above=0, most=10)] | Literal["line_search"] = 0.3
+    subsample: Share = 1.0

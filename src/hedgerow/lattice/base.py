@@ -12,9 +12,10 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from hedgerow.declarations import check_choice
 from hedgerow.errors import InputError
 from hedgerow.estimators.base import object_array
-from hedgerow.estimators.parameters import check_choice, random_generator
+from hedgerow.estimators.parameters import random_generator
 from hedgerow.lattice.corpus import (
     Corpus,
     Weights,
@@ -29,7 +30,7 @@ from hedgerow.lattice.corpus import (
 from hedgerow.lattice.graphs import Graph
 from hedgerow.lattice.inference.infer import Beliefs
 from hedgerow.lattice.inference.search import search
-from hedgerow.lattice.parameters import DECODERS, inference_of
+from hedgerow.lattice.parameters import DECODERS, check_graph_parameters, inference_of
 from hedgerow.lattice.potentials import Potentials
 from hedgerow.legend import CODE, AnyArray, CodeArray, FloatArray
 from hedgerow.parallel import MAX_LANES, Lanes
@@ -49,18 +50,11 @@ class Problem(NamedTuple):
 class LatticeModel(BaseEstimator):  # type: ignore[misc]
     """The common part of the estimators on graphs. A subclass gives `_scores` and the parameters below."""
 
-    neighbours: int | None
-    ndim: int
-    differences: bool
-    objective: str
-    decoder: str
-    unlabelled: Any
-    early_stopping: bool
-    validation_fraction: float
-    n_jobs: int | None
-    random_state: Any
     classes_: AnyArray
     n_features_: tuple[int, int]  # of nodes, and of edges before differences
+
+    def _check_parameters(self) -> None:
+        check_graph_parameters(self)
 
     def _scores(self, corpus: Corpus) -> Scores:
         """How to score the graphs of a corpus; threads may ask for several at once."""

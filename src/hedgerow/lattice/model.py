@@ -8,80 +8,23 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from hedgerow.declarations import documented
 from hedgerow.errors import InputError
 from hedgerow.lattice.base import LatticeModel, Scores, accuracy, advice
 from hedgerow.lattice.corpus import Corpus, check_known
 from hedgerow.lattice.forms import Form
 from hedgerow.lattice.linear import Design, Layout, Scaling
-from hedgerow.lattice.parameters import check_parameters
+from hedgerow.lattice.parameters import LatticeParameters
 from hedgerow.lattice.training import Trained, train
 from hedgerow.legend import FloatArray
 
 
-class LatticeCRF(LatticeModel):
+@documented
+class LatticeCRF(LatticeParameters, LatticeModel):
     """A conditional random field on graphs whose edges join two nodes each: images, volumes, or anything else.
 
     The score of a labeling is a sum over nodes (weights times features) and over edges (weights times edge features: 1,
     those given, and |h_i − h_j| of the node features).
-
-    Parameters
-    ----------
-    neighbours : int, optional
-        Of a pixel: 4 (default) or 8 in images, 6 (default) or 26 in volumes. Only for items that are images.
-    ndim : int, default 2
-        Axes of an image; 3 for volumes. One axis more has the channels.
-    differences : bool, default True
-        Whether |h_i − h_j| of the node features are edge features.
-    form : {"symmetric", "full", "ising"}, default "symmetric"
-        Edge weights for every pair of labels, not ordered ("symmetric") or ordered ("full"); or one for equal against
-        different labels ("ising": + for equal, − for different; with two labels, nodes have ± one weight too).
-    directions : {"tied", "separate"}, default "tied"
-        Whether horizontal, vertical and diagonal edges have the same weights.
-    objective : {"log_likelihood", "pseudo_likelihood", "margin"}, default "log_likelihood"
-        The likelihood is that of `inference`; the pseudo-likelihood needs none and is fast, but may oversmooth; the
-        margin is that of the `decoder` where it is a search, else of "max_product".
-    inference : {"tree_reweighted", "loopy", "mean_field"}, default "tree_reweighted"
-        A convex bound on log Z from above, which training can follow to its minimum; loopy belief propagation, which is
-        closer to log Z and faster on large images, but jumps where edges are strong; or mean field, a bound from below.
-        The two bounds get better as updates go on. The first two are exact on graphs without a circle.
-    schedule : {"sequential", "parallel", "residual"}, default "sequential"
-        The order of loopy messages: sweeps back and forth, all at once, or the one that would change most first.
-    damping : float, default 0.0
-        The share of an old loopy message that stays. Where messages swing it rises by itself: it is rarely needed.
-    max_updates, inference_tol : default 1000 and 1e-6
-        The most updates of every message, and the change of a message below which it is at rest.
-    decoder : {"posterior", "max_product", "icm", "graph_cut"}, default "posterior"
-        The most probable label of each node, or a search for the best labeling. "graph_cut" is exact for two labels
-        whose edges favour equal ones, and needs PyMaxflow.
-    trainer : {"lbfgs", "sgd", "annealed_sgd", "smd"}, default "lbfgs"
-        On all items at once, or on `batch_size` at a time.
-    l2 : float, default 1.0
-        The penalty l2·‖w‖².
-    standardize : bool, default True
-        Whether features are divided by their spread (and those of nodes moved to mean 0) before they are weighted.
-    start : {"logistic_regression", "zero"}, default "logistic_regression"
-        Where node weights start.
-    edge_start : float, default 0.0
-        Edge weights start with this for equal labels and its negative for different ones.
-    max_iter : int, optional
-        The most iterations, by default 200; of an online trainer the most passes, by default 50.
-    tol : float, default 1e-5
-        Training ends when the loss fell by less than this share in ten iterations.
-    batch_size, gain, meta_gain, gain_decay : default 1, "auto", 0.1 and 1.0
-        Of online trainers, as in LinearCRF.
-    unlabelled : label, optional
-        The value in y that stands for no label, such as 255. None in an array of objects always does.
-    early_stopping, validation_fraction, n_iter_no_change : default False, 0.1 and 10
-        Hold out a share of the items and stop when the share of right labels on them has not risen for so many
-        iterations; the best one is kept. Items given to `fit` as X_val, y_val do the same.
-    warm_start : bool, default False
-        Start from the weights of the previous fit.
-    n_jobs : int, optional
-        Threads, which take whole items; −1 is all cores. The result is the same to the bit.
-    random_state : int, RandomState or None
-        Which items are held out, and in which order an online trainer sees them.
-    verbose : int, default 0
-        1 shows a progress bar on a terminal, and log lines (logger "hedgerow") elsewhere.
 
     Attributes
     ----------
@@ -104,73 +47,6 @@ class LatticeCRF(LatticeModel):
     >>> model.predict([image])[0].shape
     (8, 8)
     """
-
-    def __init__(
-        self,
-        *,
-        neighbours: int | None = None,
-        ndim: int = 2,
-        differences: bool = True,
-        form: str = "symmetric",
-        directions: str = "tied",
-        objective: str = "log_likelihood",
-        inference: str = "tree_reweighted",
-        schedule: str = "sequential",
-        damping: float = 0.0,
-        max_updates: int = 1000,
-        inference_tol: float = 1e-6,
-        decoder: str = "posterior",
-        trainer: str = "lbfgs",
-        l2: float = 1.0,
-        standardize: bool = True,
-        start: str = "logistic_regression",
-        edge_start: float = 0.0,
-        max_iter: int | None = None,
-        tol: float = 1e-5,
-        batch_size: int = 1,
-        gain: float | str = "auto",
-        meta_gain: float = 0.1,
-        gain_decay: float = 1.0,
-        unlabelled: Any = None,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 10,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.neighbours = neighbours
-        self.ndim = ndim
-        self.differences = differences
-        self.form = form
-        self.directions = directions
-        self.objective = objective
-        self.inference = inference
-        self.schedule = schedule
-        self.damping = damping
-        self.max_updates = max_updates
-        self.inference_tol = inference_tol
-        self.decoder = decoder
-        self.trainer = trainer
-        self.l2 = l2
-        self.standardize = standardize
-        self.start = start
-        self.edge_start = edge_start
-        self.max_iter = max_iter
-        self.tol = tol
-        self.batch_size = batch_size
-        self.gain = gain
-        self.meta_gain = meta_gain
-        self.gain_decay = gain_decay
-        self.unlabelled = unlabelled
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, X_val: Any = None, y_val: Any = None) -> LatticeCRF:
         """Train on labelled items.
@@ -205,9 +81,6 @@ class LatticeCRF(LatticeModel):
         trained = train(self, Design(layout, scaling, problem.corpus), search_by, warm, previous, validate)
         self._store(problem.corpus, problem.labels, layout, scaling, trained)
         return self
-
-    def _check_parameters(self) -> None:
-        check_parameters(self)
 
     def _lay_out(self, corpus: Corpus, labels: tuple[Any, ...]) -> tuple[Layout, Scaling]:
         n_directions = 1

@@ -1,87 +1,190 @@
-"""Checks of the parameters of LatticeCRF, made before any work."""
+"""The parameters of LatticeCRF and TreeLatticeCRF, and which values of them go together."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
+from hedgerow.declarations import (
+    Check,
+    Count,
+    NonNegative,
+    OneOf,
+    Positive,
+    Range,
+    check_parameters,
+    declared,
+)
 from hedgerow.errors import InputError
-from hedgerow.estimators.parameters import check_choice, check_number, check_running, random_generator
+from hedgerow.estimators.parameters import (
+    Drawing,
+    EarlyStopping,
+    FeatureSampling,
+    Penalty,
+    Running,
+    TreeGrowing,
+    WarmStart,
+)
 from hedgerow.lattice.forms import FORMS
 from hedgerow.lattice.inference.infer import METHODS, SCHEDULES, Inference, check_inference
 from hedgerow.lattice.inference.search import SEARCHES
 from hedgerow.lattice.inference.topology import grid_directions
 from hedgerow.lattice.objectives import OBJECTIVES
 from hedgerow.lattice.online import ONLINE
-from hedgerow.trees.binning import MAX_VALUES
 
 DECODERS = ("posterior", *SEARCHES)
 TRAINERS = ("lbfgs", *ONLINE)
 
 
-def check_parameters(model: Any) -> None:
-    """One clear error for a value that cannot be meant."""
-    _check_model(model)
-    check_choice("directions", model.directions, ("tied", "separate"))
-    _check_training(model)
-
-
-def check_tree_parameters(model: Any) -> None:
-    """The same for TreeLatticeCRF."""
-    _check_model(model)
-    check_number("n_estimators", model.n_estimators, low=1, whole=True)
-    check_number("max_leaf_nodes", model.max_leaf_nodes, low=2, high=2**16 - 1, whole=True)
-    check_number("max_bins", model.max_bins, low=2, high=MAX_VALUES, whole=True)
-    check_number("learning_rate", model.learning_rate, low=0.0, high=10.0, strict=True)
-    for name in ("l2_regularization", "min_samples_leaf"):
-        check_number(name, getattr(model, name), low=0.0)
-    check_number("max_features", model.max_features, low=0.0, strict=True)
-    check_number("max_features", model.max_features, low=0.0, high=1.0)
-
-
-def _check_model(model: Any) -> None:
-    """What both estimators have."""
-    _check_items(model)
-    check_choice("form", model.form, FORMS)
-    check_choice("objective", model.objective, OBJECTIVES)
-    check_choice("inference", model.inference, METHODS)
-    check_choice("schedule", model.schedule, SCHEDULES)
-    check_choice("decoder", model.decoder, DECODERS)
-    check_number("damping", model.damping, low=0.0, high=0.99)
-    check_number("max_updates", model.max_updates, low=1, whole=True)
-    check_number("inference_tol", model.inference_tol, low=0.0, high=1.0)
-    check_number("tol", model.tol, low=0.0)
-    check_number("n_iter_no_change", model.n_iter_no_change, low=1, whole=True)
-    check_number("validation_fraction", model.validation_fraction, low=0.0, high=1.0, strict=True)
-    check_inference(inference_of(model))
-    random_generator(model.random_state)
-    check_running(model)
-
-
-def _check_items(model: Any) -> None:
-    check_number("ndim", model.ndim, low=2, high=3, whole=True)
-    if model.neighbours is not None:
-        check_number("neighbours", model.neighbours, low=1, whole=True)
-        grid_directions(model.ndim, model.neighbours)
-    if model.unlabelled is not None and not isinstance(model.unlabelled, (str, int, np.integer)):
+def _check_unlabelled(value: Any) -> None:
+    if value is not None and not isinstance(value, (str, int, np.integer)):
         hint = "Give the whole number or string that stands for no label in y."
-        raise InputError(f"unlabelled is {model.unlabelled!r}", hint=hint)
+        raise InputError(f"unlabelled is {value!r}", hint=hint)
 
 
-def _check_training(model: Any) -> None:
-    check_choice("trainer", model.trainer, TRAINERS)
-    check_choice("start", model.start, ("logistic_regression", "zero"))
-    check_number("edge_start", model.edge_start, low=-100.0, high=100.0)
-    for name in ("l2", "meta_gain"):
-        check_number(name, getattr(model, name), low=0.0)
-    check_number("gain_decay", model.gain_decay, low=0.0, high=1.0)
-    if model.gain != "auto":
-        check_number("gain", model.gain, low=0.0, strict=True)
-    if model.max_iter is not None:
-        check_number("max_iter", model.max_iter, low=1, whole=True)
-    check_number("batch_size", model.batch_size, low=1, whole=True)
-    if model.objective == "margin" and model.trainer == "smd":
+@declared
+class GraphParameters(EarlyStopping, WarmStart, Drawing, Running):
+    """The parameters that both estimators on graphs have.
+
+    Parameters
+    ----------
+    neighbours
+        Of a pixel: 4 (default) or 8 in images, 6 (default) or 26 in volumes. Only for items that are images.
+    ndim
+        Axes of an image; 3 for volumes. One axis more has the channels.
+    differences
+        Whether |h_i − h_j| of the node features are edge features.
+    form
+        Edge weights for every pair of labels, not ordered ("symmetric") or ordered ("full"); or one for equal against
+        different labels ("ising": + for equal, − for different; with two labels, nodes have ± one weight too).
+    objective
+        The likelihood is that of `inference`; the pseudo-likelihood needs none and is fast, but may oversmooth; the
+        margin is that of the `decoder` where it is a search, else of "max_product".
+    inference
+        "tree_reweighted": a convex bound on log Z from above, which training can follow to its minimum. "loopy": loopy
+        belief propagation, which is closer to log Z and faster on large images, but jumps where edges are strong.
+        "mean_field": a bound from below. The two bounds get better as updates go on. The first two are exact on graphs
+        without a circle.
+    schedule
+        The order of loopy messages: sweeps back and forth, all at once, or the one that would change most first.
+    damping
+        The share of an old loopy message that stays. Where messages swing it rises by itself: it is rarely needed.
+    max_updates
+        The most updates of every message.
+    inference_tol
+        The change of a message below which it is at rest.
+    decoder
+        The most probable label of each node, or a search for the best labeling. "graph_cut" is exact for two labels
+        whose edges favour equal ones, and needs PyMaxflow.
+    unlabelled : label
+        The value in y that stands for no label, such as 255. None in an array of objects always does.
+    early_stopping
+        Hold out `validation_fraction` of the items and stop when the share of right labels on them has not risen for
+        `n_iter_no_change` iterations; the best one is kept. Items given to `fit` as X_val, y_val do the same.
+    validation_fraction
+        The share of the items that is held out.
+    n_jobs : int
+        Threads, which take whole items; −1 is all cores. The result is the same to the bit.
+    """
+
+    neighbours: Count | None = None
+    ndim: Annotated[int, Range(2, 3)] = 2
+    differences: bool = True
+    form: Annotated[str, OneOf(tuple(FORMS))] = "symmetric"
+    objective: Annotated[str, OneOf(tuple(OBJECTIVES))] = "log_likelihood"
+    inference: Annotated[str, OneOf(METHODS)] = "tree_reweighted"
+    schedule: Annotated[str, OneOf(SCHEDULES)] = "sequential"
+    damping: Annotated[float, Range(0, 0.99)] = 0.0
+    max_updates: Count = 1000
+    inference_tol: Annotated[float, Range(0, 1)] = 1e-6
+    decoder: Annotated[str, OneOf(DECODERS)] = "posterior"
+    unlabelled: Annotated[Any, Check(_check_unlabelled)] = None
+
+
+@declared
+class LatticeParameters(Penalty, GraphParameters):
+    """The parameters of a LatticeCRF.
+
+    Parameters
+    ----------
+    l2
+        The penalty l2·‖w‖².
+    directions
+        Whether horizontal, vertical and diagonal edges have the same weights.
+    trainer
+        On all items at once, or on `batch_size` at a time.
+    standardize
+        Whether features are divided by their spread (and those of nodes moved to mean 0) before they are weighted.
+    start
+        Where node weights start.
+    edge_start
+        Edge weights start with this for equal labels and its negative for different ones.
+    max_iter
+        The most iterations, by default 200; of an online trainer the most passes, by default 50.
+    tol
+        Training ends when the loss fell by less than this share in ten iterations.
+    batch_size
+        Items that an online trainer looks at before each step.
+    gain
+        The first step size of an online trainer; "auto" finds it on a few items.
+    meta_gain
+        μ of "smd".
+    gain_decay
+        λ of "smd".
+    warm_start
+        Start from the weights of the previous fit.
+    random_state : int or RandomState
+        Which items are held out, and in which order an online trainer sees them.
+    """
+
+    directions: Literal["tied", "separate"] = "tied"
+    trainer: Annotated[str, OneOf(TRAINERS)] = "lbfgs"
+    standardize: bool = True
+    start: Literal["logistic_regression", "zero"] = "logistic_regression"
+    edge_start: Annotated[float, Range(-100, 100)] = 0.0
+    max_iter: Count | None = None
+    tol: NonNegative = 1e-5
+    batch_size: Count = 1
+    gain: Positive | Literal["auto"] = "auto"
+    meta_gain: NonNegative = 0.1
+    gain_decay: Annotated[float, Range(0, 1)] = 1.0
+
+
+@declared
+class TreeLatticeParameters(TreeGrowing, FeatureSampling, GraphParameters):
+    """The parameters of a TreeLatticeCRF.
+
+    Parameters
+    ----------
+    inference
+        As in LatticeCRF. Steps of boosting are short and never raise the loss: the jumps of "loopy" do no harm.
+    learning_rate
+        How far to go along the trees of an iteration. A step that raises the loss is halved.
+    tol
+        Training ends when the loss fell by less than this share in ten iterations.
+    warm_start
+        Keep the trees of the previous fit and add to them, up to `n_estimators` iterations in all.
+    random_state : int or RandomState
+        Which items are held out, and which features a node may split on.
+    """
+
+    inference: Annotated[str, OneOf(METHODS)] = "loopy"
+    inference_tol: Annotated[float, Range(0, 1)] = 1e-5
+    n_estimators: Count = 200
+    max_leaf_nodes: Annotated[int, Range(2, 2**16 - 1)] = 16
+    learning_rate: Annotated[float, Range(above=0, below=10)] = 0.5
+    n_iter_no_change: Count = 20
+    tol: NonNegative = 1e-4
+
+
+def check_graph_parameters(model: Any) -> None:
+    """One clear error for a value that cannot be meant, or for two that do not go together."""
+    check_parameters(model)
+    if model.neighbours is not None:
+        grid_directions(model.ndim, model.neighbours)
+    check_inference(inference_of(model))
+    if model.objective == "margin" and getattr(model, "trainer", None) == "smd":
         hint = "Use 'sgd' or 'annealed_sgd' for the margin, whose slope jumps."
         raise InputError("smd needs an objective with a Hessian", hint=hint)
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from hedgerow.declarations import documented
 from hedgerow.errors import InputError
 from hedgerow.estimators.parameters import random_generator
 from hedgerow.lattice.base import LatticeModel, Problem, Scores, accuracy, advice
@@ -15,44 +16,20 @@ from hedgerow.lattice.boosting import Bins, Booster, Iteration, TreeScorer, Valu
 from hedgerow.lattice.corpus import Corpus
 from hedgerow.lattice.forms import Form
 from hedgerow.lattice.objectives import make_objective
-from hedgerow.lattice.parameters import check_tree_parameters, inference_of
+from hedgerow.lattice.parameters import TreeLatticeParameters, inference_of
 from hedgerow.legend import FloatArray
 from hedgerow.parallel import MAX_LANES, Lanes
 from hedgerow.training.monitor import Monitor
 from hedgerow.trees.ensemble import Ensemble
 
 
-class TreeLatticeCRF(LatticeModel):
+@documented
+class TreeLatticeCRF(TreeLatticeParameters, LatticeModel):
     """As LatticeCRF, with a sum of regression trees where that has weights: thresholds and conjunctions of features are
     found by themselves, and a feature may be missing (NaN).
 
     Each iteration fits a tree to the gradient of the loss by each value of a node (one a label) and of an edge (see
     `form`), over the nodes and edges of all items. Edges are split on their features and on their direction.
-
-    Parameters
-    ----------
-    neighbours, ndim, differences, form, objective, schedule, damping, max_updates, inference_tol, decoder, unlabelled,
-    validation_fraction, n_jobs, verbose : as in LatticeCRF
-    inference : {"loopy", "tree_reweighted", "mean_field"}, default "loopy"
-        As in LatticeCRF. Steps of boosting are short and never raise the loss: the jumps of "loopy" do no harm.
-    n_estimators : int, default 200
-        The most iterations.
-    max_leaf_nodes : int, default 16
-        Leaves of a tree.
-    l2_regularization : float, default 20.0
-        λ: the value of a leaf is Σ(−gradient) / (rows + λ).
-    learning_rate : float, default 0.5
-        How far to go along the trees of an iteration. A step that raises the loss is halved.
-    min_samples_leaf, max_features, max_bins : default 1, 1.0 and 253
-        As in TreeCRF.
-    early_stopping : bool, default False
-        Hold out a share of the items, and keep the iterations up to the best one. `n_iter_no_change` is 20.
-    tol : float, default 1e-4
-        Training ends when the loss fell by less than this share in ten iterations.
-    warm_start : bool, default False
-        Keep the trees of the previous fit and add to them, up to `n_estimators` iterations in all.
-    random_state : int, RandomState or None
-        Which items are held out, and which features a node may split on.
 
     Attributes
     ----------
@@ -60,65 +37,6 @@ class TreeLatticeCRF(LatticeModel):
     node_trees_, edge_trees_ : Ensemble
     n_iter_, loss_, history_, best_iteration_, outcome_, converged_ : as in LatticeCRF
     """
-
-    def __init__(
-        self,
-        *,
-        neighbours: int | None = None,
-        ndim: int = 2,
-        differences: bool = True,
-        form: str = "symmetric",
-        objective: str = "log_likelihood",
-        inference: str = "loopy",
-        schedule: str = "sequential",
-        damping: float = 0.0,
-        max_updates: int = 1000,
-        inference_tol: float = 1e-5,
-        decoder: str = "posterior",
-        n_estimators: int = 200,
-        max_leaf_nodes: int = 16,
-        l2_regularization: float = 20.0,
-        learning_rate: float = 0.5,
-        min_samples_leaf: float = 1.0,
-        max_features: float = 1.0,
-        max_bins: int = 253,
-        unlabelled: Any = None,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 20,
-        tol: float = 1e-4,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.neighbours = neighbours
-        self.ndim = ndim
-        self.differences = differences
-        self.form = form
-        self.objective = objective
-        self.inference = inference
-        self.schedule = schedule
-        self.damping = damping
-        self.max_updates = max_updates
-        self.inference_tol = inference_tol
-        self.decoder = decoder
-        self.n_estimators = n_estimators
-        self.max_leaf_nodes = max_leaf_nodes
-        self.l2_regularization = l2_regularization
-        self.learning_rate = learning_rate
-        self.min_samples_leaf = min_samples_leaf
-        self.max_features = max_features
-        self.max_bins = max_bins
-        self.unlabelled = unlabelled
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, X_val: Any = None, y_val: Any = None) -> TreeLatticeCRF:
         """Train on labelled items, as LatticeCRF.fit does."""
@@ -168,9 +86,6 @@ class TreeLatticeCRF(LatticeModel):
         """Of a node, and of an edge as it was given."""
         F = corpus.nodes.shape[1]
         return F, corpus.edges.shape[1] - (F if self.differences else 0)
-
-    def _check_parameters(self) -> None:
-        check_tree_parameters(self)
 
     def _booster(
         self, problem: Problem, form: Form, start: FloatArray, bins: Bins, lanes: Lanes, warm: list[Iteration]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -13,126 +12,28 @@ from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.chain.objectives import LABELWISE
 from hedgerow.chain.potentials import ChainPotentials
-from hedgerow.data.dataset import Dataset, Label, Window
+from hedgerow.data.dataset import Dataset, Label
 from hedgerow.data.imputation import Imputation, seen_schema
+from hedgerow.declarations import check_parameters, documented
 from hedgerow.errors import InputError
 from hedgerow.estimators.base import ChainModel
 from hedgerow.estimators.constraints import legal_space
 from hedgerow.estimators.corpus import cut_flat, training_dataset
 from hedgerow.estimators.histories import arc_names, observed_histories
 from hedgerow.estimators.missing import OF_LINEAR, check_missing, fill, learn_missing, seen_part
-from hedgerow.estimators.parameters import check_common, check_linear_parameters
 from hedgerow.estimators.validation import Validation, encode_held_out, hold_out
 from hedgerow.legend import FloatArray
 from hedgerow.linear.chain import ChainLayout, LinearChain
 from hedgerow.linear.scorer import check_numbers
 from hedgerow.models.crf.linear_layout import carry_over, lay_out, named_weights, weights_of
 from hedgerow.models.crf.linear_training import LinearTraining, Plan, Trained
+from hedgerow.models.crf.parameters import LinearParameters
 from hedgerow.models.crf.partial_fit import partial_fit
 
 
-class LinearCRF(ChainModel):
+@documented
+class LinearCRF(LinearParameters, ChainModel):
     """A conditional random field with linear scores: what CRFsuite, CRF++ and Wapiti train.
-
-    Parameters
-    ----------
-    window : int, pair or mapping, default 0
-        Positions around t whose features score the label at t: 2 means t−2 … t+2, (1, 0) means t−1 and t, and a
-        mapping gives each column its own ("*" for the others).
-    columns : mapping of column name to kind, optional
-        "categorical", "numeric", "boolean" or "attributes"; told from the data where it is not given.
-    order : int, default 1
-        How many labels before it a label may depend on. 0 scores each position by itself. From 2 on every run of up to
-        order+1 labels that training shows has a weight, and one that it does not show is scored by the shorter runs
-        inside it; the objective is then the log-likelihood, and the trainer one on the whole corpus.
-    objective : str, default "auto"
-        What is minimised: "log_likelihood", "pseudo_likelihood", "pointwise" (the likelihood of each label by itself),
-        "labelwise" (a smooth count of wrong labels), "expected_accuracy", "margin", "slack_margin",
-        "classification_error" (a smooth count of wrong labelings), "perceptron". "auto" is the log-likelihood, or what
-        the trainer is for.
-    trainer : str, default "auto"
-        How: "lbfgs", "conjugate_gradient", "gradient_descent" on the whole corpus; "sgd", "annealed_sgd", "adagrad",
-        "adam", "smd" (stochastic meta-descent) on a few sequences at a time; "averaged_perceptron"; "frank_wolfe" for
-        the margin, which knows how far from the minimum it is. "auto" is "lbfgs" where the objective is smooth,
-        "averaged_perceptron" for "perceptron", and for the margins "adagrad", or "frank_wolfe" where every label is
-        known, l2 is above 0 and training begins at zero. L-BFGS takes objectives with kinks too, but may stop at one.
-    l2, l1 : float, default 1.0 and 0.0
-        The penalty l2·‖w‖² + l1·‖w‖₁ (CRFsuite's c2 and c1). L1 is for "lbfgs", and "averaged_perceptron" has no
-        penalty at all. Objectives that count errors have smaller losses than the likelihood, and want a smaller one.
-    max_iter : int, optional
-        The most iterations of a stage, by default 500; of an online trainer the most passes, by default 50, and 200 of
-        "frank_wolfe".
-    tol : float, default 1e-5
-        Training ends when the loss fell by less than this share in ten iterations, or is known to be nearer than
-        this share to its minimum; of "frank_wolfe", whose bound is a loose one, a thousand times this share.
-    batch_size : int, optional
-        Sequences that an online trainer looks at before each step: by default 8, and 1 for "averaged_perceptron".
-    gain : float or "auto", default "auto"
-        The first step size of an online trainer; "auto" finds it on a few sequences.
-    schedule : str, default "auto"
-        Of "annealed_sgd": "averaged", or "inverse", the classic η₀/(1 + r·t). Of "smd": "averaged" (over the last
-        pass), "plain", as published, or "annealed". "auto" is "averaged".
-    meta_gain, gain_decay : float, default 0.1 and 1.0
-        μ and λ of "smd".
-    lazy : bool, default True
-        Whether a step of "smd" moves only the weights that its batch touches, which is an approximation; without it a
-        step costs as much as there are weights.
-    sharpness : float or list of float, optional
-        λ of the sigmoid that "labelwise" (default 5, then 15) and "classification_error" (default 1) count errors with;
-        a list is a stage each, which begins with the weights of the one before.
-    softness : float, optional
-        A softmax with this inverse temperature in place of the best wrong label of "labelwise", or of the best wrong
-        labeling of "classification_error".
-    costs : mapping or list, optional
-        What a wrong label costs, where it is not 1: {label: cost} or [(true, predicted, cost), …].
-    start : {"auto", "zero", "log_likelihood", "counts"}, default "auto"
-        Where weights start: at 0, at the solution for the log-likelihood (the default of objectives that are not
-        convex), or at the counted weights of a hidden Markov model.
-    min_frequency : float, default 0
-        Features seen less often with a label get no weight for it, nor do transitions seen less often, where
-        `transitions` is "observed"; from order 2 on these are runs of labels. A number other than 0 counts as seen
-        once, whatever its size; 0 is not seen.
-    missing : {"impute", "indicator"}, optional
-        What is done where a value is missing. "impute" fills in the most common value, or the mean. "indicator" fills
-        numbers in, and gives every column a column of flags that says where it is missing. By default numbers must be
-        there, and a category that is missing adds nothing.
-    fill_numbers : {"mean", "median"}, default "mean"
-        What is filled in for a number.
-    pairs : {"observed", "all"}, default "observed"
-        Weights for the (feature, label) pairs seen in training, or for every label of every feature seen.
-    transitions : {"all", "observed", "forbid_unseen"}, default "all"
-        Transitions that have a weight; with "forbid_unseen" those not seen in training are impossible, and from order 2
-        on every label that training does not show after the last `order` labels. Neighbours
-        with label sets show every transition that the sets allow; an unlabelled position (None) shows none, and
-        "forbid_unseen" is an error where it cannot be filled by the transitions seen elsewhere.
-    transition_columns : list of column names, optional
-        Columns whose values also score pairs of labels ("*" for the attributes). Costs K² scores a position.
-    constraints : str or list of pairs, optional
-        "iob1", "iob2" (or "bio"), "bioes": the legal order of such labels. Or (from, to) pairs of labels that are
-        forbidden.
-    decoder : {"auto", "viterbi", "posterior", "beam"}, default "auto"
-        "posterior" gives each position its most probable label, "viterbi" the most probable labeling, and "beam" that
-        which a search finds that keeps `beam_width` labels, or histories, at each position. "auto" is
-        "posterior" for the objectives that count labels, "pointwise", "labelwise" and "expected_accuracy", where there
-        are neither constraints nor forbidden transitions.
-    beam_width : int, default 20
-        What decoder "beam" keeps.
-    early_stopping : bool, default False
-        Hold out `validation_fraction` of the sequences and stop when `metric` has not risen for `n_iter_no_change`
-        iterations; the best iteration is kept. Sequences given to `fit` as X_val, y_val do the same. With
-        `warm_start` the starting weights are scored too, and may be the best.
-    metric : str or callable, default "accuracy"
-        A name ("accuracy", "label_f1", "span_f1", "sequence_accuracy", "log_likelihood"), or f(y_true, y_pred) where
-        greater is better. The function gets None in y_true where a position is unlabelled or has a set.
-    warm_start : bool, default False
-        Start from the weights of the previous fit; features are matched by name.
-    n_jobs : int, optional
-        Threads; −1 is all cores. The result is the same to the bit.
-    random_state : int, RandomState or None
-        Which sequences are held out, and in which order an online trainer sees them. A RandomState cannot be saved with
-        the model; nor can a function as `metric`.
-    verbose : int, default 0
-        1 shows a progress bar on a terminal, and log lines (logger "hedgerow") elsewhere.
 
     Attributes
     ----------
@@ -161,83 +62,6 @@ class LinearCRF(ChainModel):
     """
 
     imputation_: Imputation | None
-
-    def __init__(
-        self,
-        *,
-        window: Window = 0,
-        columns: Mapping[str, str] | None = None,
-        order: int = 1,
-        objective: str = "auto",
-        trainer: str = "auto",
-        l2: float = 1.0,
-        l1: float = 0.0,
-        max_iter: int | None = None,
-        tol: float = 1e-5,
-        batch_size: int | None = None,
-        gain: float | str = "auto",
-        schedule: str = "auto",
-        meta_gain: float = 0.1,
-        gain_decay: float = 1.0,
-        lazy: bool = True,
-        sharpness: float | Iterable[float] | None = None,
-        softness: float | None = None,
-        costs: Mapping[Label, float] | Iterable[tuple[Label, Label, float]] | None = None,
-        start: str = "auto",
-        min_frequency: float = 0.0,
-        missing: str | None = None,
-        fill_numbers: str = "mean",
-        pairs: str = "observed",
-        transitions: str = "all",
-        transition_columns: Iterable[str] | None = None,
-        constraints: str | Iterable[tuple[Label, Label]] | None = None,
-        decoder: str = "auto",
-        beam_width: int = 20,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 10,
-        metric: str | Callable[[Any, Any], float] = "accuracy",
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.window = window
-        self.columns = columns
-        self.order = order
-        self.objective = objective
-        self.trainer = trainer
-        self.l2 = l2
-        self.l1 = l1
-        self.max_iter = max_iter
-        self.tol = tol
-        self.batch_size = batch_size
-        self.gain = gain
-        self.schedule = schedule
-        self.meta_gain = meta_gain
-        self.gain_decay = gain_decay
-        self.lazy = lazy
-        self.sharpness = sharpness
-        self.softness = softness
-        self.costs = costs
-        self.start = start
-        self.min_frequency = min_frequency
-        self.missing = missing
-        self.fill_numbers = fill_numbers
-        self.pairs = pairs
-        self.transitions = transitions
-        self.transition_columns = transition_columns
-        self.constraints = constraints
-        self.decoder = decoder
-        self.beam_width = beam_width
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.metric = metric
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
 
     def fit(
         self,
@@ -317,11 +141,9 @@ class LinearCRF(ChainModel):
         return self
 
     def _check_parameters(self) -> Plan:
-        check_linear_parameters(self)
+        check_parameters(self)
         check_missing(self, OF_LINEAR)
-        plan = Plan.of(self)
-        check_common(self)
-        return plan
+        return Plan.of(self)
 
     def _store(self, dataset: Dataset, layout: ChainLayout, trained: Trained) -> None:
         self.schema_ = dataset.schema

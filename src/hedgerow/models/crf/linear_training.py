@@ -10,14 +10,15 @@ import numpy as np
 
 from hedgerow.chain import objectives
 from hedgerow.chain.objectives.log_likelihood import log_likelihood
-from hedgerow.chain.structure.histories import MAX_ORDER
 from hedgerow.data.dataset import Dataset
+from hedgerow.declarations import check_choice
 from hedgerow.errors import InputError
 from hedgerow.estimators.costs import cost_table
-from hedgerow.estimators.parameters import check_choice, check_number, random_generator
+from hedgerow.estimators.parameters import random_generator
 from hedgerow.legend import FloatArray
 from hedgerow.linear.chain import ChainLayout, LinearChain
 from hedgerow.models.crf.linear_layout import Statistics
+from hedgerow.models.crf.parameters import ONLINE
 from hedgerow.parallel import Lanes, count_lanes, plan_chunks
 from hedgerow.training import kernels
 from hedgerow.training.counting import count_weights
@@ -34,10 +35,6 @@ from hedgerow.training.whole.lbfgs import curvature_scale, lbfgs
 
 # On the whole corpus at once.
 WHOLE = {"lbfgs": lbfgs, "conjugate_gradient": conjugate_gradient, "gradient_descent": gradient_descent}
-# On a few sequences at a time; an iteration is a pass.
-ONLINE = ("sgd", "annealed_sgd", "adagrad", "adam", "smd", "averaged_perceptron")
-TRAINERS = (*WHOLE, *ONLINE, "frank_wolfe")
-STARTS = ("auto", "zero", "log_likelihood", "counts")
 
 MAX_ITERATIONS = 500
 MAX_PASSES = 50
@@ -73,9 +70,6 @@ class Plan:
     @classmethod
     def of(cls, model: Any, dataset: Dataset | None = None, *, warm: bool = False) -> Plan:
         """The plan of a model, for its data where they are there; an error where two parameters do not go together."""
-        check_choice("objective", model.objective, ("auto", *objectives.NAMES))
-        check_choice("trainer", model.trainer, ("auto", *TRAINERS))
-        check_choice("start", model.start, STARTS)
         objective, trainer = model.objective, model.trainer
         if objective == "auto":
             objective = _OBJECTIVE.get(trainer, "log_likelihood")
@@ -119,7 +113,6 @@ def _check_pair(objective: str, trainer: str) -> None:
 
 def _check_order(model: Any, objective: str, trainer: str) -> None:
     """Refuse what chains of order 2 and more cannot do."""
-    check_number("order", model.order, low=0, high=MAX_ORDER, whole=True)
     if model.order > 1:
         has = {"objective": ("log_likelihood",), "trainer": tuple(WHOLE), "start": ("auto", "zero", "log_likelihood")}
         for (name, known), value in zip(has.items(), (objective, trainer, model.start)):

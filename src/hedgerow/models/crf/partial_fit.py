@@ -23,7 +23,8 @@ from hedgerow.linear.chain import ChainLayout
 from hedgerow.linear.scorer import check_numbers
 from hedgerow.models.crf.linear_extension import Moved, extend_layout, extend_space
 from hedgerow.models.crf.linear_layout import lay_out
-from hedgerow.models.crf.linear_training import ONLINE, Plan, Trained, batch_size, online_options, stage_objective
+from hedgerow.models.crf.linear_training import Plan, Trained, batch_size, online_options, stage_objective
+from hedgerow.models.crf.parameters import ONLINE
 from hedgerow.training.counting import count_weights
 from hedgerow.training.monitor import Monitor, Step
 from hedgerow.training.online.batches import Batches

@@ -4,33 +4,27 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from hedgerow.chain.potentials import ChainPotentials
-from hedgerow.data.dataset import Dataset, Label, Window
+from hedgerow.data.dataset import Dataset
 from hedgerow.data.imputation import Imputation
+from hedgerow.declarations import check_parameters, documented
 from hedgerow.errors import InputError
 from hedgerow.estimators.base import ChainModel
 from hedgerow.estimators.constraints import without_forbidden
 from hedgerow.estimators.corpus import cut_flat, training_dataset
 from hedgerow.estimators.histories import without_unseen
 from hedgerow.estimators.missing import OF_TREES, check_missing, fill, learn_missing
-from hedgerow.estimators.parameters import (
-    LOG_LIKELIHOOD,
-    check_choice,
-    check_common,
-    check_metric,
-    check_tree_objective,
-    check_tree_order,
-    check_tree_parameters,
-)
+from hedgerow.estimators.parameters import LOG_LIKELIHOOD, check_metric
 from hedgerow.estimators.validation import encode_held_out, hold_out
 from hedgerow.models.crf.linear import LinearCRF
 from hedgerow.models.crf.paired import pair
+from hedgerow.models.crf.parameters import TreeParameters, check_tree_parameters
 from hedgerow.models.crf.tree_stages import chunk_positions
 from hedgerow.models.crf.tree_training import (
     Trained,
@@ -46,7 +40,7 @@ from hedgerow.parallel import MAX_LANES, Lanes
 from hedgerow.training.boosting.chain import Iteration
 from hedgerow.training.boosting.scores import Start
 from hedgerow.training.memory import check_joint_memory
-from hedgerow.trees.binning import MAX_VALUES, Binning, bin_dataset, learn_binning
+from hedgerow.trees.binning import Binning, bin_dataset, learn_binning
 from hedgerow.trees.ensemble import Ensemble
 from hedgerow.trees.missing import SURROGATE, WEIGHTING
 
@@ -58,116 +52,13 @@ PAPERS: dict[str, dict[str, Any]] = {
 }
 
 
-class TreeCRF(ChainModel):
+@documented
+class TreeCRF(TreeParameters, ChainModel):
     """A conditional random field whose scores are sums of regression trees: the TreeCRF of Dietterich, Hao and
     Ashenfelter.
 
     In each iteration one tree a label is fitted to the functional gradient of the objective, over the columns in the
     window and the previous label.
-
-    Parameters
-    ----------
-    objective : str, default "log_likelihood"
-        What is minimised: "log_likelihood", "pseudo_likelihood", "pointwise" (the likelihood of each label by itself),
-        "labelwise" (a smooth count of wrong labels), "expected_accuracy", "margin", "slack_margin" or
-        "classification_error" (a smooth count of wrong labelings).
-    n_estimators : int, default 500
-        The most iterations.
-    max_leaf_nodes : int, default 32
-        The most leaves of a tree. Trees grow best first.
-    l2_regularization : float, default 20.0
-        λ: the value of a leaf is Σ(−gradient) / (rows + λ).
-    learning_rate : float or "line_search", default 0.3
-        What the values are multiplied with; 1 is the papers'. "line_search" finds one step for all labels in each
-        iteration. Steps above 1, found steps and Newton's are halved until the loss does not rise.
-    window : int, pair or mapping, default 0
-        Positions around t whose columns trees may split on: 2 means t−2 … t+2, (1, 0) means t−1 and t, and a mapping
-        gives each column its own ("*" for the others).
-    columns : mapping of column name to kind, optional
-        "categorical", "numeric", "boolean" or "attributes"; told from the data where it is not given.
-    edges : {"joint", "shared"}, default "joint"
-        "joint" trees split on the previous label too, which costs K² scores a position. "shared" trees score
-        positions, and one boosted table scores transitions: for very many labels.
-    leaves : {"mean", "newton"}, default "mean"
-        "newton" divides by Σp(1−p) + λ instead of rows + λ: longer steps, which rare labels among very many need.
-    order : int, default 1
-        How many labels before it a label may depend on. 0 scores each position by itself. From 2 on trees of joint
-        edges ask for each of the last `order` labels, which is for few labels; shared edges have a weight for every run
-        of up to order+1 labels that training shows. The objective is then the log-likelihood.
-    start : {"zero", "constant"} or LinearCRF, default "zero"
-        The scores before any tree: none, the best constant table of transitions, or those of a linear model, to which
-        trees add interactions. A LinearCRF that is not fitted is fitted to the training sequences first.
-    pseudo_likelihood_steps : int, default 0
-        So many first iterations follow the gradient of the pseudo-likelihood. Every label must then be known.
-    likelihood_steps : int or "auto", default "auto"
-        So many iterations follow the likelihood before the objective takes over. "auto" is none where the objective is
-        convex, and elsewhere as many as are best on held-out sequences, or half of all where there are none.
-    sharpness : float, optional
-        λ of the sigmoid that "labelwise" (default 15) and "classification_error" (default 1) count errors with.
-    softness : float, optional
-        A softmax with this inverse temperature in place of the best wrong label of "labelwise", or of the best wrong
-        labeling of "classification_error".
-    costs : mapping or list, optional
-        What a wrong label costs, where it is not 1: {label: cost} or [(true, predicted, cost), …].
-    min_samples_leaf : float, default 1
-        The least rows of a leaf; with Newton's leaves the least Σp(1−p).
-    max_features : float, default 1.0
-        The share of the features, drawn anew, that a node may split on.
-    max_bins : int, default 253
-        The most bins of a numeric column.
-    min_frequency : float, default 1
-        Attributes, and values of columns with very many, that are rarer are not split on.
-    missing : {"learned", "weighting", "surrogate", "impute", "indicator"}, default "learned"
-        What is done where a value is missing. "learned" takes it for one more value: a number goes to the side that
-        gains more, a category is one more category. "weighting": the row goes to both sides of a split, in shares.
-        "surrogate": the columns that predict the split best tell its side. "impute" fills in the most common value, or
-        the mean. "indicator" fills numbers in and adds a flag that says so; a category is one more category.
-    fill_numbers : {"mean", "median"}, default "mean"
-        What "impute" and "indicator" fill in for a number.
-    categorical : {"subset", "one_against_rest"}, default "subset"
-        Whether a split takes any set of values, or of previous labels, out of a node, or one, as in the papers. With
-        joint edges and dozens of labels one is better: some set of them fits the training sequences alone.
-    subsample : float, default 1.0
-        The share of sequences, or of positions (`subsample_by`), that a tree is fitted to, drawn for each.
-    subsample_by : {"sequences", "positions"}, default "sequences"
-    trim : float, default 0.0
-        Influence trimming: rows with the smallest gradients, which make up at most this share of their sum, are left
-        out of the fitting of a tree.
-    trees_per_step : int, default 1
-        Trees a label and iteration, averaged; they differ where max_features or subsample is below 1.
-    n_bags : int, default 0
-        Train so many ensembles, each on a bootstrap sample of the sequences, and average them. The sequences left out
-        of a sample stop its training.
-    transitions : {"all", "forbid_unseen"}, default "all"
-        With "forbid_unseen" transitions not seen in training are impossible.
-    constraints : str or list of pairs, optional
-        "iob1", "iob2" (or "bio"), "bioes": the legal order of such labels. Or (from, to) pairs of labels that are
-        forbidden.
-    decoder : {"auto", "posterior", "viterbi", "beam"}, default "auto"
-        "posterior" gives each position its most probable label, which is right most often; "viterbi" gives the most
-        probable labeling, which hangs together and obeys the constraints. "auto" is "viterbi" where there are
-        constraints or forbidden transitions, and "posterior" elsewhere.
-    early_stopping : bool, default True
-        Hold out `validation_fraction` of the sequences and stop when `metric` has not risen for `n_iter_no_change`
-        iterations; the best iteration is kept. Sequences given to `fit` as X_val, y_val do the same.
-    refit : bool, default True
-        When the model itself held sequences out, train once more, on all of them, for as many iterations as were best.
-        Not where training goes on from an earlier fit (`warm_start`).
-    metric : str or callable, default "auto"
-        A name ("log_likelihood", "accuracy", "label_f1", "span_f1", "sequence_accuracy"), or f(y_true, y_pred) where
-        greater is better. "auto" is the log-likelihood where it or the pseudo-likelihood is the objective, and the
-        accuracy elsewhere.
-    warm_start : bool, default False
-        Keep the trees of the previous fit and add to them, up to `n_estimators` iterations in all. The data must have
-        the same columns and labels.
-    n_jobs : int, optional
-        Threads; −1 is all cores. The result is the same to the bit.
-    random_state : int, RandomState or None
-        Which sequences are held out, and every other draw. A RandomState cannot be saved with the model; nor can a
-        function as `metric`.
-    verbose : int, default 0
-        1 shows a progress bar on a terminal, and log lines elsewhere (logger "hedgerow", level INFO, which Python shows
-        only where logging is set up).
 
     Attributes
     ----------
@@ -204,93 +95,6 @@ class TreeCRF(ChainModel):
     likelihood_iterations_: int
     outcome_: str
     refitted_: bool
-
-    def __init__(
-        self,
-        *,
-        objective: str = "log_likelihood",
-        n_estimators: int = 500,
-        max_leaf_nodes: int = 32,
-        l2_regularization: float = 20.0,
-        learning_rate: float | str = 0.3,
-        window: Window = 0,
-        columns: Mapping[str, str] | None = None,
-        edges: str = "joint",
-        order: int = 1,
-        leaves: str = "mean",
-        start: str | LinearCRF = "zero",
-        pseudo_likelihood_steps: int = 0,
-        likelihood_steps: int | str = "auto",
-        sharpness: float | None = None,
-        softness: float | None = None,
-        costs: Mapping[Label, float] | Iterable[tuple[Label, Label, float]] | None = None,
-        min_samples_leaf: float = 1.0,
-        max_features: float = 1.0,
-        max_bins: int = MAX_VALUES,
-        min_frequency: float = 1.0,
-        missing: str = "learned",
-        fill_numbers: str = "mean",
-        categorical: str = "subset",
-        subsample: float = 1.0,
-        subsample_by: str = "sequences",
-        trim: float = 0.0,
-        trees_per_step: int = 1,
-        n_bags: int = 0,
-        transitions: str = "all",
-        constraints: str | Iterable[tuple[Label, Label]] | None = None,
-        decoder: str = "auto",
-        beam_width: int = 20,
-        early_stopping: bool = True,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 20,
-        refit: bool = True,
-        metric: str | Callable[[Any, Any], float] = "auto",
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.objective = objective
-        self.n_estimators = n_estimators
-        self.max_leaf_nodes = max_leaf_nodes
-        self.l2_regularization = l2_regularization
-        self.learning_rate = learning_rate
-        self.window = window
-        self.columns = columns
-        self.edges = edges
-        self.order = order
-        self.leaves = leaves
-        self.start = start
-        self.pseudo_likelihood_steps = pseudo_likelihood_steps
-        self.likelihood_steps = likelihood_steps
-        self.sharpness = sharpness
-        self.softness = softness
-        self.costs = costs
-        self.min_samples_leaf = min_samples_leaf
-        self.max_features = max_features
-        self.max_bins = max_bins
-        self.min_frequency = min_frequency
-        self.missing = missing
-        self.fill_numbers = fill_numbers
-        self.categorical = categorical
-        self.subsample = subsample
-        self.subsample_by = subsample_by
-        self.trim = trim
-        self.trees_per_step = trees_per_step
-        self.n_bags = n_bags
-        self.transitions = transitions
-        self.constraints = constraints
-        self.decoder = decoder
-        self.beam_width = beam_width
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.refit = refit
-        self.metric = metric
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
 
     @classmethod
     def paper(cls, version: str, **parameters: Any) -> TreeCRF:
@@ -393,13 +197,9 @@ class TreeCRF(ChainModel):
             self.refitted_ = True
 
     def _check_parameters(self) -> None:
-        check_common(self)
+        check_parameters(self)
         check_tree_parameters(self)
-        check_tree_objective(self)
-        check_tree_order(self)
         check_missing(self, OF_TREES)
-        if not isinstance(self.start, LinearCRF):
-            check_choice("start", self.start, ("zero", "constant"))
 
     def _decoder_name(self) -> str:
         if self.decoder != "auto":

@@ -9,10 +9,10 @@ import numpy as np
 
 from hedgerow.data.dataset import Schema
 from hedgerow.data.imputation import seen_schema
+from hedgerow.declarations import check_choice
 from hedgerow.errors import ModelFileError
 from hedgerow.estimators.history_files import pack_histories, unpack_histories
 from hedgerow.estimators.missing import OF_TREES
-from hedgerow.estimators.parameters import check_choice
 from hedgerow.estimators.schema_files import Tensors, count, pack_space, tensor, unpack_space, within
 from hedgerow.legend import CODE, INDEX, AnyArray, BoolArray, FloatArray, IndexArray
 from hedgerow.models.crf.tree_training import table_shape

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -12,12 +11,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.chain.structure.histories import MAX_ORDER
-from hedgerow.data.dataset import Dataset, Label
+from hedgerow.data.dataset import Dataset
+from hedgerow.declarations import Count, NonNegative, Range, check_parameters, declared, documented
 from hedgerow.errors import InputError
 from hedgerow.estimators.base import ChainModel
 from hedgerow.estimators.constraints import legal_space
 from hedgerow.estimators.corpus import cut_flat, training_dataset
-from hedgerow.estimators.parameters import check_choice, check_number, check_running, find_decoder
+from hedgerow.estimators.parameters import Columns, Constrained, Running, Transitions
 from hedgerow.legend import FIRST_VALUE, FloatArray
 from hedgerow.models.hmm.emissions import check_columns, check_values
 from hedgerow.models.hmm.moves import make_moves
@@ -25,7 +25,35 @@ from hedgerow.models.hmm.training import Training, make_potentials
 from hedgerow.training.monitor import Monitor
 
 
-class HMM(ChainModel):
+@declared
+class HMMParameters(Columns, Transitions, Constrained, Running):
+    """The parameters of an HMM.
+
+    Parameters
+    ----------
+    order
+        How many labels before a label it depends on: 0 to 16. Histories that training does not show back off to
+        shorter ones.
+    smoothing
+        So many observations are added to those of each label, spread as the column is over all labels together; and to
+        those of each history, spread as those of the next shorter history are. With 0, what was not seen is impossible.
+    max_iter
+        The most iterations of expectation-maximisation.
+    tol
+        It ends when the loss fell by less than this share in ten iterations.
+    decoder
+        The most probable labeling, at each position the most probable label, or what a beam search finds.
+    """
+
+    order: Annotated[int, Range(0, MAX_ORDER)] = 1
+    smoothing: NonNegative = 1.0
+    max_iter: Count = 200
+    tol: NonNegative = 1e-6
+    decoder: Literal["viterbi", "posterior", "beam"] = "viterbi"
+
+
+@documented
+class HMM(HMMParameters, ChainModel):
     """A hidden Markov model: each label is drawn given the labels before it, and what is seen given its label.
 
     Trained by counting, in one pass. Labels that are not known are filled in by expectation-maximisation: None in y, a
@@ -35,32 +63,6 @@ class HMM(ChainModel):
     distribution, and each attribute of a position from one table of all attributes (multinomial; its value is how
     often it was drawn). What is missing, and a value that training never saw, adds no factor. There is no window:
     a position is drawn from its own label alone.
-
-    Parameters
-    ----------
-    order : int, default 1
-        How many labels before a label it depends on: 0 to 16. Histories that training does not show back off to
-        shorter ones.
-    smoothing : float, default 1.0
-        So many observations are added to those of each label, spread as the column is over all labels together; and to
-        those of each history, spread as those of the next shorter history are. With 0, what was not seen is impossible.
-    columns : mapping of column name to kind, optional
-        "categorical", "numeric", "boolean" or "attributes"; told from the data where it is not given.
-    transitions : {"all", "forbid_unseen"}, default "all"
-        With "forbid_unseen", pairs of labels that training does not show are impossible.
-    constraints : str or list of pairs, optional
-        "iob1", "iob2" (or "bio"), "bioes": the legal order of such labels. Or (from, to) pairs of labels that are
-        forbidden.
-    max_iter : int, default 200
-        The most iterations of expectation-maximisation.
-    tol : float, default 1e-6
-        It ends when the loss fell by less than this share in ten iterations.
-    decoder : {"viterbi", "posterior"}, default "viterbi"
-        The most probable labeling, or at each position the most probable label.
-    n_jobs : int, optional
-        Threads; −1 is all cores. The result is the same to the bit.
-    verbose : int, default 0
-        1 shows a progress bar on a terminal, and log lines (logger "hedgerow") elsewhere.
 
     Attributes
     ----------
@@ -82,31 +84,6 @@ class HMM(ChainModel):
     window = 0
     early_stopping = False
     metric = "accuracy"
-
-    def __init__(
-        self,
-        *,
-        order: int = 1,
-        smoothing: float = 1.0,
-        columns: Mapping[str, str] | None = None,
-        transitions: str = "all",
-        constraints: str | Iterable[tuple[Label, Label]] | None = None,
-        max_iter: int = 200,
-        tol: float = 1e-6,
-        decoder: str = "viterbi",
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.order = order
-        self.smoothing = smoothing
-        self.columns = columns
-        self.transitions = transitions
-        self.constraints = constraints
-        self.max_iter = max_iter
-        self.tol = tol
-        self.decoder = decoder
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, lengths: Any = None) -> HMM:
         """Count; and where labels are not known, maximise the likelihood of what is.
@@ -198,13 +175,7 @@ class HMM(ChainModel):
         return probs
 
     def _check_parameters(self) -> None:
-        check_number("order", self.order, low=0, high=MAX_ORDER, whole=True)
-        check_number("smoothing", self.smoothing, low=0.0)
-        check_choice("transitions", self.transitions, ("all", "forbid_unseen"))
-        check_number("max_iter", self.max_iter, low=1, whole=True)
-        check_number("tol", self.tol, low=0.0)
-        find_decoder(self.decoder)
-        check_running(self)
+        check_parameters(self)
 
     def _potentials(self, dataset: Dataset, first: int, last: int) -> ChainPotentials:
         return make_potentials(self.parameters_, self.space_, dataset, first, last)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NoReturn, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, NoReturn, TypeVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -13,21 +13,55 @@ from sklearn.utils.validation import check_is_fitted
 from hedgerow.chain.inference import best_labelings, log_partition, marginals
 from hedgerow.chain.inference import sample as sample_states
 from hedgerow.chain.potentials import ChainPotentials
-from hedgerow.data.dataset import Dataset, Label, Window
+from hedgerow.data.dataset import Dataset, Label
+from hedgerow.declarations import Count, NonNegative, check_parameters, check_value, declared, documented
 from hedgerow.errors import InputError
 from hedgerow.estimators.base import ChainModel, allowed_labels, checked_span
 from hedgerow.estimators.corpus import cut_flat, training_dataset
-from hedgerow.estimators.parameters import check_choice, check_number, check_running, random_generator
+from hedgerow.estimators.parameters import Drawing, Penalty, Running, Windowed, random_generator
 from hedgerow.legend import CODE, AnyArray, CodeArray, FloatArray
 from hedgerow.linear.scorer import check_numbers
 from hedgerow.models.iohmm.training import IOTraining, StateChain, label_shares, predicted_chain
 from hedgerow.parallel import MAX_LANES, Lanes, count_lanes, plan_chunks
 from hedgerow.training.monitor import Monitor
 
+Decoder = Literal["posterior", "viterbi"]
 Result = TypeVar("Result")
 
 
-class IOHMM(ChainModel):
+@declared
+class IOHMMParameters(Penalty, Windowed, Drawing, Running):
+    """The parameters of an IOHMM.
+
+    Parameters
+    ----------
+    n_states
+        Hidden states; by default as many as labels.
+    l2
+        The penalty l2·‖w‖² on all weights.
+    max_iter
+        The most iterations of expectation-maximisation.
+    tol
+        A start ends when the loss fell by less than this share in ten iterations.
+    n_init
+        How many starts; that with the smallest loss is kept.
+    decoder
+        "posterior" gives each position its most probable label, "viterbi" the labels of the most probable states and
+        labels together.
+    random_state : int or RandomState
+        What the starts draw.
+    """
+
+    n_states: Count | None = None
+    l2: NonNegative = 0.1
+    max_iter: Count = 200
+    tol: NonNegative = 1e-4
+    n_init: Count = 1
+    decoder: Decoder = "posterior"
+
+
+@documented
+class IOHMM(IOHMMParameters, ChainModel):
     """An input/output hidden Markov model: hidden states between the input and the labels.
 
         P(y | x) = Σ_s P(s_1 | x_1) Π_t P(s_t | s_{t−1}, x_t) Π_t P(y_t | s_t, x_t)
@@ -41,30 +75,6 @@ class IOHMM(ChainModel):
     Given the input, labels depend on each other through states that are summed over. The probability of each label, and
     of given labels together, is exact; so are samples. The most probable labeling is not to be had in reasonable time:
     "viterbi" gives the labels of the most probable states and labels together, and k-best and entropy are refused.
-
-    Parameters
-    ----------
-    n_states : int, optional
-        Hidden states; by default as many as labels.
-    window : int, pair or mapping, default 0
-        Positions around t whose features count at t, as in LinearCRF.
-    columns : mapping of column name to kind, optional
-        "categorical", "numeric", "boolean" or "attributes"; told from the data where it is not given.
-    l2 : float, default 0.1
-        The penalty l2·‖w‖² on all weights.
-    max_iter : int, default 200
-        The most iterations of expectation-maximisation.
-    tol : float, default 1e-4
-        A start ends when the loss fell by less than this share in ten iterations.
-    n_init : int, default 1
-        How many starts; that with the smallest loss is kept.
-    decoder : {"posterior", "viterbi"}, default "posterior"
-    n_jobs : int, optional
-        Threads; −1 is all cores. The result is the same to the bit.
-    random_state : int, RandomState or None
-        What the starts draw.
-    verbose : int, default 0
-        1 shows a progress bar on a terminal, and log lines (logger "hedgerow") elsewhere.
 
     Attributes
     ----------
@@ -85,33 +95,6 @@ class IOHMM(ChainModel):
 
     early_stopping = False
     metric = "accuracy"
-
-    def __init__(
-        self,
-        *,
-        n_states: int | None = None,
-        window: Window = 0,
-        columns: Mapping[str, str] | None = None,
-        l2: float = 0.1,
-        max_iter: int = 200,
-        tol: float = 1e-4,
-        n_init: int = 1,
-        decoder: str = "posterior",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_states = n_states
-        self.window = window
-        self.columns = columns
-        self.l2 = l2
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_init = n_init
-        self.decoder = decoder
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, lengths: Any = None) -> IOHMM:
         """Train on labelled sequences. X, y, sample_weight and lengths are as in `LinearCRF.fit`."""
@@ -157,7 +140,7 @@ class IOHMM(ChainModel):
         lengths : the lengths of the sequences, where X is one flat array
         """
         name = self.decoder if decoder is None else decoder
-        _check_decoder(name)
+        check_value("decoder", name, Decoder)
         dataset = self._dataset(X, known, lengths)
         labels = self._over_states(dataset, _best_path if name == "viterbi" else _most_probable)
         return self._lists(np.concatenate([np.empty(0, CODE), *labels]), dataset.offsets)
@@ -179,7 +162,7 @@ class IOHMM(ChainModel):
         self, X: Any, n_samples: int = 1, *, random_state: Any = None, known: Any = None, lengths: Any = None
     ) -> list[AnyArray]:
         """Labelings drawn from the model: n_samples times what `predict` returns."""
-        check_number("n_samples", n_samples, low=1, whole=True)
+        check_value("n_samples", n_samples, Count)
         generator = random_generator(random_state)
         dataset = self._dataset(X, known, lengths)
         uniforms = generator.random_sample((2, n_samples, dataset.n_positions))
@@ -236,15 +219,7 @@ class IOHMM(ChainModel):
         return logs
 
     def _check_parameters(self) -> None:
-        if self.n_states is not None:
-            check_number("n_states", self.n_states, low=1, whole=True)
-        check_number("l2", self.l2, low=0.0)
-        check_number("max_iter", self.max_iter, low=1, whole=True)
-        check_number("tol", self.tol, low=0.0)
-        check_number("n_init", self.n_init, low=1, whole=True)
-        _check_decoder(self.decoder)
-        random_generator(self.random_state)
-        check_running(self)
+        check_parameters(self)
 
     def _over_states(
         self, dataset: Dataset, function: Callable[[StateChain], Result], n_jobs: Any = "own"
@@ -271,10 +246,6 @@ class IOHMM(ChainModel):
         dataset = super()._dataset(X, known, lengths)
         check_numbers(dataset, self.schema_)
         return dataset
-
-
-def _check_decoder(name: Any) -> None:
-    check_choice("decoder", name, ("posterior", "viterbi"))
 
 
 def _label_probs(chain: StateChain) -> FloatArray:

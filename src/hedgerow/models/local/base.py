@@ -10,12 +10,13 @@ from sklearn.utils.validation import check_is_fitted
 from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.data.dataset import Dataset
 from hedgerow.data.imputation import seen_schema
+from hedgerow.declarations import check_parameters
 from hedgerow.errors import InputError
 from hedgerow.estimators.base import ChainModel, allowed_labels
 from hedgerow.estimators.constraints import legal_space
 from hedgerow.estimators.corpus import cut_flat, training_dataset
 from hedgerow.estimators.missing import OF_LINEAR, OF_TREES, check_missing, fill, learn_missing, seen_part
-from hedgerow.estimators.parameters import check_choice, check_common, find_decoder
+from hedgerow.estimators.parameters import find_decoder
 from hedgerow.estimators.validation import encode_held_out
 from hedgerow.legend import CODE, AnyArray, CodeArray
 from hedgerow.linear.scorer import check_numbers
@@ -37,7 +38,6 @@ class LocalModel(ChainModel):
     """P(label | last labels, window), trained on rows, one a position. A subclass says which labels a row sees."""
 
     order_: int  # how many labels a position sees
-    early_stopping: Any  # a bool, or "auto"
     scorer_: Any
     imputation_: Any
     backward_: bool  # whether labels that a position sees are those after it
@@ -129,10 +129,7 @@ class LocalModel(ChainModel):
         self.refitted_ = getattr(own, "refitted_", False)
 
     def _check_parameters(self) -> None:
-        check_common(self)
-        check_choice("transitions", self.transitions, ("all", "forbid_unseen"))
-        if not isinstance(self.early_stopping, (bool, np.bool_)) and self.early_stopping != "auto":
-            raise InputError(f"early_stopping is {self.early_stopping!r}", hint="Give True, False or 'auto'.")
+        check_parameters(self)
         kind = self._scorer()
         if isinstance(kind, str) and kind in KINDS:
             check_missing(self, OF_LINEAR if kind == "linear" else (None, *OF_TREES))
@@ -221,7 +218,7 @@ class LocalModel(ChainModel):
     def _search_name(self) -> str:
         """The decoder of `predict`, where none is asked for."""
         if self.decoder != "auto":
-            return self.decoder
+            return str(self.decoder)
         many = hasattr(self, "order_") and count_scores(len(self.classes_), self.order_) > MAX_SCORES
         return "beam" if many else "viterbi"
 

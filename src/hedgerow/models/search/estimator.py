@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,33 +10,24 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.chain.structure.states import StateSpace
-from hedgerow.data.dataset import Dataset, Label, Schema, Window
+from hedgerow.data.dataset import Dataset, Label, Schema
 from hedgerow.data.imputation import seen_schema
+from hedgerow.declarations import check_choice, check_parameters, documented
 from hedgerow.errors import InputError
 from hedgerow.estimators.base import ChainModel, allowed_labels
 from hedgerow.estimators.constraints import legal_space
 from hedgerow.estimators.corpus import cut_flat, training_dataset
 from hedgerow.estimators.missing import OF_LINEAR, check_missing, fill, learn_missing
-from hedgerow.estimators.parameters import check_choice, check_common, check_number
 from hedgerow.estimators.refit import fit_again, listed
 from hedgerow.estimators.validation import encode_held_out, hold_out
 from hedgerow.legend import CODE, AnyArray, BoolArray, CodeArray, FloatArray
 from hedgerow.linear.scorer import check_numbers
 from hedgerow.models.crf.linear_layout import weights_of
-from hedgerow.models.local.previous_labels import MAX_ORDER
-from hedgerow.models.local.recurrent_sliding_window import DIRECTIONS
-from hedgerow.models.search.features import (
-    MAX_COUNTS,
-    Searcher,
-    SearchLayout,
-    lay_out_search,
-    open_labels,
-    row_weights,
-)
+from hedgerow.models.search.features import Searcher, SearchLayout, lay_out_search, open_labels, row_weights
+from hedgerow.models.search.parameters import SearchParameters
 from hedgerow.models.search.ranked import NotThere
 from hedgerow.models.search.ranking import RankingTrees, TableSearch, train_ranking
 from hedgerow.models.search.training import (
-    UPDATES,
     Trained,
     find_future_features,
     thermometer_schema,
@@ -50,61 +40,13 @@ _CHUNK_POSITIONS = 5_000
 MAX_PASSES = {"perceptron": 50, "trees": 300}
 
 
-class BeamSearchTagger(ChainModel):
+@documented
+class BeamSearchTagger(SearchParameters, ChainModel):
     """A tagger that learns to search: labels are given one after the other, and a beam keeps the best labelings so far.
 
     Nothing is summed over labelings, so a label may depend on all labels before it. Where the search goes wrong in
     training, the weights move: towards the truth, and away from what was better in the beam. So they are fitted to the
     beam that prediction uses. It gives labels, and no probabilities.
-
-    Parameters
-    ----------
-    beam_width : int, default 5
-        How many labelings are kept.
-    ranking : {"perceptron", "trees"}, default "perceptron"
-        What scores the next label. "perceptron": weights of features, averaged. "trees": boosted trees over the window
-        and the last labels, one a label and pass, fitted to what competes with the truth in the beam; for few labels,
-        since every label after every history has a score.
-    update : {"max_violation", "early", "beam", "full"}, default "max_violation"
-        Where the weights move in a sequence that is labelled wrong. "early": where the truth falls out of the beam, and
-        the rest is left (Collins and Roark 2004). "beam": there, away from all that the beam holds, and the search
-        goes on from the truth (LaSO, Daumé and Marcu 2005). "max_violation": where the best labeling is farthest above
-        the truth (Huang, Fayong and Guo 2012). "full": at the end, which is the structured perceptron; it is sound
-        where the beam holds every labeling that matters.
-    order : int, default 2
-        How many labels back a label looks: at each of them, and at the last 2, 3, … together as far as training shows
-        such runs.
-    label_counts : int, default 1
-        Whether each label came before, anywhere in the sequence: how often is told apart up to this number. 0 does not
-        look. Of "perceptron".
-    future_features : bool, default False
-        First train a FutureFeatureMEMM, and give the patterns that it finds ahead as input, each as a thermometer.
-    bag : int or None, default 6
-        How far ahead future features look; None is to the end.
-    direction : {"left_to_right", "right_to_left"}, default "left_to_right"
-    window : int, pair or mapping, default 0
-        Positions around t that are seen: 2 means t−2 … t+2, (1, 0) means t−1 and t, and a mapping gives each column its
-        own ("*" for the others).
-    columns : mapping of column name to kind, optional
-        "categorical", "numeric", "boolean" or "attributes"; told from the data where it is not given.
-    max_iter : int or None, default None
-        The most passes over the sequences: 50, and 300 with trees.
-    max_leaf_nodes, l2_regularization, learning_rate : of "trees", as in TreeCRF
-    min_frequency, pairs, missing, fill_numbers : as in LinearCRF; `pairs` is of "perceptron", and with trees None in
-        `missing` takes no value for one more value
-    transitions : {"all", "forbid_unseen"}, default "all"
-        With "forbid_unseen" no labeling has a transition that training does not show.
-    constraints : str or list of pairs, optional
-        "iob1", "iob2" (or "bio"), "bioes": the legal order of such labels. Or (from, to) pairs of labels that are
-        forbidden.
-    early_stopping : bool, default True
-        Hold out `validation_fraction` of the sequences and stop when `metric` has not risen for `n_iter_no_change`
-        passes.
-    refit : bool, default True
-        Then train again on all sequences, for as many passes as were best.
-    metric : str or callable, default "accuracy"
-        A name ("accuracy", "label_f1", "span_f1", "sequence_accuracy"), or f(y_true, y_pred) where greater is better.
-    n_jobs, random_state, verbose : as in LinearCRF; threads are for prediction
 
     Attributes
     ----------
@@ -126,7 +68,6 @@ class BeamSearchTagger(ChainModel):
     """
 
     decoder: str = "beam"
-    early_stopping: bool
     schema_: Schema
     layout_: SearchLayout
     weights_: FloatArray
@@ -141,67 +82,6 @@ class BeamSearchTagger(ChainModel):
     entropy: Any = NotThere()
     log_probability: Any = NotThere()
     span_probability: Any = NotThere()
-
-    def __init__(
-        self,
-        *,
-        beam_width: int = 5,
-        ranking: str = "perceptron",
-        update: str = "max_violation",
-        order: int = 2,
-        label_counts: int = 1,
-        future_features: bool = False,
-        bag: int | None = 6,
-        direction: str = "left_to_right",
-        window: Window = 0,
-        columns: Mapping[str, str] | None = None,
-        max_iter: int | None = None,
-        max_leaf_nodes: int = 32,
-        l2_regularization: float = 20.0,
-        learning_rate: float = 1.0,
-        min_frequency: float = 0.0,
-        pairs: str = "observed",
-        missing: str | None = None,
-        fill_numbers: str = "mean",
-        transitions: str = "all",
-        constraints: str | Iterable[tuple[Label, Label]] | None = None,
-        early_stopping: bool = True,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 10,
-        refit: bool = True,
-        metric: str | Callable[[Any, Any], float] = "accuracy",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.beam_width = beam_width
-        self.ranking = ranking
-        self.update = update
-        self.order = order
-        self.label_counts = label_counts
-        self.future_features = future_features
-        self.bag = bag
-        self.direction = direction
-        self.window = window
-        self.columns = columns
-        self.max_iter = max_iter
-        self.max_leaf_nodes = max_leaf_nodes
-        self.l2_regularization = l2_regularization
-        self.learning_rate = learning_rate
-        self.min_frequency = min_frequency
-        self.pairs = pairs
-        self.missing = missing
-        self.fill_numbers = fill_numbers
-        self.transitions = transitions
-        self.constraints = constraints
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.refit = refit
-        self.metric = metric
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
 
     def fit(
         self,
@@ -294,25 +174,7 @@ class BeamSearchTagger(ChainModel):
         self.refitted_ = False
 
     def _check_parameters(self) -> None:
-        check_common(self)
-        check_choice("ranking", self.ranking, tuple(MAX_PASSES))
-        check_choice("update", self.update, UPDATES)
-        check_number("order", self.order, low=0, high=MAX_ORDER, whole=True)
-        check_number("label_counts", self.label_counts, low=0, high=MAX_COUNTS, whole=True)
-        if self.max_iter is not None:
-            check_number("max_iter", self.max_iter, low=1, whole=True)
-        check_number("max_leaf_nodes", self.max_leaf_nodes, low=2, high=2**16 - 1, whole=True)
-        for name in ("min_frequency", "l2_regularization"):
-            check_number(name, getattr(self, name), low=0.0)
-        check_number("learning_rate", self.learning_rate, low=0.0, high=10.0, strict=True)
-        if self.bag is not None:
-            check_number("bag", self.bag, low=1, whole=True)
-        for name in ("future_features", "early_stopping", "refit"):
-            if not isinstance(getattr(self, name), (bool, np.bool_)):
-                raise InputError(f"{name} is {getattr(self, name)!r}", hint="Give True or False.")
-        check_choice("direction", self.direction, DIRECTIONS)
-        check_choice("pairs", self.pairs, ("observed", "all"))
-        check_choice("transitions", self.transitions, ("all", "forbid_unseen"))
+        check_parameters(self)
         check_missing(self, OF_LINEAR)
         if self.metric == "log_likelihood":
             raise InputError("metric is 'log_likelihood', and a search knows no probabilities", hint="Use 'accuracy'.")

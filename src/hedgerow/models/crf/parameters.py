@@ -1,0 +1,288 @@
+"""The parameters of LinearCRF and TreeCRF, and which values of TreeCRF's go together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Annotated, Any, Literal
+
+from hedgerow.chain.objectives import BOOSTED, COSTLY, NAMES
+from hedgerow.chain.structure.histories import MAX_ORDER
+from hedgerow.declarations import Check, Count, NonNegative, OneOf, Positive, Range, check_value, declared
+from hedgerow.errors import InputError
+from hedgerow.estimators.parameters import (
+    LOG_LIKELIHOOD,
+    BeamWidth,
+    BoostedTrees,
+    Constrained,
+    Drawing,
+    EarlyStopping,
+    ErrorCosts,
+    LinearFitting,
+    MinFrequency,
+    MissingValues,
+    Penalty,
+    Refitting,
+    Running,
+    Scoring,
+    Transitions,
+    WarmStart,
+    Windowed,
+    check_metric,
+)
+
+TREE_OBJECTIVES = (*(name for name in NAMES if name != "perceptron"), *BOOSTED)  # a sum of trees has no average
+# On the whole corpus at once; and on a few sequences at a time, where an iteration is a pass.
+WHOLE = ("lbfgs", "conjugate_gradient", "gradient_descent")
+ONLINE = ("sgd", "annealed_sgd", "adagrad", "adam", "smd", "averaged_perceptron")
+TRAINERS = (*WHOLE, *ONLINE, "frank_wolfe")
+
+
+@declared
+class LinearParameters(
+    Penalty,
+    LinearFitting,
+    Windowed,
+    ErrorCosts,
+    MissingValues,
+    MinFrequency,
+    Constrained,
+    BeamWidth,
+    EarlyStopping,
+    Scoring,
+    WarmStart,
+    Drawing,
+    Running,
+):
+    """The parameters of a LinearCRF.
+
+    Parameters
+    ----------
+    order
+        How many labels before it a label may depend on. 0 scores each position by itself. From 2 on every run of up to
+        order+1 labels that training shows has a weight, and one that it does not show is scored by the shorter runs
+        inside it; the objective is then the log-likelihood, and the trainer one on the whole corpus.
+    objective : str
+        What is minimised: "log_likelihood", "pseudo_likelihood", "pointwise" (the likelihood of each label by itself),
+        "labelwise" (a smooth count of wrong labels), "expected_accuracy", "margin", "slack_margin",
+        "classification_error" (a smooth count of wrong labelings), "perceptron". "auto" is the log-likelihood, or what
+        the trainer is for.
+    trainer : str
+        How: "lbfgs", "conjugate_gradient", "gradient_descent" on the whole corpus; "sgd", "annealed_sgd", "adagrad",
+        "adam", "smd" (stochastic meta-descent) on a few sequences at a time; "averaged_perceptron"; "frank_wolfe" for
+        the margin, which knows how far from the minimum it is. "auto" is "lbfgs" where the objective is smooth,
+        "averaged_perceptron" for "perceptron", and for the margins "adagrad", or "frank_wolfe" where every label is
+        known, l2 is above 0 and training begins at zero. L-BFGS takes objectives with kinks too, but may stop at one.
+    l2
+        The penalty l2·‖w‖² (CRFsuite's c2). Objectives that count errors have smaller losses than the likelihood, and
+        want a smaller one.
+    l1
+        The penalty l1·‖w‖₁ (CRFsuite's c1). It is for "lbfgs", and "averaged_perceptron" has no penalty at all.
+    max_iter
+        The most iterations of a stage, by default 500; of an online trainer the most passes, by default 50, and 200 of
+        "frank_wolfe".
+    tol
+        Training ends when the loss fell by less than this share in ten iterations, or is known to be nearer than
+        this share to its minimum; of "frank_wolfe", whose bound is a loose one, a thousand times this share.
+    batch_size
+        Sequences that an online trainer looks at before each step: by default 8, and 1 for "averaged_perceptron".
+    gain
+        The first step size of an online trainer; "auto" finds it on a few sequences.
+    schedule : str
+        Of "annealed_sgd": "averaged", or "inverse", the classic η₀/(1 + r·t). Of "smd": "averaged" (over the last
+        pass), "plain", as published, or "annealed". "auto" is "averaged".
+    meta_gain
+        μ of "smd".
+    gain_decay
+        λ of "smd".
+    lazy
+        Whether a step of "smd" moves only the weights that its batch touches, which is an approximation; without it a
+        step costs as much as there are weights.
+    sharpness : float or list of float
+        λ of the sigmoid that "labelwise" (default 5, then 15) and "classification_error" (default 1) count errors with;
+        a list is a stage each, which begins with the weights of the one before.
+    start
+        Where weights start: at 0, at the solution for the log-likelihood (the default of objectives that are not
+        convex), or at the counted weights of a hidden Markov model.
+    min_frequency
+        Features seen less often with a label get no weight for it, nor do transitions seen less often, where
+        `transitions` is "observed"; from order 2 on these are runs of labels. A number other than 0 counts as seen
+        once, whatever its size; 0 is not seen.
+    transitions
+        Transitions that have a weight; with "forbid_unseen" those not seen in training are impossible, and from order 2
+        on every label that training does not show after the last `order` labels. Neighbours with label sets show every
+        transition that the sets allow; an unlabelled position (None) shows none, and "forbid_unseen" is an error where
+        it cannot be filled by the transitions seen elsewhere.
+    transition_columns : list of column names
+        Columns whose values also score pairs of labels ("*" for the attributes). Costs K² scores per position.
+    decoder
+        "posterior" gives each position its most probable label, "viterbi" the most probable labeling, and "beam" that
+        which a search finds that keeps `beam_width` labels, or histories, at each position. "auto" is "posterior" for
+        the objectives that count labels, "pointwise", "labelwise" and "expected_accuracy", where there are neither
+        constraints nor forbidden transitions.
+    early_stopping
+        Hold out `validation_fraction` of the sequences and stop when `metric` has not risen for `n_iter_no_change`
+        iterations; the best iteration is kept. Sequences given to `fit` as X_val, y_val do the same. With `warm_start`
+        the starting weights are scored too, and may be the best.
+    warm_start
+        Start from the weights of the previous fit; features are matched by name.
+    random_state : int or RandomState
+        Which sequences are held out, and in which order an online trainer sees them. A RandomState cannot be saved with
+        the model.
+    """
+
+    objective: Annotated[str, OneOf(("auto", *NAMES))] = "auto"
+    trainer: Annotated[str, OneOf(("auto", *TRAINERS))] = "auto"
+    order: Annotated[int, Range(0, MAX_ORDER)] = 1
+    batch_size: Count | None = None
+    gain: Positive | Literal["auto"] = "auto"
+    schedule: str = "auto"
+    meta_gain: NonNegative = 0.1
+    gain_decay: Annotated[float, Range(0, 1)] = 1.0
+    lazy: bool = True
+    sharpness: float | Iterable[float] | None = None
+    start: Literal["auto", "zero", "log_likelihood", "counts"] = "auto"
+    transitions: Literal["all", "observed", "forbid_unseen"] = "all"
+    transition_columns: Iterable[str] | None = None
+    decoder: Literal["auto", "viterbi", "posterior", "beam"] = "auto"
+
+
+def _check_start(start: Any) -> None:
+    from hedgerow.models.crf.linear import LinearCRF
+
+    if not isinstance(start, LinearCRF):
+        check_value("start", start, Literal["zero", "constant"])
+
+
+@declared
+class TreeParameters(
+    BoostedTrees,
+    Windowed,
+    ErrorCosts,
+    MissingValues,
+    MinFrequency,
+    Transitions,
+    Constrained,
+    BeamWidth,
+    EarlyStopping,
+    Refitting,
+    Scoring,
+    WarmStart,
+    Drawing,
+    Running,
+):
+    """The parameters of a TreeCRF.
+
+    Parameters
+    ----------
+    objective : str
+        What is minimised: "log_likelihood", "pseudo_likelihood", "pointwise" (the likelihood of each label by itself),
+        "labelwise" (a smooth count of wrong labels), "expected_accuracy", "margin", "slack_margin",
+        "classification_error" (a smooth count of wrong labelings) or "virtual_evidence".
+    edges
+        "joint" trees split on the previous label too, which costs K² scores per position. "shared" trees score
+        positions, and one boosted table scores transitions: for very many labels.
+    order
+        How many labels before it a label may depend on. 0 scores each position by itself. From 2 on trees of joint
+        edges ask for each of the last `order` labels, which is for few labels; shared edges have a weight for every run
+        of up to order+1 labels that training shows. The objective is then the log-likelihood.
+    leaves
+        "newton" divides by Σp(1−p) + λ instead of rows + λ: longer steps, which rare labels among very many need.
+    start : {"zero", "constant"} or LinearCRF
+        The scores before any tree: none, the best constant table of transitions, or those of a linear model, to which
+        trees add interactions. A LinearCRF that is not fitted is fitted to the training sequences first.
+    pseudo_likelihood_steps
+        So many first iterations follow the gradient of the pseudo-likelihood. Every label must then be known.
+    likelihood_steps
+        So many iterations follow the likelihood before the objective takes over. "auto" is none where the objective is
+        convex, and elsewhere as many as are best on held-out sequences, or half of all where there are none.
+    sharpness
+        λ of the sigmoid that "labelwise" (default 15) and "classification_error" (default 1) count errors with.
+    min_samples_leaf
+        The least rows of a leaf; with Newton's leaves the least Σp(1−p).
+    min_frequency
+        Attributes, and values of columns with very many, that are rarer are not split on.
+    missing : {"learned", "weighting", "surrogate", "impute", "indicator"}
+        What is done where a value is missing. "learned" takes it for one more value: a number goes to the side that
+        gains more, a category is one more category. "weighting": the row goes to both sides of a split, in shares.
+        "surrogate": the columns that predict the split best tell its side. "impute" fills in the most common value, or
+        the mean. "indicator" fills numbers in and adds a flag that says so; a category is one more category.
+    subsample
+        The share of sequences, or of positions (`subsample_by`), that a tree is fitted to, drawn for each.
+    subsample_by
+        What `subsample` is a share of.
+    trim
+        Influence trimming: rows with the smallest gradients, which make up at most this share of their sum, are left
+        out of the fitting of a tree.
+    trees_per_step
+        Trees per label and iteration, averaged; they differ where max_features or subsample is below 1.
+    n_bags
+        Train so many ensembles, each on a bootstrap sample of the sequences, and average them. The sequences left out
+        of a sample stop its training.
+    decoder
+        "posterior" gives each position its most probable label, which is right most often; "viterbi" gives the most
+        probable labeling, which hangs together and obeys the constraints; "beam" searches for it. "auto" is "viterbi"
+        where there are constraints or forbidden transitions, and "posterior" elsewhere.
+    metric : str or callable
+        A name ("log_likelihood", "accuracy", "label_f1", "span_f1", "sequence_accuracy"), or f(y_true, y_pred) where
+        greater is better. "auto" is the log-likelihood where it or the pseudo-likelihood is the objective, and the
+        accuracy elsewhere. A function cannot be saved with the model.
+    warm_start
+        Keep the trees of the previous fit and add to them, up to `n_estimators` iterations in all. The data must have
+        the same columns and labels.
+    """
+
+    objective: Annotated[str, OneOf(TREE_OBJECTIVES)] = LOG_LIKELIHOOD
+    edges: Literal["joint", "shared"] = "joint"
+    order: Annotated[int, Range(0, MAX_ORDER)] = 1
+    leaves: Literal["mean", "newton"] = "mean"
+    start: Annotated[Any, Check(_check_start)] = "zero"
+    pseudo_likelihood_steps: Annotated[int, Range(0)] = 0
+    likelihood_steps: Annotated[int, Range(0)] | Literal["auto"] = "auto"
+    sharpness: Positive | None = None
+    min_frequency: NonNegative = 1.0
+    missing: Any = "learned"
+    subsample_by: Literal["sequences", "positions"] = "sequences"
+    trim: Annotated[float, Range(0, 0.999)] = 0.0
+    trees_per_step: Count = 1
+    n_bags: Annotated[int, Range(0)] = 0
+    decoder: Literal["auto", "posterior", "viterbi", "beam"] = "auto"
+    early_stopping: bool = True
+    n_iter_no_change: Count = 20
+    metric: Annotated[str | Callable[[Any, Any], float], Check(check_metric)] = "auto"
+
+
+def check_tree_parameters(model: Any) -> None:
+    """Refuse values of the parameters of a TreeCRF that do not go together."""
+    if model.leaves == "newton" and model.l2_regularization == 0:
+        raise InputError(
+            "leaves='newton' with l2_regularization=0 has no bound", hint="Give a value above 0, such as 1."
+        )
+    if model.n_bags and model.warm_start:
+        raise InputError("warm_start is not supported with bags", hint="Set warm_start=False, or n_bags=0.")
+    for name in ("sharpness", "softness"):
+        if getattr(model, name) is not None and model.objective not in ("labelwise", "classification_error"):
+            hint = "'labelwise' and 'classification_error' have; leave it None elsewhere."
+            raise InputError(f"objective {model.objective!r} has no {name}", hint=hint)
+    if model.costs is not None and model.objective not in COSTLY:
+        hint = f"{', '.join(map(repr, sorted(COSTLY)))} have."
+        raise InputError(f"objective {model.objective!r} has no costs", hint=hint)
+    if model.leaves == "newton" and model.objective != LOG_LIKELIHOOD:
+        raise InputError("leaves='newton' is for objective='log_likelihood'", hint="Use leaves='mean'.")
+    if model.order != 1:
+        _check_tree_order(model)
+
+
+def _check_tree_order(model: Any) -> None:
+    """Refuse what a TreeCRF of another order than 1 cannot do."""
+    if not isinstance(model.start, str) or model.start != "zero":
+        raise InputError(f"start is for order 1, and order is {model.order}", hint="Leave start as it is, 'zero'.")
+    if model.order > 1:
+        if model.objective != LOG_LIKELIHOOD:
+            what = f"objective={model.objective!r} is not there for order={model.order}"
+            raise InputError(what, hint="Use 'log_likelihood'; order 1 and 0 have them all.")
+        if model.pseudo_likelihood_steps:
+            what = f"pseudo_likelihood_steps are for order 1, and order is {model.order}"
+            raise InputError(what, hint="Set them to 0.")
+        if model.edges == "joint" and model.missing in ("weighting", "surrogate"):
+            what = f"missing={model.missing!r} is not there for joint edges of order {model.order}"
+            raise InputError(what, hint="Use edges='shared', or missing='learned'.")

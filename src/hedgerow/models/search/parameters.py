@@ -1,0 +1,102 @@
+"""The parameters of BeamSearchTagger."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from hedgerow.declarations import Count, OneOf, Range, declared
+from hedgerow.estimators.parameters import (
+    BeamWidth,
+    Constrained,
+    Direction,
+    Drawing,
+    EarlyStopping,
+    MinFrequency,
+    MissingValues,
+    Refitting,
+    Running,
+    Scoring,
+    Transitions,
+    TreeShape,
+    Windowed,
+)
+from hedgerow.models.local.previous_labels import MAX_ORDER
+from hedgerow.models.search.features import MAX_COUNTS
+from hedgerow.models.search.training import UPDATES
+
+
+@declared
+class SearchParameters(
+    BeamWidth,
+    Windowed,
+    TreeShape,
+    MinFrequency,
+    MissingValues,
+    Transitions,
+    Constrained,
+    EarlyStopping,
+    Refitting,
+    Scoring,
+    Drawing,
+    Running,
+):
+    """The parameters of a BeamSearchTagger.
+
+    Parameters
+    ----------
+    beam_width
+        How many labelings are kept.
+    ranking
+        What scores the next label. "perceptron": weights of features, averaged. "trees": boosted trees over the window
+        and the last labels, one per label and pass, fitted to what competes with the truth in the beam; for few labels,
+        since every label after every history has a score.
+    update
+        Where the weights move in a sequence that is labelled wrong. "early": where the truth falls out of the beam, and
+        the rest is left (Collins and Roark 2004). "beam": there, away from all that the beam holds, and the search
+        goes on from the truth (LaSO, Daumé and Marcu 2005). "max_violation": where the best labeling is farthest above
+        the truth (Huang, Fayong and Guo 2012). "full": at the end, which is the structured perceptron; it is sound
+        where the beam holds every labeling that matters.
+    order
+        How many labels back a label looks: at each of them, and at the last 2, 3, … together as far as training shows
+        such runs.
+    label_counts
+        Whether each label came before, anywhere in the sequence: how often is told apart up to this number. 0 does not
+        look. Of "perceptron".
+    future_features
+        First train a FutureFeatureMEMM, and give the patterns that it finds ahead as input, each as a thermometer.
+    bag
+        How far ahead future features look; None is to the end.
+    direction
+        Which way labels are given.
+    max_iter
+        The most passes over the sequences: by default 50, and 300 with trees.
+    pairs
+        Weights of "perceptron" for the (feature, label) pairs seen in training, or for every label of every feature
+        seen.
+    max_leaf_nodes
+        The most leaves of a tree of "trees".
+    l2_regularization
+        λ of "trees": the value of a leaf is Σ(−gradient) / (rows + λ).
+    learning_rate
+        What the values of the leaves of "trees" are multiplied with.
+    missing : {"impute", "indicator"}
+        As in LinearCRF; with trees the default takes no value for one more value.
+    metric : str or callable
+        A name ("accuracy", "label_f1", "span_f1", "sequence_accuracy"), or f(y_true, y_pred) where greater is better. A
+        function cannot be saved with the model.
+    n_jobs : int
+        Threads of prediction; −1 is all cores. The result is the same to the bit.
+    """
+
+    beam_width: Count = 5
+    ranking: Literal["perceptron", "trees"] = "perceptron"
+    update: Annotated[str, OneOf(UPDATES)] = "max_violation"
+    order: Annotated[int, Range(0, MAX_ORDER)] = 2
+    label_counts: Annotated[int, Range(0, MAX_COUNTS)] = 1
+    future_features: bool = False
+    bag: Count | None = 6
+    direction: Direction = "left_to_right"
+    max_iter: Count | None = None
+    pairs: Literal["observed", "all"] = "observed"
+    learning_rate: Annotated[float, Range(above=0, below=10)] = 1.0
+    early_stopping: bool = True
