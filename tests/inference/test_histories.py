@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from hedgerow import inference, kernels
 from hedgerow.errors import InputError
-from hedgerow.inference import Workspace, history_rows, workspace
+from hedgerow.inference import Workspace, history_rows, node_marginals, workspace
 from hedgerow.inference.histories import log_partition, marginals, sample
 from hedgerow.potentials import ChainPotentials, HistoryEdges
 from hedgerow.reference import histories as reference
@@ -35,6 +35,7 @@ def check(case, potentials=None, **close):
     parts = [reference.marginals(*one) for one in case.sequences()]
     np.testing.assert_allclose(result.node_probs, np.concatenate([nodes for nodes, _ in parts]), **close)
     np.testing.assert_allclose(result.arc_sums, sum(arcs for _, arcs in parts), **close)
+    np.testing.assert_array_equal(node_marginals(potentials), result.node_probs)
 
 
 @settings(max_examples=200)

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.data.dataset import Dataset, Label, Window
 from hedgerow.errors import InputError
-from hedgerow.inference import best_labelings, log_partition, marginals
+from hedgerow.inference import best_labelings, log_partition, node_marginals
 from hedgerow.inference import sample as sample_states
 from hedgerow.legend import CODE, AnyArray, CodeArray, FloatArray
 from hedgerow.models.base import ChainModel, allowed_labels, checked_span
@@ -173,7 +173,7 @@ class IOHMM(ChainModel):
     def state_proba(self, X: Any, *, known: Any = None, lengths: Any = None) -> list[FloatArray]:
         """The probability of each hidden state at each position: a list of (T, n_states) arrays."""
         dataset = self._dataset(X, known, lengths)
-        parts = self._over_states(dataset, lambda chain, _: marginals(chain.potentials).node_probs)
+        parts = self._over_states(dataset, lambda chain, _: node_marginals(chain.potentials))
         flat = np.concatenate([np.empty((0, self.n_states_)), *parts])
         return [flat[begin:end] for begin, end in zip(dataset.offsets[:-1], dataset.offsets[1:])]
 
@@ -275,7 +275,7 @@ def _check_decoder(name: Any) -> None:
 
 def _label_probs(chain: StateChain) -> FloatArray:
     """(m, K), Σ_j P(s_t = j) · P(label | j)."""
-    states = marginals(chain.potentials).node_probs
+    states = node_marginals(chain.potentials)
     probs: FloatArray = np.einsum("tj,tjk->tk", states, label_shares(chain), optimize=False)
     return probs
 
