@@ -8,12 +8,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4
-KERNEL_TESTS = $(wildcard tests/kernels tests/inference)
+KERNEL_TESTS = $(wildcard tests/kernels tests/chain/inference)
 WHEEL_TEST := build/wheel-test
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint bench docs api wheel clean distclean
+.PHONY: help demo test lint bench docs api reproduce wheel clean distclean
 
 help:  ## show this list
 	@echo "Usage: make TARGET [PYTHON=python3.12] [ARGS='more arguments for the command behind it']"
@@ -38,6 +38,9 @@ bench: $(VENV)/.dev  ## measure against CRFsuite and LightGBM, side by side
 
 docs: $(VENV)/.dev  ## run every piece of code in README.md and docs/, and follow their links
 	$(PYTEST) tests/project/test_docs.py $(ARGS)
+
+reproduce: $(VENV)/.dev  ## redo a table or figure of the papers: make reproduce NAME=thesis-3.5
+	$(BIN)/hedgerow reproduce $(NAME) $(ARGS)
 
 api: $(VENV)/.dev  ## write tests/project/api.txt anew, after a change of the public API that is meant
 	$(BIN)/python -m tests.project.api

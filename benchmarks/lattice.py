@@ -35,8 +35,8 @@ ROUNDS = 10
 
 def make(size: int, n_labels: int) -> Any:
     """Random scores on a grid."""
+    from hedgerow.lattice.inference.topology import grid_topology
     from hedgerow.lattice.potentials import Potentials
-    from hedgerow.lattice.topology import grid_topology
 
     rng = np.random.default_rng(0)
     topology, _ = grid_topology((size, size), 4)
@@ -107,7 +107,7 @@ def whole_sweep(passing: Any) -> None:
 
 
 def measure_sweeps(size: int) -> dict[str, Any]:
-    from hedgerow.lattice.passing import make_passing
+    from hedgerow.lattice.inference.passing import make_passing
 
     results: dict[str, Any] = {}
     for K in (2, 5):
@@ -146,9 +146,9 @@ def measure_sweeps(size: int) -> dict[str, Any]:
 def measure_large(megapixels: float) -> dict[str, Any]:
     """From scores to labels, on one image."""
     from hedgerow.datasets.shapes import make_shapes
-    from hedgerow.lattice.inference import Inference
+    from hedgerow.lattice.inference.infer import Inference
+    from hedgerow.lattice.inference.topology import grid_topology
     from hedgerow.lattice.potentials import Potentials
-    from hedgerow.lattice.topology import grid_topology
 
     side = round(np.sqrt(megapixels * 1e6))
     [image], [mask] = make_shapes(1, size=side, noise=0.7, n_shapes=8)

@@ -41,7 +41,7 @@ def measure_pgmax(potentials: Any, side: int) -> dict[str, Any]:
     import jax
     from pgmax import fgraph, fgroup, infer, vgroup
 
-    from hedgerow.lattice.passing import make_passing
+    from hedgerow.lattice.inference.passing import make_passing
 
     def ours() -> Any:
         passing = make_passing(potentials)
@@ -83,7 +83,7 @@ def measure_pgmpy(potentials: Any, side: int) -> dict[str, Any]:
     from pgmpy.inference import BeliefPropagation
     from pgmpy.models import DiscreteMarkovNetwork
 
-    from hedgerow.lattice.inference import Inference
+    from hedgerow.lattice.inference.infer import Inference
 
     K, n = potentials.n_labels, side * side
     network = DiscreteMarkovNetwork(potentials.topology.ends.tolist())

@@ -46,7 +46,7 @@ class OnTable:
         self.corpus, self.width, self.encoding, self.setup = corpus, width, encoding, setup
         parameters = {
             "objective": "none", "num_class": corpus.n_labels,
-            "num_leaves": setup.max_leaves, "lambda_l2": setup.shrinkage,
+            "num_leaves": setup.max_leaf_nodes, "lambda_l2": setup.l2_regularization,
             "learning_rate": 1.0, "min_data_in_leaf": 1, "min_sum_hessian_in_leaf": 0.0, "min_data_in_bin": 1,
             "max_cat_to_onehot": 1000, "feature_pre_filter": False, "num_threads": setup.threads, "verbosity": -1,
         }  # fmt: skip
@@ -112,7 +112,7 @@ class _Shard:
     """Forward-backward of some sequences, from LightGBM's scores to LightGBM's gradients."""
 
     def __init__(self, corpus: Corpus, first: int, last: int) -> None:
-        from hedgerow.inference import Workspace
+        from hedgerow.chain.inference import Workspace
 
         self.begin, self.end = int(corpus.offsets[first]), int(corpus.offsets[last])
         self.offsets = corpus.offsets[first : last + 1] - self.begin
@@ -123,8 +123,8 @@ class _Shard:
 
     def evaluate(self, scores: Floats, gradient: Floats) -> None:
         """scores (K, N, K) IN, gradient (K, N, K) OUT; the row of ⊥ is row 0 of a first position."""
-        from hedgerow.objectives.log_likelihood import log_likelihood
-        from hedgerow.potentials import ChainPotentials, PositionEdges
+        from hedgerow.chain.objectives.log_likelihood import log_likelihood
+        from hedgerow.chain.potentials import ChainPotentials, PositionEdges
 
         own = np.ascontiguousarray(scores[:, self.begin : self.end])
         n, K = own.shape[1:]

@@ -128,7 +128,6 @@ def memory_of(system: str, sentences: int | None) -> int:
         import numba  # noqa: F401
         import sklearn.base  # noqa: F401
 
-        from hedgerow.models import linear_crf  # noqa: F401
     from hedgerow.data.encoding import learn
     from hedgerow.datasets import chunking_features
 

@@ -66,13 +66,13 @@ def make_dataset(n_sequences: int, length: int, seed: int = 0) -> Any:
 def measure(dataset: Any, jobs: int) -> list[dict[str, Any]]:
     """Each objective at counted weights: seconds of the first pass and of one more, and memory above the data."""
     data = resident_bytes()
-    from hedgerow.models.layout import lay_out
-    from hedgerow.objectives import make_objective
+    from hedgerow.chain.objectives import make_objective
+    from hedgerow.chain.structure.states import StateSpace
+    from hedgerow.linear.chain import LinearChain
+    from hedgerow.models.crf.linear_layout import lay_out
     from hedgerow.parallel import Lanes, count_lanes, plan_chunks
-    from hedgerow.scorers.chain import LinearChain
-    from hedgerow.structure.states import StateSpace
-    from hedgerow.trainers.counting import count_weights
-    from hedgerow.trainers.evaluation import Evaluation
+    from hedgerow.training.counting import count_weights
+    from hedgerow.training.evaluation import Evaluation
 
     K = dataset.n_labels
     layout, _ = lay_out(

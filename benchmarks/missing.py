@@ -44,7 +44,7 @@ class Engines:
     def __init__(self, corpus: Corpus, width: int, rate: float, subsets: bool, setup: Setup) -> None:
         from hedgerow.data.encoding import learn
         from hedgerow.datasets import make_missing
-        from hedgerow.trainers.boosting import Booster
+        from hedgerow.training.boosting.chain import Booster
         from hedgerow.trees.binning import bin_dataset, learn_binning
         from hedgerow.trees.missing import make_grower
 
@@ -53,7 +53,11 @@ class Engines:
         self.dataset = learn(make_missing(X, rate, random_state=0), y, window=width // 2)
         binning = learn_binning(self.dataset)
         self.data = bin_dataset(binning, self.dataset, postings=True)
-        options: dict[str, Any] = {"max_leaves": setup.max_leaves, "shrinkage": setup.shrinkage, "subsets": subsets}
+        options: dict[str, Any] = {
+            "max_leaf_nodes": setup.max_leaf_nodes,
+            "l2_regularization": setup.l2_regularization,
+            "subsets": subsets,
+        }
         self.booster = Booster(self.dataset, binning, self.data, setup.lanes, **options)
         self.growers = {
             method: make_grower(binning, self.data, self.dataset.n_labels, missing=method, **options)
@@ -88,12 +92,12 @@ class Engines:
 
     def _add(self, tree: Any, leaves: Any, scores: list[Any]) -> None:
         """As the booster does: by the leaves of rows, or by the tree where a row has several."""
-        from hedgerow import kernels
+        from hedgerow.trees import kernels
         from hedgerow.trees.ensemble import add_trees
 
         data = self.data
         if leaves is not None:
-            values = np.zeros(self.setup.max_leaves + 1)
+            values = np.zeros(self.setup.max_leaf_nodes + 1)
             values[: len(leaves.values)] = leaves.values
             factors = np.exp(values)
         for shard, (exps, nodes) in zip(self.booster.shards, scores):

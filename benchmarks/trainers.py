@@ -173,11 +173,11 @@ def compare(found: dict[str, Any], last: int) -> list[dict[str, Any]]:
 
 def measure_objectives(corpus: Corpus, repeats: int) -> dict[str, dict[str, float]]:
     """Seconds of a gradient of each objective, on scores alone and with features, at weights that are half trained."""
-    from hedgerow.objectives import NAMES, make_objective
-    from hedgerow.objectives.log_likelihood import log_likelihood
+    from hedgerow.chain.objectives import NAMES, make_objective
+    from hedgerow.chain.objectives.log_likelihood import log_likelihood
+    from hedgerow.linear.chain import LinearChain
     from hedgerow.parallel import Lanes
-    from hedgerow.scorers.chain import LinearChain
-    from hedgerow.trainers.evaluation import Evaluation
+    from hedgerow.training.evaluation import Evaluation
 
     data = corpus.dataset.take(np.arange(min(OBJECTIVE_SENTENCES, len(corpus.y))))
     model = train_ours("lbfgs", corpus._replace(dataset=data), 10)
@@ -203,10 +203,10 @@ def _on_scores(model: Any, data: Any, every: dict[str, Any]) -> dict[str, Callab
     """Each objective over chunks of scores that are made before the clock runs; and the product with the Hessian."""
     from itertools import pairwise
 
-    from hedgerow.inference import Workspace
-    from hedgerow.objectives import CURVATURES
+    from hedgerow.chain.inference import Workspace
+    from hedgerow.chain.objectives import CURVATURES
+    from hedgerow.linear.chain import LinearChain
     from hedgerow.parallel import plan_chunks
-    from hedgerow.scorers.chain import LinearChain
 
     chain = LinearChain(model.layout_)
     chain.load(model.weights_)

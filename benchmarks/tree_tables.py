@@ -60,8 +60,8 @@ class Setup:
 
     lanes: Any
     threads: int
-    shrinkage: float = 20.0
-    max_leaves: int = 100
+    l2_regularization: float = 20.0
+    max_leaf_nodes: int = 100
 
     def clock(self) -> float:
         return time.process_time() if self.threads == 1 else time.perf_counter()
@@ -84,7 +84,7 @@ def load(name: str) -> tuple[str, Corpus]:
 
 
 def _proteins() -> Corpus:
-    from hedgerow.datasets import load_protein
+    from reproduction.datasets import load_protein
 
     X, y, _, _ = load_protein()
     letters, structures = (np.concatenate(values) for values in (X, y))

@@ -74,7 +74,7 @@ class Hedgerow:
 
     def __init__(self, corpus: Corpus, width: int, setup: Setup) -> None:
         from hedgerow.data.encoding import learn
-        from hedgerow.trainers.boosting import Booster
+        from hedgerow.training.boosting.chain import Booster
         from hedgerow.trees.binning import bin_dataset, learn_binning
 
         self.setup = setup
@@ -82,7 +82,11 @@ class Hedgerow:
         self.dataset = learn(X, y, window=width // 2)
         self.binning = learn_binning(self.dataset)
         data = bin_dataset(self.binning, self.dataset, postings=True)
-        options: dict[str, Any] = {"max_leaves": setup.max_leaves, "shrinkage": setup.shrinkage, "learning_rate": 1.0}
+        options: dict[str, Any] = {
+            "max_leaf_nodes": setup.max_leaf_nodes,
+            "l2_regularization": setup.l2_regularization,
+            "learning_rate": 1.0,
+        }
         self.booster = Booster(self.dataset, self.binning, data, setup.lanes, **options)
         self.trees: list[Any] = []
         self._loss = 0.0
@@ -188,7 +192,7 @@ def compare_losses(corpus: Corpus, width: int, setup: Setup) -> float:
     """The relative difference of the losses after four iterations at λ = 0, where both must grow the same trees."""
     losses = []
     for system in ("binary", "hedgerow"):
-        booster = start(system, corpus, width, replace(setup, shrinkage=0.0))
+        booster = start(system, corpus, width, replace(setup, l2_regularization=0.0))
         for _ in range(5):
             booster.step()
         losses.append(booster.loss())

@@ -14,14 +14,14 @@ import sys
 import numpy as np
 
 from hedgerow import TreeCRF
-from hedgerow.experiments.windows import WindowBooster
 from hedgerow.metrics import label_accuracy
+from reproduction.windows import WindowBooster
 
 STATES = np.array(["sits", "walks", "climbs"])
 MOVES = np.array([[0.5, 0.3, 0.2], [1.0, 1.0, 1.2], [0.9, 1.5, 1.6]])  # of wrist, hip and ankle in each state
 STAYS = 0.95  # the probability that a state goes on
 RATES = (0.0, 0.1, 0.2, 0.4)
-OPTIONS = {"window": 2, "max_leaves": 8, "n_estimators": 60, "random_state": 0}
+OPTIONS = {"window": 2, "max_leaf_nodes": 8, "n_estimators": 60, "random_state": 0}
 WAYS = ("learned", "weighting", "surrogate", "impute", "indicator")
 
 

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hedgerow.chain.inference import Workspace, marginals
+from hedgerow.chain.potentials import ChainPotentials, SharedEdges
 from hedgerow.errors import InputError
-from hedgerow.inference import Workspace, marginals
 from hedgerow.parallel import MAX_LANES, Lanes, count_lanes, count_threads, plan_chunks
-from hedgerow.potentials import ChainPotentials, SharedEdges
 
 from .reference.cases import make_case
 

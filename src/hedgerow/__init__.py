@@ -21,42 +21,42 @@ if TYPE_CHECKING:
     from hedgerow.data.sequences import Sequences as Sequences
     from hedgerow.errors import InputError as InputError
     from hedgerow.errors import ModelFileError as ModelFileError
+    from hedgerow.estimators.files import load as load
     from hedgerow.lattice.model import LatticeCRF as LatticeCRF
     from hedgerow.lattice.tree_model import TreeLatticeCRF as TreeLatticeCRF
-    from hedgerow.models.files import load as load
-    from hedgerow.models.future_feature_memm import FutureFeatureMEMM as FutureFeatureMEMM
-    from hedgerow.models.hmm import HMM as HMM
-    from hedgerow.models.iohmm import IOHMM as IOHMM
-    from hedgerow.models.linear_crf import LinearCRF as LinearCRF
-    from hedgerow.models.max_margin import MaxMarginMarkovNetwork as MaxMarginMarkovNetwork
-    from hedgerow.models.memm import MEMM as MEMM
-    from hedgerow.models.recurrent_sliding_window import RecurrentSlidingWindow as RecurrentSlidingWindow
-    from hedgerow.models.search_tagger import BeamSearchTagger as BeamSearchTagger
-    from hedgerow.models.sliding_window import SlidingWindow as SlidingWindow
-    from hedgerow.models.tree_crf import TreeCRF as TreeCRF
-    from hedgerow.models.virtual_evidence import VirtualEvidence as VirtualEvidence
+    from hedgerow.models.crf.linear import LinearCRF as LinearCRF
+    from hedgerow.models.crf.max_margin import MaxMarginMarkovNetwork as MaxMarginMarkovNetwork
+    from hedgerow.models.crf.tree import TreeCRF as TreeCRF
+    from hedgerow.models.crf.virtual_evidence import VirtualEvidence as VirtualEvidence
+    from hedgerow.models.future.estimator import FutureFeatureMEMM as FutureFeatureMEMM
+    from hedgerow.models.hmm.estimator import HMM as HMM
+    from hedgerow.models.iohmm.estimator import IOHMM as IOHMM
+    from hedgerow.models.local.memm import MEMM as MEMM
+    from hedgerow.models.local.recurrent_sliding_window import RecurrentSlidingWindow as RecurrentSlidingWindow
+    from hedgerow.models.local.sliding_window import SlidingWindow as SlidingWindow
+    from hedgerow.models.search.estimator import BeamSearchTagger as BeamSearchTagger
 
 # Lazy exports: `import hedgerow` costs nothing until a name is used.
 _EXPORTS = {
-    "BeamSearchTagger": "hedgerow.models.search_tagger",
-    "FutureFeatureMEMM": "hedgerow.models.future_feature_memm",
-    "HMM": "hedgerow.models.hmm",
-    "IOHMM": "hedgerow.models.iohmm",
+    "BeamSearchTagger": "hedgerow.models.search.estimator",
+    "FutureFeatureMEMM": "hedgerow.models.future.estimator",
+    "HMM": "hedgerow.models.hmm.estimator",
+    "IOHMM": "hedgerow.models.iohmm.estimator",
     "InputError": "hedgerow.errors",
     "Item": "hedgerow.data.rows",
     "LatticeCRF": "hedgerow.lattice.model",
-    "LinearCRF": "hedgerow.models.linear_crf",
-    "MEMM": "hedgerow.models.memm",
-    "MaxMarginMarkovNetwork": "hedgerow.models.max_margin",
+    "LinearCRF": "hedgerow.models.crf.linear",
+    "MEMM": "hedgerow.models.local.memm",
+    "MaxMarginMarkovNetwork": "hedgerow.models.crf.max_margin",
     "ModelFileError": "hedgerow.errors",
-    "RecurrentSlidingWindow": "hedgerow.models.recurrent_sliding_window",
+    "RecurrentSlidingWindow": "hedgerow.models.local.recurrent_sliding_window",
     "Sequences": "hedgerow.data.sequences",
-    "SlidingWindow": "hedgerow.models.sliding_window",
-    "TreeCRF": "hedgerow.models.tree_crf",
+    "SlidingWindow": "hedgerow.models.local.sliding_window",
+    "TreeCRF": "hedgerow.models.crf.tree",
     "TreeLatticeCRF": "hedgerow.lattice.tree_model",
-    "VirtualEvidence": "hedgerow.models.virtual_evidence",
+    "VirtualEvidence": "hedgerow.models.crf.virtual_evidence",
     "learn": "hedgerow.data.encoding",
-    "load": "hedgerow.models.files",
+    "load": "hedgerow.estimators.files",
     "sequences": "hedgerow.data.readers.tables",
 }
 _MODULES = ("compat", "datasets", "explain", "lattice", "metrics", "model_selection", "report")

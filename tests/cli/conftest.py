@@ -120,7 +120,7 @@ def planted(tmp_path_factory):
     folder = tmp_path_factory.mktemp("planted")
     (folder / "planted.csv").write_text(planted_text())
     arguments = ["train", folder / "planted.csv", "-o", folder / "t.hedgerow", "--model", "tree", "--by", "sequence"]
-    text = "--window 1 --trees 8 --leaves 6 --shrinkage 2 --dev 0 -q"
+    text = "--window 1 --trees 8 --leaves 6 --l2-regularization 2 --dev 0 -q"
     options = text.split()
     assert run([str(argument) for argument in (*arguments, *options)]) == 0
     return folder / "t.hedgerow"

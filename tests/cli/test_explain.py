@@ -86,7 +86,7 @@ def test_several_trees_a_step(hedgerow, folder, planted, monkeypatch):
     trees = model.ensemble_.trees()
     twice = [tree for i in range(0, len(trees), 3) for tree in trees[i : i + 3] * 2]
     model.ensemble_ = type(model.ensemble_).of(3, twice, trees_per_step=2)
-    monkeypatch.setattr("hedgerow.models.files.load", lambda path: model)
+    monkeypatch.setattr("hedgerow.estimators.files.load", lambda path: model)
     out = explain("m", tree=1, label="A")
     one, two = out.split("\n\n")
     assert one == two == tree_text(model, 1, "A", 2)

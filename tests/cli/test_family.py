@@ -16,7 +16,7 @@ from .conftest import N_POSITIONS
         (("--model", "sw", "--set", "classifier=linear"), (0, False)),
         (("--model", "sw", "--trees", "5", "--leaves", "4", "--dev", "0"), (0, False)),
         (("--model", "rsw", "--set", "classifier=linear", "--set", "direction=right_to_left"), (1, True)),
-        (("--model", "rsw", "--trees", "5", "--order", "2", "--dev", "0", "--shrinkage", "1"), (2, False)),
+        (("--model", "rsw", "--trees", "5", "--order", "2", "--dev", "0", "--l2-regularization", "1"), (2, False)),
         (("--model", "memm", "--l2", "0.01", "--order", "2"), (2, False)),
         (("--model", "memm", "--set", "scorer=trees", "--trees", "5", "--dev", "0"), (1, False)),
     ],

@@ -17,7 +17,7 @@ TREE = flags_of(train.command, train_options.parameter_options("tree"))
 @pytest.mark.parametrize(
     ("python", "words"),
     [
-        ("max_leaves is 1. Give a whole number ≥ 2.", "--leaves is 1. Give a whole number ≥ 2."),
+        ("max_leaf_nodes is 1. Give a whole number ≥ 2.", "--leaves is 1. Give a whole number ≥ 2."),
         ("n_estimators is 3, raise n_estimators", "--trees is 3, raise --trees"),
         ("Set early_stopping=False, or give X_val and y_val.", "Set --dev 0, or give --dev FILE."),
         ("the metric 'span_f1' cannot score y_val: odd", "the metric 'span_f1' cannot score --dev: odd"),
@@ -29,7 +29,7 @@ TREE = flags_of(train.command, train_options.parameter_options("tree"))
         ("n_jobs=0 has no meaning", "--jobs 0 has no meaning"),
         # What is not a parameter stays.
         ("the constraints forbid edges of each position", "the constraints forbid edges of each position"),
-        ("column 'max_leaves': 'edges=3' is not a number", "column 'max_leaves': 'edges=3' is not a number"),
+        ("column 'max_leaf_nodes': 'edges=3' is not a number", "column 'max_leaf_nodes': 'edges=3' is not a number"),
         ("of the shape 'edges' is odd", "of the shape 'edges' is odd"),
         ("no_such_parameter is 3", "no_such_parameter is 3"),
         ("the transitions is odd", "the transitions is odd"),
@@ -68,9 +68,9 @@ def test_a_warning_for_programmers_stays_as_it_is():
         warnings.simplefilter("always")
         own = warnings.showwarning
         with in_flags(train.command):
-            warnings.warn("max_leaves is old", DeprecationWarning, stacklevel=1)
+            warnings.warn("max_leaf_nodes is old", DeprecationWarning, stacklevel=1)
         assert warnings.showwarning is own
-    assert [str(one.message) for one in caught] == ["max_leaves is old"]
+    assert [str(one.message) for one in caught] == ["max_leaf_nodes is old"]
 
 
 def test_other_commands():

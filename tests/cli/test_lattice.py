@@ -143,7 +143,7 @@ def test_any_parameter_and_how_training_went(hedgerow, corpus, folder):
 
 
 def test_ctrl_c_keeps_the_model(hedgerow, corpus, folder, monkeypatch):
-    from hedgerow.trainers.monitor import Monitor
+    from hedgerow.training.monitor import Monitor
 
     step = Monitor.step
 

@@ -30,7 +30,7 @@ def test_it_trains_tags_and_is_told(hedgerow, tmp_path):
 def test_virtual_evidence_trains_and_tags(hedgerow, tmp_path):
     data, model = tmp_path / "a.txt", tmp_path / "m.hedgerow"
     data.write_text("\n".join("".join(f"{word} {label}\n" for word, label in row) for row in ROWS * 6))
-    options = ("--trees", "10", "--leaves", "4", "--shrinkage", "1", "--dev", "0")
+    options = ("--trees", "10", "--leaves", "4", "--l2-regularization", "1", "--dev", "0")
     assert hedgerow("train", data, "--model", "veb", *options, "-o", model).code == 0
     assert type(load(model)).__name__ == "VirtualEvidence"
     words = tmp_path / "b.txt"

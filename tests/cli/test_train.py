@@ -311,7 +311,7 @@ def test_the_function_behind_the_command(folder):
 @pytest.mark.parametrize(("name", "text", "options"), CORPORA, ids=NAMES)
 def test_trees_train_tag_and_evaluate_every_format(hedgerow, folder, name, text, options):
     write(folder, name, text)
-    settings = ("--model", "tree", "--trees", "25", "--leaves", "8", "--shrinkage", "0.1", "--dev", "0")
+    settings = ("--model", "tree", "--trees", "25", "--leaves", "8", "--l2-regularization", "0.1", "--dev", "0")
     done = hedgerow("train", name, "-o", "m.hedgerow", *settings, *options)
     assert done.code == 0, done.err
     facts = dict(line.split(maxsplit=1) for line in done.out.splitlines())
@@ -326,13 +326,13 @@ def test_trees_train_tag_and_evaluate_every_format(hedgerow, folder, name, text,
 
 def test_the_tree_model_is_that_of_python(hedgerow, folder):
     (folder / "a.csv").write_text(planted_text())
-    text = "--model tree --trees 6 --leaves 5 --shrinkage 3 --learning-rate 0.5 --window 1,0 --seed 4 -j 1"
+    text = "--model tree --trees 6 --leaves 5 --l2-regularization 3 --learning-rate 0.5 --window 1,0 --seed 4 -j 1"
     options = text.split()
     assert hedgerow("train", "a.csv", "-o", "m", "--by", "sequence", *options).code == 0
     X, y = read_table("a.csv", "sequence", "label")
-    expected = TreeCRF(n_estimators=6, max_leaves=5, shrinkage=3, learning_rate=0.5, window=(1, 0), random_state=4).fit(
-        X, y
-    )
+    expected = TreeCRF(
+        n_estimators=6, max_leaf_nodes=5, l2_regularization=3, learning_rate=0.5, window=(1, 0), random_state=4
+    ).fit(X, y)
     model = package.load("m")
     assert np.array_equal(model.ensemble_.nodes, expected.ensemble_.nodes)
     assert np.array_equal(model.ensemble_.values, expected.ensemble_.values)

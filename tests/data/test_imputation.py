@@ -12,7 +12,7 @@ from hedgerow.data.imputation import Imputation, learn_imputation
 from hedgerow.data.sequences import Item
 from hedgerow.errors import InputError
 from hedgerow.legend import FIRST_VALUE, MISSING, OUTSIDE
-from hedgerow.reference import missing as reference
+from tests.reference import missing as reference
 
 COLUMNS = {"word": "categorical", "up": "boolean", "size": "numeric", "language": "categorical", "age": "numeric"}
 

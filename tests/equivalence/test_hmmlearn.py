@@ -55,7 +55,7 @@ def test_numbers():
 
 def test_a_step_of_expectation_maximisation():
     """Both start from the same parameters and see sequences without labels; nothing is smoothed."""
-    from hedgerow.models.hmm_training import Training
+    from hedgerow.models.hmm.training import Training
     from hedgerow.parallel import Lanes
 
     X, y = make_sequences(60, n_tokens=12, random_state=3)

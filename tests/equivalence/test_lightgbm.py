@@ -1,6 +1,6 @@
 """On sequences of one position TreeCRF is plain multi-class boosting: LightGBM grows the same trees.
 
-Matched: the gradient p − truth of the softmax with hessian 1, so that Σh counts rows and lambda_l2 is the shrinkage;
+Matched: the gradient p − truth of the softmax with hessian 1, so that Σh counts rows and lambda_l2 is ours;
 best-first growth to as many leaves; every value of a column a bin of its own; step 1, and nothing random.
 
 Trees are compared as sets of rows: a node is the items that come to it, whatever the threshold between two values is
@@ -8,7 +8,7 @@ and whichever side is called true. Two things could make both right and differen
 is there. LightGBM keeps gradients in single precision, so a tie, or what is nearly one, may fall the other way: from
 zero scores a gradient has one of two values and a gain depends on two counts, so small nodes tie all the time, and the
 trees have few leaves for the items there are. And LightGBM does not look again, below a node, at a column that gains
-nothing there; so all columns tell something of the label, and with a large shrinkage there is one column alone.
+nothing there; so all columns tell something of the label, and with a large l2_regularization there is one column alone.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 from hedgerow import TreeCRF
-from hedgerow.reference.growing import AT_MOST, LEAF
+from tests.reference.growing import AT_MOST, LEAF
 
 lightgbm = pytest.importorskip("lightgbm")
 
@@ -51,9 +51,13 @@ def softmax(scores: np.ndarray) -> np.ndarray:
 # ------------------------------------------------------------------------------------------------- the two systems
 
 
-def run_hedgerow(X: np.ndarray, labels: np.ndarray, shrinkage: float) -> Run:
+def run_hedgerow(X: np.ndarray, labels: np.ndarray, l2_regularization: float) -> Run:
     model = TreeCRF(
-        n_estimators=N_ITERATIONS, max_leaves=MAX_LEAVES, shrinkage=shrinkage, learning_rate=1.0, early_stopping=False
+        n_estimators=N_ITERATIONS,
+        max_leaf_nodes=MAX_LEAVES,
+        l2_regularization=l2_regularization,
+        learning_rate=1.0,
+        early_stopping=False,
     )
     sequences = [row[None] for row in X]
     model.fit(sequences, [[int(label)] for label in labels])
@@ -78,7 +82,7 @@ def _walk_hedgerow(tree: Any, binning: Any, X: np.ndarray, rows: np.ndarray, nod
     _walk_hedgerow(tree, binning, X, rows[~at_most], false, found)
 
 
-def run_lightgbm(X: np.ndarray, labels: np.ndarray, shrinkage: float) -> Run:
+def run_lightgbm(X: np.ndarray, labels: np.ndarray, l2_regularization: float) -> Run:
     n_labels = int(labels.max()) + 1
     truth = np.eye(n_labels)[labels]
 
@@ -86,7 +90,7 @@ def run_lightgbm(X: np.ndarray, labels: np.ndarray, shrinkage: float) -> Run:
         return softmax(scores) - truth, np.ones_like(scores)
 
     parameters = {
-        "objective": softmax_gradient, "num_class": n_labels, "num_leaves": MAX_LEAVES, "lambda_l2": shrinkage,
+        "objective": softmax_gradient, "num_class": n_labels, "num_leaves": MAX_LEAVES, "lambda_l2": l2_regularization,
         "learning_rate": 1.0, "min_data_in_leaf": 1, "min_sum_hessian_in_leaf": 0.0, "min_gain_to_split": 0.0,
         "max_bin": 2 * N_ITEMS, "min_data_in_bin": 1, "feature_pre_filter": False, "enable_bundle": False,
         "boost_from_average": False, "use_missing": False, "deterministic": True, "force_col_wise": True,
@@ -123,7 +127,7 @@ def assert_same(ours: Run, theirs: Run) -> None:
     np.testing.assert_allclose(ours.probs, theirs.probs, rtol=1e-5)
 
 
-def assert_clear(X: np.ndarray, labels: np.ndarray, run: Run, shrinkage: float) -> None:
+def assert_clear(X: np.ndarray, labels: np.ndarray, run: Run, l2_regularization: float) -> None:
     """At every split one partition gains clearly more than any other, and every column has one that gains."""
     n_labels = int(labels.max()) + 1
     scores = np.zeros((len(X), n_labels))
@@ -134,7 +138,7 @@ def assert_clear(X: np.ndarray, labels: np.ndarray, run: Run, shrinkage: float) 
         for items, value in tree.items():
             rows = np.array(sorted(items))
             if np.isnan(value):
-                by_column = gains(X[rows], targets[rows, k], shrinkage)
+                by_column = gains(X[rows], targets[rows, k], l2_regularization)
                 assert all(max(found.values()) > 0 for found in by_column), "take another seed: a column gains nothing"
                 by_parts = {parts: gain for found in by_column for parts, gain in found.items()}
                 best, second, *_ = sorted([*by_parts.values(), -np.inf], reverse=True)
@@ -143,29 +147,29 @@ def assert_clear(X: np.ndarray, labels: np.ndarray, run: Run, shrinkage: float) 
                 scores[rows, k] += value
 
 
-def gains(X: np.ndarray, targets: np.ndarray, shrinkage: float) -> list[dict[frozenset[frozenset[int]], float]]:
+def gains(X: np.ndarray, targets: np.ndarray, l2_regularization: float) -> list[dict[frozenset[frozenset[int]], float]]:
     """For each column, the gain of every partition of the rows into two parts."""
     found = []
     n, total = len(targets), targets.sum()
     for column in X.T:
         order = np.argsort(column)
         left, n_left = np.cumsum(targets[order])[:-1], np.arange(1, n)
-        gain = left**2 / (shrinkage + n_left) + (total - left) ** 2 / (shrinkage + n - n_left)
+        gain = left**2 / (l2_regularization + n_left) + (total - left) ** 2 / (l2_regularization + n - n_left)
         parts = [frozenset((frozenset(order[:i].tolist()), frozenset(order[i:].tolist()))) for i in n_left]
-        found.append(dict(zip(parts, gain - total**2 / (shrinkage + n))))
+        found.append(dict(zip(parts, gain - total**2 / (l2_regularization + n))))
     return found
 
 
 @pytest.mark.parametrize("seed", [3, 6, 8])
 @pytest.mark.parametrize("n_labels", [2, 3, 5])
-@pytest.mark.parametrize(("n_columns", "shrinkage"), [(3, 0.05), (2, 0.7), (1, 20.3)])
-def test_lightgbm_grows_the_same_trees(n_columns, shrinkage, n_labels, seed):
+@pytest.mark.parametrize(("n_columns", "l2_regularization"), [(3, 0.05), (2, 0.7), (1, 20.3)])
+def test_lightgbm_grows_the_same_trees(n_columns, l2_regularization, n_labels, seed):
     X, labels = make_items(seed, n_labels, n_columns)
-    ours = run_hedgerow(X, labels, shrinkage)
+    ours = run_hedgerow(X, labels, l2_regularization)
     assert len(ours.trees) == N_ITERATIONS * n_labels
     assert np.mean([len(tree) for tree in ours.trees]) > 2 * MAX_LEAVES - 2
-    assert_clear(X, labels, ours, shrinkage)
-    assert_same(ours, run_lightgbm(X, labels, shrinkage))
+    assert_clear(X, labels, ours, l2_regularization)
+    assert_same(ours, run_lightgbm(X, labels, l2_regularization))
 
 
 def test_another_shrinkage_is_another_model():

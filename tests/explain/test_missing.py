@@ -17,7 +17,13 @@ def fit(missing, columns=COLUMNS, **more):
     rows = [{"a": None if i == 9 else "xxz"[i % 3], "b": 1.0 if i % 3 < 2 else 5.0} for i in range(10)] * 4
     X = [[{name: row[name] for name in columns}] for row in rows]
     y = [["p" if row["b"] < 3 else "q"] for row in rows]
-    options = {"n_estimators": 1, "max_leaves": 2, "shrinkage": 1.0, "early_stopping": False, "columns": columns}
+    options = {
+        "n_estimators": 1,
+        "max_leaf_nodes": 2,
+        "l2_regularization": 1.0,
+        "early_stopping": False,
+        "columns": columns,
+    }
     return TreeCRF(missing=missing, **options | more).fit(X, y)
 
 
@@ -57,6 +63,6 @@ def test_a_picture_says_it_too(missing, said):
 def test_flags_have_a_share_of_the_importance():
     X = [[{"n": None if i % 2 else float(i)}] for i in range(20)]
     y = [["p" if x[0]["n"] is None else "q"] for x in X]
-    options = {"n_estimators": 3, "shrinkage": 1.0, "early_stopping": False, "columns": {"n": "numeric"}}
+    options = {"n_estimators": 3, "l2_regularization": 1.0, "early_stopping": False, "columns": {"n": "numeric"}}
     found = importance(TreeCRF(missing="indicator", **options).fit(X, y))
     assert found.rows[0].column == "n (missing)"

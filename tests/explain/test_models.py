@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from hedgerow import LinearCRF, TreeCRF
+from hedgerow.chain.potentials import PositionEdges
 from hedgerow.explain import importance, rules, tree_text
 from hedgerow.explain.splits import LEAF
-from hedgerow.potentials import PositionEdges
 
 from .literal import holds
 from .made import COLUMNS, LABELS, corpus
@@ -38,7 +38,7 @@ def data():
 
 
 def fit(data, **more):
-    options = {"window": 1, "columns": COLUMNS, "n_estimators": 4, "max_leaves": 8, "shrinkage": 2.0} | more
+    options = {"window": 1, "columns": COLUMNS, "n_estimators": 4, "max_leaf_nodes": 8, "l2_regularization": 2.0} | more
     return TreeCRF(early_stopping=False, **options).fit(*data)
 
 

@@ -33,7 +33,14 @@ from hedgerow import (
 )
 
 FOLDER = Path(__file__).parent
-PARAMETERS = ("l1", "l2", "decoder", "max_leaves", "shrinkage", "edges")  # some that the files must bring back
+PARAMETERS = (
+    "l1",
+    "l2",
+    "decoder",
+    "max_leaf_nodes",
+    "l2_regularization",
+    "edges",
+)  # some that the files must bring back
 
 Case = tuple[Any, list[Any], list[Any]]  # the model before training, items and labels
 
@@ -63,7 +70,7 @@ def corpora() -> dict[str, Case]:
         Item(sentence, {"language": "en" if i % 2 else "de", "size": float(len(sentence))})
         for i, sentence in enumerate(rows)
     ]
-    few: dict[str, Any] = {"n_estimators": 4, "max_leaves": 5, "shrinkage": 0.5, "early_stopping": False}
+    few: dict[str, Any] = {"n_estimators": 4, "max_leaf_nodes": 5, "l2_regularization": 0.5, "early_stopping": False}
     numbers = [[[0.1, 1.0], [0.9, -2.0], [0.8, 0.5]], [[0.2, 0.0], [0.7, 1.5]]]
     return {
         "words": (
@@ -97,7 +104,9 @@ def corpora() -> dict[str, Case]:
         "recurrent": (RecurrentSlidingWindow(history=2, direction="right_to_left", **few), words, chunks),
         "search": (BeamSearchTagger(order=3, label_counts=2, early_stopping=False), rich, chunks),
         "ranking": (
-            BeamSearchTagger(ranking="trees", max_leaves=4, max_iter=3, shrinkage=0.5, early_stopping=False),
+            BeamSearchTagger(
+                ranking="trees", max_leaf_nodes=4, max_iter=3, l2_regularization=0.5, early_stopping=False
+            ),
             words,
             chunks,
         ),
@@ -142,8 +151,8 @@ def _ahead() -> dict[str, Case]:
                 n_estimators=4,
                 max_features=2,
                 feature_steps=4,
-                max_leaves=4,
-                shrinkage=1.0,
+                max_leaf_nodes=4,
+                l2_regularization=1.0,
                 early_stopping=False,
                 bag=3,
             ),
@@ -166,7 +175,7 @@ def _images() -> dict[str, Case]:
     X = [mask + 0.5 * np.sin(1.0 + 5 * rows + 3 * columns**2 + i) for i, mask in enumerate(masks)]
     return {
         "lattice": (LatticeCRF(form="symmetric", l2=0.5, decoder="posterior"), X, masks),
-        "latticetrees": (TreeLatticeCRF(n_estimators=3, max_leaves=4, early_stopping=False), X, masks),
+        "latticetrees": (TreeLatticeCRF(n_estimators=3, max_leaf_nodes=4, early_stopping=False), X, masks),
     }
 
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from hedgerow import load
+from tests.models.test_conventions import ESTIMATORS
 
-from ..models.test_conventions import ESTIMATORS
 from .models import FOLDER, answers, corpora
 
 FILES = sorted(FOLDER.glob("*.hedgerow"))

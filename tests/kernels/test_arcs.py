@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from hedgerow.kernels import arcs
-from hedgerow.potentials import SharedEdges
-from hedgerow.reference import arcs as reference
+from hedgerow.chain.kernels import arcs
+from hedgerow.chain.potentials import SharedEdges
+from tests.reference import arcs as reference
+from tests.reference.cases import cases, make_case
 
-from ..reference.cases import cases, make_case
 from . import test_chain
 
 

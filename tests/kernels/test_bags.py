@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow import kernels
-from hedgerow.reference.future import bags
+from hedgerow.models.future import kernels
+from tests.reference.future import bags
 
 LENGTHS = st.lists(st.integers(0, 7), max_size=5)
 

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hedgerow.chain.inference import best_labelings
+from hedgerow.chain.inference.beam import beam_labelings
+from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.errors import InputError
-from hedgerow.inference import best_labelings
-from hedgerow.inference.beam import beam_labelings
-from hedgerow.potentials import ChainPotentials
-from hedgerow.reference.beam import beam
+from tests.reference.beam import beam
 
 
 def chains(rng, K, per_position):

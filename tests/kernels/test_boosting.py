@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.inference import Workspace
-from hedgerow.kernels import boosting
-from hedgerow.objectives.log_likelihood import log_likelihood, log_likelihood_messages
-from hedgerow.potentials import ChainPotentials
-from hedgerow.reference import boosting as reference
+from hedgerow.chain.inference import Workspace
+from hedgerow.chain.objectives.log_likelihood import log_likelihood, log_likelihood_messages
+from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.trees.ensemble import add_trees
+from hedgerow.trees.kernels import boosting
 from tests.kernels.test_growing import Corpus, make, make_grower
+from tests.reference import boosting as reference
 
 SEEDS, LEAVES = st.integers(0, 10_000), st.integers(2, 80)  # more than the leaves of one word of a mask
 
@@ -27,10 +27,10 @@ def row_by_row(corpus: Corpus, tree: Any) -> tuple[Any, Any]:
     return edges, nodes
 
 
-@given(seed=SEEDS, max_leaves=LEAVES, subsets=st.booleans(), sparse=st.booleans())
-def test_masks_find_the_leaf_of_every_row(seed, max_leaves, subsets, sparse):
+@given(seed=SEEDS, max_leaf_nodes=LEAVES, subsets=st.booleans(), sparse=st.booleans())
+def test_masks_find_the_leaf_of_every_row(seed, max_leaf_nodes, subsets, sparse):
     corpus = make(seed, sparse=sparse)
-    tree, _ = make_grower(corpus, max_leaves, 1.0, subsets=subsets).grow()
+    tree, _ = make_grower(corpus, max_leaf_nodes, 1.0, subsets=subsets).grow()
     tree = tree._replace(values=np.random.default_rng(seed).normal(size=len(tree.values)))
     n, K = corpus.targets.shape
     edges, nodes = np.zeros((1, n, K)), np.zeros((1, n))
@@ -41,9 +41,9 @@ def test_masks_find_the_leaf_of_every_row(seed, max_leaves, subsets, sparse):
 
 
 @given(SEEDS, LEAVES, st.booleans())
-def test_leaves_add_what_the_tree_predicts(seed, max_leaves, group):
+def test_leaves_add_what_the_tree_predicts(seed, max_leaf_nodes, group):
     corpus = make(seed, group=group)
-    tree, leaves = make_grower(corpus, max_leaves, 1.0).grow()
+    tree, leaves = make_grower(corpus, max_leaf_nodes, 1.0).grow()
     n, K = corpus.targets.shape
     exps, nodes = np.ones((n, K)), np.zeros(n)
     data, values = corpus.data, leaves.values

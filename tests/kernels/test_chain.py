@@ -7,11 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hedgerow.kernels import chain
-from hedgerow.potentials import SharedEdges, padded_width
-from hedgerow.reference import chain as reference
-
-from ..reference.cases import cases, make_case
+from hedgerow.chain.kernels import chain
+from hedgerow.chain.potentials import SharedEdges, padded_width
+from tests.reference import chain as reference
+from tests.reference.cases import cases, make_case
 
 
 def first_flags(offsets):

@@ -7,13 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hedgerow.inference.covariance import covariance
-from hedgerow.inference.workspace import Workspace
-from hedgerow.kernels import covariance as dense
-from hedgerow.reference import covariance as slow
-
-from ..objectives.laws import FORMS, in_form
-from ..reference.cases import make_case
+from hedgerow.chain.inference.covariance import covariance
+from hedgerow.chain.inference.workspace import Workspace
+from hedgerow.chain.kernels import covariance as dense
+from tests.chain.objectives.laws import FORMS, in_form
+from tests.reference import covariance as slow
+from tests.reference.cases import make_case
 
 
 @st.composite
@@ -56,8 +55,8 @@ def test_calls_may_be_cut_anywhere(rng, monkeypatch, form, edges):
         calls.append(n)
         return ((t0, min(t0 + 3, n)) for t0 in range(0, n, 3))
 
-    monkeypatch.setattr("hedgerow.inference.covariance.slices", pieces)
-    monkeypatch.setattr("hedgerow.inference.covariance.slices_back", lambda n, c: reversed(list(pieces(n, c))))
+    monkeypatch.setattr("hedgerow.chain.inference.covariance.slices", pieces)
+    monkeypatch.setattr("hedgerow.chain.inference.covariance.slices_back", lambda n, c: reversed(list(pieces(n, c))))
     cut = covariance(potentials, nodes, pairs if edges else None)
     assert calls
     np.testing.assert_array_equal(cut.node, whole.node)

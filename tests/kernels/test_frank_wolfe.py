@@ -9,8 +9,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hedgerow.kernels import frank_wolfe as kernels
-from hedgerow.reference import frank_wolfe as reference
+from hedgerow.linear.kernels import frank_wolfe as kernels
+from tests.reference import frank_wolfe as reference
 
 CODE, INDEX = np.int32, np.int64
 

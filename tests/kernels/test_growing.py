@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.data.encoding import learn
-from hedgerow.kernels import growing as fast
-from hedgerow.reference import growing as slow
-from hedgerow.scorers.trees import _with_first
+from hedgerow.training.boosting.scores import _with_first
 from hedgerow.trees import binning as binning_module
 from hedgerow.trees import growing as grower_module
 from hedgerow.trees.binning import BinnedData, Binning, bin_dataset, learn_binning
 from hedgerow.trees.growing import Grower, Leaves, Tree
+from hedgerow.trees.kernels import growing as fast
+from tests.reference import growing as slow
 
 
 class Corpus(NamedTuple):
@@ -84,11 +84,11 @@ def make(
     return Corpus(binning, data, targets, weights)
 
 
-def make_grower(corpus: Corpus, max_leaves: int, shrinkage: float, **options: Any) -> Grower:
+def make_grower(corpus: Corpus, max_leaf_nodes: int, l2_regularization: float, **options: Any) -> Grower:
     """A grower with the words of the corpus; a gradient of 1 is one unit of its targets."""
     data, (n, n_labels) = corpus.data, corpus.targets.shape
     grower = Grower(
-        corpus.binning, data, n_labels, max_leaves=max_leaves, shrinkage=shrinkage,
+        corpus.binning, data, n_labels, max_leaf_nodes=max_leaf_nodes, l2_regularization=l2_regularization,
         total_weight=float(corpus.weights.max(initial=1) * n), **options,
     )  # fmt: skip
     for t in range(n):
@@ -121,10 +121,10 @@ def write_out(corpus: Corpus) -> list[slow.Row]:
     return rows
 
 
-def rules_of(corpus: Corpus, max_leaves: int, shrinkage: float, **options: Any) -> slow.Rules:
+def rules_of(corpus: Corpus, max_leaf_nodes: int, l2_regularization: float, **options: Any) -> slow.Rules:
     streams = corpus.binning.streams
     return slow.Rules(
-        streams[4].tolist(), streams[3].tolist(), corpus.targets.shape[1], max_leaves, shrinkage, **options
+        streams[4].tolist(), streams[3].tolist(), corpus.targets.shape[1], max_leaf_nodes, l2_regularization, **options
     )
 
 
@@ -154,7 +154,9 @@ def same_tree(corpus: Corpus, rules: slow.Rules, grower: Grower, seed: int = 0) 
     assert len(leaves.values) == len(slow_leaves)
     for i, leaf in enumerate(slow_leaves):
         targets, weight = slow.totals(leaf.rows)
-        np.testing.assert_allclose(leaves.values[i] * grower.one, -targets / (weight + rules.shrinkage), rtol=1e-12)
+        np.testing.assert_allclose(
+            leaves.values[i] * grower.one, -targets / (weight + rules.l2_regularization), rtol=1e-12
+        )
         for row in leaf.rows:
             u = 0 if row.previous == rules.n_labels else row.previous
             assert leaves.leaf_of[corpus.data.home[row.position], u] == i
@@ -167,37 +169,43 @@ drawn = getattr(fast._drawn, "py_func", fast._drawn)  # a part of the kernel is 
 
 
 @given(SEEDS, LEAVES, SHRINKAGE, st.sampled_from([0, 1, 2, 8]))
-def test_tree_is_that_of_the_written_out_rows(seed: int, max_leaves: int, shrinkage: float, trunks: int) -> None:
+def test_tree_is_that_of_the_written_out_rows(
+    seed: int, max_leaf_nodes: int, l2_regularization: float, trunks: int
+) -> None:
     corpus = make(seed)
-    grower = make_grower(corpus, max_leaves, shrinkage)
+    grower = make_grower(corpus, max_leaf_nodes, l2_regularization)
     grower._room = grower._room._replace(trunk=np.zeros((trunks, corpus.data.growing.bins.shape[1]), dtype=np.int64))
-    same_tree(corpus, rules_of(corpus, max_leaves, shrinkage), grower)
+    same_tree(corpus, rules_of(corpus, max_leaf_nodes, l2_regularization), grower)
 
 
 @given(SEEDS, LEAVES, SHRINKAGE)
-def test_sparse_items_split_as_columns_of_their_own(seed: int, max_leaves: int, shrinkage: float) -> None:
+def test_sparse_items_split_as_columns_of_their_own(seed: int, max_leaf_nodes: int, l2_regularization: float) -> None:
     corpus = make(seed, sparse=True)
-    same_tree(corpus, rules_of(corpus, max_leaves, shrinkage), make_grower(corpus, max_leaves, shrinkage))
+    same_tree(
+        corpus,
+        rules_of(corpus, max_leaf_nodes, l2_regularization),
+        make_grower(corpus, max_leaf_nodes, l2_regularization),
+    )
 
 
 @given(SEEDS, LEAVES, SHRINKAGE, st.integers(1, 4))
-def test_weights_count_as_rows(seed: int, max_leaves: int, shrinkage: float, least: int) -> None:
+def test_weights_count_as_rows(seed: int, max_leaf_nodes: int, l2_regularization: float, least: int) -> None:
     corpus = make(seed, weighted=True, sparse=seed % 5 == 0)
     if not write_out(corpus):
         return
-    grower = make_grower(corpus, max_leaves, shrinkage, min_samples_leaf=least)
-    same_tree(corpus, rules_of(corpus, max_leaves, shrinkage, least=least), grower)
+    grower = make_grower(corpus, max_leaf_nodes, l2_regularization, min_samples_leaf=least)
+    same_tree(corpus, rules_of(corpus, max_leaf_nodes, l2_regularization, least=least), grower)
 
 
 @given(SEEDS, LEAVES, SHRINKAGE)
-def test_subsets_are_prefixes_of_the_ranked_values(seed: int, max_leaves: int, shrinkage: float) -> None:
+def test_subsets_are_prefixes_of_the_ranked_values(seed: int, max_leaf_nodes: int, l2_regularization: float) -> None:
     corpus = make(seed)
-    grower = make_grower(corpus, max_leaves, shrinkage, subsets=True)
-    same_tree(corpus, rules_of(corpus, max_leaves, shrinkage, subsets=True), grower)
+    grower = make_grower(corpus, max_leaf_nodes, l2_regularization, subsets=True)
+    same_tree(corpus, rules_of(corpus, max_leaf_nodes, l2_regularization, subsets=True), grower)
 
 
 @given(SEEDS, LEAVES, st.sampled_from([0.2, 0.6]))
-def test_a_node_uses_only_the_features_drawn_for_it(seed: int, max_leaves: int, share: float) -> None:
+def test_a_node_uses_only_the_features_drawn_for_it(seed: int, max_leaf_nodes: int, share: float) -> None:
     corpus = make(seed, sparse=seed % 2 == 0)
     streams = corpus.binning.streams
 
@@ -208,27 +216,29 @@ def test_a_node_uses_only_the_features_drawn_for_it(seed: int, max_leaves: int, 
             feature = stream if item < 0 else fast.FIRST_ITEM + int(streams[2, stream]) + item
         return bool(drawn(seed, node, feature, share))
 
-    grower = make_grower(corpus, max_leaves, 1.0, max_features=share)
-    same_tree(corpus, rules_of(corpus, max_leaves, 1.0, may_use=may_use), grower, seed)
+    grower = make_grower(corpus, max_leaf_nodes, 1.0, max_features=share)
+    same_tree(corpus, rules_of(corpus, max_leaf_nodes, 1.0, may_use=may_use), grower, seed)
 
 
 @given(SEEDS, LEAVES)
-def test_equal_windows_share_a_place(seed: int, max_leaves: int) -> None:
+def test_equal_windows_share_a_place(seed: int, max_leaf_nodes: int) -> None:
     corpus = make(seed, group=True)
-    same_tree(corpus, rules_of(corpus, max_leaves, 1.0), make_grower(corpus, max_leaves, 1.0))
+    same_tree(corpus, rules_of(corpus, max_leaf_nodes, 1.0), make_grower(corpus, max_leaf_nodes, 1.0))
 
 
 @given(SEEDS, LEAVES, SHRINKAGE, st.booleans())
-def test_histories_are_split_by_questions_alone(seed: int, max_leaves: int, shrinkage: float, subsets: bool) -> None:
+def test_histories_are_split_by_questions_alone(
+    seed: int, max_leaf_nodes: int, l2_regularization: float, subsets: bool
+) -> None:
     """Where no place is first, and any row may be missing: as with the histories of a chain of higher order."""
     corpus = make(seed, weighted=True, group=seed % 2 == 0)
     corpus = corpus._replace(data=_with_first(corpus.data, False))
     n_labels = corpus.targets.shape[1]
     asks = np.zeros((4, n_labels + 1), dtype=np.uint8)
     asks[:, :-1] = np.random.default_rng(seed).random((4, n_labels)) < 0.5
-    grower = make_grower(corpus, max_leaves, shrinkage, subsets=subsets, asks=asks)
+    grower = make_grower(corpus, max_leaf_nodes, l2_regularization, subsets=subsets, asks=asks)
     questions = [frozenset(np.flatnonzero(row).tolist()) for row in asks]
-    rules = rules_of(corpus, max_leaves, shrinkage, subsets=subsets, questions=questions)
+    rules = rules_of(corpus, max_leaf_nodes, l2_regularization, subsets=subsets, questions=questions)
     tree, leaves = grower.grow()
     root, slow_leaves = slow.grow(write_out(corpus), rules)
     same_members(root, tree, 0)
@@ -260,11 +270,11 @@ def test_some_corpora_are_grouped() -> None:
 
 
 @given(SEEDS, st.integers(6, 14))
-def test_few_histograms_are_enough(seed: int, max_leaves: int) -> None:
+def test_few_histograms_are_enough(seed: int, max_leaf_nodes: int) -> None:
     corpus = make(seed)
-    grower = make_grower(corpus, max_leaves, 1.0, subsets=seed % 2 == 0)
+    grower = make_grower(corpus, max_leaf_nodes, 1.0, subsets=seed % 2 == 0)
     grower._room = grower._room._replace(hist=grower._room.hist[:3].copy())
-    same_tree(corpus, rules_of(corpus, max_leaves, 1.0, subsets=seed % 2 == 0), grower)
+    same_tree(corpus, rules_of(corpus, max_leaf_nodes, 1.0, subsets=seed % 2 == 0), grower)
 
 
 def test_a_small_arena_is_enlarged() -> None:

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from hedgerow.kernels import histories, history_beam, history_search, log_histories
-from hedgerow.reference import histories as reference
-from hedgerow.structure.histories import Histories
+from hedgerow.chain.kernels import histories, history_beam, history_search, log_histories
+from hedgerow.chain.structure.histories import Histories
+from tests.reference import histories as reference
+from tests.reference.history_cases import Case, cases, make_case
 
-from ..reference.history_cases import Case, cases, make_case
 from .test_chain import exponentials
 
 

@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow import kernels
-from hedgerow.reference import hmm as reference
+from hedgerow.models.hmm import kernels
+from tests.reference import hmm as reference
 
 
 def observations(seed: int, n: int, n_rows: int, m: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow import kernels
-from hedgerow.reference import iohmm as reference
+from hedgerow.models.iohmm import kernels
+from tests.reference import iohmm as reference
 
 
 def both(scores: np.ndarray, targets: np.ndarray) -> tuple[float, np.ndarray]:

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hedgerow.kernels import labelwise
+from hedgerow.chain.kernels import labelwise
 
 
 @st.composite

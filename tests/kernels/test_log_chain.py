@@ -6,10 +6,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hedgerow.kernels import log_chain
-from hedgerow.reference import chain as reference
+from hedgerow.chain.kernels import log_chain
+from tests.reference import chain as reference
+from tests.reference.cases import cases
 
-from ..reference.cases import cases
 from .test_chain import first_flags
 
 CLOSE = {"rtol": 1e-11, "atol": 1e-11}

@@ -10,30 +10,30 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.kernels import growing as plain
-from hedgerow.reference import growing as slow
-from hedgerow.reference import missing as twin
-from hedgerow.scorers.trees import all_first
+from hedgerow.training.boosting.scores import all_first
 from hedgerow.trees import missing as module
 from hedgerow.trees.ensemble import add_trees
 from hedgerow.trees.growing import Tree
+from hedgerow.trees.kernels import growing as plain
 from hedgerow.trees.missing import FEW, MAX_SURROGATES, WHOLE, MissingGrower
 from tests.kernels.test_growing import LEAVES, SEEDS, SHRINKAGE, Corpus, drawn, make, make_grower, rules_of, write_out
+from tests.reference import growing as slow
+from tests.reference import missing as twin
 
 METHODS = st.sampled_from(["weighting", "surrogate"])
 GAPS = (0.3, 0.35)
 
 
 def make_missing_grower(
-    corpus: Corpus, missing: str, max_leaves: int, shrinkage: float, **options: Any
+    corpus: Corpus, missing: str, max_leaf_nodes: int, l2_regularization: float, **options: Any
 ) -> MissingGrower:
     """A grower with the words of the corpus, as `make_grower` fills them."""
     n, n_labels = corpus.targets.shape
     grower = MissingGrower(
-        corpus.binning, corpus.data, n_labels, missing=missing, max_leaves=max_leaves, shrinkage=shrinkage,
-        total_weight=float(corpus.weights.max(initial=1) * n), **options,
+        corpus.binning, corpus.data, n_labels, missing=missing, max_leaf_nodes=max_leaf_nodes,
+        l2_regularization=l2_regularization, total_weight=float(corpus.weights.max(initial=1) * n), **options,
     )  # fmt: skip
-    grower.words[:] = make_grower(corpus, max_leaves, shrinkage).words
+    grower.words[:] = make_grower(corpus, max_leaf_nodes, l2_regularization).words
     return grower
 
 
@@ -58,7 +58,7 @@ def same_node(node: twin.Node, tree: Tree, i: int, rules: slow.Rules, gaps: twin
     assert found == node.surrogates
     if node.split is None:
         assert tree.nodes[i, 0] == slow.LEAF
-        value = twin.leaf_value(node, rules.shrinkage, gaps.whole)
+        value = twin.leaf_value(node, rules.l2_regularization, gaps.whole)
         np.testing.assert_allclose(tree.values[i] * one, -value, rtol=1e-12)
         return
     stream, bin_, rule = node.split
@@ -89,36 +89,36 @@ def same_tree(corpus: Corpus, rules: slow.Rules, missing: str, grower: MissingGr
 
 
 @given(SEEDS, METHODS, LEAVES, SHRINKAGE, st.booleans(), st.sampled_from([0, 1, 2, 8]))
-def test_tree_is_that_of_the_written_out_rows(seed, missing, max_leaves, shrinkage, subsets, trunks):
+def test_tree_is_that_of_the_written_out_rows(seed, missing, max_leaf_nodes, l2_regularization, subsets, trunks):
     corpus = make(seed, gaps=GAPS)
-    grower = make_missing_grower(corpus, missing, max_leaves, shrinkage, subsets=subsets)
+    grower = make_missing_grower(corpus, missing, max_leaf_nodes, l2_regularization, subsets=subsets)
     trunk = np.zeros((trunks, corpus.data.growing.bins.shape[1]), dtype=np.int32)
     grower._room = grower._room._replace(trunk=trunk)
-    same_tree(corpus, rules_of(corpus, max_leaves, shrinkage, subsets=subsets), missing, grower)
+    same_tree(corpus, rules_of(corpus, max_leaf_nodes, l2_regularization, subsets=subsets), missing, grower)
 
 
 @given(SEEDS, LEAVES, st.sampled_from([1, 30, 100]))
-def test_a_side_that_would_get_few_parts_gets_none(seed, max_leaves, few):
+def test_a_side_that_would_get_few_parts_gets_none(seed, max_leaf_nodes, few):
     corpus = make(seed, gaps=GAPS)
     try:
         module.FEW = few
-        grower = make_missing_grower(corpus, "weighting", max_leaves, 1.0)
-        same_tree(corpus, rules_of(corpus, max_leaves, 1.0), "weighting", grower)
+        grower = make_missing_grower(corpus, "weighting", max_leaf_nodes, 1.0)
+        same_tree(corpus, rules_of(corpus, max_leaf_nodes, 1.0), "weighting", grower)
     finally:
         module.FEW = FEW
 
 
 @given(SEEDS, METHODS, LEAVES, SHRINKAGE, st.integers(1, 4))
-def test_sparse_columns_and_weights(seed, missing, max_leaves, shrinkage, least):
+def test_sparse_columns_and_weights(seed, missing, max_leaf_nodes, l2_regularization, least):
     corpus = make(seed, gaps=GAPS, sparse=True, weighted=seed % 2 == 0)
     if not write_out(corpus):
         return
-    grower = make_missing_grower(corpus, missing, max_leaves, shrinkage, min_samples_leaf=least)
-    same_tree(corpus, rules_of(corpus, max_leaves, shrinkage, least=least), missing, grower)
+    grower = make_missing_grower(corpus, missing, max_leaf_nodes, l2_regularization, min_samples_leaf=least)
+    same_tree(corpus, rules_of(corpus, max_leaf_nodes, l2_regularization, least=least), missing, grower)
 
 
 @given(SEEDS, METHODS, LEAVES, st.sampled_from([0.2, 0.6]))
-def test_a_node_uses_only_the_features_drawn_for_it(seed, missing, max_leaves, share):
+def test_a_node_uses_only_the_features_drawn_for_it(seed, missing, max_leaf_nodes, share):
     corpus = make(seed, gaps=GAPS, sparse=seed % 2 == 0)
     streams = corpus.binning.streams
 
@@ -129,45 +129,52 @@ def test_a_node_uses_only_the_features_drawn_for_it(seed, missing, max_leaves, s
             feature = stream if item < 0 else plain.FIRST_ITEM + int(streams[2, stream]) + item
         return bool(drawn(seed, node, feature, share))
 
-    grower = make_missing_grower(corpus, missing, max_leaves, 1.0, max_features=share)
-    same_tree(corpus, rules_of(corpus, max_leaves, 1.0, may_use=may_use), missing, grower, seed)
+    grower = make_missing_grower(corpus, missing, max_leaf_nodes, 1.0, max_features=share)
+    same_tree(corpus, rules_of(corpus, max_leaf_nodes, 1.0, may_use=may_use), missing, grower, seed)
 
 
 @given(SEEDS, METHODS, LEAVES)
-def test_equal_windows_share_a_place(seed, missing, max_leaves):
+def test_equal_windows_share_a_place(seed, missing, max_leaf_nodes):
     corpus = make(seed, gaps=GAPS, group=True)
-    same_tree(corpus, rules_of(corpus, max_leaves, 1.0), missing, make_missing_grower(corpus, missing, max_leaves, 1.0))
+    same_tree(
+        corpus,
+        rules_of(corpus, max_leaf_nodes, 1.0),
+        missing,
+        make_missing_grower(corpus, missing, max_leaf_nodes, 1.0),
+    )
 
 
 @given(SEEDS, METHODS, LEAVES, st.booleans())
-def test_trees_that_see_no_previous_label(seed, missing, max_leaves, subsets):
+def test_trees_that_see_no_previous_label(seed, missing, max_leaf_nodes, subsets):
     """As where edges are shared, or where there are none: ⊥ stands before every place."""
     corpus = make(seed, gaps=GAPS)
     corpus = corpus._replace(
         data=all_first(corpus.data), targets=corpus.targets[:, :1], weights=corpus.weights[:, :1]
     )  # fmt: skip
-    grower = make_missing_grower(corpus, missing, max_leaves, 1.0, subsets=subsets)
-    same_tree(corpus, rules_of(corpus, max_leaves, 1.0, subsets=subsets), missing, grower)
+    grower = make_missing_grower(corpus, missing, max_leaf_nodes, 1.0, subsets=subsets)
+    same_tree(corpus, rules_of(corpus, max_leaf_nodes, 1.0, subsets=subsets), missing, grower)
 
 
 @given(SEEDS, METHODS, LEAVES, SHRINKAGE, st.booleans(), st.booleans())
-def test_without_gaps_it_is_the_plain_tree_to_the_bit(seed, missing, max_leaves, shrinkage, subsets, sparse):
+def test_without_gaps_it_is_the_plain_tree_to_the_bit(
+    seed, missing, max_leaf_nodes, l2_regularization, subsets, sparse
+):
     corpus = make(seed, gaps=(0.0, 0.0), sparse=sparse, weighted=seed % 3 == 0)
     if not write_out(corpus):
         return
     options = {"subsets": subsets, "min_samples_leaf": 1 + seed % 2}
-    tree, _ = make_missing_grower(corpus, missing, max_leaves, shrinkage, **options).grow()
-    expected, _ = make_grower(corpus, max_leaves, shrinkage, **options).grow()
+    tree, _ = make_missing_grower(corpus, missing, max_leaf_nodes, l2_regularization, **options).grow()
+    expected, _ = make_grower(corpus, max_leaf_nodes, l2_regularization, **options).grow()
     for name in ("nodes", "values", "gains", "counts", "sets"):
         np.testing.assert_array_equal(getattr(tree, name), getattr(expected, name))
 
 
 @given(SEEDS, METHODS, st.integers(6, 14))
-def test_few_histograms_are_enough(seed, missing, max_leaves):
+def test_few_histograms_are_enough(seed, missing, max_leaf_nodes):
     corpus = make(seed, gaps=GAPS)
-    grower = make_missing_grower(corpus, missing, max_leaves, 1.0, subsets=seed % 2 == 0)
+    grower = make_missing_grower(corpus, missing, max_leaf_nodes, 1.0, subsets=seed % 2 == 0)
     grower._room = grower._room._replace(hist=grower._room.hist[:3].copy())
-    same_tree(corpus, rules_of(corpus, max_leaves, 1.0, subsets=seed % 2 == 0), missing, grower)
+    same_tree(corpus, rules_of(corpus, max_leaf_nodes, 1.0, subsets=seed % 2 == 0), missing, grower)
 
 
 @pytest.mark.parametrize("missing", ["weighting", "surrogate"])
@@ -205,11 +212,11 @@ def damage(corpus: Corpus, rate: float, rng: Any) -> Corpus:
 
 
 @given(SEEDS, METHODS, st.integers(2, 80), st.booleans(), st.booleans())
-def test_scores_are_those_of_the_twin(seed, missing, max_leaves, subsets, sparse):
+def test_scores_are_those_of_the_twin(seed, missing, max_leaf_nodes, subsets, sparse):
     """On rows of the training corpus, and with gaps that training did not see: all of a window may be missing."""
     corpus = make(seed, gaps=GAPS if seed % 2 else (0.0, 0.1), sparse=sparse)
-    rules, gaps = rules_of(corpus, max_leaves, 1.0, subsets=subsets), gaps_of(corpus, missing)
-    grower = make_missing_grower(corpus, missing, max_leaves, 1.0, subsets=subsets)
+    rules, gaps = rules_of(corpus, max_leaf_nodes, 1.0, subsets=subsets), gaps_of(corpus, missing)
+    grower = make_missing_grower(corpus, missing, max_leaf_nodes, 1.0, subsets=subsets)
     tree, _ = grower.grow()
     root, _ = twin.grow(write_out(corpus), rules, gaps)
     damaged = damage(corpus, 0.5 * (seed % 3), np.random.default_rng(seed))
@@ -224,21 +231,21 @@ def test_scores_are_those_of_the_twin(seed, missing, max_leaves, subsets, sparse
 
 
 @given(SEEDS, st.integers(2, 80), st.booleans())
-def test_leaves_of_training_add_what_the_tree_predicts(seed, max_leaves, group):
+def test_leaves_of_training_add_what_the_tree_predicts(seed, max_leaf_nodes, group):
     corpus = make(seed, gaps=GAPS, group=group)
-    tree, leaves = make_missing_grower(corpus, "surrogate", max_leaves, 1.0).grow()
+    tree, leaves = make_missing_grower(corpus, "surrogate", max_leaf_nodes, 1.0).grow()
     edges, nodes = scores_of(corpus, tree)
     assert leaves is not None
-    values = np.append(leaves.values, np.zeros(max_leaves))[leaves.leaf_of[corpus.data.home]]
+    values = np.append(leaves.values, np.zeros(max_leaf_nodes))[leaves.leaf_of[corpus.data.home]]
     first = corpus.data.first[corpus.data.place] != 0
     np.testing.assert_array_equal(edges[~first], values[~first])
     np.testing.assert_array_equal(nodes[first], values[first, 0])
 
 
 @given(SEEDS, METHODS, st.integers(2, 80))
-def test_shares_of_a_row_add_up_to_it(seed, missing, max_leaves):
+def test_shares_of_a_row_add_up_to_it(seed, missing, max_leaf_nodes):
     corpus = make(seed, gaps=GAPS, sparse=seed % 2 == 0)
-    tree, _ = make_missing_grower(corpus, missing, max_leaves, 1.0).grow()
+    tree, _ = make_missing_grower(corpus, missing, max_leaf_nodes, 1.0).grow()
     edges, nodes = scores_of(corpus, tree._replace(values=np.ones_like(tree.values)))
     first = corpus.data.first[corpus.data.place] != 0
     np.testing.assert_allclose(edges[~first], 1.0, rtol=1e-12)

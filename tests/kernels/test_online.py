@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hedgerow.chain.inference import best_labelings, marginals
+from hedgerow.chain.potentials import ChainPotentials, SharedEdges, padded_width
 from hedgerow.data.encoding import learn
-from hedgerow.inference import best_labelings, marginals
-from hedgerow.kernels import online
-from hedgerow.potentials import ChainPotentials, SharedEdges, padded_width
-from hedgerow.reference import online as reference
-from hedgerow.scorers.batches import _reads
-from hedgerow.scorers.index import index_weights
-from hedgerow.scorers.streams import Streams
+from hedgerow.linear.batches import _reads
+from hedgerow.linear.index import index_weights
+from hedgerow.linear.kernels import online
+from hedgerow.linear.streams import Streams
 from tests.models.corpora import COLUMNS, rich_corpus
+from tests.reference import online as reference
 
 CODE, INDEX = np.int32, np.int64
 NONE, NOTHING = np.empty(0, dtype=CODE), np.empty(0)

@@ -7,11 +7,11 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hedgerow.kernels import position_chain
-from hedgerow.potentials import PositionEdges
-from hedgerow.reference import chain as reference
+from hedgerow.chain.kernels import position_chain
+from hedgerow.chain.potentials import PositionEdges
+from tests.reference import chain as reference
+from tests.reference.cases import Case, cases
 
-from ..reference.cases import Case, cases
 from . import test_chain
 
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hedgerow.kernels import pseudo
-from hedgerow.potentials import PositionEdges
+from hedgerow.chain.kernels import pseudo
+from hedgerow.chain.potentials import PositionEdges
+from tests.reference.cases import cases, make_case
 
-from ..reference.cases import cases, make_case
 from .test_chain import first_flags
 
 

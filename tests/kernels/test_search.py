@@ -6,10 +6,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hedgerow.kernels import search
-from hedgerow.reference import chain as reference
+from hedgerow.chain.kernels import search
+from tests.reference import chain as reference
+from tests.reference.cases import Case, cases
 
-from ..reference.cases import Case, cases
 from .test_chain import first_flags
 
 

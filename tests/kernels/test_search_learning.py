@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hedgerow.chain.structure.states import StateSpace
 from hedgerow.data.encoding import learn
 from hedgerow.errors import InputError
-from hedgerow.models.search_features import Searcher, good_labels, lay_out_search, legal_moves, open_labels
-from hedgerow.models.search_training import UPDATES
-from hedgerow.reference.search_learning import Search
-from hedgerow.scorers.batches import RowReader
-from hedgerow.structure.states import StateSpace
+from hedgerow.linear.batches import RowReader
+from hedgerow.models.search.features import Searcher, good_labels, lay_out_search, legal_moves, open_labels
+from hedgerow.models.search.training import UPDATES
+from tests.reference.search_learning import Search
 
 
 def make_corpus(rng, n_sequences, n_labels, longest):

@@ -8,11 +8,11 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hedgerow.chain.structure.states import StateSpace
 from hedgerow.data.encoding import learn
-from hedgerow.models.search_ranking import TableSearch
-from hedgerow.models.search_training import UPDATES
-from hedgerow.reference.search_tables import find_rivals
-from hedgerow.structure.states import StateSpace
+from hedgerow.models.search.ranking import TableSearch
+from hedgerow.models.search.training import UPDATES
+from tests.reference.search_tables import find_rivals
 
 
 def history_number(before, order, K):

@@ -6,10 +6,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hedgerow.kernels import slack
-from hedgerow.reference import chain as reference
-
-from ..reference.cases import make_case
+from hedgerow.chain.kernels import slack
+from tests.reference import chain as reference
+from tests.reference.cases import make_case
 
 
 @settings(max_examples=80)

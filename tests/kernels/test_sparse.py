@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.kernels import sparse
-from hedgerow.reference import sparse as reference
+from hedgerow.linear.kernels import sparse
+from tests.reference import sparse as reference
 
 CODE, INDEX = np.int32, np.int64
 GAP = 2

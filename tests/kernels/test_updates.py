@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.kernels import updates
-from hedgerow.reference import updates as reference
+from hedgerow.linear.kernels import updates
+from tests.reference import updates as reference
 
 CODE = np.int32
 

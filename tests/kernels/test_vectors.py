@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hedgerow.kernels import vectors
-from hedgerow.reference import vectors as reference
+from hedgerow.training.kernels import vectors
+from tests.reference import vectors as reference
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

@@ -7,8 +7,8 @@ from itertools import combinations
 import numpy as np
 from hypothesis import strategies as st
 
+from hedgerow.lattice.inference.topology import Topology, grid_topology
 from hedgerow.lattice.potentials import Potentials
-from hedgerow.lattice.topology import Topology, grid_topology
 
 
 def random_potentials(rng, n_nodes, n_labels, *, share=0.5, scale=1.0, acyclic=False, shared=False):

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hedgerow.lattice.inference import AGREE, CHECK, Inference
-from hedgerow.lattice.passing import LogPassing, ReweightedPassing, make_passing
+from hedgerow.lattice.inference.infer import AGREE, CHECK, Inference
+from hedgerow.lattice.inference.passing import LogPassing, ReweightedPassing, make_passing
+from hedgerow.lattice.inference.topology import Topology, grid_topology
 from hedgerow.lattice.potentials import Potentials
-from hedgerow.lattice.topology import Topology, grid_topology
-from hedgerow.reference import lattice as reference
+from tests.reference import lattice as reference
 
 from .made import drawn_potentials, full_edges, grid_potentials, parts, random_potentials
 

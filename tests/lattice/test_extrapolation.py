@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from hedgerow.lattice import extrapolation
-from hedgerow.lattice.extrapolation import Extrapolation
+from hedgerow.lattice.inference import extrapolation
+from hedgerow.lattice.inference.extrapolation import Extrapolation
 
 
 def linear_map(rng, size):

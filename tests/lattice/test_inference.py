@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hedgerow.chain.inference import marginals
+from hedgerow.chain.potentials import ChainPotentials, SharedEdges
 from hedgerow.errors import InputError
-from hedgerow.inference import marginals
-from hedgerow.lattice.inference import SCHEDULES, Inference, check_inference
-from hedgerow.lattice.passing import LogPassing, make_passing
+from hedgerow.lattice.inference.infer import SCHEDULES, Inference, check_inference
+from hedgerow.lattice.inference.passing import LogPassing, make_passing
+from hedgerow.lattice.inference.topology import Topology, grid_topology
 from hedgerow.lattice.potentials import Potentials
-from hedgerow.lattice.topology import Topology, grid_topology
-from hedgerow.potentials import ChainPotentials, SharedEdges
-from hedgerow.reference import lattice as reference
+from tests.reference import lattice as reference
 
 from .made import drawn_potentials, grid_potentials, parts, random_potentials
 

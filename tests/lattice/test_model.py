@@ -18,7 +18,7 @@ from hedgerow.lattice import LatticeCRF, graph, grid, load
 from hedgerow.lattice.corpus import make_corpus, read_graphs, with_labels
 from hedgerow.lattice.evaluation import Evaluation, LineEvaluation
 from hedgerow.lattice.forms import FORMS, Form
-from hedgerow.lattice.inference import Inference
+from hedgerow.lattice.inference.infer import Inference
 from hedgerow.lattice.linear import Design, Layout, Scaling
 from hedgerow.lattice.objectives import make_objective
 from hedgerow.lattice.online import GraphBatches, MetaDescent

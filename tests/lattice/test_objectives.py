@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hedgerow.lattice.inference import Inference
+from hedgerow.lattice.inference.infer import Inference
 from hedgerow.lattice.objectives import log_likelihood, margin, pseudo_likelihood
 from hedgerow.lattice.potentials import Potentials
-from hedgerow.reference import lattice as reference
+from tests.reference import lattice as reference
 
 from .made import drawn_potentials, grid_potentials, parts, random_potentials
 

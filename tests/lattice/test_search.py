@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hedgerow.errors import InputError, MissingExtraError
-from hedgerow.lattice.inference import Inference
-from hedgerow.lattice.labelings import improve
+from hedgerow.lattice.inference.infer import Inference
+from hedgerow.lattice.inference.labelings import improve
+from hedgerow.lattice.inference.search import graph_cut, is_submodular, search
 from hedgerow.lattice.potentials import Potentials
-from hedgerow.lattice.search import graph_cut, is_submodular, search
-from hedgerow.reference import lattice as reference
+from tests.reference import lattice as reference
 
 from .made import drawn_potentials, grid_potentials, parts, random_potentials
 

@@ -19,12 +19,12 @@ from hedgerow.lattice.boosting import Bins, Booster, TreeScorer, Values
 from hedgerow.lattice.corpus import make_corpus, read_graphs, with_labels
 from hedgerow.lattice.files import load, pack
 from hedgerow.lattice.forms import Form
-from hedgerow.lattice.inference import Inference
+from hedgerow.lattice.inference.infer import Inference
 from hedgerow.lattice.objectives import make_objective
 from hedgerow.lattice.tree_rows import RowGrower, bin_rows, learn_rows, tree_values
 from hedgerow.parallel import Lanes
 
-OPTIONS = {"max_leaves": 6, "shrinkage": 2.0, "min_samples_leaf": 1.0, "max_features": 1.0}
+OPTIONS = {"max_leaf_nodes": 6, "l2_regularization": 2.0, "min_samples_leaf": 1.0, "max_features": 1.0}
 
 
 def bands(n_images, rng, size=14):
@@ -43,7 +43,7 @@ def bands(n_images, rng, size=14):
 @pytest.fixture(scope="module")
 def fitted():
     images, masks = bands(6, np.random.default_rng(0))
-    return TreeLatticeCRF(n_estimators=12, form="ising", max_leaves=6).fit(images, masks)
+    return TreeLatticeCRF(n_estimators=12, form="ising", max_leaf_nodes=6).fit(images, masks)
 
 
 def test_a_tree_is_the_best_one_by_hand(rng):
@@ -184,7 +184,7 @@ def test_threads_do_not_change_bits(fitted):
 def test_graphs_without_edges_are_boosted_too(rng):
     X = [(rng.normal(size=(50, 1)), np.empty((0, 2), dtype=int))]
     y = [np.where(np.abs(X[0][0][:, 0]) < 0.7, "in", "out")]
-    model = TreeLatticeCRF(n_estimators=10, shrinkage=1.0).fit(X, y)
+    model = TreeLatticeCRF(n_estimators=10, l2_regularization=1.0).fit(X, y)
     assert model.score(X, y) > 0.95
     assert model.edge_trees_.n_trees == 0
 
@@ -208,7 +208,7 @@ def test_files_bring_the_trees_back(fitted, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"max_leaves": 1}, "max_leaves is 1"),
+        ({"max_leaf_nodes": 1}, "max_leaf_nodes is 1"),
         ({"learning_rate": 0.0}, "learning_rate is 0.0"),
         ({"max_features": 1.5}, "max_features is 1.5"),
         ({"form": "x"}, "form is 'x'"),

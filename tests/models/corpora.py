@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from hedgerow import Item, LinearCRF
+from hedgerow.chain.objectives import log_likelihood
 from hedgerow.data.encoding import learn
+from hedgerow.estimators.constraints import legal_space
 from hedgerow.legend import FloatArray
-from hedgerow.models.constraints import legal_space
-from hedgerow.models.layout import carry_over, lay_out
-from hedgerow.objectives import log_likelihood
+from hedgerow.linear.chain import LinearChain
+from hedgerow.models.crf.linear_layout import carry_over, lay_out
 from hedgerow.parallel import Lanes
-from hedgerow.scorers.chain import LinearChain
-from hedgerow.trainers.evaluation import Evaluation
+from hedgerow.training.evaluation import Evaluation
 
 LABELS = ("B-X", "I-X", "O")
 COLUMNS = {"tags": "attributes"}

@@ -6,8 +6,8 @@ from itertools import product
 
 import numpy as np
 
+from hedgerow.chain.structure.states import StateSpace
 from hedgerow.legend import CODE
-from hedgerow.structure.states import StateSpace
 
 
 class RandomRows:

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from hedgerow import Item, LinearCRF
 from hedgerow.data.encoding import learn
 from hedgerow.data.extension import extend
-from hedgerow.models.constraints import legal_space
-from hedgerow.models.extension import Moved, extend_layout, extend_space, label_map
-from hedgerow.models.layout import carry_over, lay_out
-from hedgerow.scorers.streams import row_names
-from tests.scorers.corpora import KINDS, WINDOWS, corpus
+from hedgerow.estimators.constraints import legal_space
+from hedgerow.linear.streams import row_names
+from hedgerow.models.crf.linear_extension import Moved, extend_layout, extend_space, label_map
+from hedgerow.models.crf.linear_layout import carry_over, lay_out
+from tests.linear.corpora import KINDS, WINDOWS, corpus
 
 from .corpora import COLUMNS, LABELS, partial_labels, rich_corpus
 

@@ -11,15 +11,16 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 
 from hedgerow import MEMM, FutureFeatureMEMM, InputError, ModelFileError, load
+from hedgerow.chain.inference.marginals import marginals
+from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.data.encoding import learn
 from hedgerow.datasets import make_future
 from hedgerow.datasets.future import any_ahead, pattern_of_future
-from hedgerow.inference.marginals import marginals
-from hedgerow.models import future_feature_memm, future_files
-from hedgerow.models.files import pack_model, unpack_model
-from hedgerow.potentials import ChainPotentials
+from hedgerow.estimators.files import pack_model, unpack_model
+from hedgerow.models.future import estimator as future_feature_memm
+from hedgerow.models.future import files as future_files
 
-FEW = {"n_estimators": 8, "max_features": 3, "early_stopping": False, "shrinkage": 2.0}
+FEW = {"n_estimators": 8, "max_features": 3, "early_stopping": False, "l2_regularization": 2.0}
 
 
 def reversed_rows(X, y):
@@ -78,7 +79,7 @@ def test_labels_each_have_features_of_their_own():
 def test_the_features_of_all_labels_are_columns_for_the_trees_of_each():
     """Each label's features are found by themselves; in the next round a tree may ask for those of another label."""
     X, y = sentences(120, 0)
-    model = FutureFeatureMEMM(order=0, bag=None, n_estimators=20, early_stopping=False, shrinkage=2.0).fit(X, y)
+    model = FutureFeatureMEMM(order=0, bag=None, n_estimators=20, early_stopping=False, l2_regularization=2.0).fit(X, y)
     own, K = model.scorer_, len(model.classes_)
     label_of = {own.binning_.names.index(f"(future {j + 1})"): one.label for j, one in enumerate(own.features)}
     asked = set()
@@ -289,9 +290,9 @@ def test_held_out_sequences_count_once_each():
 
 WRONG = [
     {"order": -1}, {"bag": 0}, {"bag": 2.5}, {"max_features": 0}, {"direction": "up"}, {"n_estimators": 0},
-    {"max_leaves": 1}, {"feature_steps": 0}, {"feature_bins": 1}, {"initial_score": np.inf}, {"max_step": 0.0},
+    {"max_leaf_nodes": 1}, {"feature_steps": 0}, {"feature_bins": 1}, {"initial_score": np.inf}, {"max_step": 0.0},
     {"max_weight": -1.0}, {"tol": -1e-3}, {"missing": "no"}, {"decoder": "none"}, {"categorical": "all"},
-    {"transitions": "some"}, {"shrinkage": -1.0}, {"n_iter_no_change": 0}, {"learning_rate": 0.0},
+    {"transitions": "some"}, {"l2_regularization": -1.0}, {"n_iter_no_change": 0}, {"learning_rate": 0.0},
     {"learning_rate": 1.5}, {"early_stopping": "no"}, {"refit": "auto"},
 ]  # fmt: skip
 
@@ -307,7 +308,7 @@ def test_parameters_that_make_no_sense(wrong):
 
 def test_grid_search():
     X, y = sentences(30, 3)
-    search = GridSearchCV(FutureFeatureMEMM(order=0, bag=None, **FEW), {"max_leaves": [2, 4]}, cv=2).fit(X, y)
+    search = GridSearchCV(FutureFeatureMEMM(order=0, bag=None, **FEW), {"max_leaf_nodes": [2, 4]}, cv=2).fit(X, y)
     assert search.best_score_ > 0.5
     assert clone(search.best_estimator_).get_params() == search.best_estimator_.get_params()
 

@@ -18,7 +18,7 @@ from hedgerow import (
     TreeCRF,
     VirtualEvidence,
 )
-from hedgerow.models.validation import hold_out
+from hedgerow.estimators.validation import hold_out
 
 from .test_conventions import ESTIMATORS
 

@@ -16,13 +16,13 @@ from sklearn.model_selection import cross_val_score
 from threadpoolctl import threadpool_limits
 
 from hedgerow import HMM, InputError, Item, learn, load
+from hedgerow.chain.inference.histories import marginals as history_marginals
+from hedgerow.chain.potentials import ChainPotentials, HistoryEdges
+from hedgerow.chain.structure.states import StateSpace
 from hedgerow.datasets import make_sequences
-from hedgerow.inference.histories import marginals as history_marginals
-from hedgerow.models.hmm_moves import HistoryMoves
-from hedgerow.potentials import ChainPotentials, HistoryEdges
-from hedgerow.reference import hmm as reference
-from hedgerow.structure.states import StateSpace
-from hedgerow.trainers.monitor import Monitor
+from hedgerow.models.hmm.moves import HistoryMoves
+from hedgerow.training.monitor import Monitor
+from tests.reference import hmm as reference
 
 X_SMALL = [["a", "b"], ["b", "b", "c"], ["a"], ["c", "a", "b"]]
 Y_SMALL = [["x", "y"], ["y", "y", "x"], ["x"], ["y", "x", "x"]]

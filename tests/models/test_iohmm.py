@@ -13,10 +13,10 @@ from sklearn.exceptions import ConvergenceWarning
 
 from hedgerow import IOHMM, InputError, LinearCRF, learn, load
 from hedgerow.datasets import make_sequences
-from hedgerow.models.iohmm_regression import Fit, Regressions
+from hedgerow.models.iohmm.regression import Fit, Regressions
 from hedgerow.parallel import Lanes, plan_chunks
-from hedgerow.reference import iohmm as reference
-from hedgerow.trainers.monitor import Monitor
+from hedgerow.training.monitor import Monitor
+from tests.reference import iohmm as reference
 
 from .corpora import COLUMNS, partial_labels, rich_corpus
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from hedgerow.chain.structure.states import StateSpace
 from hedgerow.data.encoding import learn
 from hedgerow.errors import InputError
-from hedgerow.models.layout import lay_out, named_weights, observed_labels
-from hedgerow.scorers.chain import ChainLayout
-from hedgerow.structure.states import StateSpace
+from hedgerow.linear.chain import ChainLayout
+from hedgerow.models.crf.linear_layout import lay_out, named_weights, observed_labels
 
 X = [["a", "b", "a"], ["b"]]
 Y = [["x", "y", "x"], ["x"]]

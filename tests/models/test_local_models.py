@@ -22,7 +22,7 @@ from .corpora import COLUMNS, partial_labels, rich_corpus
 
 _ROWS, _LABELS = make_sequences(62, mean_length=4, random_state=1)
 X, Y, NEW, NEW_Y = _ROWS[:50], _LABELS[:50], _ROWS[50:], _LABELS[50:]
-FEW = {"n_estimators": 6, "early_stopping": False, "shrinkage": 1.0}
+FEW = {"n_estimators": 6, "early_stopping": False, "l2_regularization": 1.0}
 MODELS = {
     "window, linear": SlidingWindow(classifier="linear", window=1),
     "window, trees": SlidingWindow(window=1, **FEW),
@@ -262,7 +262,7 @@ def test_a_dataset_trains_the_same_model(name):
         (SlidingWindow(classifier=3), "classifier is 3"),
         (SlidingWindow(decoder="greedy"), "decoder is 'greedy'"),
         (SlidingWindow(l2=-1.0, classifier="linear"), "l2 is -1.0"),
-        (SlidingWindow(max_leaves=1), "max_leaves is 1"),
+        (SlidingWindow(max_leaf_nodes=1), "max_leaf_nodes is 1"),
         (SlidingWindow(early_stopping="yes"), "early_stopping is 'yes'"),
         (SlidingWindow(classifier="linear", missing="weighting"), "missing='weighting'"),
         (MEMM(order=-1), "order is -1"),

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hedgerow.chain.inference import k_best, log_partition, marginals, sample
+from hedgerow.chain.inference.viterbi import best_labelings
+from hedgerow.chain.structure.states import StateSpace
 from hedgerow.errors import InputError
-from hedgerow.inference import k_best, log_partition, marginals, sample
-from hedgerow.inference.viterbi import best_labelings
-from hedgerow.models.base import log_share
-from hedgerow.models.local_potentials import log_softmax, order_many, order_one, order_zero
-from hedgerow.models.local_search import Tabled, search
-from hedgerow.structure.states import StateSpace
+from hedgerow.estimators.base import log_share
+from hedgerow.models.local.potentials import log_softmax, order_many, order_one, order_zero
+from hedgerow.models.local.search import Tabled, search
 
 from .local_cases import RandomRows, all_labelings, random_space
 

@@ -15,7 +15,7 @@ from hedgerow import Item, LinearCRF, TreeCRF, load, sequences
 from hedgerow.data.encoding import learn
 from hedgerow.datasets import make_missing
 from hedgerow.errors import InputError, ModelFileError
-from hedgerow.models import files
+from hedgerow.estimators import files
 from hedgerow.persistence import write
 
 from .corpora import partial_labels, rich_corpus
@@ -36,7 +36,14 @@ def damaged(n: int = 40, seed: int = 0, rate: float = 0.25):
 
 
 def tree(**parameters):
-    defaults = {"window": 1, "columns": KINDS, "n_estimators": 8, "max_leaves": 8, "shrinkage": 1.0, "random_state": 0}
+    defaults = {
+        "window": 1,
+        "columns": KINDS,
+        "n_estimators": 8,
+        "max_leaf_nodes": 8,
+        "l2_regularization": 1.0,
+        "random_state": 0,
+    }
     return TreeCRF(**defaults | {"early_stopping": False} | parameters)
 
 
@@ -138,7 +145,9 @@ def test_weighting_is_the_mean_over_what_a_value_could_be():
     """One split alone: a row without its value scores as those with one do on the average."""
     X = [[{"a": "x"}], [{"a": "x"}], [{"a": "x"}], [{"a": "z"}]] * 5
     y = [["p"], ["p"], ["p"], ["q"]] * 5
-    model = tree(columns={"a": "categorical"}, window=0, missing="weighting", n_estimators=1, max_leaves=2).fit(X, y)
+    model = tree(columns={"a": "categorical"}, window=0, missing="weighting", n_estimators=1, max_leaf_nodes=2).fit(
+        X, y
+    )
 
     def score(x):
         return np.log(model.predict_proba([[x]])[0][0]) @ [1.0, -1.0]
@@ -151,7 +160,7 @@ def test_a_surrogate_takes_the_place_of_a_value():
     X = [[{"a": v, "b": v.upper()}] for v in "xzxzxxxzxz"] * 3
     y = [["p" if x[0]["a"] == "x" else "q"] for x in X]
     kinds = {"a": "categorical", "b": "categorical"}
-    model = tree(columns=kinds, window=0, missing="surrogate", max_leaves=2, n_estimators=3).fit(X, y)
+    model = tree(columns=kinds, window=0, missing="surrogate", max_leaf_nodes=2, n_estimators=3).fit(X, y)
     assert len(model.ensemble_.surrogates) > 0
     same_as = [[{"a": None, "b": "X"}], [{"a": None, "b": "Z"}], [{"a": None, "b": None}]]
     found = probabilities(model, same_as)
@@ -292,7 +301,7 @@ def test_all_forms_of_nothing_are_one(name, missing):
         else:
             frame = frame.with_columns(pl.Series("id", by)) if name == "polars" else frame.assign(id=by)
             X, _ = sequences(frame, by="id", kinds={"b": "boolean"} if name != "polars" else None)
-    options = {"columns": COLUMNS, "missing": missing, "n_estimators": 3, "shrinkage": 0.5}
+    options = {"columns": COLUMNS, "missing": missing, "n_estimators": 3, "l2_regularization": 0.5}
     expected = tree(**options).fit(corpus(None), LABELS)
     same(tree(**options).fit(X, LABELS), expected, corpus(None))
     np.testing.assert_array_equal(probabilities(expected, X), probabilities(expected, corpus(None)))
@@ -301,7 +310,7 @@ def test_all_forms_of_nothing_are_one(name, missing):
 @pytest.mark.parametrize("missing", WAYS)
 @pytest.mark.parametrize("name", NOTHING)
 def test_tokens_and_arrays(name, missing):
-    lost, options = NOTHING[name], {"columns": None, "missing": missing, "n_estimators": 3, "shrinkage": 0.5}
+    lost, options = NOTHING[name], {"columns": None, "missing": missing, "n_estimators": 3, "l2_regularization": 0.5}
     y = [["p", "q", "p"], ["q", "p"]]
     tokens = [["a", "b", "a"], ["b", lost]]
     model = tree(**options).fit(tokens, y)

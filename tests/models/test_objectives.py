@@ -7,14 +7,15 @@ import warnings
 import numpy as np
 import pytest
 
-from hedgerow import LinearCRF, TreeCRF, load, objectives
+from hedgerow import LinearCRF, TreeCRF, load
+from hedgerow.chain import objectives
+from hedgerow.chain.objectives import make_objective
 from hedgerow.datasets import make_sequences
 from hedgerow.errors import InputError
-from hedgerow.objectives import make_objective
 
 LINEAR = tuple(name for name in objectives.NAMES if name in objectives.SMOOTH)
 TREE = tuple(name for name in objectives.NAMES if name != "perceptron")
-SHORT = {"n_estimators": 8, "max_leaves": 6, "early_stopping": False, "window": 1}
+SHORT = {"n_estimators": 8, "max_leaf_nodes": 6, "early_stopping": False, "window": 1}
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +75,7 @@ def test_stages_of_sharpness_go_on_from_each_other(data):
 
 
 def test_counts_are_a_start(data):
-    from hedgerow.trainers.counting import count_weights
+    from hedgerow.training.counting import count_weights
 
     X, y = data[:2]
     with warnings.catch_warnings():

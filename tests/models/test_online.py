@@ -13,9 +13,9 @@ from hedgerow import LinearCRF, load
 from hedgerow.data.encoding import learn
 from hedgerow.datasets import make_sequences
 from hedgerow.errors import InputError
-from hedgerow.models import online
-from hedgerow.models.layout import carry_over
-from hedgerow.models.linear_training import ONLINE
+from hedgerow.models.crf import partial_fit as online
+from hedgerow.models.crf.linear_layout import carry_over
+from hedgerow.models.crf.linear_training import ONLINE
 
 from .corpora import COLUMNS, rich_corpus
 

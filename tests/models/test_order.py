@@ -9,17 +9,17 @@ import numpy as np
 import pytest
 
 from hedgerow import LinearCRF, load
+from hedgerow.chain.objectives import log_likelihood
 from hedgerow.data.encoding import learn
 from hedgerow.errors import InputError, ModelFileError
-from hedgerow.models.constraints import legal_space
-from hedgerow.models.files import pack_model, unpack_model
-from hedgerow.models.histories import observed_histories
-from hedgerow.models.layout import lay_out
-from hedgerow.objectives import log_likelihood
+from hedgerow.estimators.constraints import legal_space
+from hedgerow.estimators.files import pack_model, unpack_model
+from hedgerow.estimators.histories import observed_histories
+from hedgerow.linear.chain import LinearChain
+from hedgerow.models.crf.linear_layout import lay_out
 from hedgerow.parallel import Lanes
-from hedgerow.scorers.chain import LinearChain
-from hedgerow.trainers import memory
-from hedgerow.trainers.evaluation import Evaluation
+from hedgerow.training import memory
+from hedgerow.training.evaluation import Evaluation
 
 from .corpora import X_SMALL, Y_SMALL, partial_labels, rich_corpus
 

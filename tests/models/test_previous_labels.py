@@ -11,16 +11,16 @@ from hedgerow import MEMM, InputError, RecurrentSlidingWindow
 from hedgerow.data.encoding import learn
 from hedgerow.data.imputation import seen_schema
 from hedgerow.legend import CODE, FIRST_VALUE, MISSING, OUTSIDE, UNLABELLED
-from hedgerow.models.foreign import Matrix
-from hedgerow.models.local_rows import LinearScores, TreeScores
-from hedgerow.models.previous_labels import (
+from hedgerow.linear.streams import row_names
+from hedgerow.models.local.foreign import Matrix
+from hedgerow.models.local.previous_labels import (
     LabelRuns,
     column_names,
     hide_unknown,
     label_histories,
     with_label_columns,
 )
-from hedgerow.scorers.streams import row_names
+from hedgerow.models.local.rows import LinearScores, TreeScores
 
 from .corpora import COLUMNS, partial_labels, rich_corpus
 
@@ -124,7 +124,7 @@ def test_linear_rows_score_as_the_model_that_was_trained(order, conjoin):
 @pytest.mark.parametrize("categorical", ["subset", "one_against_rest"])
 def test_tree_rows_score_as_the_model_that_was_trained(categorical, missing):
     model = RecurrentSlidingWindow(
-        history=2, direction="right_to_left", n_estimators=5, early_stopping=False, shrinkage=1.0,
+        history=2, direction="right_to_left", n_estimators=5, early_stopping=False, l2_regularization=1.0,
         categorical=categorical, missing=missing, **TRAIN,
     ).fit(X, Y)  # fmt: skip
     dataset = model.encode(X, Y) if model.imputation_ is None else model.imputation_.apply(model.encode(X, Y))

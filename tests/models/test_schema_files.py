@@ -15,8 +15,8 @@ from hedgerow.data.dataset import OUTSIDE_COLUMN
 from hedgerow.data.encoding import learn
 from hedgerow.data.rows import Item
 from hedgerow.errors import ModelFileError
-from hedgerow.models.files import pack_model, unpack_model
-from hedgerow.models.schema_files import pack_schema, unpack_schema
+from hedgerow.estimators.files import pack_model, unpack_model
+from hedgerow.estimators.schema_files import pack_schema, unpack_schema
 
 from .corpora import COLUMNS, rich_corpus
 
@@ -42,7 +42,7 @@ def test_a_feature_of_the_whole_sequence_may_have_any_name():
 def packed() -> list[tuple[dict[str, Any], dict[str, np.ndarray]]]:
     """A linear model and one of trees, each with windows of several widths."""
     window = {"word": (2, 1), "size": 1, "*": (0, 2)}
-    trees = TreeCRF(columns=COLUMNS, window=window, n_estimators=2, shrinkage=1.0, early_stopping=False)
+    trees = TreeCRF(columns=COLUMNS, window=window, n_estimators=2, l2_regularization=1.0, early_stopping=False)
     linear = LinearCRF(columns=COLUMNS, window=window)
     return [pack_model(model.fit(*CORPUS)) for model in (trees, linear)]
 

@@ -16,9 +16,9 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from hedgerow import BeamSearchTagger, InputError, LinearCRF, ModelFileError, load
 from hedgerow.data.encoding import learn
 from hedgerow.datasets import make_sequences
+from hedgerow.estimators.files import pack_model, unpack_model
 from hedgerow.metrics import label_accuracy, label_accuracy_scorer
-from hedgerow.models.files import pack_model, unpack_model
-from hedgerow.models.search_training import UPDATES
+from hedgerow.models.search.training import UPDATES
 
 from .corpora import COLUMNS, X_SMALL, Y_SMALL, partial_labels, rich_corpus
 
@@ -191,7 +191,7 @@ def parity(n, seed):
 
 def test_trees_see_what_weights_do_not():
     rows, labels = parity(120, 0)
-    options = {"order": 1, "random_state": 0, "max_iter": 15, "max_leaves": 4, "shrinkage": 1.0}
+    options = {"order": 1, "random_state": 0, "max_iter": 15, "max_leaf_nodes": 4, "l2_regularization": 1.0}
     trees = BeamSearchTagger(ranking="trees", **options).fit(rows[:80], labels[:80])
     assert trees.score(rows[80:], labels[80:]) > 0.99
     assert BeamSearchTagger(**options).fit(rows[:80], labels[:80]).score(rows[80:], labels[80:]) < 0.8
@@ -215,7 +215,7 @@ def test_trees_of_any_order_learn_by_every_update(order, update):
 def test_trees_from_right_to_left():
     rows, labels = numbers(25, 2)
     back = [row[::-1] for row in rows], [row[::-1] for row in labels]
-    options = {"ranking": "trees", "order": 1, "shrinkage": 2.0, **FEW}
+    options = {"ranking": "trees", "order": 1, "l2_regularization": 2.0, **FEW}
     ahead = BeamSearchTagger(window=(1, 0), **options).fit(rows, labels)
     behind = BeamSearchTagger(window=(0, 1), direction="right_to_left", **options).fit(*back)
     assert [s.loss for s in ahead.history_] == pytest.approx([s.loss for s in behind.history_])
@@ -234,7 +234,7 @@ def test_trees_are_cut_to_the_best_pass_and_refitted():
 def test_what_trees_refuse(monkeypatch):
     with pytest.raises(InputError, match="needs every label"):
         BeamSearchTagger(ranking="trees", **FEW).fit(X_SMALL, [[None, *row[1:]] for row in Y_SMALL])
-    monkeypatch.setattr("hedgerow.models.search_ranking.MAX_SCORES", 100)
+    monkeypatch.setattr("hedgerow.models.search.ranking.MAX_SCORES", 100)
     with pytest.raises(InputError, match="lower order"):
         BeamSearchTagger(ranking="trees", **FEW).fit(X_SMALL, Y_SMALL)
 
@@ -286,8 +286,8 @@ def test_chunks_do_not_matter(ranking, monkeypatch):
     parameters = {"columns": COLUMNS, "window": 1, "missing": "indicator", "ranking": ranking, **FEW}
     model = BeamSearchTagger(**parameters).fit(rows, labels)
     whole = model.predict(rows)
-    monkeypatch.setattr("hedgerow.models.search_tagger._CHUNK_POSITIONS", 7)
-    monkeypatch.setattr("hedgerow.models.search_features.BLOCK_SCORES", 500)
+    monkeypatch.setattr("hedgerow.models.search.estimator._CHUNK_POSITIONS", 7)
+    monkeypatch.setattr("hedgerow.models.search.features.BLOCK_SCORES", 500)
     assert model.predict(rows).tolist() == whole.tolist()
     again = BeamSearchTagger(**parameters).fit(rows, labels)
     assert again.predict(rows).tolist() == whole.tolist()
@@ -354,7 +354,7 @@ def test_ctrl_c_keeps_the_best_so_far():
         ({"beam_width": 0}, "beam_width"),
         ({"update": "late"}, "update"),
         ({"ranking": "words"}, "ranking"),
-        ({"max_leaves": 1}, "max_leaves"),
+        ({"max_leaf_nodes": 1}, "max_leaf_nodes"),
         ({"learning_rate": 0.0}, "learning_rate"),
         ({"order": -1}, "order"),
         ({"label_counts": 1.5}, "label_counts"),

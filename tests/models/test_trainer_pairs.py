@@ -9,10 +9,10 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from hedgerow import LinearCRF
+from hedgerow.chain.objectives import NAMES
 from hedgerow.datasets import make_sequences
 from hedgerow.errors import InputError
-from hedgerow.models.linear_training import ONLINE, TRAINERS
-from hedgerow.objectives import NAMES
+from hedgerow.models.crf.linear_training import ONLINE, TRAINERS
 
 
 @pytest.fixture(scope="module")

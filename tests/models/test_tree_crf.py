@@ -19,14 +19,14 @@ from hedgerow.data.encoding import encode, learn
 from hedgerow.datasets import make_sequences
 from hedgerow.errors import HedgerowWarning, InputError
 from hedgerow.metrics import label_accuracy
-from hedgerow.trainers import memory
-from hedgerow.trainers.monitor import Monitor
+from hedgerow.training import memory
+from hedgerow.training.monitor import Monitor
 
 from .corpora import COLUMNS, X_SMALL, Y_SMALL, partial_labels, rich_corpus
 
 NOISY = {"n_tokens": 30, "concentration": 0.7, "mean_length": 7}
 PAPER = {"learning_rate": 1.0, "categorical": "one_against_rest", "metric": "accuracy", "decoder": "viterbi"}
-SHORT = {"n_estimators": 6, "max_leaves": 6, "shrinkage": 2.0, "early_stopping": False} | PAPER
+SHORT = {"n_estimators": 6, "max_leaf_nodes": 6, "l2_regularization": 2.0, "early_stopping": False} | PAPER
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +50,7 @@ def same_trees(one: TreeCRF, other: TreeCRF) -> bool:
 
 def test_learns_what_one_position_shows(data):
     X, y, X_test, y_test = data
-    model = TreeCRF(shrinkage=2.0, random_state=0).fit(X, y)
+    model = TreeCRF(l2_regularization=2.0, random_state=0).fit(X, y)
     majority = max(np.mean([label == name for labels in y_test for label in labels]) for name in model.classes_)
     assert model.score(X_test, y_test) > majority + 0.2
     assert model.score(X_test, y_test) > LinearCRF(l2=1.0).fit(X, y).score(X_test, y_test) - 0.05
@@ -62,13 +62,15 @@ def test_learns_an_interaction_that_a_linear_chain_cannot():
     flags = rng.integers(0, 2, size=(200, 6, 2))
     X = [[{"a": bool(a), "b": bool(b)} for a, b in rows] for rows in flags]
     y = [["x" if a != b else "y" for a, b in rows] for rows in flags]
-    model = TreeCRF(n_estimators=40, shrinkage=1.0, early_stopping=False).fit(X[:100], y[:100])
+    model = TreeCRF(n_estimators=40, l2_regularization=1.0, early_stopping=False).fit(X[:100], y[:100])
     assert model.score(X[100:], y[100:]) == 1.0
     assert LinearCRF().fit(X[:100], y[:100]).score(X[100:], y[100:]) < 0.7
 
 
 def test_the_loss_falls_at_every_small_step(data):
-    model = TreeCRF(n_estimators=25, learning_rate=0.2, shrinkage=5.0, early_stopping=False).fit(data[0], data[1])
+    model = TreeCRF(n_estimators=25, learning_rate=0.2, l2_regularization=5.0, early_stopping=False).fit(
+        data[0], data[1]
+    )
     assert np.all(np.diff([step.loss for step in model.history_]) < 0)
     assert model.loss_ == model.history_[-1].loss
     assert -model.log_probability(data[0], data[1]).sum() == pytest.approx(model.loss_, rel=1e-9)
@@ -77,7 +79,7 @@ def test_the_loss_falls_at_every_small_step(data):
 @pytest.mark.parametrize("metric", ["accuracy", "label_f1", "log_likelihood", label_accuracy])
 def test_the_best_iteration_is_kept(metric, data):
     X, y, X_val, y_val = data
-    options = {"shrinkage": 2.0, "max_leaves": 8, "n_estimators": 200}
+    options = {"l2_regularization": 2.0, "max_leaf_nodes": 8, "n_estimators": 200}
     model = TreeCRF(metric=metric, n_iter_no_change=5, **options).fit(X, y, X_val=X_val, y_val=y_val)
     scores = [step.score for step in model.history_]
     ties = [i for i, score in enumerate(scores, 1) if score == max(scores)]
@@ -146,7 +148,7 @@ def test_threads_do_not_change_a_bit(n_jobs, data):
 
 def test_every_kind_of_column():
     X, y = rich_corpus(60, seed=1)
-    model = TreeCRF(columns=COLUMNS, window=1, shrinkage=1.0, n_estimators=30, early_stopping=False).fit(X, y)
+    model = TreeCRF(columns=COLUMNS, window=1, l2_regularization=1.0, n_estimators=30, early_stopping=False).fit(X, y)
     assert model.score(X, y) > 0.95
 
 
@@ -216,7 +218,7 @@ def test_warm_start_adds_iterations(data):
 
 def test_a_warm_start_may_be_the_best(data):
     X, y, X_val, y_val = data
-    options = {"shrinkage": 2.0, "warm_start": True, "n_iter_no_change": 5}
+    options = {"l2_regularization": 2.0, "warm_start": True, "n_iter_no_change": 5}
     model = TreeCRF(n_estimators=300, metric="log_likelihood", **options).fit(X, y, X_val=X_val, y_val=y_val)
     trees, best = model.ensemble_, model.best_iteration_
     model.fit(X, y, X_val=X_val, y_val=y_val)
@@ -263,7 +265,7 @@ def test_weight_two_is_the_sequence_twice():
 
 def test_partial_labels():
     X, y = rich_corpus(60, seed=5)
-    model = TreeCRF(columns=COLUMNS, random_state=0, shrinkage=1.0).fit(X, partial_labels(y, seed=6))
+    model = TreeCRF(columns=COLUMNS, random_state=0, l2_regularization=1.0).fit(X, partial_labels(y, seed=6))
     assert model.score(X, y) > 0.8
     sets = [[{label} for label in labels] for labels in y]
     one, other = (TreeCRF(columns=COLUMNS, **SHORT).fit(X, labels) for labels in (y, sets))
@@ -286,9 +288,9 @@ def test_forbidden_transitions(options):
     ("parameter", "value"),
     [
         ("n_estimators", 0),
-        ("max_leaves", 1),
-        ("max_leaves", 2.5),
-        ("shrinkage", -1.0),
+        ("max_leaf_nodes", 1),
+        ("max_leaf_nodes", 2.5),
+        ("l2_regularization", -1.0),
         ("learning_rate", "fast"),
         ("learning_rate", 0.0),
         ("max_bins", 254),
@@ -324,7 +326,7 @@ def test_parameters_that_cannot_be_meant(parameter, value):
 
 def test_parameters_that_do_not_go_together():
     with pytest.raises(InputError, match="newton"):
-        TreeCRF(leaves="newton", shrinkage=0).fit(X_SMALL, Y_SMALL)
+        TreeCRF(leaves="newton", l2_regularization=0).fit(X_SMALL, Y_SMALL)
     with pytest.raises(InputError, match="bags cannot be gone on with"):
         TreeCRF(n_bags=2, warm_start=True).fit(X_SMALL, Y_SMALL)
     with pytest.raises(InputError, match="sequence 0, position 1: pseudo-likelihood needs every label"):
@@ -349,7 +351,7 @@ def test_flat_arrays_with_lengths():
 # ------------------------------------------------------------------------------------------------ ways to train
 
 WAYS = {
-    "shared": {"edges": "shared", "shrinkage": 1.0},
+    "shared": {"edges": "shared", "l2_regularization": 1.0},
     "newton": {"leaves": "newton"},
     "line search": {"learning_rate": "line_search"},
     "long steps": {"learning_rate": 8.0},
@@ -435,7 +437,7 @@ def test_max_bins():
 def test_shared_edges_learn_transitions():
     """Tokens say nothing; the next label is always the other one."""
     X, y = [["w"] * 6] * 40, [["a", "b"] * 3, ["b", "a"] * 3] * 20
-    model = TreeCRF(edges="shared", n_estimators=60, shrinkage=1.0, early_stopping=False).fit(X, y)
+    model = TreeCRF(edges="shared", n_estimators=60, l2_regularization=1.0, early_stopping=False).fit(X, y)
     known = [["a", None, None, None, None, None]]
     assert model.predict([X[0]], known=known)[0] == ["a", "b"] * 3
     total = model.edge_tables_.sum(axis=0)
@@ -448,7 +450,9 @@ def test_shared_edges_learn_transitions_of_many_labels(leaves):
     """Steps divided by all positions, not by those after a label, leave it at −3.06 a label, where guessing is −3.4."""
     y = [[f"{(s + t) % 30:02d}" for t in range(10)] for s in range(30)] * 2
     X = [["w"] * 10] * 60
-    model = TreeCRF(edges="shared", leaves=leaves, n_estimators=40, shrinkage=1.0, early_stopping=False).fit(X, y)
+    model = TreeCRF(edges="shared", leaves=leaves, n_estimators=40, l2_regularization=1.0, early_stopping=False).fit(
+        X, y
+    )
     assert model.log_probability(X, y).mean() / 10 > -0.5  # the first of ten alone costs 0.34
 
 
@@ -544,7 +548,7 @@ def test_bags_are_averaged(data):
     """By hand: weights for how often a sequence was drawn, the sequences never drawn to stop by, and the mean."""
     X, y, _, _ = data
     bagged = TreeCRF(
-        n_bags=2, n_estimators=15, shrinkage=2.0, metric="log_likelihood", n_iter_no_change=3, random_state=5
+        n_bags=2, n_estimators=15, l2_regularization=2.0, metric="log_likelihood", n_iter_no_change=3, random_state=5
     )
     bagged.fit(X, y)
     assert bagged.best_iteration_ == bagged.ensemble_.n_iterations
@@ -556,7 +560,7 @@ def test_bags_are_averaged(data):
         drawn = np.bincount(np.random.default_rng([seed, b]).integers(len(X), size=len(X)), minlength=len(X))
         inside, outside = np.flatnonzero(drawn), np.flatnonzero(drawn == 0)
         dataset = learn(X, y)
-        model = TreeCRF(n_estimators=15, shrinkage=2.0, metric="log_likelihood", n_iter_no_change=3)
+        model = TreeCRF(n_estimators=15, l2_regularization=2.0, metric="log_likelihood", n_iter_no_change=3)
         model.fit(replace(dataset.take(inside), weight_seq=drawn[inside].astype(float)), X_val=dataset.take(outside))
         values.append(model.ensemble_.values / 2)
     np.testing.assert_allclose(bagged.ensemble_.values, np.concatenate(values), atol=1e-12)
@@ -571,11 +575,11 @@ def test_a_bag_that_leaves_nothing_out():
 
 
 def test_papers():
-    early = TreeCRF.paper("2004", max_leaves=10, window=3)
-    assert (early.pseudo_likelihood_steps, early.shrinkage, early.learning_rate) == (3, 0.0, 1.0)
-    assert (early.early_stopping, early.max_leaves, early.window) == (False, 10, 3)
-    late = TreeCRF.paper("2009", shrinkage=5.0)
-    assert (late.pseudo_likelihood_steps, late.shrinkage, late.max_leaves) == (0, 5.0, 100)
+    early = TreeCRF.paper("2004", max_leaf_nodes=10, window=3)
+    assert (early.pseudo_likelihood_steps, early.l2_regularization, early.learning_rate) == (3, 0.0, 1.0)
+    assert (early.early_stopping, early.max_leaf_nodes, early.window) == (False, 10, 3)
+    late = TreeCRF.paper("2009", l2_regularization=5.0)
+    assert (late.pseudo_likelihood_steps, late.l2_regularization, late.max_leaf_nodes) == (0, 5.0, 100)
     assert not late.early_stopping
     with pytest.raises(InputError, match="there is no paper '2010'"):
         TreeCRF.paper("2010")
@@ -584,8 +588,8 @@ def test_papers():
 def test_the_first_paper_step_by_step(data):
     """Three steps by the pseudo-likelihood, then the likelihood, each of the whole gradient and with no λ."""
     X, y, _, _ = data
-    model = TreeCRF.paper("2004", n_estimators=4, max_leaves=5).fit(X, y)
-    plain = TreeCRF(n_estimators=4, max_leaves=5, shrinkage=0.0, early_stopping=False).fit(X, y)
+    model = TreeCRF.paper("2004", n_estimators=4, max_leaf_nodes=5).fit(X, y)
+    plain = TreeCRF(n_estimators=4, max_leaf_nodes=5, l2_regularization=0.0, early_stopping=False).fit(X, y)
     assert not np.array_equal(model.ensemble_.nodes[:20], plain.ensemble_.nodes[:20])
     assert model.n_iter_ == 4
 
@@ -595,7 +599,7 @@ def test_the_first_paper_step_by_step(data):
 
 def test_grid_search(data):
     X, y, X_test, y_test = data
-    search = GridSearchCV(TreeCRF(**SHORT), {"max_leaves": [2, 8], "window": [0, 1]}, cv=2).fit(X[:40], y[:40])
+    search = GridSearchCV(TreeCRF(**SHORT), {"max_leaf_nodes": [2, 8], "window": [0, 1]}, cv=2).fit(X[:40], y[:40])
     assert search.best_estimator_.score(X_test, y_test) == search.score(X_test, y_test)
 
 
@@ -631,7 +635,7 @@ def test_very_many_codes_in_a_wide_window():
     rng = np.random.default_rng(0)
     X = [[f"w{v}" for v in rng.integers(0, 300, 12)] for _ in range(60)]
     y = [[f"l{int(w[1:]) % 8}" for w in x] for x in X]
-    model = TreeCRF(window=3, **SHORT | {"max_leaves": 20}).fit(X, y)
+    model = TreeCRF(window=3, **SHORT | {"max_leaf_nodes": 20}).fit(X, y)
     assert -model.log_probability(X, y).sum() == pytest.approx(model.loss_, rel=1e-9)
 
 
@@ -655,7 +659,7 @@ def test_the_linear_model_below_is_a_copy(data):
 
 def test_leaves_without_rows_and_weights_that_are_none(data):
     X, y, _, _ = data
-    one = TreeCRF(**SHORT | {"shrinkage": 0.0, "subsample": 0.1}, random_state=0)
+    one = TreeCRF(**SHORT | {"l2_regularization": 0.0, "subsample": 0.1}, random_state=0)
     one.fit(X[:8], y[:8], sample_weight=[1.0] + [0.0] * 7)
     assert np.isfinite(one.ensemble_.values).all()
     with pytest.raises(InputError, match="every weight is 0"):

@@ -17,7 +17,7 @@ from .corpora import COLUMNS, rich_corpus
 from .test_files import JSON, bump, mutate, places, set_header, set_tensor, write
 
 CORPUS = rich_corpus(25, seed=1)
-SHORT: dict[str, Any] = {"n_estimators": 4, "max_leaves": 6, "shrinkage": 1.0, "early_stopping": False}
+SHORT: dict[str, Any] = {"n_estimators": 4, "max_leaf_nodes": 6, "l2_regularization": 1.0, "early_stopping": False}
 
 SETTINGS: dict[str, dict[str, Any]] = {
     "plain": {},
@@ -49,7 +49,7 @@ def test_what_is_saved_comes_back(name, tmp_path):
     np.testing.assert_array_equal(loaded.binning_.streams, model.binning_.streams)
     for ours, theirs in zip(loaded.predict_proba(X), model.predict_proba(X)):
         np.testing.assert_array_equal(ours, theirs)
-    for attribute in ("n_iter_", "best_iteration_", "loss_", "outcome_", "max_leaves", "learning_rate", "edges"):
+    for attribute in ("n_iter_", "best_iteration_", "loss_", "outcome_", "max_leaf_nodes", "learning_rate", "edges"):
         assert getattr(loaded, attribute) == getattr(model, attribute)
     assert list(loaded.staged_score(X, y)) == list(model.staged_score(X, y))
     loaded.save(tmp_path / "again")

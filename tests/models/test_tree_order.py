@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 from hedgerow import LinearCRF, TreeCRF, load
+from hedgerow.chain.potentials import HistoryEdges, HistoryTables
 from hedgerow.errors import HedgerowWarning, InputError
 from hedgerow.explain import rules
-from hedgerow.potentials import HistoryEdges, HistoryTables
-from hedgerow.trainers import memory
+from hedgerow.training import memory
 
 from .corpora import rich_corpus
 from .test_order import made
 
-OWN = {"window": 0, "n_estimators": 60, "random_state": 0, "max_leaves": 8, "shrinkage": 5.0}
+OWN = {"window": 0, "n_estimators": 60, "random_state": 0, "max_leaf_nodes": 8, "l2_regularization": 5.0}
 
 
 def noisy(order, n, seed):

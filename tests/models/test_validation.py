@@ -12,8 +12,8 @@ from hedgerow import LinearCRF
 from hedgerow.data.encoding import encode, learn
 from hedgerow.datasets import make_sequences
 from hedgerow.errors import InputError
+from hedgerow.estimators.validation import hold_out
 from hedgerow.metrics import label_accuracy, span_f1
-from hedgerow.models.validation import hold_out
 
 from .corpora import COLUMNS, partial_labels, rich_corpus
 
@@ -182,7 +182,7 @@ class TestErrors:
         def train(*arguments, **options):
             raise AssertionError("training began")
 
-        monkeypatch.setattr("hedgerow.models.linear_training.LinearTraining.train", train)
+        monkeypatch.setattr("hedgerow.models.crf.linear_training.LinearTraining.train", train)
         X, y, X_val, y_val = data
         open_ = [[None, *labels[1:]] for labels in y_val]
         with pytest.raises(InputError, match=r"the metric 'span_f1' cannot score y_val: sequence 0, position 0"):

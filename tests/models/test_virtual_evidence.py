@@ -10,14 +10,14 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
 from hedgerow import InputError, TreeCRF, VirtualEvidence, load
+from hedgerow.chain.objectives.pointwise import pointwise
 from hedgerow.datasets import make_sequences
 from hedgerow.metrics import label_accuracy_scorer
-from hedgerow.objectives.pointwise import pointwise
 
 from .corpora import COLUMNS, partial_labels, rich_corpus
 
 X, y = make_sequences(60, mean_length=6, concentration=1.0, random_state=1)
-FEW = {"n_estimators": 8, "early_stopping": False, "shrinkage": 2.0, "random_state": 0}
+FEW = {"n_estimators": 8, "early_stopping": False, "l2_regularization": 2.0, "random_state": 0}
 
 
 def echoes(n, seed):
@@ -35,10 +35,10 @@ def echoes(n, seed):
     return rows, labels
 
 
-@pytest.mark.parametrize(("edges", "max_leaves"), [("shared", 2), ("shared", 8), ("joint", 8)])
-def test_it_learns_from_its_neighbours(edges, max_leaves):
+@pytest.mark.parametrize(("edges", "max_leaf_nodes"), [("shared", 2), ("shared", 8), ("joint", 8)])
+def test_it_learns_from_its_neighbours(edges, max_leaf_nodes):
     rows, labels = echoes(200, 0)
-    options = {"max_leaves": max_leaves, "n_estimators": 60, "random_state": 0, "shrinkage": 5.0}
+    options = {"max_leaf_nodes": max_leaf_nodes, "n_estimators": 60, "random_state": 0, "l2_regularization": 5.0}
     model = VirtualEvidence(edges=edges, **options).fit(rows[:120], labels[:120])
     alone = TreeCRF(order=0, **options).fit(rows[:120], labels[:120])
     whole = TreeCRF(edges=edges, **options).fit(rows[:120], labels[:120])
@@ -93,11 +93,15 @@ def test_its_parameters_are_those_of_trees():
     own, other = (set(inspect.signature(kind).parameters) for kind in (VirtualEvidence, TreeCRF))
     assert own < other
     assert {"objective", "likelihood_steps", "order", "start"}.isdisjoint(own)
-    search = GridSearchCV(clone(VirtualEvidence(**FEW)), {"max_leaves": [2, 4]}, cv=2, scoring=label_accuracy_scorer)
+    search = GridSearchCV(
+        clone(VirtualEvidence(**FEW)), {"max_leaf_nodes": [2, 4]}, cv=2, scoring=label_accuracy_scorer
+    )
     assert search.fit(X, y).best_score_ > 0.2
 
 
-@pytest.mark.parametrize("parameters", [{"max_leaves": 1}, {"edges": "none"}, {"metric": "no such"}, {"missing": None}])
+@pytest.mark.parametrize(
+    "parameters", [{"max_leaf_nodes": 1}, {"edges": "none"}, {"metric": "no such"}, {"missing": None}]
+)
 def test_bad_parameters_are_refused(parameters):
     with pytest.raises(InputError):
         VirtualEvidence(**parameters).fit(X, y)

@@ -66,7 +66,7 @@ def test_new_features_and_labels_are_matched_by_name():
 
 def test_carried_weights_predict_the_same():
     """All of it: nodes, transitions and label pairs survive labels and features that come in between."""
-    from hedgerow.models.layout import carry_over
+    from hedgerow.models.crf.linear_layout import carry_over
 
     X, y = rich_corpus(30, seed=1)
     parameters = {"columns": COLUMNS, "window": 1, "transition_columns": ["word", "language"]}
@@ -83,7 +83,7 @@ def test_carried_weights_predict_the_same():
 
 
 def test_nothing_in_common():
-    from hedgerow.models.layout import carry_over
+    from hedgerow.models.crf.linear_layout import carry_over
 
     old = LinearCRF().fit([["a", "b"]], [["x", "y"]])
     new = LinearCRF().fit([["c", "d"]], [["u", "v"]])

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from hypothesis import strategies as st
 
-from hedgerow.potentials import ChainPotentials
+from hedgerow.chain.potentials import ChainPotentials
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from hypothesis import strategies as st
 
-from hedgerow.potentials import ChainPotentials
-from hedgerow.structure.histories import NOTHING, Histories
-from hedgerow.structure.states import StateSpace
+from hedgerow.chain.potentials import ChainPotentials
+from hedgerow.chain.structure.histories import NOTHING, Histories
+from hedgerow.chain.structure.states import StateSpace
 
 
 def tuples(histories):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given, settings
 
-from hedgerow.reference import arcs, chain
+from tests.reference import arcs, chain
 
 from .cases import cases
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from hedgerow.reference import chain
+from tests.reference import chain
 
 from .cases import cases, make_case
 from .enumeration import enumerate_chunk

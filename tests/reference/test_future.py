@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hedgerow.reference import future
+from tests.reference import future
 
 OFFSETS = np.array([0, 4, 4, 5, 9])
 
@@ -65,7 +65,7 @@ def test_thermometer():
 
 def test_neither_direction_alone_sees_what_both_see():
     """Section 5.1 of the thesis: forward says l2, backward l3, both together l1."""
-    from hedgerow.potentials import ChainPotentials
+    from hedgerow.chain.potentials import ChainPotentials
 
     same = np.eye(3, dtype=bool)
     transitions = np.where(same, 0.9, 0.05)
@@ -76,7 +76,7 @@ def test_neither_direction_alone_sees_what_both_see():
     np.testing.assert_allclose(backward, [0.45, 0.1525, 0.7475], rtol=1e-9)  # with 0.9 where the thesis prints 0.09
     assert (np.argmax(forward), np.argmax(backward), np.argmax(forward * backward)) == (1, 2, 0)
 
-    from hedgerow.inference import marginals
+    from hedgerow.chain.inference import marginals
 
     potentials = ChainPotentials.from_scores(np.log(emissions[:, [0, 1, 2]].T), np.log(transitions))
     probs = marginals(potentials).node_probs[1]

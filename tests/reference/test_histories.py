@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from hedgerow.reference import histories as reference
+from tests.reference import histories as reference
 
 from .history_cases import cases, make_case, tuples
 

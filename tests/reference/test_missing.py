@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from hedgerow.reference.growing import CODES, EQUAL, LABEL, ORDERED, Row, Rules
-from hedgerow.reference.missing import (
+from tests.reference.growing import CODES, EQUAL, LABEL, ORDERED, Row, Rules
+from tests.reference.missing import (
     Gaps,
     Node,
     divide,
@@ -24,8 +24,8 @@ from hedgerow.reference.missing import (
 GONE = 0  # the code for no value
 
 
-def rules(n_streams: int = 1, max_leaves: int = 2, shrinkage: float = 0.0, **options) -> Rules:
-    return Rules([CODES] * n_streams, [4] * n_streams, 1, max_leaves, shrinkage, **options)
+def rules(n_streams: int = 1, max_leaf_nodes: int = 2, l2_regularization: float = 0.0, **options) -> Rules:
+    return Rules([CODES] * n_streams, [4] * n_streams, 1, max_leaf_nodes, l2_regularization, **options)
 
 
 def rows(*examples: tuple[list[int], int]) -> list[Row]:

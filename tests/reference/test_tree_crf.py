@@ -21,10 +21,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.objectives.log_likelihood import log_likelihood
-from hedgerow.objectives.pseudo_likelihood import pseudo_likelihood
-from hedgerow.reference import chain, growing, tree_crf
-from hedgerow.reference.growing import CODES, LEAF, Node, Row
+from hedgerow.chain.objectives.log_likelihood import log_likelihood
+from hedgerow.chain.objectives.pseudo_likelihood import pseudo_likelihood
+from tests.reference import chain, growing, tree_crf
+from tests.reference.growing import CODES, LEAF, Node, Row
 
 from .tree_engine import (
     SIZE,
@@ -41,24 +41,24 @@ from .tree_engine import (
 )
 
 
-def assert_same_trees(trees: list[Node], found: list[Any], shrinkage: float, one: float) -> None:
+def assert_same_trees(trees: list[Node], found: list[Any], l2_regularization: float, one: float) -> None:
     assert len(trees) == len(found)
     for tree, other in zip(trees, found):
-        assert_same_tree(tree, other, 0, shrinkage, one)
+        assert_same_tree(tree, other, 0, l2_regularization, one)
 
 
-def assert_same_tree(node: Node, tree, i: int, shrinkage: float, one: float) -> None:
+def assert_same_tree(node: Node, tree, i: int, l2_regularization: float, one: float) -> None:
     """Split by split and leaf by leaf."""
     nodes, values = tree
     if node.split is None:
         assert nodes[i, 0] == LEAF
-        assert values[i] == pytest.approx(tree_crf.output(node, shrinkage, one), rel=0, abs=1e-9)
+        assert values[i] == pytest.approx(tree_crf.output(node, l2_regularization, one), rel=0, abs=1e-9)
         return
     assert tuple(nodes[i, :3]) == node.split
     assert node.true is not None
     assert node.false is not None
-    assert_same_tree(node.true, tree, int(nodes[i, 3]), shrinkage, one)
-    assert_same_tree(node.false, tree, int(nodes[i, 4]), shrinkage, one)
+    assert_same_tree(node.true, tree, int(nodes[i, 3]), l2_regularization, one)
+    assert_same_tree(node.false, tree, int(nodes[i, 4]), l2_regularization, one)
 
 
 OBJECTIVES = {
@@ -67,31 +67,31 @@ OBJECTIVES = {
 }
 
 
-def compare_by_iteration(raw: Raw, engine: Engine, *, steps, max_leaves, shrinkage, learning_rate) -> None:
+def compare_by_iteration(raw: Raw, engine: Engine, *, steps, max_leaf_nodes, l2_regularization, learning_rate) -> None:
     """Iterations in which both sides grow trees from the engine's gradient; `steps` names the objective of each."""
     corpus = to_corpus(raw)
-    options = {"shrinkage": shrinkage, "one": engine.one}
+    options = {"l2_regularization": l2_regularization, "one": engine.one}
     potentials = np.zeros((corpus.n_labels, len(corpus.windows), corpus.n_labels + 1))
     for name in steps:
         objective, value_of, targets_of = OBJECTIVES[name]
         value, targets = engine.evaluate(objective)
         assert value == pytest.approx(value_of(potentials, corpus), rel=1e-10)
         np.testing.assert_allclose(targets, targets_of(potentials, corpus), rtol=0, atol=1e-10)
-        trees = tree_crf.fit_trees(corpus, targets, max_leaves=max_leaves, **options)
-        assert_same_trees(trees, engine.step(), shrinkage, engine.one)
+        trees = tree_crf.fit_trees(corpus, targets, max_leaf_nodes=max_leaf_nodes, **options)
+        assert_same_trees(trees, engine.step(), l2_regularization, engine.one)
         potentials = tree_crf.add_trees(potentials, corpus, trees, learning_rate=learning_rate, **options)
         np.testing.assert_allclose(engine.potentials(), potentials, rtol=0, atol=1e-9)
 
 
 @given(
     raw=raws(),
-    max_leaves=st.sampled_from([2, 5, 9]),
-    shrinkage=st.sampled_from([0.0, 0.5, 20.0]),
+    max_leaf_nodes=st.sampled_from([2, 5, 9]),
+    l2_regularization=st.sampled_from([0.0, 0.5, 20.0]),
     learning_rate=st.sampled_from([1.0, 0.3]),
     steps=st.sampled_from([("likelihood",) * 3, ("pseudo", "pseudo", "likelihood")]),
 )
-def test_engine_grows_the_trees_of_the_paper(raw, max_leaves, shrinkage, learning_rate, steps):
-    options = {"max_leaves": max_leaves, "shrinkage": shrinkage, "learning_rate": learning_rate}
+def test_engine_grows_the_trees_of_the_paper(raw, max_leaf_nodes, l2_regularization, learning_rate, steps):
+    options = {"max_leaf_nodes": max_leaf_nodes, "l2_regularization": l2_regularization, "learning_rate": learning_rate}
     compare_by_iteration(raw, Engine(raw, **options), steps=steps, **options)
 
 
@@ -101,7 +101,7 @@ def test_positions_with_equal_windows_count_as_often_as_they_are(monkeypatch, rn
     """Large corpora keep one place for all positions with the same window; here a small one does."""
     monkeypatch.setattr("hedgerow.trees.binning._GROUP_FROM", 0)
     raw = make_raw(rng, n_labels, [6, 1, 8, 5, 1, 9, 4], (0, 0), names)
-    options = {"max_leaves": 6, "shrinkage": 0.5, "learning_rate": 1.0}
+    options = {"max_leaf_nodes": 6, "l2_regularization": 0.5, "learning_rate": 1.0}
     engine = Engine(raw, **options)
     assert engine.grouped
     compare_by_iteration(raw, engine, steps=["likelihood"] * 3, **options)
@@ -109,8 +109,8 @@ def test_positions_with_equal_windows_count_as_often_as_they_are(monkeypatch, rn
 
 def compare_with_engine(twin, raw: Raw, n_iterations: int) -> None:
     """Each side by itself, gradients too."""
-    engine = Engine(raw, max_leaves=6, shrinkage=1.0, learning_rate=0.5)
-    options = {"max_leaves": 6, "shrinkage": 1.0, "learning_rate": 0.5, "one": engine.one}
+    engine = Engine(raw, max_leaf_nodes=6, l2_regularization=1.0, learning_rate=0.5)
+    options = {"max_leaf_nodes": 6, "l2_regularization": 1.0, "learning_rate": 0.5, "one": engine.one}
     for iteration in twin.tree_boost(to_corpus(raw, twin), n_iterations, **options):
         engine.evaluate()
         assert_same_trees(iteration.trees, engine.step(), 1.0, engine.one)
@@ -128,19 +128,19 @@ def test_whole_runs_agree(seed):
 @pytest.mark.parametrize(
     ("version", "options"),
     [
-        ("2004", {"max_leaves": 5, "shrinkage": 0.0, "pseudo_likelihood_steps": 3}),
-        ("2009", {"max_leaves": 100, "shrinkage": 20.0, "pseudo_likelihood_steps": 0}),
+        ("2004", {"max_leaf_nodes": 5, "l2_regularization": 0.0, "pseudo_likelihood_steps": 3}),
+        ("2009", {"max_leaf_nodes": 100, "l2_regularization": 20.0, "pseudo_likelihood_steps": 0}),
     ],
 )
 def test_paper_modes_of_the_estimator_run_the_paper(version, options):
     raw = make_raw(np.random.default_rng(11), 3, [1, 7, 4, 1, 6, 8, 3], (1, 1), (WORDS, SIZE))
     corpus = to_corpus(raw)
-    given = {"max_leaves": 5} if version == "2004" else {}
+    given = {"max_leaf_nodes": 5} if version == "2004" else {}
     model = fit_estimator(raw, version, n_estimators=5, **given)
     iterations = tree_crf.tree_boost(corpus, 5, **options)
     found = [model.ensemble_.tree(j) for j in range(model.ensemble_.n_trees)]
     trees = [tree for iteration in iterations for tree in iteration.trees]
-    assert_same_trees(trees, [(tree.nodes, tree.values) for tree in found], options["shrinkage"], tree_crf.ONE)
+    assert_same_trees(trees, [(tree.nodes, tree.values) for tree in found], options["l2_regularization"], tree_crf.ONE)
     value = tree_crf.log_likelihood(iterations[-1].potentials, corpus)
     assert -model.loss_ == pytest.approx(value, rel=1e-9)
 
@@ -235,15 +235,15 @@ def test_windows_stop_at_the_ends_of_a_sequence():
     assert windows == [[1, 5, 6], [5, 6, 1], [1, 7, 1]]
 
 
-def penalised_error(rows: list[Row], shrinkage: Fraction) -> Fraction:
+def penalised_error(rows: list[Row], l2_regularization: Fraction) -> Fraction:
     """The least Σ (Δ − δ)² + λδ² over δ, the thesis' SQUAREDERROR, in exact arithmetic."""
-    delta = Fraction(sum(row.target for row in rows)) / (shrinkage + len(rows))
-    return sum((row.target - delta) ** 2 for row in rows) + shrinkage * delta**2
+    delta = Fraction(sum(row.target for row in rows)) / (l2_regularization + len(rows))
+    return sum((row.target - delta) ** 2 for row in rows) + l2_regularization * delta**2
 
 
-def fit_exactly(rows: list[Row], corpus: tree_crf.Corpus, max_leaves: int, shrinkage: Fraction) -> Any:
+def fit_exactly(rows: list[Row], corpus: tree_crf.Corpus, max_leaf_nodes: int, l2_regularization: Fraction) -> Any:
     """Table 3.1 as printed, in exact arithmetic: a tree as (split, true, false), a leaf as its rows."""
-    rules = growing.Rules(corpus.kinds, corpus.n_bins, corpus.n_labels, max_leaves, float(shrinkage))
+    rules = growing.Rules(corpus.kinds, corpus.n_bins, corpus.n_labels, max_leaf_nodes, float(l2_regularization))
     splits = growing.candidates(rows, 0, rules)
     queue: list[tuple[Fraction, dict[str, Any]]] = []
 
@@ -254,7 +254,7 @@ def fit_exactly(rows: list[Row], corpus: tree_crf.Corpus, max_leaves: int, shrin
             true = [row for row in data if growing.goes_true(row, split, corpus.n_bins)]
             false = [row for row in data if not growing.goes_true(row, split, corpus.n_bins)]
             if true and false:
-                errors = [penalised_error(part, shrinkage) for part in (true, false, data)]
+                errors = [penalised_error(part, l2_regularization) for part in (true, false, data)]
                 gain = errors[0] + errors[1] - errors[2]
                 if gain < score:
                     score = gain
@@ -267,7 +267,7 @@ def fit_exactly(rows: list[Row], corpus: tree_crf.Corpus, max_leaves: int, shrin
         return (node["best"], *map(nested, node["children"])) if "children" in node else node["rows"]
 
     root = find_best_split_attribute(rows)
-    for _ in range(max_leaves - 1):
+    for _ in range(max_leaf_nodes - 1):
         if not queue:
             break
         _, node = queue.pop(min(range(len(queue)), key=lambda i: queue[i][0]))
@@ -284,14 +284,16 @@ def nested(node: Node) -> Any:
     return node.split, nested(node.true), nested(node.false)
 
 
-@pytest.mark.parametrize("shrinkage", [0, 3])
-def test_trees_are_those_of_the_table_in_exact_arithmetic(rng, shrinkage):
+@pytest.mark.parametrize("l2_regularization", [0, 3])
+def test_trees_are_those_of_the_table_in_exact_arithmetic(rng, l2_regularization):
     """The targets of random potentials are all different, so that only splits into the same two parts tie."""
     corpus = random_corpus(rng, 3, [5, 1, 6, 3])
     targets = tree_crf.likelihood_targets(random_potentials(rng, corpus), corpus)
-    for k, tree in enumerate(tree_crf.fit_trees(corpus, targets, max_leaves=6, shrinkage=shrinkage)):
+    for k, tree in enumerate(
+        tree_crf.fit_trees(corpus, targets, max_leaf_nodes=6, l2_regularization=l2_regularization)
+    ):
         rows = tree_crf.generate_examples(k, corpus, targets)
-        assert nested(tree) == fit_exactly(rows, corpus, 6, Fraction(shrinkage))
+        assert nested(tree) == fit_exactly(rows, corpus, 6, Fraction(l2_regularization))
 
 
 def test_leaf_values_follow_equation_3_1():
@@ -304,11 +306,11 @@ def test_leaf_values_follow_equation_3_1():
 def test_log_likelihood_rises_at_every_small_step(rng, n_labels):
     raw = make_raw(rng, n_labels, [6, 1, 3, 8, 2], (1, 1), (WORDS, SIZE))
     corpus = to_corpus(raw)
-    runs = tree_crf.tree_boost(corpus, 8, max_leaves=5, shrinkage=1.0, learning_rate=0.1)
+    runs = tree_crf.tree_boost(corpus, 8, max_leaf_nodes=5, l2_regularization=1.0, learning_rate=0.1)
     values = [tree_crf.log_likelihood(run.potentials, corpus) for run in runs]
     start = -len(corpus.windows) * np.log(n_labels)
     assert np.all(np.diff([start, *values]) > 0)
-    engine = Engine(raw, max_leaves=5, shrinkage=1.0, learning_rate=0.1)
+    engine = Engine(raw, max_leaf_nodes=5, l2_regularization=1.0, learning_rate=0.1)
     found = []
     for _ in range(20):
         found.append(engine.evaluate()[0])
@@ -318,7 +320,7 @@ def test_log_likelihood_rises_at_every_small_step(rng, n_labels):
 
 def test_first_iterations_follow_the_pseudo_likelihood(rng):
     corpus = random_corpus(rng, 3, [5, 1, 4, 6])
-    options = {"max_leaves": 5, "shrinkage": 1.0, "learning_rate": 0.1}
+    options = {"max_leaf_nodes": 5, "l2_regularization": 1.0, "learning_rate": 0.1}
     runs = tree_crf.tree_boost(corpus, 4, pseudo_likelihood_steps=3, **options)
     values = [tree_crf.pseudo_log_likelihood(run.potentials, corpus) for run in runs[:3]]
     assert np.all(np.diff([-len(corpus.windows) * np.log(3), *values]) > 0)
@@ -327,7 +329,7 @@ def test_first_iterations_follow_the_pseudo_likelihood(rng):
     before, after = (tree_crf.log_likelihood(run.potentials, corpus) for run in runs[2:])
     assert after > before
     targets = tree_crf.likelihood_targets(runs[2].potentials, corpus)
-    last = tree_crf.fit_trees(corpus, targets, max_leaves=5, shrinkage=1.0)
+    last = tree_crf.fit_trees(corpus, targets, max_leaf_nodes=5, l2_regularization=1.0)
     assert [nested(tree) for tree in runs[3].trees] == [nested(tree) for tree in last]
 
 
@@ -336,10 +338,10 @@ def test_sequences_of_one_position_are_plain_boosting(rng, n_labels):
     """Multi-class boosting as anybody would write it: softmax, one row an item, no chain in sight."""
     raw = make_raw(rng, n_labels, [1] * 30, (0, 0), (WORDS, SIZE))
     corpus = to_corpus(raw)
-    engine = Engine(raw, max_leaves=5, shrinkage=1.0)
+    engine = Engine(raw, max_leaf_nodes=5, l2_regularization=1.0)
     scores = np.zeros((30, n_labels))
-    rules = growing.Rules(corpus.kinds, corpus.n_bins, 0, max_leaves=5, shrinkage=1.0)
-    for iteration in tree_crf.tree_boost(corpus, 4, max_leaves=5, shrinkage=1.0, one=engine.one):
+    rules = growing.Rules(corpus.kinds, corpus.n_bins, 0, max_leaf_nodes=5, l2_regularization=1.0)
+    for iteration in tree_crf.tree_boost(corpus, 4, max_leaf_nodes=5, l2_regularization=1.0, one=engine.one):
         residuals = np.eye(n_labels)[corpus.labels] - np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
         _, targets = engine.evaluate()
         np.testing.assert_allclose(targets[:, :, -1].T, residuals, rtol=0, atol=1e-10)
@@ -369,9 +371,9 @@ FAULTS = {
     "second term at the wrong position": ("(potentials, corpus, t - 1)", "(potentials, corpus, t)"),
     "targets of another label": ("round(targets[k, t, previous] * one)", "round(targets[0, t, previous] * one)"),
     "fixed point too coarse": ("round(targets[k, t, previous] * one)", "round(targets[k, t, previous] * 9) * one / 9"),
-    "no shrinkage in the leaf": ("/ (shrinkage + len(leaf.rows))", "/ len(leaf.rows)"),
-    "no shrinkage in the gain": ("max_leaves, shrinkage)", "max_leaves, 0.0)"),
-    "one leaf too many": ("max_leaves, shrinkage)", "max_leaves + 1, shrinkage)"),
+    "no l2_regularization in the leaf": ("/ (l2_regularization + len(leaf.rows))", "/ len(leaf.rows)"),
+    "no l2_regularization in the gain": ("max_leaf_nodes, l2_regularization)", "max_leaf_nodes, 0.0)"),
+    "one leaf too many": ("max_leaf_nodes, l2_regularization)", "max_leaf_nodes + 1, l2_regularization)"),
     "no learning rate": ("+= learning_rate * output", "+= output"),
     "only the last iteration": ("total = potentials.copy()", "total = 0.0 * potentials"),
     "sides swapped": ("child = node.true if", "child = node.false if"),

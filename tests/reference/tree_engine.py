@@ -9,15 +9,15 @@ import numpy as np
 from hypothesis import strategies as st
 
 from hedgerow import TreeCRF
+from hedgerow.chain.objectives.log_likelihood import log_likelihood
 from hedgerow.data.encoding import learn
 from hedgerow.legend import FIRST_VALUE, MISSING, OUTSIDE
-from hedgerow.objectives.log_likelihood import log_likelihood
 from hedgerow.parallel import Lanes
-from hedgerow.reference import tree_crf
-from hedgerow.reference.growing import CODES, ORDERED
-from hedgerow.trainers.boosting import Booster
+from hedgerow.training.boosting.chain import Booster
 from hedgerow.trees.binning import bin_dataset, learn_binning
 from hedgerow.trees.growing import Grower
+from tests.reference import tree_crf
+from tests.reference.growing import CODES, ORDERED
 
 WORDS, TONES, SIZE, DEPTH = "word", "tone", "size", "depth"
 KINDS = {WORDS: "categorical", TONES: "categorical", SIZE: "numeric", DEPTH: "numeric"}
@@ -121,12 +121,12 @@ def random_potentials(rng, corpus: tree_crf.Corpus):
 class Engine:
     """The booster with the reference's layout. A change of its signature is a change here, and nowhere else."""
 
-    def __init__(self, raw: Raw, *, max_leaves, shrinkage, learning_rate=1.0):
+    def __init__(self, raw: Raw, *, max_leaf_nodes, l2_regularization, learning_rate=1.0):
         self._dataset = to_dataset(raw)
         binning = learn_binning(self._dataset)
         data = bin_dataset(binning, self._dataset, postings=True)
         K = self._dataset.n_labels
-        options = {"max_leaves": max_leaves, "shrinkage": shrinkage}
+        options = {"max_leaf_nodes": max_leaf_nodes, "l2_regularization": l2_regularization}
         self._booster = Booster(
             self._dataset, binning, data, Lanes(None, 1), learning_rate=learning_rate, **options
         )  # fmt: skip

@@ -10,7 +10,7 @@ import pytest
 
 from hedgerow.errors import InputError, MissingExtraError
 from hedgerow.report import plot_history, plot_sequence
-from hedgerow.trainers.monitor import Step
+from hedgerow.training.monitor import Step
 
 pytest.importorskip("matplotlib")
 from matplotlib.colors import to_hex

@@ -11,8 +11,7 @@ from hedgerow.errors import InputError
 from hedgerow.explain import importance
 from hedgerow.explain.trees import branches
 from hedgerow.report import plot_importance, plot_tree
-
-from ..explain.made import AT_MOST, EQUAL, LABEL, corpus, made_model, random_tree, stream, tree
+from tests.explain.made import AT_MOST, EQUAL, LABEL, corpus, made_model, random_tree, stream, tree
 
 pytest.importorskip("matplotlib")
 from matplotlib.backends.backend_agg import FigureCanvasAgg

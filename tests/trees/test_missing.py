@@ -18,7 +18,7 @@ from tests.kernels.test_missing import GAPS, make_missing_grower
 def test_the_method_is_chosen_by_name():
     corpus = make(0, gaps=GAPS)
     of = corpus.binning, corpus.data, corpus.targets.shape[1]
-    options = {"max_leaves": 4, "shrinkage": 1.0}
+    options = {"max_leaf_nodes": 4, "l2_regularization": 1.0}
     assert type(make_grower(*of, **options)) is Grower
     weighting, surrogate = (make_grower(*of, missing=name, **options) for name in ("weighting", "surrogate"))
     assert isinstance(weighting, MissingGrower)

@@ -1,4 +1,4 @@
-"""Errors and warnings of the library in the words of the command line: `--leaves` where Python says max_leaves."""
+"""Errors and warnings of the library in the words of the command line: `--leaves` where Python says max_leaf_nodes."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from hedgerow.datasets.hyphenation import BREAK, JOIN
 from hedgerow.metrics import label_report, sequence_accuracy
-from hedgerow.models.linear_crf import LinearCRF
+from hedgerow.models.crf.linear import LinearCRF
 
 REACH = 4  # letters on either side of a possible break
 LONGEST = 5  # letters of the longest piece that is a feature

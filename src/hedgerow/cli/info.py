@@ -18,7 +18,7 @@ def command(
 
 def describe(model: str, top: int = 10) -> str:
     """What a model file holds, as text. `top` is how many features and transitions to name."""
-    from hedgerow.models.files import load
+    from hedgerow.estimators.files import load
 
     found = load(model)
     return "\n".join(_lines(found, top) if hasattr(found, "schema_") else _lattice_lines(found))

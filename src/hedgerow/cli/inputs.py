@@ -62,8 +62,8 @@ def check_format(format: str) -> str:
 
 def load_chain(path: str) -> Any:
     """The model of sequences in a file; an error where it is one of images."""
-    from hedgerow.models.base import ChainModel
-    from hedgerow.models.files import load
+    from hedgerow.estimators.base import ChainModel
+    from hedgerow.estimators.files import load
 
     model = load(path)
     if not isinstance(model, ChainModel):

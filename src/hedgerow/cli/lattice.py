@@ -234,7 +234,7 @@ def evaluate(model: str, images: str, masks: str) -> Segmentation:
 
 def _load(path: str) -> Any:
     """A model of images, with whole numbers for labels."""
-    from hedgerow.models.files import load
+    from hedgerow.estimators.files import load
 
     model = load(path)
     if type(model).__name__ not in ("LatticeCRF", "TreeLatticeCRF"):

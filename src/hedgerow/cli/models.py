@@ -44,64 +44,76 @@ def _same(*names: str) -> dict[str, str]:
 
 
 # Of models that classify rows, by weights or by trees.
-_OF_ROWS = {"trees": "n_estimators", "leaves": "max_leaves"} | _same(
-    "l2", "l1", "max_iter", "shrinkage", "learning_rate", "min_frequency", "missing", "transitions", "constraints"
+_OF_ROWS = {"trees": "n_estimators", "leaves": "max_leaf_nodes"} | _same(
+    "l2",
+    "l1",
+    "max_iter",
+    "l2_regularization",
+    "learning_rate",
+    "min_frequency",
+    "missing",
+    "transitions",
+    "constraints",
 )
 
 MODELS: dict[str, Model] = {
     "linear": Model(
-        "hedgerow.models.linear_crf:LinearCRF",
+        "hedgerow.models.crf.linear:LinearCRF",
         "a linear CRF",
         _same("order", "objective", "trainer", "l2", "l1", "max_iter")
         | _same("min_frequency", "missing", "transitions", "constraints"),
     ),
     "tree": Model(
-        "hedgerow.models.tree_crf:TreeCRF",
+        "hedgerow.models.crf.tree:TreeCRF",
         "a CRF of boosted trees",
-        {"trees": "n_estimators", "leaves": "max_leaves"}
-        | _same("order", "objective", "shrinkage", "learning_rate", "edges")
+        {"trees": "n_estimators", "leaves": "max_leaf_nodes"}
+        | _same("order", "objective", "l2_regularization", "learning_rate", "edges")
         | _same("min_frequency", "missing", "transitions", "constraints"),
         complete=False,
     ),
     "sw": Model(
-        "hedgerow.models.sliding_window:SlidingWindow",
+        "hedgerow.models.local.sliding_window:SlidingWindow",
         "a sliding window",
         _OF_ROWS,
         complete=False,
     ),
     "rsw": Model(
-        "hedgerow.models.recurrent_sliding_window:RecurrentSlidingWindow",
+        "hedgerow.models.local.recurrent_sliding_window:RecurrentSlidingWindow",
         "a recurrent sliding window",
         {"order": "history"} | _OF_ROWS,
         complete=False,
     ),
     "memm": Model(
-        "hedgerow.models.memm:MEMM",
+        "hedgerow.models.local.memm:MEMM",
         "a maximum entropy Markov model",
         {"order": "order"} | _OF_ROWS,
         complete=False,
     ),
     "ffmemm": Model(
-        "hedgerow.models.future_feature_memm:FutureFeatureMEMM",
+        "hedgerow.models.future.estimator:FutureFeatureMEMM",
         "a maximum entropy Markov model with future features",
-        {"trees": "n_estimators", "leaves": "max_leaves"}
-        | _same("order", "shrinkage", "learning_rate", "min_frequency", "missing", "transitions", "constraints"),
+        {"trees": "n_estimators", "leaves": "max_leaf_nodes"}
+        | _same(
+            "order", "l2_regularization", "learning_rate", "min_frequency", "missing", "transitions", "constraints"
+        ),
         complete=False,
     ),
     "search": Model(
-        "hedgerow.models.search_tagger:BeamSearchTagger",
+        "hedgerow.models.search.estimator:BeamSearchTagger",
         "a tagger that learns to search",
         _same("order", "max_iter", "min_frequency", "missing", "transitions", "constraints"),
     ),
     "veb": Model(
-        "hedgerow.models.virtual_evidence:VirtualEvidence",
+        "hedgerow.models.crf.virtual_evidence:VirtualEvidence",
         "virtual evidence boosting",
-        {"trees": "n_estimators", "leaves": "max_leaves"}
-        | _same("shrinkage", "learning_rate", "edges", "min_frequency", "missing", "transitions", "constraints"),
+        {"trees": "n_estimators", "leaves": "max_leaf_nodes"}
+        | _same(
+            "l2_regularization", "learning_rate", "edges", "min_frequency", "missing", "transitions", "constraints"
+        ),
         complete=False,
     ),
     "hmm": Model(
-        "hedgerow.models.hmm:HMM",
+        "hedgerow.models.hmm.estimator:HMM",
         "a hidden Markov model",
         _same("order", "max_iter", "transitions", "constraints"),
         window=False,
@@ -110,13 +122,13 @@ MODELS: dict[str, Model] = {
         complete=False,
     ),
     "iohmm": Model(
-        "hedgerow.models.iohmm:IOHMM",
+        "hedgerow.models.iohmm.estimator:IOHMM",
         "an input/output hidden Markov model",
         _same("l2", "max_iter"),
         holds_out=False,
     ),
     "m3n": Model(
-        "hedgerow.models.max_margin:MaxMarginMarkovNetwork",
+        "hedgerow.models.crf.max_margin:MaxMarginMarkovNetwork",
         "a max-margin Markov network",
         _same("trainer", "l2", "max_iter", "min_frequency", "transitions", "constraints"),
     ),

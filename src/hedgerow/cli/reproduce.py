@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-import time
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+import importlib
+from typing import Annotated, Any
 
 import typer
 
-if TYPE_CHECKING:
-    from hedgerow.experiments import Experiment
-    from hedgerow.experiments.report import Report
-    from hedgerow.experiments.settings import Settings
-
-_WIDTH = 200  # of a table that does not go to a terminal
+from hedgerow.errors import HedgerowError
 
 
 def command(
@@ -46,7 +39,7 @@ def command(
 
     Prints ours beside the published figures, and writes NAME.json and NAME.png.
     """
-    reproduce(
+    _runner().reproduce(
         name,
         quick=quick,
         seeds=seeds,
@@ -58,78 +51,13 @@ def command(
     )
 
 
-def reproduce(
-    name: str,
-    *,
-    quick: bool = False,
-    seeds: int = 5,
-    jobs: int | None = None,
-    folds: int | None = 10,
-    data: str | None = None,
-    out: str = "experiments-output",
-    verbose: bool = False,
-) -> Report:
-    """Run an experiment, print its table, and write NAME.json and NAME.png into the folder `out`.
-
-    Parameters
-    ----------
-    name : "thesis-3.5", "smd-fig-1" or another key of `hedgerow.experiments.EXPERIMENTS`
-    quick : little data and few iterations, to see that it runs; NAME becomes NAME-quick
-    seeds : how many seeds: of the cross-validation, of draws, of the order of sequences
-    jobs : processes that train at the same time; None for as many as there are cores
-    folds : of the lines of papers; None leaves one paper out at a time
-    data : the folder of the data sets; None for the one that HEDGEROW_DATA names
-    out : the folder for numbers and picture
-    verbose : say on standard error what is being done
-    """
-    from hedgerow.experiments import find_experiment
-    from hedgerow.experiments.settings import Settings
-    from hedgerow.parallel import count_threads
-
-    module = find_experiment(name)
-    began = time.perf_counter()
-
-    def say(message: str) -> None:
-        if verbose:
-            print(f"[{time.perf_counter() - began:7.1f} s] {message}", file=sys.stderr, flush=True)
-
-    settings = Settings(
-        seeds=tuple(range(seeds)),
-        n_jobs=count_threads(-1) if jobs is None else jobs,
-        folder=data,
-        outer_folds=folds,
-        say=say,
-    )
-    if quick:
-        settings = settings.quickly()
-    folder = Path(out)
-    folder.mkdir(parents=True, exist_ok=True)
-    report = module.run(settings)
-    _show(report, quick)
-    _write(report, module, folder / (f"{name}-quick" if quick else name), settings)
-    return report
-
-
-def _show(report: Report, quick: bool) -> None:
-    from rich.console import Console
-
-    console = Console() if sys.stdout.isatty() else Console(width=_WIDTH)
-    report.show(console)
-    if quick:
-        console.print("This was --quick: the figures mean nothing.")
-
-
-def _write(report: Report, module: Experiment, path: Path, settings: Settings) -> None:
-    """The numbers first: they are there even where the picture cannot be drawn."""
-    from hedgerow.errors import MissingExtraError
-
-    numbers, picture = path.with_name(f"{path.name}.json"), path.with_name(f"{path.name}.png")
-    report.save(numbers, settings)
+def _runner() -> Any:
+    """The module that runs experiments. It lies beside the package in a checkout, and is not installed with it."""
     try:
-        figure = module.draw(report.data)
-    except MissingExtraError as error:
-        print(f"hedgerow: there is no picture. {error}", file=sys.stderr)
-        print(f"The numbers are in {numbers}.")
-        return
-    figure.savefig(picture, dpi=150, facecolor="white")
-    print(f"The numbers are in {numbers}, a picture is in {picture}.")
+        return importlib.import_module("reproduction.run")
+    except ModuleNotFoundError as error:
+        if error.name not in ("reproduction", "reproduction.run"):
+            raise
+        what = "the experiments of the papers are not part of the installed package"
+        hint = "Clone hedgerow's repository, and run `make reproduce NAME=thesis-3.5` in it."
+        raise HedgerowError(f"{what}. {hint}") from error

@@ -23,8 +23,8 @@ from hedgerow.errors import InputError
 
 if TYPE_CHECKING:
     from hedgerow.cli.recipe import Recipe
+    from hedgerow.estimators.base import ChainModel
     from hedgerow.legend import AnyArray
-    from hedgerow.models.base import ChainModel
 
 INTERRUPTED = 130
 
@@ -50,7 +50,7 @@ def command(
     max_iter: options.MaxIter = None,
     trees: options.Trees = None,
     leaves: options.Leaves = None,
-    shrinkage: options.Shrinkage = None,
+    l2_regularization: options.L2Regularization = None,
     learning_rate: options.LearningRate = None,
     edges: options.Edges = None,
     min_frequency: options.MinFrequency = None,
@@ -66,8 +66,9 @@ def command(
     """Train a model on labelled files. Ctrl-C keeps the best model so far."""
     parameters = options.given_parameters(
         model, order=order, objective=objective, trainer=trainer, l2=l2, l1=l1, max_iter=max_iter, trees=trees,
-        leaves=leaves, shrinkage=shrinkage, edges=edges, learning_rate=options.number_or_name(learning_rate),
-        min_frequency=min_frequency, missing=missing, transitions=transitions, constraints=constraints,
+        leaves=leaves, l2_regularization=l2_regularization, edges=edges,
+        learning_rate=options.number_or_name(learning_rate), min_frequency=min_frequency, missing=missing,
+        transitions=transitions, constraints=constraints,
     )  # fmt: skip
     parameters |= {"n_jobs": jobs, "verbose": 0 if quiet else 1} | read_settings(model, settings or ())
     with in_flags(command, options.parameter_options(model)), contextlib.nullcontext() if quiet else log_lines():
@@ -162,7 +163,7 @@ def train(
 def _trained_on(crf: ChainModel, X: Any, y: AnyArray) -> AnyArray:
     """The labels of the sequences that the kept model was trained on: without those that it held out itself, unless
     it was trained again on all."""
-    from hedgerow.models.validation import hold_out
+    from hedgerow.estimators.validation import hold_out
 
     if not crf._holds_out() or getattr(crf, "refitted_", False):
         return y

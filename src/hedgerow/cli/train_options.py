@@ -43,7 +43,7 @@ L1 = Annotated[float | None, typer.Option(metavar="X", help="Linear: weight of t
 MaxIter = Annotated[int | None, typer.Option(metavar="N", help="Linear: the most iterations, or passes. \\[500; 50]")]
 Trees = Annotated[int | None, typer.Option(metavar="N", help="Tree: the most trees of a label. \\[500]")]
 Leaves = Annotated[int | None, typer.Option(metavar="N", help="Tree: the most leaves of a tree. \\[32]")]
-Shrinkage = Annotated[float | None, typer.Option(metavar="X", help="Tree: λ, which makes leaves small. \\[20]")]
+L2Regularization = Annotated[float | None, typer.Option(metavar="X", help="Tree: λ, which makes leaves small. \\[20]")]
 LearningRate = Annotated[str | None, typer.Option(metavar="X", help="Tree: a number, or line_search. \\[0.3]")]
 Edges = Annotated[str | None, typer.Option(metavar="NAME", help="Tree: joint, or shared for many labels. \\[joint]")]
 MinFrequency = Annotated[float | None, typer.Option(metavar="N", help="Leave out rarer features.")]

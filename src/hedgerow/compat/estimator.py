@@ -17,14 +17,14 @@ from hedgerow.data.labels import SETS
 from hedgerow.data.shapes import n_rows
 from hedgerow.data.values import MixedTypesError
 from hedgerow.errors import InputError
+from hedgerow.estimators.base import object_array
+from hedgerow.estimators.parameters import check_choice, check_number
+from hedgerow.estimators.schema_files import pack_schema
 from hedgerow.legend import AnyArray
 from hedgerow.metrics import flat_accuracy_score, sequence_accuracy_score
-from hedgerow.models.base import object_array
-from hedgerow.models.linear_crf import LinearCRF
-from hedgerow.models.linear_files import pack_layout
-from hedgerow.models.parameters import check_choice, check_number
-from hedgerow.models.schema_files import pack_schema
-from hedgerow.trainers.monitor import PERIOD
+from hedgerow.models.crf.linear import LinearCRF
+from hedgerow.models.crf.linear_files import pack_layout
+from hedgerow.training.monitor import PERIOD
 
 UNLIMITED = 2**31 - 1  # CRFsuite's own default for the iterations of L-BFGS
 

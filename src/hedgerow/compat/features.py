@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hedgerow.data.dataset import Label
-from hedgerow.models.linear_crf import LinearCRF
+from hedgerow.models.crf.linear import LinearCRF
 
 
 def rows_of(sequence: Any) -> Any:

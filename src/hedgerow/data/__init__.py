@@ -1,0 +1,1 @@
+"""From what users have to Datasets: readers, Sequences, the encoder, vocabularies."""

@@ -12,7 +12,7 @@ from hedgerow.data.imputation import seen_schema
 from hedgerow.errors import InputError
 from hedgerow.explain.rules import Rule, rules
 from hedgerow.legend import FloatArray
-from hedgerow.trainers.multiple_instance import Growth, RowTrees
+from hedgerow.models.future.multiple_instance import Growth, RowTrees
 from hedgerow.trees.binning import bin_dataset
 from hedgerow.trees.ensemble import Ensemble
 from hedgerow.trees.growing import Tree
@@ -101,12 +101,12 @@ def _place(model: Any) -> str:
     return f"one of the {bag} positions {side} it" if bag > 1 else f"the position {side} it"
 
 
-def _distil(model: Any, X: Any, probs: FloatArray, max_leaves: int) -> tuple[tuple[Rule, ...], float]:
+def _distil(model: Any, X: Any, probs: FloatArray, max_leaf_nodes: int) -> tuple[tuple[Rule, ...], float]:
     """Rules for the positions whose probability is above a half, and how often they say the same."""
     dataset = model.seen(X)
     data = bin_dataset(model.scorer_.inputs, dataset, postings=True)
     # As one value of a column against all others: a set of values is hard to read.
-    growth = Growth(max_leaves, shrinkage=0.0, subsets=False)
+    growth = Growth(max_leaf_nodes, l2_regularization=0.0, subsets=False)
     positive = (probs > _HALF).astype(np.float64)
     tree, values = RowTrees(model.scorer_.inputs, data, np.ones(len(probs)), growth).fit(positive)
     found = [rule for rule in rules(_one_tree(model, tree), None) if rule.weight > _HALF]

@@ -111,7 +111,7 @@ def _of_splits(model: Any, by: str) -> Iterator[tuple[_Key, float]]:
 
 def _of_weights(model: Any) -> Iterator[tuple[_Key, float]]:
     """Σ|w| of each feature of a LinearCRF. Weights of label pairs count for the column that they belong to."""
-    from hedgerow.scorers.streams import Streams
+    from hedgerow.linear.streams import Streams
 
     layout, schema = model.layout_, seen_schema(model)
     nodes, arcs, pairs = layout.split(np.abs(model.weights_))

@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from hedgerow.chain.structure.history_table import HistoryTable
 from hedgerow.data.dataset import OUTSIDE_COLUMN, Column
 from hedgerow.data.imputation import seen_schema
 from hedgerow.errors import InputError
 from hedgerow.explain import fields
 from hedgerow.explain.fields import PREVIOUS, START, Attribute, Choice, Field, Number, Value
 from hedgerow.legend import FIRST_VALUE, MISSING, OUTSIDE
-from hedgerow.structure.history_table import HistoryTable
 from hedgerow.trees.binning import ATTRIBUTES, ITEMS, ORDERED
 
 EQUAL, AT_MOST, AT_MOST_OR_SPECIAL, SUBSET, HAS = range(5)  # the rules of a node, as in `kernels.growing`

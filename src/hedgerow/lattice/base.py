@@ -13,6 +13,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.errors import InputError
+from hedgerow.estimators.base import object_array
+from hedgerow.estimators.parameters import check_choice, random_generator
 from hedgerow.lattice.corpus import (
     Corpus,
     Weights,
@@ -26,13 +28,11 @@ from hedgerow.lattice.corpus import (
     with_labels,
 )
 from hedgerow.lattice.graphs import Graph
-from hedgerow.lattice.inference import Beliefs
+from hedgerow.lattice.inference.infer import Beliefs
+from hedgerow.lattice.inference.search import search
 from hedgerow.lattice.parameters import DECODERS, inference_of
 from hedgerow.lattice.potentials import Potentials
-from hedgerow.lattice.search import search
 from hedgerow.legend import CODE, AnyArray, CodeArray, FloatArray
-from hedgerow.models.base import object_array
-from hedgerow.models.parameters import check_choice, random_generator
 from hedgerow.parallel import MAX_LANES, Lanes
 
 Result = TypeVar("Result")

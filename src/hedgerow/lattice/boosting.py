@@ -15,8 +15,8 @@ from hedgerow.lattice.potentials import Potentials
 from hedgerow.lattice.tree_rows import RowGrower, bin_rows, learn_rows, tree_values
 from hedgerow.legend import FloatArray
 from hedgerow.parallel import Lanes
-from hedgerow.trainers.monitor import Monitor
-from hedgerow.trainers.rows import tree_seed
+from hedgerow.training.boosting.rows import tree_seed
+from hedgerow.training.monitor import Monitor
 from hedgerow.trees.binning import Binning
 from hedgerow.trees.growing import Tree
 

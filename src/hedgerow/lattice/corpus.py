@@ -11,7 +11,7 @@ import numpy as np
 from hedgerow.data.dataset import Label
 from hedgerow.errors import InputError
 from hedgerow.lattice.graphs import Graph, as_graph
-from hedgerow.lattice.topology import Topology
+from hedgerow.lattice.inference.topology import Topology
 from hedgerow.legend import CODE, INDEX, UNLABELLED, AnyArray, BoolArray, CodeArray, FloatArray, IndexArray
 
 

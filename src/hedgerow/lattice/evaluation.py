@@ -8,7 +8,7 @@ from hedgerow.lattice.linear import Design
 from hedgerow.lattice.objectives import Loss, Objective
 from hedgerow.legend import FloatArray, IndexArray
 from hedgerow.parallel import Lanes
-from hedgerow.trainers.monitor import Monitor
+from hedgerow.training.monitor import Monitor
 
 KEPT_BYTES = 1 << 30  # of the messages that are kept between evaluations, to begin the next one with
 MAX_REJECTED = 8  # trials at which messages do not rest; by then the step has become very short

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hedgerow import kernels
+from hedgerow.lattice import kernels
 from hedgerow.legend import CODE, FloatArray
 
 FORMS = ("full", "symmetric", "ising")
@@ -78,5 +78,5 @@ class Form:
 def _times(rows: FloatArray, table: FloatArray) -> FloatArray:
     """rows · table, in one order of sums."""
     result: FloatArray = np.empty((len(rows), table.shape[1]))
-    kernels.lattice_scores.times(rows, table[None], np.zeros(len(rows), dtype=CODE), result)
+    kernels.scores.times(rows, table[None], np.zeros(len(rows), dtype=CODE), result)
     return result

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from hedgerow.errors import InputError
-from hedgerow.lattice.topology import NEIGHBOURS, Topology, grid_topology
+from hedgerow.lattice.inference.topology import NEIGHBOURS, Topology, grid_topology
 from hedgerow.legend import CODE, INDEX, AnyArray, CodeArray, FloatArray, IndexArray
 
 MAX_NODES = 2**30  # half-edges are counted in 32 bits

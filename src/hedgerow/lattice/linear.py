@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hedgerow import kernels
+from hedgerow.lattice import kernels
 from hedgerow.lattice.corpus import Corpus
 from hedgerow.lattice.forms import Form
 from hedgerow.lattice.potentials import Potentials
@@ -104,7 +104,7 @@ class Design:
     def pull(self, i: int, node_gradient: FloatArray, edge_gradient: FloatArray, gradient: FloatArray) -> None:
         """Add the gradient by the scores of graph i to that by the weights."""
         form, nodes, edges = self.layout.form, self.corpus.nodes_of(i), self.corpus.edges_of(i)
-        own = kernels.lattice_scores
+        own = kernels.scores
         node_part, edge_part = self.layout.split(gradient)
         own.pull(self.node_rows[nodes], form.node_values(node_gradient), self._one[nodes], node_part)
         own.pull(self.edge_rows[edges], form.edge_values(edge_gradient), self.groups[edges], edge_part)
@@ -112,5 +112,5 @@ class Design:
 
 def _score(rows: FloatArray, tables: FloatArray, group: CodeArray) -> FloatArray:
     result: FloatArray = np.empty((len(rows), tables.shape[2]))
-    kernels.lattice_scores.times(rows, tables, group, result)
+    kernels.scores.times(rows, tables, group, result)
     return result

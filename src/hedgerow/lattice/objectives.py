@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hedgerow import kernels
-from hedgerow.lattice.inference import Inference
+from hedgerow.lattice import kernels
+from hedgerow.lattice.inference.infer import Inference
+from hedgerow.lattice.inference.search import search
 from hedgerow.lattice.potentials import Potentials
-from hedgerow.lattice.search import search
 from hedgerow.legend import UNLABELLED, CodeArray, FloatArray
 
 IMPOSSIBLE = 1e-3  # of the loss of a node: further below 0 it is no matter of an approximation
@@ -94,14 +94,14 @@ def pseudo_likelihood(potentials: Potentials, labels: CodeArray, weights: FloatA
     ends, known = potentials.topology.ends, labels != UNLABELLED
     counts: FloatArray = np.ones(len(labels)) if weights is None else weights
     scores: FloatArray = np.empty_like(potentials.node_scores)
-    kernels.lattice_search.conditionals(potentials.node_scores, potentials.edge_scores, ends, labels, scores)
+    kernels.search.conditionals(potentials.node_scores, potentials.edge_scores, ends, labels, scores)
     scores -= scores.max(axis=1, keepdims=True)
     probs = np.exp(scores)
     whole = probs.sum(axis=1)
     probs /= whole[:, None]
     loss = float((counts[known] * (np.log(whole[known]) - scores[known, labels[known]])).sum())
     edges: FloatArray = np.empty((len(ends), *potentials.edge_scores.shape[1:]))
-    kernels.lattice_search.join_counts(probs, counts, ends, labels, edges)
+    kernels.search.join_counts(probs, counts, ends, labels, edges)
     probs[known, labels[known]] -= 1.0
     probs[~known] = 0.0
     probs *= counts[:, None]

@@ -12,10 +12,10 @@ import numpy as np
 
 from hedgerow.lattice.evaluation import Evaluation
 from hedgerow.legend import FloatArray, IndexArray
-from hedgerow.trainers.batches import Diverged
-from hedgerow.trainers.monitor import Monitor
-from hedgerow.trainers.online import Observe, train
-from hedgerow.trainers.sgd import CAUTION, falling_rate
+from hedgerow.training.monitor import Monitor
+from hedgerow.training.online.batches import Diverged
+from hedgerow.training.online.passes import Observe, train
+from hedgerow.training.online.sgd import CAUTION, falling_rate
 
 ONLINE = ("sgd", "annealed_sgd", "smd")
 LARGEST = 1e6  # of a weight; beyond it training has gone astray

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from hedgerow.errors import InputError
+from hedgerow.estimators.parameters import check_choice, check_number, check_running, random_generator
 from hedgerow.lattice.forms import FORMS
-from hedgerow.lattice.inference import METHODS, SCHEDULES, Inference, check_inference
+from hedgerow.lattice.inference.infer import METHODS, SCHEDULES, Inference, check_inference
+from hedgerow.lattice.inference.search import SEARCHES
+from hedgerow.lattice.inference.topology import grid_directions
 from hedgerow.lattice.objectives import OBJECTIVES
 from hedgerow.lattice.online import ONLINE
-from hedgerow.lattice.search import SEARCHES
-from hedgerow.lattice.topology import grid_directions
-from hedgerow.models.parameters import check_choice, check_number, check_running, random_generator
 from hedgerow.trees.binning import MAX_VALUES
 
 DECODERS = ("posterior", *SEARCHES)
@@ -31,10 +31,10 @@ def check_tree_parameters(model: Any) -> None:
     """The same for TreeLatticeCRF."""
     _check_model(model)
     check_number("n_estimators", model.n_estimators, low=1, whole=True)
-    check_number("max_leaves", model.max_leaves, low=2, high=2**16 - 1, whole=True)
+    check_number("max_leaf_nodes", model.max_leaf_nodes, low=2, high=2**16 - 1, whole=True)
     check_number("max_bins", model.max_bins, low=2, high=MAX_VALUES, whole=True)
     check_number("learning_rate", model.learning_rate, low=0.0, high=10.0, strict=True)
-    for name in ("shrinkage", "min_samples_leaf"):
+    for name in ("l2_regularization", "min_samples_leaf"):
         check_number(name, getattr(model, name), low=0.0)
     check_number("max_features", model.max_features, low=0.0, strict=True)
     check_number("max_features", model.max_features, low=0.0, high=1.0)

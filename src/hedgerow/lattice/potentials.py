@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hedgerow import kernels
 from hedgerow.errors import InputError
-from hedgerow.lattice.topology import Topology
+from hedgerow.lattice import kernels
+from hedgerow.lattice.inference.topology import Topology
 from hedgerow.legend import UNLABELLED, CodeArray, FloatArray
 
 
@@ -35,9 +35,7 @@ class Potentials:
 
     def score(self, labels: CodeArray) -> float:
         """The score of a labeling (n,)."""
-        return float(
-            kernels.lattice_search.labeling_score(self.node_scores, self.edge_scores, self.topology.ends, labels)
-        )
+        return float(kernels.search.labeling_score(self.node_scores, self.edge_scores, self.topology.ends, labels))
 
     def restrict(self, labels: CodeArray) -> Potentials:
         """The same with every label but the given one impossible, where one is given (n,)."""
@@ -51,4 +49,4 @@ class Potentials:
         """How far, at any node, the logarithms of its messages can be apart in all."""
         top = self.topology
         work = np.empty(len(self.edge_scores))
-        return float(kernels.lattice_messages.steepness(self.edge_scores, top.ptr, top.out, work))
+        return float(kernels.messages.steepness(self.edge_scores, top.ptr, top.out, work))

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hedgerow import kernels
+from hedgerow.estimators.parameters import random_generator
 from hedgerow.lattice.evaluation import Evaluation, LineEvaluation, LineMonitor
 from hedgerow.lattice.linear import Design
 from hedgerow.lattice.objectives import Loss, make_objective
@@ -15,10 +15,10 @@ from hedgerow.lattice.online import ONLINE, GraphBatches, train_online
 from hedgerow.lattice.parameters import inference_of
 from hedgerow.lattice.potentials import Potentials
 from hedgerow.legend import UNLABELLED, CodeArray, FloatArray
-from hedgerow.models.parameters import random_generator
 from hedgerow.parallel import MAX_LANES, Lanes
-from hedgerow.trainers.lbfgs import lbfgs
-from hedgerow.trainers.monitor import Monitor, Step
+from hedgerow.training import kernels
+from hedgerow.training.monitor import Monitor, Step
+from hedgerow.training.whole.lbfgs import lbfgs
 
 START_ITERATIONS = 100  # of the logistic regression that node weights start from
 PASSES, ITERATIONS = 50, 200

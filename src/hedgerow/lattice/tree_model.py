@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from hedgerow.errors import InputError
+from hedgerow.estimators.parameters import random_generator
 from hedgerow.lattice.base import LatticeModel, Problem, Scores, accuracy, advice
 from hedgerow.lattice.boosting import Bins, Booster, Iteration, TreeScorer, Values, boost
 from hedgerow.lattice.corpus import Corpus
@@ -16,9 +17,8 @@ from hedgerow.lattice.forms import Form
 from hedgerow.lattice.objectives import make_objective
 from hedgerow.lattice.parameters import check_tree_parameters, inference_of
 from hedgerow.legend import FloatArray
-from hedgerow.models.parameters import random_generator
 from hedgerow.parallel import MAX_LANES, Lanes
-from hedgerow.trainers.monitor import Monitor
+from hedgerow.training.monitor import Monitor
 from hedgerow.trees.ensemble import Ensemble
 
 
@@ -37,9 +37,9 @@ class TreeLatticeCRF(LatticeModel):
         As in LatticeCRF. Steps of boosting are short and never raise the loss: the jumps of "loopy" do no harm.
     n_estimators : int, default 200
         The most iterations.
-    max_leaves : int, default 16
+    max_leaf_nodes : int, default 16
         Leaves of a tree.
-    shrinkage : float, default 20.0
+    l2_regularization : float, default 20.0
         λ: the value of a leaf is Σ(−gradient) / (rows + λ).
     learning_rate : float, default 0.5
         How far to go along the trees of an iteration. A step that raises the loss is halved.
@@ -76,8 +76,8 @@ class TreeLatticeCRF(LatticeModel):
         inference_tol: float = 1e-5,
         decoder: str = "posterior",
         n_estimators: int = 200,
-        max_leaves: int = 16,
-        shrinkage: float = 20.0,
+        max_leaf_nodes: int = 16,
+        l2_regularization: float = 20.0,
         learning_rate: float = 0.5,
         min_samples_leaf: float = 1.0,
         max_features: float = 1.0,
@@ -104,8 +104,8 @@ class TreeLatticeCRF(LatticeModel):
         self.inference_tol = inference_tol
         self.decoder = decoder
         self.n_estimators = n_estimators
-        self.max_leaves = max_leaves
-        self.shrinkage = shrinkage
+        self.max_leaf_nodes = max_leaf_nodes
+        self.l2_regularization = l2_regularization
         self.learning_rate = learning_rate
         self.min_samples_leaf = min_samples_leaf
         self.max_features = max_features
@@ -186,8 +186,8 @@ class TreeLatticeCRF(LatticeModel):
             lanes,
             learning_rate=self.learning_rate,
             seed=int(random_generator(self.random_state).randint(2**31 - 1)),
-            max_leaves=self.max_leaves,
-            shrinkage=self.shrinkage,
+            max_leaf_nodes=self.max_leaf_nodes,
+            l2_regularization=self.l2_regularization,
             min_samples_leaf=self.min_samples_leaf,
             max_features=self.max_features,
         )

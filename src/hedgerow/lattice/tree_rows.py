@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow import kernels
 from hedgerow.data.dataset import Column, Dataset, Schema
 from hedgerow.data.vocabulary import Vocabulary
 from hedgerow.legend import CODE, INDEX, AnyArray, FloatArray
-from hedgerow.scorers.trees import all_first
+from hedgerow.training.boosting.scores import all_first
+from hedgerow.trees import kernels
 from hedgerow.trees.binning import BinnedData, Binning, bin_dataset, learn_binning
 from hedgerow.trees.ensemble import add_trees
 from hedgerow.trees.growing import Grower, Leaves, Tree
@@ -75,10 +75,10 @@ class RowGrower:
             self._weights = weights / self._largest
             self._unit = _UNIT
             options["total_weight"] = float(self._weights.sum()) + len(weights) / _UNIT
-            options["shrinkage"] = options["shrinkage"] / self._largest
+            options["l2_regularization"] = options["l2_regularization"] / self._largest
             options["min_samples_leaf"] = options["min_samples_leaf"] / self._largest
         self._grower = Grower(binning, data, 1, unit=self._unit, **options)
-        self._max_leaves = int(options["max_leaves"])
+        self._max_leaf_nodes = int(options["max_leaf_nodes"])
 
     def grow(self, gradient: FloatArray, seed: int = 0) -> tuple[Tree, FloatArray]:
         """A tree for a gradient (n,), which is weighted already; and what it adds to each row (n,)."""
@@ -102,7 +102,9 @@ class RowGrower:
         return tree.scaled(factor), self._added(leaves, n, factor)
 
     def _added(self, leaves: Leaves, n: int, factor: float) -> FloatArray:
-        values: FloatArray = np.zeros(self._max_leaves + 1)  # a row that counts nothing may have any number for a leaf
+        values: FloatArray = np.zeros(
+            self._max_leaf_nodes + 1
+        )  # a row that counts nothing may have any number for a leaf
         values[: len(leaves.values)] = factor * leaves.values
         found: FloatArray = values[leaves.leaf_of[self.data.home, 0]]
         return found

@@ -1,0 +1,1 @@
+"""The estimators of sequences, a folder for each family."""

@@ -14,7 +14,7 @@ from hedgerow.legend import AnyArray, FloatArray
 from hedgerow.report.style import AMBER, GREENS, INK, PALE, new_axes, new_figure, save_figure
 
 if TYPE_CHECKING:
-    from hedgerow.trainers.monitor import Step
+    from hedgerow.training.monitor import Step
 
 _SHOWN = 0.02  # a label that never reaches this probability gets no row
 _WRITTEN = 0.05  # a probability under this is drawn, but not written as a number

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hedgerow import kernels
 from hedgerow.data.dataset import OUTSIDE_COLUMN, Column, Dataset, Schema
 from hedgerow.errors import InputError
 from hedgerow.legend import INDEX, MISSING, OUTSIDE, AnyArray, CodeArray, FloatArray, IndexArray
+from hedgerow.trees import kernels
 
 CODES, ORDERED, ITEMS = 0, 1, 2
 MAX_BINS = 256  # of a dense column: a byte

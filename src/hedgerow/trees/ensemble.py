@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow import kernels
 from hedgerow.legend import INDEX, AnyArray, FloatArray, IndexArray
+from hedgerow.trees import kernels
 from hedgerow.trees.binning import ITEMS, MAX_BINS, BinnedData
 from hedgerow.trees.growing import Tree
 

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hedgerow import kernels
 from hedgerow.legend import INDEX, AnyArray, BoolArray, FloatArray, IndexArray
+from hedgerow.trees import kernels
 from hedgerow.trees.binning import BinnedData, Binning
 
 MAX_TRUNKS = 8  # nodes that may be words on all places instead of lists of them
@@ -58,7 +58,7 @@ class Grower:
     Parameters
     ----------
     n_labels : previous labels, or 1 where there are none and every place is first
-    max_leaves, shrinkage, min_samples_leaf : of a tree; λ and the least rows of a leaf
+    max_leaf_nodes, l2_regularization, min_samples_leaf : of a tree; λ and the least rows of a leaf
     max_features : the share of streams (and of sparse items) that a node may split on, drawn by `grow`'s seed
     subsets : whether codes and previous labels are split into two sets, rather than one against the rest
     total_weight : Σ over positions of the weight of their rows, where it is not 1
@@ -73,8 +73,8 @@ class Grower:
         data: BinnedData,
         n_labels: int,
         *,
-        max_leaves: int,
-        shrinkage: float,
+        max_leaf_nodes: int,
+        l2_regularization: float,
         min_samples_leaf: float = 1.0,
         max_features: float = 1.0,
         subsets: bool = False,
@@ -87,8 +87,8 @@ class Grower:
         self.binning = binning
         self.data = data
         self.unit = unit
-        self.shrinkage = shrinkage
-        self.max_leaves = max_leaves
+        self.l2_regularization = l2_regularization
+        self.max_leaf_nodes = max_leaf_nodes
         weight = float(len(data.place)) if total_weight is None else max(total_weight, 1.0)
         count = weight * n_labels * unit if total_count is None else total_count
         self.bits = int(np.ceil(count) + 1).bit_length()
@@ -100,17 +100,17 @@ class Grower:
         self._leaf_of: AnyArray = np.zeros((size, n_labels), dtype=np.uint16)
         least = max(1, int(np.ceil(min_samples_leaf * unit)))
         self._rules = kernels.growing.Rules(
-            max_leaves, self.bits, float(shrinkage * unit), least, float(max_features), 0, bool(subsets)
+            max_leaf_nodes, self.bits, float(l2_regularization * unit), least, float(max_features), 0, bool(subsets)
         )
         self._asks: AnyArray = np.zeros((0, n_labels + 1), dtype=np.uint8) if asks is None else asks
         self._room = self._make_room(n_labels)
-        self._tree: IndexArray = np.empty((2 * max_leaves, 5), dtype=INDEX)
-        self._totals: IndexArray = np.empty(2 * max_leaves, dtype=INDEX)
-        self._gains: FloatArray = np.empty(2 * max_leaves)
-        self._sets: AnyArray = np.zeros((max_leaves, max(256, n_labels + 1)), dtype=np.uint8)
+        self._tree: IndexArray = np.empty((2 * max_leaf_nodes, 5), dtype=INDEX)
+        self._totals: IndexArray = np.empty(2 * max_leaf_nodes, dtype=INDEX)
+        self._gains: FloatArray = np.empty(2 * max_leaf_nodes)
+        self._sets: AnyArray = np.zeros((max_leaf_nodes, max(256, n_labels + 1)), dtype=np.uint8)
 
     def _make_room(self, n_labels: int) -> Any:
-        data, binning, L = self.data, self.binning, self.max_leaves
+        data, binning, L = self.data, self.binning, self.max_leaf_nodes
         size, n = data.growing.bins.shape[1], len(data.places)
         n_trunks = min(MAX_TRUNKS, n_labels + 2)
         n_hist = binning.n_hist
@@ -150,7 +150,7 @@ class Grower:
             if n_leaves >= 0:
                 break
             self._enlarge(("rows", "weight") if n_leaves == -1 else ("ids", "sums"))
-        self._leaf_of.fill(self.max_leaves)  # rows without a word may have no leaf
+        self._leaf_of.fill(self.max_leaf_nodes)  # rows without a word may have no leaf
         kernels.growing.assign_leaves(rows, self._room, n_leaves, self._leaf_of)
         total = self._totals[: 2 * n_leaves - 1]
         leaves: IndexArray = self._room.leaf[kernels.growing.NODE, :n_leaves]
@@ -170,7 +170,7 @@ class Grower:
         leaf: BoolArray = np.zeros(n_nodes, dtype=bool)
         leaf[leaves] = True
         values: FloatArray = np.zeros(n_nodes)
-        divisor = counts[leaf] + self.shrinkage
+        divisor = counts[leaf] + self.l2_regularization
         divisor[divisor == 0.0] = 1.0  # no rows, and no gradient
         values[leaf] = np.clip(-sums[leaf] / divisor, -MAX_VALUE, MAX_VALUE)
         gains = self._gains[:n_nodes] * (self.unit / self.one**2)

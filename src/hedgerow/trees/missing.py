@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow import kernels
 from hedgerow.errors import InputError
 from hedgerow.legend import INDEX, AnyArray, FloatArray, IndexArray
-from hedgerow.trees import growing
+from hedgerow.trees import growing, kernels
 from hedgerow.trees.binning import BinnedData, Binning
 from hedgerow.trees.growing import Grower, Leaves, Tree
 
@@ -39,14 +38,14 @@ class MissingGrower(Grower):
         self._whole = WHOLE if self.weighting else 1
         self._n_surrogates = 0 if self.weighting else MAX_SURROGATES
         super().__init__(binning, data, n_labels, **options)
-        L = self.max_leaves
+        L = self.max_leaf_nodes
         self._pairs: IndexArray = np.empty((2 * L, 2), dtype=INDEX)
         self._shares: FloatArray = np.empty(2 * L)
         self._surrogates: IndexArray = np.empty((L * self._n_surrogates, 2), dtype=INDEX)
         self._ways: AnyArray = np.empty((L * self._n_surrogates, 32), dtype=np.uint8)
 
     def _make_room(self, n_labels: int) -> Any:
-        data, binning, L, Q = self.data, self.binning, self.max_leaves, self._n_surrogates
+        data, binning, L, Q = self.data, self.binning, self.max_leaf_nodes, self._n_surrogates
         n, n_hist, n_streams = len(data.places), binning.n_hist, binning.streams.shape[1]
         n_trunks = min(growing.MAX_TRUNKS, n_labels + 2)
         n_homes = min(L, max(3, growing.MAX_HISTOGRAMS // max(1, 2 * n_hist)))
@@ -86,8 +85,8 @@ class MissingGrower(Grower):
         """As Grower.grow. By weighting a row has no one leaf: what a tree adds to it, `ensemble.add_trees` finds."""
         own, whole = self._rules, self._whole
         rules = kernels.missing.Rules(
-            own.max_leaves, own.bits, own.shrinkage * whole, own.least * whole, own.share, seed & 0x7FFFFFFF,
-            own.subsets, whole, FEW if self.weighting else 1, self._n_surrogates,
+            own.max_leaf_nodes, own.bits, own.l2_regularization * whole, own.least * whole, own.share,
+            seed & 0x7FFFFFFF, own.subsets, whole, FEW if self.weighting else 1, self._n_surrogates,
         )  # fmt: skip
         rows = kernels.growing.Rows(self.data.places, self.first, self.words)
         while True:
@@ -110,7 +109,7 @@ class MissingGrower(Grower):
         )
         if self.weighting:
             return tree, None
-        self._leaf_of.fill(self.max_leaves)
+        self._leaf_of.fill(self.max_leaf_nodes)
         kernels.missing.assign_leaves(rows, self._room, n_leaves, self._leaf_of)
         return tree, Leaves(self._leaf_of, tree.values[leaves])
 

@@ -1,0 +1,49 @@
+"""Analysis of deviance: is one method right more often than another, whichever training set it had?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from hedgerow.errors import InputError, MissingExtraError
+from reproduction.published import Coefficient
+from reproduction.settings import LEVEL
+
+
+def analyse_deviance(
+    right: Mapping[str, Sequence[int]], n_labels: Sequence[int], baseline: str
+) -> dict[str, tuple[Coefficient, float]]:
+    """log odds(right) = Σ δ_method + Σ σ_training set, a logistic regression without a constant (Hao 2009, 4.4).
+
+    Parameters
+    ----------
+    right : of each method, the labels that it had right with each training set
+    n_labels : how many labels there were, for each training set
+    baseline : the method against which δ of all others is counted
+
+    Returns δ of every other method, whether it differs from 0, and the p-value of that.
+    """
+    if baseline not in right or len(right) < 2:
+        raise InputError(f"the baseline is {baseline!r}", hint=f"Give two methods, and one of {', '.join(right)}.")
+    api = _require_statsmodels()
+    others = [method for method in right if method != baseline]
+    counts, design = [], []
+    for method, own in right.items():
+        for s, n_right in enumerate(own):
+            counts.append((n_right, n_labels[s] - n_right))
+            design.append([*(float(method == other) for other in others), *(float(s == r) for r in range(len(own)))])
+    fitted = api.GLM(np.array(counts), np.array(design), family=api.families.Binomial()).fit()
+    return {
+        other: (Coefficient(float(value), bool(p < LEVEL)), float(p))
+        for other, value, p in zip(others, fitted.params, fitted.pvalues)
+    }
+
+
+def _require_statsmodels() -> Any:
+    try:
+        import statsmodels.api
+    except ImportError as error:
+        raise MissingExtraError("statsmodels", "experiments", "The analysis of deviance") from error
+    return statsmodels.api

@@ -1,0 +1,249 @@
+"""Who is compared on images, and how: section 5 of Vishwanathan et al. 2006.
+
+Logistic regression looks at each node alone. The likelihood by loopy belief propagation (LBP) or by mean field (MF),
+and the pseudo-likelihood (PL), are each trained by L-BFGS, SGD, annealed SGD and stochastic meta-descent (SMD). Scores
+are y·θᵀh and y_i·y_j·θᵀh with y = ±1; node weights start from a logistic regression, edge weights at 0.5; messages have
+at most 200 parallel updates; a node has its most probable label. New are trees in the place of θᵀh, and the likelihood
+by the convex bound of tree-reweighted messages (TRW), hedgerow's default.
+"""
+
+from __future__ import annotations
+
+import copy
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hedgerow.errors import InputError
+from hedgerow.lattice.graphs import Graph, graph
+from hedgerow.lattice.model import LatticeCRF
+from hedgerow.lattice.tree_model import TreeLatticeCRF
+from hedgerow.legend import AnyArray
+from reproduction.settings import Settings
+
+L2 = 0.5  # 1 / (2σ²) with σ = 1
+MOST_UPDATES = 200
+TOLERANCE = 1e-3  # a change of messages below which they are at rest: labels hardly change after it
+CRITERIA: dict[str, dict[str, Any]] = {
+    "LBP": {"inference": "loopy", "schedule": "parallel"},
+    "MF": {"inference": "mean_field"},
+    "PL": {"objective": "pseudo_likelihood", "inference": "loopy", "schedule": "parallel"},
+    "TRW": {"inference": "tree_reweighted"},
+}
+GAINS = {"LBP": 1e-4, "MF": 1e-3, "PL": 0.04}  # which the paper calls as high as possible
+TRAINERS = {"L-BFGS": "lbfgs", "SGD": "sgd", "annealed": "annealed_sgd", "SMD": "smd"}
+SMALLER, N_GAINS = 8, 5  # a gain that is too large is made so many times smaller, and so many are tried at most
+
+
+@dataclass(frozen=True)
+class Method:
+    """One who is compared.
+
+    criterion : a key of CRITERIA
+    trainer : a key of TRAINERS; trees have none
+    edges : whether neighbours matter
+    view : which features it sees, a key of `Images.views`; "" for those of the paper
+    """
+
+    name: str
+    criterion: str = "LBP"
+    trainer: str = "L-BFGS"
+    trees: bool = False
+    edges: bool = True
+    view: str = ""
+
+    @property
+    def gain(self) -> float | None:
+        """The paper's gain, where the trainer has one."""
+        return None if self.trees or self.trainer == "L-BFGS" else GAINS[self.criterion]
+
+
+ALONE = Method("logistic regression", edges=False)
+TRAINED = tuple(Method(f"{own}, {trainer}", own, trainer) for own in GAINS for trainer in TRAINERS)
+BASE = TRAINED[0]  # whom the others are tested against: the likelihood by LBP, trained by L-BFGS
+CONVEX = Method("TRW, L-BFGS", "TRW")
+TREES = (
+    Method("trees alone", trees=True, edges=False, view="trees"),
+    Method("trees, LBP", trees=True, view="trees"),
+    Method("trees, PL", "PL", trees=True, view="trees"),
+)
+
+
+class Images(NamedTuple):
+    """Graphs of images with their labels, to train on and to test on.
+
+    views : other features of the same images by name: graphs to train on, graphs to test on
+    """
+
+    X: list[Graph]
+    y: list[AnyArray]
+    X_test: list[Graph]
+    y_test: list[AnyArray]
+    views: dict[str, tuple[list[Graph], list[Graph]]]
+
+    def seen_by(self, method: Method) -> tuple[list[Graph], list[Graph]]:
+        """The graphs that a method sees, to train on and to test on."""
+        X, X_test = self.views.get(method.view, (self.X, self.X_test))
+        if not method.edges:
+            return [without_edges(own) for own in X], [without_edges(own) for own in X_test]
+        return X, X_test
+
+
+@dataclass(frozen=True)
+class Task:
+    """Images to label.
+
+    name : "made shapes"
+    load : the images of a seed
+    n_passes, batch_size : of online trainers
+    options, tree_options : of the estimators, beside what all tasks have
+    others : further methods
+    """
+
+    name: str
+    load: Callable[[Settings, int], Images]
+    n_passes: int
+    batch_size: int
+    options: dict[str, Any] = field(default_factory=dict)
+    tree_options: dict[str, Any] = field(default_factory=dict)
+    others: tuple[Method, ...] = ()
+
+    @property
+    def methods(self) -> tuple[Method, ...]:
+        """Everybody who is compared."""
+        return (ALONE, *TRAINED, CONVEX, *TREES, *self.others)
+
+
+class Run(NamedTuple):
+    """One training, and how its labels of the test images are.
+
+    losses : after each pass
+    errors : wrong test nodes after each pass, in %; none where they were not followed
+    wrong : wrong nodes of each test image at the end, in %
+    gain : of an online trainer, which may be smaller than the paper's
+    at_rest : whether inference came to rest on all training images at the end
+    """
+
+    losses: list[float]
+    errors: list[float]
+    wrong: list[float]
+    seconds: float
+    gain: float | None
+    at_rest: bool
+    outcome: str
+
+    def to_dict(self) -> dict[str, Any]:
+        return self._asdict()
+
+
+def make_model(task: Task, method: Method, settings: Settings, seed: int, gain: float | None = None) -> Any:
+    """An estimator that is not fitted yet."""
+    own = CRITERIA[method.criterion] | {
+        "form": "ising",
+        "max_updates": MOST_UPDATES,
+        "inference_tol": TOLERANCE,
+        "random_state": seed,
+    }
+    if method.trees:
+        own |= {"early_stopping": True, "n_estimators": 100} | task.tree_options
+        return TreeLatticeCRF(**own | ({"n_estimators": 3} if settings.quick else {}))
+    own |= {"l2": L2, "edge_start": 0.5, "trainer": TRAINERS[method.trainer]} | task.options
+    if gain is not None:
+        own |= {"gain": gain, "meta_gain": 10.0 * gain, "gain_decay": 0.9, "batch_size": task.batch_size, "tol": 0.0}
+        own["max_iter"] = task.n_passes
+    if settings.quick:
+        own |= {"max_iter": 3, "max_updates": 20}
+    return LatticeCRF(**own)
+
+
+def without_edges(own: Graph) -> Graph:
+    """The nodes of a graph alone."""
+    features = np.empty((0, own.edge_features.shape[1]))
+    return graph(own.node_features, np.empty((0, 2), dtype=np.int64), features)
+
+
+def train(task: Task, method: Method, images: Images, settings: Settings, seed: int) -> tuple[Any, float | None, float]:
+    """The trained model, the gain it was trained with, and the CPU seconds.
+
+    A gain is too large, and made smaller, where the loss ends above its start, or above that of a model that knows
+    nothing but how often each label is. Where all gains are, the one with the smallest loss is taken.
+    """
+    X, _ = images.seen_by(method)
+    most = ignorant_loss(images)
+    found: list[tuple[Any, float | None, float]] = []
+    for gain in [None] if method.gain is None else [method.gain / SMALLER**k for k in range(N_GAINS)]:
+        began = time.process_time()
+        model = make_model(task, method, settings, seed, gain)
+        try:
+            with without_warnings():
+                model.fit(X, _flat(images.y))
+        except InputError:  # the weights went beyond all bounds
+            if gain is None:
+                raise
+            continue
+        found.append((model, gain, time.process_time() - began))
+        if model.outcome_ != "diverged" and model.loss_ < most:
+            break
+    if not found:
+        raise InputError(f"{method.name} diverges with all gains that were tried")
+    return min(found, key=lambda own: float(own[0].loss_))
+
+
+def ignorant_loss(images: Images) -> float:
+    """−Σ log of the share of each training node's label."""
+    _, counts = np.unique(np.concatenate(_flat(images.y)), return_counts=True)
+    return float(-(counts * np.log(counts / counts.sum())).sum())
+
+
+def label(method: Method, model: Any, images: Images) -> list[AnyArray]:
+    """The labels of the test images, each in the shape of its mask.
+
+    As in the paper, belief propagation labels whatever a model was trained by; only TRW labels by itself.
+    """
+    labeller = model if method.criterion == "TRW" else copy.copy(model).set_params(**CRITERIA["LBP"])
+    with without_warnings():
+        found = labeller.predict(images.seen_by(method)[1])
+    return [labels.reshape(mask.shape) for labels, mask in zip(found, images.y_test)]
+
+
+def run_method(task: Task, method: Method, images: Images, settings: Settings, seed: int, *, follow: bool) -> Run:
+    """Train and test; with `follow` also read off the test error after each pass."""
+    model, gain, seconds = train(task, method, images, settings, seed)
+    wrong = [100.0 * float((own != mask).mean()) for own, mask in zip(label(method, model, images), images.y_test)]
+    errors = follow_errors(task, method, images, settings, seed, gain) if follow else []
+    losses = [step.loss for step in model.history_]
+    return Run(losses, errors, wrong, seconds, gain, bool(model.converged_), str(model.outcome_))
+
+
+def follow_errors(
+    task: Task, method: Method, images: Images, settings: Settings, seed: int, gain: float | None
+) -> list[float]:
+    """Wrong test nodes after each pass of the same training once more, in %.
+
+    This one keeps the weights that are best on the very test images: so nothing but the curve is taken from it. Mean
+    field labels by itself here.
+    """
+    X, X_test = images.seen_by(method)
+    model = make_model(task, method, settings, seed, gain).set_params(n_iter_no_change=10**6)
+    with without_warnings():
+        model.fit(X, _flat(images.y), X_val=X_test, y_val=_flat(images.y_test))
+    return [100.0 * (1.0 - float(step.score or 0.0)) for step in model.history_]
+
+
+def _flat(masks: list[AnyArray]) -> list[AnyArray]:
+    return [mask.ravel() for mask in masks]
+
+
+@contextmanager
+def without_warnings() -> Iterator[None]:
+    """Training that has not converged is part of what is shown: `at_rest`, and the curves."""
+    from sklearn.exceptions import ConvergenceWarning
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        yield

@@ -1,0 +1,197 @@
+"""The text-to-speech table of Dietterich and Ashenfelter's slides: NETtalk, where the label of a letter is its phoneme
+with its stress. Windows of 3, 5 and 7 letters, chains of order 1, 2 and 3, three decoders."""
+
+from __future__ import annotations
+
+import resource
+import time
+from collections.abc import Sequence
+from itertools import product
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hedgerow.metrics import label_accuracy, sequence_accuracy
+from hedgerow.models.crf.linear import LinearCRF
+from hedgerow.models.crf.tree import TreeCRF
+from reproduction.datasets import load_nettalk
+from reproduction.drawing import draw_accuracies
+from reproduction.linear import fit_to_end
+from reproduction.problems import N_WORDS
+from reproduction.report import Grid, Report, Row
+from reproduction.settings import Settings
+
+TITLE = "NETtalk, phoneme and stress: letters / whole words right (%)"
+HEADER = ("method", "window", "posterior", "Viterbi", "beam 20", "arcs", "iterations", "CPU s", "GB", "features")
+PUBLISHED = {  # letters, words
+    "sliding window (slides)": (69.6, 12.5),
+    "recurrent, left to right (slides)": (67.9, 17.0),
+    "recurrent, right to left (slides)": (74.2, 24.4),
+}
+DECODERS = ("posterior", "viterbi", "beam")
+WIDTHS, ORDERS = (7, 5, 3), (1, 2, 3)
+RUNS, PENALTIES = (1, 2, 3), (0.3, 1.0)
+HELD_OUT = 0.2  # of the training words, on which the runs of letters and the penalty are chosen
+# So were these, by hand, for a window of 7 and order 1.
+TREE_RUNS = 2
+TREES: dict[str, Any] = {"edges": "shared", "leaves": "newton", "l2_regularization": 5.0, "learning_rate": 0.1}
+JOINT = TREES | {"edges": "joint", "learning_rate": 0.3, "max_leaf_nodes": 16, "categorical": "one_against_rest"}
+MOST_TREES = 500
+EDGE = "_"
+
+Words = list[list[str]]
+
+
+class Corpus(NamedTuple):
+    """Words and the labels of their letters."""
+
+    X: Words
+    y: Words
+    X_test: Words
+    y_test: Words
+
+    @property
+    def n_labels(self) -> int:
+        """Those that training shows."""
+        return len({label for word in self.y for label in word})
+
+
+def run(settings: Settings) -> Report:
+    """Linear chains and trees with shared edges, each with every window and order, and trees with joint edges."""
+    corpus = draw_corpus(settings)
+    widths, orders = (WIDTHS[:1], ORDERS[:2]) if settings.quick else (WIDTHS, ORDERS)
+    chosen = {width: choose_runs(corpus.X, corpus.y, width, settings) for width in widths}
+    found = [measure_linear(corpus, *one, chosen[one[0]], settings) for one in product(widths, orders)]
+    found += [measure_trees(corpus, *one, TREES, settings) for one in product(widths, orders)]
+    found.append(measure_trees(corpus, widths[0], 1, JOINT, settings))  # the last: it takes the most memory
+    notes = [
+        f"{len(corpus.X):,} training words with {corpus.n_labels} pairs of phoneme and stress, and"
+        f" {len(corpus.X_test):,} test words, drawn with seed {settings.seeds[0]}. A pair that training lacks is"
+        " wrong.",
+        "LinearCRF: letters of the window and runs of up to n neighbours in it; n and the penalty l2 by the letters"
+        f" right at order 1 on {HELD_OUT:.0%} of the training words that were held out for that.",
+        tree_note("chosen on the same words"),
+        f"With joint edges the step is {JOINT['learning_rate']}, trees have {JOINT['max_leaf_nodes']} leaves, and"
+        " letters and labels are split one against the rest.",
+        TIME_NOTE,
+    ]
+    return Report("slides-tts", [table(found)], notes, {"found": found})
+
+
+def table(found: list[dict[str, Any]]) -> Grid:
+    """What was found, below the rows of the slides."""
+    rows = [(name, "", f"{a:.1f} / {b:.1f}", *[""] * (len(HEADER) - 3)) for name, (a, b) in PUBLISHED.items()]
+    return Grid(TITLE, HEADER, [*rows, *map(_row, found)])
+
+
+def tree_note(how: str) -> str:
+    """How trees were trained."""
+    return (
+        f"TreeCRF: Newton's leaves, step {TREES['learning_rate']}, λ {TREES['l2_regularization']:g}, runs of up to"
+        f" {TREE_RUNS} letters, {how}; stopped early by a tenth of the training words and trained again on all."
+    )
+
+
+TIME_NOTE = "Seconds are CPU seconds of training; GB the most memory that the process had till then."
+
+
+def draw_corpus(settings: Settings, n_train: int | None = None) -> Corpus:
+    """Test words, and training words: as many of those, or n_train of all that are no test words."""
+    X, labels = load_nettalk(None if settings.folder is None else Path(settings.folder) / "nettalk", label="both")
+    known = [i for i, own in enumerate(labels) if None not in own]
+    n = 60 if settings.quick else N_WORDS
+    drawn = np.random.default_rng(settings.seeds[0]).permutation(known)
+    train = np.concatenate([drawn[:n], drawn[2 * n :]])[: n if n_train is None else n_train]
+    parts = [([X[i] for i in part], [[str(k) for k in labels[i]] for i in part]) for part in (train, drawn[n : 2 * n])]
+    return Corpus(*parts[0], *parts[1])
+
+
+def letter_runs(word: Sequence[str], width: int, longest: int) -> list[dict[str, str]]:
+    """For each letter every run of up to `longest` letters inside the window around it, named by place and length."""
+    half = width // 2
+    padded = [EDGE] * half + list(word) + [EDGE] * half
+    places = [(o, m) for m in range(1, longest + 1) for o in range(width - m + 1)]
+    return [{f"{o - half:+d}:{m}": "".join(padded[t + o : t + o + m]) for o, m in places} for t in range(len(word))]
+
+
+def choose_runs(X: Words, y: Words, width: int, settings: Settings) -> tuple[int, float]:
+    """The longest run of letters and the penalty, by training words that are held out."""
+    n = round((1 - HELD_OUT) * len(X))
+    best, chosen = -1.0, (1, 1.0)
+    for longest, l2 in product(RUNS[: 1 if settings.quick else None], PENALTIES[: 2 if settings.quick else None]):
+        rows = [letter_runs(word, width, longest) for word in X]
+        model = LinearCRF(l2=l2, tol=1e-4, max_iter=settings.max_iterations)
+        fit_to_end(model, rows[:n], y[:n])
+        score = label_accuracy(y[n:], model.predict(rows[n:], decoder="posterior"))
+        if score > best:
+            best, chosen = score, (longest, l2)
+    settings.say(f"window {width}: runs of {chosen[0]}, l2 {chosen[1]:g} ({100 * best:.1f} held out)")
+    return chosen
+
+
+def measure_linear(
+    corpus: Corpus, width: int, order: int, chosen: tuple[int, float], settings: Settings
+) -> dict[str, Any]:
+    """Train and test a LinearCRF with runs of letters and a penalty, as `choose_runs` gives them."""
+    longest, l2 = chosen
+    model = LinearCRF(order=order, l2=l2, tol=1e-4, max_iter=settings.max_iterations)
+    found = {"method": "LinearCRF", "width": width, "order": order, "runs": longest, "l2": l2}
+    found |= _measure(model, corpus, width, longest)
+    found["arcs"] = model.layout_.n_arcs
+    settings.say(" ".join(_row(found)))
+    return found
+
+
+def measure_trees(
+    corpus: Corpus, width: int, order: int, options: dict[str, Any], settings: Settings
+) -> dict[str, Any]:
+    """Train and test a TreeCRF."""
+    most = settings.max_iterations if settings.quick else MOST_TREES
+    seed = settings.seeds[0]
+    model = TreeCRF(order=order, n_estimators=most, random_state=seed, n_jobs=settings.n_jobs, **options)
+    name = "TreeCRF" + (", joint edges" if options["edges"] == "joint" else "")
+    found = {"method": name, "width": width, "order": order, "runs": TREE_RUNS}
+    found |= _measure(model, corpus, width, TREE_RUNS)
+    tables = model.edge_tables_
+    found["arcs"] = corpus.n_labels**2 if tables is None else int(np.prod(tables.shape[1:]))
+    settings.say(" ".join(_row(found)))
+    return found
+
+
+def _measure(model: Any, corpus: Corpus, width: int, longest: int) -> dict[str, Any]:
+    X, X_test = ([letter_runs(word, width, longest) for word in words] for words in (corpus.X, corpus.X_test))
+    began = time.process_time()
+    fit_to_end(model, X, corpus.y)
+    seconds = time.process_time() - began
+    n_iterations = getattr(model, "best_iteration_", model.n_iter_)
+    found: dict[str, Any] = {"iterations": n_iterations, "seconds": seconds}
+    for decoder in DECODERS:
+        predicted = model.predict(X_test, decoder=decoder)
+        right = label_accuracy(corpus.y_test, predicted), sequence_accuracy(corpus.y_test, predicted)
+        found[decoder] = [100 * float(share) for share in right]
+    found["peak_megabytes"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    return found
+
+
+def _row(found: dict[str, Any]) -> Row:
+    features = f"runs of {found['runs']}" + (f", l2 {found['l2']:g}" if "l2" in found else "")
+    return (
+        f"{found['method']}, order {found['order']}",
+        str(found["width"]),
+        *(f"{letters:.1f} / {words:.1f}" for letters, words in (found[decoder] for decoder in DECODERS)),
+        f"{found['arcs']:,}",
+        str(found["iterations"]),
+        f"{found['seconds']:.0f}",
+        f"{found['peak_megabytes'] / 1024:.1f}",
+        features,
+    )
+
+
+def draw(data: dict[str, Any]) -> Any:
+    """Letters right by posterior, for each window."""
+    panels: dict[str, dict[str, Any]] = {}
+    for found in data["found"]:
+        bars = panels.setdefault(f"window of {found['width']}", {name: a for name, (a, _) in PUBLISHED.items()})
+        bars[f"{found['method']}, order {found['order']}"] = found["posterior"][0]
+    return draw_accuracies(panels)

@@ -1,0 +1,170 @@
+"""Best labelings of a chain of histories, exactly: the best one, and the k best.
+
+Conventions as in `histories`; scores are logs throughout.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hedgerow.jit import kernel
+from hedgerow.legend import CodeArray, FloatArray, IndexArray
+
+
+@kernel
+def _list_arcs(s: int, back_off: CodeArray, arc_ptr: CodeArray, arc_back_off: CodeArray, listed: CodeArray) -> int:
+    """As in `histories`: the arcs that labels take after history s. listed (K,) OUT; returns how many."""
+    count = 0
+    for a in range(arc_ptr[s], arc_ptr[s + 1]):
+        listed[count] = a
+        count += 1
+    longer, q = s, back_off[s]
+    while q >= 0:
+        seen = arc_ptr[longer]
+        for a in range(arc_ptr[q], arc_ptr[q + 1]):
+            if seen < arc_ptr[longer + 1] and arc_back_off[seen] == a:
+                seen += 1
+            else:
+                listed[count] = a
+                count += 1
+        longer, q = q, back_off[q]
+    return count
+
+
+@kernel
+def best_ahead(
+    node: FloatArray,
+    arc_scores: FloatArray,
+    back_off: CodeArray,
+    arc_ptr: CodeArray,
+    arc_label: CodeArray,
+    arc_next: CodeArray,
+    arc_back_off: CodeArray,
+    best: FloatArray,
+    arc_totals: FloatArray,
+    choice: CodeArray,
+    listed: CodeArray,
+    base: int,
+    end: int,
+    t0: int,
+    t1: int,
+) -> None:
+    """V_{t−1}(s) = max [ψ(a) + node_t(k) + V_t(next(a))] over the arcs that labels take after s; 0 at end−1.
+
+    t from t1−1 down to t0. What s has not seen is not better than the best of its back-off b: so it is looked at only
+    where V(b) is the larger, and label by label only where s has seen the label that makes it so.
+
+    node (n, K) IN; best (rows, S) = V IN/OUT (row t1 is read); arc_totals (A,), choice (S,), listed (K,) scratch.
+    """
+    S = back_off.shape[0]
+    for t in range(t1 - 1, t0 - 1, -1):
+        row = best[t - base]
+        if t == end - 1:
+            for s in range(S):
+                row[s] = 0.0
+            continue
+        labels, ahead = node[t + 1], best[t + 1 - base]
+        for a in range(arc_label.shape[0]):
+            arc_totals[a] = arc_scores[a] + labels[np.uint32(arc_label[a])] + ahead[np.uint32(arc_next[a])]
+        for s in range(S):
+            largest, chosen = -np.inf, -1
+            seen = False
+            b = back_off[s]
+            other = -1 if b < 0 else choice[b]
+            for a in range(np.uint32(arc_ptr[s]), np.uint32(arc_ptr[s + 1])):
+                seen |= arc_label[a] == other
+                if arc_totals[a] > largest:
+                    largest, chosen = arc_totals[a], arc_label[a]
+            if b >= 0 and row[b] > largest:
+                if not seen:
+                    largest, chosen = row[b], other
+                else:
+                    count = _list_arcs(s, back_off, arc_ptr, arc_back_off, listed)
+                    for i in range(arc_ptr[s + 1] - arc_ptr[s], count):
+                        a = listed[i]
+                        if arc_totals[a] > largest:
+                            largest, chosen = arc_totals[a], arc_label[a]
+            row[s], choice[s] = largest, chosen
+
+
+@kernel
+def _rank(score: float, item: int, scores: FloatArray, items: IndexArray, n_kept: int) -> int:
+    """Put an item among the best, falling, after those of equal score. scores, items (w,) IN/OUT; returns how many."""
+    width = scores.shape[0]
+    if n_kept == width:
+        if not score > scores[width - 1]:
+            return n_kept
+        place = width - 1
+    else:
+        place = n_kept
+        n_kept += 1
+    while place > 0 and score > scores[place - 1]:
+        scores[place], items[place] = scores[place - 1], items[place - 1]
+        place -= 1
+    scores[place], items[place] = score, item
+    return n_kept
+
+
+@kernel
+def k_best(
+    node: FloatArray,
+    arc_scores: FloatArray,
+    back_off: CodeArray,
+    arc_ptr: CodeArray,
+    arc_label: CodeArray,
+    arc_next: CodeArray,
+    arc_back_off: CodeArray,
+    best: FloatArray,
+    states: CodeArray,
+    scores: FloatArray,
+    n_states: int,
+    came_by: IndexArray,
+    totals: FloatArray,
+    items: IndexArray,
+    next_states: CodeArray,
+    next_scores: FloatArray,
+    listed: CodeArray,
+    base: int,
+    t0: int,
+    t1: int,
+) -> int:
+    """The k best beginnings of labelings at t0 … t1−1, by their score so far and V_t, the best that can follow.
+
+    A beginning among the k best labelings is among the k best beginnings: each of those has a labeling as good as its
+    total, and these are all different. So k beginnings a position give the k best labelings, exactly.
+
+    best (rows, S) = V of `best_ahead` IN; states, scores (k,), n_states of t0−1 IN/OUT, the number is returned; came_by
+    (n, k) OUT, r · A + a for arc a after beginning r; totals, items, next_states, next_scores (k,), listed (K,) are
+    scratch.
+    """
+    A = arc_label.shape[0]
+    for t in range(t0, t1):
+        kept = 0
+        for r in range(n_states):
+            for i in range(_list_arcs(states[r], back_off, arc_ptr, arc_back_off, listed)):
+                a = listed[i]
+                total = scores[r] + arc_scores[a] + node[t, arc_label[a]] + best[t - base, arc_next[a]]
+                if total > -np.inf:
+                    kept = _rank(total, r * A + a, totals, items, kept)
+        for r in range(kept):
+            came_by[t, r] = items[r]
+            a = items[r] % A
+            next_states[r] = arc_next[a]
+            next_scores[r] = scores[items[r] // A] + arc_scores[a] + node[t, arc_label[a]]
+        n_states = kept
+        for r in range(kept):
+            states[r], scores[r] = next_states[r], next_scores[r]
+    return n_states
+
+
+@kernel
+def trace(came_by: IndexArray, arc_label: CodeArray, r: int, labels: CodeArray, t0: int, t1: int) -> int:
+    """Follow a labeling from the r-th of t1−1 down to t0; returns which one it continues at t0−1.
+
+    came_by (n, w) IN, r · A + a for arc a after the r-th; labels (n,) int32 OUT.
+    """
+    A = arc_label.shape[0]
+    for t in range(t1 - 1, t0 - 1, -1):
+        labels[t] = arc_label[came_by[t, r] % A]
+        r = came_by[t, r] // A
+    return r

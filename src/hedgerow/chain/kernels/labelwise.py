@@ -1,0 +1,220 @@
+"""From node marginals to the terms c_t(v) P_t(v) of losses that are sums over positions, c = d loss / d P_t(v).
+
+labels (n,) int, −1 where not known; allowed (n, K) uint8, or (0, K) for none: the labels that an unknown one may be.
+The truth at t is then a set A_t, with one label where that is known, and P_t(A) = Σ_{v∈A} P_t(v). An unknown label
+without an allowed set has no loss and no terms.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hedgerow.jit import kernel
+from hedgerow.legend import AnyArray, CodeArray, FloatArray
+
+
+@kernel
+def pointwise(
+    probs: FloatArray,
+    labels: AnyArray,
+    allowed: AnyArray,
+    weights: FloatArray,
+    true_probs: FloatArray,
+    terms: FloatArray,
+    t0: int,
+    t1: int,
+) -> None:
+    """true_probs[t] = P_t(A), 1 where there is no loss; terms of −w log P_t(A): −w P_t(v) / P_t(A) for v in A, else 0.
+
+    probs (n, K) IN, weights (n,) IN, true_probs (n,) OUT, terms (n, K) OUT.
+    """
+    K = probs.shape[1]
+    for t in range(t0, t1):
+        y = labels[t]
+        for v in range(K):
+            terms[t, v] = 0.0
+        true_probs[t] = 1.0
+        if y >= 0:
+            true_probs[t] = probs[t, y]
+            terms[t, y] = -weights[t]
+        elif allowed.shape[0] > 0:
+            total = 0.0
+            for v in range(K):
+                if allowed[t, v]:
+                    total += probs[t, v]
+            true_probs[t] = total
+            for v in range(K):
+                if allowed[t, v] and total > 0.0:
+                    terms[t, v] = -weights[t] * probs[t, v] / total
+
+
+@kernel
+def expected_costs(
+    probs: FloatArray,
+    labels: AnyArray,
+    allowed: AnyArray,
+    costs: FloatArray,
+    weights: FloatArray,
+    terms: FloatArray,
+    t0: int,
+    t1: int,
+) -> None:
+    """terms of the expected cost w Σ_v cost(A, v) P_t(v), which is their sum; cost(A, v) = min_{y∈A} costs[y, v].
+
+    probs (n, K) IN, costs (K, K) as [true, predicted] IN, weights (n,) IN, terms (n, K) OUT.
+    """
+    K = probs.shape[1]
+    for t in range(t0, t1):
+        y = labels[t]
+        if y >= 0:
+            for v in range(K):
+                terms[t, v] = weights[t] * costs[y, v] * probs[t, v]
+        elif allowed.shape[0] == 0:
+            for v in range(K):
+                terms[t, v] = 0.0
+        else:
+            for v in range(K):
+                least = np.inf
+                for u in range(K):
+                    if allowed[t, u] and costs[u, v] < least:
+                        least = costs[u, v]
+                terms[t, v] = weights[t] * least * probs[t, v]
+
+
+@kernel
+def rivals(
+    probs: FloatArray,
+    labels: AnyArray,
+    allowed: AnyArray,
+    margins: FloatArray,
+    rival: CodeArray,
+    t0: int,
+    t1: int,
+) -> None:
+    """margins[t] = P_t(A) − max_{v∉A} P_t(v), and rival[t] that label, the lowest of equal ones.
+
+    rival is −1 and the margin 0 where there is no loss: nothing is known of the label, or no label is wrong.
+
+    probs (n, K) IN, margins (n,) OUT, rival (n,) int32 OUT.
+    """
+    K = probs.shape[1]
+    for t in range(t0, t1):
+        y = labels[t]
+        chosen = -1
+        true_prob = 0.0
+        largest = -1.0
+        if y >= 0:
+            true_prob = probs[t, y]
+            for v in range(K):
+                if v != y and probs[t, v] > largest:
+                    largest = probs[t, v]
+                    chosen = v
+        elif allowed.shape[0] > 0:
+            for v in range(K):
+                if allowed[t, v]:
+                    true_prob += probs[t, v]
+                elif probs[t, v] > largest:
+                    largest = probs[t, v]
+                    chosen = v
+        rival[t] = chosen
+        margins[t] = true_prob - largest if chosen >= 0 else 0.0
+
+
+@kernel
+def rival_terms(
+    probs: FloatArray,
+    labels: AnyArray,
+    allowed: AnyArray,
+    rival: CodeArray,
+    slopes: FloatArray,
+    terms: FloatArray,
+    t0: int,
+    t1: int,
+) -> None:
+    """terms of a loss with derivative slopes[t] by the margin of `rivals`: slope · P_t(v) on A, −slope · P_t(rival).
+
+    probs (n, K) IN, rival (n,) IN, slopes (n,) IN, terms (n, K) OUT.
+    """
+    K = probs.shape[1]
+    for t in range(t0, t1):
+        y = labels[t]
+        for v in range(K):
+            terms[t, v] = 0.0
+        if rival[t] >= 0:
+            if y >= 0:
+                terms[t, y] = slopes[t] * probs[t, y]
+            else:
+                for v in range(K):
+                    if allowed[t, v]:
+                        terms[t, v] = slopes[t] * probs[t, v]
+            terms[t, rival[t]] = -slopes[t] * probs[t, rival[t]]
+
+
+@kernel
+def wrong_scores(
+    probs: FloatArray, labels: AnyArray, allowed: AnyArray, softness: float, scores: FloatArray, t0: int, t1: int
+) -> None:
+    """scores[t, v] = softness · P_t(v) where v is wrong, −inf where it is right or nothing is known of the label.
+
+    probs (n, K) IN, scores (n, K) OUT.
+    """
+    K = probs.shape[1]
+    for t in range(t0, t1):
+        y = labels[t]
+        for v in range(K):
+            wrong = v != y if y >= 0 else allowed.shape[0] > 0 and not allowed[t, v]
+            scores[t, v] = softness * probs[t, v] if wrong else -np.inf
+
+
+@kernel
+def soft_margins(
+    probs: FloatArray,
+    labels: AnyArray,
+    allowed: AnyArray,
+    exps: FloatArray,
+    margins: FloatArray,
+    totals: FloatArray,
+    t0: int,
+    t1: int,
+) -> None:
+    """totals[t] = Σ_v exps_t(v), 0 where there is no loss, and margins[t] = P_t(A), of which the soft maximum is taken.
+
+    probs (n, K) IN, exps (n, P) of the `wrong_scores` less the largest of a row IN; margins, totals (n,) OUT.
+    """
+    K = probs.shape[1]
+    for t in range(t0, t1):
+        y = labels[t]
+        total = 0.0
+        true_prob = 0.0
+        for v in range(K):
+            total += exps[t, v]
+            right = v == y if y >= 0 else allowed.shape[0] > 0 and allowed[t, v]
+            true_prob += probs[t, v] if right else 0.0
+        totals[t] = total
+        margins[t] = true_prob
+
+
+@kernel
+def soft_terms(
+    probs: FloatArray,
+    labels: AnyArray,
+    allowed: AnyArray,
+    exps: FloatArray,
+    totals: FloatArray,
+    slopes: FloatArray,
+    terms: FloatArray,
+    t0: int,
+    t1: int,
+) -> None:
+    """As `rival_terms`, with each wrong label the rival to the share exps_t(v) / totals_t.
+
+    probs (n, K) IN, exps (n, P), totals, slopes (n,) IN, terms (n, K) OUT.
+    """
+    K = probs.shape[1]
+    for t in range(t0, t1):
+        y = labels[t]
+        inverse = slopes[t] / totals[t] if totals[t] > 0.0 else 0.0
+        slope = slopes[t] if totals[t] > 0.0 else 0.0
+        for v in range(K):
+            right = v == y if y >= 0 else allowed.shape[0] > 0 and allowed[t, v]
+            terms[t, v] = slope * probs[t, v] if right else -inverse * exps[t, v] * probs[t, v]

@@ -1,0 +1,40 @@
+"""What a chunk's true labels score, and what they take from gradients. labels (n,), −1 where not known."""
+
+from __future__ import annotations
+
+from hedgerow.jit import kernel
+from hedgerow.legend import AnyArray, FloatArray
+
+
+@kernel
+def position_scores(
+    node: FloatArray, edges: FloatArray, first: AnyArray, labels: AnyArray, scores: FloatArray, t0: int, t1: int
+) -> None:
+    """scores[t] = node_t(y_t) + edge_t(y_{t−1}, y_t), without the parts that have an unknown label or are not there.
+
+    node (n, K) IN, edges (K, n | 1, K) as [to, ·, from] IN, first (n+1,) IN, scores (n,) OUT.
+    """
+    for t in range(t0, t1):
+        y = labels[t]
+        scores[t] = 0.0
+        if y >= 0:
+            scores[t] = node[t, y]
+            if not first[t] and labels[t - 1] >= 0:
+                scores[t] += edges[y, 0 if edges.shape[1] == 1 else t, labels[t - 1]]
+
+
+@kernel
+def subtract_shared(
+    first: AnyArray, labels: AnyArray, weights: FloatArray, node_gradient: FloatArray, edge_gradient: FloatArray
+) -> None:
+    """Take weights[t] from the gradients of node_t(y_t) and of edge(y_{t−1}, y_t).
+
+    labels (n,) IN, −1 where a position is passed over, with all others of its sequence; node_gradient (n, K),
+    edge_gradient (K, K) [from, to] IN and OUT.
+    """
+    for t in range(len(labels)):
+        y = labels[t]
+        if y >= 0:
+            node_gradient[t, y] -= weights[t]
+            if not first[t]:
+                edge_gradient[labels[t - 1], y] -= weights[t]

@@ -1,0 +1,123 @@
+"""Objectives: potentials and true labels in, a loss and its gradient with respect to the potentials out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from hedgerow.chain.objectives.classification_error import ClassificationError
+from hedgerow.chain.objectives.curvature import log_likelihood_curvature, pseudo_likelihood_curvature
+from hedgerow.chain.objectives.expected_accuracy import ExpectedAccuracy
+from hedgerow.chain.objectives.labelwise import Labelwise
+from hedgerow.chain.objectives.log_likelihood import log_likelihood
+from hedgerow.chain.objectives.margin import Margin
+from hedgerow.chain.objectives.perceptron import perceptron
+from hedgerow.chain.objectives.pointwise import pointwise
+from hedgerow.chain.objectives.pseudo_likelihood import pseudo_likelihood
+from hedgerow.chain.objectives.result import Curvature, Curved, LossAndGradient, Objective
+from hedgerow.chain.objectives.slack_margin import SlackMargin
+from hedgerow.chain.objectives.virtual_evidence import virtual_evidence
+from hedgerow.errors import InputError
+from hedgerow.legend import FLOAT, FloatArray
+
+__all__ = [
+    "BOOSTED",
+    "CONVEX",
+    "CURVATURES",
+    "LABELWISE",
+    "NAMES",
+    "SMOOTH",
+    "Curved",
+    "LossAndGradient",
+    "Objective",
+    "log_likelihood",
+    "make_objective",
+    "perceptron",
+    "pointwise",
+    "pseudo_likelihood",
+    "virtual_evidence",
+]
+
+NAMES = (
+    "log_likelihood",
+    "pseudo_likelihood",
+    "pointwise",
+    "expected_accuracy",
+    "labelwise",
+    "margin",
+    "slack_margin",
+    "perceptron",
+    "classification_error",
+)
+# For boosting alone: what it follows is not the gradient of the value.
+BOOSTED = ("virtual_evidence",)
+# Sums over the labels one by one: the labeling that they ask for is the one of posterior decoding.
+LABELWISE = frozenset({"pointwise", "expected_accuracy", "labelwise"})
+# Without kinks where they are smallest: L-BFGS and conjugate gradient can take them.
+SMOOTH = frozenset({"log_likelihood", "pseudo_likelihood", "classification_error"}) | LABELWISE
+# In the scores, where every label is known.
+CONVEX = frozenset({"log_likelihood", "pseudo_likelihood", "margin", "slack_margin", "perceptron"})
+COSTLY = frozenset({"expected_accuracy", "margin", "slack_margin"})
+SOFTENED = frozenset({"labelwise", "classification_error"})
+
+# The objectives with a Hessian, and what multiplies a direction with it.
+CURVATURES: dict[Callable[..., LossAndGradient], Curvature] = {
+    log_likelihood: log_likelihood_curvature,
+    pseudo_likelihood: pseudo_likelihood_curvature,
+}
+
+
+def make_objective(
+    name: str, *, n_labels: int, sharpness: float = 15.0, softness: float | None = None, costs: Any = None
+) -> Objective:
+    """The objective of that name.
+
+    Parameters
+    ----------
+    sharpness : λ of the smoothed step of "labelwise" and "classification_error"
+    softness : None, or the inverse temperature of the soft maximum over wrong answers that replaces the maximum
+    costs : (K, K) [true, predicted], optional
+        What a wrong label costs, for "expected_accuracy", "margin" and "slack_margin" (there in whole numbers); 1 where
+        not given.
+    """
+    if name not in (*NAMES, *BOOSTED):
+        raise InputError(f"objective={name!r} is not there", hint=f"Choose one of {', '.join(NAMES)}")
+    if not sharpness > 0.0:
+        raise InputError(f"sharpness={sharpness!r} is not a number above 0")
+    if softness is not None and not softness > 0.0:
+        raise InputError(f"softness={softness!r} is not a number above 0", hint="None is the maximum itself")
+    if softness is not None and name not in SOFTENED:
+        raise InputError(f"softness is for {' and '.join(sorted(SOFTENED))}, not for {name}", hint="Leave it None")
+    if costs is not None and name not in COSTLY:
+        raise InputError(f"costs are for {', '.join(sorted(COSTLY))}, not for {name}", hint="Leave costs None")
+    if name in SOFTENED:
+        return (Labelwise if name == "labelwise" else ClassificationError)(float(sharpness), softness)
+    if name in COSTLY:
+        makers: dict[str, Callable[[FloatArray], Objective]] = {
+            "expected_accuracy": ExpectedAccuracy,
+            "margin": Margin,
+            "slack_margin": SlackMargin,
+        }
+        return makers[name](_cost_table(costs, n_labels))
+    functions: dict[str, Objective] = {
+        "log_likelihood": log_likelihood,
+        "pseudo_likelihood": pseudo_likelihood,
+        "pointwise": pointwise,
+        "perceptron": perceptron,
+        "virtual_evidence": virtual_evidence,
+    }
+    return functions[name]
+
+
+def _cost_table(costs: Any, n_labels: int) -> FloatArray:
+    """(K, K) [true, predicted]; 1 off the diagonal where no costs are given."""
+    if costs is None:
+        return 1.0 - np.eye(n_labels)
+    table = np.array(costs, dtype=FLOAT)
+    if table.shape != (n_labels, n_labels):
+        raise InputError(f"costs of shape {table.shape} do not fit {n_labels} labels")
+    if not (np.isfinite(table) & (table >= 0.0)).all() or np.diag(table).any():
+        raise InputError("costs must be numbers of 0 or more, and 0 where the predicted label is the true one")
+    return table

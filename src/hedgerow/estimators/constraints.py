@@ -1,0 +1,160 @@
+"""Constraints of an estimator as a StateSpace, and the check that the training labels obey them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from itertools import pairwise
+
+import numpy as np
+
+from hedgerow.chain.inference.forward import check_legal
+from hedgerow.chain.potentials import ChainPotentials, SharedEdges
+from hedgerow.chain.structure.states import StateSpace
+from hedgerow.data.dataset import Dataset, Label, locate
+from hedgerow.errors import HedgerowWarning, InputError
+from hedgerow.estimators.base import allowed_labels, is_label
+from hedgerow.legend import BoolArray, FloatArray, IndexArray
+from hedgerow.parallel import plan_chunks
+
+
+def legal_space(
+    dataset: Dataset,
+    constraints: str | Iterable[tuple[Label, Label]] | None,
+    *,
+    forbid_unseen: bool,
+    seen: BoolArray | None = None,
+) -> StateSpace:
+    """The legal moves: what the constraints leave, less unseen transitions where they are forbidden.
+
+    `seen`, bool (K, K) [from, to], tells of transitions that other data showed.
+    """
+    assert dataset.labels is not None
+    space = _constrained(dataset, constraints)
+    check_gold(dataset, space)
+    if forbid_unseen:
+        moves = count_moves(dataset) > 0
+        moves = moves if seen is None else moves | seen
+        space = StateSpace(space.start, space.transitions & moves, space.end)
+        _check_open(dataset, space)
+    return space
+
+
+def count_moves(dataset: Dataset) -> FloatArray:
+    """(K, K) [from, to]: how often labels follow each other.
+
+    Where a set of labels is given, each pair that the sets of two neighbours allow counts as one. A position that may
+    have any label says nothing, so moves to and from it do not count.
+    """
+    K, labels = dataset.n_labels, dataset.labels
+    assert labels is not None
+    inner = np.ones(dataset.n_positions, dtype=bool)
+    inner[dataset.offsets[:-1]] = False
+    here = np.flatnonzero(inner)
+    plain = here[(labels[here] >= 0) & (labels[here - 1] >= 0)]
+    cells = labels[plain - 1].astype(np.int64) * K + labels[plain]
+    counts: FloatArray = np.bincount(cells, minlength=K * K).reshape(K, K).astype(np.float64)
+    mask = None if dataset.allowed is None else allowed_labels(dataset, slice(0, dataset.n_positions))
+    if mask is not None:
+        mask[(labels < 0) & mask.all(axis=1)] = False
+        rest = here[(labels[here] < 0) | (labels[here - 1] < 0)]
+        counts += mask[rest - 1].T.astype(np.float64) @ mask[rest].astype(np.float64)
+    return counts
+
+
+def _check_open(dataset: Dataset, space: StateSpace) -> None:
+    """Refuse sequences whose unlabelled positions cannot be filled by transitions that are seen elsewhere."""
+    K = dataset.n_labels
+    edges = SharedEdges.from_scores(space.mask_edges(np.zeros((K, K))))
+    assert dataset.labels is not None
+    for first, last in pairwise(plan_chunks(dataset.offsets).tolist()):
+        rows = slice(int(dataset.offsets[first]), int(dataset.offsets[last]))
+        if (dataset.labels[rows] >= 0).all():
+            continue
+        mask = allowed_labels(dataset, rows)
+        offsets = dataset.offsets[first : last + 1] - dataset.offsets[first]
+        potentials = ChainPotentials(np.zeros((rows.stop - rows.start, K)), offsets, edges, sequence_base=first)
+        potentials.add_start_end(space.start_scores(), space.end_scores())
+        try:
+            check_legal(potentials if mask is None else potentials.restrict(mask))
+        except InputError as error:
+            raise InputError(
+                "forbid_unseen leaves no labeling for the unlabelled positions here",
+                hint="Only transitions between labelled neighbours are seen. Label more, or use transitions='all'.",
+                sequence=error.sequence,
+                position=error.position,
+            ) from error
+
+
+def _constrained(dataset: Dataset, constraints: str | Iterable[tuple[Label, Label]] | None) -> StateSpace:
+    labels = dataset.schema.labels
+    if constraints is None:
+        return StateSpace.full(len(labels))
+    if isinstance(constraints, str):
+        return StateSpace.from_scheme([str(label) for label in labels], constraints)
+    hint = "Give a scheme such as 'iob2', or (from, to) pairs."
+    if not isinstance(constraints, Iterable):
+        raise InputError(f"constraints is {constraints!r}", hint=hint)
+    codes = dataset.schema.label_codes
+    pairs = []
+    for pair in constraints:
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+            raise InputError(f"constraints hold {pair!r}", hint=hint)
+        unknown = [label for label in pair if not is_label(label) or label not in codes]
+        if unknown:
+            raise InputError(f"constraints name the label {unknown[0]!r}, which is not in y")
+        pairs.append((codes[pair[0]], codes[pair[1]]))
+    return StateSpace.full(len(labels)).forbid(pairs)
+
+
+def without_forbidden(held_out: Dataset, space: StateSpace) -> Dataset:
+    """The held-out sequences whose labels are possible; the others would score −inf whatever the model is."""
+    labels, offsets = held_out.labels, held_out.offsets
+    assert labels is not None
+    known = labels >= 0
+    inner = known[1:] & known[:-1] & ~np.isin(np.arange(1, len(labels)), offsets)
+    bad = np.zeros(len(labels), dtype=bool)
+    bad[1:] = inner & ~space.transitions[labels[:-1], labels[1:]]
+    first, last = offsets[:-1], offsets[1:] - 1
+    bad[first] |= known[first] & ~space.start[labels[first]]
+    bad[last] |= known[last] & ~space.end[labels[last]]
+    return only_possible(held_out, np.flatnonzero(~np.logical_or.reduceat(bad, first)), "allow the transitions")
+
+
+def only_possible(held_out: Dataset, possible: IndexArray, remedy: str) -> Dataset:
+    """Those of the held-out sequences, with a warning where some are left out, and an error where all are."""
+    if len(possible) == len(held_out):
+        return held_out
+    what = f"{len(held_out) - len(possible)} of {len(held_out)} held-out sequences have labels that are forbidden"
+    if not len(possible):
+        raise InputError(what, hint=f"Hold out others, {remedy}, or set early_stopping=False.")
+    warnings.warn(f"{what}; they do not count", HedgerowWarning, stacklevel=5)
+    return held_out.take(possible)
+
+
+def check_gold(dataset: Dataset, space: StateSpace) -> None:
+    """Refuse training labels that the constraints forbid, by name."""
+    labels, names = dataset.labels, dataset.schema.labels
+    assert labels is not None
+    first, last = np.zeros((2, len(labels)), dtype=bool)
+    first[dataset.offsets[:-1]] = True
+    last[dataset.offsets[1:] - 1] = True
+    known, before = labels >= 0, np.roll(labels, 1)
+    bad_move = known & ~first & (before >= 0) & ~space.transitions[before, labels]
+    bad_first = known & first & ~space.start[labels]
+    bad_last = known & last & ~space.end[labels]
+    bad = bad_move | bad_first | bad_last
+    if not bad.any():
+        return
+    t = int(np.argmax(bad))
+    if bad_move[t]:
+        what = f"the labels go from {names[before[t]]!r} to {names[labels[t]]!r}"
+    else:
+        what = f"the label {names[labels[t]]!r} stands {'first' if bad_first[t] else 'last'}"
+    sequence, position = locate(dataset.offsets, t)
+    raise InputError(
+        f"{what}, which the constraints forbid",
+        hint="Mend the label, or drop the constraint.",
+        sequence=sequence,
+        position=position,
+    )

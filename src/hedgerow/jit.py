@@ -1,0 +1,156 @@
+"""The one place that imports numba: how kernels are compiled, and where the compiled code is kept."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import re
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from importlib.util import decode_source, resolve_name
+from types import ModuleType
+from typing import Any, TypeVar, cast
+
+import numba
+from numba.core import event
+
+Kernel = TypeVar("Kernel", bound=Callable[..., Any])
+
+# What chain kernels may reorder. The full fastmath=True also assumes that no NaN and no infinity exists, and then
+# `x == -inf` is False: impossible would no longer be a true −inf.
+CHAIN_MATH = {"reassoc", "contract", "arcp", "nsz"}
+
+
+# Kernels allocate nothing, so arrays need no counting of references: less to compile, and no atomic counters in loops.
+_PLAIN: dict[str, Any] = {"_nrt": False}
+
+
+def kernel(function: Kernel) -> Kernel:
+    """Compile at the first call, without reordering any sum; release the GIL; keep the machine code on disk."""
+    return _compile(function, False)
+
+
+def part(function: Kernel) -> Kernel:
+    """A piece of kernels, of this file or another: compiled with each that calls it, and not called from Python.
+
+    No sum is reordered, and it says so: left open, that would be as the kernel allows that is compiled first.
+    """
+    return _compile_part(function, False)
+
+
+def chain_part(function: Kernel) -> Kernel:
+    """As `part`, and sums may be reordered, as in a `chain_kernel`."""
+    return _compile_part(function, CHAIN_MATH)
+
+
+def _compile_part(function: Kernel, fastmath: Any) -> Kernel:
+    options = _PLAIN | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    return cast(Kernel, numba.njit(nogil=True, fastmath=fastmath, **options)(function))
+
+
+def chain_kernel(function: Kernel) -> Kernel:
+    """As `kernel`, and sums may be reordered so that they vectorise. The order is fixed at compile time."""
+    return _compile(function, CHAIN_MATH)
+
+
+def _compile(function: Kernel, fastmath: Any) -> Kernel:
+    try:
+        compiled = numba.njit(cache=True, nogil=True, fastmath=fastmath, **_PLAIN)(function)
+    except RuntimeError:  # no folder to keep a cache in: a read-only install and no writable home
+        return cast(Kernel, numba.njit(cache=False, nogil=True, fastmath=fastmath, **_PLAIN)(function))
+    _stamp_with_sources(compiled)
+    return cast(Kernel, compiled)
+
+
+def _stamp_with_sources(compiled: Any) -> None:
+    """Tie the cache of a kernel to the content of all its sources. Numba itself looks at the kernel's own file alone.
+
+    Where numba keeps its stamp elsewhere, or a source cannot be read, numba's own stamp stays.
+    """
+    file: Any = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
+    if not (hasattr(file, "_source_stamp") and hasattr(file, "_version")):
+        return
+    try:
+        stamp = source_stamp(compiled.__module__)
+    except (AttributeError, KeyError, OSError, SyntaxError, ValueError):
+        return
+    file._source_stamp = stamp
+    # The version is compared before anything else of the index is read. The rest names the classes of arguments, and
+    # reading it would fail where a source has since lost or renamed one.
+    file._version = f"{file._version} {stamp}"
+
+
+# By module: the loader that ran it, the digest of its source, and what it imports of its package. The source is read
+# when a kernel first needs it and again only if the module is loaded again: what counts is the code that runs, not
+# what has been edited on disk meanwhile.
+_read: dict[str, tuple[Any, str, frozenset[str]]] = {}
+
+
+def source_stamp(name: str) -> str:
+    """A digest of the source of a loaded module and of all that it imports from its package, directly or not.
+
+    Names and content of the modules count; where the files lie and when they were written does not.
+    """
+    package = name.partition(".")[0]
+    digests: dict[str, str] = {}
+    waiting = [name]
+    while waiting:
+        name = waiting.pop()
+        module = sys.modules[name]
+        loader: Any = module.__loader__
+        if name not in _read or _read[name][0] is not loader:
+            source = loader.get_data(module.__file__)
+            imports = _imported(module, _head(decode_source(source)))
+            inside = frozenset(name for name in imports if name.partition(".")[0] == package)
+            _read[name] = loader, hashlib.sha256(source).hexdigest(), inside
+        _, digests[name], inside = _read[name]
+        waiting.extend(inside - digests.keys())
+    return hashlib.sha256(repr(sorted(digests.items())).encode()).hexdigest()
+
+
+def _head(source: str) -> ast.Module:
+    """The part of a module that holds its imports: parsing all of it would take a third of the time to import it."""
+    body = re.search(r"^(@|def |class )", source, re.MULTILINE)
+    if body and not re.search(r"^(from|import) ", source[body.start() :], re.MULTILINE):
+        try:
+            return ast.parse(source[: body.start()])
+        except SyntaxError:  # that was a line of a docstring
+            pass
+    return ast.parse(source)
+
+
+def _imported(module: ModuleType, tree: ast.Module) -> Iterator[str]:
+    """The modules that a module takes something from, by its imports that are not inside another statement."""
+    for node in tree.body:
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            origin = resolve_name("." * node.level + (node.module or ""), module.__package__)
+            for alias in node.names:
+                found = getattr(sys.modules[origin], alias.name, None)
+                if isinstance(found, ModuleType):
+                    yield found.__name__
+                else:  # `origin` may only hand on what another module defines
+                    yield origin
+                    yield str(getattr(found, "__module__", origin))
+
+
+class _First(event.Listener):
+    """Calls a function before the first compilation, and never again."""
+
+    def __init__(self, tell: Callable[[], None]) -> None:
+        self.tell: Callable[[], None] | None = tell
+
+    def on_start(self, _: Any) -> None:
+        tell, self.tell = self.tell, None
+        if tell is not None:
+            tell()
+
+    def on_end(self, _: Any) -> None:
+        pass
+
+
+def before_compiling(tell: Callable[[], None]) -> AbstractContextManager[Any]:
+    """Within this context, call `tell` once, before the first kernel that is compiled and not read from the cache."""
+    return cast("AbstractContextManager[Any]", event.install_listener("numba:compile", _First(tell)))

@@ -1,0 +1,1 @@
+"""Approximate inference on graphs: messages, mean field, searches."""

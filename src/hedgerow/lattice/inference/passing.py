@@ -1,0 +1,291 @@
+"""Messages under way on one graph, on exponentials or in the log domain; the caller says when to stop.
+
+On exponentials the bounds on the messages into a node, added up, must stay within a double. That is known before the
+first message: the scores of an edge bound the ratio of the entries of its messages. Steeper scores go to the log
+domain, and so do tree-reweighted messages, which have powers.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hedgerow.lattice import kernels
+from hedgerow.lattice.inference.chains import Cover
+from hedgerow.lattice.inference.topology import Topology
+from hedgerow.lattice.potentials import Potentials
+from hedgerow.legend import INDEX, AnyArray, FloatArray, IndexArray
+
+STEEP = 300.0  # of the logarithm of a product of messages; the node's own score and a margin come on top
+SLICE = 1 << 20  # nodes or edges of one call of a kernel, so that Ctrl-C is heard
+
+ALL_SEND: AnyArray = np.empty((2, 0), dtype=np.uint8)
+
+Answer = tuple[FloatArray, FloatArray, float]
+
+
+class Turn(NamedTuple):
+    """What one call of a kernel is to send.
+
+    low, high : (n,), node i sends along out[low[i]:high[i]]
+    begin, end, step : of the nodes in their order
+    into : (2M, K), the messages themselves, or those that take their place when all are made
+    awake : (2, n), or (2, 0) where all nodes send; way, 0 or 1: its row
+    quiet : a change that is no news
+    damping, maximise : as in `Passing.sweep`
+    """
+
+    low: IndexArray
+    high: IndexArray
+    begin: int
+    end: int
+    step: int
+    into: FloatArray
+    awake: AnyArray
+    way: int
+    quiet: float
+    damping: float
+    maximise: bool
+
+
+class Passing:
+    """What the forms share. `messages` (2M, K) are probabilities or logs, with the largest entry 1 or 0."""
+
+    def __init__(self, potentials: Potentials, topology: Topology, messages: FloatArray) -> None:
+        self.potentials = potentials
+        self.topology = topology
+        self.messages = messages
+        self._fresh: FloatArray | None = None
+        self._awake: AnyArray = np.ones((2, self.topology.n_nodes), dtype=np.uint8)
+        self._product, self._scratch = np.empty((2, potentials.n_labels))
+
+    @property
+    def all_awake(self) -> bool:
+        """Whether the next sweep sends every message."""
+        return bool(self._awake.all())
+
+    @property
+    def awake(self) -> float:
+        """The share of nodes with news."""
+        return float(self._awake.any(axis=0).mean()) if self._awake.size else 0.0
+
+    def wake(self) -> None:
+        """Have every node send in the next sweep."""
+        self._awake[:] = 1
+
+    def sweep(self, damping: float, maximise: bool, quiet: float = 0.0) -> float:
+        """Every message once, each from the newest ones: to nodes before, from the last node on, then to nodes after.
+
+        A node that no message into it changed by more than `quiet` since it last sent has nothing to say, and sends
+        nothing. Returns the largest change of a message.
+        """
+        top = self.topology
+        n, change = top.n_nodes, 0.0
+        how: tuple[Any, ...] = float(quiet), float(damping), bool(maximise)
+        back = Turn(top.ptr[:-1], top.middle, n - 1, -1, -1, self.messages, self._awake, 0, *how)
+        for last in range(n - 1, -1, -SLICE):
+            change = max(change, self._send(back._replace(begin=last, end=max(last - SLICE, -1))))
+        forth = Turn(top.middle, top.ptr[1:], 0, n, 1, self.messages, self._awake, 1, *how)
+        for begin in range(0, n, SLICE):
+            change = max(change, self._send(forth._replace(begin=begin, end=min(begin + SLICE, n))))
+        return change
+
+    def flood(self, damping: float, maximise: bool) -> float:
+        """Every message once, all from the old ones; the largest change of a message."""
+        top = self.topology
+        if self._fresh is None:
+            self._fresh = np.empty_like(self.messages)
+        n, change = top.n_nodes, 0.0
+        how: tuple[Any, ...] = 0.0, float(damping), bool(maximise)
+        turn = Turn(top.ptr[:-1], top.ptr[1:], 0, n, 1, self._fresh, ALL_SEND, 0, *how)
+        for begin in range(0, n, SLICE):
+            change = max(change, self._send(turn._replace(begin=begin, end=min(begin + SLICE, n))))
+        self.messages, self._fresh = self._fresh, self.messages
+        return change
+
+    def beliefs(self) -> Answer:
+        """Node and edge probabilities, and the approximation of log Z."""
+        top, K = self.topology, self.potentials.n_labels
+        node_probs: FloatArray = np.empty((top.n_nodes, K))
+        edge_probs: FloatArray = np.empty((top.n_edges, K, K))
+        total = self._shift()
+        for begin in range(0, top.n_nodes, SLICE):
+            total += self._node_beliefs(node_probs, begin, min(begin + SLICE, top.n_nodes))
+        for begin in range(0, top.n_edges, SLICE):
+            total += self._edge_beliefs(node_probs, edge_probs, begin, min(begin + SLICE, top.n_edges))
+        return node_probs, edge_probs, total
+
+    def node_probs(self) -> FloatArray:
+        """Node probabilities alone; max-marginals, scaled to a sum of 1, where messages were maximised."""
+        probs: FloatArray = np.empty((self.topology.n_nodes, self.potentials.n_labels))
+        for begin in range(0, len(probs), SLICE):
+            self._node_beliefs(probs, begin, min(begin + SLICE, len(probs)))
+        return probs
+
+    def prepare_relaxation(self, damping: float, maximise: bool) -> None:
+        raise NotImplementedError
+
+    def relax(self, damping: float, maximise: bool, tol: float) -> float:
+        raise NotImplementedError
+
+    def _shift(self) -> float:
+        raise NotImplementedError
+
+    def _send(self, turn: Turn) -> float:
+        raise NotImplementedError
+
+    def _node_beliefs(self, probs: FloatArray, begin: int, end: int) -> float:
+        raise NotImplementedError
+
+    def _edge_beliefs(self, node_probs: FloatArray, probs: FloatArray, begin: int, end: int) -> float:
+        raise NotImplementedError
+
+
+class ExpPassing(Passing):
+    """Messages on exponentials: the scores of a node and of an edge less the largest of them."""
+
+    def __init__(self, potentials: Potentials, start: FloatArray | None) -> None:
+        n_messages, K = 2 * potentials.topology.n_edges, potentials.n_labels
+        super().__init__(potentials, potentials.topology, np.ones((n_messages, K)) if start is None else start)
+        node_tops = potentials.node_scores.max(axis=1, keepdims=True)
+        edge_tops = potentials.edge_scores.max(axis=(1, 2), keepdims=True)
+        self._node_exp = np.exp(potentials.node_scores - node_tops)
+        self._edge_exp = np.exp(potentials.edge_scores - edge_tops)
+        n_shared = potentials.topology.n_edges if len(edge_tops) == 1 else 1
+        self._tops = float(node_tops.sum()) + n_shared * float(edge_tops.sum())
+
+    def _shift(self) -> float:
+        return self._tops
+
+    def _send(self, turn: Turn) -> float:
+        top, own = self.topology, kernels.messages
+        given: list[Any] = [self._node_exp, self._edge_exp, top.ends, top.ptr, top.out, top.order, *turn[:5]]
+        given += [self.messages, *turn[5:]]
+        if self.potentials.n_labels == 2:
+            return float(own.propagate_two(*given))
+        given += [self._product, self._scratch]
+        return float(own.propagate(*given))
+
+    def _node_beliefs(self, probs: FloatArray, begin: int, end: int) -> float:
+        top = self.topology
+        return float(
+            kernels.messages.node_beliefs(
+                self._node_exp, top.ptr, top.out, self.messages, probs, self._product, begin, end
+            )
+        )
+
+    def _edge_beliefs(self, node_probs: FloatArray, probs: FloatArray, begin: int, end: int) -> float:
+        ends = self.topology.ends
+        return float(kernels.messages.edge_beliefs(self._edge_exp, ends, self.messages, node_probs, probs, begin, end))
+
+
+class LogPassing(Passing):
+    """Messages in the log domain, tree-reweighted where the weights of a cover of the graph are not all 1."""
+
+    def __init__(self, potentials: Potentials, chains: Cover, start: FloatArray | None) -> None:
+        n_messages, K = 2 * potentials.topology.n_edges, potentials.n_labels
+        super().__init__(potentials, chains.topology, np.zeros((n_messages, K)) if start is None else start)
+        self._rho = chains.weights
+
+    def _shift(self) -> float:
+        return 0.0
+
+    def _send(self, turn: Turn) -> float:
+        top, own = self.topology, self.potentials
+        given: list[Any] = [own.node_scores, own.edge_scores, self._rho, top.ends, top.ptr, top.out, top.order]
+        given += [*turn[:5], self.messages, turn.into, turn.awake, turn.way, turn.quiet, self._product, self._scratch]
+        given += [turn.damping, turn.maximise]
+        return float(kernels.log_messages.propagate(*given))
+
+    def prepare_relaxation(self, damping: float, maximise: bool) -> None:
+        """Make every message that would come next, and a heap of them with the one that changes most first."""
+        self.flood(damping, maximise)
+        assert self._fresh is not None
+        self._pending, self.messages = self.messages, self._fresh
+        self._fresh = None
+        self._urgency = np.abs(np.exp(self._pending) - np.exp(self.messages)).max(axis=1, initial=0.0)
+        self._heap = np.argsort(-self._urgency, kind="stable").astype(INDEX)
+        self._place = np.empty_like(self._heap)
+        self._place[self._heap] = np.arange(len(self._heap))
+
+    def relax(self, damping: float, maximise: bool, tol: float) -> float:
+        """As many updates as there are messages; the largest change that is left to make."""
+        top, own = self.topology, self.potentials
+        left = 0.0
+        for begin in range(0, len(self.messages), SLICE):
+            n = min(SLICE, len(self.messages) - begin)
+            left = kernels.log_messages.relax(
+                own.node_scores, own.edge_scores, self._rho, top.ends, top.ptr, top.out, self.messages, self._pending,
+                self._urgency, self._heap, self._place, self._product, float(damping), bool(maximise), n, float(tol),
+            )  # fmt: skip
+        return left
+
+    def _node_beliefs(self, probs: FloatArray, begin: int, end: int) -> float:
+        top, own = self.topology, self.potentials
+        return float(
+            kernels.log_messages.node_beliefs(
+                own.node_scores, self._rho, top.ptr, top.out, self.messages, probs, self._product, begin, end
+            )
+        )
+
+    def _edge_beliefs(self, node_probs: FloatArray, probs: FloatArray, begin: int, end: int) -> float:
+        return float(
+            kernels.log_messages.edge_beliefs(
+                self.potentials.edge_scores, self._rho, self.topology.ends, self.messages, node_probs, probs, begin, end
+            )
+        )
+
+
+class ReweightedPassing(LogPassing):
+    """Tree-reweighted messages of scores that are not steep; sums, in sweeps without damping, are fast."""
+
+    def __init__(self, potentials: Potentials, chains: Cover, start: FloatArray | None) -> None:
+        super().__init__(potentials, chains, start)
+        self._tops: FloatArray = potentials.edge_scores.max(axis=(1, 2), keepdims=True)
+        self._fresh_row: FloatArray = np.empty(potentials.n_labels)
+
+    @cached_property
+    def _tables(self) -> FloatArray:
+        tables: FloatArray = (self.potentials.edge_scores - self._tops) / self._rho[:, None, None]
+        return np.exp(tables, out=tables)
+
+    def _shift(self) -> float:
+        return float(np.broadcast_to(self._tops, (len(self._rho), 1, 1)).sum())
+
+    def _send(self, turn: Turn) -> float:
+        if turn.maximise or turn.damping or turn.into is not self.messages:
+            return super()._send(turn)
+        top, own = self.topology, kernels.reweighted
+        given: list[Any] = [self.potentials.node_scores, self._tables, self._rho, top.ends, top.ptr, top.out, top.order]
+        given += [*turn[:5], self.messages, turn.awake, turn.way, turn.quiet]
+        if self.potentials.n_labels == 2:
+            return float(own.sweep_two(*given))
+        given += [self._product, self._scratch, self._fresh_row]
+        return float(own.sweep(*given))
+
+    def _edge_beliefs(self, node_probs: FloatArray, probs: FloatArray, begin: int, end: int) -> float:
+        given = self._tables, self._rho, self.topology.ends, self.messages, node_probs, probs, begin, end
+        return float(kernels.reweighted.edge_beliefs(*given))
+
+
+def make_passing(
+    potentials: Potentials, *, reweighted: bool = False, by_logs: bool = False, start: FloatArray | None = None
+) -> Passing:
+    """Messages that say nothing yet, or those of an earlier call, in the form that the scores ask for."""
+    top, steepness = potentials.topology, potentials.steepness()
+    logs = reweighted or by_logs or steepness > STEEP
+    if start is not None:
+        start = start.copy() if in_logs(start) == logs else None
+    if not logs:
+        return ExpPassing(potentials, start)
+    if not reweighted:
+        return LogPassing(potentials, Cover(top, np.ones(top.n_edges)), start)
+    steep = steepness > STEEP * top.chains.weights.min(initial=1.0)
+    return (LogPassing if steep else ReweightedPassing)(potentials, top.chains, start)
+
+
+def in_logs(messages: FloatArray) -> bool:
+    """Whether messages are logarithms: on exponentials the largest entry is 1."""
+    return messages.size == 0 or bool(messages.max() <= 0.0)

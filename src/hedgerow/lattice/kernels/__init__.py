@@ -1,0 +1,10 @@
+"""Messages on graphs, and what is read from them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from hedgerow.lazy import submodules
+
+__getattr__: Callable[[str], Any] = submodules(__name__)

@@ -1,0 +1,236 @@
+"""Linear scores of sparse features: which weights a position has, gathered into scores, and gradients scattered back.
+
+A weight row belongs to one feature: a value of a column at a window offset, an attribute, a number. Its weights are
+w[row_ptr[r]:row_ptr[r+1]], for the labels slot_label[row_ptr[r]:…]. A row that many positions have, with many labels,
+also stands as a dense row of a table, rewritten at each evaluation: table_row[r] is its place there, or −1.
+
+What a chunk of n positions has is compiled into two lists, once: table rows, and (cell, slot) entries, cell being
+position·K + label. Reading codes and rows each time costs twice as much as the sums themselves, because every row
+asks an unpredictable question (is it in the table, how long is it); the lists ask none.
+"""
+
+from __future__ import annotations
+
+from hedgerow.jit import kernel
+
+
+@kernel
+def group_pairs(rows, labels, values, K, count, order, row_ptr, slot_label, slot_total):
+    """The distinct (row, label) pairs of n observations, sorted, and the sum of the values of each.
+
+    Two stable counting sorts, by label and then by row.
+    IN   rows int64[n], labels int32[n] under K, values float64[n] or float64[1] for all
+    WORK count int64[max(R, K)+1], order int64[2, n]
+    OUT  row_ptr int64[R+1], slot_label int32[n], slot_total float64[n]; returns the number of pairs
+    """
+    R, n = len(row_ptr) - 1, len(rows)
+    count[:] = 0
+    for i in range(n):
+        count[labels[i] + 1] += 1
+    for k in range(K):
+        count[k + 1] += count[k]
+    for i in range(n):
+        order[0, count[labels[i]]] = i
+        count[labels[i]] += 1
+    count[:] = 0
+    for i in range(n):
+        count[rows[i] + 1] += 1
+    for r in range(R):
+        count[r + 1] += count[r]
+    for q in range(n):
+        i = order[0, q]
+        order[1, count[rows[i]]] = i
+        count[rows[i]] += 1
+    pairs, begin = 0, 0
+    for r in range(R):
+        row_ptr[r] = pairs
+        end = count[r]  # after the placing, the end of the row
+        for q in range(begin, end):
+            i = order[1, q]
+            if q == begin or labels[i] != labels[order[1, q - 1]]:
+                slot_label[pairs] = labels[i]
+                slot_total[pairs] = 0.0
+                pairs += 1
+            slot_total[pairs - 1] += values[i if len(values) > 1 else 0]
+        begin = end
+    row_ptr[R] = pairs
+    return pairs
+
+
+@kernel
+def count_features(codes, places, column, shift, base, attr_ptr, attr_id, attr_shift, attr_base, row_ptr, table_row):
+    """How many table rows and how many entries the positions at `places` have. Arguments as in list_features."""
+    n_table, n_entries = 0, 0
+    for t in range(len(places)):
+        p = places[t]
+        for s in range(len(column)):
+            r = base[s] + codes[column[s], p + shift[s]]
+            if table_row[r] >= 0:
+                n_table += 1
+            else:
+                n_entries += row_ptr[r + 1] - row_ptr[r]
+        for s in range(len(attr_shift)):
+            for q in range(attr_ptr[p + attr_shift[s]], attr_ptr[p + attr_shift[s] + 1]):
+                r = attr_base[s] + attr_id[q]
+                if table_row[r] >= 0:
+                    n_table += 1
+                else:
+                    n_entries += row_ptr[r + 1] - row_ptr[r]
+    return n_table, n_entries
+
+
+@kernel
+def list_features(
+    codes, places, column, shift, base, attr_ptr, attr_id, attr_shift, attr_base,
+    row_ptr, table_row, slot_label, K, ptr, table, cell, slot,
+):  # fmt: skip
+    """Compile the features of the positions at `places`: stream s has row base[s] + codes[column[s], p + shift[s]].
+
+    IN   codes int32[C, P], places int64[n], column/shift/base int64[streams], attr_ptr int64[P+1], attr_id int32[],
+         attr_shift/attr_base int64[], row_ptr int64[R+1], table_row int32[R], slot_label int32[W], K
+    OUT  ptr int32[n+1], table int32[] (rows of the table of position t: table[ptr[t]:ptr[t+1]]),
+         cell int32[], slot int32[] (entries, in order of position)
+    """
+    q_table, q_entry = 0, 0
+    for t in range(len(places)):
+        p = places[t]
+        ptr[t] = q_table
+        for s in range(len(column)):
+            r = base[s] + codes[column[s], p + shift[s]]
+            if table_row[r] >= 0:
+                table[q_table] = table_row[r]
+                q_table += 1
+            else:
+                for j in range(row_ptr[r], row_ptr[r + 1]):
+                    cell[q_entry] = t * K + slot_label[j]
+                    slot[q_entry] = j
+                    q_entry += 1
+        for s in range(len(attr_shift)):
+            for q in range(attr_ptr[p + attr_shift[s]], attr_ptr[p + attr_shift[s] + 1]):
+                r = attr_base[s] + attr_id[q]
+                if table_row[r] >= 0:
+                    table[q_table] = table_row[r]
+                    q_table += 1
+                else:
+                    for j in range(row_ptr[r], row_ptr[r + 1]):
+                        cell[q_entry] = t * K + slot_label[j]
+                        slot[q_entry] = j
+                        q_entry += 1
+    ptr[len(places)] = q_table
+
+
+@kernel
+def list_weighted(
+    places, attr_ptr, attr_id, attr_val, attr_shift, attr_base, row_ptr, slot_label, K, cell, slot, value
+):
+    """Compile attributes with values into entries (cell, slot, value); returns how many. Empty outputs: count only.
+
+    IN   as in list_features, attr_val float64[nnz]
+    OUT  cell int32[], slot int32[], value float64[]
+    """
+    n = 0
+    fill = len(cell) > 0
+    for t in range(len(places)):
+        for s in range(len(attr_shift)):
+            p = places[t] + attr_shift[s]
+            for q in range(attr_ptr[p], attr_ptr[p + 1]):
+                r = attr_base[s] + attr_id[q]
+                if fill:
+                    for j in range(row_ptr[r], row_ptr[r + 1]):
+                        cell[n] = t * K + slot_label[j]
+                        slot[n] = j
+                        value[n] = attr_val[q]
+                        n += 1
+                else:
+                    n += row_ptr[r + 1] - row_ptr[r]
+    return n
+
+
+@kernel
+def fill_table(rows, row_ptr, slot_label, w, table):
+    """table[f, label] = weight, for the rows that stand in the table. IN rows int64[f] … OUT table float64[f, K]."""
+    for f in range(len(rows)):
+        table[f, :] = 0.0
+        for j in range(row_ptr[rows[f]], row_ptr[rows[f] + 1]):
+            table[f, slot_label[j]] = w[j]
+
+
+@kernel
+def drain_table(rows, row_ptr, slot_label, table, grad):
+    """grad += the table's gradient, back in the slots of its rows. OUT grad float64[W]."""
+    for f in range(len(rows)):
+        for j in range(row_ptr[rows[f]], row_ptr[rows[f] + 1]):
+            grad[j] += table[f, slot_label[j]]
+
+
+@kernel
+def gather(ptr, table_rows, cell, slot, w, table, scores, cells):
+    """scores[t] = Σ of the position's table rows + Σ of its entries. OUT scores float64[n, K]; cells: the same, flat.
+
+    IN   ptr, table_rows, cell, slot as list_features made them, w float64[W], table float64[·, K]
+    """
+    K = table.shape[1]
+    for t in range(scores.shape[0]):
+        for k in range(K):
+            scores[t, k] = 0.0
+        for q in range(ptr[t], ptr[t + 1]):
+            f = table_rows[q]
+            for k in range(K):
+                scores[t, k] += table[f, k]
+    for e in range(len(cell)):
+        cells[cell[e]] += w[slot[e]]
+
+
+@kernel
+def scatter(ptr, table_rows, cell, slot, probs, cells, grad, table_grad):
+    """grad += Σ_t probs[t] at the position's rows and entries. IN probs float64[n, K]; cells: the same, flat."""
+    K = table_grad.shape[1]
+    for t in range(probs.shape[0]):
+        for q in range(ptr[t], ptr[t + 1]):
+            f = table_rows[q]
+            for k in range(K):
+                table_grad[f, k] += probs[t, k]
+    for e in range(len(cell)):
+        grad[slot[e]] += cells[cell[e]]
+
+
+@kernel
+def gather_weighted(cell, slot, value, w, cells):
+    """cells[cell[e]] += value[e] · w[slot[e]]. OUT cells float64[]."""
+    for e in range(len(cell)):
+        cells[cell[e]] += value[e] * w[slot[e]]
+
+
+@kernel
+def scatter_weighted(cell, slot, value, cells, grad):
+    """grad[slot[e]] += value[e] · cells[cell[e]]. OUT grad float64[W]."""
+    for e in range(len(cell)):
+        grad[slot[e]] += value[e] * cells[cell[e]]
+
+
+@kernel
+def gather_numbers(numeric, places, column, shift, center, scale, weights, scores):
+    """scores[t, k] += Σ_s x · weights[s, k], x = (numeric[column[s], p + shift[s]] − center[s])·scale[s], if not NaN.
+
+    IN   numeric float64[D, P], places int64[n], center/scale float64[streams], weights float64[streams, K]
+    OUT  scores float64[n, K]
+    """
+    K = scores.shape[1]
+    for t in range(len(places)):
+        for s in range(len(column)):
+            x = (numeric[column[s], places[t] + shift[s]] - center[s]) * scale[s]
+            if x == x:
+                for k in range(K):
+                    scores[t, k] += x * weights[s, k]
+
+
+@kernel
+def scatter_numbers(numeric, places, column, shift, center, scale, probs, grad):
+    """grad[s, k] += Σ_t x · probs[t, k], x as in gather_numbers. OUT grad float64[streams, K]."""
+    K = probs.shape[1]
+    for t in range(len(places)):
+        for s in range(len(column)):
+            x = (numeric[column[s], places[t] + shift[s]] - center[s]) * scale[s]
+            if x == x:
+                for k in range(K):
+                    grad[s, k] += x * probs[t, k]

@@ -1,0 +1,1 @@
+"""Conditional random fields: LinearCRF, TreeCRF, and their presets."""

@@ -1,0 +1,1 @@
+"""FutureFeatureMEMM: patterns ahead, found by multiple-instance boosting."""

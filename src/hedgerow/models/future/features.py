@@ -1,0 +1,268 @@
+"""Training of a maximum entropy Markov model that finds future features (Hao 2009, section 5.3.2).
+
+Trees on the last labels, the input and the future features known so far are added until that no longer helps. Then a
+new feature is looked for in the bags ahead (`multiple_instance`), and becomes one more column for trees to come.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from hedgerow.legend import INDEX, FloatArray, IndexArray
+from hedgerow.models.future.corpus import Corpus, Kept
+from hedgerow.models.future.multiple_instance import (
+    SMALL,
+    Found,
+    FutureFeature,
+    Growth,
+    RowTrees,
+    best_eta,
+    best_step,
+    discover,
+)
+from hedgerow.training.monitor import Monitor
+from hedgerow.trees.binning import Binning
+from hedgerow.trees.growing import Tree
+
+_LEAF = -2  # the stream of a leaf
+_LEAST_STEP = 0.1  # a search begins no lower: a step that was short must not make those after it slow
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a model is trained; named as the parameters of FutureFeatureMEMM are.
+
+    max_features : as many columns of features there are
+    n_estimators : of a round
+    learning_rate : the share of the best step α that is taken
+    """
+
+    max_features: int
+    n_estimators: int
+    growth: Growth
+    learning_rate: float
+    initial_score: float
+    feature_steps: int
+    max_step: float
+    max_weight: float
+    n_iter_no_change: int
+    tol: float
+
+
+Addition = list[Tree] | FutureFeature
+_State = tuple[int, Kept, Kept | None]
+
+
+class Alternation:
+    """The state of a training. `run` fills `additions`: trees, one a label, and features, in the order they came.
+
+    rounds : the iterations of trees that were kept before the first features, and after the features of each round
+    """
+
+    def __init__(
+        self, corpus: Corpus, held_out: Corpus | None, instances: Binning, binning: Binning, options: Options
+    ) -> None:
+        self.corpus, self.held_out, self.options = corpus, held_out, options
+        self.additions: list[Addition] = []
+        self.rounds: list[int] = []
+        self._binning = binning
+        weights = corpus.bags.spread(corpus.loss.weights)
+        self._instances = RowTrees(instances, corpus.data, weights, options.growth)
+        self._step = 1.0
+        self._refresh()
+        judged = corpus if held_out is None else held_out
+        self._floor = SMALL * float(judged.loss.weights.sum())
+
+    @property
+    def features(self) -> list[FutureFeature]:
+        return [one for one in self.additions if isinstance(one, FutureFeature)]
+
+    @property
+    def n_trees(self) -> int:
+        return len(self.additions) - len(self.features)
+
+    def loss(self) -> float:
+        """The loss of the training sequences."""
+        return self.corpus.loss(self.corpus.scores)
+
+    def score(self) -> float:
+        """The log-likelihood that counts: of the held-out sequences, where there are any."""
+        judged = self.corpus if self.held_out is None else self.held_out
+        return -judged.loss(judged.scores)
+
+    def run(self, monitor: Monitor) -> None:
+        """Rounds of features and trees until one no longer helps, or no more are wanted."""
+        monitor.begin(self.loss())
+        full = self._add_trees(monitor)
+        best = self.score()
+        self.rounds = [self.n_trees]
+        while not monitor.interrupted and len(self.features) < self.options.max_features:
+            state, n = self._remember(), self.n_trees
+            if not self._add_features():
+                break
+            full = self._add_trees(monitor)
+            score = self.score()
+            if score > best:
+                self.rounds.append(self.n_trees - n)
+            else:
+                self._recall(state)
+            if not self._is_better(score, best):
+                break
+            best = score
+        if monitor.interrupted:
+            monitor.finish("interrupted")
+        elif not full:
+            monitor.finish("converged" if self.held_out is None else "early_stopping")
+
+    def run_again(self, rounds: Sequence[int], monitor: Monitor) -> None:
+        """As many rounds, of as many iterations each, as another training kept; features are looked for anew."""
+        monitor.begin(self.loss())
+        self.rounds = [0] * len(rounds)
+        for i, n in enumerate(rounds):
+            if i:
+                self._add_features()
+            while self.rounds[i] < n and not monitor.interrupted and self._add_tree():
+                self.rounds[i] += 1
+                monitor.step(self.loss())
+        monitor.finish("interrupted" if monitor.interrupted else "converged")
+
+    def _is_better(self, score: float, than: float) -> bool:
+        """Whether a score is better by more than the share `tol`."""
+        return score - than > self.options.tol * max(abs(than), self._floor)
+
+    # ---------------------------------------------------------------------------------------- trees, first option
+
+    def _add_trees(self, monitor: Monitor) -> bool:
+        """Trees until they no longer help, whether there are as many as may be; those after the best are dropped."""
+        best = mark = self.score()
+        state, waited, n = self._remember(), 0, 0
+        while not monitor.interrupted and waited < self.options.n_iter_no_change and n < self.options.n_estimators:
+            if not self._add_tree():
+                break
+            n += 1
+            monitor.step(self.loss())
+            score = self.score()
+            waited += 1
+            if self._is_better(score, mark):
+                mark, waited = score, 0
+            if score > best:
+                best, state = score, self._remember()
+        if state[0] < len(self.additions):
+            self._recall(state)
+        return n == self.options.n_estimators
+
+    def _add_tree(self) -> bool:
+        """One tree a label, fitted to the residuals, with a share of the best step for all; whether it lowers the
+        loss."""
+        own = self.corpus
+        residuals = own.loss.residuals(own.scores)
+        K = len(residuals)
+        direction: FloatArray = np.zeros_like(residuals)
+        trees = []
+        for k in range(1 if K == 2 else 0, K):  # of two labels one has all that counts: the difference of their scores
+            tree, direction[k] = self._trees.fit(residuals[k])
+            trees.append(tree)
+        if K == 2:
+            trees.insert(0, _leaf(trees[0]))
+        step = best_step(self._slope(direction), self.options.max_step, max(self._step, _LEAST_STEP))
+        if step == 0.0:
+            return False
+        self._step = step
+        step *= self.options.learning_rate
+        own.scores += step * direction
+        scaled = [tree.scaled(step) for tree in trees]
+        if self.held_out is not None:
+            self.held_out.add_trees(scaled)
+        self.additions.append(scaled)
+        return True
+
+    def _slope(self, direction: FloatArray) -> Callable[[float], float]:
+        """The derivative of the loss by the step in a direction (K, N)."""
+        own = self.corpus
+        if len(direction) == 2:  # the odds say it all, and cost less
+            margins, ahead = own.loss.margins(own.scores, 1), direction[1]
+            return lambda a: -float((margins.residuals(a * ahead) * ahead).sum())
+        return lambda a: -float((own.loss.residuals(own.scores + a * direction) * direction).sum())
+
+    # ---------------------------------------------------------------------------------------- features, second option
+
+    def _add_features(self) -> int:
+        """A feature for each label that gains by one, the best first; of two labels only for the one that gains more,
+        since what speaks for one speaks against the other."""
+        own, K, room = self.corpus, len(self.corpus.scores), self.options.max_features - len(self.features)
+        if K == 1:  # one label has none to be told from
+            return 0
+        found = [one for one in map(self._discover, range(K)) if one is not None]
+        found.sort(key=lambda one: -one.gain)
+        added = 0
+        for one in found[: 1 if K == 2 else room]:
+            feature = self._weigh(one) if added else one.feature
+            if feature is None:
+                continue
+            j = len(self.features)
+            own.add_feature(feature, j, one.probs)
+            if self.held_out is not None:
+                self.held_out.add_feature(feature, j)
+            self.additions.append(feature)
+            added += 1
+        if added:
+            self._refresh()
+        return added
+
+    def _discover(self, k: int) -> Found | None:
+        own, options = self.corpus, self.options
+        return discover(
+            own.loss.margins(own.scores, k),
+            own.bags,
+            self._instances,
+            label=k,
+            start=options.initial_score,
+            max_steps=options.feature_steps,
+            max_weight=options.max_weight,
+            tol=options.tol,
+        )
+
+    def _weigh(self, found: Found) -> FutureFeature | None:
+        """A feature with η found anew, as features of other labels were added before; None where it gains nothing."""
+        own, Q = self.corpus, found.probs
+        margins = own.loss.margins(own.scores, found.feature.label)
+        weight = best_eta(margins, Q, self.options.max_weight)
+        before = margins.loss(np.zeros(1))
+        if before - margins.loss(weight * Q) <= self.options.tol * before:
+            return None
+        return replace(found.feature, weight=weight)
+
+    # ---------------------------------------------------------------------------------------- going back
+
+    def _remember(self) -> _State:
+        own = None if self.held_out is None else self.held_out.remember()
+        return len(self.additions), self.corpus.remember(), own
+
+    def _recall(self, state: _State) -> None:
+        """Go back to an earlier state."""
+        n_features = len(self.features)
+        del self.additions[state[0] :]
+        self.corpus.recall(state[1])
+        if self.held_out is not None and state[2] is not None:
+            self.held_out.recall(state[2])
+        if len(self.features) != n_features:
+            self._refresh()
+
+    def _refresh(self) -> None:
+        """Columns of features have changed: bins are made anew."""
+        self.corpus.bin_rows()
+        if self.held_out is not None:
+            self.held_out.bin_rows()
+        self._trees = RowTrees(self._binning, self.corpus.top, self.corpus.loss.weights, self.options.growth)
+
+
+def _leaf(like: Tree) -> Tree:
+    """A tree that adds nothing, of the form of another."""
+    nodes: IndexArray = np.array([[_LEAF, 0, 0, 0, 0]], dtype=INDEX)
+    leaf = Tree(nodes, np.zeros(1), np.zeros(1), like.counts[:1], like.sets[:0])
+    if like.surrogates is None or like.surrogate_sets is None:
+        return leaf
+    return leaf._replace(shares=np.zeros(1), surrogates=like.surrogates[:0], surrogate_sets=like.surrogate_sets[:0])

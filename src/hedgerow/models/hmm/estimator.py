@@ -1,0 +1,215 @@
+"""HMM: a hidden Markov model of labels and of what is seen with them, by counting."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from hedgerow.chain.potentials import ChainPotentials
+from hedgerow.chain.structure.histories import MAX_ORDER
+from hedgerow.data.dataset import Dataset, Label
+from hedgerow.errors import InputError
+from hedgerow.estimators.base import ChainModel
+from hedgerow.estimators.constraints import legal_space
+from hedgerow.estimators.corpus import cut_flat, training_dataset
+from hedgerow.estimators.parameters import check_choice, check_number, check_running, find_decoder
+from hedgerow.legend import FIRST_VALUE, FloatArray
+from hedgerow.models.hmm.emissions import check_columns, check_values
+from hedgerow.models.hmm.moves import make_moves
+from hedgerow.models.hmm.training import Training, make_potentials
+from hedgerow.training.monitor import Monitor
+
+
+class HMM(ChainModel):
+    """A hidden Markov model: each label is drawn given the labels before it, and what is seen given its label.
+
+    Trained by counting, in one pass. Labels that are not known are filled in by expectation-maximisation: None in y, a
+    set of labels, or a sequence without any label.
+
+    Columns are independent given the label: a category or a flag is drawn from a table, a number from a normal
+    distribution, and each attribute of a position from one table of all attributes (multinomial; its value is how
+    often it was drawn). What is missing, and a value that training never saw, adds no factor. There is no window:
+    a position is drawn from its own label alone.
+
+    Parameters
+    ----------
+    order : int, default 1
+        How many labels before a label it depends on: 0 to 16. Histories that training does not show back off to
+        shorter ones.
+    smoothing : float, default 1.0
+        So many observations are added to those of each label, spread as the column is over all labels together; and to
+        those of each history, spread as those of the next shorter history are. With 0, what was not seen is impossible.
+    columns : mapping of column name to kind, optional
+        "categorical", "numeric", "boolean" or "attributes"; told from the data where it is not given.
+    transitions : {"all", "forbid_unseen"}, default "all"
+        With "forbid_unseen", pairs of labels that training does not show are impossible.
+    constraints : str or list of pairs, optional
+        "iob1", "iob2" (or "bio"), "bioes": the legal order of such labels. Or (from, to) pairs of labels that are
+        forbidden.
+    max_iter : int, default 200
+        The most iterations of expectation-maximisation.
+    tol : float, default 1e-6
+        It ends when the loss fell by less than this share in ten iterations.
+    decoder : {"viterbi", "posterior"}, default "viterbi"
+        The most probable labeling, or at each position the most probable label.
+    n_jobs : int, optional
+        Threads; −1 is all cores. The result is the same to the bit.
+    verbose : int, default 0
+        1 shows a progress bar on a terminal, and log lines (logger "hedgerow") elsewhere.
+
+    Attributes
+    ----------
+    classes_ : array of labels, sorted
+    start_probs_ : (K,), the probability that a label comes first
+    transition_probs_ : (K, K), [from, to]; of order 1 only
+    loss_ : −log P of all that training knows, less what smoothing adds to it
+    n_iter_, history_ : iterations of expectation-maximisation, 0 where every label is known
+    outcome_ : "converged", "max_iter" or "interrupted"
+
+    Examples
+    --------
+    >>> from hedgerow import HMM
+    >>> model = HMM().fit([["walk", "shop", "clean"], ["clean", "clean"]], [["sun", "sun", "rain"], ["rain", "rain"]])
+    >>> model.predict([["walk", "clean", "clean"]]).tolist()
+    [['sun', 'rain', 'rain']]
+    """
+
+    window = 0
+    early_stopping = False
+    metric = "accuracy"
+
+    def __init__(
+        self,
+        *,
+        order: int = 1,
+        smoothing: float = 1.0,
+        columns: Mapping[str, str] | None = None,
+        transitions: str = "all",
+        constraints: str | Iterable[tuple[Label, Label]] | None = None,
+        max_iter: int = 200,
+        tol: float = 1e-6,
+        decoder: str = "viterbi",
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.order = order
+        self.smoothing = smoothing
+        self.columns = columns
+        self.transitions = transitions
+        self.constraints = constraints
+        self.max_iter = max_iter
+        self.tol = tol
+        self.decoder = decoder
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, lengths: Any = None) -> HMM:
+        """Count; and where labels are not known, maximise the likelihood of what is.
+
+        Parameters
+        ----------
+        X : sequences, as in `LinearCRF.fit`
+        y : list of lists of labels; None is unlabelled, a set gives the labels that are possible. Some label must be
+            known
+        sample_weight : (S,) weights of the sequences, or a list of arrays of 0 (unlabelled) and 1
+        lengths : the lengths of the sequences, where X and y are flat
+        """
+        self._check_parameters()
+        X, y = cut_flat(X, y, lengths)
+        dataset = training_dataset(self, X, y, sample_weight)
+        check_columns(dataset.schema)
+        check_values(dataset)
+        space = legal_space(dataset, self.constraints, forbid_unseen=self.transitions == "forbid_unseen")
+        moves = make_moves(dataset, int(self.order), space)
+        training = Training(dataset, moves, space, float(self.smoothing))
+        with Monitor(max_iter=int(self.max_iter), tol=float(self.tol), verbose=self.verbose) as monitor:
+            parameters = training.run(monitor, self.n_jobs)
+        self.schema_, self.classes_ = dataset.schema, dataset.schema.classes
+        self.space_, self.moves_, self.parameters_ = space, moves, parameters
+        self.metadata_ = {}
+        self.history_, self.n_iter_, self.outcome_ = monitor.history, monitor.n_iter, monitor.outcome
+        self.best_iteration_, self.loss_ = monitor.kept.iteration, monitor.kept.loss
+        if self.outcome_ == "interrupted":
+            what = f"training was interrupted after {self.n_iter_} iterations; the parameters so far are kept"
+            warnings.warn(what, ConvergenceWarning, stacklevel=2)
+        elif self.outcome_ == "max_iter":
+            what = (
+                f"training stopped after max_iter={self.max_iter} iterations before it converged; raise max_iter or tol"
+            )
+            warnings.warn(what, ConvergenceWarning, stacklevel=2)
+        return self
+
+    def log_likelihood(self, X: Any, *, lengths: Any = None) -> FloatArray:
+        """log P(x) of each sequence, (S,): the sum over all its labelings."""
+        from hedgerow.chain.inference import log_partition
+
+        dataset = self._dataset(X, None, lengths)
+        parts = self._over_chunks(dataset, lambda potentials, _: log_partition(potentials))
+        return np.concatenate([np.empty(0), *parts])
+
+    def value_probs(self, column: str) -> dict[Any, FloatArray]:
+        """P(value | label) of a column of categories or flags: value → (K,), labels as in `classes_`."""
+        check_is_fitted(self)
+        columns = self.schema_.of("categorical", "boolean")
+        names = [own.name for own in columns]
+        if column not in names:
+            raise InputError("is no column of categories or flags of this model", column=column)
+        j = names.index(column)
+        vocabulary = columns[j].vocabulary
+        values: list[Any] = [False, True] if vocabulary is None else list(vocabulary.names())
+        emissions = self.parameters_.emissions
+        first = int(emissions.base[j]) + FIRST_VALUE
+        return {value: np.exp(emissions.codes[first + i]) for i, value in enumerate(values)}
+
+    def normal(self, column: str) -> tuple[FloatArray, FloatArray]:
+        """Mean and variance of a column of numbers for each label, (K,) each."""
+        check_is_fitted(self)
+        names = [own.name for own in self.schema_.of("numeric")]
+        if column not in names:
+            raise InputError("is no column of numbers of this model", column=column)
+        d = names.index(column)
+        return self.parameters_.emissions.means[d].copy(), self.parameters_.emissions.variances[d].copy()
+
+    @property
+    def n_parameters_(self) -> int:
+        """How many probabilities, means and variances there are."""
+        moves, emissions = self.parameters_
+        tables = (moves.rows, emissions.codes, emissions.attributes, emissions.means, emissions.variances)
+        return sum(table.size for table in tables)
+
+    @property
+    def start_probs_(self) -> FloatArray:
+        """(K,), the probability that a label comes first."""
+        row = 0 if self.order == 1 else self.moves_.histories.start  # type: ignore[union-attr]
+        probs: FloatArray = np.exp(self.parameters_.moves.rows[row])
+        return probs
+
+    @property
+    def transition_probs_(self) -> FloatArray:
+        """(K, K), [from, to]. A model of another order than 1 has no such table."""
+        if self.order != 1:
+            raise AttributeError(f"an HMM of order {self.order} has no table of transitions")
+        probs: FloatArray = np.exp(self.parameters_.moves.rows[1:])
+        return probs
+
+    def _check_parameters(self) -> None:
+        check_number("order", self.order, low=0, high=MAX_ORDER, whole=True)
+        check_number("smoothing", self.smoothing, low=0.0)
+        check_choice("transitions", self.transitions, ("all", "forbid_unseen"))
+        check_number("max_iter", self.max_iter, low=1, whole=True)
+        check_number("tol", self.tol, low=0.0)
+        find_decoder(self.decoder)
+        check_running(self)
+
+    def _potentials(self, dataset: Dataset, first: int, last: int) -> ChainPotentials:
+        return make_potentials(self.parameters_, self.space_, dataset, first, last)
+
+    def _dataset(self, X: Any, known: Any, lengths: Any) -> Dataset:
+        dataset = super()._dataset(X, known, lengths)
+        check_values(dataset)
+        return dataset

@@ -1,0 +1,161 @@
+"""Training of a hidden Markov model: counts where labels are known, expectation-maximisation where they are not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from hedgerow.chain.inference import Workspace
+from hedgerow.chain.potentials import ChainPotentials
+from hedgerow.chain.structure.states import StateSpace
+from hedgerow.data.dataset import Dataset
+from hedgerow.estimators.base import allowed_labels
+from hedgerow.legend import FloatArray
+from hedgerow.models.hmm import moves as hmm_moves
+from hedgerow.models.hmm.emissions import EmissionCounts, Emissions, Spread
+from hedgerow.models.hmm.moves import Moves, MoveScores
+from hedgerow.parallel import Lanes, count_lanes, plan_chunks
+from hedgerow.training.monitor import Monitor
+
+
+class Parameters(NamedTuple):
+    """log P of labels and of what is seen with them."""
+
+    moves: MoveScores
+    emissions: Emissions
+
+
+@dataclass
+class Counts:
+    """Moves (H, K) and emissions, as they were seen or as they are expected."""
+
+    moves: FloatArray
+    emissions: EmissionCounts
+
+    def plus(self, other: Counts) -> Counts:
+        return Counts(self.moves + other.moves, self.emissions.plus(other.emissions))
+
+
+def make_potentials(
+    parameters: Parameters, space: StateSpace, dataset: Dataset, first: int, last: int
+) -> ChainPotentials:
+    """log P(x_t | label) as node scores, log P(label | labels before) as edges: log Z is log P(x)."""
+    rows = slice(int(dataset.offsets[first]), int(dataset.offsets[last]))
+    nodes = parameters.emissions.scores(dataset, rows)
+    offsets = dataset.offsets[first : last + 1] - dataset.offsets[first]
+    potentials = ChainPotentials(nodes, offsets, parameters.moves.edges, sequence_base=first)
+    start = parameters.moves.start
+    if start is None and not space.start.all():
+        start = space.start_scores()
+    potentials.add_start_end(start, None if space.end.all() else space.end_scores())
+    return potentials
+
+
+class Training:
+    """One fit. Sequences whose labels are all known are counted once; the others are gone through in each iteration."""
+
+    def __init__(self, dataset: Dataset, moves: Moves, space: StateSpace, smoothing: float) -> None:
+        assert dataset.labels is not None
+        self.moves, self.space, self.smoothing = moves, space, smoothing
+        self.schema = dataset.schema
+        weights = np.ones(len(dataset)) if dataset.weight_seq is None else dataset.weight_seq
+        self.spread = Spread.of(dataset, np.repeat(weights, np.diff(dataset.offsets)))
+        open_ = np.logical_or.reduceat(dataset.labels < 0, dataset.offsets[:-1])
+        self.partial = dataset.take(np.flatnonzero(open_)) if open_.any() else None
+        self.partial_weights = weights[open_]
+        whole = np.flatnonzero(~open_)
+        self.counted = self._known(dataset.take(whole), weights[whole]) if len(whole) else self._nothing()
+        start = (
+            self.counted if self.partial is None else self.counted.plus(self._known(self.partial, self.partial_weights))
+        )
+        self.added = moves.added(start.moves, smoothing)
+        self.start = self.maximise(start)
+        if self.partial is not None and smoothing < 1.0:
+            # What the known labels do not show must stay possible at first: an unknown one may have been it.
+            self.start = Parameters(
+                hmm_moves.estimate(moves, start.moves + moves.added(start.moves, 1.0)),
+                start.emissions.estimate(self.schema, self.spread, 1.0),
+            )
+
+    def _nothing(self) -> Counts:
+        return Counts(np.zeros(self.moves.legal.shape), EmissionCounts.zeros(self.schema))
+
+    def _known(self, dataset: Dataset, weights: FloatArray) -> Counts:
+        """What labels that are known show."""
+        labels = dataset.labels
+        assert labels is not None
+        found = Counts(self.moves.known(dataset, weights), EmissionCounts.zeros(self.schema))
+        plan = plan_chunks(dataset.offsets)
+        for first, last in zip(plan[:-1].tolist(), plan[1:].tolist()):
+            rows = slice(int(dataset.offsets[first]), int(dataset.offsets[last]))
+            probs = (labels[rows][:, None] == np.arange(dataset.n_labels)).astype(np.float64)
+            probs *= np.repeat(weights[first:last], np.diff(dataset.offsets[first : last + 1]))[:, None]
+            found.emissions.add(dataset, rows, probs, self.spread)
+        return found
+
+    def maximise(self, counts: Counts) -> Parameters:
+        """The parameters under which counts, and what smoothing adds to them, are most probable."""
+        return Parameters(
+            hmm_moves.estimate(self.moves, counts.moves + self.added),
+            counts.emissions.estimate(self.schema, self.spread, self.smoothing),
+        )
+
+    def loss(self, parameters: Parameters, log_partition: float = 0.0) -> float:
+        """−log P of all that is known, less what smoothing adds. `log_partition` is log P of the partial sequences."""
+        moves = hmm_moves.log_likelihood(parameters.moves, self.counted.moves + self.added)
+        own = self.counted.emissions.log_likelihood(parameters.emissions, self.spread, self.smoothing)
+        return -(moves + own + log_partition)
+
+    def run(self, monitor: Monitor, n_jobs: int | None) -> Parameters:
+        """The best parameters; without unknown labels those of the counts."""
+        parameters = self.start
+        if self.partial is None:
+            monitor.begin(self.loss(parameters))
+            monitor.finish("converged")
+            return parameters
+        n_chunks = len(plan_chunks(self.partial.offsets)) - 1
+        size = self.moves.legal.size + self.counted.emissions.codes.size + self.counted.emissions.attributes.size
+        with Lanes(n_jobs, count_lanes(size, n_chunks)) as lanes:
+            counts, value = self.expect(parameters, lanes)
+            monitor.begin(self.loss(parameters, value))
+            while True:
+                parameters = self.maximise(self.counted.plus(counts))
+                counts, value = self.expect(parameters, lanes)
+                if monitor.step(self.loss(parameters, value)):
+                    return parameters
+
+    def expect(self, parameters: Parameters, lanes: Lanes) -> tuple[Counts, float]:
+        """The counts that the partial sequences are expected to have, and log P of what is known of them."""
+        assert self.partial is not None
+        data, weights = self.partial, self.partial_weights
+        plan = plan_chunks(data.offsets)
+        values = np.zeros(len(plan) - 1)
+        total, own = self._nothing(), {}
+
+        def work(lane: int, c: int) -> None:
+            first, last = int(plan[c]), int(plan[c + 1])
+            if lane not in own:
+                own[lane] = (self._nothing(), Workspace())
+            found, workspace = own[lane]
+            rows = slice(int(data.offsets[first]), int(data.offsets[last]))
+            potentials = make_potentials(parameters, self.space, data, first, last)
+            mask = allowed_labels(data, rows)
+            if mask is not None:
+                potentials = potentials.restrict(mask)
+            mine = weights[first:last]
+            logs, probs, moves = self.moves.expected(potentials, mine, workspace)
+            values[c] = float((logs * mine).sum())
+            found.moves += moves
+            probs = probs * np.repeat(mine, np.diff(potentials.offsets))[:, None]
+            found.emissions.add(data, rows, probs, self.spread)
+
+        def finish(lane: int) -> None:
+            if lane in own:
+                found = own.pop(lane)[0]
+                total.moves += found.moves
+                total.emissions = total.emissions.plus(found.emissions)
+
+        lanes.run(work, len(values), finish)
+        return total, float(values.sum())

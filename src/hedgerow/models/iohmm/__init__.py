@@ -1,0 +1,1 @@
+"""Input-output hidden Markov models."""

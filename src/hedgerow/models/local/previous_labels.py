@@ -1,0 +1,230 @@
+"""Labels as features: a corpus whose positions also have the labels before them (or after them).
+
+A classifier of positions becomes a model of sequences when it sees the last labels too. Trees see each of them as a
+categorical column. A linear model sees the runs of the last 1, 2, … labels, and features of the input conjoined with
+the last label, as McCallum's maximum entropy Markov model has them: both as attributes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from hedgerow.data.dataset import Column, Dataset, Schema, padded_places
+from hedgerow.data.vocabulary import Vocabulary
+from hedgerow.errors import InputError
+from hedgerow.legend import CODE, FIRST_VALUE, INDEX, MISSING, OUTSIDE, UNLABELLED, CodeArray, FloatArray, IndexArray
+from hedgerow.linear.streams import Streams, row_names
+
+MAX_ORDER = 8
+
+_Entries = tuple[IndexArray, IndexArray, FloatArray]  # flat positions, attributes, values (one stands for all)
+
+
+def label_histories(labels: CodeArray, offsets: IndexArray, n_labels: int, order: int, *, backward: bool) -> CodeArray:
+    """int32 (N, order): the labels 1, 2, … places before each position, or after it where `backward`.
+
+    K stands for ⊥, outside of the sequence, and UNLABELLED where a label is not known.
+    """
+    lengths = np.diff(offsets)
+    place = np.arange(len(labels)) - np.repeat(offsets[:-1], lengths)
+    room = np.repeat(lengths, lengths) - 1 - place if backward else place
+    found: CodeArray = np.full((len(labels), order), n_labels, dtype=CODE)
+    for i in range(order):
+        inside = np.flatnonzero(room > i)
+        found[inside, i] = labels[inside + (i + 1 if backward else -i - 1)]
+    return found
+
+
+def hide_unknown(dataset: Dataset, histories: CodeArray) -> Dataset:
+    """The corpus without the labels of positions that have an unknown label before them: no row can be made of them."""
+    unknown = (histories == UNLABELLED).any(axis=1)
+    if not unknown.any() or dataset.labels is None:
+        return dataset
+    labels = np.where(unknown, CODE(UNLABELLED), dataset.labels)
+    allowed = None if dataset.allowed is None else dataset.allowed | unknown[:, None]
+    return replace(dataset, labels=labels, allowed=allowed)
+
+
+# ------------------------------------------------------------------------------------------------ columns, for trees
+
+
+def column_names(order: int, *, backward: bool) -> list[str]:
+    """What the columns of labels are called."""
+    return [f"(label {i + 1 if backward else -i - 1:+d})" for i in range(order)]
+
+
+def label_codes(histories: CodeArray, n_labels: int) -> CodeArray:
+    """Labels of histories as codes of their columns."""
+    codes = np.where(histories == n_labels, OUTSIDE, histories + FIRST_VALUE)
+    return np.where(histories == UNLABELLED, MISSING, codes).astype(CODE)
+
+
+def with_label_columns(dataset: Dataset, histories: CodeArray, *, backward: bool) -> Dataset:
+    """The corpus with a categorical column for each label of the histories (N, order), as its last columns."""
+    schema, order = dataset.schema, histories.shape[1]
+    if not order:
+        return dataset
+    vocabulary = Vocabulary([str(label) for label in schema.labels])
+    names = column_names(order, backward=backward)
+    _check_free({column.name for column in schema.columns}, names)
+    added = tuple(Column(name, "categorical", vocabulary=vocabulary) for name in names)
+    _, places, size = padded_places(dataset.offsets, schema.gap)
+    codes: CodeArray = np.full((order, size), OUTSIDE, dtype=CODE)
+    codes[:, places] = label_codes(histories, dataset.n_labels).T
+    return replace(
+        hide_unknown(dataset, histories),
+        schema=replace(schema, columns=schema.columns + added),
+        codes=np.concatenate([dataset.codes, codes]),
+    )
+
+
+def _check_free(taken: set[str], names: Iterable[str]) -> None:
+    for name in names:
+        if name in taken:
+            raise InputError("is a name that the column of a label needs", hint="Rename it.", column=name)
+
+
+# ------------------------------------------------------------------------------------------------ runs of labels
+
+
+@dataclass(frozen=True)
+class LabelRuns:
+    """Which runs of labels, and which conjunctions of a feature with the last label, a linear model has attributes for.
+
+    order : the longest run
+    backward : whether labels are those after a position
+    columns : the columns whose features are conjoined ("*" for the attributes); None for all, () for none
+    conjoined : int64[C], rising, feature row · (K+1) + last label; rows as in Streams.of(schema, columns)
+    runs : int64[·] for each length 1 … order, rising, the runs as numbers (see `run_keys`)
+    """
+
+    order: int
+    backward: bool
+    columns: tuple[str, ...] | None
+    conjoined: IndexArray
+    runs: tuple[IndexArray, ...]
+
+    @classmethod
+    def observed(
+        cls, dataset: Dataset, histories: CodeArray, columns: Iterable[str] | None, *, backward: bool
+    ) -> LabelRuns:
+        """Those of a labelled corpus."""
+        K, order = dataset.n_labels, histories.shape[1]
+        if order and (K + 1) ** (order + 1) >= 2**62:
+            raise InputError(f"runs of {order} of {K} labels are too many to count", hint="Give a lower order.")
+        names = None if columns is None else tuple(sorted(columns))
+        empty = cls(order, backward, names, np.empty(0, INDEX), (np.empty(0, INDEX),) * order)
+        used = _usable(dataset, histories)
+        keys = [np.unique(key) for _, key, _ in empty._conjunctions(dataset, histories, used)]
+        conjoined = np.concatenate([np.empty(0, INDEX), *keys])
+        runs = tuple(np.unique(key) for _, key in _runs(histories[used], K))
+        return replace(empty, conjoined=conjoined, runs=runs)
+
+    def streams(self, schema: Schema) -> Streams:
+        """The features that are conjoined."""
+        return Streams.of(schema, None if self.columns is None else set(self.columns))
+
+    def schema(self, schema: Schema) -> Schema:
+        """The schema of the corpus that `attach` makes: attributes have no window, each has its name at its offset."""
+        own = row_names(schema, {"*"})
+        labels = [*map(str, schema.labels), "⊥"]
+        rows, last = np.divmod(self.conjoined, len(labels))
+        of_row = row_names(schema, None if self.columns is None else set(self.columns))
+        both = [f"{of_row[r]} & {labels[u]}" for r, u in zip(rows.tolist(), last.tolist())]
+        names = [*own, *both, *(self._run_name(key, i + 1, labels) for i, keys in enumerate(self.runs) for key in keys)]
+        return replace(schema, attributes=Vocabulary(names), attribute_offsets=(0,))
+
+    def _run_name(self, key: int, length: int, labels: list[str]) -> str:
+        base = len(labels)
+        run = [labels[int(key) // base**i % base] for i in range(length)]
+        return " ".join(["after", *run[::-1]]) if not self.backward else " ".join(["before", *run])
+
+    def attach(self, dataset: Dataset, histories: CodeArray, schema: Schema) -> Dataset:
+        """The corpus with its own attributes, conjunctions and runs. `schema` is what the method of this name gave.
+
+        This copies the features of windows: 4 bytes for each that is conjoined, 12 where some have values.
+        """
+        used = _usable(dataset, histories)
+        everywhere = np.arange(dataset.n_positions)
+        parts = [*_attributes(dataset, everywhere), *self._known(dataset, histories, used)]
+        _, places, size = padded_places(dataset.offsets, dataset.schema.gap)
+        ptr, ids, values = _compress(parts, places, size)
+        own = hide_unknown(dataset, histories)
+        return replace(own, schema=schema, attr_ptr=ptr, attr_id=ids, attr_val=values)
+
+    def _known(self, dataset: Dataset, histories: CodeArray, used: IndexArray) -> Iterator[_Entries]:
+        """Conjunctions and runs that have an attribute."""
+        first = len(dataset.schema.attributes) * len(dataset.schema.attribute_offsets)
+        for where, key, values in self._conjunctions(dataset, histories, used):
+            place, there = look_up(self.conjoined, key)
+            yield where[there], first + place[there], values if len(values) == 1 else values[there]
+        first += len(self.conjoined)
+        for i, (which, key) in enumerate(_runs(histories[used], dataset.n_labels)):
+            place, there = look_up(self.runs[i], key)
+            yield used[which[there]], first + place[there], np.ones(1)
+            first += len(self.runs[i])
+
+    def _conjunctions(self, dataset: Dataset, histories: CodeArray, used: IndexArray) -> Iterator[_Entries]:
+        """Flat positions, keys and values of the features of each stream, with the last label."""
+        if not self.order or self.columns == ():
+            return
+        K, schema = dataset.n_labels, dataset.schema
+        sequences = np.searchsorted(dataset.offsets, used, side="right") - 1
+        places = used + (dataset.start - dataset.offsets[:-1])[sequences]
+        last = histories[used, 0].astype(INDEX)
+        for base, _, which, rows, values in self.streams(schema).observations(dataset, schema, places, sequences):
+            yield used[which], (base + rows) * (K + 1) + last[which], values
+
+
+def look_up(keys: IndexArray, wanted: IndexArray) -> tuple[IndexArray, IndexArray]:
+    """The place of each wanted key among rising keys, and which of them are there."""
+    place = np.searchsorted(keys, wanted)
+    place[place == len(keys)] = 0
+    there = np.flatnonzero(keys[place] == wanted) if len(keys) else np.empty(0, INDEX)
+    return place, there
+
+
+def run_keys(histories: CodeArray, n_labels: int, length: int) -> IndexArray:
+    """int64 (m,): the last `length` labels of histories as a number, the last label in the lowest place."""
+    digits = (n_labels + 1) ** np.arange(length, dtype=INDEX)
+    keys: IndexArray = histories[:, :length].astype(INDEX) @ digits
+    return keys
+
+
+def _runs(histories: CodeArray, n_labels: int) -> Iterator[tuple[IndexArray, IndexArray]]:
+    """For each length, which histories have such a run, and its key. One that goes beyond ⊥ says no more than ⊥."""
+    for length in range(1, histories.shape[1] + 1):
+        within = (histories[:, : length - 1] != n_labels).all(axis=1)
+        which = np.flatnonzero(within)
+        yield which, run_keys(histories[which], n_labels, length)
+
+
+def _usable(dataset: Dataset, histories: CodeArray) -> IndexArray:
+    """The positions whose history is known."""
+    return np.flatnonzero((histories != UNLABELLED).all(axis=1))
+
+
+def _attributes(dataset: Dataset, where: IndexArray) -> Iterator[_Entries]:
+    """The corpus' own attributes, numbered anew: one for each and each offset of their window."""
+    schema = dataset.schema
+    sequences = np.searchsorted(dataset.offsets, where, side="right") - 1
+    places = where + (dataset.start - dataset.offsets[:-1])[sequences]
+    for base, _, which, rows, values in Streams.of(schema, {"*"}).observations(dataset, schema, places, sequences):
+        yield where[which], base + rows, values
+
+
+def _compress(parts: list[_Entries], places: IndexArray, size: int) -> tuple[IndexArray, CodeArray, FloatArray | None]:
+    """Entries as lists by padded place: pointers, attributes, and values where some are not 1."""
+    where = np.concatenate([np.empty(0, INDEX), *(places[part[0]] for part in parts)])
+    ids = np.concatenate([np.empty(0, INDEX), *(part[1] for part in parts)])
+    order = np.argsort(where, kind="stable")
+    counts = np.bincount(where, minlength=size)
+    ptr = np.concatenate([np.zeros(1, INDEX), np.cumsum(counts, dtype=INDEX)])
+    values = None
+    if any(len(part[2]) != 1 or part[2][0] != 1.0 for part in parts if len(part[0])):
+        filled = [np.broadcast_to(part[2], part[0].shape) for part in parts]
+        values = np.concatenate([np.empty(0), *filled])[order]
+    return ptr, ids[order].astype(CODE), values

@@ -1,0 +1,1 @@
+"""BeamSearchTagger: a search that is learnt as a whole."""

@@ -1,0 +1,158 @@
+"""Training of a BeamSearchTagger: passes over the corpus, and the future features that it may see."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hedgerow.data.dataset import Column, Dataset, Schema, padded_places
+from hedgerow.errors import InputError
+from hedgerow.estimators.parameters import random_generator
+from hedgerow.estimators.validation import Measure
+from hedgerow.legend import CODE, FIRST_VALUE, OUTSIDE, CodeArray, FloatArray
+from hedgerow.models.future.estimator import FutureFeatureMEMM
+from hedgerow.models.search.features import Searcher, SearchLayout, good_labels, open_labels
+from hedgerow.training.monitor import Monitor, Step
+
+UPDATES = ("early", "beam", "max_violation", "full")  # in the order of the kernel's numbers
+
+
+class Trained(NamedTuple):
+    """What training gives, weights or trees, and how it went."""
+
+    learnt: Any
+    history: list[Step]
+    n_iter: int
+    best: Step
+    outcome: str
+
+    @classmethod
+    def of(cls, monitor: Monitor, learnt: Any) -> Trained:
+        return cls(learnt, monitor.history, monitor.n_iter, monitor.kept, monitor.outcome)
+
+
+def monitor_passes(model: Any, n_passes: int, validate: Callable[..., float] | None) -> Monitor:
+    """A Monitor for passes over a corpus; how the loss falls says little, so it does not end training."""
+    return Monitor(
+        max_iter=n_passes,
+        tol=0.0,
+        validate=validate,
+        n_iter_no_change=int(model.n_iter_no_change),
+        verbose=model.verbose,
+        plateau=False,
+    )
+
+
+class Passes:
+    """The averaged perceptron on a corpus, by passes."""
+
+    def __init__(self, model: Any, layout: SearchLayout, dataset: Dataset) -> None:
+        self.dataset, self.update = dataset, UPDATES.index(model.update)
+        self.seed = int(random_generator(model.random_state).randint(2**31 - 1))
+        self.open = open_labels(layout.space, dataset, None, backward=layout.backward)
+        self.good, self.partial = good_labels(layout, dataset)
+        self.searcher = Searcher(layout, dataset, int(model.beam_width))
+        self.x: FloatArray = np.zeros(layout.n_weights)
+        self.total: FloatArray = np.zeros(layout.n_weights)
+        self.n_seen = 0
+        self.at_rest = False  # the last pass found nothing to mend, so no other will
+
+    def run(self, number: int, monitor: Monitor) -> float:
+        """A pass in an order of its own: the loss. Ctrl-C ends it early.
+
+        At rest only the average goes on, towards the weights that label everything right.
+        """
+        if self.at_rest:
+            self.n_seen += self.dataset.n_sequences
+            return 0.0
+        order = np.random.default_rng([self.seed, number]).permutation(self.dataset.n_sequences)
+        loss, n_updates = 0.0, 0
+        for block in self.searcher.blocks(order):
+            own, fixed = self.searcher.learn(
+                block, self.open, self.good, self.partial, self.update, self.x, self.total, self.n_seen
+            )
+            loss, n_updates, self.n_seen = loss + own, n_updates + fixed, self.n_seen + len(block)
+            if monitor.interrupted:
+                return loss
+        self.at_rest = n_updates == 0
+        return loss
+
+    def weights(self) -> FloatArray:
+        """The average of the weights after every sequence so far."""
+        return self.x - self.total / max(self.n_seen, 1)
+
+
+class Validation:
+    """Weights in, score on the held-out sequences out."""
+
+    def __init__(self, model: Any, layout: SearchLayout, held_out: Dataset) -> None:
+        self.measure = Measure(held_out, model._metric(), "beam")
+        self.searcher = Searcher(layout, held_out, int(model.beam_width))
+        self.open = open_labels(layout.space, held_out, None, backward=layout.backward)
+
+    def __call__(self, weights: FloatArray) -> float:
+        return self.measure.total([self.searcher.search_all(self.open, weights)])
+
+
+def train(model: Any, layout: SearchLayout, dataset: Dataset, held_out: Dataset | None, n_passes: int) -> Trained:
+    """Passes until the held-out score no longer rises, or there were `n_passes` of them."""
+    passes = Passes(model, layout, dataset)
+    validation = None if held_out is None else Validation(model, layout, held_out)
+    if validation is not None:
+        validation(passes.weights())  # a metric that cannot score y_val is found before any training
+    with monitor_passes(model, n_passes, validation) as monitor:
+        done = monitor.begin(np.nan)
+        while not done:
+            loss = passes.run(monitor.n_iter, monitor)
+            weights = passes.weights()
+            done = monitor.step(loss, weights)
+        if passes.at_rest and monitor.outcome == "max_iter":
+            monitor.finish("converged")
+    return Trained.of(monitor, monitor.weights(weights))
+
+
+# ------------------------------------------------------------------------------------------------ future features
+
+
+def find_future_features(model: Any, dataset: Dataset, held_out: Dataset | None) -> FutureFeatureMEMM:
+    """Future features for a corpus, found with labels of the same order seen."""
+    finder = FutureFeatureMEMM(
+        order=int(model.order),
+        bag=model.bag,
+        direction=model.direction,
+        early_stopping=held_out is not None,
+        min_frequency=max(1.0, float(model.min_frequency)),
+        n_jobs=model.n_jobs,
+        random_state=model.random_state,
+        verbose=model.verbose,
+    )
+    finder.set_params(window=dataset.schema.window)
+    return finder.fit(dataset, X_val=held_out)
+
+
+def thermometer_schema(schema: Schema, n_features: int, n_bins: int) -> Schema:
+    """The columns of a corpus and, after them, whether Q of each future feature is at least 1/n_bins, 2/n_bins, …"""
+    names = [f"(future {j + 1} ≥ {i}/{n_bins})" for j in range(n_features) for i in range(1, n_bins)]
+    taken = {column.name for column in schema.columns}
+    for name in names:
+        if name in taken:
+            raise InputError("is a name that the column of a future feature needs", hint="Rename it.", column=name)
+    return replace(schema, columns=schema.columns + tuple(Column(name, "boolean") for name in names))
+
+
+def with_thermometers(finder: FutureFeatureMEMM | None, dataset: Dataset) -> Dataset:
+    """The corpus with the future features as columns; as it is where there is no finder."""
+    if finder is None:
+        return dataset
+    n_features, n_bins = finder.n_features_, int(finder.feature_bins)
+    schema = thermometer_schema(dataset.schema, n_features, n_bins)
+    probs = finder.scorer_.bag_probs(replace(dataset, labels=None, allowed=None, weight_seq=None))[:n_features]
+    edges = np.arange(1, n_bins) / n_bins
+    high = probs[:, None, :] >= edges[:, None]
+    _, places, size = padded_places(dataset.offsets, schema.gap)
+    codes: CodeArray = np.full((n_features * len(edges), size), OUTSIDE, dtype=CODE)
+    codes[:, places] = FIRST_VALUE + high.reshape(len(codes), dataset.n_positions)
+    return replace(dataset, schema=schema, codes=np.concatenate([dataset.codes, codes]))

@@ -1,5 +1,0 @@
-"""What is legal: the states of a chain and the arcs between them."""
-
-from hedgerow.structure.states import StateSpace
-
-__all__ = ["StateSpace"]

@@ -1,0 +1,107 @@
+"""The best chain without any input: the start of boosting that the slides call F₀."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hedgerow.chain.inference import Marginals, marginals
+from hedgerow.chain.potentials import ChainPotentials, SharedEdges
+from hedgerow.chain.structure.states import StateSpace
+from hedgerow.data.dataset import Dataset
+from hedgerow.legend import UNLABELLED, BoolArray, FloatArray, IndexArray
+from hedgerow.training.monitor import Monitor
+from hedgerow.training.whole.lbfgs import lbfgs
+
+RIDGE = 0.01  # a transition never seen would go to −∞ without it, and scores could all be shifted
+TOL = 1e-9  # of the loss, in ten iterations
+
+
+def best_constant(dataset: Dataset, space: StateSpace) -> FloatArray:
+    """(K+1, K) [from, to], ⊥ last: the scores of pairs of labels with the largest likelihood; 0 where forbidden.
+
+    Without input all sequences of a length have the same potentials, so one of each length is summed over.
+    """
+    K = dataset.n_labels
+    legal = np.vstack([space.transitions, space.start])
+    corpus = _Lengths(dataset, space)
+
+    def loss(values: FloatArray) -> tuple[float, FloatArray]:
+        table = np.zeros((K + 1, K))
+        table[legal] = values
+        total, gradient = corpus.loss(table)
+        return total, gradient[legal]
+
+    quiet = Monitor(max_iter=200, tol=TOL)  # not entered: Ctrl-C is for the monitor of the iterations to come
+    constant: FloatArray = np.zeros((K + 1, K))
+    constant[legal] = lbfgs(loss, np.zeros(int(legal.sum())), quiet, l2=RIDGE)
+    return constant
+
+
+class _Lengths:
+    """The corpus as counts: how often each length occurs, and each pair of labels."""
+
+    def __init__(self, dataset: Dataset, space: StateSpace) -> None:
+        assert dataset.labels is not None
+        self.space = space
+        offsets, labels = dataset.offsets, dataset.labels
+        lengths = np.diff(offsets)
+        weights = np.ones(len(lengths)) if dataset.weight_seq is None else dataset.weight_seq
+        unique, which = np.unique(lengths, return_inverse=True)
+        self.offsets = _ends(unique)
+        self.weights: FloatArray = np.bincount(which, weights=weights).astype(np.float64)
+        partial = np.logical_or.reduceat(labels == UNLABELLED, offsets[:-1])
+        self.counts = _count_pairs(dataset, np.repeat(np.where(partial, 0.0, weights), lengths))
+        self.open = np.flatnonzero(partial)
+        self.open_offsets, self.open_weights = _ends(lengths[self.open]), weights[self.open]
+        self.open_allowed = _allowed(dataset.take(self.open)) if len(self.open) else None
+
+    def loss(self, table: FloatArray) -> tuple[float, FloatArray]:
+        """−log-likelihood, and its gradient (K+1, K)."""
+        K = table.shape[1]
+        edges = SharedEdges.from_scores(self.space.mask_edges(table[:K]))
+        whole = self._potentials(table, edges, self.offsets)
+        found = marginals(whole, None, self.weights)
+        total = float((self.weights * found.log_partition).sum()) - float((self.counts * table).sum())
+        gradient = _gather(found, whole, self.weights) - self.counts
+        if self.open_allowed is not None:
+            part = self._potentials(table, edges, self.open_offsets).restrict(self.open_allowed)
+            truth = marginals(part, None, self.open_weights)
+            total -= float((self.open_weights * truth.log_partition).sum())
+            gradient -= _gather(truth, part, self.open_weights)
+        return total, gradient
+
+    def _potentials(self, table: FloatArray, edges: SharedEdges, offsets: IndexArray) -> ChainPotentials:
+        potentials = ChainPotentials(np.zeros((int(offsets[-1]), table.shape[1])), offsets, edges)
+        potentials.add_start_end(table[-1] + self.space.start_scores(), self.space.end_scores())
+        return potentials
+
+
+def _ends(lengths: IndexArray) -> IndexArray:
+    return np.concatenate([[0], np.cumsum(lengths)])
+
+
+def _gather(found: Marginals, potentials: ChainPotentials, weights: FloatArray) -> FloatArray:
+    """Expected pairs of labels, (K+1, K)."""
+    starts = (weights[:, None] * found.node_probs[potentials.offsets[:-1]]).sum(axis=0)
+    pairs: FloatArray = np.vstack([found.edge_sums, starts])
+    return pairs
+
+
+def _count_pairs(dataset: Dataset, weights: FloatArray) -> FloatArray:
+    """Pairs of labels in the sequences that are labelled throughout, (K+1, K); weights (N,), 0 for the others."""
+    K, labels = dataset.n_labels, dataset.labels
+    assert labels is not None
+    before = np.roll(labels, 1).astype(np.int64)
+    before[dataset.offsets[:-1]] = K
+    known = weights > 0
+    cells = before[known] * K + labels[known]
+    counts: FloatArray = np.bincount(cells, weights=weights[known], minlength=(K + 1) * K).astype(np.float64)
+    return counts.reshape(K + 1, K)
+
+
+def _allowed(dataset: Dataset) -> BoolArray:
+    """bool (N, K): the labels that each position may have."""
+    assert dataset.labels is not None
+    own: BoolArray = np.arange(dataset.n_labels) == dataset.labels[:, None]
+    free = dataset.allowed if dataset.allowed is not None else np.ones_like(own)
+    return np.where((dataset.labels == UNLABELLED)[:, None], free, own)

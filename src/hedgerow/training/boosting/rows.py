@@ -1,0 +1,288 @@
+"""The rows that a tree is fitted to: which they are, how much each counts, and both as words for the grower.
+
+A row is (position, previous label), as `kernels.growing` has it. Forbidden arcs are no rows, nor is what sampling and
+trimming leave out. A row counts as much as its sequence weighs, or as its curvature where leaves are Newton's.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from hedgerow.chain.structure.history_table import NO_LABEL, HistoryTable
+from hedgerow.chain.structure.states import StateSpace
+from hedgerow.data.dataset import Dataset
+from hedgerow.errors import HedgerowWarning, InputError
+from hedgerow.legend import INDEX, AnyArray, BoolArray, FloatArray, IndexArray
+from hedgerow.training.boosting.scores import TreeScores
+from hedgerow.trees import kernels
+from hedgerow.trees.binning import BinnedData
+from hedgerow.trees.growing import Grower, Tree
+from hedgerow.trees.missing import make_grower
+
+_WORD_BITS = 61  # of a sum of gradients and one of weights, together
+_GRADIENT_BITS = 20  # at least so many are left for gradients when weights take bits of a word
+_NEWTON_GRADIENT_BITS = 16  # a gradient is rounded to the nearest number, which averages out; a curvature never to 0
+_NEWTON_UNIT = 512  # coarser curvatures are no longer Newton's
+_UNIT_BITS = 12  # at most so many go to the fraction of a weight
+
+
+# Of a shard: (K, n) of nodes and (K, n, K') of edges; None where its workspace has the messages to make them from.
+Gradient = tuple[FloatArray, FloatArray] | None
+
+
+class Rows:
+    """What rows count. One for all trees of a fit.
+
+    scale : weights are divided by this power of two, so that sums of words fit whatever the weights are
+    unit : what a weight of 1, after that, adds to a word; 1 where all are whole numbers
+    """
+
+    def __init__(
+        self,
+        dataset: Dataset,
+        data: BinnedData,
+        space: StateSpace,
+        *,
+        newton: bool,
+        joint: bool,
+        trim: float,
+        table: HistoryTable | None = None,
+    ) -> None:
+        assert dataset.labels is not None
+        self.data = data
+        self._labels = dataset.labels
+        self.newton = newton
+        self.joint = joint
+        self.trim = trim
+        self.n_before = dataset.n_labels if joint else 1
+        arcs = space.transitions if joint else np.ones((1, dataset.n_labels), dtype=bool)
+        start = space.start if joint else np.ones(dataset.n_labels, dtype=bool)
+        self._there: BoolArray | None = None
+        self._depth: IndexArray = np.empty(0, dtype=INDEX)
+        self._asks: AnyArray | None = None
+        if table is not None:  # histories in place of previous labels
+            self.n_before = table.n_histories
+            before = table.labels[:, -1]
+            arcs = np.where((before == NO_LABEL)[:, None], space.start, space.transitions[before])
+            self._there, self._depth = table.possible, _depths(dataset, table.order)
+            self._asks = table.questions()[0]
+        self.possible = np.ascontiguousarray(np.vstack([arcs, start]).T).astype(np.uint8)
+        self._may_end = space.end
+        self._last = _last_positions(dataset) if not space.end.all() else None
+        self._weights = None
+        self.total, self.scale = float(dataset.n_positions), 1.0
+        whole = True
+        if dataset.weight_seq is not None:
+            weights = dataset.weight_seq
+            self.total = float((weights * np.diff(dataset.offsets)).sum())
+            if not 0.0 < self.total < np.inf:
+                what = f"the weights of all positions add up to {self.total}"
+                raise InputError(what, hint="Give some sequence a weight above 0, and none beyond all bounds.")
+            whole = bool((weights == np.rint(weights)).all()) and self.total < 2**24
+            if not whole and weights.max() > 0:
+                self.scale = float(2.0 ** np.frexp(weights.max())[1])
+                self.total /= self.scale
+            self._weights = np.repeat(weights / self.scale, np.diff(dataset.offsets))
+        # Every row there may be is one: it counts 1, or its curvature.
+        self.even = self._weights is None and trim == 0.0 and self._last is None and table is None
+        self.unit, self._total_count = 1, None
+        if newton:
+            self.unit, self._total_count = newton_unit(self.total, dataset.n_positions, self.n_before)
+            if self.unit < _NEWTON_UNIT:
+                what = "leaves='newton': with so many rows, curvatures are rounded up to 1 / {:,}; steps are shorter"
+                warnings.warn(what.format(self.unit), HedgerowWarning, stacklevel=2)
+        elif not whole:
+            bits = int(self.total * self.n_before).bit_length() + int(self.total).bit_length()
+            self.unit = 1 << max(0, min(_UNIT_BITS, _WORD_BITS - 1 - bits - _GRADIENT_BITS))
+            self.total += dataset.n_positions / self.unit  # rounding may add a unit to each row
+        if not whole:
+            _warn_of_rounding(dataset.weight_seq, self.unit)
+
+    def grower(self, binning: Any, *, l2_regularization: float, min_samples_leaf: float, **options: Any) -> Grower:
+        """A grower for words of these rows."""
+        return make_grower(
+            binning,
+            self.data,
+            self.n_before,
+            l2_regularization=l2_regularization / self.scale,
+            min_samples_leaf=min_samples_leaf / self.scale,
+            total_weight=self.total,
+            total_count=self._total_count,
+            unit=self.unit,
+            asks=self._asks,
+            **options,
+        )
+
+    def rescaled(self, tree: Tree, unit: float = 1.0) -> Tree:
+        """A tree that this grower grew, with counts and gains in the weights as they were given, and for gradients that
+        were divided by `unit`."""
+        if unit != 1.0:
+            tree = tree.scaled(unit)._replace(gains=unit**2 * tree.gains)
+        if self.scale == 1.0:
+            return tree
+        return tree._replace(counts=self.scale * tree.counts, gains=self.scale * tree.gains)
+
+    def fill(
+        self,
+        grower: Grower,
+        k: int,
+        shards: list[TreeScores],
+        gradients: list[Gradient],
+        sample: BoolArray | None,
+    ) -> None:
+        """Write the words of label k, from the gradients of each shard. sample bool[N]."""
+        if self.data.grouped:
+            grower.words[:] = 0
+        if self.even and sample is None:
+            for shard, gradient in zip(shards, gradients):
+                self._fill_even(grower, k, shard, gradient)
+            return
+        own = [(nodes[k], edges[k]) for nodes, edges in filter(None, gradients)]
+        counted = [self._count(shard, k, *gradient, sample) for shard, gradient in zip(shards, own)]
+        if self.trim > 0.0:
+            self._trim(counted, own)
+        for shard, gradient, counts in zip(shards, own, counted):
+            self._fill_counted(grower, shard, gradient, counts)
+
+    def _fill_even(self, grower: Grower, k: int, shard: TreeScores, gradient: Gradient) -> None:
+        """Write the words of label k of one shard, where every row there may be is one."""
+        if gradient is not None and self.newton:
+            own = gradient[0][k], gradient[1][k]
+            self._fill_counted(grower, shard, own, self._count(shard, k, *own, None))
+            return
+        where = self.data.home, self.data.home_first, shard.begin, shard.end, self.possible[k]
+        into = grower.bits, self.data.grouped, grower.words
+        if gradient is not None:
+            kernels.boosting.make_words(gradient[1][k], gradient[0][k], *where, grower.one, *into)
+            return
+        work, labels = shard.workspace, self._labels[shard.begin : shard.end]
+        messages = work.alpha, work.node_exp, shard.edge_exps[k], work.node_probs
+        if self.newton:
+            kernels.boosting.make_newton_words(*messages, labels, k, *where, grower.one, self.unit, *into)
+        else:
+            kernels.boosting.make_chain_words(*messages, labels, k, *where, grower.one, *into)
+
+    def _fill_counted(
+        self,
+        grower: Grower,
+        shard: TreeScores,
+        gradient: tuple[FloatArray, FloatArray],
+        counts: tuple[FloatArray, FloatArray],
+    ) -> None:
+        """Write the words of a label of one shard, each row with its own count."""
+        data, (nodes, edges), (node_counts, edge_counts) = self.data, gradient, counts
+        kernels.boosting.make_weighted_words(
+            edges, nodes, edge_counts, node_counts, data.home, data.home_first, shard.begin, shard.end,
+            grower.one / self.scale, self.unit, grower.bits, data.grouped, grower.words,
+        )  # fmt: skip
+
+    def _count(
+        self, shard: TreeScores, k: int, node_gradient: FloatArray, edge_gradient: FloatArray, sample: BoolArray | None
+    ) -> tuple[FloatArray, FloatArray]:
+        """How much the rows of label k count: (n,) with ⊥ and (n, K') with the other previous labels; 0: no row."""
+        own = slice(shard.begin, shard.end)
+        base: FloatArray = np.ones(shard.end - shard.begin) if self._weights is None else self._weights[own].copy()
+        if sample is not None:
+            base *= sample[own]
+        if self._last is not None and not self._may_end[k]:
+            base *= ~self._last[own]
+        nodes: FloatArray = base * self.possible[k, -1]
+        edges: FloatArray = base[:, None] * self.possible[k, :-1]
+        if self._there is not None:
+            edges *= self._there[self._depth[own]]
+        first = self.data.first[self.data.place[own]] != 0
+        nodes[~first] = 0.0
+        edges[first] = 0.0
+        if self.newton:
+            full = np.maximum(base, np.finfo(np.float64).tiny) * self.scale
+            nodes *= _curvature(node_gradient / full)
+            edges *= _curvature(edge_gradient / full[:, None])
+        return nodes, edges
+
+    def _trim(
+        self, counted: list[tuple[FloatArray, FloatArray]], gradients: list[tuple[FloatArray, FloatArray]]
+    ) -> None:
+        """Leave out the rows with the smallest gradients, which make up at most the share `trim` of their sum."""
+        sizes = [np.abs(g[c > 0]) for own, at in zip(counted, gradients) for c, g in zip(own, at)]
+        ordered = np.sort(np.concatenate(sizes))
+        sums = np.cumsum(ordered)
+        n = int(np.searchsorted(sums, self.trim * sums[-1], side="right")) if len(sums) else 0
+        if n < len(ordered):
+            for own, at in zip(counted, gradients):
+                for c, g in zip(own, at):
+                    c[np.abs(g) < ordered[n]] = 0.0
+
+
+def newton_unit(total: float, n_positions: int, n_before: int) -> tuple[int, float]:
+    """What a curvature of 1 counts, and a bound of what all rows count. total: Σ over positions of their weight.
+
+    A row's is p(1−p), less than its gradient, and those of a position add up to 3 at most.
+    """
+    for bits in range(_UNIT_BITS, -1, -1):
+        unit = 1 << bits
+        most = total * unit * min(n_before, 3) + n_positions * n_before  # each is rounded up to 1, or by less
+        if int(most).bit_length() + int(2 * total).bit_length() + _NEWTON_GRADIENT_BITS <= _WORD_BITS:
+            break
+    return unit, most
+
+
+def _warn_of_rounding(weights: FloatArray | None, unit: int) -> None:
+    """Say so where weights are so far apart that the smallest are rounded up."""
+    assert weights is not None
+    ratio = weights.max() / weights[weights > 0].min()
+    if ratio > unit:
+        what = (
+            f"the largest sample_weight is {ratio:,.0f} times the smallest; trees tell weights apart down to"
+            f" 1 / {unit:,} of the largest, and count smaller ones as that"
+        )
+        warnings.warn(what, HedgerowWarning, stacklevel=3)
+
+
+def _curvature(gradient: FloatArray) -> FloatArray:
+    """p(1−p) of rows with gradient p − 1 or p, which is the same of its size; never 0, which would be no row."""
+    size = np.minimum(np.abs(gradient), 1.0)
+    found: FloatArray = np.maximum(size * (1.0 - size), 1e-9)
+    return found
+
+
+def _depths(dataset: Dataset, order: int) -> IndexArray:
+    """(N,): how many labels stand before each position of its sequence, at most `order`."""
+    lengths = np.diff(dataset.offsets)
+    place = np.arange(dataset.n_positions) - np.repeat(dataset.offsets[:-1], lengths)
+    return np.minimum(place, order).astype(INDEX)
+
+
+def _last_positions(dataset: Dataset) -> BoolArray:
+    last = np.zeros(dataset.n_positions, dtype=bool)
+    last[dataset.offsets[1:] - 1] = True
+    return last
+
+
+class Sampler:
+    """Draws the positions that a tree is fitted to: the same for the same seed, iteration and tree.
+
+    share : of the sequences, or of the positions; 1 draws none
+    """
+
+    def __init__(self, dataset: Dataset, share: float, by: str, seed: int) -> None:
+        self.share, self.by, self.seed = share, by, seed
+        self._offsets = dataset.offsets
+
+    def draw(self, iteration: int, tree: int) -> BoolArray | None:
+        """bool[N], or None where every position is taken."""
+        if self.share >= 1.0:
+            return None
+        lengths = np.diff(self._offsets) if self.by == "sequences" else None
+        n = int(self._offsets[-1]) if lengths is None else len(lengths)
+        rng = np.random.default_rng([self.seed, iteration, tree])
+        taken: AnyArray = np.zeros(n, dtype=bool)
+        taken[rng.choice(n, size=max(1, round(self.share * n)), replace=False, shuffle=False)] = True
+        return taken if lengths is None else np.repeat(taken, lengths)
+
+
+def tree_seed(seed: int, iteration: int, tree: int, label: int) -> int:
+    """The seed of what a tree draws while it grows."""
+    return int(np.random.SeedSequence([seed, iteration, tree, label]).generate_state(1)[0])

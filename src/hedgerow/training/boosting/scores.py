@@ -1,0 +1,243 @@
+"""Scores that trees are added to: where a chain starts from, and the sums as they grow.
+
+Two forms. Joint edges: the tree of label v scores the pairs (previous label, v), so every position has edges of its
+own, and ⊥ before the first position is a score of the node. Shared edges: the tree of label v scores the position
+alone, as if ⊥ stood before every one, and one table scores the pairs.
+
+From order 2 on the previous label becomes a history: of joint edges one of all there are (`HistoryTable`), ⊥ among
+them, and of shared ones an arc of those that training shows (`Histories`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from hedgerow.chain.inference import Workspace
+from hedgerow.chain.potentials import ChainPotentials, Edges, HistoryEdges, HistoryTables, PositionEdges, SharedEdges
+from hedgerow.chain.structure.histories import Histories
+from hedgerow.chain.structure.history_table import NO_LABEL, HistoryTable
+from hedgerow.chain.structure.states import StateSpace
+from hedgerow.data.dataset import Dataset
+from hedgerow.legend import AnyArray, FloatArray
+from hedgerow.trees.binning import BinnedData
+from hedgerow.trees.ensemble import add_trees
+from hedgerow.trees.growing import Tree
+
+LARGE = 300.0  # by so much scores may move before their exponentials are scaled anew, lest one underflow for good
+STEPS = 100  # nor are exponentials multiplied more often than this: each time rounds them
+FLOOR = 1e-170  # the least exponential of a legal arc after that; the largest of its position is 1
+
+Linear = Callable[[Dataset, int, int], ChainPotentials]
+
+
+@dataclass(frozen=True)
+class Start:
+    """F₀, the scores before any tree.
+
+    space : the legal moves; what is not one scores −inf
+    constant : (K+1, K) [from, to], ⊥ last
+    linear : potentials of a linear chain for sequences first … last−1 of a dataset, or None
+    order : of the chain; other than 1, the constant is 0 and there is no linear chain
+    histories : of shared edges from order 2 on
+    """
+
+    space: StateSpace
+    constant: FloatArray
+    linear: Linear | None = None
+    order: int = 1
+    histories: Histories | None = None
+
+    @classmethod
+    def zero(cls, n_labels: int) -> Start:
+        """No score for anything, and everything legal."""
+        return cls(StateSpace.full(n_labels), np.zeros((n_labels + 1, n_labels)))
+
+    @property
+    def history_table(self) -> HistoryTable | None:
+        """The histories of joint edges from order 2 on."""
+        return HistoryTable.full(len(self.space.start), self.order) if self.order > 1 else None
+
+    def seen_by_trees(self, data: BinnedData, *, joint: bool) -> BinnedData:
+        """The bins with ⊥ where trees see it: at first positions, at all where edges are shared, and at none where ⊥ is
+        one of the histories."""
+        if joint and self.order == 1:
+            return data
+        return _with_first(data, not joint)
+
+    def scores(self, dataset: Dataset, first: int, last: int, *, joint: bool, lean: bool = False) -> TreeScores:
+        """Room for the scores of sequences first … last−1; `lean` as in TreeScores."""
+        K = len(self.space.start)
+        if self.order > 1:
+            return self._history_scores(dataset, first, last, joint=joint)
+        begin, end = int(dataset.offsets[first]), int(dataset.offsets[last])
+        offsets = dataset.offsets[first : last + 1] - begin
+        table = self.space.mask_edges(self.constant[:K])
+        if self.linear is None:
+            nodes: FloatArray = np.zeros((end - begin, K))
+            edges = table
+        else:
+            below = self.linear(dataset, first, last)
+            nodes = below.node_scores.copy()
+            edges = table.T[:, None] + below.edges.scores if isinstance(below.edges, PositionEdges) else table
+            edges = edges + below.edges.scores if edges.ndim == 2 else edges
+        nodes[offsets[:-1]] += self.constant[K] + self.space.start_scores()
+        nodes[offsets[1:] - 1] += self.space.end_scores()
+        return TreeScores(first, begin, offsets, nodes, edges, joint=joint, lean=lean)
+
+    def _history_scores(self, dataset: Dataset, first: int, last: int, *, joint: bool) -> TreeScores:
+        K = len(self.space.start)
+        begin, end = int(dataset.offsets[first]), int(dataset.offsets[last])
+        offsets = dataset.offsets[first : last + 1] - begin
+        nodes: FloatArray = np.zeros((end - begin, K))
+        nodes[offsets[:-1]] += self.space.start_scores()
+        nodes[offsets[1:] - 1] += self.space.end_scores()
+        if not joint:
+            assert self.histories is not None
+            arcs = np.zeros(self.histories.n_arcs)
+            return TreeScores(first, begin, offsets, nodes, arcs, joint=False, structure=self.histories)
+        table = self.history_table
+        assert table is not None
+        before = table.labels[:, -1]
+        legal = np.where((before == NO_LABEL)[:, None], self.space.start, self.space.transitions[before])
+        edges = np.where(legal.T, 0.0, -np.inf)[:, None]
+        return TreeScores(first, begin, offsets, nodes, edges, joint=True, structure=table)
+
+
+def all_first(data: BinnedData) -> BinnedData:
+    """The same bins where ⊥ stands before every position, as trees for shared edges see it."""
+    return _with_first(data, True)
+
+
+def _with_first(data: BinnedData, first: bool) -> BinnedData:
+    return replace(data, first=np.full_like(data.first, first), home_first=np.full_like(data.home_first, first))
+
+
+class TreeScores:
+    """The scores of a run of whole sequences.
+
+    A lean one keeps the exponentials of joint edges and not their scores: half the memory, and half the traffic of an
+    iteration. It can tell apart scores of one position that differ by less than 390; beyond, the lower one is raised.
+
+    begin, end : its flat positions in the corpus
+    edge_scores : (K, n, K) [to, t, from] for joint edges, None where lean; (K, n, 1), not used, for shared ones
+    edge_exps : (K, n, K), exp(scores − shift of the position), for joint edges
+    start_scores : (K, n), what trees add to nodes: with ⊥ before them, or all where edges are shared
+    table : (K, K) [from, to], the scores of shared edges; None for joint ones
+
+    From order 2 on there is a `structure`. Joint edges then have edge_scores (K, n, H) [to, t, history] alone, and the
+    table of shared ones is (A,), weights of arcs, which `add_back_off` makes scores of.
+    """
+
+    def __init__(
+        self,
+        first_sequence: int,
+        begin: int,
+        offsets: AnyArray,
+        nodes: FloatArray,
+        edges: FloatArray,
+        *,
+        joint: bool,
+        lean: bool = False,
+        structure: Histories | HistoryTable | None = None,
+    ) -> None:
+        n, K = nodes.shape
+        self.structure = structure
+        self.first_sequence = first_sequence
+        self.sequences = slice(first_sequence, first_sequence + len(offsets) - 1)
+        self.begin, self.end = begin, begin + n
+        self.offsets = offsets
+        self.workspace = Workspace()
+        self._nodes = nodes
+        self.start_scores: FloatArray = np.zeros((K, n))
+        self.table: FloatArray | None = None if joint else edges
+        self._shifts: FloatArray = np.zeros(n)
+        self._drift, self._steps, self._stale = 0.0, 0, False
+        scores: FloatArray = np.zeros((K, n, edges.shape[-1] if joint else 1))
+        self.edge_exps = scores
+        if isinstance(structure, HistoryTable):
+            scores += edges
+        elif joint:
+            scores += edges.T[:, None] if edges.ndim == 2 else edges
+            self.edge_exps = scores if lean else np.empty(scores.shape)
+            self._exponentiate(scores)
+        self.edge_scores: FloatArray | None = None if joint and lean and structure is None else scores
+
+    @property
+    def n_labels(self) -> int:
+        return len(self.start_scores)
+
+    def potentials(self) -> ChainPotentials:
+        """The chain as it stands now; its arrays are this object's own, and the next tree changes them."""
+        edges: Edges
+        if isinstance(self.structure, HistoryTable):
+            assert self.edge_scores is not None
+            edges = HistoryTables(self.structure, self.edge_scores)
+        elif isinstance(self.structure, Histories):
+            assert self.table is not None
+            edges = HistoryEdges.from_scores(self.structure, self.structure.add_back_off(self.table))
+        elif self.table is not None:
+            edges = SharedEdges.from_scores(self.table)
+        else:
+            if self._stale:
+                self.refresh()
+            edges = PositionEdges(self.edge_exps, self._shifts, self.edge_scores)
+        nodes = self._nodes + self.start_scores.T
+        return ChainPotentials(nodes, self.offsets, edges, sequence_base=self.first_sequence)
+
+    def add(self, data: BinnedData, trees: Sequence[Tree], *, scale: float = 1.0) -> None:
+        """Add trees by walking them, tree j for label j mod K."""
+        for k in range(self.n_labels):
+            self.add_label(data, k, trees[k :: self.n_labels], scale=scale)
+
+    def add_label(self, data: BinnedData, k: int, trees: Sequence[Tree], *, scale: float) -> None:
+        """Add trees for label k by walking them. Threads may add trees of several labels at once."""
+        places, own = data.place[self.begin : self.end], slice(k, k + 1)
+        if self.edge_scores is not None:
+            add_trees(data, places, trees, self.edge_scores[own], self.start_scores[own], scale=scale)
+            self._stale = True
+            return
+        moved: FloatArray = np.zeros((1, *self.edge_exps.shape[1:]))
+        add_trees(data, places, trees, moved, self.start_scores[own], scale=scale)
+        np.clip(moved, -LARGE, LARGE, out=moved)
+        self.edge_exps[k] *= np.exp(moved[0], out=moved[0])
+        self._stale = True
+
+    def add_table(self, table: FloatArray) -> None:
+        """Add (K, K) scores [from, to] to shared edges, or (A,) weights of arcs; at order 0 there are none."""
+        assert self.table is not None
+        if table.size:
+            self.table = self.table + table
+
+    def moved(self, largest: float) -> None:
+        """Scores and exponentials have been changed by at most so much; make the latter anew now and then."""
+        self._drift += largest
+        self._steps += 1
+        if self._drift > LARGE / 2 or self._steps >= STEPS:
+            self._stale = True
+
+    def refresh(self) -> None:
+        """Make the exponentials from the sums; where there are none, scale those of each position to at most 1."""
+        if isinstance(self.structure, HistoryTable):
+            pass  # scores are all there is
+        elif self.table is None and self.edge_scores is not None:
+            self._exponentiate(self.edge_scores)
+        elif self.table is None:
+            top = self.edge_exps.max(axis=(0, 2), initial=0.0)
+            top[top == 0.0] = 1.0
+            legal = self.edge_exps > 0.0
+            self.edge_exps /= top[:, None]
+            np.maximum(self.edge_exps, FLOOR, out=self.edge_exps, where=legal)
+            self._shifts += np.log(top)
+        self._drift, self._steps, self._stale = 0.0, 0, False
+
+    def _exponentiate(self, scores: FloatArray) -> None:
+        self._shifts[:] = scores.max(axis=(0, 2), initial=-np.inf)
+        self._shifts[np.isneginf(self._shifts)] = 0.0
+        np.subtract(scores, self._shifts[:, None], out=self.edge_exps)
+        legal = self.edge_exps > -np.inf
+        np.exp(self.edge_exps, out=self.edge_exps)
+        if self.edge_exps is scores:  # lean: what underflows is lost for good
+            np.maximum(self.edge_exps, FLOOR, out=self.edge_exps, where=legal)

@@ -1,0 +1,87 @@
+"""Weights by counting, as a hidden Markov model has them: no iterations, and a start for those that need one.
+
+Every observation of a column is taken as drawn from the label alone, so a labeling scores
+
+    Σ_t log P(y_t | y_{t−1}) + Σ_t Σ_s log P(x_ts | y_t) / P(x_ts).
+
+The division by P(x_ts) changes no probability of a labeling; with it a pair that has no weight is one that says
+nothing, and not one that is certain. Numbers get no weight.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hedgerow.data.dataset import Dataset
+from hedgerow.legend import FloatArray, IndexArray
+from hedgerow.linear.chain import ChainLayout
+from hedgerow.linear.index import WeightIndex
+
+SMOOTHING = 1.0
+
+
+def count_weights(dataset: Dataset, layout: ChainLayout, *, smoothing: float = SMOOTHING) -> FloatArray:
+    """The counted weights of a chain. Positions whose label is not known count for nothing.
+
+    smoothing : so many observations are added to those of each label, spread as they are over all labels together
+    """
+    weights: FloatArray = np.zeros(layout.n_weights)
+    nodes, arcs, _ = layout.split(weights)
+    spread = np.ones(dataset.n_positions)
+    if dataset.weight_seq is not None:
+        spread = np.repeat(dataset.weight_seq, np.diff(dataset.offsets))
+    nodes[:] = _node_weights(dataset, layout.nodes, spread, smoothing)
+    moves = count_known_moves(dataset, spread)
+    table = np.log(_smoothed(moves, moves.sum(axis=0), smoothing))
+    arcs[:] = table[layout.arc_from, layout.arc_to]
+    if len(arcs) < layout.space.transitions.sum():
+        arcs -= arcs.min(initial=0.0)  # a transition without a weight has 0: none may be less likely than it
+    return weights
+
+
+def _node_weights(dataset: Dataset, index: WeightIndex, spread: FloatArray, smoothing: float) -> FloatArray:
+    """log P(row | label) / P(row) of each slot."""
+    labels, K = dataset.labels, dataset.n_labels
+    assert labels is not None
+    where = np.flatnonzero(labels >= 0)
+    sequences = np.searchsorted(dataset.offsets, where, side="right") - 1
+    places = where + (dataset.start - dataset.offsets[:-1])[sequences]
+    per_label = np.bincount(labels[where], weights=spread[where], minlength=K)
+    slot_rows = index.slot_rows()
+    weights: FloatArray = np.zeros(index.n_weights)
+    streams = index.streams
+    numbers = set(streams.num_base.tolist()) | set(streams.seq_num_base.tolist())
+    for base, n_rows, which, rows, values in streams.observations(dataset, dataset.schema, places, sequences):
+        own = slice(int(index.row_ptr[base]), int(index.row_ptr[base + n_rows]))
+        if base in numbers or own.start == own.stop:
+            continue
+        counted = spread[where[which]] * (values != 0)
+        cells = rows * K + labels[where[which]]
+        counts = np.bincount(cells, weights=counted, minlength=n_rows * K).reshape(n_rows, K)
+        seen = counts.sum(axis=1)
+        share = seen / max(per_label.sum(), 1e-300)
+        row, label = slot_rows[own] - base, index.slot_label[own]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found = np.log((counts[row, label] + smoothing * share[row]) / (per_label[label] + smoothing) / share[row])
+        weights[own] = np.where(np.isfinite(found), found, 0.0)
+    return weights
+
+
+def count_known_moves(dataset: Dataset, spread: FloatArray) -> FloatArray:
+    """(K, K) [from, to]: how often known labels follow each other; `spread` (N,) are the weights of the positions."""
+    labels, K = dataset.labels, dataset.n_labels
+    assert labels is not None
+    inner = np.ones(dataset.n_positions, dtype=bool)
+    inner[dataset.offsets[:-1]] = False
+    here: IndexArray = np.flatnonzero(inner)
+    here = here[(labels[here] >= 0) & (labels[here - 1] >= 0)]
+    cells = labels[here - 1].astype(np.int64) * K + labels[here]
+    return np.bincount(cells, weights=spread[here], minlength=K * K).reshape(K, K).astype(np.float64)
+
+
+def _smoothed(counts: FloatArray, totals: FloatArray, smoothing: float) -> FloatArray:
+    """Each row of counts as shares of its sum, drawn towards the shares of `totals`; never 0."""
+    K = len(counts)
+    share = (totals + 1.0 / K) / (totals.sum() + 1.0)
+    found: FloatArray = (counts + max(smoothing, 1e-9) * share) / (counts.sum(axis=1, keepdims=True) + smoothing)
+    return found

@@ -1,0 +1,65 @@
+"""Whether scores fit into memory: asked before they are made, since a system may promise what it does not have."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from hedgerow.chain.inference.history_rows import count_rows
+from hedgerow.errors import InputError
+from hedgerow.linear.chain import ChainLayout
+
+_ARRAYS = 3  # scores, their exponentials, and gradients
+_A_WEIGHT = 112  # bytes of the whole-corpus trainers: eight vectors, and twelve of single precision
+_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")  # of a container
+
+
+def check_joint_memory(n_positions: int, n_labels: int, n_histories: int | None = None) -> None:
+    """Refuse N·K² scores, or N·K·H of H histories, that this machine cannot hold."""
+    n_before = n_labels if n_histories is None else n_histories
+    needed = 8 * _ARRAYS * n_positions * n_labels * n_before
+    limit = memory_limit()
+    if limit is not None and needed > limit:
+        arcs = f"{n_labels}² scores"
+        if n_histories is not None:
+            arcs = f"{n_labels * n_before:,} arcs ({n_labels} labels after {n_before:,} histories)"
+        raise InputError(
+            f"edges='joint' keeps {arcs} for each of {n_positions:,} positions: "
+            f"{needed / 2**30:.1f} GB, and there are {limit / 2**30:.1f} GB of memory",
+            hint="Use edges='shared', a lower order, or fewer positions at once.",
+        )
+
+
+def check_chain_memory(layout: ChainLayout, order: int, longest: int, n_positions: int, n_threads: int) -> None:
+    """Refuse a linear chain whose training this machine cannot hold.
+
+    longest, n_positions : of a sequence, and of a chunk; each thread has messages for one chunk at a time
+    """
+    K, histories = layout.n_labels, layout.histories
+    each = n_positions * (2 * K + 2)
+    if histories is not None:
+        S = histories.n_states
+        each += count_rows(longest, S) * S + 3 * S + histories.n_arcs
+    needed = layout.n_weights * (_A_WEIGHT + 8 * n_threads) + 8 * n_threads * each
+    limit = memory_limit()
+    if limit is not None and needed > limit:
+        hint = "Use a lower order, transitions='observed' with min_frequency, fewer features, or fewer threads."
+        raise InputError(
+            f"order={order} has {layout.n_arcs:,} arcs and {layout.n_weights:,} weights in all: training needs "
+            f"{needed / 2**30:.1f} GB, and there are {limit / 2**30:.1f} GB of memory",
+            hint=hint,
+        )
+
+
+def memory_limit() -> int | None:
+    """The bytes of memory that this process may have; None where the system does not say."""
+    try:
+        limit = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):  # not a POSIX system
+        return None
+    for path in _LIMITS:
+        try:
+            limit = min(limit, int(Path(path).read_text()))
+        except (OSError, ValueError):  # not in a container, or one without a limit ("max")
+            continue
+    return limit if limit > 0 else None

@@ -1,0 +1,232 @@
+"""What every trainer reports to: history, convergence, early stopping, Ctrl-C, progress."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from types import FrameType, TracebackType
+from typing import Any
+
+import numpy as np
+
+from hedgerow.legend import FloatArray
+
+log = logging.getLogger("hedgerow")
+
+PERIOD = 10  # the loss is compared with the loss so many iterations ago
+
+
+@dataclass(frozen=True)
+class Step:
+    """One iteration. `loss` is what is minimised, penalties included; `score` the metric on held-out sequences.
+
+    `stage` says what is minimised, where training has several stages: losses of two stages do not compare.
+    """
+
+    iteration: int
+    loss: float
+    seconds: float
+    score: float | None = None
+    stage: str = ""
+
+
+class Monitor:
+    """Keeps the history and the best weights, and says when to stop. A context manager: it listens for Ctrl-C.
+
+    A trainer whose model only grows has no weights to report: it cuts the model to the iteration that is kept.
+
+    Parameters
+    ----------
+    max_iter : the most iterations
+    tol : stop when the loss fell by less than this share in the last ten iterations, or is known to be nearer than
+        this share to its minimum
+    validate : the score on held-out sequences (higher is better), of the weights where the trainer has any; or None
+    n_iter_no_change : with `validate`, stop after so many iterations without a better score
+    verbose : 1 shows a progress bar on a terminal and log lines elsewhere
+    stage : what is minimised, where training has several stages
+    plateau : whether a loss that no longer falls ends training, and not only the bound on its distance from the minimum
+    previous : the history of an earlier fit, where training goes on from its weights (warm); None where it does not.
+        A warm start is scored too, so the best of it and all iterations is kept
+    """
+
+    def __init__(
+        self,
+        *,
+        max_iter: int,
+        tol: float,
+        validate: Callable[..., float] | None = None,
+        n_iter_no_change: int = 10,
+        verbose: int = 0,
+        previous: list[Step] | None = None,
+        plateau: bool = True,
+        stage: str = "",
+    ) -> None:
+        self.max_iter = max_iter
+        self.tol = tol
+        self.validate = validate
+        self.n_iter_no_change = n_iter_no_change
+        self.verbose = verbose
+        self.plateau = plateau
+        self.stage = stage
+        self.history: list[Step] = list(previous or ())
+        self.warm = previous is not None
+        self.first = len(self.history)
+        self.outcome = "max_iter"
+        self.start_loss = np.inf
+        self.best_weights: FloatArray | None = None
+        self.best_step: Step | None = None
+        self._rose = 0
+        self._interrupted = False
+        self._began = time.perf_counter()
+        self._bar: Any = None
+        self._context = ExitStack()
+
+    def __enter__(self) -> Monitor:
+        if self.verbose and sys.stderr.isatty():
+            self._bar = _progress_bar(self.max_iter)
+        elif self.verbose:
+            from hedgerow.jit import before_compiling  # numba takes long to import
+
+            self._context.enter_context(before_compiling(_say_compiling))
+        # Only the main thread may listen. A handler that Python did not set cannot be put back, and a job in the
+        # background, which ignores Ctrl-C, goes on ignoring it.
+        current = signal.getsignal(signal.SIGINT)
+        main = threading.current_thread() is threading.main_thread()
+        self._old_handler = current if main and current is not signal.SIG_IGN else None
+        if self._old_handler is not None:
+            signal.signal(signal.SIGINT, self._on_interrupt)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._old_handler is not None:
+            signal.signal(signal.SIGINT, self._old_handler)
+        if self._bar is not None:
+            self._bar.stop()
+        self._context.close()
+
+    def _on_interrupt(self, number: int, frame: FrameType | None) -> None:
+        """The first Ctrl-C ends training after the iteration under way and keeps the best model; the second kills."""
+        if self._interrupted:
+            raise KeyboardInterrupt
+        self._interrupted = True
+        log.warning("stopping after this iteration; press Ctrl-C again to give up at once")
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C was pressed: an iteration that takes long may end early."""
+        return self._interrupted
+
+    @property
+    def n_iter(self) -> int:
+        """Iterations of this run."""
+        return len(self.history) - self.first
+
+    @property
+    def kept(self) -> Step:
+        """The iteration whose weights are kept: the best score, else the last one, else the start of this run."""
+        if self.best_step is not None:
+            return self.best_step
+        return self.history[-1] if self.n_iter else Step(self.first, self.start_loss, 0.0)
+
+    def begin(self, loss: float, weights: FloatArray | None = None, gap: float = np.inf) -> bool:
+        """Note the loss before the first iteration; True means that there is nothing to do. `gap` as in `step`."""
+        self.start_loss = loss
+        if self.warm and self.validate is not None:
+            self._keep_best(Step(self.first, loss, 0.0, self._score(weights)), weights)
+        if gap <= self.tol * abs(loss):
+            self.outcome = "converged"
+            return True
+        return False
+
+    def step(self, loss: float, weights: FloatArray | None = None, gap: float = np.inf) -> bool:
+        """Record an iteration; True means stop. `gap` bounds how far the loss is from its minimum."""
+        score = self._score(weights)
+        record = Step(len(self.history) + 1, loss, time.perf_counter() - self._began, score, self.stage)
+        self.history.append(record)
+        self._keep_best(record, weights)
+        self._show(record)
+        outcome = self._reason(gap)
+        if outcome is not None:
+            self.outcome = outcome
+        return outcome is not None
+
+    def finish(self, outcome: str) -> None:
+        """The trainer ended by itself, for this reason."""
+        self.outcome = outcome
+
+    def weights(self, last: FloatArray) -> FloatArray:
+        """The weights to keep: of the best score where scores are taken, else the last ones."""
+        return last if self.best_weights is None else self.best_weights
+
+    def _score(self, weights: FloatArray | None) -> float | None:
+        if self.validate is None:
+            return None
+        return self.validate() if weights is None else self.validate(weights)
+
+    def _keep_best(self, record: Step, weights: FloatArray | None) -> None:
+        """Of iterations with the same score the last is kept: it fits training better. They do not win time, though."""
+        if record.score is None:
+            return
+        best = -np.inf if self.best_step is None or self.best_step.score is None else self.best_step.score
+        if record.score > best:
+            self._rose = record.iteration
+        if record.score >= best:
+            self.best_step, self.best_weights = record, None if weights is None else weights.copy()
+
+    def _reason(self, gap: float) -> str | None:
+        if self._interrupted:
+            return "interrupted"
+        if self.best_step is not None and len(self.history) - self._rose >= self.n_iter_no_change:
+            return "early_stopping"
+        losses = [self.start_loss, *(record.loss for record in self.history[self.first :])]
+        level = self.tol * abs(losses[-1])
+        flat = self.plateau and len(losses) > PERIOD and losses[-1 - PERIOD] - losses[-1] <= level
+        if gap <= level or flat:
+            return "converged"
+        return "max_iter" if self.n_iter >= self.max_iter else None
+
+    def _show(self, record: Step) -> None:
+        if not self.verbose:
+            return
+        score = "" if record.score is None else f"  score {record.score:.4f}"
+        if self._bar is not None:
+            self._bar.update(self._bar.task_ids[0], advance=1, description=f"loss {record.loss:.4f}{score}")
+        else:
+            stage = record.stage and f"  {record.stage}"
+            log.info("iteration %d%s  loss %.4f%s  %.1f s", record.iteration, stage, record.loss, score, record.seconds)
+
+
+def _say_compiling() -> None:
+    log.info("compiling the kernels, which is done once and may take half a minute")
+
+
+def _progress_bar(total: int) -> Any:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    bar = Progress(
+        TextColumn("training"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.description}"),
+        TimeElapsedColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )
+    bar.add_task("compiling", total=total)
+    bar.start()
+    return bar
+
+
+def check_loss(loss: float, weights: FloatArray) -> None:
+    """A loss that is not a number is a fault of the numerics; say so at once."""
+    if not np.isfinite(loss):
+        raise FloatingPointError(f"the loss became {loss} (largest weight {np.abs(weights).max():.3g})")

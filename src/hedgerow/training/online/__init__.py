@@ -1,0 +1,1 @@
+"""Trainers that see a few sequences before each step."""

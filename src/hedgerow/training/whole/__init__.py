@@ -1,0 +1,1 @@
+"""Trainers that see the whole corpus in each iteration."""

@@ -1,0 +1,42 @@
+"""Plain gradient descent, the baseline of the papers: straight down, as far as the loss keeps falling.
+
+The step is the last one; the search doubles it where the loss still falls steeply there, and shortens it where the loss
+does not fall. Variables are scaled as for L-BFGS, without which it would hardly move.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hedgerow.legend import FloatArray
+from hedgerow.training import kernels
+from hedgerow.training.monitor import Monitor
+from hedgerow.training.whole.descent import Evaluate, Problem, finish, first_step, search
+
+
+def gradient_descent(
+    evaluate: Evaluate,
+    weights: FloatArray,
+    monitor: Monitor,
+    *,
+    l2: float = 0.0,
+    scale: FloatArray | None = None,
+) -> FloatArray:
+    """Minimise loss(w) + l2·‖w‖² from `weights`; the weights that the monitor keeps."""
+    scale = np.ones(len(weights)) if scale is None else scale
+    problem = Problem(evaluate, None, l2, scale)
+    point = problem.at(weights / scale)
+    if monitor.begin(point.value, weights, problem.gap(point)):
+        return weights
+    step = first_step(problem, point.gradient)
+    while True:
+        direction = -point.gradient
+        found = search(problem, point, direction, step)
+        if found is None:
+            finish(monitor, point)
+            return monitor.weights(problem.weights(point))
+        moved = found.variables - point.variables
+        step = kernels.vectors.dot(moved, direction) / kernels.vectors.dot(direction, direction)
+        point = found
+        if monitor.step(point.value, problem.weights(point), problem.gap(point)):
+            return monitor.weights(problem.weights(point))

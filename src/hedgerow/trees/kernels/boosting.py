@@ -1,0 +1,188 @@
+"""Around the growing of a tree: gradients to words before it, leaf values to scores after it, equal windows."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hedgerow.jit import kernel, part
+
+
+@part
+def _rounded(x):
+    """The nearest whole number, as Python's round has it; that is a call, and this an instruction."""
+    return np.int64(np.rint(x))
+
+
+@kernel
+def make_words(edge_gradient, node_gradient, home, first, begin, end, possible, one, bits, shared, words):
+    """Fixed-point gradient and a count of one, for the rows (t, u) of one label; a first place keeps ⊥ in column 0.
+
+    IN   edge_gradient float64[n, K], node_gradient float64[n] of the positions begin … end-1; home int32[N], their
+         places; first uint8[P] by place; possible uint8[K+1]: the rows there are, by previous label; one: what a
+         gradient of 1 becomes; shared: whether positions share a place (words are added up, and were 0 before)
+    OUT  words int64[P, K]
+    """
+    K = words.shape[1]
+    for t in range(begin, end):
+        p, r = home[t], t - begin
+        if first[p]:
+            word = (_rounded(node_gradient[r] * one) << bits) + 1 if possible[K] else 0
+            words[p, 0] = words[p, 0] + word if shared else word
+        else:
+            row, gradient = words[p], edge_gradient[r]
+            for u in range(K):
+                word = (_rounded(gradient[u] * one) << bits) + 1 if possible[u] else 0
+                row[u] = row[u] + word if shared else word
+
+
+@kernel
+def make_chain_words(
+    alpha, beta_prime, edge_exps, node_probs, labels, k, home, first, begin, end, possible, one, bits, shared, words
+):
+    """As make_words, of the log-likelihood's gradient P_t(u, k) − truth, made from messages as it is needed.
+
+    IN   alpha, beta_prime float64[n, ·] as `position_chain.backward` leaves them, edge_exps, node_probs float64[n, K]
+         of the positions begin … end-1, whole sequences; labels int32[n]
+    """
+    K = words.shape[1]
+    for t in range(begin, end):
+        p, r = home[t], t - begin
+        if first[p]:
+            g = node_probs[r, k] - (1.0 if labels[r] == k else 0.0)
+            word = (_rounded(g * one) << bits) + 1 if possible[K] else 0
+            words[p, 0] = words[p, 0] + word if shared else word
+        else:
+            x, row, before, edges = beta_prime[r, k] * one, words[np.uint64(p)], alpha[r - 1], edge_exps[r]
+            if shared:
+                for u in range(K):
+                    row[u] += _chain_word(before[u] * edges[u] * x, bits) & -np.int64(possible[u])
+            else:
+                for u in range(K):
+                    row[u] = _chain_word(before[u] * edges[u] * x, bits) & -np.int64(possible[u])
+            if labels[r] == k and possible[labels[r - 1]]:
+                row[labels[r - 1]] -= int(one) << bits
+
+
+@part
+def _chain_word(p, bits):
+    """A count of one under a scaled probability, which fits 32 bits: four such numbers are rounded at once."""
+    return (np.int64(np.int32(np.rint(p))) << bits) + 1
+
+
+@kernel
+def make_newton_words(
+    alpha, beta_prime, edge_exps, node_probs, labels, k, home, first, begin, end, possible, one, unit, bits, shared,
+    words,
+):  # fmt: skip
+    """As make_chain_words, where a row counts p(1−p), of 1 = `unit`, and at least 1."""
+    K = words.shape[1]
+    for t in range(begin, end):
+        p, r = np.uint64(home[t]), t - begin
+        if first[p]:
+            g = node_probs[r, k] - (1.0 if labels[r] == k else 0.0)
+            word = _newton_word(g, one, unit, bits) if possible[K] else 0
+            words[p, 0] = words[p, 0] + word if shared else word
+        else:
+            x, row, before, edges = beta_prime[r, k], words[p], alpha[r - 1], edge_exps[r]
+            true = labels[r - 1] if labels[r] == k and possible[labels[r - 1]] else -1
+            old = row[max(true, 0)]
+            if shared:
+                for u in range(K):
+                    row[u] += _newton_word(before[u] * edges[u] * x, one, unit, bits) & -np.int64(possible[u])
+            else:
+                for u in range(K):
+                    row[u] = _newton_word(before[u] * edges[u] * x, one, unit, bits) & -np.int64(possible[u])
+            if true >= 0:
+                word = _newton_word(before[true] * edges[true] * x - 1.0, one, unit, bits)
+                row[true] = old + word if shared else word
+
+
+@part
+def _newton_word(g, one, unit, bits):
+    """The word of a gradient between −1 and 1. Four whole numbers of 32 bits are rounded at once."""
+    size = min(abs(g), 1.0)
+    count = max(size * (1.0 - size) * unit, 1.0)
+    return (np.int64(np.int32(np.rint(g * one))) << bits) + np.int64(np.int32(np.rint(count)))
+
+
+@kernel
+def make_weighted_words(
+    edge_gradient, node_gradient, edge_weight, node_weight, home, first, begin, end, one, unit, bits, shared, words
+):
+    """As make_words, with a weight for every row: edge_weight float64[n, K], node_weight float64[n], 0: no row.
+
+    A weight of 1 counts `unit`; a row with any weight counts at least 1.
+    """
+    K = words.shape[1]
+    for t in range(begin, end):
+        p, r = home[t], t - begin
+        if first[p]:
+            word = _weighted(node_gradient[r], node_weight[r], one, unit, bits)
+            words[p, 0] = words[p, 0] + word if shared else word
+        else:
+            for u in range(K):
+                word = _weighted(edge_gradient[r, u], edge_weight[r, u], one, unit, bits)
+                words[p, u] = words[p, u] + word if shared else word
+
+
+@part
+def _weighted(gradient, weight, one, unit, bits):
+    if weight <= 0.0:
+        return 0
+    return (_rounded(gradient * one) << bits) + max(1, _rounded(weight * unit))
+
+
+@kernel
+def add_leaves(leaf_of, home, first, begin, end, value, factor, edge_exps, node_scores):
+    """Add the values of a tree's leaves to the scores of the positions begin … end-1: multiply the exponentials of the
+    edges, and add to the nodes with ⊥ before them.
+
+    IN   leaf_of uint16[P, K] as `growing.assign_leaves` left it; value, factor = exp(value) float64[L]
+    OUT  edge_exps float64[n, K], node_scores float64[n] of the label
+    """
+    K = edge_exps.shape[1]
+    for t in range(begin, end):
+        p, r = np.uint64(home[t]), t - begin
+        if first[p]:
+            node_scores[r] += value[leaf_of[p, 0]]
+        else:
+            for u in range(K):
+                edge_exps[r, u] *= factor[leaf_of[p, u]]
+
+
+@kernel
+def add_leaf_scores(leaf_of, home, begin, end, value, edge_scores):
+    """As add_leaves, to scores themselves, where no place is first. OUT edge_scores float64[n, H] of the label."""
+    H = edge_scores.shape[1]
+    for t in range(begin, end):
+        p, r = np.uint64(home[t]), t - begin
+        for u in range(H):
+            edge_scores[r, u] += value[leaf_of[p, u]]
+
+
+@kernel
+def hash_windows(columns, places, first, hashes):
+    """OUT hashes int64[n]: a number for the window of each place (its dense columns, and whether it is first)."""
+    for c in range(len(columns.blocks)):
+        low, width = columns.blocks[c, 1], columns.blocks[c, 2]
+        for o in range(low, low + width):
+            for t in range(len(places)):
+                x = hashes[t] ^ columns.bins[c, places[t] + o]
+                hashes[t] = (((x & 0x3FFFFFFF) * 1664525 + (x >> 30) * 22695477 + 1013904223) ^ (x << 7)) & MASK
+    for t in range(len(places)):
+        hashes[t] = 2 * (hashes[t] & (MASK >> 1)) + first[places[t]]
+
+
+@kernel
+def same_windows(columns, places, others):
+    """Whether every place has the same window as its partner in `others`."""
+    for c in range(len(columns.blocks)):
+        low, width = columns.blocks[c, 1], columns.blocks[c, 2]
+        for o in range(low, low + width):
+            for t in range(len(places)):
+                if columns.bins[c, places[t] + o] != columns.bins[c, others[t] + o]:
+                    return False
+    return True
+
+
+MASK = np.int64((1 << 53) - 1)

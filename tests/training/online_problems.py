@@ -1,0 +1,119 @@
+"""Small corpora as online trainers and their literal versions see them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+from hedgerow.chain.objectives import CURVATURES, Objective, log_likelihood
+from hedgerow.data.dataset import Dataset
+from hedgerow.legend import BoolArray, FloatArray, IndexArray
+from hedgerow.linear.chain import ChainGradient, ChainLayout, LinearChain
+from hedgerow.training.monitor import Monitor
+from hedgerow.training.online.batches import Batches
+from hedgerow.training.whole.lbfgs import lbfgs
+from tests.models.corpora import COLUMNS, Loss, partial_labels, rich_corpus
+
+
+class Problem:
+    """The gradient of a batch by the ordinary scorer, on a corpus that consists of the batch; nothing is lazy here."""
+
+    def __init__(
+        self, layout: ChainLayout, dataset: Dataset, objective: Objective = log_likelihood, *, batch_size: int = 4
+    ) -> None:
+        self.layout = layout
+        self.dataset = dataset
+        self.objective = objective
+        self.n_sequences = dataset.n_sequences
+        self.batch_size = batch_size
+
+    def batches(self, **options: Any) -> Batches:
+        return Batches(self.layout, self.dataset, self.objective, batch_size=self.batch_size, **options)
+
+    def order(self, number: int) -> list[IndexArray]:
+        """As `Batches` has it with seed 0."""
+        order = np.random.default_rng([0, number]).permutation(np.arange(self.n_sequences))
+        return [order[i : i + self.batch_size] for i in range(0, self.n_sequences, self.batch_size)]
+
+    def gradient(self, weights: FloatArray, batch: IndexArray | None = None) -> tuple[float, FloatArray]:
+        chain, data, chunk = self._open(weights, batch)
+        found = self.objective(chain.potentials(chunk), data.labels, **self._options(data))
+        return found.loss, self._pull(chain, chunk, found.node_gradient, found.edge_gradient)
+
+    def product(self, weights: FloatArray, batch: IndexArray, direction: FloatArray) -> FloatArray:
+        """The Hessian of the batch times a direction."""
+        chain, data, chunk = self._open(weights, batch)
+        potentials = chain.potentials(chunk)
+        along = LinearChain(self.layout)
+        along.start_scores = along.end_scores = None
+        along.load(direction)
+        moved = along.potentials(chunk)
+        edges = moved.edges.scores if potentials.edges.scores.ndim == 2 else moved.edges.scores_to
+        edges = np.where(np.isneginf(edges), 0.0, edges)
+        curved = CURVATURES[self.objective](potentials, data.labels, moved.node_scores, edges, **self._options(data))
+        return self._pull(chain, chunk, curved.node_product, curved.edge_product)
+
+    def touched(self, batch: IndexArray) -> BoolArray:
+        """Which weights have a feature in a batch."""
+        chain, data, chunk = self._open(np.zeros(self.layout.n_weights), batch)
+        n, K = data.n_positions, self.layout.n_labels
+        edges = np.zeros((K, K)) if self.layout.pairs is None else np.ones((K, n, K))
+        ones = self._pull(chain, chunk, np.ones((n, K)), edges)
+        squares = ones != 0.0
+        squares[self.layout.nodes.n_weights :][: len(self.layout.arc_from)] = True
+        return squares
+
+    def penalised(self, weights: FloatArray, l2: float) -> float:
+        return self.gradient(weights)[0] + l2 * float(weights @ weights)
+
+    def _open(self, weights: FloatArray, batch: IndexArray | None) -> Any:
+        chain = LinearChain(self.layout)
+        chain.load(weights.copy())
+        data = self.dataset if batch is None else self.dataset.take(batch)
+        return chain, data, chain.compile(data, 0, data.n_sequences)
+
+    def _options(self, data: Dataset) -> dict[str, Any]:
+        return {"allowed": data.allowed, "weights": data.weight_seq}
+
+    def _pull(self, chain: LinearChain, chunk: Any, nodes: FloatArray, edges: FloatArray) -> FloatArray:
+        sums, out = ChainGradient(chain), np.zeros(self.layout.n_weights)
+        sums.add(chunk, np.ascontiguousarray(nodes), edges)
+        sums.write(out)
+        return out
+
+
+def run(trainer: Any, problem: Problem, max_iter: int, start: FloatArray | None = None, **options: Any) -> FloatArray:
+    """The weights after so many passes."""
+    start = np.zeros(problem.layout.n_weights) if start is None else start
+    with Monitor(max_iter=max_iter, tol=0.0, plateau=False) as monitor:
+        return trainer(problem.batches(), start, monitor, **options)
+
+
+@st.composite
+def problems(draw, objective: Objective = log_likelihood) -> Problem:
+    """Every kind of feature; some with rules, pair weights, unknown labels, weights of sequences, odd batches."""
+    seed, n = draw(st.integers(0, 10**6)), draw(st.integers(1, 9))
+    X, y = rich_corpus(n, seed=seed)
+    if draw(st.booleans()):
+        y = [y[0], *partial_labels(y[1:], seed=seed)]
+    sample_weight = np.linspace(0.5, 2.0, n) if draw(st.booleans()) else None
+    form = draw(st.sampled_from([{}, {"constraints": "iob2"}, {"transition_columns": ["word"]}, {"window": 1}]))
+    loss = Loss(X, y, sample_weight, columns=COLUMNS, **form)
+    return Problem(loss.layout, loss.dataset, objective, batch_size=draw(st.integers(1, 4)))
+
+
+def small_problem(objective: Objective = log_likelihood) -> Problem:
+    """A corpus that trains fast."""
+    X, y = rich_corpus(12, seed=1)
+    rows = [[{k: row[k] for k in ("word", "upper", "size") if k in row} for row in item.positions] for item in X]
+    loss = Loss(rows, y)
+    return Problem(loss.layout, loss.dataset, objective, batch_size=4)
+
+
+def excess(problem: Problem, weights: FloatArray, l2: float) -> float:
+    """How far the penalised loss is above the one that L-BFGS finds, as a share of it."""
+    with Monitor(max_iter=2000, tol=1e-13) as monitor:
+        best = lbfgs(problem.gradient, np.zeros(problem.layout.n_weights), monitor, l2=l2)
+    return problem.penalised(weights, l2) / problem.penalised(best, l2) - 1.0
