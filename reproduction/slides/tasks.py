@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hedgerow.chain.inference import marginals
+from hedgerow.chain.inference import node_marginals
 from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.datasets.made import MadeChain
 from hedgerow.legend import BoolArray, FloatArray
@@ -92,7 +92,7 @@ def _posterior(chain: MadeChain, X: list[list[str]]) -> list[list[str]]:
     tokens = np.array([int(token) for x in X for token in x])
     potentials = ChainPotentials.from_scores(emissions.T[tokens], moves, offsets)
     potentials.add_start_end(start, None)
-    labels = marginals(potentials).node_probs.argmax(axis=1)
+    labels = node_marginals(potentials).argmax(axis=1)
     return [[str(k) for k in labels[begin:end]] for begin, end in itertools.pairwise(offsets)]
 
 

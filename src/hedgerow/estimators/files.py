@@ -107,7 +107,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 def unpack_model(header: Mapping[str, Any], tensors: Tensors) -> Any:
     """The model that `pack_model` packed; what is not sound raises an error of one kind or another."""
     kind = find_kind(header["kind"])
-    model = kind.estimator(**{_RENAMED.get(name, name): back(value) for name, value in header["parameters"].items()})
+    model = kind.estimator(**unpack_parameters(header))
     model.schema_ = unpack_schema(header, tensors)
     model.classes_ = model.schema_.classes
     model.imputation_ = unpack_imputation(model.schema_, header)
@@ -131,3 +131,8 @@ def plain_parameters(model: Any) -> dict[str, Any]:
         except (TypeError, ValueError):
             continue
     return found
+
+
+def unpack_parameters(header: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters that `plain_parameters` gave, by their names of today."""
+    return {_RENAMED.get(name, name): back(value) for name, value in header["parameters"].items()}

@@ -11,8 +11,8 @@ import numpy as np
 
 from hedgerow import persistence
 from hedgerow.errors import HedgerowError, HedgerowWarning, ModelFileError
-from hedgerow.estimators.files import plain_parameters
-from hedgerow.estimators.schema_files import Tensors, back, tensor
+from hedgerow.estimators.files import plain_parameters, unpack_parameters
+from hedgerow.estimators.schema_files import Tensors, tensor
 from hedgerow.lattice.boosting import Bins
 from hedgerow.lattice.forms import FORMS, Form
 from hedgerow.lattice.linear import Layout, Scaling
@@ -82,7 +82,7 @@ def unpack(header: Mapping[str, Any], tensors: Tensors) -> Any:
     """The model that `pack` packed; what is not sound raises an error of one kind or another."""
     if header["kind"] not in KINDS:
         raise ModelFileError(f"holds a {header['kind']!r}, which this version does not know")
-    model = KINDS[header["kind"]](**{name: back(value) for name, value in header["parameters"].items()})
+    model = KINDS[header["kind"]](**unpack_parameters(header))
     labels = tuple(header["labels"])
     if {type(label) for label in labels} not in ({str}, {int}) or list(labels) != sorted(set(labels)):
         raise ModelFileError("the labels are not distinct strings, or distinct integers, in order")
