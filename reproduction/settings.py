@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 from hedgerow.errors import InputError
 
-# What the papers call forward-backward and Viterbi predictions.
-DECODERS: tuple[Literal["posterior", "viterbi"], ...] = ("posterior", "viterbi")
+DECODERS = ("posterior", "viterbi")  # what the papers call forward-backward and Viterbi predictions
 LEVEL = 0.05  # a smaller p-value counts as significant
 
 

@@ -65,7 +65,7 @@ def trace(problem: Problem, settings: Settings) -> dict[str, Any]:
         n_jobs=settings.n_jobs,
     )
     for decoder in DECODERS:
-        model = LinearCRF(window=problem.window, l2=variance_to_l2(variance), decoder=decoder)
+        model = LinearCRF(window=problem.window, l2=variance_to_l2(variance)).set_params(decoder=decoder)
         found = linear_curve(model, X, y, X_test, y_test)
         curves[f"linear, {decoder}"] = {"accuracies": [100 * a for a in found.accuracies], "seconds": found.seconds}
     published = {

@@ -23,7 +23,7 @@ def test_importing_the_package():
 
 
 @pytest.mark.parametrize(
-    "module", ["data.sequences", "persistence", "kernels", "datasets", "explain", "report", "errors"]
+    "module", ["data.sequences", "persistence", "chain.kernels", "datasets", "explain", "report", "errors"]
 )
 def test_importing_modules_that_need_nothing_heavy(module):
     assert loaded_by(f"import hedgerow.{module}") == set()
