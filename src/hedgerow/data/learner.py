@@ -144,7 +144,7 @@ class Learner(Reader):
             if name in self.builders and self.builders[name].kind is not None:
                 what, hint = "is a list of attributes, and they have one window in all", 'Name it "*".'
             elif name in self.constants:
-                what, hint = "is a feature of the whole sequence and has no window", "Leave it out of window."
+                what, hint = "is a feature of the whole sequence and has no window", "Leave it out of ⟦window⟧."
             elif name in self.builders or name in self.declared:
                 continue  # a column without any value
             else:

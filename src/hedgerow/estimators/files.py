@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import importlib
 import os
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from hedgerow import persistence
-from hedgerow.errors import HedgerowError, HedgerowWarning, ModelFileError
+from hedgerow.errors import HedgerowError, HedgerowWarning, ModelFileError, warn
 from hedgerow.estimators.missing import pack_imputation, unpack_imputation
 from hedgerow.estimators.schema_files import Tensors, back, pack_schema, plain, unpack_schema
 
@@ -61,7 +60,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     model._check_parameters()  # as `load` does: a file that is written can be read
     header, tensors = pack_model(model)
     for what in _lost(model, header):
-        warnings.warn(what, HedgerowWarning, stacklevel=3)
+        warn(what, HedgerowWarning, stacklevel=3)
     persistence.write(path, header, tensors)
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from hedgerow import persistence
-from hedgerow.errors import HedgerowError, HedgerowWarning, ModelFileError
+from hedgerow.errors import HedgerowError, HedgerowWarning, ModelFileError, warn
 from hedgerow.estimators.files import plain_parameters, unpack_parameters
 from hedgerow.estimators.schema_files import Tensors, tensor
 from hedgerow.lattice.boosting import Bins
@@ -35,7 +34,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     lost = sorted(model.get_params(deep=False).keys() - header["parameters"].keys())
     if lost:
         what = f"the file cannot hold {', '.join(lost)}; a loaded model has the default instead"
-        warnings.warn(what, HedgerowWarning, stacklevel=3)
+        warn(what, HedgerowWarning, stacklevel=3)
     persistence.write(path, header, tensors)
 
 
