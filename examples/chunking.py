@@ -21,7 +21,7 @@ def main(n_sentences: int = 2000) -> None:
 
     # Legal labels only: I-NP follows B-NP or I-NP and nothing else. Half of the test part stops training early.
     half = len(X_test) // 2
-    model = LinearCRF(constraints="iob2", metric="span_f1", n_jobs=-1)
+    model = LinearCRF(constraints="iob2", scoring="span_f1", n_jobs=-1)
     model.fit(X_train, y_train, X_val=X_test[:half], y_val=y_test[:half])
     print(f"{len(model.weights_):,} weights, best of {model.n_iter_} iterations: {model.best_iteration_}\n")
 

@@ -71,7 +71,7 @@ def linear_curve(model: LinearCRF, X: Any, y: Any, X_test: Any, y_test: Sequence
     classes = sorted({label for labels in y for label in labels})
     known, n_known = known_labels(classes, y_test)
     share = n_known / sum(map(len, y_test))
-    model.set_params(n_iter_no_change=max_iterations(model.max_iter, "lbfgs"), metric="accuracy")
+    model.set_params(n_iter_no_change=max_iterations(model.max_iter, "lbfgs"), scoring="accuracy")
     fit_to_end(model, X, y, X_val=X_test, y_val=known)
     scores = [step.score * share for step in model.history_ if step.score is not None]
     return LinearCurve(scores, [step.seconds for step in model.history_])

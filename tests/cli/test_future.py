@@ -38,6 +38,6 @@ def test_it_is_trained_again_on_all_and_has_no_metric(hedgerow, tmp_path):
     assert trained.code == 0, trained.err
     assert "on all sequences" in trained.out
     assert (load(model).refitted_, load(model).learning_rate) == (True, 1.0)
-    refused = hedgerow("train", data, "--model", "ffmemm", "--dev", "0.1", "--metric", "accuracy", "-o", model)
+    refused = hedgerow("train", data, "--model", "ffmemm", "--dev", "0.1", "--scoring", "accuracy", "-o", model)
     assert refused.code != 0
-    assert "--metric means nothing to --model ffmemm" in refused.complaint
+    assert "--scoring means nothing to --model ffmemm" in refused.complaint

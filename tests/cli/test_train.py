@@ -176,7 +176,7 @@ def test_parameters_reach_the_model(hedgerow, folder):
 
 def test_a_dev_file_stops_training_and_the_best_iteration_is_kept(hedgerow, folder):
     done = hedgerow(
-        "train", "train.txt", "-o", "m.hedgerow", "--l2", "1e-6", "--dev", "train.txt", "--metric", "span_f1"
+        "train", "train.txt", "-o", "m.hedgerow", "--l2", "1e-6", "--dev", "train.txt", "--scoring", "span_f1"
     )
     facts = dict(line.rsplit(None, 1) for line in done.out.splitlines() if line.startswith("dev"))
     assert facts == {"dev span_f1": "1.0000"}
@@ -232,8 +232,8 @@ def test_an_interrupted_model_is_not_trained_on_what_it_held_out(hedgerow, folde
             os.kill(os.getpid(), signal.SIGINT)
         return sequence_accuracy(true, predicted)
 
-    monkeypatch.setitem(scorers._METRICS, "sequence_accuracy", metric)
-    options = ("--by", "sequence", "--model", model, "--dev", "0.25", "--metric", "sequence_accuracy", "-j", 1)
+    monkeypatch.setitem(scorers.METRICS, "sequence_accuracy", metric)
+    options = ("--by", "sequence", "--model", model, "--dev", "0.25", "--scoring", "sequence_accuracy", "-j", 1)
     done = hedgerow("train", "a.csv", "-o", "m", *options)
     assert done.code == 130
     assert "stopping after this iteration" in done.err
@@ -352,10 +352,10 @@ def test_trees_of_a_template(hedgerow, folder):
 def test_trees_stop_by_a_file_a_share_or_not_at_all(hedgerow, folder):
     (folder / "a.csv").write_text(planted_text())
     train_options = ("train", "a.csv", "-o", "m", "--by", "sequence", "--model", "tree", "--trees", "60")
-    by_file = hedgerow(*train_options, "--dev", "a.csv", "--metric", "sequence_accuracy").out
-    assert package.load("m").metric == "sequence_accuracy"
+    by_file = hedgerow(*train_options, "--dev", "a.csv", "--scoring", "sequence_accuracy").out
+    assert package.load("m").scoring == "sequence_accuracy"
     assert "dev sequence_accuracy" in by_file
-    own = hedgerow(*train_options, "--metric", "accuracy").out
+    own = hedgerow(*train_options, "--scoring", "accuracy").out
     assert (package.load("m").validation_fraction, "dev accuracy" in own) == (0.1, True)
     assert "dev log_likelihood" in hedgerow(*train_options, "--dev", "0.3").out
     assert package.load("m").validation_fraction == 0.3

@@ -35,7 +35,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "label pairs": {"transition_columns": ["word", "*"], "window": 1},
     "label pairs as a set": {"transition_columns": {"word", "language"}},
     "label pairs as an array": {"transition_columns": np.array(["word", "size"])},
-    "early stopping": {"early_stopping": True, "metric": "span_f1", "random_state": 0},
+    "early stopping": {"early_stopping": True, "scoring": "span_f1", "random_state": 0},
     "numbers of NumPy": {"max_iter": np.int64(300), "tol": np.float64(1e-4), "n_jobs": np.int32(2)},
 }
 
@@ -87,12 +87,12 @@ def test_shapes_of_data(X, y, tmp_path):
 
 
 def test_what_json_cannot_hold_goes_back_to_its_default(tmp_path):
-    model = LinearCRF(metric=label_accuracy, random_state=np.random.RandomState(0), l2=0.5).fit(X_SMALL, Y_SMALL)
+    model = LinearCRF(scoring=label_accuracy, random_state=np.random.RandomState(0), l2=0.5).fit(X_SMALL, Y_SMALL)
     with pytest.warns(HedgerowWarning, match="cannot hold metric, random_state;") as caught:
         model.save(tmp_path / "model")
     assert caught[0].filename == __file__
     loaded = load(tmp_path / "model")
-    assert (loaded.metric, loaded.random_state, loaded.l2) == ("accuracy", None, 0.5)
+    assert (loaded.scoring, loaded.random_state, loaded.l2) == ("accuracy", None, 0.5)
 
 
 def test_loaded_weights_cannot_be_written_to(tmp_path):

@@ -35,7 +35,7 @@ def test_the_best_so_far_is_kept():
     # The metric is tried once before training, so its fifth call is in iteration 4.
     before = signal.getsignal(signal.SIGINT)
     X, y = DATA
-    model = LinearCRF(l2=0.001, metric=interrupting({5: 1}), n_iter_no_change=100)
+    model = LinearCRF(l2=0.001, scoring=interrupting({5: 1}), n_iter_no_change=100)
     with pytest.warns(ConvergenceWarning, match="interrupted after 4 iterations"):
         model.fit(X[:30], y[:30], X_val=X[30:], y_val=y[30:])
     assert (model.outcome_, model.n_iter_) == ("interrupted", 4)
@@ -48,7 +48,7 @@ def test_the_best_so_far_is_kept():
 def test_twice_gives_up():
     before = signal.getsignal(signal.SIGINT)
     X, y = DATA
-    model = LinearCRF(l2=0.001, metric=interrupting({3: 2}), n_jobs=2)
+    model = LinearCRF(l2=0.001, scoring=interrupting({3: 2}), n_jobs=2)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X[:30], y[:30], X_val=X[30:], y_val=y[30:])
     assert not hasattr(model, "weights_")

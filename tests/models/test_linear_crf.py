@@ -218,7 +218,7 @@ BAD = [
     ({"pairs": "some"}, "pairs is 'some'. Choose one of 'observed', 'all'"),
     ({"transitions": None}, "transitions is None"),
     ({"decoder": "greedy"}, "no decoder 'greedy'"),
-    ({"metric": "f3"}, "metric 'f3' is unknown"),
+    ({"scoring": "f3"}, "scoring is 'f3'"),
     ({"n_jobs": 0}, "n_jobs=0"),
     ({"n_jobs": 1.5}, "n_jobs is 1.5. Give a whole number"),
     ({"window": -1}, "window is -1"),
@@ -234,8 +234,8 @@ BAD = [
     ({"constraints": [([1], "D")]}, "the label [1], which is not in y"),
     ({"transition_columns": 3}, "transition_columns is 3"),
     ({"transition_columns": [["word"]]}, "in transition_columns and not in the data"),
-    ({"metric": ["a"]}, "metric ['a'] is unknown"),
-    ({"metric": "f3"}, "span_f1, log_likelihood; or give a function"),
+    ({"scoring": ["a"]}, "scoring is ['a']"),
+    ({"scoring": "f3"}, "'span_f1', 'log_likelihood'; or give a scorer"),
     ({"decoder": ["a"]}, "decoder is ['a']. Choose one of 'viterbi'"),
     ({"verbose": "x"}, "verbose is 'x'"),
     ({"random_state": "x"}, "random_state is 'x'"),
@@ -286,7 +286,7 @@ class TestErrors:
         with pytest.raises(InputError, match="its own lengths"):
             LinearCRF().fit(dataset, lengths=[1])
 
-    @pytest.mark.parametrize("parameters", [{"n_jobs": 0}, {"verbose": "x"}, {"random_state": "x"}, {"metric": "f3"}])
+    @pytest.mark.parametrize("parameters", [{"n_jobs": 0}, {"verbose": "x"}, {"random_state": "x"}, {"scoring": "f3"}])
     def test_parameters_are_checked_before_the_corpus_is_read(self, parameters):
         X = iter(X_SMALL)
         with pytest.raises(InputError):
@@ -301,7 +301,7 @@ class TestErrors:
             if place == "train":
                 LinearCRF().fit(bad, y)
             elif place == "validation":
-                LinearCRF(metric="log_likelihood").fit(good, y, X_val=bad, y_val=y)
+                LinearCRF(scoring="log_likelihood").fit(good, y, X_val=bad, y_val=y)
             else:
                 LinearCRF().fit(good, y).predict(bad)
         assert "missing" in str(caught.value)

@@ -216,7 +216,7 @@ def test_early_stopping(name):
     with pytest.raises(InputError, match="X_val and y_val go together"):
         clone(given).fit(X, Y, X_val=X)
     with pytest.raises(InputError, match="span_g1"):
-        clone(given).set_params(metric="span_g1").fit(X, Y)
+        clone(given).set_params(scoring="span_g1").fit(X, Y)
 
 
 @pytest.mark.parametrize("name", ["memm, linear", "memm, trees"])
@@ -228,7 +228,7 @@ def test_an_interrupt_keeps_the_best_so_far(name):
             os.kill(os.getpid(), signal.SIGINT)
         return label_accuracy(true, predicted)
 
-    model = clone(MODELS[name]).set_params(metric=metric, n_estimators=50)
+    model = clone(MODELS[name]).set_params(scoring=metric, n_estimators=50)
     with pytest.warns(ConvergenceWarning, match="interrupted"):
         model.fit(X[:40], Y[:40], X_val=X[40:], y_val=Y[40:])
     assert model.outcome_ == "interrupted"

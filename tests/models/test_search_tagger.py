@@ -341,7 +341,7 @@ def test_ctrl_c_keeps_the_best_so_far():
             os.kill(os.getpid(), signal.SIGINT)
         return label_accuracy(true, predicted)
 
-    model = BeamSearchTagger(metric=metric, random_state=0, n_iter_no_change=50)
+    model = BeamSearchTagger(scoring=metric, random_state=0, n_iter_no_change=50)
     with pytest.warns(ConvergenceWarning, match="interrupted after 3 passes"):
         model.fit(X, y)
     assert (model.outcome_, model.n_iter_, model.refitted_) == ("interrupted", 3, False)
@@ -362,7 +362,7 @@ def test_ctrl_c_keeps_the_best_so_far():
         ({"bag": 0}, "bag"),
         ({"direction": "up"}, "direction"),
         ({"max_iter": 0}, "max_iter"),
-        ({"metric": "log_likelihood"}, "knows no probabilities"),
+        ({"scoring": "log_likelihood"}, "knows no probabilities"),
         ({"missing": "surrogate"}, "for trees"),
         ({"transitions": "observed"}, "transitions"),
         ({"pairs": "none"}, "pairs"),

@@ -25,7 +25,7 @@ from hedgerow.training.monitor import Monitor
 from .corpora import COLUMNS, X_SMALL, Y_SMALL, partial_labels, rich_corpus
 
 NOISY = {"n_tokens": 30, "concentration": 0.7, "mean_length": 7}
-PAPER = {"learning_rate": 1.0, "categorical": "one_against_rest", "metric": "accuracy", "decoder": "viterbi"}
+PAPER = {"learning_rate": 1.0, "categorical": "one_against_rest", "scoring": "accuracy", "decoder": "viterbi"}
 SHORT = {"n_estimators": 6, "max_leaf_nodes": 6, "l2_regularization": 2.0, "early_stopping": False} | PAPER
 
 
@@ -80,7 +80,7 @@ def test_the_loss_falls_at_every_small_step(data):
 def test_the_best_iteration_is_kept(metric, data):
     X, y, X_val, y_val = data
     options = {"l2_regularization": 2.0, "max_leaf_nodes": 8, "n_estimators": 200}
-    model = TreeCRF(metric=metric, n_iter_no_change=5, **options).fit(X, y, X_val=X_val, y_val=y_val)
+    model = TreeCRF(scoring=metric, n_iter_no_change=5, **options).fit(X, y, X_val=X_val, y_val=y_val)
     scores = [step.score for step in model.history_]
     ties = [i for i, score in enumerate(scores, 1) if score == max(scores)]
     assert model.outcome_ == "early_stopping"
@@ -219,7 +219,7 @@ def test_warm_start_adds_iterations(data):
 def test_a_warm_start_may_be_the_best(data):
     X, y, X_val, y_val = data
     options = {"l2_regularization": 2.0, "warm_start": True, "n_iter_no_change": 5}
-    model = TreeCRF(n_estimators=300, metric="log_likelihood", **options).fit(X, y, X_val=X_val, y_val=y_val)
+    model = TreeCRF(n_estimators=300, scoring="log_likelihood", **options).fit(X, y, X_val=X_val, y_val=y_val)
     trees, best = model.ensemble_, model.best_iteration_
     model.fit(X, y, X_val=X_val, y_val=y_val)
     assert model.best_iteration_ == best
@@ -243,7 +243,7 @@ def test_ctrl_c_keeps_the_best_so_far(data):
             os.kill(os.getpid(), signal.SIGINT)
         return label_accuracy(true, predicted)
 
-    model = TreeCRF(metric=metric, n_iter_no_change=100)
+    model = TreeCRF(scoring=metric, n_iter_no_change=100)
     with pytest.warns(ConvergenceWarning, match="interrupted after 4 iterations") as caught:
         model.fit(X, y, X_val=X_val, y_val=y_val)
     assert caught[0].filename == __file__
@@ -311,7 +311,7 @@ def test_forbidden_transitions(options):
         ("n_bags", -1),
         ("transitions", "observed"),
         ("decoder", "magic"),
-        ("metric", "magic"),
+        ("scoring", "magic"),
         ("n_iter_no_change", 0),
         ("validation_fraction", 1.0),
         ("n_jobs", 0),
@@ -320,7 +320,7 @@ def test_forbidden_transitions(options):
     ],
 )
 def test_parameters_that_cannot_be_meant(parameter, value):
-    with pytest.raises(InputError, match=parameter if parameter not in ("decoder", "metric") else "magic"):
+    with pytest.raises(InputError, match=parameter if parameter not in ("decoder", "scoring") else "magic"):
         TreeCRF(**{parameter: value}).fit(X_SMALL, Y_SMALL)
 
 
@@ -510,7 +510,7 @@ class TestLinearStart:
 
     def test_held_out_sequences_are_read_by_both(self, data):
         X, y, X_val, y_val = data
-        model = TreeCRF(start=LinearCRF(window=1), n_estimators=8, metric="log_likelihood").fit(
+        model = TreeCRF(start=LinearCRF(window=1), n_estimators=8, scoring="log_likelihood").fit(
             X, y, X_val=X_val, y_val=y_val
         )
         best = max(step.score for step in model.history_)
@@ -548,7 +548,7 @@ def test_bags_are_averaged(data):
     """By hand: weights for how often a sequence was drawn, the sequences never drawn to stop by, and the mean."""
     X, y, _, _ = data
     bagged = TreeCRF(
-        n_bags=2, n_estimators=15, l2_regularization=2.0, metric="log_likelihood", n_iter_no_change=3, random_state=5
+        n_bags=2, n_estimators=15, l2_regularization=2.0, scoring="log_likelihood", n_iter_no_change=3, random_state=5
     )
     bagged.fit(X, y)
     assert bagged.best_iteration_ == bagged.ensemble_.n_iterations
@@ -560,7 +560,7 @@ def test_bags_are_averaged(data):
         drawn = np.bincount(np.random.default_rng([seed, b]).integers(len(X), size=len(X)), minlength=len(X))
         inside, outside = np.flatnonzero(drawn), np.flatnonzero(drawn == 0)
         dataset = learn(X, y)
-        model = TreeCRF(n_estimators=15, l2_regularization=2.0, metric="log_likelihood", n_iter_no_change=3)
+        model = TreeCRF(n_estimators=15, l2_regularization=2.0, scoring="log_likelihood", n_iter_no_change=3)
         model.fit(replace(dataset.take(inside), weight_seq=drawn[inside].astype(float)), X_val=dataset.take(outside))
         values.append(model.ensemble_.values / 2)
     np.testing.assert_allclose(bagged.ensemble_.values, np.concatenate(values), atol=1e-12)

@@ -22,7 +22,7 @@ SHORT: dict[str, Any] = {"n_estimators": 4, "max_leaf_nodes": 6, "l2_regularizat
 SETTINGS: dict[str, dict[str, Any]] = {
     "plain": {},
     "window": {"window": {"word": (1, 0), "*": 1}},
-    "early stopping": {"early_stopping": True, "metric": "span_f1", "random_state": 0},
+    "early stopping": {"early_stopping": True, "scoring": "span_f1", "random_state": 0},
     "shared": {"edges": "shared"},
     "forest": {"trees_per_step": 3, "max_features": 0.5, "random_state": np.int64(3)},
     "subsets": {"categorical": "subset"},

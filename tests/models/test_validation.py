@@ -6,14 +6,16 @@ import warnings
 
 import numpy as np
 import pytest
+import sklearn.metrics
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from hedgerow import LinearCRF
+from hedgerow import BeamSearchTagger, LinearCRF, TreeCRF
 from hedgerow.data.encoding import encode, learn
 from hedgerow.datasets import make_sequences
 from hedgerow.errors import InputError
 from hedgerow.estimators.validation import hold_out
-from hedgerow.metrics import label_accuracy, span_f1
+from hedgerow.metrics import label_accuracy, label_accuracy_scorer, make_scorer, span_f1
 
 from .corpora import COLUMNS, partial_labels, rich_corpus
 
@@ -35,7 +37,7 @@ def stopped_at(iteration: int, X, y, **parameters) -> LinearCRF:
 @pytest.mark.parametrize("metric", ["accuracy", "label_f1", "sequence_accuracy", "log_likelihood", label_accuracy])
 def test_the_best_iteration_is_kept(metric, data):
     X, y, X_val, y_val = data
-    model = LinearCRF(l2=0.001, metric=metric, n_iter_no_change=5).fit(X, y, X_val=X_val, y_val=y_val)
+    model = LinearCRF(l2=0.001, scoring=metric, n_iter_no_change=5).fit(X, y, X_val=X_val, y_val=y_val)
     assert model.outcome_ == "early_stopping"
     scores = [step.score for step in model.history_]
     ties = [i for i, score in enumerate(scores, 1) if score == max(scores)]
@@ -54,7 +56,7 @@ def test_the_best_iteration_is_kept(metric, data):
 def test_spans_and_the_posterior_decoder():
     X, y = rich_corpus(40, seed=1)
     X_val, y_val = rich_corpus(20, seed=2)
-    model = LinearCRF(columns=COLUMNS, metric="span_f1", decoder="posterior", n_iter_no_change=3, l2=0.01)
+    model = LinearCRF(columns=COLUMNS, scoring="span_f1", decoder="posterior", n_iter_no_change=3, l2=0.01)
     model.fit(X, y, X_val=X_val, y_val=y_val)
     best = max(step.score for step in model.history_)
     np.testing.assert_allclose(best, span_f1(y_val, model.predict(X_val)), rtol=1e-12)
@@ -116,7 +118,7 @@ def test_a_label_that_stands_once_stays_in_training():
 def test_unlabelled_positions_do_not_count(metric):
     X, y = rich_corpus(40, seed=5)
     y = partial_labels(y, seed=6)
-    model = LinearCRF(columns=COLUMNS, early_stopping=True, random_state=0, metric=metric, validation_fraction=0.3)
+    model = LinearCRF(columns=COLUMNS, early_stopping=True, random_state=0, scoring=metric, validation_fraction=0.3)
     model.fit(X, y)
     _, _, _, X_val, y_val = hold_out(model, X, y, None, None, None)
     best = max(step.score for step in model.history_)
@@ -173,8 +175,61 @@ def test_a_function_sees_none_where_nothing_is_known():
         return 0.0
 
     X, y = [["a", "b"]] * 2, [["x", "y"]] * 2
-    LinearCRF(metric=metric, n_iter_no_change=1).fit(X, y, X_val=[["a", "b", "a"]], y_val=[["x", None, {"x", "y"}]])
+    LinearCRF(scoring=metric, n_iter_no_change=1).fit(X, y, X_val=[["a", "b", "a"]], y_val=[["x", None, {"x", "y"}]])
     assert seen[0] == ["x", None, None]
+
+
+def error_rate(true, predicted):
+    return 1.0 - label_accuracy(true, predicted)
+
+
+def accuracy_of_the_model(estimator, X, y):
+    return label_accuracy(y, estimator.predict(X)) + 0 * len(X)
+
+
+@pytest.mark.parametrize(
+    "scorer",
+    [
+        label_accuracy_scorer,
+        make_scorer(error_rate, greater_is_better=False),
+        sklearn.metrics.make_scorer(label_accuracy),
+        sklearn.metrics.make_scorer(error_rate, greater_is_better=False),
+        accuracy_of_the_model,
+        lambda estimator, X, y=None: accuracy_of_the_model(estimator, X, y),
+    ],
+    ids=["ours", "ours, a loss", "scikit-learn's", "scikit-learn's, a loss", "a function", "a function with a default"],
+)
+@pytest.mark.parametrize(
+    "estimator",
+    [LinearCRF(l2=0.001, n_iter_no_change=3), TreeCRF(n_estimators=6), BeamSearchTagger(max_iter=3, random_state=0)],
+    ids=lambda estimator: type(estimator).__name__,
+)
+def test_a_scorer_counts_as_the_metric_that_it_is_made_of(estimator, scorer, data):
+    """scorer(estimator, X, y), told from f(y_true, y_pred) by its arguments."""
+    X, y, X_val, y_val = data
+    own, plain = (clone(estimator).set_params(scoring=scoring) for scoring in (scorer, "accuracy"))
+    for model in (own, plain):
+        model.fit(X, y, X_val=X_val, y_val=y_val)
+    ours, theirs = ([step.score for step in model.history_] for model in (own, plain))
+    shift = 1.0 if np.allclose(np.add(ours, 1.0), theirs) else 0.0  # of a loss
+    np.testing.assert_allclose(np.add(ours, shift), theirs, rtol=1e-12)
+    assert own.best_iteration_ == plain.best_iteration_
+
+
+def test_a_scorer_of_probabilities_is_refused(data):
+    X, y, X_val, y_val = data
+    for scorer in (lambda estimator, X, y: estimator.predict_proba(X), lambda estimator, X, y: estimator.score(X, y)):
+        with pytest.raises(
+            InputError, match=r"scoring asks the model for \w+, and early stopping scores labels"
+        ) as caught:
+            LinearCRF(scoring=scorer).fit(X, y, X_val=X_val, y_val=y_val)
+        assert caught.value.parameter == "scoring"
+
+
+@pytest.mark.parametrize("function", [lambda: 0.0, lambda y_true: 0.0, lambda a, b, c, d: 0.0])
+def test_a_function_that_is_neither_metric_nor_scorer(function, data):
+    with pytest.raises(InputError, match="scoring is a function of "):
+        LinearCRF(scoring=function).fit(*data[:2])
 
 
 class TestErrors:
@@ -185,8 +240,8 @@ class TestErrors:
         monkeypatch.setattr("hedgerow.models.crf.linear_training.LinearTraining.train", train)
         X, y, X_val, y_val = data
         open_ = [[None, *labels[1:]] for labels in y_val]
-        with pytest.raises(InputError, match=r"the metric 'span_f1' cannot score y_val: sequence 0, position 0"):
-            LinearCRF(metric="span_f1").fit(X, y, X_val=X_val, y_val=open_)
+        with pytest.raises(InputError, match=r"scoring='span_f1' cannot score y_val: sequence 0, position 0"):
+            LinearCRF(scoring="span_f1").fit(X, y, X_val=X_val, y_val=open_)
 
     def test_one_of_the_two(self, data):
         with pytest.raises(InputError, match="X_val and y_val go together"):
@@ -212,7 +267,7 @@ class TestErrors:
     def test_a_metric_that_gives_no_number(self, data):
         X, y, X_val, y_val = data
         with pytest.raises(InputError, match="gave nan on the held-out"):
-            LinearCRF(metric=lambda true, predicted: float("nan")).fit(X, y, X_val=X_val, y_val=y_val)
+            LinearCRF(scoring=lambda true, predicted: float("nan")).fit(X, y, X_val=X_val, y_val=y_val)
 
     def test_an_error_in_the_metric_comes_through(self, data):
         X, y, X_val, y_val = data
@@ -221,4 +276,4 @@ class TestErrors:
             raise ZeroDivisionError
 
         with pytest.raises(ZeroDivisionError):
-            LinearCRF(metric=metric).fit(X, y, X_val=X_val, y_val=y_val)
+            LinearCRF(scoring=metric).fit(X, y, X_val=X_val, y_val=y_val)

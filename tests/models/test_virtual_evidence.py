@@ -100,7 +100,7 @@ def test_its_parameters_are_those_of_trees():
 
 
 @pytest.mark.parametrize(
-    "parameters", [{"max_leaf_nodes": 1}, {"edges": "none"}, {"metric": "no such"}, {"missing": None}]
+    "parameters", [{"max_leaf_nodes": 1}, {"edges": "none"}, {"scoring": "no such"}, {"missing": None}]
 )
 def test_bad_parameters_are_refused(parameters):
     with pytest.raises(InputError):

@@ -58,7 +58,7 @@ def command(
     transitions: options.Transitions = None,
     constraints: options.Constraints = None,
     settings: options.Set = None,
-    metric: options.Metric = None,
+    scoring: options.Scoring = None,
     jobs: options.Jobs = -1,
     seed: options.Seed = 0,
     quiet: options.Quiet = False,
@@ -75,7 +75,7 @@ def command(
         crf = train(
             data, model_out, model=model, dev=dev, template=template, format=format, columns=options.names(columns),
             separator=None if separator is None else separator.replace("\\t", "\t"), label=label,
-            by=options.names(by), kinds=options.kinds(kinds), window=options.window(window), metric=metric, seed=seed,
+            by=options.names(by), kinds=options.kinds(kinds), window=options.window(window), scoring=scoring, seed=seed,
             parameters=parameters,
         )  # fmt: skip
     if not quiet:
@@ -98,7 +98,7 @@ def train(
     by: Sequence[str] = (),
     kinds: Mapping[str, str] | None = None,
     window: int | tuple[int, int] | None = None,
-    metric: str | None = None,
+    scoring: str | None = None,
     seed: int = 0,
     parameters: Mapping[str, Any] | None = None,
 ) -> ChainModel:
@@ -115,7 +115,7 @@ def train(
     format : "conll", "csv", "tsv", "parquet", "jsonl" or "crfsuite"; told from the suffix, else conll
     columns, separator, label, by, kinds : as in `read_conll` and `read_table`
     window : as in the models; by default 2 around columns and tokens, and 0 where the features are ready-made
-    metric : what counts on sequences that are held out
+    scoring : what counts on sequences that are held out
     seed : chooses the sequences to hold out, and what else a model draws
     parameters : more parameters of the model
     """
@@ -123,17 +123,19 @@ def train(
     check_writable(model_out)
     share = _share(dev)
     _check_model_options(model, dev, window)
-    if metric is not None and (share == 0.0 or (dev is None and model != "tree")):
-        raise InputError("--metric is for --dev", hint="Give sequences to stop early by, as --dev FILE or --dev 0.1.")
-    if metric is not None and "metric" not in kind.load()().get_params():
-        raise InputError(f"--metric means nothing to --model {model}", hint="It stops by the likelihood: leave it out.")
+    if scoring is not None and (share == 0.0 or (dev is None and model != "tree")):
+        raise InputError("--scoring is for --dev", hint="Give sequences to stop early by, as --dev FILE or --dev 0.1.")
+    if scoring is not None and "scoring" not in kind.load()().get_params():
+        raise InputError(
+            f"--scoring means nothing to --model {model}", hint="It stops by the likelihood: leave it out."
+        )
     told = {"columns": columns, "separator": separator, "label": label, "by": by, "kinds": kinds}
     complete = kind.complete and (parameters or {}).get("missing") is None
     X, y, recipe = read_files(data, format, template, told, complete=complete)
     if kind.window:
         window = default_window(X, recipe) if window is None else window
     crf = new_model(
-        model, recipe, {"window": window, "metric": metric, "random_state": seed if kind.draws else None}, parameters
+        model, recipe, {"window": window, "scoring": scoring, "random_state": seed if kind.draws else None}, parameters
     )
     held_out = {}
     if share is not None:
@@ -192,7 +194,7 @@ def summary(model: ChainModel, path: str) -> str:
         *((what, f"{number:,}") for what, number in model_sizes(model).items()),
         ("iterations", f"{model.n_iter_} ({ends[model.outcome_]}{kept_iteration(model)})"),
         ("loss", f"{model.loss_:.4f}"),
-        (f"dev {model._metric()}", None if facts["score"] is None else f"{facts['score']:.4f}{again}"),
+        (f"dev {model._scoring()}", None if facts["score"] is None else f"{facts['score']:.4f}{again}"),
         ("seconds", f"{facts['seconds']:.1f}"),
         ("file", path),
     ]

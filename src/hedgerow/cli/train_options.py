@@ -51,7 +51,7 @@ Missing = Annotated[str | None, typer.Option(metavar="NAME", help="Gaps: impute,
 Transitions = Annotated[str | None, typer.Option(metavar="NAME", help="all, forbid_unseen; linear: observed. \\[all]")]
 Constraints = Annotated[str | None, typer.Option(metavar="NAME", help="Legal label order: iob1, iob2, bioes.")]
 Set = Annotated[list[str] | None, typer.Option("--set", metavar="NAME=X", help="Any other parameter of the model.")]
-Metric = Annotated[
+Scoring = Annotated[
     str | None, typer.Option(metavar="NAME", help="To stop early by: accuracy, span_f1, log_likelihood, …")
 ]
 Jobs = Annotated[int, typer.Option("--jobs", "-j", metavar="N", help="Threads; -1 is all cores.")]

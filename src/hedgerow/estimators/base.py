@@ -203,9 +203,9 @@ class ChainModel(BaseEstimator):  # type: ignore[misc]
         """Whether `fit` sets sequences aside for early stopping."""
         return bool(self.early_stopping)
 
-    def _metric(self) -> Any:
+    def _scoring(self) -> Any:
         """What counts on held-out sequences."""
-        return self.metric
+        return self.scoring
 
     def _decoder_name(self) -> str:
         """The decoder of `predict`, where none is asked for."""

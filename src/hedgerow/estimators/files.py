@@ -16,7 +16,7 @@ _ON_GRAPHS = ("LatticeCRF", "TreeLatticeCRF")
 _FITTED = {"n_iter_": int, "best_iteration_": int, "loss_": float, "outcome_": str}
 
 # Parameters of files that older versions wrote.
-_RENAMED = {"max_leaves": "max_leaf_nodes", "shrinkage": "l2_regularization"}
+_RENAMED = {"max_leaves": "max_leaf_nodes", "metric": "scoring", "shrinkage": "l2_regularization"}
 
 
 class Kind(NamedTuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
@@ -12,6 +12,7 @@ from hedgerow.data.imputation import MIDDLES
 from hedgerow.declarations import Check, Count, NonNegative, OneOf, Range, Share, check_value, declared
 from hedgerow.errors import InputError
 from hedgerow.estimators.costs import Costs, check_costs
+from hedgerow.estimators.scoring import Scoring, check_scoring
 from hedgerow.parallel import count_threads
 from hedgerow.trees.binning import MAX_VALUES
 
@@ -19,20 +20,11 @@ if TYPE_CHECKING:
     from hedgerow.chain.decoding import Decoder
 
 BEAM_WIDTH = 20
-LOG_LIKELIHOOD = "log_likelihood"  # the one metric that reads probabilities, not labels
 
 Direction = Literal["left_to_right", "right_to_left"]
 
 
 # ------------------------------------------------------------------------------------------------ what values stand for
-
-
-def check_metric(metric: Any) -> None:
-    """Refuse what early stopping cannot score by."""
-    from hedgerow.metrics import get_metric
-
-    if not (isinstance(metric, str) and metric in ("auto", LOG_LIKELIHOOD)):
-        get_metric(metric, also=(LOG_LIKELIHOOD,))
 
 
 def check_threads(n_jobs: Any) -> None:
@@ -122,7 +114,7 @@ class EarlyStopping(HeldOut):
     Parameters
     ----------
     early_stopping
-        Hold out `validation_fraction` of the sequences and stop when `metric` has not risen for `n_iter_no_change`
+        Hold out `validation_fraction` of the sequences and stop when `scoring` has not risen for `n_iter_no_change`
         iterations; the best iteration is kept. Sequences given to `fit` as X_val, y_val do the same.
     """
 
@@ -130,18 +122,19 @@ class EarlyStopping(HeldOut):
 
 
 @declared
-class Scoring:
+class Scored:
     """What counts on held-out sequences.
 
     Parameters
     ----------
-    metric : str or callable
-        A name ("accuracy", "label_f1", "span_f1", "sequence_accuracy", "log_likelihood"), or f(y_true, y_pred) where
-        greater is better. The function gets None in y_true where a position is unlabelled or has a set, and cannot be
-        saved with the model.
+    scoring : str or callable
+        A name ("accuracy", "label_f1", "span_f1", "sequence_accuracy", "log_likelihood"); a scorer(estimator, X, y),
+        such as `make_scorer` of hedgerow.metrics or of scikit-learn makes, which may ask the estimator for `predict`;
+        or a function f(y_true, y_pred). Greater is better. Functions get None in y where a position is unlabelled or
+        has a set, and cannot be saved with the model.
     """
 
-    metric: Annotated[str | Callable[[Any, Any], float], Check(check_metric)] = "accuracy"
+    scoring: Annotated[Scoring, Check(check_scoring)] = "accuracy"
 
 
 @declared

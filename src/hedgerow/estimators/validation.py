@@ -16,7 +16,8 @@ from hedgerow.data.encoding import encode
 from hedgerow.data.sequences import take_sequences
 from hedgerow.errors import InputError
 from hedgerow.estimators.base import allowed_labels, label_lists, log_share
-from hedgerow.estimators.parameters import BEAM_WIDTH, LOG_LIKELIHOOD, find_decoder, random_generator
+from hedgerow.estimators.parameters import BEAM_WIDTH, find_decoder, random_generator
+from hedgerow.estimators.scoring import LOG_LIKELIHOOD, score_labels
 from hedgerow.legend import AnyArray, FloatArray, IndexArray
 from hedgerow.linear.chain import ChainLayout
 
@@ -111,20 +112,18 @@ class Measure:
     Positions without a label do not count. `parts` are what `chunk` gave for all chunks, in order.
     """
 
-    def __init__(self, held_out: Dataset, metric: Any, decoder: str, beam_width: int = BEAM_WIDTH) -> None:
-        from hedgerow.metrics import get_metric
-
+    def __init__(self, held_out: Dataset, scoring: Any, decoder: str, beam_width: int = BEAM_WIDTH) -> None:
         assert held_out.labels is not None
         self.held_out = held_out
-        self.name = metric
-        self.metric = None if metric == LOG_LIKELIHOOD else get_metric(metric)
+        self.scoring = scoring
+        self.score = None if scoring == LOG_LIKELIHOOD else score_labels(scoring, replace(held_out, labels=None))
         self.decode = find_decoder(decoder, beam_width)
         self.known = held_out.labels >= 0
         self.truth = label_lists(held_out.schema, held_out.labels, held_out.offsets)
 
     def chunk(self, potentials: ChainPotentials, rows: slice) -> AnyArray:
         """What the chunk with these flat positions adds: labels (n,), or log-probabilities (s,)."""
-        if self.metric is None:
+        if self.score is None:
             if self.known[rows].all():
                 assert self.held_out.labels is not None
                 return log_probability(potentials, self.held_out.labels[rows])
@@ -133,22 +132,22 @@ class Measure:
 
     def total(self, parts: list[AnyArray]) -> float:
         values = np.concatenate(parts)
-        if self.metric is None:
+        if self.score is None:
             score = float(values.sum())
-        elif self.name == "accuracy" and self.known.any():  # as the metric says, without lists of names
+        elif self.scoring == "accuracy" and self.known.any():  # as the metric says, without lists of names
             score = float((values == self.held_out.labels)[self.known].mean())
         else:
-            score = self._by_metric(label_lists(self.held_out.schema, values, self.held_out.offsets))
+            score = self._by_labels(label_lists(self.held_out.schema, values, self.held_out.offsets))
         if np.isnan(score):
-            raise InputError(f"the metric {self.name!r} gave {score} on the held-out sequences")
+            raise InputError(f"⟦scoring={self.scoring!r}⟧ gave {score} on the held-out sequences")
         return score
 
-    def _by_metric(self, predicted: AnyArray) -> float:
-        assert self.metric is not None
+    def _by_labels(self, predicted: AnyArray) -> float:
+        assert self.score is not None
         try:
-            return float(self.metric(self.truth, predicted))
+            return float(self.score(self.truth, predicted))
         except InputError as error:
-            raise InputError(f"the metric {self.name!r} cannot score ⟦y_val⟧: {error}") from error
+            raise InputError(f"⟦scoring={self.scoring!r}⟧ cannot score ⟦y_val⟧: {error}") from error
 
 
 class Validation:
@@ -160,7 +159,7 @@ class Validation:
         self.probe.layout_ = layout
         self.probe.imputation_ = None  # what was missing is filled in already
         self.unlabelled = replace(held_out, labels=None, allowed=None)
-        self.measure = Measure(held_out, model._metric(), model._decoder_name(), model.beam_width)
+        self.measure = Measure(held_out, model._scoring(), model._decoder_name(), model.beam_width)
 
     def __call__(self, weights: FloatArray) -> float:
         self.probe.weights_ = weights

@@ -12,7 +12,7 @@ from hedgerow.metrics.tokens import label_accuracy, label_f1
 
 Metric = Callable[..., float]
 
-_METRICS: dict[str, Metric] = {
+METRICS: dict[str, Metric] = {
     "accuracy": label_accuracy,
     "label_f1": label_f1,
     "sequence_accuracy": sequence_accuracy,
@@ -58,16 +58,13 @@ sequence_accuracy_scorer = make_scorer(sequence_accuracy)
 span_f1_scorer = make_scorer(span_f1)
 
 
-def get_metric(name: str | Metric, *, also: tuple[str, ...] = ()) -> Metric:
-    """The metric of this name, a function of (y_true, y_pred) where greater is better. A callable passes.
-
-    `also` are names that the caller knows besides; the error for an unknown name lists them.
-    """
+def get_metric(name: str | Metric) -> Metric:
+    """The metric of this name, a function of (y_true, y_pred) where greater is better. A callable passes."""
     if callable(name):
         return name
-    if not isinstance(name, str) or name not in _METRICS:
+    if not isinstance(name, str) or name not in METRICS:
         raise InputError(
             f"the metric {name!r} is unknown",
-            hint=f"Known metrics: {', '.join([*_METRICS, *also])}⟦; or give a function of (y_true, y_pred)⟧.",
+            hint=f"Known metrics: {', '.join(METRICS)}; or give a function of (y_true, y_pred).",
         )
-    return _METRICS[name]
+    return METRICS[name]

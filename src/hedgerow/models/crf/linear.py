@@ -81,7 +81,7 @@ class LinearCRF(LinearParameters, ChainModel):
             which saves encoding a corpus twice and brings its own labels, weights, window and columns
         y : list of lists of labels; None is unlabelled, a set gives the labels that are possible
         sample_weight : (S,) weights of the sequences, or a list of arrays of 0 (unlabelled) and 1
-        X_val, y_val : held-out sequences; training stops when `metric` on them no longer rises. X_val may be a
+        X_val, y_val : held-out sequences; training stops when `scoring` on them no longer rises. X_val may be a
             Dataset with labels, encoded by the schema of the training Dataset; y_val is then left out
         lengths : the lengths of the sequences, where X and y are flat
         """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Annotated, Any, Literal
 
 from hedgerow.chain.objectives import BOOSTED, COSTLY, NAMES
@@ -10,7 +10,6 @@ from hedgerow.chain.structure.histories import MAX_ORDER
 from hedgerow.declarations import Check, Count, NonNegative, OneOf, Positive, Range, check_value, declared
 from hedgerow.errors import InputError
 from hedgerow.estimators.parameters import (
-    LOG_LIKELIHOOD,
     BeamWidth,
     BoostedTrees,
     Constrained,
@@ -23,12 +22,12 @@ from hedgerow.estimators.parameters import (
     Penalty,
     Refitting,
     Running,
-    Scoring,
+    Scored,
     Transitions,
     WarmStart,
     Windowed,
-    check_metric,
 )
+from hedgerow.estimators.scoring import LOG_LIKELIHOOD, Scoring, check_scoring
 
 TREE_OBJECTIVES = (*(name for name in NAMES if name != "perceptron"), *BOOSTED)  # a sum of trees has no average
 # On the whole corpus at once; and on a few sequences at a time, where an iteration is a pass.
@@ -48,7 +47,7 @@ class LinearParameters(
     Constrained,
     BeamWidth,
     EarlyStopping,
-    Scoring,
+    Scored,
     WarmStart,
     Drawing,
     Running,
@@ -120,7 +119,7 @@ class LinearParameters(
         the objectives that count labels, "pointwise", "labelwise" and "expected_accuracy", where there are neither
         constraints nor forbidden transitions.
     early_stopping
-        Hold out `validation_fraction` of the sequences and stop when `metric` has not risen for `n_iter_no_change`
+        Hold out `validation_fraction` of the sequences and stop when `scoring` has not risen for `n_iter_no_change`
         iterations; the best iteration is kept. Sequences given to `fit` as X_val, y_val do the same. With `warm_start`
         the starting weights are scored too, and may be the best.
     warm_start
@@ -165,7 +164,7 @@ class TreeParameters(
     BeamWidth,
     EarlyStopping,
     Refitting,
-    Scoring,
+    Scored,
     WarmStart,
     Drawing,
     Running,
@@ -222,10 +221,10 @@ class TreeParameters(
         "posterior" gives each position its most probable label, which is right most often; "viterbi" gives the most
         probable labeling, which hangs together and obeys the constraints; "beam" searches for it. "auto" is "viterbi"
         where there are constraints or forbidden transitions, and "posterior" elsewhere.
-    metric : str or callable
-        A name ("log_likelihood", "accuracy", "label_f1", "span_f1", "sequence_accuracy"), or f(y_true, y_pred) where
-        greater is better. "auto" is the log-likelihood where it or the pseudo-likelihood is the objective, and the
-        accuracy elsewhere. A function cannot be saved with the model.
+    scoring : str or callable
+        A name ("log_likelihood", "accuracy", "label_f1", "span_f1", "sequence_accuracy"), a scorer(estimator, X, y) or
+        a function f(y_true, y_pred), as in LinearCRF. "auto" is the log-likelihood where it or the pseudo-likelihood is
+        the objective, and the accuracy elsewhere.
     warm_start
         Keep the trees of the previous fit and add to them, up to `n_estimators` iterations in all. The data must have
         the same columns and labels.
@@ -248,7 +247,7 @@ class TreeParameters(
     decoder: Literal["auto", "posterior", "viterbi", "beam"] = "auto"
     early_stopping: bool = True
     n_iter_no_change: Count = 20
-    metric: Annotated[str | Callable[[Any, Any], float], Check(check_metric)] = "auto"
+    scoring: Annotated[Scoring, Check(check_scoring)] = "auto"
 
 
 def check_tree_parameters(model: Any) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from hedgerow.estimators.constraints import without_forbidden
 from hedgerow.estimators.corpus import cut_flat, training_dataset
 from hedgerow.estimators.histories import without_unseen
 from hedgerow.estimators.missing import OF_TREES, check_missing, fill, learn_missing
-from hedgerow.estimators.parameters import LOG_LIKELIHOOD, check_metric
+from hedgerow.estimators.scoring import LOG_LIKELIHOOD, Scoring, check_scoring
 from hedgerow.estimators.validation import encode_held_out, hold_out
 from hedgerow.models.crf.linear import LinearCRF
 from hedgerow.models.crf.paired import pair
@@ -133,7 +133,7 @@ class TreeCRF(TreeParameters, ChainModel):
         y : list of lists of labels; None is unlabelled, a set gives the labels that are possible
         sample_weight : (S,) weights of the sequences, which count as so many rows, or a list of arrays of 0
             (unlabelled) and 1
-        X_val, y_val : held-out sequences; training stops when `metric` on them no longer rises. X_val may be a
+        X_val, y_val : held-out sequences; training stops when `scoring` on them no longer rises. X_val may be a
             Dataset with labels, encoded by the schema of the training Dataset; y_val is then left out
         lengths : the lengths of the sequences, where X and y are flat
         """
@@ -206,9 +206,9 @@ class TreeCRF(TreeParameters, ChainModel):
         free = self.constraints is None and self.transitions == "all"
         return "posterior" if free else "viterbi"
 
-    def _metric(self) -> Any:
-        if self.metric != "auto":
-            return self.metric
+    def _scoring(self) -> Any:
+        if self.scoring != "auto":
+            return self.scoring
         return LOG_LIKELIHOOD if self.objective in ("log_likelihood", "pseudo_likelihood") else "accuracy"
 
     def _holds_out(self) -> bool:
@@ -254,21 +254,19 @@ class TreeCRF(TreeParameters, ChainModel):
         X = _listed(X)
         return pair(getattr(self, "linear_", None), super().encode(X, y), X)
 
-    def staged_score(
-        self, X: Any, y: Any, metric: str | Callable[[Any, Any], float] | None = None, *, lengths: Any = None
-    ) -> Iterator[float]:
-        """The score after each iteration: by `metric`, the estimator's own where it is None.
+    def staged_score(self, X: Any, y: Any, scoring: Scoring | None = None, *, lengths: Any = None) -> Iterator[float]:
+        """The score after each iteration: by `scoring`, the estimator's own where it is None.
 
         Where there are bags, their parts of the average are added one after the other.
         """
         dataset = self._dataset(X, y, lengths)
         dataset = fill(self.imputation_, dataset)
-        if metric is not None:
-            check_metric(metric)
+        if scoring is not None:
+            check_scoring(scoring)
         iterations = self._iterations()
         training = Training(self, self.binning_, self._start(), self.schema_.labels)
         with Lanes(self.n_jobs, MAX_LANES) as lanes:
-            stages = training.stages(dataset, iterations, lanes, metric, joint=self.edge_tables_ is None)
+            stages = training.stages(dataset, iterations, lanes, scoring, joint=self.edge_tables_ is None)
             for i in range(len(iterations)):
                 yield stages.score(i + 1)
 

@@ -39,7 +39,7 @@ class Stages:
         iterations: list[Iteration],
         lanes: Lanes,
         *,
-        metric: Any,
+        scoring: Any,
         decoder: str,
         joint: bool,
         beam_width: int = BEAM_WIDTH,
@@ -47,7 +47,7 @@ class Stages:
         self.iterations = iterations
         self.lanes = lanes
         self._n_added = 0
-        self._measure = Measure(dataset, metric, decoder, beam_width)
+        self._measure = Measure(dataset, scoring, decoder, beam_width)
         data = bin_dataset(binning, dataset, postings=False)
         self._data = start.seen_by_trees(data, joint=joint)
         K, table = dataset.n_labels, start.history_table if joint else None

@@ -285,7 +285,7 @@ class Training:
         dataset: Dataset,
         iterations: list[Iteration],
         lanes: Lanes,
-        metric: Any = None,
+        scoring: Any = None,
         joint: bool | None = None,
     ) -> Stages:
         """The score of labelled sequences as iterations are added."""
@@ -296,7 +296,7 @@ class Training:
             self.start,
             iterations,
             lanes,
-            metric=model._metric() if metric is None else metric,
+            scoring=model._scoring() if scoring is None else scoring,
             decoder=model._decoder_name(),
             beam_width=model.beam_width,
             joint=joint_edges(model) if joint is None else joint,

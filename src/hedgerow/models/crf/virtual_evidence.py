@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from hedgerow.declarations import Check, declared, documented
-from hedgerow.estimators.parameters import check_metric
+from hedgerow.estimators.scoring import Scoring, check_scoring
 from hedgerow.models.crf.parameters import TreeParameters
 from hedgerow.models.crf.tree import TreeCRF
 
@@ -22,7 +21,7 @@ class EvidenceParameters(TreeParameters):
     edges
         "shared": trees score positions, and one boosted table scores transitions, as in the paper. "joint": trees ask
         for the previous label too.
-    metric : str or callable
+    scoring : str or callable
         As in TreeCRF. The log-likelihood is a finer measure than the accuracy, though not what is followed.
     """
 
@@ -31,7 +30,7 @@ class EvidenceParameters(TreeParameters):
     order: ClassVar[int] = 1  # type: ignore[misc]
     start: ClassVar[str] = "zero"  # type: ignore[misc]
     edges: Literal["joint", "shared"] = "shared"
-    metric: Annotated[str | Callable[[Any, Any], float], Check(check_metric)] = "log_likelihood"
+    scoring: Annotated[Scoring, Check(check_scoring)] = "log_likelihood"
 
 
 @documented

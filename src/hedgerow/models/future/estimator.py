@@ -16,7 +16,7 @@ from hedgerow.errors import warn
 from hedgerow.estimators.constraints import legal_space
 from hedgerow.estimators.corpus import cut_flat, training_dataset
 from hedgerow.estimators.missing import OF_TREES, check_missing, fill, learn_missing
-from hedgerow.estimators.parameters import LOG_LIKELIHOOD
+from hedgerow.estimators.scoring import LOG_LIKELIHOOD
 from hedgerow.estimators.validation import encode_held_out, hold_out
 from hedgerow.legend import FloatArray
 from hedgerow.models.future.parameters import FutureParameters
@@ -56,7 +56,7 @@ class FutureFeatureMEMM(FutureParameters, LocalModel):
     True
     """
 
-    metric: Any = LOG_LIKELIHOOD
+    scoring: Any = LOG_LIKELIHOOD
     warm_start: bool = False
     scorer_: FutureTrees
     refitted_: bool

@@ -82,7 +82,7 @@ class HMM(HMMParameters, ChainModel):
 
     window = 0
     early_stopping = False
-    metric = "accuracy"
+    scoring = "accuracy"
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, lengths: Any = None) -> HMM:
         """Count; and where labels are not known, maximise the likelihood of what is.

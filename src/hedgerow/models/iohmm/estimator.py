@@ -93,7 +93,7 @@ class IOHMM(IOHMMParameters, ChainModel):
     """
 
     early_stopping = False
-    metric = "accuracy"
+    scoring = "accuracy"
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, lengths: Any = None) -> IOHMM:
         """Train on labelled sequences. X, y, sample_weight and lengths are as in `LinearCRF.fit`."""

@@ -24,7 +24,7 @@ from hedgerow.models.local.foreign import ForeignScores, check_classifier
 from hedgerow.models.local.potentials import order_many, order_one, order_zero
 from hedgerow.models.local.rows import LinearScores, Rows, Scorer, TreeScores
 from hedgerow.models.local.search import Tabled, search
-from hedgerow.models.local.training import Fitted, Seen, fit_local, metric_name, new_scorer, true_histories
+from hedgerow.models.local.training import Fitted, Seen, fit_local, new_scorer, scoring_of, true_histories
 from hedgerow.parallel import CHUNK_POSITIONS, MAX_LANES, Lanes, plan_chunks
 
 SEARCHES = ("greedy", "beam")
@@ -81,7 +81,7 @@ class LocalModel(ChainModel):
         y : list of lists of labels; None is unlabelled, a set gives the labels that are possible. A position counts
             where the labels that it sees are known
         sample_weight : (S,) weights of the sequences, or a list of arrays of 0 (unlabelled) and 1
-        X_val, y_val : held-out sequences; training stops when `metric` on them no longer rises
+        X_val, y_val : held-out sequences; training stops when `scoring` on them no longer rises
         lengths : the lengths of the sequences, where X and y are flat
         """
         self._check_parameters()
@@ -156,8 +156,8 @@ class LocalModel(ChainModel):
             return isinstance(self._scorer(), str) and self._scorer() == "trees"
         return bool(self.early_stopping)
 
-    def _metric(self) -> Any:
-        return metric_name(self)
+    def _scoring(self) -> Any:
+        return scoring_of(self)
 
     # -------------------------------------------------------------------------------------------- potentials
 

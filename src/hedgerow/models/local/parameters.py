@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Annotated, Any, Literal
 
 from hedgerow.declarations import Check, Count, Range, declared
@@ -20,12 +20,12 @@ from hedgerow.estimators.parameters import (
     Penalty,
     Refitting,
     Running,
-    Scoring,
+    Scored,
     Transitions,
     WarmStart,
     Windowed,
-    check_metric,
 )
+from hedgerow.estimators.scoring import Scoring, check_scoring
 from hedgerow.models.local.previous_labels import MAX_ORDER
 
 
@@ -41,7 +41,7 @@ class LocalParameters(
     Constrained,
     HeldOut,
     Refitting,
-    Scoring,
+    Scored,
     WarmStart,
     Drawing,
     Running,
@@ -56,19 +56,19 @@ class LocalParameters(
         What is done where a value is missing, as in TreeCRF and LinearCRF. By default that is "learned" with trees, and
         others refuse missing numbers; they have "impute" and "indicator" alone.
     early_stopping
-        Hold out `validation_fraction` of the sequences and stop when `metric` has not risen for `n_iter_no_change`
+        Hold out `validation_fraction` of the sequences and stop when `scoring` has not risen for `n_iter_no_change`
         iterations. "auto" does so with trees.
-    metric : str or callable
-        A name ("log_likelihood", "accuracy", "label_f1", "span_f1", "sequence_accuracy"), or f(y_true, y_pred) where
-        greater is better; "auto" is the log-likelihood. Labels are predicted from the labels that training sees. A
-        function cannot be saved with the model.
+    scoring : str or callable
+        A name ("log_likelihood", "accuracy", "label_f1", "span_f1", "sequence_accuracy"), a scorer(estimator, X, y) or
+        a function f(y_true, y_pred), as in LinearCRF; "auto" is the log-likelihood. Labels are predicted from those
+        that training sees.
     warm_start
         Go on from the weights or the trees of the previous fit.
     """
 
     early_stopping: bool | Literal["auto"] = "auto"
     n_iter_no_change: Count = 20
-    metric: Annotated[str | Callable[[Any, Any], float], Check(check_metric)] = "auto"
+    scoring: Annotated[Scoring, Check(check_scoring)] = "auto"
 
 
 @declared

@@ -14,7 +14,8 @@ from hedgerow.data.dataset import Dataset
 from hedgerow.data.imputation import Imputation
 from hedgerow.errors import InputError
 from hedgerow.estimators.missing import fill, learn_missing
-from hedgerow.estimators.parameters import LOG_LIKELIHOOD, random_generator
+from hedgerow.estimators.parameters import random_generator
+from hedgerow.estimators.scoring import LOG_LIKELIHOOD
 from hedgerow.estimators.validation import choose_held_out
 from hedgerow.legend import CODE, UNLABELLED, CodeArray, IndexArray
 from hedgerow.linear.scorer import check_numbers
@@ -59,7 +60,7 @@ class Seen(NamedTuple):
 
 def new_scorer(model: Any) -> Any:
     """The classifier of rows that a model's parameters describe, not fitted."""
-    own = {"early_stopping": model._holds_out(), "metric": metric_name(model)}
+    own = {"early_stopping": model._holds_out(), "scoring": scoring_of(model)}
     kind = model._scorer()
     if kind == "linear":
         return LinearCRF(order=0, **{name: getattr(model, name) for name in _OF_LINEAR}, **own)
@@ -70,9 +71,9 @@ def new_scorer(model: Any) -> Any:
     return clone(kind)
 
 
-def metric_name(model: Any) -> Any:
+def scoring_of(model: Any) -> Any:
     """What counts on held-out sequences."""
-    return LOG_LIKELIHOOD if model.metric == "auto" else model.metric
+    return LOG_LIKELIHOOD if model.scoring == "auto" else model.scoring
 
 
 def fit_local(model: Any, corpus: Seen, held_out: Dataset | None, *, warm: bool) -> tuple[Fitted, Imputation | None]:

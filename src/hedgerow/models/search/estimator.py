@@ -102,7 +102,7 @@ class BeamSearchTagger(SearchParameters, ChainModel):
             fit, the one that the search finds is taken for the truth
         sample_weight : (S,) weights of the sequences, the size of their steps, or a list of arrays of 0 (unlabelled)
             and 1
-        X_val, y_val : held-out sequences; training stops when `metric` on them no longer rises
+        X_val, y_val : held-out sequences; training stops when `scoring` on them no longer rises
         lengths : the lengths of the sequences, where X and y are flat
         """
         self._check_parameters()
@@ -175,9 +175,9 @@ class BeamSearchTagger(SearchParameters, ChainModel):
     def _check_parameters(self) -> None:
         check_parameters(self)
         check_missing(self, OF_LINEAR)
-        if self.metric == "log_likelihood":
+        if self.scoring == "log_likelihood":
             raise InputError(
-                "⟦metric⟧ is 'log_likelihood', and a search knows no probabilities", hint="Use 'accuracy'."
+                "⟦scoring⟧ is 'log_likelihood', and a search knows no probabilities", hint="Use 'accuracy'."
             )
 
     # -------------------------------------------------------------------------------------------- prediction

@@ -15,7 +15,7 @@ from hedgerow.estimators.parameters import (
     MissingValues,
     Refitting,
     Running,
-    Scoring,
+    Scored,
     Transitions,
     TreeShape,
     Windowed,
@@ -36,7 +36,7 @@ class SearchParameters(
     Constrained,
     EarlyStopping,
     Refitting,
-    Scoring,
+    Scored,
     Drawing,
     Running,
 ):
@@ -81,9 +81,9 @@ class SearchParameters(
         What the values of the leaves of "trees" are multiplied with.
     missing : {"impute", "indicator"}
         As in LinearCRF; with trees the default takes no value for one more value.
-    metric : str or callable
-        A name ("accuracy", "label_f1", "span_f1", "sequence_accuracy"), or f(y_true, y_pred) where greater is better. A
-        function cannot be saved with the model.
+    scoring : str or callable
+        A name ("accuracy", "label_f1", "span_f1", "sequence_accuracy"), a scorer(estimator, X, y) or a function
+        f(y_true, y_pred), as in LinearCRF.
     n_jobs : int
         Threads of prediction; −1 is all cores. The result is the same to the bit.
     """

@@ -192,7 +192,7 @@ class RankingValidation:
     def __init__(self, passes: RankingPasses, space: StateSpace, held_out: Dataset) -> None:
         model = passes.model
         self.passes, self.held_out, self._n_added = passes, held_out, 0
-        self.measure = Measure(held_out, model._metric(), "beam")
+        self.measure = Measure(held_out, model._scoring(), "beam")
         own = replace(held_out, labels=None, allowed=None)
         self.search = TableSearch(space, own, int(model.beam_width), passes.order, backward=passes.backward)
         self.table = new_table(held_out, held_out.n_labels, passes.order)

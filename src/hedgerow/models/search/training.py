@@ -89,7 +89,7 @@ class Validation:
     """Weights in, score on the held-out sequences out."""
 
     def __init__(self, model: Any, layout: SearchLayout, held_out: Dataset) -> None:
-        self.measure = Measure(held_out, model._metric(), "beam")
+        self.measure = Measure(held_out, model._scoring(), "beam")
         self.searcher = Searcher(layout, held_out, int(model.beam_width))
         self.open = open_labels(layout.space, held_out, None, backward=layout.backward)
 
