@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hedgerow.chain import inference, kernels
-from hedgerow.chain.inference import Workspace, history_rows, workspace
+from hedgerow.chain.inference import Workspace, history_rows, node_marginals, workspace
 from hedgerow.chain.inference.histories import log_partition, marginals, sample
 from hedgerow.chain.potentials import ChainPotentials, HistoryEdges
 from hedgerow.chain.structure.histories import Histories
@@ -34,6 +34,7 @@ def check(case, potentials=None, **close):
     parts = [reference.marginals(*one) for one in case.sequences()]
     np.testing.assert_allclose(result.node_probs, np.concatenate([nodes for nodes, _ in parts]), **close)
     np.testing.assert_allclose(result.arc_sums, sum(arcs for _, arcs in parts), **close)
+    np.testing.assert_array_equal(node_marginals(potentials), result.node_probs)
 
 
 @settings(max_examples=200)

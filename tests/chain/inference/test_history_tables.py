@@ -66,6 +66,7 @@ def test_everything_by_enumeration(case, forbidden):
             assert caught.value.sequence == int(np.argmin(legal))
         return
     result = inference.marginals(potentials)
+    np.testing.assert_array_equal(inference.node_marginals(potentials), result.node_probs)
     best, of_best = inference.best_labelings(potentials)
     wide, of_wide = beam_labelings(potentials, 100)
     listed, entropy = inference.k_best(potentials, 3), inference.entropy(potentials)

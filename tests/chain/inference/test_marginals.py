@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hedgerow.chain.inference import Workspace, log_partition, marginals
+from hedgerow.chain.decoding import DECODERS
+from hedgerow.chain.inference import Workspace, log_partition, marginals, node_marginals, passes
 from hedgerow.chain.inference.messages import messages
 from hedgerow.chain.potentials import ChainPotentials, SharedEdges
 from hedgerow.errors import InputError
@@ -28,6 +29,7 @@ def check(case, potentials):
     np.testing.assert_allclose(result.log_partition, log_z, rtol=1e-12, atol=1e-10)
     np.testing.assert_allclose(log_partition(potentials), log_z, rtol=1e-12, atol=1e-10)
     np.testing.assert_allclose(result.node_probs, reference.node_probs(*case.arrays), **CLOSE)
+    np.testing.assert_array_equal(node_marginals(potentials), result.node_probs)
     if case.edges.ndim == 2:
         np.testing.assert_allclose(result.edge_sums, reference.sum_edges(*case.arrays), **CLOSE)
     else:
@@ -61,6 +63,7 @@ def test_even_edges_equal_the_chain(case, score):
     for name in ("node_probs", "alpha", "node_exp"):
         np.testing.assert_allclose(getattr(mine.work, name), getattr(theirs.work, name), rtol=1e-12, atol=1e-250)
     np.testing.assert_allclose(marginals(fast).edges, marginals(slow).edges, rtol=1e-12, atol=1e-12)
+    np.testing.assert_array_equal(node_marginals(fast), marginals(fast).node_probs)
 
 
 def test_edges_are_even_where_no_arc_differs():
@@ -85,6 +88,7 @@ def test_a_workspace_changes_nothing(first, second):
         np.testing.assert_array_equal(kept.log_partition, fresh.log_partition)
         np.testing.assert_array_equal(kept.node_probs, fresh.node_probs)
         np.testing.assert_array_equal(kept.edges, fresh.edges)
+        np.testing.assert_array_equal(node_marginals(case.potentials(), work), fresh.node_probs)
 
 
 def test_two_labels_that_never_mix():
@@ -123,6 +127,7 @@ def test_only_the_faint_sequences_of_a_chunk_are_redone(rng):
     result = marginals(ChainPotentials.from_scores(*arrays))
     np.testing.assert_allclose(result.log_partition, reference.log_partition(*arrays), rtol=1e-12)
     np.testing.assert_allclose(result.node_probs, reference.node_probs(*arrays), **CLOSE)
+    np.testing.assert_array_equal(node_marginals(ChainPotentials.from_scores(*arrays)), result.node_probs)
     np.testing.assert_allclose(result.edge_sums, reference.sum_edges(*arrays), **CLOSE)
 
 
@@ -221,6 +226,7 @@ def test_no_sequence_at_all(per_position):
     result = marginals(ChainPotentials.from_scores(np.zeros((0, 2)), edges, [0]))
     assert result.log_partition.shape == (0,)
     assert not result.edges.any()
+    assert node_marginals(ChainPotentials.from_scores(np.zeros((0, 2)), edges, [0])).shape == (0, 2)
 
 
 @compiled
@@ -245,7 +251,7 @@ def test_an_illegal_sequence_is_named(per_position):
     table = np.repeat(edges.T[:, None], 7, axis=1) if per_position else edges
     base = ChainPotentials.from_scores(node, table, [0, 2, 6, 7])
     potentials = ChainPotentials(base.node_scores, base.offsets, base.edges, sequence_base=40)
-    for function in (marginals, log_partition):
+    for function in (marginals, node_marginals, log_partition):
         with pytest.raises(InputError, match="no legal labeling") as caught:
             function(potentials)
         assert (caught.value.sequence, caught.value.position) == (41, 2)
@@ -264,9 +270,19 @@ def test_a_position_without_any_label_is_named():
 def test_scores_that_are_no_numbers_are_named(wrong):
     node = np.zeros((5, 3))
     node[3, 1] = wrong
-    with pytest.raises(InputError, match="NaN") as caught:
-        marginals(ChainPotentials.from_scores(node, np.zeros((3, 3)), [0, 2, 5]))
-    assert (caught.value.sequence, caught.value.position) == (1, 1)
+    for function in (marginals, node_marginals):
+        with pytest.raises(InputError, match="NaN") as caught:
+            function(ChainPotentials.from_scores(node, np.zeros((3, 3)), [0, 2, 5]))
+        assert (caught.value.sequence, caught.value.position) == (1, 1)
+
+
+@pytest.mark.parametrize("per_position", [False, True])
+def test_probabilities_of_labels_cost_no_pass_over_edges(per_position, rng, monkeypatch):
+    potentials = make_case(rng, 3, [4, 1], per_position=per_position).potentials()
+    expected = marginals(potentials).node_probs
+    monkeypatch.delattr(passes, "edge_marginals")
+    np.testing.assert_array_equal(node_marginals(potentials), expected)
+    np.testing.assert_array_equal(DECODERS["posterior"](potentials, None), expected.argmax(axis=1))
 
 
 def test_asking_for_the_other_kind_of_edges(rng):

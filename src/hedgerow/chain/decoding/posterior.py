@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from hedgerow.chain.inference import Workspace, marginals
+from hedgerow.chain.inference import Workspace, node_marginals
 from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.legend import CODE, CodeArray
 
 
 def posterior(potentials: ChainPotentials, workspace: Workspace | None = None) -> CodeArray:
     """int32 (n,). Of equally probable labels, the lowest."""
-    labels: CodeArray = np.argmax(marginals(potentials, workspace).node_probs, axis=1).astype(CODE)
+    labels: CodeArray = np.argmax(node_marginals(potentials, workspace), axis=1).astype(CODE)
     return labels

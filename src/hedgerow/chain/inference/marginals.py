@@ -6,17 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hedgerow.chain import kernels
 from hedgerow.chain.inference import histories, history_tables, passes
-from hedgerow.chain.inference.forward import (
-    checked,
-    faint_sequences,
-    log_backward,
-    log_forward,
-    scaled_log_partition,
-    total_log_sum,
-)
-from hedgerow.chain.inference.workspace import Workspace, slices
+from hedgerow.chain.inference.forward import checked, faint_sequences, scaled_log_partition, total_log_sum
+from hedgerow.chain.inference.messages import LogMessages
+from hedgerow.chain.inference.workspace import Workspace
 from hedgerow.chain.potentials import ChainPotentials, HistoryEdges, HistoryTables, PositionEdges
 from hedgerow.legend import FloatArray
 
@@ -61,17 +54,13 @@ def marginals(
     edges and of histories, which no caller could weight afterwards, and nothing else.
     """
     if isinstance(potentials.edges, HistoryEdges):
-        found = histories.marginals(potentials, workspace, weights)
-        return Marginals(found.log_partition, found.node_probs, found.arc_sums)
+        sums = histories.marginals(potentials, workspace, weights)
+        return Marginals(sums.log_partition, sums.node_probs, sums.arc_sums)
     if isinstance(potentials.edges, HistoryTables):
         own = history_tables.marginals(potentials)
         return Marginals(own.log_partition, own.node_probs, own.probs)
     work = workspace or Workspace()
-    first = potentials.first()
-    passes.forward(potentials, first, work)
-    passes.backward(potentials, first, work)
-    values = scaled_log_partition(potentials, first, work)
-    faint = faint_sequences(potentials, work, both_ways=True)
+    values, faint = _scaled_passes(potentials, work)
     for i in faint:  # what the scaled pass made of them must not enter the sums
         work.node_exp[potentials.rows(i)] = 0.0
     per_position = isinstance(potentials.edges, PositionEdges)
@@ -80,7 +69,9 @@ def marginals(
     edges = passes.edge_marginals(potentials, work)
     for i in faint:
         rows = potentials.rows(i)
-        values[i], work.node_probs[rows], probs = _log_marginals(potentials.sequence(i))
+        found = LogMessages.of(potentials.sequence(i))
+        values[i], work.node_probs[rows] = _of_logs(found)
+        probs = found.edge_probs()
         if per_position:
             edges[:, rows] = probs
         else:
@@ -88,15 +79,32 @@ def marginals(
     return Marginals(checked(values, potentials), work.node_probs, edges)
 
 
-def _log_marginals(one: ChainPotentials) -> tuple[float, FloatArray, FloatArray]:
-    """log Z, node and edge marginals (to, n, from; summed, (to, 1, from), for shared edges) of one sequence."""
-    edge_scores = one.tables.scores_to
-    n, K = one.node_scores.shape
-    log_alpha, tops = log_forward(one)
-    log_beta, _ = log_backward(one)
-    first, edge_probs = one.first(), np.zeros(edge_scores.shape)
-    for t0, t1 in slices(n, 60 * K * K):
-        kernels.log_chain.edge_probs(one.node_scores, edge_scores, first, log_alpha, tops, log_beta, edge_probs, t0, t1)
-    node_probs = np.exp(log_alpha + log_beta - (log_alpha + log_beta).max(axis=1, keepdims=True))
-    node_probs /= node_probs.sum(axis=1, keepdims=True)
-    return total_log_sum(log_alpha, tops), node_probs, edge_probs
+def node_marginals(potentials: ChainPotentials, workspace: Workspace | None = None) -> FloatArray:
+    """P_t(v), (n, K), to the bit as `marginals` gives it, without what that spends on pairs of labels.
+
+    With a workspace it lives in that, and the next call overwrites it.
+    """
+    if isinstance(potentials.edges, (HistoryEdges, HistoryTables)):  # there labels are summed from arcs
+        return marginals(potentials, workspace).node_probs
+    work = workspace or Workspace()
+    values, faint = _scaled_passes(potentials, work)
+    for i in faint:
+        values[i], work.node_probs[potentials.rows(i)] = _of_logs(LogMessages.of(potentials.sequence(i)))
+    checked(values, potentials)
+    return work.node_probs
+
+
+def _scaled_passes(potentials: ChainPotentials, work: Workspace) -> tuple[FloatArray, list[int]]:
+    """Messages and node_probs in the workspace; log Z (s,), and the sequences that scaled sums cannot carry."""
+    first = potentials.first()
+    passes.forward(potentials, first, work)
+    passes.backward(potentials, first, work)
+    return scaled_log_partition(potentials, first, work), faint_sequences(potentials, work, both_ways=True)
+
+
+def _of_logs(found: LogMessages) -> tuple[float, FloatArray]:
+    """log Z, and P_t(v) (n, K), of one sequence."""
+    logs = found.log_alpha + found.log_beta
+    probs: FloatArray = np.exp(logs - logs.max(axis=1, keepdims=True))
+    probs /= probs.sum(axis=1, keepdims=True)
+    return total_log_sum(found.log_alpha, found.alpha_tops), probs
