@@ -16,7 +16,7 @@ from reproduction.settings import Settings
 from reproduction.tuning import Choice, Curves, tune
 from reproduction.windows import WindowBooster
 
-SHRINKAGE, ORIGINAL = "l2_regularization", "original"  # the two ways of fitting trees in table 3.4
+SHRINKAGE, ORIGINAL = "shrinkage", "original"  # the two ways of fitting trees in table 3.4
 PAPER_LEAVES = 100  # L of the thesis where there is a λ
 
 

@@ -31,7 +31,7 @@ DIGITS = persistence._DIGITS.start  # where the checksum stands
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
-    max_leaf_nodes=12,
+    max_leaves=12,
 )
 headers = st.dictionaries(st.text(), json_values, max_size=4).map(lambda header: header | {"kind": "test"})
 names = st.text(min_size=1).filter(lambda name: name != "__metadata__")

@@ -49,3 +49,8 @@ def test_without_data_both_ways_to_give_it_are_named(hedgerow, folder, name, mon
     monkeypatch.delenv("HEDGEROW_DATA", raising=False)
     assert "HEDGEROW_DATA" in hedgerow("reproduce", name, "--quick").complaint
     assert "has no file" in hedgerow("reproduce", name, "--quick", "--data", "nowhere").complaint
+
+
+def test_outside_a_checkout_it_says_where_to_go(hedgerow, folder, monkeypatch):
+    monkeypatch.setitem(sys.modules, "reproduction.run", None)
+    assert "make reproduce NAME=thesis-3.5" in hedgerow("reproduce", NAME, "--quick").complaint

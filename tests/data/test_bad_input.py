@@ -413,7 +413,7 @@ def nested(inner):
     )
 
 
-junk = st.recursive(scalars, nested, max_leaf_nodes=12)
+junk = st.recursive(scalars, nested, max_leaves=12)
 likely_rows = st.dictionaries(st.sampled_from("abc"), junk, max_size=2)
 likely = st.lists(st.lists(likely_rows | junk, min_size=1, max_size=3), min_size=1, max_size=3)
 kinds = st.dictionaries(st.sampled_from("abc*"), st.sampled_from(["categorical", "numeric", "boolean", "attributes"]))

@@ -289,6 +289,25 @@ def test_early_stopping_keeps_the_best(shapes):
     assert given.history_[-1].score is not None
 
 
+@pytest.mark.parametrize("blank", [255, None])
+def test_an_item_with_a_pixel_without_a_label_can_be_held_out(blank):
+    images, masks = make_shapes(10, size=8, random_state=3)
+    masks = [mask.astype(object) if blank is None else mask.astype(np.uint8) for mask in masks]
+    held = int(np.random.RandomState(0).permutation(10)[0])  # the one that is drawn
+    masks[held][0, 0] = blank
+    options = {"form": "ising", "objective": "pseudo_likelihood", "unlabelled": blank, "n_iter_no_change": 3}
+    model = LatticeCRF(early_stopping=True, random_state=0, **options).fit(images, masks)
+    rest = [i for i in range(10) if i != held]
+    given = LatticeCRF(**options).fit(
+        [images[i] for i in rest], [masks[i] for i in rest], X_val=[images[held]], y_val=[masks[held]]
+    )
+    np.testing.assert_array_equal(model.weights_, given.weights_)
+    lonely = [mask.copy() for mask in masks]
+    lonely[held][1, 1] = 2  # a label that no other item has
+    with pytest.raises(InputError, match="none can be held out"):
+        LatticeCRF(early_stopping=True, random_state=0, **options).fit(images, lonely)
+
+
 def test_ctrl_c_keeps_the_weights_so_far(shapes, monkeypatch):
     images, masks = shapes
     accept, accepted = LineEvaluation.accept, []

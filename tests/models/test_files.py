@@ -239,7 +239,7 @@ def test_every_part_is_needed(sound, tmp_path):
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
-    max_leaf_nodes=4,
+    max_leaves=4,
 )
 
 

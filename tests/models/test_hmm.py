@@ -13,6 +13,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import cross_val_score
+from threadpoolctl import threadpool_limits
 
 from hedgerow import HMM, InputError, Item, learn, load
 from hedgerow.chain.inference.histories import marginals as history_marginals
@@ -379,3 +380,14 @@ class TestRefusals:
     def test_no_label_at_all(self):
         with pytest.raises(InputError, match="no label at all"):
             HMM().fit(X_SMALL, [[None] * len(x) for x in X_SMALL])
+
+
+def test_the_threads_of_blas_change_no_bit(rng):
+    X = [rng.normal(size=(500, 2)) for _ in range(40)]
+    y = [(x[:, 0] > 0).astype(int) for x in X]
+    models = []
+    for n in (1, 2):
+        with threadpool_limits(n, user_api="blas"):
+            models.append(HMM().fit(X, y))
+    for column in ("0", "1"):
+        np.testing.assert_array_equal(*(np.array(model.normal(column)) for model in models))

@@ -7,19 +7,16 @@ import pytest
 
 from hedgerow.data.sequences import Sequences
 from hedgerow.datasets import make_two_states
-from reproduction import (
-    labelwise_figure_1,
-    labelwise_figure_2,
-    lattice_denoising,
-    lattice_snakes,
-    lattice_structure,
-    problems,
-    search_methods,
-    slides_tts,
-    smd_figure_1,
-    smd_figure_2,
-    tree_objectives,
-)
+from reproduction import problems
+from reproduction.beyond import search_methods, tree_objectives
+from reproduction.labelwise import figure_1 as labelwise_figure_1
+from reproduction.labelwise import figure_2 as labelwise_figure_2
+from reproduction.lattice import denoising as lattice_denoising
+from reproduction.lattice import snakes as lattice_snakes
+from reproduction.lattice import structure as lattice_structure
+from reproduction.slides import tts as slides_tts
+from reproduction.smd import figure_1 as smd_figure_1
+from reproduction.smd import figure_2 as smd_figure_2
 
 from .tiny import tiny_problem
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from reproduction.beyond.future_lines import METHODS, REST, measure, tasks
 from reproduction.contenders import Labelling
-from reproduction.future_lines import METHODS, REST, measure, tasks
 from reproduction.problems import folds
 
 from .tiny import SETTINGS, tiny_problem

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from hedgerow.data.sequences import Sequences
-from reproduction import labelwise_figure_1, labelwise_figure_2
 from reproduction.comparison import Difference
-from reproduction.labelwise_figure_1 import TITLES, accuracies, verdict
+from reproduction.labelwise import figure_1 as labelwise_figure_1
+from reproduction.labelwise import figure_2 as labelwise_figure_2
+from reproduction.labelwise.figure_1 import TITLES, accuracies, verdict
 
 WIN, LOSS, TIE = Difference(1.0, 0.01), Difference(-1.0, 0.01), Difference(-1.0, 0.5)
 

@@ -10,9 +10,9 @@ import pytest
 from hedgerow.errors import InputError
 from hedgerow.lattice import grid
 from reproduction import find_experiment
-from reproduction.lattice_denoising import SHAPES, load_drawings, load_shapes
-from reproduction.lattice_figure_5 import _shares
-from reproduction.lattice_methods import (
+from reproduction.lattice.denoising import SHAPES, load_drawings, load_shapes
+from reproduction.lattice.figure_5 import _shares
+from reproduction.lattice.methods import (
     ALONE,
     BASE,
     TRAINED,
@@ -25,9 +25,9 @@ from reproduction.lattice_methods import (
     train,
     without_edges,
 )
-from reproduction.lattice_snakes import snake_graph
-from reproduction.lattice_structure import STRUCTURE, load_structure
-from reproduction.lattice_tables import curves, paired_test, table
+from reproduction.lattice.snakes import snake_graph
+from reproduction.lattice.structure import STRUCTURE, load_structure
+from reproduction.lattice.tables import curves, paired_test, table
 from reproduction.settings import Settings
 
 SETTINGS = Settings(seeds=(0,), quick=True)

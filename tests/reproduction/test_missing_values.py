@@ -11,9 +11,12 @@ import pytest
 from hedgerow.data.sequences import Sequences
 from hedgerow.datasets import make_missing
 from hedgerow.errors import InputError, MissingExtraError
-from reproduction import thesis_figure_4_1, thesis_table_4_1
 from reproduction.deviance import analyse_deviance
-from reproduction.missing_values import (
+from reproduction.published import TABLE_4_1
+from reproduction.thesis import figure_4_1 as thesis_figure_4_1
+from reproduction.thesis import table_4_1 as thesis_table_4_1
+from reproduction.thesis.figure_4_2 import count_true
+from reproduction.thesis.missing_values import (
     GROUPS,
     SHRINKAGES,
     WAYS,
@@ -27,8 +30,6 @@ from reproduction.missing_values import (
     to_words,
     tune,
 )
-from reproduction.published import TABLE_4_1
-from reproduction.thesis_figure_4_2 import count_true
 
 from .tiny import SETTINGS
 

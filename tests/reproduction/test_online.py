@@ -9,9 +9,10 @@ import pytest
 
 from hedgerow.datasets import make_chunking_like
 from hedgerow.metrics import label_f1, span_f1
-from reproduction import online
 from reproduction.chains import ChainTask, Reader
-from reproduction.online import (
+from reproduction.published import SMD_F
+from reproduction.smd import online
+from reproduction.smd.online import (
     Curve,
     OnlineTask,
     mean_line,
@@ -23,7 +24,6 @@ from reproduction.online import (
     train_sgd,
     train_smd,
 )
-from reproduction.published import SMD_F
 
 from .tiny import SETTINGS
 

@@ -10,11 +10,13 @@ import pytest
 from rich.console import Console
 
 from hedgerow.errors import InputError
-from reproduction import EXPERIMENTS, find_experiment, thesis_figure_3_3, thesis_table_3_5
+from reproduction import EXPERIMENTS, find_experiment
 from reproduction.comparison import Difference, Spread
 from reproduction.problems import LOADERS
 from reproduction.report import Grid, Report
-from reproduction.thesis_table_3_5 import DEFAULT, LIGHTGBM, PAPER, verdicts
+from reproduction.thesis import figure_3_3 as thesis_figure_3_3
+from reproduction.thesis import table_3_5 as thesis_table_3_5
+from reproduction.thesis.table_3_5 import DEFAULT, LIGHTGBM, PAPER, verdicts
 from reproduction.timing import iteration_cost
 
 from .tiny import SETTINGS, tiny_problem

@@ -8,8 +8,8 @@ import pytest
 from hedgerow import HMM, MEMM, LinearCRF
 from reproduction.intervals import Interval
 from reproduction.published import SLIDES_ANSWERS
-from reproduction.slides_methods import EFFICIENCY, METHODS, QUESTIONS, answers, make_method
-from reproduction.slides_tasks import TASKS, neighbouring_inputs, neighbouring_labels, rib_and_rob
+from reproduction.slides.methods import EFFICIENCY, METHODS, QUESTIONS, answers, make_method
+from reproduction.slides.tasks import TASKS, neighbouring_inputs, neighbouring_labels, rib_and_rob
 
 
 @pytest.mark.parametrize("name", TASKS)

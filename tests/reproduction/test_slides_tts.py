@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from reproduction import slides_tts
 from reproduction.settings import Settings
+from reproduction.slides import tts as slides_tts
 
 
 def test_runs_of_letters_stay_inside_the_window():

@@ -7,9 +7,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from reproduction import smd
-from reproduction.online import Curve
 from reproduction.published import SMD_F
+from reproduction.smd import chains as smd
+from reproduction.smd.online import Curve
 
 TRUTH = np.array([0, 1, 1, 0, 1, 0], dtype=np.int32)
 

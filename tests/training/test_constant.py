@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
 
 from hedgerow.chain.objectives import log_likelihood
 from hedgerow.chain.potentials import ChainPotentials
@@ -58,6 +59,17 @@ def test_no_other_table_is_better(case, rng):
 
 def legal(space, y):
     return bool(space.start[y[0]] and space.end[y[-1]] and space.transitions[y[:-1], y[1:]].all())
+
+
+def test_the_threads_of_blas_change_no_bit(rng):
+    """With so many labels a product of all scores has several threads."""
+    y = [[f"L{k}" for k in rng.integers(110, size=20)] for _ in range(40)]
+    dataset = learn([["w"] * 20] * 40, y)
+    tables = []
+    for n in (1, 2):
+        with threadpool_limits(n, user_api="blas"):
+            tables.append(best_constant(dataset, StateSpace.full(dataset.n_labels)))
+    np.testing.assert_array_equal(*tables)
 
 
 def test_sequences_of_one_position_are_counted():

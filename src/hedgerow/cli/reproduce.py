@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import importlib
-import sys
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from hedgerow.errors import HedgerowError
-
-_CHECKOUT = Path(__file__).parents[3]  # of an editable install
 
 
 def command(
@@ -56,13 +52,12 @@ def command(
 
 
 def _runner() -> Any:
-    """The module that runs experiments. It lies beside the package in a checkout, and is not installed."""
-    for folder in (Path.cwd(), _CHECKOUT):
-        if (folder / "reproduction" / "run.py").exists() and (folder / "src" / "hedgerow").exists():
-            if str(folder) not in sys.path:
-                sys.path.insert(0, str(folder))
-            return importlib.import_module("reproduction.run")
-    raise HedgerowError(
-        "the papers' experiments are not part of the installed package. Get hedgerow's source (git clone, or"
-        " `pip download --no-binary :all: --no-deps hedgerow` and unpack it), and run `make reproduce NAME=…` there."
-    )
+    """The module that runs experiments. It lies beside the package in a checkout, and is not installed with it."""
+    try:
+        return importlib.import_module("reproduction.run")
+    except ModuleNotFoundError as error:
+        if error.name not in ("reproduction", "reproduction.run"):
+            raise
+        what = "the experiments of the papers are not part of the installed package"
+        hint = "Clone hedgerow's repository, and run `make reproduce NAME=thesis-3.5` in it."
+        raise HedgerowError(f"{what}. {hint}") from error

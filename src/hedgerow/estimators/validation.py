@@ -37,7 +37,7 @@ def hold_out(model: Any, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: 
     if isinstance(X, Dataset):
         if X.labels is None or y is not None or sample_weight is not None:
             return X, y, sample_weight, None, None  # refused in a moment
-        kept, held = _choose(model, [own[own >= 0] for own in np.split(X.labels, X.offsets[1:-1])])
+        kept, held = choose_held_out(model, X)
         return X.take(kept), None, None, X.take(held), None
     if y is None:
         raise InputError("y is missing", hint="fit needs the labels of the training sequences.")
@@ -50,6 +50,12 @@ def hold_out(model: Any, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: 
     weight = None if sample_weight is None else take_sequences(sample_weight, kept)
     cut = [take_sequences(given, chosen) for chosen in (kept, held) for given in (X, y)]
     return cut[0], cut[1], weight, cut[2], cut[3]
+
+
+def choose_held_out(model: Any, dataset: Dataset) -> tuple[IndexArray, IndexArray]:
+    """The numbers of the sequences of a labelled Dataset that train, and of those that are held out."""
+    assert dataset.labels is not None
+    return _choose(model, [own[own >= 0] for own in np.split(dataset.labels, dataset.offsets[1:-1])])
 
 
 def _choose(model: Any, y: list[Any]) -> tuple[IndexArray, IndexArray]:

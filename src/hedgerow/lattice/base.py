@@ -19,6 +19,7 @@ from hedgerow.lattice.corpus import (
     Corpus,
     Weights,
     encode_masks,
+    labels_of_items,
     learn_labels,
     make_corpus,
     read_graphs,
@@ -158,10 +159,10 @@ class LatticeModel(BaseEstimator):  # type: ignore[misc]
         """The items that train, and those held out. An item with a label that no other has stays in training."""
         n = len(masks)
         order = random_generator(self.random_state).permutation(n).tolist()
-        own = [set(np.unique(mask.astype(str)).tolist()) for mask in masks]
+        own = labels_of_items(masks, unlabelled=self.unlabelled)
         n_held = int(np.ceil(self.validation_fraction * n))
         train = order[n_held:]
-        seen: set[str] = set().union(*(own[i] for i in train))
+        seen: set[Any] = set().union(*(own[i] for i in train))
         held = [i for i in order[:n_held] if own[i] <= seen]
         if not held or len(held) == n:
             raise InputError(

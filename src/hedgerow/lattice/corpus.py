@@ -146,15 +146,17 @@ def _read_mask(mask: Any, own: Graph, i: int, name: str) -> AnyArray:
 
 def learn_labels(masks: list[AnyArray], *, unlabelled: Any) -> tuple[Label, ...]:
     """The distinct labels, sorted."""
-    found: set[Any] = set()
-    for i, mask in enumerate(masks):
-        found |= _distinct(mask, i)
-    found -= {None, _plain(unlabelled)}
+    found: set[Any] = set().union(*labels_of_items(masks, unlabelled=unlabelled))
     if not found:
         raise InputError("y has no label at all", hint="At least one node must be labelled.")
     if len({type(label) for label in found}) > 1:
         raise InputError("y has both whole numbers and strings", hint="Use one type for all labels.")
     return tuple(sorted(found))
+
+
+def labels_of_items(masks: list[AnyArray], *, unlabelled: Any) -> list[set[Any]]:
+    """The distinct labels of each item; what stands for no label is none of them."""
+    return [_distinct(mask, i) - {None, _plain(unlabelled)} for i, mask in enumerate(masks)]
 
 
 def encode_masks(masks: list[AnyArray], labels: tuple[Label, ...], *, unlabelled: Any, name: str = "y") -> CodeArray:

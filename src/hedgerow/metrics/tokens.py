@@ -108,7 +108,7 @@ def label_report(
     support = counts[2]
     ratios = _ratios(counts, zero_division)
     macro = ratios.mean(axis=1)
-    by_support = ratios @ support / support.sum() if support.any() else macro  # as scikit-learn has it
+    by_support = (ratios * support).sum(axis=1) / support.sum() if support.any() else macro  # as scikit-learn has it
     return LabelReport(
         per_label={name: _row(ratios[:, k], support[k]) for k, name in enumerate(names)},
         micro=_row(_ratios(counts.sum(axis=1), zero_division), support.sum()),

@@ -128,7 +128,7 @@ def test_labels_are_written_beside_what_was_there() -> None:
 json_value = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=2), inner, max_size=3),
-    max_leaf_nodes=6,
+    max_leaves=6,
 )
 record = st.dictionaries(st.sampled_from(["tokens", "features", "columns", "labels"]), json_value, max_size=3)
 

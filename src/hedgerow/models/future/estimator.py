@@ -218,14 +218,14 @@ class FutureFeatureMEMM(LocalModel):
         part, _, _, X_val, y_val = hold_out(self, dataset, None, None, X_val, y_val)
         held_out = encode_held_out(dataset.schema, X_val, y_val)
         space = legal_space(dataset, self.constraints, forbid_unseen=self.transitions == "forbid_unseen")
-        imputation = learn_missing(self, dataset)
+        imputation = learn_missing(self, part)
         if held_out is not None:  # each of them counts as one, as in the other models
             held_out = fill(imputation, replace(held_out, weight_seq=None))
         trained = train(self, fill(imputation, part), held_out)
         self.imputation_, self.space_, self.refitted_ = imputation, space, False
         self._keep(dataset, trained)
         if again and self.outcome_ != "interrupted" and (self.best_iteration_ or self.n_features_):
-            self._train_again(fill(imputation, dataset), trained.rounds)
+            self._train_again(dataset, trained.rounds)
         return self
 
     def _keep(self, dataset: Dataset, trained: Trained) -> None:
@@ -251,13 +251,14 @@ class FutureFeatureMEMM(LocalModel):
         """Train on all sequences, in as many rounds as were kept; what stopped the first training is kept."""
         if self.verbose:
             log.info("training again on all sequences, for %d iterations", sum(rounds))
-        trained = train(self, dataset, None, rounds)
+        imputation = learn_missing(self, dataset)
+        trained = train(self, fill(imputation, dataset), None, rounds)
         if trained.outcome == "interrupted":  # the first model is whole, this one is not
             self.outcome_ = "interrupted"
             warnings.warn("training was interrupted; the model of the first is kept", ConvergenceWarning, stacklevel=3)
         else:
             self._keep_trees(trained)
-            self.refitted_ = True
+            self.imputation_, self.refitted_ = imputation, True
 
     @property
     def n_features_(self) -> int:

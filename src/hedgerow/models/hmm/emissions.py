@@ -161,8 +161,8 @@ def _moments(numbers: FloatArray, weights: FloatArray) -> tuple[float, float]:
     total = weights.sum()
     if total <= 0:
         return 0.0, 1.0
-    mean = float(weights @ numbers / total)
-    variance = float(weights @ (numbers - mean) ** 2 / total)
+    mean = float((weights * numbers).sum() / total)
+    variance = float((weights * (numbers - mean) ** 2).sum() / total)
     return mean, variance if variance > 1e-24 * mean * mean and variance > 0 else 1.0
 
 

@@ -159,19 +159,21 @@ class IOHMM(ChainModel):
         name = self.decoder if decoder is None else decoder
         _check_decoder(name)
         dataset = self._dataset(X, known, lengths)
-        labels = self._over_states(dataset, _best_path if name == "viterbi" else _most_probable)
+        decode = _best_path if name == "viterbi" else _most_probable
+        labels = self._over_states(dataset, lambda chain, _: decode(chain))
         return self._lists(np.concatenate([np.empty(0, CODE), *labels]), dataset.offsets)
 
     def predict_proba(self, X: Any, *, known: Any = None, lengths: Any = None) -> list[FloatArray]:
         """The probability of each label at each position: a list of (T, K) arrays, columns as in `classes_`."""
         dataset = self._dataset(X, known, lengths)
-        flat = np.concatenate([np.empty((0, dataset.n_labels)), *self._over_states(dataset, _label_probs)])
+        parts = self._over_states(dataset, lambda chain, _: _label_probs(chain))
+        flat = np.concatenate([np.empty((0, dataset.n_labels)), *parts])
         return [flat[begin:end] for begin, end in zip(dataset.offsets[:-1], dataset.offsets[1:])]
 
     def state_proba(self, X: Any, *, known: Any = None, lengths: Any = None) -> list[FloatArray]:
         """The probability of each hidden state at each position: a list of (T, n_states) arrays."""
         dataset = self._dataset(X, known, lengths)
-        parts = self._over_states(dataset, lambda chain: marginals(chain.potentials).node_probs)
+        parts = self._over_states(dataset, lambda chain, _: marginals(chain.potentials).node_probs)
         flat = np.concatenate([np.empty((0, self.n_states_)), *parts])
         return [flat[begin:end] for begin, end in zip(dataset.offsets[:-1], dataset.offsets[1:])]
 
@@ -183,15 +185,7 @@ class IOHMM(ChainModel):
         generator = random_generator(random_state)
         dataset = self._dataset(X, known, lengths)
         uniforms = generator.random_sample((2, n_samples, dataset.n_positions))
-        plan = plan_chunks(dataset.offsets)
-        begins = iter(dataset.offsets[plan[:-1]].tolist())
-
-        def draw(chain: StateChain) -> CodeArray:
-            begin = next(begins)
-            own = uniforms[:, :, begin : begin + chain.potentials.n_positions]
-            return _draw(chain, own[0], own[1])
-
-        drawn = self._over_states(dataset, draw, n_jobs=None)
+        drawn = self._over_states(dataset, lambda chain, rows: _draw(chain, *uniforms[:, :, rows]))
         flat = np.concatenate([np.empty((n_samples, 0), CODE), *drawn], axis=1)
         return [self._lists(labels, dataset.offsets) for labels in flat]
 
@@ -231,7 +225,7 @@ class IOHMM(ChainModel):
         return sum(len(own) for own in self.parameters_)
 
     def _log_probability(self, dataset: Dataset) -> FloatArray:
-        parts = self._over_states(dataset, lambda chain: log_partition(chain.potentials))
+        parts = self._over_states(dataset, lambda chain, _: log_partition(chain.potentials))
         logs: FloatArray = np.minimum(np.concatenate([np.empty(0), *parts]), 0.0)
         return logs
 
@@ -246,10 +240,11 @@ class IOHMM(ChainModel):
         random_generator(self.random_state)
         check_running(self)
 
-    def _over_states(
-        self, dataset: Dataset, function: Callable[[StateChain], Result], n_jobs: Any = "own"
-    ) -> list[Result]:
-        """function(chain) for every chunk of the dataset, results in order. Labels that the dataset has are known."""
+    def _over_states(self, dataset: Dataset, function: Callable[[StateChain, slice], Result]) -> list[Result]:
+        """function(chain, rows) for every chunk of the dataset, in threads, results in order.
+
+        `rows` are the flat positions of the chunk. Labels that the dataset has are known.
+        """
         check_is_fitted(self)
         moves, outputs = (own.loaded(weights) for own, weights in zip(self.regressions_, self.parameters_))
         plan = plan_chunks(dataset.offsets)
@@ -257,10 +252,11 @@ class IOHMM(ChainModel):
 
         def work(lane: int, c: int) -> None:
             first, last = int(plan[c]), int(plan[c + 1])
-            mask = allowed_labels(dataset, slice(int(dataset.offsets[first]), int(dataset.offsets[last])))
-            results[c] = function(predicted_chain(moves, outputs, dataset, first, last, mask))
+            rows = slice(int(dataset.offsets[first]), int(dataset.offsets[last]))
+            chain = predicted_chain(moves, outputs, dataset, first, last, allowed_labels(dataset, rows))
+            results[c] = function(chain, rows)
 
-        with Lanes(self.n_jobs if n_jobs == "own" else n_jobs, max(1, min(MAX_LANES, len(results)))) as lanes:
+        with Lanes(self.n_jobs, max(1, min(MAX_LANES, len(results)))) as lanes:
             lanes.run(work, len(results))
         return results
 

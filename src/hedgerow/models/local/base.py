@@ -14,7 +14,7 @@ from hedgerow.errors import InputError
 from hedgerow.estimators.base import ChainModel, allowed_labels
 from hedgerow.estimators.constraints import legal_space
 from hedgerow.estimators.corpus import cut_flat, training_dataset
-from hedgerow.estimators.missing import OF_LINEAR, OF_TREES, check_missing, fill, learn_missing, seen_part
+from hedgerow.estimators.missing import OF_LINEAR, OF_TREES, check_missing, seen_part
 from hedgerow.estimators.parameters import check_choice, check_common, find_decoder
 from hedgerow.estimators.validation import encode_held_out
 from hedgerow.legend import CODE, AnyArray, CodeArray
@@ -23,7 +23,7 @@ from hedgerow.models.local.foreign import ForeignScores, check_classifier
 from hedgerow.models.local.potentials import order_many, order_one, order_zero
 from hedgerow.models.local.rows import LinearScores, Rows, Scorer, TreeScores
 from hedgerow.models.local.search import Tabled, search
-from hedgerow.models.local.training import Fitted, fit_scorer, metric_name, new_scorer, true_histories
+from hedgerow.models.local.training import Fitted, Seen, fit_local, metric_name, new_scorer, true_histories
 from hedgerow.parallel import CHUNK_POSITIONS, MAX_LANES, Lanes, plan_chunks
 
 SEARCHES = ("greedy", "beam")
@@ -94,10 +94,8 @@ class LocalModel(ChainModel):
         dataset = training_dataset(self, X, y, sample_weight, self.schema_ if kept else None)
         held_out = encode_held_out(dataset.schema, X_val, y_val)
         space = legal_space(dataset, self.constraints, forbid_unseen=self.transitions == "forbid_unseen")
-        imputation = self.imputation_ if kept else learn_missing(self, dataset, trees=self._scorer() == "trees")
-        histories = self._training_histories(dataset)
-        filled = None if held_out is None else fill(imputation, held_out)
-        fitted = fit_scorer(self, fill(imputation, dataset), histories, filled, warm=warm)
+        corpus = Seen(dataset, self._training_histories(dataset))
+        fitted, imputation = fit_local(self, corpus, held_out, warm=warm)
         self.imputation_, self.space_ = imputation, space
         self._store(dataset, fitted)
         return self

@@ -11,9 +11,12 @@ import numpy as np
 from sklearn.base import clone
 
 from hedgerow.data.dataset import Dataset
+from hedgerow.data.imputation import Imputation
 from hedgerow.errors import InputError
+from hedgerow.estimators.missing import fill, learn_missing
 from hedgerow.estimators.parameters import LOG_LIKELIHOOD, random_generator
-from hedgerow.legend import CODE, UNLABELLED, CodeArray
+from hedgerow.estimators.validation import choose_held_out
+from hedgerow.legend import CODE, UNLABELLED, CodeArray, IndexArray
 from hedgerow.linear.scorer import check_numbers
 from hedgerow.models.crf.linear import LinearCRF
 from hedgerow.models.crf.tree import TreeCRF
@@ -37,6 +40,23 @@ class Fitted(NamedTuple):
     loss: float = np.nan
 
 
+class Seen(NamedTuple):
+    """A corpus, and the labels that each of its positions sees, (N, order)."""
+
+    dataset: Dataset
+    histories: CodeArray
+
+    def take(self, sequences: IndexArray) -> Seen:
+        """Some sequences, by number."""
+        ends = self.dataset.offsets
+        rows = np.concatenate([np.arange(ends[i], ends[i + 1]) for i in sequences])
+        return Seen(self.dataset.take(sequences), self.histories[rows])
+
+    def filled(self, imputation: Imputation | None) -> Seen:
+        """The same without gaps."""
+        return self._replace(dataset=fill(imputation, self.dataset))
+
+
 def new_scorer(model: Any) -> Any:
     """The classifier of rows that a model's parameters describe, not fitted."""
     own = {"early_stopping": model._holds_out(), "metric": metric_name(model)}
@@ -55,12 +75,36 @@ def metric_name(model: Any) -> Any:
     return LOG_LIKELIHOOD if model.metric == "auto" else model.metric
 
 
-def fit_scorer(model: Any, dataset: Dataset, histories: CodeArray, held_out: Dataset | None, *, warm: bool) -> Fitted:
-    """Fit the classifier to the rows of a corpus; histories (N, order) are the labels that each row sees."""
-    shown = hide_unknown(dataset, histories).labels
+def fit_local(model: Any, corpus: Seen, held_out: Dataset | None, *, warm: bool) -> tuple[Fitted, Imputation | None]:
+    """Fit the classifier to the rows of a corpus; and what stands in for missing values.
+
+    Sequences are set aside before anything is learnt of them. Where trees are trained again on all sequences, what
+    stands in for missing values is learnt again, too.
+    """
+    shown = hide_unknown(*corpus).labels
     assert shown is not None
-    if np.all(shown == UNLABELLED) and dataset.allowed is None:
+    if np.all(shown == UNLABELLED) and corpus.dataset.allowed is None:
         raise InputError("no position has a label, with labels before it", hint="Label more positions.")
+    trees = model._scorer() == "trees"
+    part, held, again = corpus, None, False
+    if held_out is not None:
+        held = Seen(held_out, true_histories(model, held_out))
+    elif model._holds_out():
+        kept, aside = choose_held_out(model, hide_unknown(*corpus))
+        part, held, again = corpus.take(kept), corpus.take(aside), trees and model.refit and not warm
+    imputation = model.imputation_ if warm and trees else learn_missing(model, part.dataset, trees=trees)
+    fitted = _fit_scorer(model, part.filled(imputation), None if held is None else held.filled(imputation), warm=warm)
+    if again and fitted.scorer.outcome_ != "interrupted" and fitted.scorer.best_iteration_ > 0:
+        of_all = learn_missing(model, corpus.dataset)
+        fitted.scorer._fit_again(_with_labels(model, corpus.filled(of_all)), None, None)
+        if fitted.scorer.refitted_:  # not interrupted
+            imputation = of_all
+    return fitted, imputation
+
+
+def _fit_scorer(model: Any, corpus: Seen, held_out: Seen | None, *, warm: bool) -> Fitted:
+    """Fit the classifier to the rows of a corpus without gaps that it cannot read."""
+    dataset, histories = corpus
     scorer = new_scorer(model)
     if warm:  # a copy: another model may hold the one that was fitted
         scorer = copy.copy(model.scorer_).set_params(**scorer.get_params(deep=False))
@@ -68,25 +112,25 @@ def fit_scorer(model: Any, dataset: Dataset, histories: CodeArray, held_out: Dat
     if isinstance(kind, str):
         scorer.set_params(window=dataset.schema.window)
     if kind == "linear":
-        return _fit_linear(scorer, model, dataset, histories, held_out)
+        return _fit_linear(scorer, model, corpus, held_out)
     if kind == "trees":
-        return _fit_trees(scorer, model, dataset, histories, held_out)
+        validation = None if held_out is None else _with_labels(model, held_out)
+        return Fitted(scorer.fit(_with_labels(model, corpus), X_val=validation))
     check_numbers(dataset, dataset.schema)
     classifier, loss = fit_classifier(scorer, dataset, histories)
     return Fitted(classifier, loss=loss)
 
 
-def _fit_linear(
-    linear: LinearCRF, model: Any, dataset: Dataset, histories: CodeArray, held_out: Dataset | None
-) -> Fitted:
+def _fit_linear(linear: LinearCRF, model: Any, corpus: Seen, held_out: Seen | None) -> Fitted:
+    dataset, histories = corpus
     check_numbers(dataset, dataset.schema)
     columns = conjoined_columns(model, dataset)
     runs = LabelRuns.observed(dataset, histories, columns, backward=model._backward())
     schema = runs.schema(dataset.schema)
     validation = None
     if held_out is not None:
-        check_numbers(held_out, dataset.schema)
-        validation = runs.attach(held_out, true_histories(model, held_out), schema)
+        check_numbers(held_out.dataset, dataset.schema)
+        validation = runs.attach(*held_out, schema)
     linear.fit(runs.attach(dataset, histories, schema), X_val=validation)
     return Fitted(linear, runs)
 
@@ -104,14 +148,11 @@ def conjoined_columns(model: Any, dataset: Dataset) -> Iterable[str] | None:
     return wanted
 
 
-def _fit_trees(trees: TreeCRF, model: Any, dataset: Dataset, histories: CodeArray, held_out: Dataset | None) -> Fitted:
-    backward = model._backward()
+def _with_labels(model: Any, corpus: Seen) -> Dataset:
+    """The corpus with the labels that trees see as columns."""
+    dataset, histories = corpus
     check_label_columns(dataset.n_labels, histories.shape[1])
-    validation = None
-    if held_out is not None:
-        validation = with_label_columns(held_out, true_histories(model, held_out), backward=backward)
-    trees.fit(with_label_columns(dataset, histories, backward=backward), X_val=validation)
-    return Fitted(trees)
+    return with_label_columns(dataset, histories, backward=model._backward())
 
 
 def true_histories(model: Any, dataset: Dataset) -> CodeArray:

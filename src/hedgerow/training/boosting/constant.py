@@ -9,8 +9,11 @@ from hedgerow.chain.potentials import ChainPotentials, SharedEdges
 from hedgerow.chain.structure.states import StateSpace
 from hedgerow.data.dataset import Dataset
 from hedgerow.legend import UNLABELLED, BoolArray, FloatArray, IndexArray
+from hedgerow.training.monitor import Monitor
+from hedgerow.training.whole.lbfgs import lbfgs
 
 RIDGE = 0.01  # a transition never seen would go to −∞ without it, and scores could all be shifted
+TOL = 1e-9  # of the loss, in ten iterations
 
 
 def best_constant(dataset: Dataset, space: StateSpace) -> FloatArray:
@@ -18,8 +21,6 @@ def best_constant(dataset: Dataset, space: StateSpace) -> FloatArray:
 
     Without input all sequences of a length have the same potentials, so one of each length is summed over.
     """
-    from scipy.optimize import minimize
-
     K = dataset.n_labels
     legal = np.vstack([space.transitions, space.start])
     corpus = _Lengths(dataset, space)
@@ -28,11 +29,11 @@ def best_constant(dataset: Dataset, space: StateSpace) -> FloatArray:
         table = np.zeros((K + 1, K))
         table[legal] = values
         total, gradient = corpus.loss(table)
-        return total + RIDGE * float(values @ values), gradient[legal] + 2.0 * RIDGE * values
+        return total, gradient[legal]
 
-    found = minimize(loss, np.zeros(int(legal.sum())), jac=True, method="L-BFGS-B", options={"maxiter": 200})
+    quiet = Monitor(max_iter=200, tol=TOL)  # not entered: Ctrl-C is for the monitor of the iterations to come
     constant: FloatArray = np.zeros((K + 1, K))
-    constant[legal] = found.x
+    constant[legal] = lbfgs(loss, np.zeros(int(legal.sum())), quiet, l2=RIDGE)
     return constant
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from reproduction.lattice_methods import BASE, TRAINED, Run, Task, run_method
+from reproduction.lattice.methods import BASE, TRAINED, Run, Task, run_method
 from reproduction.report import Grid, Row
 from reproduction.settings import LEVEL, Settings
 

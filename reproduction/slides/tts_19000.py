@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from reproduction import slides_tts
 from reproduction.problems import N_WORDS
 from reproduction.report import Report
 from reproduction.settings import Settings
-from reproduction.slides_tts import TREES, choose_runs, draw_corpus, measure_linear, measure_trees
+from reproduction.slides import tts as slides_tts
+from reproduction.slides.tts import TREES, choose_runs, draw_corpus, measure_linear, measure_trees
 
 N_TRAIN, WIDTH, ORDERS = 19_000, 7, (1, 2)
 

@@ -20,7 +20,7 @@ from reproduction.drawing import draw_accuracies
 from reproduction.published import TABLE_5_4
 from reproduction.report import Grid, Report, Row
 from reproduction.settings import Settings
-from reproduction.thesis_table_5_3 import cut
+from reproduction.thesis.table_5_3 import cut
 
 TITLE = "Hao 2009, table 5.4: sequences whose labels depend on what is ahead (test accuracy, %)"
 HEADER = ("data", "method", "ours", "published", "seconds")

@@ -26,7 +26,7 @@ from reproduction.intervals import Interval
 from reproduction.published import SLIDES_ANSWERS
 from reproduction.report import Grid, Report, Row
 from reproduction.settings import Settings
-from reproduction.slides_tasks import TASKS, Task
+from reproduction.slides.tasks import TASKS, Task
 
 TITLE = "Dietterich and Ashenfelter, Evaluation of Methods: our answer, the share of the gain in %, and the slides'"
 YES, NO = 0.8, 0.2  # of the gain

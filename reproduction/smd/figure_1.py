@@ -10,11 +10,11 @@ from hedgerow.data.sequences import Sequences
 from hedgerow.datasets import chunking_features
 from reproduction.chains import ChainTask, Reader
 from reproduction.datasets import load_np_chunking
-from reproduction.online import OnlineTask, spans_counted
 from reproduction.published import SMD_F
 from reproduction.report import Report
 from reproduction.settings import Settings
-from reproduction.smd import draw_figure, run_figure
+from reproduction.smd.chains import draw_figure, run_figure
+from reproduction.smd.online import OnlineTask, spans_counted
 
 TITLE = "Vishwanathan et al. 2006, figure 1: F of base noun phrases (CoNLL-2000) by passes"
 BATCH_SIZE, META_GAIN, N_PASSES = 8, 0.1, 50

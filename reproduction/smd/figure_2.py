@@ -8,11 +8,11 @@ from typing import Any
 
 from reproduction.chains import ChainTask, Reader
 from reproduction.datasets import ORTHOGRAPHY, entity_features, load_jnlpba
-from reproduction.online import OnlineTask, names_counted
 from reproduction.published import SMD_F
 from reproduction.report import Report
 from reproduction.settings import Settings
-from reproduction.smd import draw_figure, run_figure
+from reproduction.smd.chains import draw_figure, run_figure
+from reproduction.smd.online import OnlineTask, names_counted
 
 TITLE = "Vishwanathan et al. 2006, figure 2: F of names (JNLPBA 2004) by passes"
 BATCH_SIZE, META_GAIN, N_PASSES = 6, 0.02, 50

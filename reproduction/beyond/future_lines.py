@@ -24,7 +24,7 @@ from reproduction.drawing import draw_accuracies
 from reproduction.problems import Problem, load_problem
 from reproduction.report import Grid, Report, Row
 from reproduction.settings import Settings
-from reproduction.thesis_table_5_5 import label
+from reproduction.thesis.table_5_5 import label
 
 TITLE = "Lines of papers and of their heads, one label against the rest (accuracy, F1 of the label, %)"
 PROBLEMS = ("papers", "headers")

@@ -14,7 +14,7 @@ from hedgerow.datasets.shapes import make_shapes
 from hedgerow.lattice.graphs import grid
 from hedgerow.legend import AnyArray
 from reproduction.datasets.denoise import load_denoise
-from reproduction.lattice_methods import Images, Task
+from reproduction.lattice.methods import Images, Task
 from reproduction.settings import Settings
 
 NOISE = 0.7  # its standard deviation, with shapes of brightness 1 on 0

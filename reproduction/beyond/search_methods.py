@@ -23,7 +23,7 @@ from reproduction.drawing import draw_accuracies
 from reproduction.problems import load_problem, take
 from reproduction.report import Grid, Report, Row
 from reproduction.settings import Settings
-from reproduction.smd_figure_1 import QUICK_TEST, QUICK_TRAIN, attributes
+from reproduction.smd.figure_1 import QUICK_TEST, QUICK_TRAIN, attributes
 
 CHUNKING = "Chunking (CoNLL-2000), all 11 kinds of chunks: F1 of chunks (%)"
 STRESS = "NETtalk, stress of each letter: labels right (%)"

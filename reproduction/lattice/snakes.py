@@ -19,9 +19,9 @@ from hedgerow.lattice.tree_model import TreeLatticeCRF
 from hedgerow.legend import AnyArray, FloatArray
 from reproduction import published
 from reproduction.datasets.snakes import load_snakes
-from reproduction.lattice_drawing import draw_snakes
-from reproduction.lattice_methods import without_edges, without_warnings
-from reproduction.lattice_tables import paired_test
+from reproduction.lattice.drawing import draw_snakes
+from reproduction.lattice.methods import without_edges, without_warnings
+from reproduction.lattice.tables import paired_test
 from reproduction.report import Grid, Report, Row
 from reproduction.settings import LEVEL, Settings
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from reproduction import thesis_figure_4_1
 from reproduction.deviance import analyse_deviance
-from reproduction.missing_values import WAYS, measure_all
 from reproduction.published import TABLE_4_1
 from reproduction.report import Grid, Report, Row
 from reproduction.settings import Settings
+from reproduction.thesis import figure_4_1 as thesis_figure_4_1
+from reproduction.thesis.missing_values import WAYS, measure_all
 
 TITLE = "Hao 2009, table 4.1: log odds of a right label against the baseline, ours (published)"
 BASELINES = {"papers": "impute"}  # of all other data sets it is instance weighting

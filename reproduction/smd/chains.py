@@ -10,7 +10,9 @@ from typing import Any
 from hedgerow.metrics import mcnemar
 from reproduction.comparison import Difference, Spread
 from reproduction.drawing import PassesRow, draw_passes
-from reproduction.online import (
+from reproduction.report import Grid, Report, Row
+from reproduction.settings import Settings
+from reproduction.smd.online import (
     CORRECTIONS,
     GAIN,
     L2,
@@ -25,8 +27,6 @@ from reproduction.online import (
     train_sgd,
     train_smd,
 )
-from reproduction.report import Grid, Report, Row
-from reproduction.settings import Settings
 
 LBFGS, PUBLISHED_LBFGS = "L-BFGS", "L-BFGS as published"
 SMD, PUBLISHED_SMD = "SMD", "SMD as published"

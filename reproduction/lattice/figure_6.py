@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from reproduction.lattice_drawing import draw_objectives
-from reproduction.lattice_structure import STRUCTURE
-from reproduction.lattice_tables import NOTES, compare, curves, table
+from reproduction.lattice.drawing import draw_objectives
+from reproduction.lattice.structure import STRUCTURE
+from reproduction.lattice.tables import NOTES, compare, curves, table
 from reproduction.report import Report
 from reproduction.settings import Settings
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from hedgerow.legend import AnyArray
-from reproduction.lattice_denoising import DRAWINGS, SHAPES
-from reproduction.lattice_drawing import draw_images
-from reproduction.lattice_methods import ALONE, TRAINED, TREES, Images, Method, Task, label, train
+from reproduction.lattice.denoising import DRAWINGS, SHAPES
+from reproduction.lattice.drawing import draw_images
+from reproduction.lattice.methods import ALONE, TRAINED, TREES, Images, Method, Task, label, train
 from reproduction.report import Grid, Report, Row
 from reproduction.settings import Settings
 

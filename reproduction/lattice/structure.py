@@ -14,7 +14,7 @@ from hedgerow.lattice.graphs import Graph, grid
 from hedgerow.legend import AnyArray, FloatArray
 from reproduction.datasets.manmade import load_manmade
 from reproduction.datasets.orientations import orientation_features, quadratic_features
-from reproduction.lattice_methods import Images, Method, Task
+from reproduction.lattice.methods import Images, Method, Task
 from reproduction.settings import Settings
 
 QUICK = 3  # images of each part

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from hedgerow.legend import AnyArray
-from reproduction.lattice_drawing import draw_blocks
-from reproduction.lattice_figure_3 import labels_of
-from reproduction.lattice_methods import ALONE, TRAINED, TREES, Method
-from reproduction.lattice_structure import OTHERS, STRUCTURE, photographs
+from reproduction.lattice.drawing import draw_blocks
+from reproduction.lattice.figure_3 import labels_of
+from reproduction.lattice.methods import ALONE, TRAINED, TREES, Method
+from reproduction.lattice.structure import OTHERS, STRUCTURE, photographs
 from reproduction.report import Grid, Report, Row
 from reproduction.settings import Settings
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from reproduction.lattice_denoising import DRAWINGS, NOISE, SHAPES
-from reproduction.lattice_drawing import draw_objectives
-from reproduction.lattice_tables import NOTES, compare, curves, table
+from reproduction.lattice.denoising import DRAWINGS, NOISE, SHAPES
+from reproduction.lattice.drawing import draw_objectives
+from reproduction.lattice.tables import NOTES, compare, curves, table
 from reproduction.report import Report
 from reproduction.settings import Settings
 

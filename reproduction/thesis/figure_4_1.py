@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from reproduction.drawing import draw_rates
-from reproduction.missing_values import WAYS, measure_all
 from reproduction.report import Grid, Report, Row
 from reproduction.settings import Settings
+from reproduction.thesis.missing_values import WAYS, measure_all
 
 TITLE = "Hao 2009, figure 4.1: labels right (%) where values are missing"
 BEST = {"papers": "impute"}  # in the thesis; of all other data sets it is instance weighting

@@ -1,0 +1,1 @@
+"""Comparisons that the documents do not have."""

@@ -1,0 +1,1 @@
+"""Dietterich, Ashenfelter and Bulatov (ICML 2004)."""

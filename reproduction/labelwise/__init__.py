@@ -1,0 +1,1 @@
+"""Labelwise training: figures 1 and 2."""

@@ -1,0 +1,1 @@
+"""The slides on sequential supervised learning."""

@@ -1,0 +1,1 @@
+"""Stochastic meta-descent on chains: figures 1 and 2."""

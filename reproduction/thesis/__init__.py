@@ -1,0 +1,1 @@
+"""Hao's thesis (2009): tables and figures."""
