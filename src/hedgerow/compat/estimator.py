@@ -12,10 +12,10 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from hedgerow.compat.features import rows_of, state_features, transition_features
 from hedgerow.compat.items import as_known, as_weights
+from hedgerow.data.columns import MixedTypesError
 from hedgerow.data.dataset import Label
 from hedgerow.data.labels import SETS
-from hedgerow.data.shapes import n_rows
-from hedgerow.data.values import MixedTypesError
+from hedgerow.data.rows import n_rows
 from hedgerow.declarations import NonNegative, Range, check_parameters
 from hedgerow.errors import InputError
 from hedgerow.estimators.base import object_array
