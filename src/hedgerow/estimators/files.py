@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from hedgerow import persistence
-from hedgerow.errors import HedgerowError, HedgerowWarning, ModelFileError
+from hedgerow.errors import HedgerowError, HedgerowWarning, InputError, ModelFileError
 from hedgerow.estimators.codec.parts import State, check_all_read, read_steps, write_steps
 from hedgerow.estimators.codec.steps import Field, Let, Scope, Section, Tensors, refuse
 from hedgerow.estimators.codec.upgrade import Old
@@ -39,6 +39,9 @@ _KINDS = {
     "TreeLatticeCRF": ("lattice.tree_model", "lattice.tree_files"),
     "VirtualEvidence": ("models.crf.virtual_evidence", "models.crf.tree_files"),
 }
+# Parameters of any kind that had another name when a file was written.
+_RENAMED = {"max_leaves": "max_leaf_nodes", "shrinkage": "l2_regularization"}
+_WIDEST = 100_000  # beam: a search keeps so many labelings at every position
 _PARTS = {"kind", "parameters", "metadata", "state"}  # of the header of a model
 
 
@@ -55,7 +58,7 @@ def find_kind(name: Any) -> Kind:
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
     """Write a fitted model."""
-    model._check_parameters()  # as `load` does: a file that is written can be read
+    _check_parameters(model)  # as `load` does: a file that is written can be read
     header, tensors = pack_model(model)
     for what in _lost(model, header):
         warnings.warn(what, HedgerowWarning, stacklevel=3)
@@ -130,7 +133,10 @@ def read_model(section: Section, scope: Scope) -> Any:
     """The model in a section of a file."""
     kind = find_kind(section.value("kind"))
     parameters, metadata = (section.inner(name, section.value(name)).header for name in ("parameters", "metadata"))
-    model = kind.estimator(**{name: tupled(value) for name, value in parameters.items()})
+    parameters = {_RENAMED.get(name, name): tupled(value) for name, value in parameters.items()}
+    if kind.state.parameters is not None:
+        parameters = kind.state.parameters(parameters)
+    model = kind.estimator(**parameters)
     scope["model"], scope["parameters"] = model, parameters
     state = Section(section.inner("state", section.value("state")).header, section.tensors, section.path)
     read_steps(kind.state.steps, state, scope)
@@ -142,5 +148,12 @@ def read_model(section: Section, scope: Scope) -> Any:
     if kind.state.settle is not None:
         kind.state.settle(model, scope)
     model.history_, model.metadata_ = [], metadata
-    model._check_parameters()
+    _check_parameters(model)
     return model
+
+
+def _check_parameters(model: Any) -> None:
+    """Refuse parameters that cannot be meant, and one that would ask for more memory than a file should."""
+    model._check_parameters()
+    if getattr(model, "beam_width", 0) > _WIDEST:
+        raise InputError(f"beam_width is {model.beam_width:,}", hint=f"A model file holds at most {_WIDEST:,}.")

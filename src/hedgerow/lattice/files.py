@@ -31,6 +31,11 @@ def _n_edge_values(scope: Scope) -> int:
     return {"full": K * K, "symmetric": K * (K + 1) // 2, "ising": 1}[scope["form"]]
 
 
+def made_form(scope: Scope) -> Form:
+    """The tables of labels and of pairs of labels; made last, for they may be larger than the file."""
+    return Form.of(scope["form"], scope["K"])
+
+
 LATTICE = (
     *FITTED,
     flag("converged", of="converged_"),
@@ -41,7 +46,6 @@ LATTICE = (
     Let("Q", _n_edge_values),
     Let("P", lambda scope: 1 if scope["form"] == "ising" and scope["K"] == 2 else scope["K"]),
     Allocates("the tables of pairs of labels", lambda scope: 8 * (scope["Q"] + 1) * scope["K"] ** 2),
-    Let("made form", lambda scope: Form.of(scope["form"], scope["K"])),
     count("node_features", each=8, of=lambda model: model.n_features_[0]),
     count("edge_features", each=8, of=lambda model: model.n_features_[1]),
     Let("n_features", lambda scope: (scope["node_features"], scope["edge_features"]), of="n_features_"),
@@ -75,7 +79,7 @@ STATE = State(
         Array("edge_spread", FLOAT, ("E",), above=_LEAST_SPREAD, of=lambda model: model.scaling_.edge_spread),
         Let(
             "layout",
-            lambda scope: Layout(scope["made form"], scope["F"], scope["E"], scope["n_directions"]),
+            lambda scope: Layout(made_form(scope), scope["F"], scope["E"], scope["n_directions"]),
             of="layout_",
         ),
         Let(

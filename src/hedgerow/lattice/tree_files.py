@@ -13,7 +13,7 @@ from hedgerow.estimators.codec.steps import Check, Let, Scope, refuse
 from hedgerow.estimators.codec.trees import BINNING, ensemble
 from hedgerow.estimators.codec.upgrade import Old
 from hedgerow.lattice.boosting import Bins
-from hedgerow.lattice.files import LATTICE, upgrade_lattice
+from hedgerow.lattice.files import LATTICE, made_form, upgrade_lattice
 from hedgerow.lattice.tree_rows import row_dataset
 from hedgerow.legend import FLOAT
 
@@ -66,7 +66,7 @@ STATE = State(
         _level("node", "P"),
         _level("edge", "Q"),
         Check(check_iterations),
-        Let("made form", lambda scope: scope["made form"], of="form_"),
+        Let("made form", made_form, of="form_"),
         Let("bins", lambda scope: Bins(scope["node"][0], scope["edge"][0]), of="bins_"),
         Let("node trees", lambda scope: scope["node"][1], of="node_trees_"),
         Let("edge trees", lambda scope: scope["edge"][1], of="edge_trees_"),

@@ -23,11 +23,13 @@ class State(NamedTuple):
 
     upgrade : makes the state of a file of format 1 that of format 2
     settle : gives a model what else follows from what was read
+    parameters : brings parameters of older files up to date, beyond other names
     """
 
     steps: Sequence[Step]
     upgrade: Callable[[Old], None]
     settle: Callable[[Any, Scope], None] | None = None
+    parameters: Callable[[dict[str, Any]], dict[str, Any]] | None = None
 
 
 def made_by(constructor: Callable[..., Any], *names: str) -> Callable[[Scope], Any]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from hedgerow.chain.structure.states import StateSpace
-from hedgerow.data.dataset import OUTSIDE_COLUMN, Column, Label, Schema
+from hedgerow.data.dataset import OUTSIDE_COLUMN, Column, Schema
 from hedgerow.data.imputation import Imputation
 from hedgerow.data.sequences import KINDS
 from hedgerow.data.vocabulary import Vocabulary
@@ -21,7 +21,7 @@ from hedgerow.legend import FIRST_VALUE, INDEX
 
 _FURTHEST = 1_000_000  # offset of a window
 _LEAST_SPREAD = 1e-300  # numbers are divided by it
-_LABELS = np.iinfo(np.int64)  # what labels that are numbers may be
+_OFFSETS = "the offsets of a window, which follow each other"
 
 VOCABULARY = Record(
     (
@@ -35,19 +35,17 @@ VOCABULARY = Record(
 # ------------------------------------------------------------------------------------------------ columns
 
 
-def _window(value: Any, *, with_here: bool = True) -> tuple[int, ...]:
-    """The offsets of a window: from some place before, or 0, to some place after, or 0, in order and without a gap."""
+def _is_window(value: Any, *, with_here: bool = True) -> bool:
+    """Whether offsets go from some place before, or 0, to some place after, or 0, in order and without a gap."""
     if not isinstance(value, list) or not value or any(type(o) is not int or abs(o) > _FURTHEST for o in value):
-        refuse("the offsets of a window are whole numbers")
+        return False
     window = range(min(0, *value), max(0, *value) + 1)
-    if value != [o for o in window if o != 0 or with_here]:
-        refuse("the offsets of a window follow each other")
-    return tuple(value)
+    return value == [o for o in window if o != 0 or with_here]
 
 
-def _column_window(value: Any, scope: Scope) -> tuple[int, ...]:
+def _is_column_window(value: Any, scope: Scope) -> bool:
     """The same of a column. The one that says "outside" does not say it of the position itself."""
-    return _window(value, with_here=scope["name"] != OUTSIDE_COLUMN or scope["constant"])
+    return _is_window(value, with_here=scope["name"] != OUTSIDE_COLUMN or scope["constant"])
 
 
 def check_column(scope: Scope) -> None:
@@ -70,7 +68,7 @@ COLUMN = Record(
         text("name"),
         choice("kind", tuple(kind for kind in KINDS if kind != "attributes")),
         flag("constant"),
-        Value("offsets", _column_window),
+        Value("offsets", _is_column_window, _OFFSETS, back=tuple),
         choice("absent", ("missing", "zero"), of=lambda column: "missing" if np.isnan(column.fill) else "zero"),
         real("center"),
         real("spread", above=_LEAST_SPREAD),
@@ -84,14 +82,12 @@ COLUMN = Record(
 # ------------------------------------------------------------------------------------------------ schemas
 
 
-def labels_of(value: Any, scope: Scope) -> tuple[Label, ...]:
-    """Labels: strings, or integers of 64 bits, all different and in order."""
+def _are_labels(value: Any, scope: Scope) -> bool:
+    """Whether labels are strings, or integers of 64 bits, all different and in order."""
     types = {type(label) for label in value} if isinstance(value, list) else set()
     if types not in ({str}, {int}) or any(a >= b for a, b in itertools.pairwise(value)):
-        refuse("labels are distinct strings, or distinct integers, in order")
-    if types == {int} and not (_LABELS.min <= value[0] and value[-1] <= _LABELS.max):
-        refuse("labels that are integers have 64 bits")
-    return tuple(value)
+        return False
+    return types == {str} or (value[0] >= -(2**63) and value[-1] < 2**63)
 
 
 def check_columns(scope: Scope) -> None:
@@ -112,7 +108,8 @@ def _label_bytes(scope: Scope) -> int:
 
 def labels(**more: Any) -> tuple[Value, Allocates]:
     """The labels. Arrays of strings take as much for each as for the longest."""
-    return Value("labels", labels_of, **more), Allocates("an array of the labels", _label_bytes)
+    field = Value("labels", _are_labels, "distinct texts, or distinct whole numbers, in order", back=tuple, **more)
+    return field, Allocates("an array of the labels", _label_bytes)
 
 
 SCHEMA = Record(
@@ -120,7 +117,7 @@ SCHEMA = Record(
         *labels(),
         Each("columns", COLUMN),
         Part("attributes", VOCABULARY),
-        Value("attribute_offsets", lambda value, scope: _window(value)),
+        Value("attribute_offsets", lambda value, scope: _is_window(value), _OFFSETS, back=tuple),
         anything("window"),
         mapping("declared", lambda given, scope: all(kind in KINDS for kind in given.values())),
         Check(check_columns),

@@ -1,8 +1,6 @@
 """Files of format 1 as format 2 has them. Format 1 had one flat header, and names of tensors that each kind chose.
 
-What all models have is moved here, and what one kind has in its own `upgrade`. A parameter that was renamed or replaced
-since a file was written is brought up to date here where several kinds have it, in RENAMED, and else by its kind's
-`upgrade`, which may change `old.parameters`.
+What all models have is moved here, and what one kind has in its own `upgrade`.
 """
 
 from __future__ import annotations
@@ -11,8 +9,6 @@ from collections.abc import Callable
 from typing import Any
 
 from hedgerow.estimators.codec.steps import Tensors
-
-RENAMED = {"max_leaves": "max_leaf_nodes", "shrinkage": "l2_regularization"}
 
 
 class Old:
@@ -26,8 +22,7 @@ class Old:
     def __init__(self, header: dict[str, Any], tensors: Tensors, upgrade_of: Callable[[Any], Callable[[Old], None]]):
         self.header, self.tensors = dict(header), dict(tensors)
         self.kind = self.header.pop("kind")
-        given = self.header.pop("parameters")
-        self.parameters = {RENAMED.get(name, name): value for name, value in given.items()}
+        self.parameters = self.header.pop("parameters")
         self.metadata = self.header.pop("metadata", {})
         self.state: dict[str, Any] = {name.removesuffix("_"): x for name, x in self.header.pop("fitted").items()}
         self.moved: Tensors = {}

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.errors import ModelFileError
 from hedgerow.estimators.codec.steps import Field, Scope, Section, Size, refuse
 
 
@@ -41,13 +40,18 @@ def tupled(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Value(Field):
-    """A value of the header. `back` gives it as it was, and raises ModelFileError where it cannot be one.
+    """A value of the header.
 
+    sound : whether a value, with what is known of the file, is one; it may raise ModelFileError itself
+    words : what it should be, to be said after "it must be"
+    back : gives the value as it was
     nullable : it may be None
     """
 
-    back: Callable[[Any, Scope], Any]
+    sound: Callable[[Any, Scope], bool]
+    words: str
     _: KW_ONLY
+    back: Callable[[Any], Any] | None = None
     nullable: bool = False
 
     def pack(self, value: Any, section: Section) -> None:
@@ -57,92 +61,69 @@ class Value(Field):
         value = section.value(self.name)
         if value is None and self.nullable:
             return None
-        try:
-            return self.back(value, scope)
-        except ModelFileError as error:
-            raise ModelFileError(f"{section.path}{self.name} is {value!r:.80}; {error}") from None
+        if not self.sound(value, scope):
+            refuse(f"{section.path}{self.name} is {value!r:.80}; it must be {self.words}")
+        return value if self.back is None else self.back(value)
 
 
 def flag(name: str, **more: Any) -> Value:
     """True or False."""
-
-    def back(value: Any, scope: Scope) -> bool:
-        return value if type(value) is bool else refuse("it must be true or false")
-
-    return Value(name, back, **more)
+    return Value(name, lambda value, scope: type(value) is bool, "true or false", **more)
 
 
 def whole(name: str, low: int = 0, high: float = math.inf, points_into: Size | None = None, **more: Any) -> Value:
     """A whole number from low to high, or an index into something of a size."""
 
-    def back(value: Any, scope: Scope) -> int:
+    def sound(value: Any, scope: Scope) -> bool:
         most = high if points_into is None else scope.size(points_into) - 1
-        if type(value) is not int or not low <= value <= most:
-            refuse(f"it must be a whole number from {low} to {most}")
-        return value
+        return type(value) is int and low <= value <= most
 
-    return Value(name, back, **more)
+    return Value(name, sound, f"a whole number from {low} to {high if points_into is None else points_into}", **more)
 
 
 def count(name: str, low: int = 0, each: int = 1, **more: Any) -> Value:
     """How many of something there are, each of which takes so many bytes of the file or more."""
 
-    def back(value: Any, scope: Scope) -> int:
-        if type(value) is not int or not low <= value <= scope["n_bytes"] // each:
-            refuse(f"it must be a whole number from {low}, and the file has {scope['n_bytes']} bytes of arrays")
-        return value
+    def sound(value: Any, scope: Scope) -> bool:
+        return type(value) is int and low <= value <= scope["n_bytes"] // each
 
-    return Value(name, back, **more)
+    return Value(name, sound, f"a whole number from {low}, and not more than the file has room for", **more)
 
 
 def real(name: str, above: float = -math.inf, **more: Any) -> Value:
     """A finite number."""
 
-    def back(value: Any, scope: Scope) -> float:
-        if type(value) is not float or not above < value < math.inf:
-            refuse(f"it must be a finite number above {above}")
-        return value
+    def sound(value: Any, scope: Scope) -> bool:
+        return type(value) is float and above < value < math.inf
 
-    return Value(name, back, **more)
+    return Value(name, sound, f"a finite number above {above}", **more)
 
 
 def choice(name: str, choices: tuple[str, ...], **more: Any) -> Value:
     """One of some words."""
-
-    def back(value: Any, scope: Scope) -> str:
-        return value if isinstance(value, str) and value in choices else refuse(f"it must be one of {choices}")
-
-    return Value(name, back, **more)
+    return Value(name, lambda value, scope: isinstance(value, str) and value in choices, f"one of {choices}", **more)
 
 
 def text(name: str, **more: Any) -> Value:
     """A str."""
-
-    def back(value: Any, scope: Scope) -> str:
-        return value if isinstance(value, str) else refuse("it must be text")
-
-    return Value(name, back, **more)
+    return Value(name, lambda value, scope: isinstance(value, str), "text", **more)
 
 
 def texts(name: str, **more: Any) -> Value:
     """A tuple of str."""
 
-    def back(value: Any, scope: Scope) -> tuple[str, ...]:
-        sound = isinstance(value, list) and all(isinstance(one, str) for one in value)
-        return tuple(value) if sound else refuse("it must be a list of texts")
+    def sound(value: Any, scope: Scope) -> bool:
+        return isinstance(value, list) and all(isinstance(one, str) for one in value)
 
-    return Value(name, back, **more)
+    return Value(name, sound, "a list of texts", back=tuple, **more)
 
 
-def mapping(name: str, sound: Callable[[dict[str, Any], Scope], bool], **more: Any) -> Value:
-    """A dict with str for keys, which the function finds sound."""
-
-    def back(value: Any, scope: Scope) -> dict[str, Any]:
-        return value if isinstance(value, dict) and sound(value, scope) else refuse("it does not fit the columns")
-
-    return Value(name, back, **more)
+def mapping(name: str, fits: Callable[[dict[str, Any], Scope], bool], **more: Any) -> Value:
+    """A dict with str for keys, which the function finds to fit."""
+    words = "a mapping of names to what belongs to them"
+    return Value(name, lambda value, scope: isinstance(value, dict) and fits(value, scope), words, **more)
 
 
 def anything(name: str, **more: Any) -> Value:
     """What JSON can say, with tuples for lists."""
-    return Value(name, lambda value, scope: tupled(value), **more)
+    return Value(name, lambda value, scope: True, "anything", back=tupled, **more)
