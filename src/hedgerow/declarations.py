@@ -130,7 +130,7 @@ def check_value(name: str, value: Any, kind: Any) -> None:
             limit.function(value)
             return
     if not any(_fits(value, own, limit) for own, limit in kinds):
-        raise InputError(f"{name} is {value!r}", hint=_hint(kinds))
+        raise InputError(f"⟦{name}⟧ is {value!r}", hint=_hint(kinds))
 
 
 def check_choice(name: str, value: Any, choices: Sequence[str]) -> None:

@@ -1,6 +1,37 @@
-"""What hedgerow raises and warns with. An error says what is wrong, where, and what to do."""
+"""What hedgerow raises and warns with. An error says what is wrong, where, and what to do.
+
+Texts mark the parameters that they name: "Use ⟦edges='shared'⟧, or a lower ⟦order⟧." Readers never see the marks. They
+let the command line say `--edges shared` where Python says edges='shared'.
+"""
 
 from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Self
+
+
+class Message(str):
+    """A text without its marks, which `named` can write in other words."""
+
+    marked: str
+
+    def __new__(cls, text: str) -> Self:
+        marked = text.marked if isinstance(text, Message) else text
+        message = super().__new__(cls, marked.replace("⟦", "").replace("⟧", ""))
+        message.marked = marked
+        return message
+
+    def named(self, write: Callable[[str], str]) -> str:
+        """The text with write("order") in place of ⟦order⟧, and write("order=2") in place of ⟦order=2⟧."""
+        parts = self.marked.replace("⟧", "⟦").split("⟦")
+        return "".join(write(part) if i % 2 else part for i, part in enumerate(parts))
+
+    @property
+    def parameter(self) -> str | None:
+        """The first parameter that is named; None where none is."""
+        _, mark, rest = self.marked.partition("⟦")
+        return rest.partition("⟧")[0].partition("=")[0] if mark else None
 
 
 class HedgerowError(Exception):
@@ -10,7 +41,8 @@ class HedgerowError(Exception):
 class InputError(HedgerowError, ValueError):
     """Data or a parameter that cannot be used. The message names the place; so do the attributes.
 
-    Sequences and positions count from 0, as Python indexes them; lines of a file count from 1.
+    Sequences and positions count from 0, as Python indexes them; lines of a file count from 1. `parameter` is the one
+    that is wrong, or the first one that the message names.
     """
 
     def __init__(
@@ -18,12 +50,14 @@ class InputError(HedgerowError, ValueError):
         what: str,
         *,
         hint: str = "",
+        parameter: str | None = None,
         sequence: int | None = None,
         position: int | None = None,
         column: str | None = None,
         path: str | None = None,
         line: int | None = None,
     ) -> None:
+        self.parameter = parameter or Message(what).parameter
         self.sequence = sequence
         self.position = position
         self.column = column
@@ -37,8 +71,9 @@ class InputError(HedgerowError, ValueError):
             f"column {column!r}" if column is not None else "",
         ]
         where = ", ".join(place for place in places if place)
+        what = what.marked if isinstance(what, Message) else what
         message = f"{where}: {what}" if where else what
-        super().__init__(f"{message}. {hint}" if hint else message)
+        super().__init__(Message(f"{message}. {hint}" if hint else message))
 
 
 class ModelFileError(HedgerowError, ValueError):
@@ -54,3 +89,8 @@ class MissingExtraError(HedgerowError, ImportError):
 
 class HedgerowWarning(UserWarning):
     """The base of hedgerow's own warnings."""
+
+
+def warn(text: str, category: type[Warning] = HedgerowWarning, *, stacklevel: int = 1) -> None:
+    """warnings.warn for a text that marks parameters; `stacklevel` 1 is the caller of this function."""
+    warnings.warn(Message(text), category, stacklevel=stacklevel + 1)

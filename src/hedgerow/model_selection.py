@@ -54,7 +54,7 @@ def cross_val_predict(
     lacks a label, its probability is 0, and the columns are sorted: integers first, then strings.
     """
     if method not in get_args(Method):
-        raise InputError(f"method is {method!r}", hint=f"It is one of {', '.join(get_args(Method))}.")
+        raise InputError(f"⟦method⟧ is {method!r}", hint=f"It is one of {', '.join(get_args(Method))}.")
     _check_lengths(X, y=y, groups=groups, sample_weight=sample_weight)
     splits = list(check_cv(cv).split(X, y, groups))
     tests = [test for _, test in splits]
@@ -118,7 +118,7 @@ def _check_partition(tests: Sequence[IndexArray], n_sequences: int) -> None:
     wrong = np.flatnonzero(times != 1)
     if wrong.size:
         raise InputError(
-            f"is in {times[wrong[0]]} test parts of cv",
+            f"is in {times[wrong[0]]} test parts of ⟦cv⟧",
             hint="Every sequence must be in exactly one, as with KFold and GroupKFold.",
             sequence=int(wrong[0]),
         )

@@ -55,7 +55,7 @@ def count_threads(n_jobs: int | None) -> int:
     if n_jobs is None:
         return 1
     if n_jobs == 0:
-        raise InputError("n_jobs=0 has no meaning", hint="Use None or 1 for one thread, −1 for every core.")
+        raise InputError("⟦n_jobs=0⟧ has no meaning", hint="Use None or 1 for one thread, −1 for every core.")
     if n_jobs > 0:
         return int(n_jobs)
     return max(1, _available_cores() + 1 + int(n_jobs))

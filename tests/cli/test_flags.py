@@ -2,41 +2,43 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import warnings
 
 import pytest
 
-from hedgerow.cli import evaluate, explain, tag, train, train_options
-from hedgerow.cli.flags import flags_of, in_flags, translate
+from hedgerow.cli import compare, evaluate, explain, lattice, tag, train, train_options
+from hedgerow.cli.flags import flags_of, in_flags, with_flags
 from hedgerow.cli.models import MODELS
-from hedgerow.errors import HedgerowWarning, InputError
+from hedgerow.errors import HedgerowWarning, InputError, Message, warn
 
 TREE = flags_of(train.command, train_options.parameter_options("tree"))
 
 
 @pytest.mark.parametrize(
-    ("python", "words"),
+    ("marked", "python", "words"),
     [
-        ("max_leaf_nodes is 1. Give a whole number ≥ 2.", "--leaves is 1. Give a whole number ≥ 2."),
-        ("n_estimators is 3, raise n_estimators", "--trees is 3, raise --trees"),
-        ("Set early_stopping=False, or give X_val and y_val.", "Set --dev 0, or give --dev FILE."),
-        ("the metric 'span_f1' cannot score y_val: odd", "the metric 'span_f1' cannot score --dev: odd"),
-        ("Use edges='shared', or fewer positions.", "Use --edges shared, or fewer positions."),
-        ("Use learning_rate=0.5.", "Use --learning-rate 0.5."),
-        ("leave it out with columns=.", "leave it out with --columns."),
-        ("Give format=, or a file", "Give --format, or a file"),
-        ("x.csv, line 3: window is -1", "x.csv, line 3: --window is -1"),
-        ("n_jobs=0 has no meaning", "--jobs 0 has no meaning"),
-        # What is not a parameter stays.
-        ("the constraints forbid edges of each position", "the constraints forbid edges of each position"),
-        ("column 'max_leaf_nodes': 'edges=3' is not a number", "column 'max_leaf_nodes': 'edges=3' is not a number"),
-        ("of the shape 'edges' is odd", "of the shape 'edges' is odd"),
-        ("no_such_parameter is 3", "no_such_parameter is 3"),
-        ("the transitions is odd", "the transitions is odd"),
+        ("⟦max_leaf_nodes⟧ is 1", "max_leaf_nodes is 1", "--leaves is 1"),
+        ("⟦n_estimators⟧ 3: ⟦n_estimators⟧", "n_estimators 3: n_estimators", "--trees 3: --trees"),
+        ("Set ⟦early_stopping=False⟧.", "Set early_stopping=False.", "Set --dev 0."),
+        ("Give ⟦X_val and y_val⟧.", "Give X_val and y_val.", "Give --dev FILE."),
+        ("cannot score ⟦y_val⟧: odd", "cannot score y_val: odd", "cannot score --dev: odd"),
+        ("Use ⟦edges='shared'⟧, or less.", "Use edges='shared', or less.", "Use --edges shared, or less."),
+        ("Use ⟦learning_rate=0.5⟧.", "Use learning_rate=0.5.", "Use --learning-rate 0.5."),
+        ("leave it out with ⟦columns=⟧.", "leave it out with columns=.", "leave it out with --columns."),
+        ("⟦n_jobs=0⟧ has no meaning", "n_jobs=0 has no meaning", "--jobs 0 has no meaning"),
+        ('⟦kinds={"…": "categorical"}⟧', 'kinds={"…": "categorical"}', "--kinds …=categorical"),
+        ("Known: a, b⟦; or give a function⟧.", "Known: a, b; or give a function.", "Known: a, b."),
+        # A parameter without an option keeps its name, and what is not marked is no parameter.
+        ("⟦smoothing⟧ is -1", "smoothing is -1", "smoothing is -1"),
+        ("edges is odd, order=3 too", "edges is odd, order=3 too", "edges is odd, order=3 too"),
     ],
 )  # fmt: skip
-def test_parameters_become_flags(python, words):
-    assert translate(python, TREE) == words
+def test_parameters_become_flags(marked, python, words):
+    assert Message(marked) == python
+    assert with_flags(Message(marked), TREE) == words
+    assert with_flags(python, TREE) == python
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -49,18 +51,41 @@ def test_every_option_that_is_called_otherwise_has_its_flag(model):
 
 def test_an_error_keeps_its_place():
     with (
-        pytest.raises(InputError, match=r"^train.csv, line 3: --k-best is 0$") as caught,
+        pytest.raises(InputError, match=r"^train.csv, line 3: --k-best is 0. Give --k-best 1.$") as caught,
         in_flags(tag.command, {"k": "k_best"}),
     ):
-        raise InputError("k is 0", path="train.csv", line=3)
-    assert (caught.value.path, caught.value.line) == ("train.csv", 3)
+        raise InputError("⟦k⟧ is 0", hint="Give ⟦k=1⟧.", path="train.csv", line=3)
+    assert (caught.value.path, caught.value.line, caught.value.parameter) == ("train.csv", 3, "k")
+
+
+def test_an_error_knows_its_parameter():
+    assert InputError("⟦l2⟧ is -1").parameter == "l2"
+    assert InputError("⟦edges='joint'⟧ needs less ⟦order⟧").parameter == "edges"
+    assert InputError("too many arcs", hint="Use a lower ⟦order⟧.", parameter="order").parameter == "order"
+    assert InputError("X is empty", hint="Use a lower ⟦order⟧.").parameter is None
+
+
+@pytest.mark.parametrize("copied", [copy.copy, lambda error: pickle.loads(pickle.dumps(error))], ids=["copy", "pickle"])
+def test_a_copy_of_an_error_is_the_same(copied):
+    error = InputError("⟦l2⟧ is -1", hint="Give ⟦l2=1⟧.", sequence=3)
+    other = copied(error)
+    assert (str(other), other.parameter, other.sequence) == (str(error), "l2", 3)
+    assert with_flags(other.args[0], TREE) == "sequence 3: --l2 is -1. Give --l2 1."
 
 
 def test_a_warning_is_one_line_for_the_user(capsys):
     with warnings.catch_warnings(), in_flags(train.command, train_options.parameter_options("tree")):
         warnings.simplefilter("always")
-        warnings.warn("training is stuck; raise n_estimators, or use edges='shared'", HedgerowWarning, stacklevel=1)
-    assert capsys.readouterr().err == "hedgerow: training is stuck; raise --trees, or use --edges shared\n"
+        warn("training is stuck; raise ⟦n_estimators⟧, or use ⟦edges='shared'⟧", HedgerowWarning)
+        warnings.warn("another one", UserWarning, stacklevel=1)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines == ["hedgerow: training is stuck; raise --trees, or use --edges shared", "hedgerow: another one"]
+
+
+def test_a_warning_in_python_has_no_marks():
+    with pytest.warns(HedgerowWarning, match=r"^raise max_iter$") as caught:
+        warn("raise ⟦max_iter⟧")
+    assert caught[0].filename == __file__
 
 
 def test_a_warning_for_programmers_stays_as_it_is():
@@ -74,5 +99,8 @@ def test_a_warning_for_programmers_stays_as_it_is():
 
 
 def test_other_commands():
-    assert translate("scheme is 'odd'", flags_of(evaluate.command)) == "--scheme is 'odd'"
-    assert translate("by is 'odd'", flags_of(explain.command)) == "--by is 'odd'"
+    assert with_flags(Message("⟦scheme⟧ is 'odd'"), flags_of(evaluate.command)) == "--scheme is 'odd'"
+    assert with_flags(Message("⟦by⟧ is 'odd'"), flags_of(explain.command)) == "--by is 'odd'"
+    held_out = Message("Set ⟦early_stopping=False⟧, or give ⟦X_val and y_val⟧.")
+    for command in (compare.command, lattice.train_command):  # which have no --dev
+        assert with_flags(held_out, flags_of(command)) == held_out

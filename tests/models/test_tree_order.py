@@ -151,9 +151,9 @@ def test_order_zero_has_no_transitions(edges):
     ("parameters", "complaint"),
     [
         ({"order": -1}, "order is -1"),
-        ({"order": 2, "objective": "labelwise"}, "objective='labelwise' is not there for order=2"),
+        ({"order": 2, "objective": "labelwise"}, "objective='labelwise' is not available for order=2"),
         ({"order": 2, "pseudo_likelihood_steps": 1}, "pseudo_likelihood_steps are for order 1"),
-        ({"order": 2, "missing": "surrogate"}, "missing='surrogate' is not there for joint edges of order 2"),
+        ({"order": 2, "missing": "surrogate"}, "missing='surrogate' is not available for joint edges of order 2"),
         ({"order": 0, "start": "constant"}, "start is for order 1, and order is 0"),
         ({"order": 2, "start": LinearCRF()}, "start is for order 1, and order is 2"),
     ],

@@ -185,3 +185,15 @@ def assigned(module: Module) -> set[str]:
         for node in ast.walk(statement)
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id.isupper()
     }
+
+
+def test_warnings_go_by_the_way_that_takes_marks_away():
+    """A text may mark parameters as ⟦order⟧; errors.warn and InputError show it without."""
+    found = [
+        f"{module.name}, line {node.lineno}"
+        for module in modules()
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.Attribute) and node.attr == "warn" and ast.unparse(node.value) == "warnings"
+        if module.name != "hedgerow.errors"
+    ]
+    assert found == []

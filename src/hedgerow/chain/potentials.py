@@ -302,7 +302,7 @@ class ChainPotentials:
         if isinstance(edges, HistoryEdges | HistoryTables):
             order = edges.histories.order if isinstance(edges, HistoryEdges) else edges.table.order
             what = f"this needs scores of neighbouring labels, and a chain of order {order} has none"
-            raise InputError(what, hint="Use order 1 or 0.")
+            raise InputError(what, hint="Use ⟦order⟧ 1 or 0.")
         return edges
 
     @property

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import inspect
-import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from hedgerow.errors import InputError
+from hedgerow.errors import InputError, Message
 
-# What Python says in more than a name.
+# What is more than another name: (the option, what is said where a command has it).
 _PHRASES = {
-    "early_stopping=False": "--dev 0",
-    "X_val and y_val": "--dev FILE",
-    "y_val": "--dev",
-    'kinds={"…": "categorical"}': "--kinds …=categorical",
-    "; or give a function of (y_true, y_pred)": "",
+    "early_stopping=False": ("dev", "--dev 0"),
+    "X_val and y_val": ("dev", "--dev FILE"),
+    "y_val": ("dev", "--dev"),
+    'kinds={"…": "categorical"}': ("kinds", "--kinds …=categorical"),
 }
+_PYTHON = "; "  # a mark that begins so is of no use here
 
 
 @contextmanager
@@ -34,7 +33,8 @@ def in_flags(command: Callable[..., Any], parameters: Mapping[str, str] | None =
 
         def show(message: Warning | str, category: type[Warning], *place: Any, **rest: Any) -> None:
             if issubclass(category, UserWarning):  # others are for programmers, who want the line of code
-                print(f"hedgerow: {translate(str(message), flags)}", file=sys.stderr)
+                text = message.args[0] if isinstance(message, Warning) and message.args else message
+                print(f"hedgerow: {with_flags(text, flags)}", file=sys.stderr)
             else:
                 in_python(message, category, *place, **rest)
 
@@ -42,7 +42,7 @@ def in_flags(command: Callable[..., Any], parameters: Mapping[str, str] | None =
         try:
             yield
         except InputError as error:
-            error.args = (translate(str(error), flags),)
+            error.args = (with_flags(error.args[0], flags),)
             raise
 
 
@@ -52,16 +52,16 @@ def flags_of(command: Callable[..., Any], parameters: Mapping[str, str] | None =
     return {name: f"--{option.replace('_', '-')}" for name, option in {**own, **(parameters or {})}.items()}
 
 
-def translate(message: str, flags: Mapping[str, str]) -> str:
-    """A message with flags in place of parameters.
+def with_flags(message: Any, flags: Mapping[str, str]) -> str:
+    """A message with flags in place of the parameters that it marks; a parameter that has no flag stays."""
 
-    A parameter may be a word that messages use for other things ("edges"), so that it counts as one only before " is "
-    at the beginning, and before "=". One with an underscore always does. What stands in quotes is the user's.
-    """
-    for phrase, words in _PHRASES.items():
-        message = message.replace(phrase, words)
-    names = "|".join(sorted(map(re.escape, flags), key=len, reverse=True))
-    message = re.sub(rf"(^|: )({names})(?= is )", lambda found: found[1] + flags[found[2]], message)
-    given = rf"(?<![\w'\"-])({names})=('?)([\w-]*(?:\.\d+)?)\2"
-    message = re.sub(given, lambda found: f"{flags[found[1]]} {found[3]}".rstrip(), message)
-    return re.sub(r"(?<![\w'\"-])\w+_\w+", lambda found: flags.get(found[0], found[0]), message)
+    def write(mark: str) -> str:
+        option, words = _PHRASES.get(mark, ("", ""))
+        if option in flags:
+            return words
+        name, _, value = mark.partition("=")
+        if name in flags:
+            return f"{flags[name]} {value.strip(chr(39))}".rstrip()
+        return "" if mark.startswith(_PYTHON) else mark
+
+    return message.named(write) if isinstance(message, Message) else str(message)

@@ -254,7 +254,7 @@ def window_offsets(window: Window, name: str) -> tuple[int, ...]:
     good = len(pair) == 2 and all(isinstance(w, (int, np.integer)) and not isinstance(w, bool) for w in pair)
     if not good or min(pair) < 0:
         raise InputError(
-            f"window is {given!r}",
+            f"⟦window⟧ is {given!r}",
             hint="Give a half-width such as 2, a pair (before, after), or a mapping of column to one of them.",
             column=name if isinstance(window, Mapping) else None,
         )

@@ -6,7 +6,6 @@ Labels alone are sorted anew, as they are everywhere, so their codes may move.
 
 from __future__ import annotations
 
-import warnings
 from collections import defaultdict
 from dataclasses import replace
 from typing import Any
@@ -20,7 +19,7 @@ from hedgerow.data.labels import CodedLabels, learn_labels, with_weights
 from hedgerow.data.rows import Field
 from hedgerow.data.settling import first_appearance
 from hedgerow.data.vocabulary import Vocabulary
-from hedgerow.errors import HedgerowWarning, InputError
+from hedgerow.errors import HedgerowWarning, InputError, warn
 from hedgerow.legend import CODE, FIRST_VALUE, CodeArray, IndexArray
 
 
@@ -118,7 +117,7 @@ class Extender(Coder):
         foreign = bool(self.given) and bool(self.columns) and self.given.isdisjoint(self.columns)
         if foreign and self.attributes and all((ids >= old).all() for _, ids, _ in self.attributes):
             what = f"nothing that the model knows is in the data: none of its columns {sorted(self.columns)[:6]}"
-            warnings.warn(f"{what}. All of the data is new to it.", HedgerowWarning, stacklevel=2)
+            warn(f"{what}. All of the data is new to it.", HedgerowWarning, stacklevel=2)
 
     def _grow_column(self, column: Column) -> Column:
         new = self.new.get(id(column.vocabulary))

@@ -53,7 +53,7 @@ def is_iterable(value: Any) -> bool:
 
 def _flatten(y: Iterable[Any], offsets: IndexArray, *, name: str = "y") -> list[Any]:
     """All labels in one list, checked against the lengths of X. `name` is what errors call y."""
-    hint = f"{name} has one list per sequence; flat arrays go with lengths=."
+    hint = f"{name} has one list per sequence; flat arrays go with ⟦lengths=⟧."
     if isinstance(y, (str, bytes, Mapping, Set)) or not is_iterable(y):
         raise InputError(f"{name} is of type {type(y).__name__}", hint=hint)
     sequences = [_listed(labels, i, name, hint) for i, labels in enumerate(y)]

@@ -182,8 +182,8 @@ def _check_declared(columns: Mapping[str, str] | None) -> dict[str, Kind]:
     if columns is None:
         return {}
     if not isinstance(columns, Mapping):
-        hint = 'Give a mapping of column to kind: columns={"length": "numeric"}.'
-        raise InputError(f"columns is of type {type(columns).__name__}", hint=hint)
+        hint = 'Give a mapping of column to kind: ⟦columns={"length": "numeric"}⟧.'
+        raise InputError(f"⟦columns⟧ is of type {type(columns).__name__}", hint=hint)
     for name, kind in columns.items():
         if kind not in KINDS:
             raise InputError(f"is declared {kind!r}", hint=f"Kinds are {', '.join(KINDS)}.", column=str(name))
@@ -197,7 +197,7 @@ def _blocks(X: Any) -> Iterable[Block]:
     if isinstance(X, (str, bytes, Mapping, Set)):
         raise InputError(f"X is a {type(X).__name__}", hint=hint)
     if (isinstance(X, np.ndarray) and X.ndim == 2) or hasattr(X, "tocsr"):
-        hint = "Give a list of arrays (one per sequence), a 3-D array, or lengths= with the flat array."
+        hint = "Give a list of arrays (one per sequence), a 3-D array, or ⟦lengths=⟧ with the flat array."
         raise InputError("X is one 2-D array", hint=hint)
     if not isinstance(X, np.ndarray) and hasattr(X, "columns") and hasattr(X, "shape"):
         hint = 'Cut it into sequences: X, y = hedgerow.sequences(frame, by="sentence", label="tag").'

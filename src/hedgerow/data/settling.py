@@ -128,7 +128,7 @@ def _check_window(learner: Learner, named: Set[str], dense: list[ColumnBuilder])
         if name in learner.builders and learner.builders[name].kind is not None:
             what, hint = "is a list of attributes, and they have one window in all", 'Name it "*".'
         elif name in learner.constants:
-            what, hint = "is a feature of the whole sequence and has no window", "Leave it out of window."
+            what, hint = "is a feature of the whole sequence and has no window", "Leave it out of ⟦window⟧."
         elif name in learner.builders or name in learner.declared:
             continue  # a column without any value
         else:

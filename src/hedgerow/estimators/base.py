@@ -173,7 +173,7 @@ class ChainModel(BaseEstimator):  # type: ignore[misc]
         if X.schema is not self.schema_ and X.schema != self.schema_:
             raise InputError("the Dataset was encoded for another model", hint="Use this model's encode().")
         if lengths is not None:
-            raise InputError("a Dataset has its own lengths", hint="Leave lengths out.")
+            raise InputError("a Dataset has its own lengths", hint="Leave ⟦lengths⟧ out.")
         labels = allowed = None
         if known is not None:
             labels, allowed = encode_labels(known, X.offsets, self.schema_.label_codes)

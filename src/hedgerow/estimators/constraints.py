@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable
 from itertools import pairwise
 
@@ -12,7 +11,7 @@ from hedgerow.chain.inference.forward import check_legal
 from hedgerow.chain.potentials import ChainPotentials, SharedEdges
 from hedgerow.chain.structure.states import StateSpace
 from hedgerow.data.dataset import Dataset, Label, locate
-from hedgerow.errors import HedgerowWarning, InputError
+from hedgerow.errors import HedgerowWarning, InputError, warn
 from hedgerow.estimators.base import allowed_labels, is_label
 from hedgerow.legend import BoolArray, FloatArray, IndexArray
 from hedgerow.parallel import plan_chunks
@@ -79,8 +78,8 @@ def _check_open(dataset: Dataset, space: StateSpace) -> None:
             check_legal(potentials if mask is None else potentials.restrict(mask))
         except InputError as error:
             raise InputError(
-                "forbid_unseen leaves no labeling for the unlabelled positions here",
-                hint="Only transitions between labelled neighbours are seen. Label more, or use transitions='all'.",
+                "⟦transitions='forbid_unseen'⟧ leaves no labeling for the unlabelled positions here",
+                hint="Only transitions between labelled neighbours are seen. Label more, or use ⟦transitions='all'⟧.",
                 sequence=error.sequence,
                 position=error.position,
             ) from error
@@ -94,15 +93,15 @@ def _constrained(dataset: Dataset, constraints: str | Iterable[tuple[Label, Labe
         return StateSpace.from_scheme([str(label) for label in labels], constraints)
     hint = "Give a scheme such as 'iob2', or (from, to) pairs."
     if not isinstance(constraints, Iterable):
-        raise InputError(f"constraints is {constraints!r}", hint=hint)
+        raise InputError(f"⟦constraints⟧ is {constraints!r}", hint=hint)
     codes = dataset.schema.label_codes
     pairs = []
     for pair in constraints:
         if not isinstance(pair, (tuple, list)) or len(pair) != 2:
-            raise InputError(f"constraints hold {pair!r}", hint=hint)
+            raise InputError(f"⟦constraints⟧ hold {pair!r}", hint=hint)
         unknown = [label for label in pair if not is_label(label) or label not in codes]
         if unknown:
-            raise InputError(f"constraints name the label {unknown[0]!r}, which is not in y")
+            raise InputError(f"⟦constraints⟧ name the label {unknown[0]!r}, which is not in y")
         pairs.append((codes[pair[0]], codes[pair[1]]))
     return StateSpace.full(len(labels)).forbid(pairs)
 
@@ -118,7 +117,7 @@ def without_forbidden(held_out: Dataset, space: StateSpace) -> Dataset:
     first, last = offsets[:-1], offsets[1:] - 1
     bad[first] |= known[first] & ~space.start[labels[first]]
     bad[last] |= known[last] & ~space.end[labels[last]]
-    return only_possible(held_out, np.flatnonzero(~np.logical_or.reduceat(bad, first)), "allow the transitions")
+    return only_possible(held_out, np.flatnonzero(~np.logical_or.reduceat(bad, first)), "allow the ⟦transitions⟧")
 
 
 def only_possible(held_out: Dataset, possible: IndexArray, remedy: str) -> Dataset:
@@ -127,8 +126,8 @@ def only_possible(held_out: Dataset, possible: IndexArray, remedy: str) -> Datas
         return held_out
     what = f"{len(held_out) - len(possible)} of {len(held_out)} held-out sequences have labels that are forbidden"
     if not len(possible):
-        raise InputError(what, hint=f"Hold out others, {remedy}, or set early_stopping=False.")
-    warnings.warn(f"{what}; they do not count", HedgerowWarning, stacklevel=5)
+        raise InputError(what, hint=f"Hold out others, {remedy}, or set ⟦early_stopping=False⟧.")
+    warn(f"{what}; they do not count", HedgerowWarning, stacklevel=5)
     return held_out.take(possible)
 
 

@@ -16,7 +16,7 @@ def cut_flat(X: Any, y: Any, lengths: Any) -> tuple[Any, Any]:
     if lengths is None:
         return X, y
     if isinstance(X, Dataset):
-        raise InputError("a Dataset has its own lengths", hint="Leave lengths out.")
+        raise InputError("a Dataset has its own lengths", hint="Leave ⟦lengths⟧ out.")
     from hedgerow.data.readers.arrays import split_lengths
 
     return split_lengths(X, lengths, y)
@@ -29,7 +29,7 @@ def _encode_more(schema: Schema, X: Any, y: Any, sample_weight: Any) -> Dataset:
         try:
             return encode(schema, X, y, sample_weight=sample_weight)
         except HedgerowWarning as warning:
-            raise InputError(str(warning), hint="Set warm_start=False to begin anew.") from warning
+            raise InputError(str(warning), hint="Set ⟦warm_start=False⟧ to begin anew.") from warning
 
 
 def training_dataset(model: Any, X: Any, y: Any, sample_weight: Any, schema: Schema | None = None) -> Dataset:
@@ -51,9 +51,9 @@ def training_dataset(model: Any, X: Any, y: Any, sample_weight: Any, schema: Sch
         hint = "Make it with this model's encode(X, y)."
         raise InputError("the Dataset has another schema than the model that training goes on with", hint=hint)
     if model.window != 0 and not same_window(model.window, X.schema.window):
-        what = f"window is {model.window!r} and the Dataset was made with {X.schema.window!r}"
+        what = f"⟦window⟧ is {model.window!r} and the Dataset was made with {X.schema.window!r}"
         raise InputError(what, hint="Give the window to learn(), and leave it out here.")
     if model.columns is not None and dict(model.columns) != dict(X.schema.declared):
-        what = f"columns is {model.columns!r} and the Dataset was made with {dict(X.schema.declared)!r}"
+        what = f"⟦columns⟧ is {model.columns!r} and the Dataset was made with {dict(X.schema.declared)!r}"
         raise InputError(what, hint="Give the columns to learn(), and leave them out here.")
     return X

@@ -24,7 +24,7 @@ def check_costs(costs: Any) -> None:
     for entry in _entries(costs):
         value = entry[-1]
         if not isinstance(value, numbers.Real) or isinstance(value, bool) or not 0.0 <= float(value) < np.inf:
-            raise InputError(f"costs has the cost {value!r}", hint="A cost is a number, 0 or above.")
+            raise InputError(f"⟦costs⟧ has the cost {value!r}", hint="A cost is a number, 0 or above.")
 
 
 def cost_table(costs: Any, labels: Sequence[Label]) -> FloatArray | None:
@@ -38,7 +38,7 @@ def cost_table(costs: Any, labels: Sequence[Label]) -> FloatArray | None:
             if label not in codes:
                 known = ", ".join(map(repr, labels[:10]))
                 raise InputError(
-                    f"costs names the label {label!r}, which training has not",
+                    f"⟦costs⟧ names the label {label!r}, which training has not",
                     hint=f"Known: {known}. Labels to come are `classes` of partial_fit.",
                 )
         if len(named) == 1:
@@ -54,9 +54,9 @@ def _entries(costs: Any) -> list[tuple[Any, ...]]:
     if isinstance(costs, Mapping):
         return list(costs.items())
     if isinstance(costs, (str, bytes)) or not isinstance(costs, Sequence):
-        raise InputError(f"costs is {costs!r}", hint=_HINT)
+        raise InputError(f"⟦costs⟧ is {costs!r}", hint=_HINT)
     entries = [tuple(entry) if isinstance(entry, (tuple, list)) else (entry,) for entry in costs]
     for entry in entries:
         if len(entry) not in (2, 3):
-            raise InputError(f"costs holds {entry!r}", hint=_HINT)
+            raise InputError(f"⟦costs⟧ holds {entry!r}", hint=_HINT)
     return entries

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import importlib
 import os
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from hedgerow import persistence
-from hedgerow.errors import HedgerowError, HedgerowWarning, InputError, ModelFileError
+from hedgerow.errors import HedgerowError, HedgerowWarning, InputError, ModelFileError, warn
 from hedgerow.estimators.codec.parts import State, check_all_read, read_steps, write_steps
 from hedgerow.estimators.codec.steps import Field, Let, Scope, Section, Tensors, refuse
 from hedgerow.estimators.codec.upgrade import Old
@@ -61,7 +60,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     _check_parameters(model)  # as `load` does: a file that is written can be read
     header, tensors = pack_model(model)
     for what in _lost(model, header):
-        warnings.warn(what, HedgerowWarning, stacklevel=3)
+        warn(what, HedgerowWarning, stacklevel=3)
     persistence.write(path, header, tensors)
 
 

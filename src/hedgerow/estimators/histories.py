@@ -62,8 +62,8 @@ def _check_open(dataset: Dataset, space: StateSpace, histories: Histories) -> No
             check_legal(potentials.restrict(mask))
         except InputError as error:
             raise InputError(
-                "forbid_unseen leaves no labeling for the unlabelled positions here",
-                hint="Only labels that all are known show a history. Label more, or use transitions='all'.",
+                "⟦transitions='forbid_unseen'⟧ leaves no labeling for the unlabelled positions here",
+                hint="Only labels that all are known show a history. Label more, or use ⟦transitions='all'⟧.",
                 sequence=error.sequence,
                 position=error.position,
             ) from error
@@ -78,7 +78,7 @@ def without_unseen(held_out: Dataset, histories: Histories | None) -> Dataset:
         return held_out
     edges = HistoryEdges.from_scores(histories, np.zeros(histories.n_arcs))
     potentials = ChainPotentials(np.where(mask, 0.0, -np.inf), held_out.offsets, edges)
-    return only_possible(held_out, np.flatnonzero(legal_sequences(potentials)), "use transitions='all'")
+    return only_possible(held_out, np.flatnonzero(legal_sequences(potentials)), "use ⟦transitions='all'⟧")
 
 
 def history_frequency(dataset: Dataset, histories: Histories) -> FloatArray:

@@ -57,7 +57,7 @@ def random_generator(random_state: Any) -> np.random.RandomState:
         return check_random_state(random_state)  # type: ignore[no-any-return]
     except (TypeError, ValueError) as error:
         hint = "Give None, a whole number from 0 to 2**32 - 1, or a numpy.random.RandomState."
-        raise InputError(f"random_state is {random_state!r}", hint=hint) from error
+        raise InputError(f"⟦random_state⟧ is {random_state!r}", hint=hint) from error
 
 
 def same_window(one: Window, other: Window) -> bool:

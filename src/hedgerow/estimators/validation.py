@@ -28,10 +28,10 @@ def hold_out(model: Any, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: 
     """
     if isinstance(X_val, Dataset):
         if y_val is not None or X_val.labels is None:
-            raise InputError("a Dataset as X_val brings its own labels", hint="Make it with y, and leave y_val out.")
+            raise InputError("a Dataset as ⟦X_val⟧ brings its own labels", hint="Make it with y, and leave y_val out.")
         return X, y, sample_weight, X_val, None
     if (X_val is None) != (y_val is None):
-        raise InputError("X_val and y_val go together", hint="Give both, or neither.")
+        raise InputError("⟦X_val and y_val⟧ go together", hint="Give both, or neither.")
     if X_val is not None or not model._holds_out():
         return X, y, sample_weight, X_val, y_val
     if isinstance(X, Dataset):
@@ -67,7 +67,7 @@ def _choose(model: Any, y: list[Any]) -> tuple[IndexArray, IndexArray]:
     if len(held) in (0, n):
         raise InputError(
             f"of {n} sequences none can be held out",
-            hint="Set early_stopping=False, or give X_val and y_val.",
+            hint="Set ⟦early_stopping=False⟧, or give ⟦X_val and y_val⟧.",
         )
     return np.setdiff1d(np.arange(n), held), held
 
@@ -99,7 +99,7 @@ def encode_held_out(schema: Schema, X_val: Any, y_val: Any) -> Dataset | None:
         return None if X_val is None else encode(schema, X_val, y_val)
     if X_val.schema != schema:
         raise InputError(
-            "X_val is a Dataset with another schema than the training data",
+            "⟦X_val⟧ is a Dataset with another schema than the training data",
             hint="Make it with hedgerow.data.encoding.encode(dataset.schema, X_val, y_val).",
         )
     return X_val
@@ -148,7 +148,7 @@ class Measure:
         try:
             return float(self.metric(self.truth, predicted))
         except InputError as error:
-            raise InputError(f"the metric {self.name!r} cannot score y_val: {error}") from error
+            raise InputError(f"the metric {self.name!r} cannot score ⟦y_val⟧: {error}") from error
 
 
 class Validation:

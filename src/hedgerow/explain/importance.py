@@ -78,7 +78,9 @@ def importance(model: Any, by: str | None = None) -> Importance:
     if not linear:
         require_trees(model)
     if by not in choices:
-        raise InputError(f"by is {by!r}", hint=f"For {type(model).__name__} choose {' or '.join(map(repr, choices))}.")
+        raise InputError(
+            f"⟦by⟧ is {by!r}", hint=f"For {type(model).__name__} choose {' or '.join(map(repr, choices))}."
+        )
     totals: dict[_Key, float] = defaultdict(float)
     for key, value in _of_weights(model) if linear else _of_splits(model, by):
         totals[key] += value

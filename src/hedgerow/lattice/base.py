@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
@@ -13,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.declarations import check_choice
-from hedgerow.errors import InputError
+from hedgerow.errors import InputError, warn
 from hedgerow.estimators.base import object_array
 from hedgerow.estimators.parameters import random_generator
 from hedgerow.lattice.corpus import (
@@ -126,11 +125,11 @@ class LatticeModel(BaseEstimator):  # type: ignore[misc]
         masks = read_masks(y, graphs, unlabelled=self.unlabelled)
         weights = read_weights(sample_weight, graphs)
         if isinstance(weights, list) and self.objective != "pseudo_likelihood":
-            what = f"sample_weight has a weight for each node, and the objective is {self.objective!r}"
+            what = f"⟦sample_weight⟧ has a weight for each node, and the ⟦objective⟧ is {self.objective!r}"
             raise InputError(what, hint="Its loss is one number an item: weigh items, or use 'pseudo_likelihood'.")
         labels = learn_labels(masks, unlabelled=self.unlabelled)
         if (X_val is None) != (y_val is None):
-            raise InputError("X_val and y_val go together", hint="Give both, or neither.")
+            raise InputError("⟦X_val and y_val⟧ go together", hint="Give both, or neither.")
         train: list[int] = list(range(len(graphs)))
         if X_val is not None:
             others = read_graphs(X_val, neighbours=self.neighbours, ndim=self.ndim)
@@ -160,7 +159,7 @@ class LatticeModel(BaseEstimator):  # type: ignore[misc]
         held = [i for i in order[:n_held] if own[i] <= seen]
         if not held or len(held) == n:
             raise InputError(
-                f"of {n} items none can be held out", hint="Set early_stopping=False, or give X_val and y_val."
+                f"of {n} items none can be held out", hint="Set ⟦early_stopping=False⟧, or give ⟦X_val and y_val⟧."
             )
         return sorted(set(range(n)) - set(held)), sorted(held)
 
@@ -199,15 +198,15 @@ class LatticeModel(BaseEstimator):  # type: ignore[misc]
 def advice(inference: str) -> str:
     """What to do where inference did not come to rest."""
     if inference == "loopy":
-        return "raise max_updates, or use inference='tree_reweighted' or 'mean_field'"
-    return "raise max_updates or inference_tol"
+        return "raise ⟦max_updates⟧, or use ⟦inference='tree_reweighted'⟧ or 'mean_field'"
+    return "raise ⟦max_updates⟧ or ⟦inference_tol⟧"
 
 
 def _warn_of_unrest(converged: list[bool], inference: str) -> None:
     lost = converged.count(False)
     if lost:
         what = f"inference did not come to rest on {lost} of {len(converged)} items; {advice(inference)}"
-        warnings.warn(what, ConvergenceWarning, stacklevel=4)
+        warn(what, ConvergenceWarning, stacklevel=4)
 
 
 def _some(weights: Weights, items: list[int]) -> Weights:

@@ -168,7 +168,7 @@ def encode_masks(masks: list[AnyArray], labels: tuple[Label, ...], *, unlabelled
         unknown = sorted(_distinct(mask, i) - codes.keys(), key=str)
         if unknown:
             shown = ", ".join(map(repr, labels[:10])) + (", …" if len(labels) > 10 else "")
-            hint = f"Known labels: {shown}. A value that stands for no label is given as unlabelled=."
+            hint = f"Known labels: {shown}. A value that stands for no label is given as ⟦unlabelled=⟧."
             raise InputError(
                 f"item {i}: {name} has the label {unknown[0]!r}, which was not seen in training", hint=hint
             )

@@ -78,13 +78,13 @@ def grid(image: Any, *, neighbours: int | None = None, ndim: int = 2, edge_featu
     edge_features : (M, E), optional, in the order of `grid(image).topology.ends`
     """
     if ndim not in (2, 3):
-        raise InputError(f"ndim is {ndim!r}", hint="Give 2 for images, 3 for volumes.")
+        raise InputError(f"⟦ndim⟧ is {ndim!r}", hint="Give 2 for images, 3 for volumes.")
     pixels = _numbers(image, "the image")
     if pixels.ndim == ndim:
         pixels = pixels[..., None]
     if pixels.ndim != ndim + 1:
         names = "(H, W) or (H, W, channels)" if ndim == 2 else "(D, H, W) or (D, H, W, channels)"
-        raise InputError(f"the image has the shape {pixels.shape}", hint=f"With ndim={ndim} it should be {names}.")
+        raise InputError(f"the image has the shape {pixels.shape}", hint=f"With ⟦ndim={ndim}⟧ it should be {names}.")
     shape = pixels.shape[:ndim]
     if 0 in pixels.shape:
         raise InputError(f"the image has no pixels: its shape is {pixels.shape}", hint="Leave an empty image out.")
@@ -132,7 +132,7 @@ def _check_edges(edges: Any, n_nodes: int) -> IndexArray:
     if array.size == 0:
         return np.empty((0, 2), dtype=INDEX)
     if array.ndim != 2 or array.shape[1] != 2 or array.dtype.kind not in "iu":
-        what = f"edges is an array of {array.dtype} of the shape {array.shape}"
+        what = f"⟦edges⟧ is an array of {array.dtype} of the shape {array.shape}"
         raise InputError(what, hint="Give whole numbers of the shape (edges, 2): the two nodes of each.")
     ends = array.astype(INDEX)
     if max(n_nodes, len(ends)) > MAX_NODES:
@@ -157,7 +157,7 @@ def _check_edges(edges: Any, n_nodes: int) -> IndexArray:
 def _check_directions(directions: Any, n_edges: int) -> CodeArray:
     array = np.asarray(directions)
     if array.shape != (n_edges,) or (n_edges and array.dtype.kind not in "iu"):
-        what = f"directions is an array of {array.dtype} of the shape {array.shape}"
+        what = f"⟦directions⟧ is an array of {array.dtype} of the shape {array.shape}"
         raise InputError(what, hint=f"Give a whole number for each of the {n_edges} edges.")
     if n_edges and (array.min() < 0 or array.max() >= MAX_DIRECTIONS):
         raise InputError(

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from hedgerow.declarations import documented
-from hedgerow.errors import InputError
+from hedgerow.errors import InputError, warn
 from hedgerow.lattice.base import LatticeModel, Scores, accuracy, advice
 from hedgerow.lattice.corpus import Corpus, check_known
 from hedgerow.lattice.forms import Form
@@ -96,7 +95,7 @@ class LatticeCRF(LatticeParameters, LatticeModel):
         same = tuple(self.classes_.tolist()) == labels and self.layout_.same_as(layout)
         if not same:
             what = "the model that training goes on from has other labels, features, directions or another form"
-            raise InputError(what, hint="Set warm_start=False.")
+            raise InputError(what, hint="Set ⟦warm_start=False⟧.")
         return self.weights_.copy()
 
     def _store(
@@ -113,29 +112,29 @@ class LatticeCRF(LatticeParameters, LatticeModel):
         self.converged_ = trained.unconverged == 0
         if trained.unconverged:
             what = f"inference did not come to rest on {trained.unconverged} of {corpus.n_graphs} training items"
-            warnings.warn(f"{what}; {advice(self.inference)}", ConvergenceWarning, stacklevel=3)
+            warn(f"{what}; {advice(self.inference)}", ConvergenceWarning, stacklevel=3)
         if trained.outcome == "interrupted":
             what = f"training was interrupted after {trained.n_iter} iterations; the best weights so far are kept"
-            warnings.warn(what, ConvergenceWarning, stacklevel=3)
+            warn(what, ConvergenceWarning, stacklevel=3)
         elif trained.outcome == "diverged":
-            what = f"training made the loss larger, to {trained.best.loss:.6g}; give a smaller gain, or gain='auto'"
-            warnings.warn(what, ConvergenceWarning, stacklevel=3)
+            what = f"training made the loss larger, to {trained.best.loss:.6g}; give a smaller ⟦gain⟧, or ⟦gain='auto'⟧"
+            warn(what, ConvergenceWarning, stacklevel=3)
         elif trained.outcome == "stuck" and not trained.unconverged:
             what = (
                 "training is stuck: no step makes the loss smaller, and yet it is steep. Inference jumps there; use"
-                " trainer='annealed_sgd', inference='tree_reweighted', or a larger l2"
+                " ⟦trainer='annealed_sgd'⟧, ⟦inference='tree_reweighted'⟧, or a larger ⟦l2⟧"
             )
-            warnings.warn(what, ConvergenceWarning, stacklevel=3)
+            warn(what, ConvergenceWarning, stacklevel=3)
         elif trained.outcome == "max_iter" and self.trainer == "lbfgs":
-            what = "training stopped after max_iter iterations before it converged; raise max_iter or tol"
-            warnings.warn(what, ConvergenceWarning, stacklevel=3)
+            what = "training stopped after ⟦max_iter⟧ iterations before it converged; raise ⟦max_iter⟧ or ⟦tol⟧"
+            warn(what, ConvergenceWarning, stacklevel=3)
 
     def _scores(self, corpus: Corpus) -> Scores:
         check_known(corpus.nodes, corpus)
         n = self.layout_.n_directions
         if n > 1 and len(corpus.directions) and int(corpus.directions.max()) >= n:
             what = f"X has edges of direction {int(corpus.directions.max())}, and training had {n} directions"
-            raise InputError(what, hint="Give grids of as many neighbours, or set directions='tied'.")
+            raise InputError(what, hint="Give grids of as many ⟦neighbours⟧, or set ⟦directions='tied'⟧.")
         return _at(Design(self.layout_, self.scaling_, corpus), self.weights_)
 
     @property

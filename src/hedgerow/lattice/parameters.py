@@ -40,7 +40,7 @@ TRAINERS = ("lbfgs", *ONLINE)
 def _check_unlabelled(value: Any) -> None:
     if value is not None and not isinstance(value, (str, int, np.integer)):
         hint = "Give the whole number or string that stands for no label in y."
-        raise InputError(f"unlabelled is {value!r}", hint=hint)
+        raise InputError(f"⟦unlabelled⟧ is {value!r}", hint=hint)
 
 
 @declared

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from hedgerow.declarations import documented
-from hedgerow.errors import InputError
+from hedgerow.errors import InputError, warn
 from hedgerow.estimators.parameters import random_generator
 from hedgerow.lattice.base import LatticeModel, Problem, Scores, accuracy, advice
 from hedgerow.lattice.boosting import Bins, Booster, Iteration, TreeScorer, Values, boost
@@ -73,13 +72,13 @@ class TreeLatticeCRF(TreeLatticeParameters, LatticeModel):
         )
         if not same or self._count_features(problem.corpus) != self.n_features_:
             what = "the model that training goes on from has other labels, features or another form"
-            raise InputError(what, hint="Set warm_start=False.")
+            raise InputError(what, hint="Set ⟦warm_start=False⟧.")
         nodes, edges = self.node_trees_.trees(), self.edge_trees_.trees()
         P, Q = len(form.node_tables), len(form.edge_tables)
         n = len(nodes) // P
         if n >= self.n_estimators:
-            what = f"n_estimators is {self.n_estimators} and the model has {n} iterations already"
-            raise InputError(what, hint="n_estimators counts all iterations; raise it, or set warm_start=False.")
+            what = f"⟦n_estimators⟧ is {self.n_estimators} and the model has {n} iterations already"
+            raise InputError(what, hint="⟦n_estimators⟧ counts all iterations; raise it, or set ⟦warm_start=False⟧.")
         return [Iteration(nodes[P * i : P * (i + 1)], edges[Q * i : Q * (i + 1)]) for i in range(n)]
 
     def _count_features(self, corpus: Corpus) -> tuple[int, int]:
@@ -138,10 +137,10 @@ class TreeLatticeCRF(TreeLatticeParameters, LatticeModel):
         self.converged_ = booster.unconverged == 0
         if booster.unconverged:
             what = f"inference did not come to rest on {booster.unconverged} of {corpus.n_graphs} training items"
-            warnings.warn(f"{what}; {advice(self.inference)}", ConvergenceWarning, stacklevel=3)
+            warn(f"{what}; {advice(self.inference)}", ConvergenceWarning, stacklevel=3)
         if monitor.outcome == "interrupted":
             what = f"training was interrupted after {monitor.n_iter} iterations, which are kept"
-            warnings.warn(what, ConvergenceWarning, stacklevel=3)
+            warn(what, ConvergenceWarning, stacklevel=3)
 
     def _scores(self, corpus: Corpus) -> Scores:
         values = _start_values(self.form_, corpus, self.start_values_)

@@ -213,7 +213,7 @@ def check_numbers(dataset: Dataset, schema: Schema) -> None:
 def _refuse_missing(column: str, sequence: int, position: int | None) -> None:
     raise InputError(
         "a number is missing, and a linear model has no score for that",
-        hint="Let the model fill it in: missing='impute', or 'indicator', which adds a flag that says so.",
+        hint="Let the model fill it in: ⟦missing='impute'⟧, or 'indicator', which adds a flag that says so.",
         sequence=sequence,
         position=position,
         column=column,

@@ -66,7 +66,7 @@ class WorkingLayout:
         self.size = first_pair + (self.pairs.n_slots if self.pairs is not None else 0)
         if self.size > np.iinfo(CODE).max:
             raise InputError(
-                f"{self.size:,} weights are too many to train online", hint="Use trainer='lbfgs', or min_frequency."
+                f"{self.size:,} weights are too many to train online", hint="Use ⟦trainer='lbfgs'⟧, or ⟦min_frequency⟧."
             )
         arcs = np.arange(self.nodes.n_slots, first_pair)
         pairs = self.pairs.place if self.pairs is not None else arcs[:0]

@@ -68,6 +68,6 @@ def get_metric(name: str | Metric, *, also: tuple[str, ...] = ()) -> Metric:
     if not isinstance(name, str) or name not in _METRICS:
         raise InputError(
             f"the metric {name!r} is unknown",
-            hint=f"Known metrics: {', '.join([*_METRICS, *also])}; or give a function of (y_true, y_pred).",
+            hint=f"Known metrics: {', '.join([*_METRICS, *also])}⟦; or give a function of (y_true, y_pred)⟧.",
         )
     return _METRICS[name]

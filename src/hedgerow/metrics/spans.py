@@ -160,7 +160,7 @@ class _Table:
 
     def __init__(self, coded: Coded, scheme: Scheme) -> None:
         if scheme not in _PREFIXES:
-            raise InputError(f"scheme is {scheme!r}", hint=f"It is one of {', '.join(_PREFIXES)}.")
+            raise InputError(f"⟦scheme⟧ is {scheme!r}", hint=f"It is one of {', '.join(_PREFIXES)}.")
         self.first = coded.offsets[:-1][np.diff(coded.offsets) > 0]
         unlabelled = np.flatnonzero(coded.codes[0] == UNLABELLED)
         if unlabelled.size:

@@ -225,13 +225,13 @@ def _splits(X: Any, cv: Any, groups: Any, seed: Any) -> list[Split]:
     if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool):
         most = len(X) if groups is None else len(set(groups))
         if not 2 <= cv <= most:
-            raise InputError(f"cv is {cv}", hint=f"Give 2 to {most} folds: there are {most} to spread over them.")
+            raise InputError(f"⟦cv⟧ is {cv}", hint=f"Give 2 to {most} folds: there are {most} to spread over them.")
         cv = KFold(int(cv), shuffle=True, random_state=seed) if groups is None else GroupKFold(int(cv))
     splits: list[Split] = list(cv.split(np.zeros(len(X)), None, groups))
     times = np.bincount(np.concatenate([test for _, test in splits]), minlength=len(X))
     if (times != 1).any():
         raise InputError(
-            f"is in {times[times != 1][0]} test parts of cv",
+            f"is in {times[times != 1][0]} test parts of ⟦cv⟧",
             hint="Every sequence must be in exactly one, as with KFold and GroupKFold.",
             sequence=int(np.flatnonzero(times != 1)[0]),
         )

@@ -202,17 +202,17 @@ def _square(weights: FloatArray) -> float:
 
 def _check(layout: ChainLayout, dataset: Dataset, weights: FloatArray, l2: float) -> None:
     if not l2 > 0.0:
-        raise InputError(f"Frank–Wolfe with l2={l2} has no dual to work on", hint="Choose an l2 above 0.")
+        raise InputError(f"Frank–Wolfe with ⟦l2={l2}⟧ has no dual to work on", hint="Choose an ⟦l2⟧ above 0.")
     if weights.any():
         raise InputError(
             "Frank–Wolfe starts from its dual variables, and cannot start from weights",
-            hint="Start from zeros, without warm_start, or choose another trainer.",
+            hint="Start from zeros, without ⟦warm_start⟧, or choose another ⟦trainer⟧.",
         )
     labels = dataset.labels
     if labels is None:
         raise InputError("Frank–Wolfe needs the true labels")
     what = "the label is not known, and the margin loss is then not convex"
-    hint = "Label this position, leave the sequence out, or choose another trainer."
+    hint = "Label this position, leave the sequence out, or choose another ⟦trainer⟧."
     _refuse(dataset, labels == UNLABELLED, what, hint)
     space = layout.space
     first, last = dataset.offsets[:-1], dataset.offsets[1:] - 1

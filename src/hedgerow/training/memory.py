@@ -24,9 +24,9 @@ def check_joint_memory(n_positions: int, n_labels: int, n_histories: int | None 
         if n_histories is not None:
             arcs = f"{n_labels * n_before:,} arcs ({n_labels} labels after {n_before:,} histories)"
         raise InputError(
-            f"edges='joint' keeps {arcs} for each of {n_positions:,} positions: "
+            f"⟦edges='joint'⟧ keeps {arcs} for each of {n_positions:,} positions: "
             f"{needed / 2**30:.1f} GB, and there are {limit / 2**30:.1f} GB of memory",
-            hint="Use edges='shared', a lower order, or fewer positions at once.",
+            hint="Use ⟦edges='shared'⟧, a lower ⟦order⟧, or fewer positions at once.",
         )
 
 
@@ -43,9 +43,9 @@ def check_chain_memory(layout: ChainLayout, order: int, longest: int, n_position
     needed = layout.n_weights * (_A_WEIGHT + 8 * n_threads) + 8 * n_threads * each
     limit = memory_limit()
     if limit is not None and needed > limit:
-        hint = "Use a lower order, transitions='observed' with min_frequency, fewer features, or fewer threads."
+        hint = "Use a lower ⟦order⟧, ⟦transitions='observed'⟧ with ⟦min_frequency⟧, fewer features, or fewer threads."
         raise InputError(
-            f"order={order} has {layout.n_arcs:,} arcs and {layout.n_weights:,} weights in all: training needs "
+            f"⟦order={order}⟧ has {layout.n_arcs:,} arcs and {layout.n_weights:,} weights in all: training needs "
             f"{needed / 2**30:.1f} GB, and there are {limit / 2**30:.1f} GB of memory",
             hint=hint,
         )

@@ -33,7 +33,9 @@ class MissingGrower(Grower):
 
     def __init__(self, binning: Binning, data: BinnedData, n_labels: int, *, missing: str, **options: Any) -> None:
         if options.get("asks") is not None:
-            raise InputError(f"missing={missing!r} is not there for histories", hint="Use order 1, or 'learned'.")
+            raise InputError(
+                f"⟦missing={missing!r}⟧ is not available for histories", hint="Use ⟦order⟧ 1, or 'learned'."
+            )
         self.weighting = missing == WEIGHTING
         self._whole = WHOLE if self.weighting else 1
         self._n_surrogates = 0 if self.weighting else MAX_SURROGATES

@@ -40,7 +40,7 @@ def best_labelings(potentials: ChainPotentials) -> tuple[CodeArray, FloatArray]:
 def k_best(potentials: ChainPotentials, k: int) -> list[KBest]:
     """The k best labelings of each sequence of the chunk, exactly; fewer where fewer are legal."""
     if k < 1:
-        raise InputError(f"k={k} labelings were asked for", hint="k must be at least 1")
+        raise InputError(f"⟦k={k}⟧ labelings were asked for", hint="⟦k⟧ must be at least 1")
     log_z = log_partition(potentials)
     search = _Search(potentials, k)
     best = []

@@ -19,7 +19,7 @@ from hedgerow.legend import CODE
 def k_best(potentials: ChainPotentials, k: int) -> list[KBest]:
     """The k best labelings of each sequence of the chunk. Time grows with k · K², memory with k · K a position."""
     if k < 1:
-        raise InputError(f"k={k} labelings were asked for", hint="k must be at least 1")
+        raise InputError(f"⟦k={k}⟧ labelings were asked for", hint="⟦k⟧ must be at least 1")
     if isinstance(potentials.edges, HistoryEdges):
         return history_search.k_best(potentials, k)
     log_z = log_partition(potentials)

@@ -83,15 +83,15 @@ def make_objective(
         not given.
     """
     if name not in (*NAMES, *BOOSTED):
-        raise InputError(f"objective={name!r} is not there", hint=f"Choose one of {', '.join(NAMES)}")
+        raise InputError(f"⟦objective={name!r}⟧ is not available", hint=f"Choose one of {', '.join(NAMES)}")
     if not sharpness > 0.0:
         raise InputError(f"sharpness={sharpness!r} is not a number above 0")
     if softness is not None and not softness > 0.0:
         raise InputError(f"softness={softness!r} is not a number above 0", hint="None is the maximum itself")
     if softness is not None and name not in SOFTENED:
-        raise InputError(f"softness is for {' and '.join(sorted(SOFTENED))}, not for {name}", hint="Leave it None")
+        raise InputError(f"⟦softness⟧ is for {' and '.join(sorted(SOFTENED))}, not for {name}", hint="Leave it None")
     if costs is not None and name not in COSTLY:
-        raise InputError(f"costs are for {', '.join(sorted(COSTLY))}, not for {name}", hint="Leave costs None")
+        raise InputError(f"⟦costs⟧ are for {', '.join(sorted(COSTLY))}, not for {name}", hint="Leave ⟦costs⟧ None")
     if name in SOFTENED:
         return (Labelwise if name == "labelwise" else ClassificationError)(float(sharpness), softness)
     if name in COSTLY:

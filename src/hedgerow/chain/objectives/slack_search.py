@@ -169,7 +169,7 @@ def _search_costs(state: _Search, i: int) -> None:
     numbers, steps = n * K * (highest + 1), n * K * K * (highest + 1)
     if numbers > _MAX_NUMBERS or steps > _MAX_STEPS:
         what = f"the exact search of slack_margin over {n} positions and {K} labels is too large: {numbers:.1e} numbers"
-        hint = "Use objective='margin', or cut long sequences"
+        hint = "Use ⟦objective='margin'⟧, or cut long sequences"
         raise InputError(what, hint=hint, sequence=state.potentials.sequence_number(i))
     costs = state.costs[rows].astype(INDEX)
     reached = np.cumsum(costs.max(axis=1))

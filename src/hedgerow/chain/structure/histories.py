@@ -128,7 +128,7 @@ class Histories:
         """
         corpus = _Corpus(labels, offsets, n_labels)
         if not 0 <= order <= MAX_ORDER:
-            raise InputError(f"order is {order}", hint=f"It is a whole number from 0 to {MAX_ORDER}.")
+            raise InputError(f"⟦order⟧ is {order}", hint=f"It is a whole number from 0 to {MAX_ORDER}.")
         if space is not None and space.n_labels != n_labels:
             raise InputError(f"a space of {space.n_labels} labels does not fit {n_labels} labels")
         forbidden = np.zeros((n_labels, n_labels), dtype=bool) if space is None else ~space.transitions

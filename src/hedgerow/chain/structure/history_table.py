@@ -39,11 +39,11 @@ class HistoryTable:
     def full(cls, n_labels: int, order: int) -> HistoryTable:
         K, n = n_labels, order
         if n < 1:
-            raise InputError(f"order is {n}", hint="A table of histories has order 1 or more.")
+            raise InputError(f"⟦order⟧ is {n}", hint="A table of histories has order 1 or more.")
         sizes = [K**d for d in range(min(n, MAX_ORDER) + 1)]
         if n > MAX_ORDER or sum(sizes) > MAX_HISTORIES:
             what = f"{K} labels have too many histories of order {n}: more than {MAX_HISTORIES:,}"
-            raise InputError(what, hint="Use edges='shared', or a lower order.")
+            raise InputError(what, hint="Use ⟦edges='shared'⟧, or a lower ⟦order⟧.")
         base = np.concatenate([[0], np.cumsum(sizes)])
         labels: CodeArray = np.full((base[-1], n), NO_LABEL, dtype=CODE)
         ahead = np.empty((K, base[-1]), dtype=CODE)

@@ -89,14 +89,14 @@ def split_lengths(X: Any, lengths: Any = None, y: Any = None) -> tuple[Any, AnyA
     if isinstance(X, np.ndarray) and X.ndim == 3:
         X, lengths, y = _flatten_padded(X, lengths, y)
     if lengths is None:
-        hint = "Give lengths=, the number of positions of each sequence."
-        raise InputError("flat arrays need lengths", hint=hint)
+        hint = "Give ⟦lengths=⟧, the number of positions of each sequence."
+        raise InputError("flat arrays need ⟦lengths⟧", hint=hint)
     offsets = _offsets(lengths)
     if not hasattr(X, "tocsr") and not isinstance(X, (np.ndarray, list, tuple)):
         X = np.asarray(X)
     n_positions = X.shape[0] if hasattr(X, "shape") and X.shape else len(X)
     if n_positions != offsets[-1]:
-        raise InputError(f"X has {n_positions} positions and lengths add up to {offsets[-1]}")
+        raise InputError(f"X has {n_positions} positions and ⟦lengths⟧ add up to {offsets[-1]}")
     labels = None
     if y is not None:
         labels = _split_labels(y, offsets)
@@ -154,7 +154,7 @@ def _as_array(X: Any) -> AnyArray:
 def _offsets(lengths: Any) -> IndexArray:
     sizes = _as_array(lengths)
     if sizes.ndim != 1 or len(sizes) == 0 or sizes.dtype.kind not in "iu":
-        raise InputError("lengths must be a list of integers, one a sequence")
+        raise InputError("⟦lengths⟧ must be a list of integers, one a sequence")
     if (sizes <= 0).any():
         raise InputError(f"its length is {sizes[sizes <= 0][0]}", sequence=int(np.flatnonzero(sizes <= 0)[0]))
     return np.concatenate([[0], np.cumsum(sizes)]).astype(INDEX)
@@ -165,7 +165,7 @@ def _flatten_padded(X: AnyArray, lengths: Any, y: Any) -> tuple[AnyArray, Any, A
     n_sequences, longest = X.shape[:2]
     sizes = np.full(n_sequences, longest) if lengths is None else _as_array(lengths)
     if sizes.shape != (n_sequences,):
-        raise InputError(f"X has {n_sequences} sequences and lengths has {sizes.size} entries")
+        raise InputError(f"X has {n_sequences} sequences and ⟦lengths⟧ has {sizes.size} entries")
     if sizes.dtype.kind in "iu" and (sizes > longest).any():
         place = int(np.flatnonzero(sizes > longest)[0])
         raise InputError(f"its length is {sizes[place]} where X has {longest} positions", sequence=place)
@@ -181,7 +181,7 @@ def _flatten_padded(X: AnyArray, lengths: Any, y: Any) -> tuple[AnyArray, Any, A
 def _split_labels(y: Any, offsets: IndexArray) -> AnyArray:
     values = y.tolist() if hasattr(y, "tolist") else list(y)
     if len(values) != offsets[-1]:
-        hint = "With lengths=, y is flat: one label a position."
+        hint = "With ⟦lengths=⟧, y is flat: one label a position."
         raise InputError(f"X has {offsets[-1]} positions and y has {len(values)} labels", hint=hint)
     try:
         return nested(plain_labels(values), offsets)

@@ -98,7 +98,7 @@ def check_known(numbers: AnyArray) -> None:
     """Raises BadValue at the first missing value."""
     missing = np.flatnonzero(np.isnan(numbers))
     if len(missing):
-        hint = "Fill it, or let the model do so: missing='impute' or 'indicator'. Trees take missing numbers."
+        hint = "Fill it, or let the model do so: ⟦missing='impute'⟧ or 'indicator'. Trees take missing numbers."
         raise BadValue(int(missing[0]), "a number is missing", hint)
 
 

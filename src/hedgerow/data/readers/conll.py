@@ -106,7 +106,7 @@ class _File:
 
     def __init__(self, source: Source, separator: str | None, comment: str | None, encoding: str) -> None:
         if separator == "" or comment == "":
-            raise InputError("separator and comment must not be empty text", hint="Use None instead.")
+            raise InputError("⟦separator⟧ and comment must not be empty text", hint="Use None instead.")
         self.path, self.lines = read_lines(source, encoding)
         self.fields: list[str] = []
         self.comments: list[int] = []
@@ -135,7 +135,7 @@ class _File:
                 f"expected {width} columns, as in line {filled[0] + 1}, and found {self.widths[ragged[0]]}",
                 path=self.path,
                 line=int(ragged[0]) + 1,
-                hint="If values hold spaces, give the separator, such as a tab.",
+                hint="If values hold spaces, give the ⟦separator⟧, such as a tab.",
             )
         return width
 
@@ -177,7 +177,7 @@ def _label_place(label: int | str | None, names: list[str], path: str | None) ->
     if label is None:
         return None
     if len(names) == 1:
-        hint = "Use label=None to read unlabelled input."
+        hint = "Use ⟦label=None⟧ to read unlabelled input."
         raise InputError("has one column, and it is taken for the label", path=path, hint=hint)
     if isinstance(label, str):
         if label not in names:

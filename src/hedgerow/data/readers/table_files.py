@@ -99,7 +99,7 @@ def _open(source: Source, format: Format | None, encoding: str) -> TextTable | F
             raise InputError(
                 "cannot tell the format of the table",
                 path=os.fspath(source) if isinstance(source, (str, os.PathLike)) else None,
-                hint=f"Give format=, or a file that ends in {', '.join(_SUFFIXES)}.",
+                hint=f"Give ⟦format=⟧, or a file that ends in {', '.join(_SUFFIXES)}.",
             )
         format = _SUFFIXES[suffix]
     if format == "parquet":

@@ -109,7 +109,7 @@ class FrameTable:
         elif dtype in (nw.Object, nw.Unknown):
             found = column_of(series.to_list())
         else:
-            hint = "Turn it into numbers or text, or leave it out with columns=."
+            hint = "Turn it into numbers or text, or leave it out with ⟦columns=⟧."
             raise InputError(f"a column of {dtype} cannot be a feature", column=name, path=self.path, hint=hint)
         if kind is not None and found[0] != kind:
             raise InputError(f"holds {found[0]} values, not {kind}", column=name, path=self.path)
@@ -133,7 +133,7 @@ def _strings(series: Any) -> AnyArray:
     values = [None if is_null(value) else value for value in series.to_list()]
     for row, value in enumerate(values):
         if value is not None and not isinstance(value, str):
-            hint = 'Declare kinds={"…": "categorical"} to read every value as text.'
+            hint = 'Declare ⟦kinds={"…": "categorical"}⟧ to read every value as text.'
             raise BadValue(row, f"the category {value!r} is not text", hint)
     return objects(shared(values))
 

@@ -275,10 +275,10 @@ def check_inference(inference: Inference) -> None:
     """Refuse a method and a schedule that do not go together."""
     if inference.method == "loopy":
         return
-    name = f"inference={inference.method!r}"
+    name = f"⟦inference={inference.method!r}⟧"
     if inference.schedule != "sequential":
-        hint = "Its updates are sequential; leave schedule out, or set inference='loopy'."
-        raise InputError(f"{name} has no schedule {inference.schedule!r}", hint=hint)
+        hint = "Its updates are sequential; leave ⟦schedule⟧ out, or set ⟦inference='loopy'⟧."
+        raise InputError(f"{name} has no ⟦schedule⟧ {inference.schedule!r}", hint=hint)
     if inference.damping != 0.0:
-        hint = "It gets better at every update; leave damping at 0, or set inference='loopy'."
-        raise InputError(f"{name} has no damping", hint=hint)
+        hint = "It gets better at every update; leave ⟦damping⟧ at 0, or set ⟦inference='loopy'⟧."
+        raise InputError(f"{name} has no ⟦damping⟧", hint=hint)

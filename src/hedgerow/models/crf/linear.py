@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +14,7 @@ from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.data.dataset import Dataset, Label
 from hedgerow.data.imputation import Imputation, seen_schema
 from hedgerow.declarations import check_parameters, documented
-from hedgerow.errors import InputError
+from hedgerow.errors import InputError, warn
 from hedgerow.estimators.base import ChainModel
 from hedgerow.estimators.constraints import legal_space
 from hedgerow.estimators.corpus import cut_flat, training_dataset
@@ -136,7 +135,7 @@ class LinearCRF(LinearParameters, ChainModel):
         classes : labels that may come later, optional
         """
         if self.order != 1:
-            raise InputError(f"partial_fit is for order 1, not {self.order}", hint="Use fit.")
+            raise InputError(f"partial_fit is for ⟦order⟧ 1, not {self.order}", hint="Use fit.")
         partial_fit(self, X, y, sample_weight, classes)
         return self
 
@@ -159,7 +158,7 @@ class LinearCRF(LinearParameters, ChainModel):
         self.n_sequences_ = dataset.n_sequences
         self.outcome_ = trained.outcome
         if what := trained.complaint(self.max_iter):
-            warnings.warn(what, ConvergenceWarning, stacklevel=3)
+            warn(what, ConvergenceWarning, stacklevel=3)
 
     def _decoder_name(self) -> str:
         if self.decoder != "auto":
@@ -207,7 +206,7 @@ class LinearCRF(LinearParameters, ChainModel):
         label. A label after a history scores the sum of the weights of all runs that end there. From order 2 on."""
         check_is_fitted(self)
         if self.layout_.histories is None:
-            raise InputError(f"order {self.order} has no histories", hint="See transition_weights_.")
+            raise InputError(f"⟦order⟧ {self.order} has no histories", hint="See transition_weights_.")
         weights = self.layout_.split(self.weights_)[1]
         names = arc_names(self.schema_, self.layout_.histories)
         return [(*names[a], float(weights[a])) for a in np.argsort(-weights, kind="stable")]

@@ -113,14 +113,14 @@ def _arcs(dataset: Dataset, space: StateSpace, transitions: str, min_frequency: 
 
 def _check_columns(schema: Schema, names: Iterable[str]) -> set[str]:
     if isinstance(names, str):
-        raise InputError(f"transition_columns is the str {names!r}", hint="Give a list of column names.")
+        raise InputError(f"⟦transition_columns⟧ is the str {names!r}", hint="Give a list of column names.")
     if not isinstance(names, Iterable):
-        raise InputError(f"transition_columns is {names!r}", hint="Give a list of column names.")
+        raise InputError(f"⟦transition_columns⟧ is {names!r}", hint="Give a list of column names.")
     known = {column.name for column in schema.columns} | ({"*"} if len(schema.attributes) else set())
     wanted = {name if isinstance(name, str) else repr(name) for name in names}
     for name in sorted(wanted - known, key=str):
         raise InputError(
-            "is in transition_columns and not in the data",
+            "is in ⟦transition_columns⟧ and not in the data",
             hint=f"Columns: {', '.join(sorted(known)[:10])}.",
             column=name,
         )

@@ -81,9 +81,9 @@ class Plan:
         _check_order(model, objective, trainer)
         _check_schedule(model.schedule, trainer)
         if model.l1 and trainer != "lbfgs":
-            raise InputError(f"l1 is {model.l1} and trainer {trainer!r} has no L1", hint="Use 'lbfgs', or l1=0.")
+            raise InputError(f"⟦l1⟧ is {model.l1} and ⟦trainer⟧ {trainer!r} has no L1", hint="Use 'lbfgs', or ⟦l1=0⟧.")
         if trainer == "frank_wolfe" and not model.l2:
-            raise InputError("trainer 'frank_wolfe' needs l2 above 0", hint="Give l2=1.0, say.")
+            raise InputError("⟦trainer⟧ 'frank_wolfe' needs ⟦l2⟧ above 0", hint="Give ⟦l2=1.0⟧, say.")
         start = model.start
         if start == "auto":
             rough = trainer in WHOLE and objective not in objectives.SMOOTH  # at 0 all labelings tie: a kink
@@ -100,14 +100,14 @@ def _check_pair(objective: str, trainer: str) -> None:
     own = _OBJECTIVE.get(trainer)
     if own is not None and objective != own:
         raise InputError(
-            f"trainer {trainer!r} is for objective {own!r}, not {objective!r}", hint="Leave one of them out."
+            f"⟦trainer⟧ {trainer!r} is for ⟦objective⟧ {own!r}, not {objective!r}", hint="Leave one of them out."
         )
     if trainer in WHOLE and objective == "perceptron":  # it is smallest where all weights are 0
-        raise InputError(f"objective 'perceptron' has no minimum for trainer {trainer!r}", hint="Use 'margin'.")
+        raise InputError(f"⟦objective⟧ 'perceptron' has no minimum for ⟦trainer⟧ {trainer!r}", hint="Use 'margin'.")
     if trainer == "smd" and objective not in CURVED:
         hint = f"It takes {' and '.join(map(repr, CURVED))}; for others there is 'adagrad'."
         raise InputError(
-            f"trainer 'smd' needs second derivatives, and objective {objective!r} has none here", hint=hint
+            f"⟦trainer⟧ 'smd' needs second derivatives, and ⟦objective⟧ {objective!r} has none here", hint=hint
         )
 
 
@@ -117,10 +117,10 @@ def _check_order(model: Any, objective: str, trainer: str) -> None:
         has = {"objective": ("log_likelihood",), "trainer": tuple(WHOLE), "start": ("auto", "zero", "log_likelihood")}
         for (name, known), value in zip(has.items(), (objective, trainer, model.start)):
             if value not in known:
-                hint = f"Choose {' or '.join(map(repr, known))}; order 1 and 0 have them all."
-                raise InputError(f"{name}={value!r} is not there for order={model.order}", hint=hint)
+                hint = f"Choose {' or '.join(map(repr, known))}; ⟦order⟧ 1 and 0 have them all."
+                raise InputError(f"⟦{name}={value!r}⟧ is not available for ⟦order={model.order}⟧", hint=hint)
     if model.order != 1 and getattr(model, "transition_columns", None) is not None:
-        raise InputError(f"transition_columns are for order 1, not {model.order}", hint="Leave one of them out.")
+        raise InputError(f"⟦transition_columns⟧ are for ⟦order⟧ 1, not {model.order}", hint="Leave one of them out.")
 
 
 def _check_schedule(schedule: Any, trainer: str) -> None:
@@ -128,7 +128,7 @@ def _check_schedule(schedule: Any, trainer: str) -> None:
         return
     if trainer not in _SCHEDULES:
         has = " and ".join(map(repr, _SCHEDULES))
-        raise InputError(f"trainer {trainer!r} has no schedule", hint=f"{has} have; leave it 'auto' elsewhere.")
+        raise InputError(f"⟦trainer⟧ {trainer!r} has no ⟦schedule⟧", hint=f"{has} have; leave it 'auto' elsewhere.")
     check_choice("schedule", schedule, ("auto", *_SCHEDULES[trainer]))
 
 
@@ -136,13 +136,15 @@ def _stages(objective: str, sharpness: Any) -> tuple[float | None, ...]:
     if objective not in _SHARPNESS:
         if sharpness is not None:
             has = " and ".join(map(repr, _SHARPNESS))
-            raise InputError(f"objective {objective!r} has no sharpness", hint=f"{has} have; leave it None elsewhere.")
+            raise InputError(
+                f"⟦objective⟧ {objective!r} has no ⟦sharpness⟧", hint=f"{has} have; leave it None elsewhere."
+            )
         return (None,)
     given = _SHARPNESS[objective] if sharpness is None else sharpness
     values = tuple(given) if isinstance(given, (Sequence, np.ndarray)) and not isinstance(given, str) else (given,)
     good = all(isinstance(v, (int, float, np.number)) and not isinstance(v, bool) and 0 < v < np.inf for v in values)
     if not values or not good:
-        raise InputError(f"sharpness is {sharpness!r}", hint="Give a number above 0, or a list of them, one a stage.")
+        raise InputError(f"⟦sharpness⟧ is {sharpness!r}", hint="Give a number above 0, or a list of them, one a stage.")
     return tuple(float(v) for v in values)
 
 
@@ -169,12 +171,12 @@ class Trained(NamedTuple):
         if self.outcome == "interrupted":
             return f"training was interrupted after {self.n_iter} iterations; the best weights so far are kept"
         if self.outcome == "diverged":
-            return f"training made the loss larger, to {self.best.loss:.6g}; give a smaller gain, or gain='auto'"
+            return f"training made the loss larger, to {self.best.loss:.6g}; give a smaller ⟦gain⟧, or ⟦gain='auto'⟧"
         if self.outcome == "stuck":
-            return "no first step made the loss smaller; start='log_likelihood' or an online trainer may"
+            return "no first step made the loss smaller; ⟦start='log_likelihood'⟧ or an online ⟦trainer⟧ may"
         if self.outcome == "max_iter" and not self.online:
-            most = "max_iter" if max_iter is None else f"max_iter={max_iter}"
-            return f"training stopped after {most} iterations before it converged; raise max_iter or tol"
+            most = "⟦max_iter⟧" if max_iter is None else f"⟦max_iter={max_iter}⟧"
+            return f"training stopped after {most} iterations before it converged; raise ⟦max_iter⟧ or ⟦tol⟧"
         return ""
 
 

@@ -46,11 +46,11 @@ def check_below(linear: LinearCRF, dataset: Dataset, *, joint: bool) -> None:
         hint = "Train it on the same labels."
         raise InputError("the linear model below the trees has other labels than y", hint=hint)
     if linear.layout_.histories is not None:
-        hint = "Use a linear model of order 1 or 0."
+        hint = "Use a linear model of ⟦order⟧ 1 or 0."
         raise InputError(f"trees cannot stand on a linear model of order {linear.order}", hint=hint)
     if not joint and linear.layout_.pairs is not None:
-        hint = "Use edges='joint', or a linear model without transition_columns."
-        raise InputError("edges='shared' cannot stand on a linear model with edges of each position", hint=hint)
+        hint = "Use ⟦edges='joint'⟧, or a linear model without ⟦transition_columns⟧."
+        raise InputError("⟦edges='shared'⟧ cannot stand on a linear model with edges of each position", hint=hint)
 
 
 def potentials_below(linear: LinearCRF, dataset: Dataset, first: int, last: int) -> ChainPotentials:

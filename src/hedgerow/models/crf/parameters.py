@@ -255,19 +255,19 @@ def check_tree_parameters(model: Any) -> None:
     """Refuse values of the parameters of a TreeCRF that do not go together."""
     if model.leaves == "newton" and model.l2_regularization == 0:
         raise InputError(
-            "leaves='newton' with l2_regularization=0 has no bound", hint="Give a value above 0, such as 1."
+            "⟦leaves='newton'⟧ with ⟦l2_regularization=0⟧ has no bound", hint="Give a value above 0, such as 1."
         )
     if model.n_bags and model.warm_start:
-        raise InputError("warm_start is not supported with bags", hint="Set warm_start=False, or n_bags=0.")
+        raise InputError("⟦warm_start⟧ is not supported with bags", hint="Set ⟦warm_start=False⟧, or ⟦n_bags=0⟧.")
     for name in ("sharpness", "softness"):
         if getattr(model, name) is not None and model.objective not in ("labelwise", "classification_error"):
             hint = "'labelwise' and 'classification_error' have; leave it None elsewhere."
-            raise InputError(f"objective {model.objective!r} has no {name}", hint=hint)
+            raise InputError(f"⟦objective⟧ {model.objective!r} has no ⟦{name}⟧", hint=hint)
     if model.costs is not None and model.objective not in COSTLY:
         hint = f"{', '.join(map(repr, sorted(COSTLY)))} have."
-        raise InputError(f"objective {model.objective!r} has no costs", hint=hint)
+        raise InputError(f"⟦objective⟧ {model.objective!r} has no ⟦costs⟧", hint=hint)
     if model.leaves == "newton" and model.objective != LOG_LIKELIHOOD:
-        raise InputError("leaves='newton' is for objective='log_likelihood'", hint="Use leaves='mean'.")
+        raise InputError("⟦leaves='newton'⟧ is for ⟦objective='log_likelihood'⟧", hint="Use ⟦leaves='mean'⟧.")
     if model.order != 1:
         _check_tree_order(model)
 
@@ -275,14 +275,16 @@ def check_tree_parameters(model: Any) -> None:
 def _check_tree_order(model: Any) -> None:
     """Refuse what a TreeCRF of another order than 1 cannot do."""
     if not isinstance(model.start, str) or model.start != "zero":
-        raise InputError(f"start is for order 1, and order is {model.order}", hint="Leave start as it is, 'zero'.")
+        raise InputError(
+            f"⟦start⟧ is for ⟦order⟧ 1, and ⟦order⟧ is {model.order}", hint="Leave ⟦start⟧ as it is, 'zero'."
+        )
     if model.order > 1:
         if model.objective != LOG_LIKELIHOOD:
-            what = f"objective={model.objective!r} is not there for order={model.order}"
-            raise InputError(what, hint="Use 'log_likelihood'; order 1 and 0 have them all.")
+            what = f"⟦objective={model.objective!r}⟧ is not available for ⟦order={model.order}⟧"
+            raise InputError(what, hint="Use 'log_likelihood'; ⟦order⟧ 1 and 0 have them all.")
         if model.pseudo_likelihood_steps:
-            what = f"pseudo_likelihood_steps are for order 1, and order is {model.order}"
+            what = f"⟦pseudo_likelihood_steps⟧ are for ⟦order⟧ 1, and ⟦order⟧ is {model.order}"
             raise InputError(what, hint="Set them to 0.")
         if model.edges == "joint" and model.missing in ("weighting", "surrogate"):
-            what = f"missing={model.missing!r} is not there for joint edges of order {model.order}"
-            raise InputError(what, hint="Use edges='shared', or missing='learned'.")
+            what = f"⟦missing={model.missing!r}⟧ is not available for joint ⟦edges⟧ of ⟦order⟧ {model.order}"
+            raise InputError(what, hint="Use ⟦edges='shared'⟧, or ⟦missing='learned'⟧.")

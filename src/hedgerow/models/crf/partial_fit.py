@@ -91,7 +91,7 @@ def _online_plan(model: Any) -> Plan:
         plan = replace(plan, trainer="adagrad")
     if not plan.online:
         hint = f"Use one of {', '.join(map(repr, ONLINE))}, or 'auto'."
-        raise InputError(f"trainer {plan.trainer!r} needs all data at once, and partial_fit has a part", hint=hint)
+        raise InputError(f"⟦trainer⟧ {plan.trainer!r} needs all data at once, and partial_fit has a part", hint=hint)
     hint = "partial_fit sees only a part of the data: use fit, or leave it out."
     for name, unset in (("l1", 0), ("min_frequency", 0), ("early_stopping", False), ("missing", None)):
         if getattr(model, name) != unset:
@@ -99,7 +99,7 @@ def _online_plan(model: Any) -> Plan:
     if getattr(model, "imputation_", None) is not None:
         raise InputError("the model was fitted with missing values filled in, which needs all data at once", hint=hint)
     if model.start == "log_likelihood":
-        raise InputError("start is 'log_likelihood' and needs all data at once", hint=hint)
+        raise InputError("⟦start⟧ is 'log_likelihood' and needs all data at once", hint=hint)
     # Where `fit` would begin with the likelihood's solution, counts come nearest to it. The first sharpness, the
     # mildest, serves all calls: when the next one should begin is not known.
     start = "counts" if plan.start == "log_likelihood" else plan.start
@@ -148,14 +148,14 @@ def _check_unchanged(model: Any) -> None:
     """Refuse parameters that no longer fit the features that the model has."""
     schema, hint = model.schema_, "Set it back, or begin anew with another model."
     if model.window != 0 and not same_window(model.window, schema.window):
-        raise InputError(f"window is {model.window!r} and the model began with {schema.window!r}", hint=hint)
+        raise InputError(f"⟦window⟧ is {model.window!r} and the model began with {schema.window!r}", hint=hint)
     if model.columns is not None and dict(model.columns) != dict(schema.declared):
-        what = f"columns is {model.columns!r} and the model began with {dict(schema.declared)!r}"
+        what = f"⟦columns⟧ is {model.columns!r} and the model began with {dict(schema.declared)!r}"
         raise InputError(what, hint=hint)
     began = None if model.layout_.pairs is None else list(model.layout_.pair_columns)
     wanted = None if model.transition_columns is None else sorted(set(model.transition_columns))
     if wanted != began:
-        raise InputError(f"transition_columns is {wanted!r} and the model began with {began!r}", hint=hint)
+        raise InputError(f"⟦transition_columns⟧ is {wanted!r} and the model began with {began!r}", hint=hint)
 
 
 def _portion(model: Any, plan: Plan, dataset: Dataset, layout: ChainLayout, n_before: int, n_calls: int) -> Batches:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -14,7 +13,7 @@ from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.data.dataset import Dataset
 from hedgerow.data.imputation import Imputation
 from hedgerow.declarations import check_parameters, documented
-from hedgerow.errors import InputError
+from hedgerow.errors import InputError, warn
 from hedgerow.estimators.base import ChainModel
 from hedgerow.estimators.constraints import without_forbidden
 from hedgerow.estimators.corpus import cut_flat, training_dataset
@@ -247,7 +246,7 @@ class TreeCRF(TreeParameters, ChainModel):
         self.outcome_ = "n_estimators" if trained.outcome == "max_iter" else trained.outcome
         if trained.outcome == "interrupted":
             what = f"training was interrupted after {trained.n_iter} iterations; the best of them are kept"
-            warnings.warn(what, ConvergenceWarning, stacklevel=4)
+            warn(what, ConvergenceWarning, stacklevel=4)
 
     def encode(self, X: Any, y: Any = None, *, lengths: Any = None) -> Dataset:
         """Encode a corpus once, to predict on it several times."""

@@ -109,17 +109,17 @@ def check_goes_on(model: Any) -> None:
     """Refuse parameters by which trees cannot be added to those of the previous fit."""
     n = model.ensemble_.n_iterations
     if n > model.n_estimators:
-        what = f"n_estimators is {model.n_estimators} and the model has {n} iterations already"
-        raise InputError(what, hint="n_estimators counts all iterations; raise it, or set warm_start=False.")
+        what = f"⟦n_estimators⟧ is {model.n_estimators} and the model has {n} iterations already"
+        raise InputError(what, hint="⟦n_estimators⟧ counts all iterations; raise it, or set ⟦warm_start=False⟧.")
     if not same_window(model.window, model.schema_.window):
-        what = f"window is {model.window!r} and the model was fitted with {model.schema_.window!r}"
-        raise InputError(what, hint="Leave the window as it was, or set warm_start=False.")
+        what = f"⟦window⟧ is {model.window!r} and the model was fitted with {model.schema_.window!r}"
+        raise InputError(what, hint="Leave the ⟦window⟧ as it was, or set ⟦warm_start=False⟧.")
     if model.missing != model.missing_:
-        what = f"missing is {model.missing!r} and the model was fitted with {model.missing_!r}"
-        raise InputError(what, hint="Leave it as it was, or set warm_start=False.")
+        what = f"⟦missing⟧ is {model.missing!r} and the model was fitted with {model.missing_!r}"
+        raise InputError(what, hint="Leave it as it was, or set ⟦warm_start=False⟧.")
     same = model.order_ == model.order and (model.edge_tables_ is None) == joint_edges(model)
     if model.ensemble_.trees_per_step != model.trees_per_step or not same:
-        hint = "Leave trees_per_step, edges and order as they were, or set warm_start=False."
+        hint = "Leave ⟦trees_per_step⟧, ⟦edges⟧ and ⟦order⟧ as they were, or set ⟦warm_start=False⟧."
         raise InputError("the previous fit grew trees of another form", hint=hint)
 
 
@@ -233,7 +233,7 @@ class Training:
             if watched is None and self.model.early_stopping:
                 if not len(outside):
                     what = f"bag {b} holds every one of the {len(dataset)} sequences, so none can stop its training"
-                    raise InputError(what, hint="Set early_stopping=False, or give X_val and y_val.")
+                    raise InputError(what, hint="Set ⟦early_stopping=False⟧, or give ⟦X_val and y_val⟧.")
                 watched = dataset.take(outside)
             bags.append(self.train(bag, watched, [], None))
             if bags[-1].outcome == "interrupted":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.data.dataset import Dataset
 from hedgerow.declarations import check_parameters, documented
+from hedgerow.errors import warn
 from hedgerow.estimators.constraints import legal_space
 from hedgerow.estimators.corpus import cut_flat, training_dataset
 from hedgerow.estimators.missing import OF_TREES, check_missing, fill, learn_missing
@@ -112,7 +112,7 @@ class FutureFeatureMEMM(FutureParameters, LocalModel):
         self._keep_trees(trained)
         if trained.outcome == "interrupted":
             what = f"training was interrupted after {trained.n_iter} iterations; the best of them are kept"
-            warnings.warn(what, ConvergenceWarning, stacklevel=3)
+            warn(what, ConvergenceWarning, stacklevel=3)
 
     def _keep_trees(self, trained: Trained) -> None:
         self.scorer_ = trained.trees
@@ -127,7 +127,7 @@ class FutureFeatureMEMM(FutureParameters, LocalModel):
         trained = train(self, fill(imputation, dataset), None, rounds)
         if trained.outcome == "interrupted":  # the first model is whole, this one is not
             self.outcome_ = "interrupted"
-            warnings.warn("training was interrupted; the model of the first is kept", ConvergenceWarning, stacklevel=3)
+            warn("training was interrupted; the model of the first is kept", ConvergenceWarning, stacklevel=3)
         else:
             self._keep_trees(trained)
             self.imputation_, self.refitted_ = imputation, True

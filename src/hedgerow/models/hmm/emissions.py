@@ -31,7 +31,7 @@ def check_columns(schema: Schema) -> None:
     if schema.gap:
         raise InputError(
             "an HMM draws each position from its own label, and the Dataset has a window",
-            hint="Use window=0, or a model of labels given the input, such as LinearCRF.",
+            hint="Use ⟦window=0⟧, or a model of labels given the input, such as LinearCRF.",
         )
     constant = [column.name for column in schema.columns if column.constant]
     if constant:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -13,7 +12,7 @@ from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.chain.structure.histories import MAX_ORDER
 from hedgerow.data.dataset import Dataset
 from hedgerow.declarations import Count, NonNegative, Range, check_parameters, declared, documented
-from hedgerow.errors import InputError
+from hedgerow.errors import InputError, warn
 from hedgerow.estimators.base import ChainModel
 from hedgerow.estimators.constraints import legal_space
 from hedgerow.estimators.corpus import cut_flat, training_dataset
@@ -113,12 +112,10 @@ class HMM(HMMParameters, ChainModel):
         self.best_iteration_, self.loss_ = monitor.kept.iteration, monitor.kept.loss
         if self.outcome_ == "interrupted":
             what = f"training was interrupted after {self.n_iter_} iterations; the parameters so far are kept"
-            warnings.warn(what, ConvergenceWarning, stacklevel=2)
+            warn(what, ConvergenceWarning, stacklevel=2)
         elif self.outcome_ == "max_iter":
-            what = (
-                f"training stopped after max_iter={self.max_iter} iterations before it converged; raise max_iter or tol"
-            )
-            warnings.warn(what, ConvergenceWarning, stacklevel=2)
+            what = f"training stopped after ⟦max_iter={self.max_iter}⟧ iterations before it converged"
+            warn(f"{what}; raise ⟦max_iter⟧ or ⟦tol⟧", ConvergenceWarning, stacklevel=2)
         return self
 
     def log_likelihood(self, X: Any, *, lengths: Any = None) -> FloatArray:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, NoReturn, TypeVar
 
@@ -15,7 +14,7 @@ from hedgerow.chain.inference import sample as sample_states
 from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.data.dataset import Dataset, Label
 from hedgerow.declarations import Count, NonNegative, check_parameters, check_value, declared, documented
-from hedgerow.errors import InputError
+from hedgerow.errors import InputError, warn
 from hedgerow.estimators.base import ChainModel, allowed_labels, checked_span
 from hedgerow.estimators.corpus import cut_flat, training_dataset
 from hedgerow.estimators.parameters import Drawing, Penalty, Running, Windowed, random_generator
@@ -120,12 +119,10 @@ class IOHMM(IOHMMParameters, ChainModel):
         self.best_iteration_, self.loss_ = trained.kept.iteration, trained.kept.loss
         if self.outcome_ == "interrupted":
             what = "training was interrupted; the best weights so far are kept"
-            warnings.warn(what, ConvergenceWarning, stacklevel=2)
+            warn(what, ConvergenceWarning, stacklevel=2)
         elif self.outcome_ == "max_iter":
-            what = (
-                f"training stopped after max_iter={self.max_iter} iterations before it converged; raise max_iter or tol"
-            )
-            warnings.warn(what, ConvergenceWarning, stacklevel=2)
+            what = f"training stopped after ⟦max_iter={self.max_iter}⟧ iterations before it converged"
+            warn(f"{what}; raise ⟦max_iter⟧ or ⟦tol⟧", ConvergenceWarning, stacklevel=2)
         return self
 
     def predict(self, X: Any, *, decoder: str | None = None, known: Any = None, lengths: Any = None) -> AnyArray:

@@ -201,7 +201,7 @@ def _check_memory(dataset: Dataset, n_states: int) -> None:
         raise InputError(
             f"{n_states} states have {width:,} moves and outputs, for each of {dataset.n_positions:,} positions and "
             f"{n_features:,} features: {needed / 2**30:.1f} GB, and there are {limit / 2**30:.1f} GB of memory",
-            hint="Use fewer states (n_states), or fewer features.",
+            hint="Use fewer states (⟦n_states⟧), or fewer features.",
         )
 
 

@@ -87,7 +87,7 @@ class LocalModel(ChainModel):
         self._check_parameters()
         _check_held_out(X_val, y_val)
         if X_val is not None and self._scorer() not in KINDS:
-            raise InputError(f"X_val has no meaning for a {type(self._scorer()).__name__}", hint="Leave it out.")
+            raise InputError(f"⟦X_val⟧ has no meaning for a {type(self._scorer()).__name__}", hint="Leave it out.")
         X, y = cut_flat(X, y, lengths)
         warm = self._goes_on()
         kept = warm and self._scorer() == "trees"  # trees go on with the columns that they have
@@ -108,7 +108,7 @@ class LocalModel(ChainModel):
             self._order(),
             self._backward(),
         ):
-            hint = "Leave both as they were, or set warm_start=False."
+            hint = "Leave both as they were, or set ⟦warm_start=False⟧."
             raise InputError("the previous fit was by another classifier, or saw other labels", hint=hint)
         return True
 
@@ -137,7 +137,7 @@ class LocalModel(ChainModel):
         check_missing(self, OF_LINEAR)
         for name in ("early_stopping", "warm_start"):
             if getattr(self, name) is True:
-                what = f"{name}=True has no meaning for a {type(kind).__name__}"
+                what = f"⟦{name}=True⟧ has no meaning for a {type(kind).__name__}"
                 raise InputError(what, hint=f"It is for {' and '.join(map(repr, KINDS))}.")
 
     def _scorer_parameter(self) -> str:
@@ -294,14 +294,14 @@ def check_scores(n_labels: int, order: int) -> None:
     """Refuse sums over more histories than a position can have scores for."""
     n = count_scores(n_labels, order)
     if order > 1 and n > MAX_SCORES:
-        what = f"order {order} of {n_labels} labels has {n:,} scores a position, too many for sums over all labelings"
-        raise InputError(what, hint="Predict with decoder='beam' or 'greedy', or give a lower order.")
+        what = f"⟦order⟧ {order} of {n_labels} labels has {n:,} scores a position, too many for sums over all labelings"
+        raise InputError(what, hint="Predict with ⟦decoder='beam'⟧ or 'greedy', or give a lower ⟦order⟧.")
 
 
 def _check_held_out(X_val: Any, y_val: Any) -> None:
     """Refuse one of the two without the other."""
     if isinstance(X_val, Dataset):
         if y_val is not None or X_val.labels is None:
-            raise InputError("a Dataset as X_val brings its own labels", hint="Make it with y, and leave y_val out.")
+            raise InputError("a Dataset as ⟦X_val⟧ brings its own labels", hint="Make it with y, and leave y_val out.")
     elif (X_val is None) != (y_val is None):
-        raise InputError("X_val and y_val go together", hint="Give both, or neither.")
+        raise InputError("⟦X_val and y_val⟧ go together", hint="Give both, or neither.")

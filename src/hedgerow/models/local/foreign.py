@@ -25,9 +25,9 @@ def check_classifier(name: str, classifier: Any) -> None:
     """Refuse what cannot serve as a classifier of positions."""
     if isinstance(classifier, str) or not hasattr(classifier, "fit") or not hasattr(classifier, "get_params"):
         hint = "Give 'trees', 'linear' or a scikit-learn classifier."
-        raise InputError(f"{name} is {classifier!r}", hint=hint)
+        raise InputError(f"⟦{name}⟧ is {classifier!r}", hint=hint)
     if isinstance(classifier, type) or not hasattr(classifier, "predict_proba"):
-        what = f"{name} is {classifier!r}, which has no predict_proba"
+        what = f"⟦{name}⟧ is {classifier!r}, which has no predict_proba"
         raise InputError(what, hint="Wrap it in sklearn.calibration.CalibratedClassifierCV.")
 
 

@@ -102,7 +102,7 @@ def _check_conjoin(given: Any) -> None:
     if given is None or given == "all":
         return
     if isinstance(given, str) or not isinstance(given, Iterable) or not all(isinstance(name, str) for name in given):
-        raise InputError(f"conjoin is {given!r}", hint="Give 'all', None, or a list of column names.")
+        raise InputError(f"⟦conjoin⟧ is {given!r}", hint="Give 'all', None, or a list of column names.")
 
 
 @declared

@@ -114,7 +114,7 @@ class LabelRuns:
         """Those of a labelled corpus."""
         K, order = dataset.n_labels, histories.shape[1]
         if order and (K + 1) ** (order + 1) >= 2**62:
-            raise InputError(f"runs of {order} of {K} labels are too many to count", hint="Give a lower order.")
+            raise InputError(f"runs of {order} of {K} labels are too many to count", hint="Give a lower ⟦order⟧.")
         names = None if columns is None else tuple(sorted(columns))
         empty = cls(order, backward, names, np.empty(0, INDEX), (np.empty(0, INDEX),) * order)
         used = _usable(dataset, histories)

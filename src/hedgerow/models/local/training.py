@@ -144,7 +144,7 @@ def conjoined_columns(model: Any, dataset: Dataset) -> Iterable[str] | None:
     known = {column.name for column in dataset.schema.columns} | ({"*"} if len(dataset.schema.attributes) else set())
     for name in sorted(wanted - known):
         hint = f"Columns: {', '.join(sorted(known)[:10])}."
-        raise InputError("is in conjoin and not in the data", hint=hint, column=name)
+        raise InputError("is in ⟦conjoin⟧ and not in the data", hint=hint, column=name)
     return wanted
 
 
@@ -167,7 +167,7 @@ def predicted_histories(model: Any, dataset: Dataset, n_folds: int) -> CodeArray
     """The same with labels that models of the other folds predict: what a model will see when it predicts."""
     n = dataset.n_sequences
     if n < n_folds:
-        raise InputError(f"{n_folds} folds of {n} sequences cannot be made", hint="Give a lower n_folds.")
+        raise InputError(f"{n_folds} folds of {n} sequences cannot be made", hint="Give a lower ⟦n_folds⟧.")
     fold_of = random_generator(model.random_state).permutation(np.arange(n) % n_folds)
     labels: CodeArray = np.empty(dataset.n_positions, dtype=CODE)
     for fold in range(n_folds):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from hedgerow.chain.structure.states import StateSpace
 from hedgerow.data.dataset import Dataset, Label, Schema
 from hedgerow.data.imputation import seen_schema
 from hedgerow.declarations import check_choice, check_parameters, documented
-from hedgerow.errors import InputError
+from hedgerow.errors import InputError, warn
 from hedgerow.estimators.base import ChainModel, allowed_labels
 from hedgerow.estimators.constraints import legal_space
 from hedgerow.estimators.corpus import cut_flat, training_dataset
@@ -116,7 +115,7 @@ class BeamSearchTagger(SearchParameters, ChainModel):
             fit_again(self, lambda: self._fit_once(*everything, None, None, n), f"{n} passes")
         if self.outcome_ == "interrupted":
             what = f"training was interrupted after {self.n_iter_} passes; the best weights so far are kept"
-            warnings.warn(what, ConvergenceWarning, stacklevel=2)
+            warn(what, ConvergenceWarning, stacklevel=2)
         return self
 
     def _fit_once(
@@ -177,7 +176,9 @@ class BeamSearchTagger(SearchParameters, ChainModel):
         check_parameters(self)
         check_missing(self, OF_LINEAR)
         if self.metric == "log_likelihood":
-            raise InputError("metric is 'log_likelihood', and a search knows no probabilities", hint="Use 'accuracy'.")
+            raise InputError(
+                "⟦metric⟧ is 'log_likelihood', and a search knows no probabilities", hint="Use 'accuracy'."
+            )
 
     # -------------------------------------------------------------------------------------------- prediction
 
@@ -243,7 +244,7 @@ class BeamSearchTagger(SearchParameters, ChainModel):
         """(what is seen, label, weight), the largest weights first; of one label where it is given."""
         check_is_fitted(self)
         if not hasattr(self, "weights_"):
-            raise InputError("ranking='trees' has no weights", hint="The trees are in trees_.")
+            raise InputError("⟦ranking='trees'⟧ has no weights", hint="The trees are in trees_.")
         return weights_of(label, self.schema_, row_weights(self._input_schema(), self.layout_, self.weights_))
 
     @property

@@ -104,7 +104,7 @@ def lay_out_search(
     histories = label_histories(dataset.labels, dataset.offsets, K, order, backward=backward)
     layout = SearchLayout(nodes, _run_tree(histories, K), order, label_counts, space, backward)
     if layout.n_weights > MAX_WEIGHTS:
-        hint = "Give a lower order or label_counts, or a higher min_frequency."
+        hint = "Give a lower ⟦order⟧ or ⟦label_counts⟧, or a higher ⟦min_frequency⟧."
         raise InputError(f"{layout.n_weights:,} weights are too many", hint=hint)
     return layout
 

@@ -55,8 +55,8 @@ def new_table(dataset: Dataset, n_labels: int, order: int) -> FloatArray:
     """A table of zeros; an error where it would be too large."""
     size = dataset.n_positions * (n_labels + 1) ** order * n_labels
     if size > MAX_SCORES:
-        what = f"{dataset.n_positions:,} positions, {n_labels} labels and order {order} have {size:,} scores"
-        raise InputError(what, hint="Use ranking='perceptron', or a lower order.")
+        what = f"{dataset.n_positions:,} positions, {n_labels} labels and ⟦order⟧ {order} have {size:,} scores"
+        raise InputError(what, hint="Use ⟦ranking='perceptron'⟧, or a lower ⟦order⟧.")
     return np.zeros((dataset.n_positions, (n_labels + 1) ** order, n_labels))
 
 
@@ -141,8 +141,8 @@ class RankingPasses:
     def __init__(self, model: Any, space: StateSpace, dataset: Dataset) -> None:
         assert dataset.labels is not None
         if (dataset.labels == UNLABELLED).any():
-            hint = "Label every position, or use ranking='perceptron'."
-            raise InputError("ranking='trees' needs every label", hint=hint)
+            hint = "Label every position, or use ⟦ranking='perceptron'⟧."
+            raise InputError("⟦ranking='trees'⟧ needs every label", hint=hint)
         K, self.order = dataset.n_labels, int(model.order)
         check_label_columns(K, self.order)
         self.backward = model.direction == "right_to_left"

@@ -6,7 +6,6 @@ trimming leave out. A row counts as much as its sequence weighs, or as its curva
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ import numpy as np
 from hedgerow.chain.structure.history_table import NO_LABEL, HistoryTable
 from hedgerow.chain.structure.states import StateSpace
 from hedgerow.data.dataset import Dataset
-from hedgerow.errors import HedgerowWarning, InputError
+from hedgerow.errors import HedgerowWarning, InputError, warn
 from hedgerow.legend import INDEX, AnyArray, BoolArray, FloatArray, IndexArray
 from hedgerow.training.boosting.scores import TreeScores
 from hedgerow.trees import kernels
@@ -92,8 +91,8 @@ class Rows:
         if newton:
             self.unit, self._total_count = newton_unit(self.total, dataset.n_positions, self.n_before)
             if self.unit < _NEWTON_UNIT:
-                what = "leaves='newton': with so many rows, curvatures are rounded up to 1 / {:,}; steps are shorter"
-                warnings.warn(what.format(self.unit), HedgerowWarning, stacklevel=2)
+                what = "⟦leaves='newton'⟧: with so many rows, curvatures are rounded up to 1 / {:,}; steps are shorter"
+                warn(what.format(self.unit), HedgerowWarning, stacklevel=2)
         elif not whole:
             bits = int(self.total * self.n_before).bit_length() + int(self.total).bit_length()
             self.unit = 1 << max(0, min(_UNIT_BITS, _WORD_BITS - 1 - bits - _GRADIENT_BITS))
@@ -238,7 +237,7 @@ def _warn_of_rounding(weights: FloatArray | None, unit: int) -> None:
             f"the largest sample_weight is {ratio:,.0f} times the smallest; trees tell weights apart down to"
             f" 1 / {unit:,} of the largest, and count smaller ones as that"
         )
-        warnings.warn(what, HedgerowWarning, stacklevel=3)
+        warn(what, HedgerowWarning, stacklevel=3)
 
 
 def _curvature(gradient: FloatArray) -> FloatArray:

@@ -63,8 +63,12 @@ def train(
                 raise Diverged("the loss grew")
         except Diverged as error:
             if gain != "auto" or halvings == MAX_HALVINGS:
-                what = f"gain={chosen:.3g} is too large: {error} in pass {monitor.n_iter + 1}"
-                hint = "Give a smaller gain, or gain='auto'." if gain != "auto" else "Use another trainer: 'adagrad'."
+                what = f"⟦gain={chosen:.3g}⟧ is too large: {error} in pass {monitor.n_iter + 1}"
+                hint = (
+                    "Give a smaller ⟦gain⟧, or ⟦gain='auto'⟧."
+                    if gain != "auto"
+                    else "Use another ⟦trainer⟧: 'adagrad'."
+                )
                 raise InputError(what, hint=hint) from error
             chosen, halvings = chosen / 4.0, halvings + 1
             log.warning("%s; beginning again with gain %.3g", error, chosen)
@@ -125,7 +129,7 @@ def _run_pass(batches: Corpus, monitor: Monitor, learner: Learner, number: int, 
 
 def _given(gain: float | str) -> float:
     if isinstance(gain, str) or not 0.0 < gain < np.inf:
-        raise InputError(f"gain={gain!r} is not a number above 0", hint="Give one, or gain='auto'.")
+        raise InputError(f"⟦gain={gain!r}⟧ is not a number above 0", hint="Give one, or ⟦gain='auto'⟧.")
     return float(gain)
 
 

@@ -71,7 +71,7 @@ def annealed_sgd(
         Factors of the gain, for features in units of their own; most of them should be 1.
     """
     if schedule not in SCHEDULES:
-        raise InputError(f"schedule={schedule!r} is not there", hint=f"Choose one of {', '.join(SCHEDULES)}.")
+        raise InputError(f"⟦schedule={schedule!r}⟧ is not available", hint=f"Choose one of {', '.join(SCHEDULES)}.")
 
     def make(start: FloatArray, gain: float) -> Descent:
         rate = falling_rate(l2, gain)

@@ -66,7 +66,7 @@ def smd(
         weights that it moves most.
     """
     if schedule not in SCHEDULES:
-        raise InputError(f"schedule={schedule!r} is not there", hint=f"Choose one of {', '.join(SCHEDULES)}.")
+        raise InputError(f"⟦schedule={schedule!r}⟧ is not available", hint=f"Choose one of {', '.join(SCHEDULES)}.")
     if batches.objective not in CURVATURES:
         names = " and ".join(sorted(objective.__name__ for objective in CURVATURES))
         raise InputError("smd needs an objective with a Hessian", hint=f"Those are {names}.")
