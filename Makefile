@@ -13,7 +13,7 @@ WHEEL_TEST := build/wheel-test
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint bench docs api reproduce wheel clean distclean
+.PHONY: help demo test fuzz lint bench docs api reproduce wheel clean distclean
 
 help:  ## show this list
 	@echo "Usage: make TARGET [PYTHON=python3.12] [ARGS='more arguments for the command behind it']"
@@ -26,6 +26,10 @@ demo: $(VENV)/.demo  ## learn to hyphenate English words, and show what was lear
 test: $(VENV)/.dev  ## run the tests, then those of the kernels again as plain Python
 	$(PYTEST) $(ARGS)
 	NUMBA_DISABLE_JIT=1 $(PYTEST) $(KERNEL_TESTS)
+
+# Bounds are checked, and what is compiled so has a folder of its own.
+fuzz: $(VENV)/.dev  ## forge 10,000 model files of every kind, load and use them: make fuzz ARGS="--seed 7 TreeCRF"
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=build/bounds $(BIN)/python -m tests.codec.mutants --each 10000 $(ARGS)
 
 lint: $(VENV)/.dev  ## check style, format and types
 	$(BIN)/ruff check .

@@ -117,7 +117,7 @@ def test_the_safetensors_library_opens_the_file(tmp_path):
     with safetensors.safe_open(path, "numpy") as file:
         metadata = file.metadata()
     assert json.loads(metadata["hedgerow"])["header"] == header
-    assert json.loads(metadata["hedgerow"])["format_version"] == 1
+    assert json.loads(metadata["hedgerow"])["format_version"] == persistence.FORMAT_VERSION
 
 
 # ----------------------------------------------------------------------------------------------------- damage
@@ -276,7 +276,7 @@ def test_a_header_length_that_lies_is_refused(tmp_path, length):
 
 def test_a_newer_format_says_so(tmp_path):
     path = tmp_path / "model.hedgerow"
-    newer = forge({}, header="null", format_version=2, hedgerow_version="9.1")
+    newer = forge({}, header="null", format_version=persistence.FORMAT_VERSION + 1, hedgerow_version="9.1")
     assert_refused(path, newer, r"written by hedgerow 9\.1.*Upgrade")
     for version in (0, -1, "1", 1.5, True, None):
         assert_refused(path, forge({}, format_version=version), "its header cannot be read")

@@ -17,7 +17,7 @@ import secrets
 import stat
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -28,7 +28,8 @@ from hedgerow import __version__
 from hedgerow.errors import InputError, ModelFileError
 from hedgerow.legend import AnyArray
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+MAX_DEPTH = 100  # of lists and dicts of the header in each other: a walk over it never runs out of stack
 
 _DTYPES = {np.dtype(code) for code in ("f8", "f4", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1", "?")}
 
@@ -63,6 +64,8 @@ def write(path: str | os.PathLike[str], header: Mapping[str, Any], tensors: Mapp
         metadata = {"hedgerow": json.dumps(fields, allow_nan=False, separators=(",", ":"))}
     except (TypeError, ValueError, RecursionError) as error:
         raise InputError(f"the header of a model file must be JSON: {error}") from error
+    if _is_deep(header):
+        raise InputError(f"the header of a model file has more than {MAX_DEPTH} lists and dicts in each other")
     arrays = {name: _storable(name, values) for name, values in tensors.items()}
     try:
         data = memoryview(safetensors.numpy.save(arrays, metadata))
@@ -73,8 +76,21 @@ def write(path: str | os.PathLike[str], header: Mapping[str, Any], tensors: Mapp
     replace_file(path, [data[: _DIGITS.start], _checksum(data), data[_DIGITS.stop :]])
 
 
+class Contents(NamedTuple):
+    """What a model file holds."""
+
+    format_version: int
+    header: dict[str, Any]
+    tensors: dict[str, AnyArray]
+
+
 def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, AnyArray]]:
-    """Read what `write` wrote: the header and the tensors, as arrays that can be written to.
+    """The header and the tensors of a file: see `read_contents`."""
+    return read_contents(path)[1:]
+
+
+def read_contents(path: str | os.PathLike[str]) -> Contents:
+    """Read what `write` wrote, or an older version of it; the tensors are arrays that can be written to.
 
     A file that is missing raises FileNotFoundError. A file that is damaged, cut short, foreign, or written in
     a newer format raises ModelFileError.
@@ -82,7 +98,7 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, AnyArr
     data = _read_bytes(path)
     if data[_DIGITS] != _checksum(memoryview(data)):
         _refuse(path, "is damaged or cut short: its checksum does not agree with its contents")
-    header = _parse_header(data, path)
+    version, header = _parse_header(data, path)
     try:
         tensors = safetensors.numpy.load(data)
     except (safetensors.SafetensorError, KeyError, ValueError) as error:  # the last two: types, shapes NumPy has not
@@ -92,7 +108,7 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, AnyArr
             _refuse(path, f"is damaged: the tensor {name!r} has the type {array.dtype}")
         if array.dtype == np.bool_ and np.any(array.reshape(-1).view(np.uint8) > 1):
             _refuse(path, f"is damaged: the tensor {name!r} holds bytes that are not booleans")
-    return header, tensors
+    return Contents(version, header, tensors)
 
 
 def _storable(name: str, values: npt.ArrayLike) -> AnyArray:
@@ -167,13 +183,14 @@ def _guess(start: bytes, size: int) -> str:
     return next((f": it looks like {name}" for pattern, name in _FOREIGN if re.match(pattern, start)), "")
 
 
-def _parse_header(data: bytes, path: str | os.PathLike[str]) -> dict[str, Any]:
+def _parse_header(data: bytes, path: str | os.PathLike[str]) -> tuple[int, dict[str, Any]]:
     try:
         table = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
         fields = json.loads(table["__metadata__"]["hedgerow"], object_pairs_hook=_without_repeats)
         version, header = fields["format_version"], fields["header"]
         newer = type(version) is int and version > FORMAT_VERSION
         sound = newer or (type(version) is int and version > 0 and isinstance(header["kind"], str))
+        sound = sound and not _is_deep(header)
     except (KeyError, TypeError, ValueError, RecursionError) as error:
         _refuse(path, "is damaged: its header cannot be read", error)
     if not sound:
@@ -181,7 +198,20 @@ def _parse_header(data: bytes, path: str | os.PathLike[str]) -> dict[str, Any]:
     if newer:
         what = f"is in format {version}, written by hedgerow {fields.get('hedgerow_version')}"
         _refuse(path, f"{what}; hedgerow {__version__} reads formats up to {FORMAT_VERSION}. Upgrade hedgerow")
-    return dict(header)
+    return version, header
+
+
+def _is_deep(header: Any) -> bool:
+    """Whether a header has too many lists and dicts in each other."""
+    level = [header]
+    for _ in range(MAX_DEPTH):
+        level = [
+            inner
+            for value in level
+            if isinstance(value, (Mapping, list, tuple))
+            for inner in (value.values() if isinstance(value, Mapping) else value)
+        ]
+    return bool(level)
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -352,7 +352,7 @@ def test_labels_come_out_plain():
 
 BAD_WEIGHTS = {
     "flat": (np.ones(9), "has 9 entries for 3 sequences; it looks like a flat array of all positions", None, None),
-    "too few": ([1, 1], "has 2 entries for 3 sequences. Give one weight a sequence", None, None),
+    "too few": ([1, 1], "has 2 entries for 3 sequences. Give one weight per sequence", None, None),
     "number": (2.0, "sample_weight is of type float", None, None),
     "str": ("abc", "sample_weight is of type str", None, None),
     "array without dimensions": (np.array(1.0), "sample_weight is of type ndarray", None, None),

@@ -21,10 +21,10 @@ from hypothesis import strategies as st
 from hedgerow.data import rows as row_module
 from hedgerow.data.dataset import Dataset
 from hedgerow.data.encoding import encode, learn
-from hedgerow.data.learner import SPARSE
 from hedgerow.data.readers import read_conll, read_jsonl, sequences
 from hedgerow.data.rows import BLOCK_POSITIONS, Item
 from hedgerow.data.sequences import Sequences
+from hedgerow.data.settling import SPARSE
 from hedgerow.errors import InputError
 from hedgerow.legend import MISSING, UNLABELLED
 

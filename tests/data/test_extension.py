@@ -12,12 +12,12 @@ import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hedgerow.data.columns import MixedTypesError
 from hedgerow.data.dataset import OUTSIDE_COLUMN
 from hedgerow.data.encoding import encode, learn
 from hedgerow.data.extension import extend
 from hedgerow.data.readers import sequences
 from hedgerow.data.rows import Item
-from hedgerow.data.values import MixedTypesError
 from hedgerow.errors import HedgerowWarning, InputError
 from hedgerow.legend import UNLABELLED
 

@@ -1,8 +1,8 @@
-"""The golden models: what each is trained on. `python -m tests.golden.models` writes the files of this version anew;
+"""The golden models: what each is trained on. `python -m tests.golden.models` writes the files of this format anew;
 names of models write only those.
 
 A file that a version wrote stays readable for all later ones, and predicts what it predicted. Files are named by the
-version; make new ones when the format changes, and keep the old ones.
+version of the format (those of format 1 by that of hedgerow, 0.1.0); make new ones when it changes, and keep the old.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from hedgerow import (
     TreeCRF,
     TreeLatticeCRF,
     VirtualEvidence,
-    __version__,
 )
+from hedgerow.persistence import FORMAT_VERSION
 
 FOLDER = Path(__file__).parent
 PARAMETERS = (
@@ -179,9 +179,10 @@ def _images() -> dict[str, Case]:
     }
 
 
-def paths(name: str, version: str = __version__) -> tuple[Path, Path]:
-    """The model file and the JSON file with what it predicts."""
-    return FOLDER / f"{name}-{version}.hedgerow", FOLDER / f"{name}-{version}.json"
+def paths(name: str) -> tuple[Path, Path]:
+    """The model file of this format, and the JSON file with what it predicts."""
+    stem = f"{name}-format{FORMAT_VERSION}"
+    return FOLDER / f"{stem}.hedgerow", FOLDER / f"{stem}.json"
 
 
 def answers(model: Any, X: list[Any], y: list[Any]) -> dict[str, Any]:

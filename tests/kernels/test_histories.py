@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from hedgerow.chain.kernels import histories, history_beam, history_search, log_histories
+from hedgerow.chain.inference.history_rows import history_arcs
+from hedgerow.chain.kernels import histories, log_histories
+from hedgerow.chain.kernels.history_arcs import HistoryBuffers, follow, reach
 from hedgerow.chain.structure.histories import Histories
 from tests.reference import histories as reference
 from tests.reference.history_cases import Case, cases, make_case
@@ -16,23 +16,22 @@ from tests.reference.history_cases import Case, cases, make_case
 from .test_chain import exponentials
 
 
-def walk(case):
-    h = case.histories
-    return h.back_off, h.arc_ptr, h.arc_label, h.arc_next, h.arc_back_off
+def make_buffers(h):
+    K, S, A = h.n_labels, h.n_states, h.n_arcs
+    return HistoryBuffers(np.empty(K), np.empty(A), np.empty((2, S)), np.empty(K, dtype=np.int32))
 
 
 def backward(node, arc_scores, case, cut=None):
     """log β (T, S) of one sequence by the scaled kernel, in two calls that meet at `cut`; None where it gives up."""
-    T, K = node.shape
+    T = len(node)
     h = case.histories
     node_exp, top = exponentials(node)
     shift = arc_scores[arc_scores > -np.inf].max()
     arc_exp = np.exp(arc_scores - shift)
     beta, scale = np.full((T, h.n_states), np.nan), np.empty(T)
-    scratch = np.empty(K), np.empty(h.n_arcs), np.empty(h.n_states), np.empty(K, dtype=np.int32)
     for t0, t1 in ((0, T),) if cut is None else ((cut, T), (0, cut)):
-        model = node, node_exp, arc_scores, arc_exp, *walk(case)
-        if histories.backward(*model, beta, scale, *scratch, 0, T, t0, t1):
+        model = node, node_exp, arc_scores, arc_exp, history_arcs(h)
+        if histories.backward(*model, beta, scale, make_buffers(h), 0, T, t0, t1):
             return None
     ahead = np.concatenate([(np.log(scale) + top + shift)[1:], [0.0]])
     with np.errstate(divide="ignore"):
@@ -45,7 +44,7 @@ def state_after(case, labels):
     arcs = np.empty(len(labels), dtype=np.int64)
     first = np.zeros(len(labels) + 1, dtype=np.uint8)
     first[0] = 1
-    histories.follow(np.array(labels), first, h.start, h.back_off, h.arc_ptr, h.arc_label, h.arc_next, arcs)
+    follow(np.array(labels), first, history_arcs(h), arcs)
     return int(h.arc_next[arcs[-1]])
 
 
@@ -138,9 +137,8 @@ def test_reach_is_where_the_twin_stops(case):
         dead = [t for t in range(len(node)) if not alpha[t + 1]]
         reached, subtree = np.zeros((2, h.n_states), dtype=np.int64)
         reached[h.start] = 1
-        arrays = h.back_off, h.arc_state, h.arc_label, h.arc_next, h.arc_back_off
         scratch = reached, subtree, np.empty(h.n_arcs, dtype=np.int64)
-        assert histories.reach(node, arc_scores, *arrays, *scratch, 0, len(node)) == (dead or [len(node)])[0]
+        assert reach(node, arc_scores, history_arcs(h), *scratch, 0, len(node)) == (dead or [len(node)])[0]
 
 
 @settings(max_examples=60)
@@ -148,26 +146,13 @@ def test_reach_is_where_the_twin_stops(case):
 def test_the_log_kernel_equals_the_scaled_one(case):
     h = case.histories
     for node, arc_scores, _ in case.sequences():
-        T, K = node.shape
+        T = len(node)
         found = backward(node, arc_scores, case)
         if found is None:
             continue
         rows, tops = np.empty((T, h.n_states)), np.empty(T)
-        scratch = np.empty(K, dtype=np.int32), np.empty(K)
-        log_histories.backward(node, arc_scores, *walk(case), rows, tops, *scratch, 0, T, 0, T)
+        log_histories.backward(node, arc_scores, history_arcs(h), rows, tops, make_buffers(h), 0, T, 0, T)
         logs = rows + np.cumsum(tops[::-1])[::-1][:, None]
         possible = logs > -np.inf
         np.testing.assert_array_equal(possible, found[0] > -np.inf)
         np.testing.assert_allclose(np.exp(found[0][possible] - logs[possible]), 1.0, rtol=1e-8)
-
-
-def test_all_files_list_arcs_alike():
-    """A kernel calls kernels of its own file only, so this one is there four times."""
-
-    def body(module):
-        function = getattr(module._list_arcs, "py_func", module._list_arcs)
-        code = inspect.getsource(function).split('"""')[2]
-        return [line.partition("#")[0].rstrip() for line in code.splitlines()]
-
-    for module in (history_beam, history_search, log_histories):
-        assert body(module) == body(histories)

@@ -391,23 +391,24 @@ def test_files_bring_the_model_back(shapes, fitted, tmp_path):
 
 def test_a_file_that_lies_is_refused(fitted, tmp_path):
     from hedgerow import persistence
-    from hedgerow.lattice.files import pack
+    from hedgerow.estimators.files import pack_model
 
-    for change in (
-        {"labels": [1, 0]},
-        {"n_features": [2, 0]},
-        {"n_directions": 0},
-        {"form": "other"},
-        {"kind": "Other"},
-        {"n_features": [-1, 0]},
-        {"differences": False},
+    header, tensors = pack_model(fitted)
+    path = tmp_path / "bad.hedgerow"
+    for part, change in (
+        ("state", {"labels": [1, 0]}),
+        ("state", {"node_features": 2}),
+        ("state", {"n_directions": 0}),
+        ("state", {"form": "other"}),
+        ("state", {"node_features": -1}),
+        ("parameters", {"differences": False}),
     ):
-        header, tensors = pack(fitted)
-        path = tmp_path / "bad.hedgerow"
-        persistence.write(path, header | change, tensors)
+        persistence.write(path, header | {part: header[part] | change}, tensors)
         with pytest.raises(ModelFileError):
             load(path)
-    header, tensors = pack(fitted)
+    persistence.write(path, header | {"kind": "Other"}, tensors)
+    with pytest.raises(ModelFileError, match="'Other', which this version does not know"):
+        load(path)
     tensors["weights"] = np.full_like(tensors["weights"], np.nan)
     persistence.write(path, header, tensors)
     with pytest.raises(ModelFileError, match="not a number"):

@@ -14,10 +14,10 @@ from sklearn.exceptions import ConvergenceWarning
 from hedgerow import persistence
 from hedgerow.datasets.shapes import make_shapes
 from hedgerow.errors import InputError, ModelFileError
+from hedgerow.estimators.files import load, pack_model
 from hedgerow.lattice import LatticeCRF, TreeLatticeCRF, grid
 from hedgerow.lattice.boosting import Bins, Booster, TreeScorer, Values
 from hedgerow.lattice.corpus import make_corpus, read_graphs, with_labels
-from hedgerow.lattice.files import load, pack
 from hedgerow.lattice.forms import Form
 from hedgerow.lattice.inference.infer import Inference
 from hedgerow.lattice.objectives import make_objective
@@ -197,9 +197,9 @@ def test_files_bring_the_trees_back(fitted, tmp_path):
     assert again.get_params() == fitted.get_params()
     for one, other in zip(again.predict_proba(images), fitted.predict_proba(images)):
         assert np.array_equal(one, other)
-    header, tensors = pack(fitted)
-    tensors["node.trees.nodes"] = tensors["node.trees.nodes"].copy()
-    tensors["node.trees.nodes"][0, 0] = 99
+    header, tensors = pack_model(fitted)
+    tensors["node.ensemble.nodes"] = tensors["node.ensemble.nodes"].copy()
+    tensors["node.ensemble.nodes"][0, 0] = 99
     persistence.write(path, header, tensors)
     with pytest.raises(ModelFileError, match="not there"):
         load(path)

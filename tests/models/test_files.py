@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 from types import MappingProxyType
 from typing import Any
 
@@ -164,48 +165,48 @@ WRONG = {
     "weights not numbers": set_tensor("weights", lambda a: bump(a, 0, np.nan)),
     "weights infinite": set_tensor("weights", lambda a: bump(a, 0, np.inf)),
     "weights in two dimensions": set_tensor("weights", lambda a: a[None]),
-    "a label out of range": set_tensor("nodes.slot_label", lambda a: bump(a, 0, 3)),
-    "a negative label": set_tensor("nodes.slot_label", lambda a: bump(a, 0, -1)),
-    "a pair out of range": set_tensor("pairs.slot_label", lambda a: bump(a, 0, 9)),
-    "rows that go back": set_tensor("nodes.row_ptr", lambda a: bump(a, 5, a[-1] + 5)),
-    "rows that begin late": set_tensor("nodes.row_ptr", lambda a: bump(a, 0, 1)),
-    "rows that end late": set_tensor("nodes.row_ptr", lambda a: bump(a, -1, a[-1] + 1)),
-    "too few rows": set_tensor("nodes.row_ptr", lambda a: np.concatenate([a[:3], a[-1:]])),
-    "an arc out of range": set_tensor("arc_to", lambda a: bump(a, 0, 3)),
-    "an arc without an end": set_tensor("arc_to", lambda a: a[:-1]),
-    "a space of another size": set_tensor("space.transitions", lambda a: a[:2, :2]),
-    "a space of numbers": set_tensor("space.start", lambda a: a.astype(np.uint8)),
-    "text that is not UTF-8": set_tensor("attributes.utf8", lambda a: bump(a, 0, 255)),
-    "text cut short": set_tensor("attributes.utf8", lambda a: a[:-1]),
-    "text that goes back": set_tensor("attributes.ends", lambda a: bump(a, 0, a[-1] + 1)),
-    "text with a negative end": set_tensor("attributes.ends", lambda a: bump(a, 0, -5)),
-    "a label twice": set_header("labels", value=["O", "O", "I-X"]),
-    "no labels": set_header("labels", value=[]),
-    "labels of another kind": set_header("labels", value=[1.5, 2.5, 3.5]),
-    "labels that are lists": set_header("labels", value=[["a"], ["b"], ["c"]]),
-    "labels of two kinds": set_header("labels", value=["a", 1, 2]),
-    "a label beyond 64 bits": set_header("labels", value=[1, 2, 10**30]),
-    "one label too many": set_header("labels", value=["B-X", "I-X", "O", "Z"]),
-    "a kind that does not exist": set_header("columns", 0, "kind", value="text"),
-    "a kind that is no word": set_header("columns", 0, "kind", value=["numeric"]),
-    "offsets that are not numbers": set_header("columns", 0, "offsets", value=["1"]),
-    "offsets out of bounds": set_header("columns", 0, "offsets", value=[10**12]),
-    "offsets with a gap": set_header("columns", 0, "offsets", value=[-1, 1]),
-    "offsets out of order": set_header("columns", 0, "offsets", value=[1, 0, -1]),
-    "an offset twice": set_header("columns", 0, "offsets", value=[-1, 0, 0, 1]),
-    "offsets of attributes with a gap": set_header("attribute_offsets", value=[-2, 0, 1]),
-    "no offsets": set_header("columns", 0, "offsets", value=[]),
-    "columns that are none": set_header("columns", value=3),
-    "sequences: no number": set_header("n_sequences", value="many"),
+    "a label out of range": set_tensor("layout.nodes.slot_label", lambda a: bump(a, 0, 3)),
+    "a negative label": set_tensor("layout.nodes.slot_label", lambda a: bump(a, 0, -1)),
+    "a pair out of range": set_tensor("layout.pairs.slot_label", lambda a: bump(a, 0, 9)),
+    "rows that go back": set_tensor("layout.nodes.row_ptr", lambda a: bump(a, 5, a[-1] + 5)),
+    "rows that begin late": set_tensor("layout.nodes.row_ptr", lambda a: bump(a, 0, 1)),
+    "rows that end late": set_tensor("layout.nodes.row_ptr", lambda a: bump(a, -1, a[-1] + 1)),
+    "too few rows": set_tensor("layout.nodes.row_ptr", lambda a: np.concatenate([a[:3], a[-1:]])),
+    "an arc out of range": set_tensor("layout.arc_to", lambda a: bump(a, 0, 3)),
+    "an arc without an end": set_tensor("layout.arc_to", lambda a: a[:-1]),
+    "a space of another size": set_tensor("layout.space.transitions", lambda a: a[:2, :2]),
+    "a space of numbers": set_tensor("layout.space.start", lambda a: a.astype(np.uint8)),
+    "text that is not UTF-8": set_tensor("schema.attributes.utf8", lambda a: bump(a, 0, 255)),
+    "text cut short": set_tensor("schema.attributes.utf8", lambda a: a[:-1]),
+    "text that goes back": set_tensor("schema.attributes.ends", lambda a: bump(a, 0, a[-1] + 1)),
+    "text with a negative end": set_tensor("schema.attributes.ends", lambda a: bump(a, 0, -5)),
+    "a label twice": set_header("state", "schema", "labels", value=["O", "O", "I-X"]),
+    "no labels": set_header("state", "schema", "labels", value=[]),
+    "labels of another kind": set_header("state", "schema", "labels", value=[1.5, 2.5, 3.5]),
+    "labels that are lists": set_header("state", "schema", "labels", value=[["a"], ["b"], ["c"]]),
+    "labels of two kinds": set_header("state", "schema", "labels", value=["a", 1, 2]),
+    "a label beyond 64 bits": set_header("state", "schema", "labels", value=[1, 2, 10**30]),
+    "one label too many": set_header("state", "schema", "labels", value=["B-X", "I-X", "O", "Z"]),
+    "a kind that does not exist": set_header("state", "schema", "columns", 0, "kind", value="text"),
+    "a kind that is no word": set_header("state", "schema", "columns", 0, "kind", value=["numeric"]),
+    "offsets that are not numbers": set_header("state", "schema", "columns", 0, "offsets", value=["1"]),
+    "offsets out of bounds": set_header("state", "schema", "columns", 0, "offsets", value=[10**12]),
+    "offsets with a gap": set_header("state", "schema", "columns", 0, "offsets", value=[-1, 1]),
+    "offsets out of order": set_header("state", "schema", "columns", 0, "offsets", value=[1, 0, -1]),
+    "an offset twice": set_header("state", "schema", "columns", 0, "offsets", value=[-1, 0, 0, 1]),
+    "offsets of attributes with a gap": set_header("state", "schema", "attribute_offsets", value=[-2, 0, 1]),
+    "no offsets": set_header("state", "schema", "columns", 0, "offsets", value=[]),
+    "columns that are none": set_header("state", "schema", "columns", value=3),
+    "sequences: no number": set_header("state", "n_sequences", value="many"),
     "another estimator": set_header("kind", value="ForestCRF"),
     "an estimator that is not in it": set_header("kind", value="TreeCRF"),
     "a parameter that does not exist": set_header("parameters", "colour", value="red"),
     "a parameter that cannot be meant": set_header("parameters", "decoder", value="magic"),
     "parameters that are none": set_header("parameters", value=[]),
-    "an outcome that is no word": set_header("fitted", "outcome_", value=3),
-    "a loss that is no number": set_header("fitted", "loss_", value="low"),
-    "pairs of other columns": set_header("pair_columns", value=["size"]),
-    "declared as a list": set_header("declared", value=["tags"]),
+    "an outcome that is no word": set_header("state", "outcome", value=3),
+    "a loss that is no number": set_header("state", "loss", value="low"),
+    "pairs of other columns": set_header("state", "layout", "pair_columns", value=["size"]),
+    "declared as a list": set_header("state", "schema", "declared", value=["tags"]),
     "metadata that are none": set_header("metadata", value=[1]),
 }
 
@@ -220,20 +221,39 @@ def test_a_file_that_is_whole_and_wrong(name, sound, tmp_path):
     assert str(path) in str(caught.value)
 
 
-def test_every_part_is_needed(sound, tmp_path):
-    header, tensors = sound
-    assert load(write(tmp_path, header, tensors)).predict(CORPUS[0][:1]).shape == (1,)
+def parts(header, *keys):
+    """The keys of everything in a header that has a name, the parameters aside."""
+    own = header if not keys else functools.reduce(lambda place, key: place[key], keys, header)
+    for name in own if isinstance(own, dict) else ():
+        yield (*keys, name)
+        if name not in ("parameters", "metadata", "declared", "codes", "numbers", "window"):
+            yield from parts(header, *keys, name)
+
+
+def check_every_part_is_needed(header, tensors, folder, optional=()):
+    """Without any part of a file, but for those that may be absent, it is refused; and so it is with one more."""
+    assert load(write(folder, header, tensors)) is not None
     for name in tensors:
-        if name.startswith("pairs."):
-            continue  # a pair of tensors that may be absent; one alone is refused below
         with pytest.raises(ModelFileError, match="is not a sound hedgerow model"):
-            load(write(tmp_path, header, {k: v for k, v in tensors.items() if k != name}))
-    for name in ("pairs.row_ptr", "pairs.slot_label"):
+            load(write(folder, header, {k: v for k, v in tensors.items() if k != name}))
+    with pytest.raises(ModelFileError, match="'more', which has no place here"):
+        load(write(folder, header, tensors | {"more": np.zeros(1)}))
+    for *keys, name in parts(header):
+        changed = copy.deepcopy(header)
+        place = functools.reduce(lambda inner, key: inner[key], keys, changed)
+        del place[name]
+        if name == "kind":
+            continue
+        if name not in optional:
+            with pytest.raises(ModelFileError, match=f"there is no '.*{name}'"):
+                load(write(folder, changed, tensors))
+        place["more"] = 1
         with pytest.raises(ModelFileError):
-            load(write(tmp_path, header, {k: v for k, v in tensors.items() if k != name}))
-    for name in set(header) - {"kind", "metadata", "n_sequences"}:  # the first files did not have the last
-        with pytest.raises(ModelFileError, match=f"no '{name}'"):
-            load(write(tmp_path, {k: v for k, v in header.items() if k != name}, tensors))
+            load(write(folder, changed, tensors))
+
+
+def test_every_part_is_needed(sound, tmp_path):
+    check_every_part_is_needed(*sound, tmp_path, optional=("pairs",))
 
 
 JSON = st.recursive(

@@ -117,21 +117,24 @@ def test_a_file_that_does_not_fit_together_is_refused(tmp_path):
 
     fitted("memm 2, linear").save(tmp_path / "m.hedgerow")
     header, tensors = persistence.read(tmp_path / "m.hedgerow")
+    keys, ends = tensors["runs.runs"], tensors["runs.runs_ptr"]
     for spoil in (
-        {"conjoined": tensors["conjoined"][::-1].copy()},
-        {"runs.1": tensors["runs.1"] + 10**6},
-        {"runs.2": tensors["runs.2"][:-1]},
+        {"runs.conjoined": tensors["runs.conjoined"][::-1].copy()},
+        {"runs.runs": keys + 10**6},
+        {"runs.runs": keys[:-1], "runs.runs_ptr": np.minimum(ends, len(keys) - 1)},
     ):
         persistence.write(tmp_path / "bad.hedgerow", header, tensors | spoil)
         with pytest.raises(ModelFileError, match="runs of labels"):
             load(tmp_path / "bad.hedgerow")
-    for change in ({"order": 1}, {"order": "2"}, {"refitted": 1}, {"scorer": header["scorer"] | {"kind": "HMM"}}):
-        persistence.write(tmp_path / "bad.hedgerow", header | change, tensors)
+    state = header["state"]
+    for change in ({"order": 1}, {"order": "2"}, {"refitted": 1}, {"scorer": state["scorer"] | {"kind": "HMM"}}):
+        persistence.write(tmp_path / "bad.hedgerow", header | {"state": state | change}, tensors)
         with pytest.raises(ModelFileError):
             load(tmp_path / "bad.hedgerow")
     fitted("memm, trees").save(tmp_path / "t.hedgerow")
     header, tensors = persistence.read(tmp_path / "t.hedgerow")
-    persistence.write(tmp_path / "bad.hedgerow", header | {"backward": True}, tensors)
+    header["state"]["backward"] = True
+    persistence.write(tmp_path / "bad.hedgerow", header, tensors)
     with pytest.raises(ModelFileError, match="columns"):
         load(tmp_path / "bad.hedgerow")
 

@@ -432,16 +432,16 @@ def put(array, place, value):
 
 
 WRONG = {
-    "a share above 1": replaced("trees.shares", lambda a: put(a, 0, 1.5)),
-    "shares too few": replaced("trees.shares", lambda a: a[:-1]),
-    "no surrogates": lambda header, tensors: tensors.pop("trees.surrogates"),
-    "a surrogate of no node": replaced("trees.surrogates", lambda a: put(a, (0, 0), 10**6)),
-    "a surrogate before its node": replaced("trees.surrogates", lambda a: put(a, (0, 0), -1)),
-    "surrogates in disorder": replaced("trees.surrogates", lambda a: np.ascontiguousarray(a[::-1])),
-    "a surrogate of no stream": replaced("trees.surrogates", lambda a: put(a, (0, 1), 10**6)),
-    "narrow sets": replaced("trees.surrogate_sets", lambda a: a[:, :-1].copy()),
-    "pointers that do not end": replaced("trees.surrogate_ptr", lambda a: a[:-1]),
-    "another way": lambda header, tensors: header.update(missing="forget"),
+    "a share above 1": replaced("ensemble.shares", lambda a: put(a, 0, 1.5)),
+    "shares too few": replaced("ensemble.shares", lambda a: a[:-1]),
+    "no surrogates": lambda header, tensors: tensors.pop("ensemble.surrogates"),
+    "a surrogate of no node": replaced("ensemble.surrogates", lambda a: put(a, (0, 0), 10**6)),
+    "a surrogate before its node": replaced("ensemble.surrogates", lambda a: put(a, (0, 0), -1)),
+    "surrogates in disorder": replaced("ensemble.surrogates", lambda a: np.ascontiguousarray(a[::-1])),
+    "a surrogate of no stream": replaced("ensemble.surrogates", lambda a: put(a, (0, 1), 10**6)),
+    "narrow sets": replaced("ensemble.surrogate_sets", lambda a: a[:, :-1].copy()),
+    "pointers that do not end": replaced("ensemble.surrogate_ptr", lambda a: a[:-1]),
+    "another way": lambda header, tensors: header["state"].update(missing="forget"),
 }
 
 
@@ -469,4 +469,4 @@ WRONG_FILLS = {
 def test_a_file_of_fills_that_is_wrong(name, tmp_path):
     model = tree(missing="indicator").fit(*damaged(20))
     with pytest.raises(ModelFileError, match="not a sound hedgerow model"):
-        load(broken(model, tmp_path, lambda header, tensors: WRONG_FILLS[name](header["imputation"])))
+        load(broken(model, tmp_path, lambda header, tensors: WRONG_FILLS[name](header["state"]["imputation"])))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import pickle
 
@@ -151,13 +152,21 @@ def test_files_and_pickles_keep_the_model(model, tmp_path):
         assert other.history_weights() == model.history_weights()
 
 
-@pytest.mark.parametrize("name", ["labels", "back_off", "arc_next", "arc_label", "order_start"])
+@pytest.mark.parametrize("name", ["labels", "back_off", "arc_next", "arc_label"])
 def test_a_file_whose_histories_do_not_fit(model, name):
     header, tensors = pack_model(model)
-    damaged = tensors[f"histories.{name}"].copy()
+    damaged = tensors[f"layout.histories.{name}"].copy()
     damaged.flat[0] = 10**6
     with pytest.raises((ModelFileError, InputError)):
-        unpack_model(header, {**tensors, f"histories.{name}": damaged})
+        unpack_model(header, {**tensors, f"layout.histories.{name}": damaged})
+
+
+@pytest.mark.parametrize("name", ["order", "start"])
+def test_a_header_whose_histories_do_not_fit(model, name):
+    header, tensors = copy.deepcopy(pack_model(model))
+    header["state"]["layout"]["histories"][name] = 10**6
+    with pytest.raises(ModelFileError):
+        unpack_model(header, tensors)
 
 
 def test_a_warm_start_goes_on_where_it_ended():

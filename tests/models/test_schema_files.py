@@ -15,8 +15,9 @@ from hedgerow.data.dataset import OUTSIDE_COLUMN
 from hedgerow.data.encoding import learn
 from hedgerow.data.rows import Item
 from hedgerow.errors import ModelFileError
+from hedgerow.estimators.codec.parts import pack, unpack
+from hedgerow.estimators.codec.schema import SCHEMA
 from hedgerow.estimators.files import pack_model, unpack_model
-from hedgerow.estimators.schema_files import pack_schema, unpack_schema
 
 from .corpora import COLUMNS, rich_corpus
 
@@ -29,13 +30,13 @@ windows = side | st.tuples(side, side)
 @given(st.dictionaries(st.sampled_from(["word", "size", "upper", "*"]), windows) | windows)
 def test_every_window_comes_back(window):
     schema = learn(*CORPUS, columns=COLUMNS, window=window).schema
-    assert unpack_schema(*pack_schema(schema)) == schema
+    assert unpack(SCHEMA, *pack(SCHEMA, schema)) == schema
 
 
 def test_a_feature_of_the_whole_sequence_may_have_any_name():
     X = [Item(["a", "b"], {OUTSIDE_COLUMN: "x"})]
     schema = learn(X, [["A", "B"]]).schema
-    assert unpack_schema(*pack_schema(schema)) == schema
+    assert unpack(SCHEMA, *pack(SCHEMA, schema)) == schema
 
 
 @pytest.fixture(scope="module")
@@ -52,26 +53,30 @@ offsets = st.lists(st.integers(-4, 4), max_size=6) | st.tuples(side, side).map(l
 
 @given(data=st.data())
 def test_offsets_are_a_window_or_refused(packed, data):
-    """No change of the offsets gives a schema with a window that has a gap, or that goes back."""
+    """No change of the offsets gives a schema with a window that has a gap, or that goes back, or one of a feature of
+    the whole sequence."""
     header, tensors = data.draw(st.sampled_from(packed))
     header = copy.deepcopy(header)
-    entries = [*header["columns"], None]
-    entry = data.draw(st.sampled_from(entries))
+    entries = [*header["state"]["schema"]["columns"], None]
+    entry = entries[data.draw(st.integers(0, len(entries) - 1))]
     changed = data.draw(offsets)
     if entry is None:
-        header["attribute_offsets"] = changed
+        header["state"]["schema"]["attribute_offsets"] = changed
     else:
         entry["offsets"] = changed
-    own = entry is not None and entry["name"] == OUTSIDE_COLUMN
     sound = 0 in changed and changed == [*range(min(changed), max(changed) + 1)]
-    if own:
+    if entry is not None and entry["constant"]:
+        sound = changed == [0]
+    elif entry is not None and entry["name"] == OUTSIDE_COLUMN:
         around = sorted({*changed, 0})
         sound = bool(changed) and around == [*range(around[0], around[-1] + 1)] and changed == [o for o in around if o]
     if not sound:
         with pytest.raises(ModelFileError):
             unpack_model(header, tensors)
         return
-    schema = unpack_schema(header, tensors)
+    prefix = "schema."
+    own = {name.removeprefix(prefix): array for name, array in tensors.items() if name.startswith(prefix)}
+    schema = unpack(SCHEMA, header["state"]["schema"], own)
     assert list(schema.attribute_offsets if entry is None else schema.columns[entries.index(entry)].offsets) == changed
     try:
         model = unpack_model(header, tensors)

@@ -415,22 +415,23 @@ def test_a_file_that_is_not_sound_is_refused():
     header, tensors = pack_model(model)
     K = len(model.classes_)
 
-    def broken(**changes):
-        with pytest.raises((ModelFileError, KeyError)):
-            unpack_model(header, tensors | changes)
+    def broken(name, array):
+        with pytest.raises(ModelFileError):
+            unpack_model(header, tensors | {f"linear.{name}": array})
 
-    broken(weights=tensors["weights"][:-1].copy())
-    broken(weights=np.full_like(tensors["weights"], np.nan))
-    broken(runs=tensors["runs"][:, :-1].copy())
-    circle = tensors["runs"].copy()
+    weights, child = tensors["linear.weights"], tensors["linear.child"]
+    broken("weights", weights[:-1].copy())
+    broken("weights", np.full_like(weights, np.nan))
+    broken("child", child[:, :-1].copy())
+    circle = child.copy()
     circle[1, 0] = 1
-    broken(runs=circle)
-    deep = np.vstack([tensors["runs"], np.full((1, K + 1), -1, dtype=np.int32)])
-    broken(runs=deep)
-    with pytest.raises(ModelFileError):
-        unpack_model(header | {"looks_back": 1}, tensors)
-    with pytest.raises(ModelFileError):
-        unpack_model(header | {"backward": 1}, tensors)
-    labels = tensors["nodes.slot_label"].copy()
+    broken("child", circle)
+    broken("child", np.vstack([child, np.full((1, K + 1), -1, dtype=np.int32)]))
+    labels = tensors["linear.nodes.slot_label"].copy()
     labels[0] = K
-    broken(**{"nodes.slot_label": labels})
+    broken("nodes.slot_label", labels)
+    for name in ("order", "backward"):
+        changed = copy.deepcopy(header)
+        changed["state"]["linear"][name] = 1
+        with pytest.raises(ModelFileError):
+            unpack_model(changed, tensors)

@@ -14,7 +14,7 @@ from hedgerow import LinearCRF, TreeCRF, load, persistence
 from hedgerow.errors import HedgerowError, HedgerowWarning, ModelFileError
 
 from .corpora import COLUMNS, rich_corpus
-from .test_files import JSON, bump, mutate, places, set_header, set_tensor, write
+from .test_files import JSON, bump, check_every_part_is_needed, mutate, places, set_header, set_tensor, write
 
 CORPUS = rich_corpus(25, seed=1)
 SHORT: dict[str, Any] = {"n_estimators": 4, "max_leaf_nodes": 6, "l2_regularization": 1.0, "early_stopping": False}
@@ -170,9 +170,9 @@ def set_node(field: int, value: int, *, leaf: bool = False):
     """Change a field of the first split (or leaf) of the trees."""
 
     def change(header, tensors):
-        nodes = tensors["trees.nodes"]
+        nodes = tensors["ensemble.nodes"]
         row = int(np.argmax((nodes[:, 0] == -2) == leaf))
-        tensors["trees.nodes"] = bump(nodes, (row, field), value)
+        tensors["ensemble.nodes"] = bump(nodes, (row, field), value)
 
     return change
 
@@ -189,43 +189,43 @@ WRONG = {
     "a bin beyond its column": set_node(1, 10**6),
     "a rule that is none": set_node(2, 7),
     "a negative rule": set_node(2, -1),
-    "nodes too few": set_tensor("trees.nodes", lambda a: a[:-1]),
-    "nodes of four numbers": set_tensor("trees.nodes", lambda a: a[:, :4]),
-    "nodes of another type": set_tensor("trees.nodes", lambda a: a.astype(np.int32)),
-    "values that are not numbers": set_tensor("trees.values", lambda a: bump(a, 0, np.nan)),
-    "values without end": set_tensor("trees.values", lambda a: bump(a, 0, np.inf)),
-    "values too few": set_tensor("trees.values", lambda a: a[:-1]),
-    "gains that are not numbers": set_tensor("trees.gains", lambda a: bump(a, 0, np.nan)),
-    "counts too few": set_tensor("trees.counts", lambda a: a[:-1]),
-    "pointers that fall": set_tensor("trees.ptr", lambda a: bump(a, 1, a[-1])),
-    "a tree without nodes": set_tensor("trees.ptr", lambda a: bump(a, 1, 0)),
-    "pointers too few": set_tensor("trees.ptr", lambda a: a[:-1]),
-    "no pointers": set_tensor("trees.ptr", lambda a: a[:0]),
-    "a tree too many": set_tensor("trees.ptr", lambda a: np.append(a, a[-1])),
-    "set pointers that fall": set_tensor("trees.set_ptr", lambda a: bump(a, 1, 10**6)),
-    "sets too narrow": set_tensor("trees.sets", lambda a: a[:, :100]),
+    "nodes too few": set_tensor("ensemble.nodes", lambda a: a[:-1]),
+    "nodes of four numbers": set_tensor("ensemble.nodes", lambda a: a[:, :4]),
+    "nodes of another type": set_tensor("ensemble.nodes", lambda a: a.astype(np.int32)),
+    "values that are not numbers": set_tensor("ensemble.values", lambda a: bump(a, 0, np.nan)),
+    "values without end": set_tensor("ensemble.values", lambda a: bump(a, 0, np.inf)),
+    "values too few": set_tensor("ensemble.values", lambda a: a[:-1]),
+    "gains that are not numbers": set_tensor("ensemble.gains", lambda a: bump(a, 0, np.nan)),
+    "counts too few": set_tensor("ensemble.counts", lambda a: a[:-1]),
+    "pointers that fall": set_tensor("ensemble.ptr", lambda a: bump(a, 1, a[-1])),
+    "a tree without nodes": set_tensor("ensemble.ptr", lambda a: bump(a, 1, 0)),
+    "pointers too few": set_tensor("ensemble.ptr", lambda a: a[:-1]),
+    "no pointers": set_tensor("ensemble.ptr", lambda a: a[:0]),
+    "a tree too many": set_tensor("ensemble.ptr", lambda a: np.append(a, a[-1])),
+    "set pointers that fall": set_tensor("ensemble.set_ptr", lambda a: bump(a, 1, 10**6)),
+    "sets too narrow": set_tensor("ensemble.sets", lambda a: a[:, :100]),
     "a constant that is not a number": set_tensor("constant", lambda a: bump(a, 0, np.inf)),
     "a constant of another shape": set_tensor("constant", lambda a: a[:-1]),
     "moves of another shape": set_tensor("space.transitions", lambda a: a[:-1]),
-    "thresholds that fall": set_tensor("bins.thresholds", lambda a: a[::-1].copy()),
-    "thresholds that are not numbers": set_tensor("bins.thresholds", lambda a: bump(a, 0, np.nan)),
-    "thresholds cut wrongly": set_tensor("bins.thresholds_ptr", lambda a: bump(a, 0, 1)),
-    "thresholds of too few columns": set_tensor("bins.thresholds_ptr", lambda a: a[1:]),
-    "an item that is not there": set_tensor("bins.item_source", lambda a: bump(a, -1, 10**6)),
-    "a negative item": set_tensor("bins.item_source", lambda a: bump(a, 0, -1)),
-    "items out of order": set_tensor("bins.item_source", lambda a: a[::-1].copy()),
-    "cuts too few": set_tensor("bins.item_cut", lambda a: a[:-1]),
-    "trees in a step: none": set_header("trees_per_step", value=0),
-    "trees in a step: no number": set_header("trees_per_step", value="two"),
-    "trees in a step that do not fit": set_header("trees_per_step", value=7),
-    "shared edges: no flag": set_header("shared_edges", value=1),
-    "shared edges that are not there": set_header("shared_edges", value=True),
-    "trained again: no flag": set_header("refitted", value="yes"),
-    "steps by the likelihood: fewer than none": set_header("likelihood_iterations", value=-1),
-    "steps by the likelihood: no number": set_header("likelihood_iterations", value=1.5),
+    "thresholds that fall": set_tensor("binning.thresholds", lambda a: a[::-1].copy()),
+    "thresholds that are not numbers": set_tensor("binning.thresholds", lambda a: bump(a, 0, np.nan)),
+    "thresholds cut wrongly": set_tensor("binning.thresholds_ptr", lambda a: bump(a, 0, 1)),
+    "thresholds of too few columns": set_tensor("binning.thresholds_ptr", lambda a: a[1:]),
+    "an item that is not there": set_tensor("binning.item_source", lambda a: bump(a, -1, 10**6)),
+    "a negative item": set_tensor("binning.item_source", lambda a: bump(a, 0, -1)),
+    "items out of order": set_tensor("binning.item_source", lambda a: a[::-1].copy()),
+    "cuts too few": set_tensor("binning.item_cut", lambda a: a[:-1]),
+    "trees in a step: none": set_header("state", "ensemble", "trees_per_step", value=0),
+    "trees in a step: no number": set_header("state", "ensemble", "trees_per_step", value="two"),
+    "trees in a step that do not fit": set_header("state", "ensemble", "trees_per_step", value=7),
+    "shared edges: no flag": set_header("state", "shared_edges", value=1),
+    "shared edges that are not there": set_header("state", "shared_edges", value=True),
+    "trained again: no flag": set_header("state", "refitted", value="yes"),
+    "steps by the likelihood: fewer than none": set_header("state", "likelihood_iterations", value=-1),
+    "steps by the likelihood: no number": set_header("state", "likelihood_iterations", value=1.5),
     "another estimator": set_header("kind", value="LinearCRF"),
     "a parameter that cannot be meant": set_header("parameters", "edges", value="both"),
-    "a loss that is no number": set_header("fitted", "loss_", value="low"),
+    "a loss that is no number": set_header("state", "loss", value="low"),
 }  # fmt: skip
 
 WRONG_BELOW = {
@@ -233,9 +233,9 @@ WRONG_BELOW = {
     "edge tables that are not numbers": set_tensor("edge_tables", lambda a: bump(a, 0, np.nan)),
     "weights below that are not numbers": set_tensor("linear.weights", lambda a: bump(a, 0, np.nan)),
     "weights below too few": set_tensor("linear.weights", lambda a: a[:-1]),
-    "trees below trees": set_header("linear", "kind", value="TreeCRF"),
-    "other labels below": set_header("linear", "labels", value=["a", "b", "c"]),
-    "a list below": set_header("linear", value=[]),
+    "trees below trees": set_header("state", "linear", "kind", value="TreeCRF"),
+    "other labels below": set_header("state", "linear", "state", "schema", "labels", value=["a", "b", "c"]),
+    "a list below": set_header("state", "linear", value=[]),
     "a set that is not there": set_node(1, 10**6),
 }
 
@@ -252,21 +252,8 @@ def test_a_file_that_is_whole_and_wrong(name, sound, joint, tmp_path):
 
 
 def test_every_part_is_needed(sound, joint, tmp_path):
-    for header, tensors in (sound, joint):
-        assert load(write(tmp_path, header, tensors)).predict(CORPUS[0][:1]).shape == (1,)
-        for name in tensors:
-            with pytest.raises(ModelFileError, match="is not a sound hedgerow model"):
-                load(write(tmp_path, header, {k: v for k, v in tensors.items() if k != name}))
-        early = {
-            "shared_edges",
-            "refitted",
-            "likelihood_iterations",
-            "missing",
-            "order",
-        }  # the first files did not have them
-        for name in set(header) - {"kind", "metadata", "linear"} - early:
-            with pytest.raises(ModelFileError, match=f"no '{name}'"):
-                load(write(tmp_path, {k: v for k, v in header.items() if k != name}, tensors))
+    for whole in (sound, joint):
+        check_every_part_is_needed(*whole, tmp_path, optional=("linear", "pairs"))
 
 
 @settings(max_examples=150)

@@ -115,6 +115,98 @@ def propagate(
     return Messages(messages, change)
 
 
+def message(
+    nodes: FloatArray,
+    edges: FloatArray,
+    ends: IndexArray,
+    appearance: FloatArray,
+    messages: FloatArray,
+    half: int,
+    *,
+    maximise: bool = False,
+    damping: float = 0.0,
+) -> FloatArray:
+    """What half-edge `half` would carry next, (K,), by log messages (2M, K): 2e goes from tail to head, 2e+1 back."""
+    e, side = divmod(half, 2)
+    field = nodes[ends[e, side]] - messages[half ^ 1]
+    for other, pair in enumerate(ends.tolist()):
+        for way in (0, 1):
+            if pair[1 - way] == ends[e, side]:  # it arrives at the sender
+                field = field + appearance[other] * messages[2 * other + way]
+    both = field[:, None] + (edges[e] if side == 0 else edges[e].T) / appearance[e]
+    found = both.max(axis=0) if maximise else _log_sum(both, axis=0)
+    mixed = (1.0 - damping) * np.exp(found - found.max()) + damping * np.exp(messages[half])
+    fresh: FloatArray = np.log(mixed / mixed.max())
+    return fresh
+
+
+def sweep(
+    nodes: FloatArray,
+    edges: FloatArray,
+    ends: IndexArray,
+    appearance: FloatArray,
+    old: FloatArray,
+    new: FloatArray,
+    sends: list[tuple[int, list[int]]],
+    awake: IndexArray,
+    way: int,
+    quiet: float,
+    *,
+    maximise: bool = False,
+    damping: float = 0.0,
+) -> float:
+    """Nodes send along some half-edges each, those asleep along none; the largest change of a message.
+
+    Log messages (2M, K) are read from `old` and written to `new`, which may be the same. awake (2, n), or (2, 0) where
+    all nodes send.
+    """
+    change = 0.0
+    for i, halves in sends:
+        if awake.size:
+            if not awake[way, i]:
+                continue
+            awake[way, i] = 0
+        for half in halves:
+            options = {"maximise": maximise, "damping": damping}
+            fresh = message(nodes, edges, ends, appearance, old, half, **options)  # type: ignore[arg-type]
+            moved = float(np.abs(np.exp(fresh) - np.exp(old[half])).max())
+            change = max(change, moved)
+            new[half] = fresh
+            if awake.size and moved > quiet:
+                awake[:, ends[half // 2, 1 - half % 2]] = 1
+                if damping:
+                    awake[way, i] = 1
+    return change
+
+
+class Beliefs(NamedTuple):
+    """node_probs (n, K), edge_probs (M, K, K), and what both normalise by: Σ_i log Z_i and Σ_e ρ_e log Z_e."""
+
+    node_probs: FloatArray
+    edge_probs: FloatArray
+    node_total: float
+    edge_total: float
+
+
+def beliefs(
+    nodes: FloatArray, edges: FloatArray, ends: IndexArray, appearance: FloatArray, messages: FloatArray
+) -> Beliefs:
+    """b_i(u) ∝ exp(φ + Σ ρ m), b_e(u, v) ∝ b_i(u) b_j(v) exp(ψ/ρ − m_ji(u) − m_ij(v)), by log messages (2M, K)."""
+    fields = nodes.copy()
+    for e, (i, j) in enumerate(ends.tolist()):
+        fields[j] += appearance[e] * messages[2 * e]
+        fields[i] += appearance[e] * messages[2 * e + 1]
+    sums = _log_sum(fields, axis=1)
+    node_probs = np.exp(fields - sums[:, None])
+    edge_probs, edge_total = np.empty_like(edges), 0.0
+    for e, (i, j) in enumerate(ends.tolist()):
+        both = edges[e] / appearance[e] - messages[2 * e + 1][:, None] - messages[2 * e]
+        joint = np.outer(node_probs[i], node_probs[j]) * np.exp(both)
+        edge_probs[e] = joint / joint.sum()
+        edge_total += appearance[e] * float(np.log(joint.sum()))
+    return Beliefs(node_probs, edge_probs, float(sums.sum()), edge_total)
+
+
 def bethe(
     nodes: FloatArray, edges: FloatArray, ends: IndexArray, found: Messages, appearance: FloatArray | None = None
 ) -> tuple[float, FloatArray, FloatArray]:

@@ -37,9 +37,9 @@ def _lines(model: Any, top: int) -> Iterator[str]:
 
     schema = model.schema_
     yield f"{type(model).__name__}, {', '.join(f'{number:,} {what}' for what, number in model_sizes(model).items())}"
-    training = model.metadata_.get("training")
-    if training:
-        yield f"trained on {training['sequences']:,} sequences, {training['positions']:,} positions"
+    match model.metadata_.get("training"):
+        case {"sequences": int(n_sequences), "positions": int(n_positions)}:
+            yield f"trained on {n_sequences:,} sequences, {n_positions:,} positions"
     yield f"{model.n_iter_} iterations ({model.outcome_}{kept_iteration(model)}), loss {model.loss_:.4f}"
     yield f"labels ({len(schema.labels)}): {' '.join(map(str, schema.labels))}"
     yield ""
@@ -52,9 +52,9 @@ def _lines(model: Any, top: int) -> Iterator[str]:
         yield f"  {column.name}: {column.kind}{values}, {where}"
     if len(schema.attributes):
         yield f"  {len(schema.attributes):,} attributes, {_reach(schema.attribute_offsets)}"
-    template = model.metadata_.get("reader", {}).get("template")
-    if template:
-        yield f"template, {len(template.splitlines())} lines"
+    match model.metadata_.get("reader"):
+        case {"template": str(template)}:
+            yield f"template, {len(template.splitlines())} lines"
     if top and hasattr(model, "weights_"):
         yield from _largest(model, top)
     elif top and hasattr(model, "ensemble_"):

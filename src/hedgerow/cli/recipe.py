@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.cli.inputs import TABLES, Input
+from hedgerow.cli.inputs import FORMATS, TABLES, Input
 from hedgerow.data.readers import Template, read_conll, read_crfsuite, read_jsonl, read_table
 from hedgerow.data.readers.labels import nested
-from hedgerow.data.sequences import Sequences
+from hedgerow.data.sequences import KINDS, Sequences
 from hedgerow.errors import InputError, ModelFileError
+from hedgerow.estimators.codec.parts import Record, made_by, pack, unpack
+from hedgerow.estimators.codec.values import choice, mapping, text, texts
 from hedgerow.legend import INDEX, AnyArray
 
 
@@ -42,30 +44,15 @@ class Recipe:
 
     def to_json(self) -> dict[str, Any]:
         """As a model's metadata holds it."""
-        return {
-            "format": self.format,
-            "columns": list(self.columns),
-            "label": self.label,
-            "by": list(self.by),
-            "kinds": dict(self.kinds),
-            "template": self.template,
-            "separator": self.separator,
-        }
+        return pack(_STORED, self)[0]
 
     @classmethod
-    def from_json(cls, stored: Mapping[str, Any]) -> Recipe:
+    def from_json(cls, stored: Any) -> Recipe:
+        """What `to_json` gave; a model may hold anything in its place."""
         try:
-            return cls(
-                format=str(stored["format"]),
-                columns=tuple(map(str, stored["columns"])),
-                label=stored["label"],
-                by=tuple(map(str, stored["by"])),
-                kinds=dict(stored["kinds"]),
-                template=stored["template"],
-                separator=stored["separator"],
-            )
-        except (KeyError, TypeError, ValueError) as error:
-            raise ModelFileError(f"the model does not say how its data is read: {error!r}") from error
+            return cls(**unpack(_STORED, dict(stored), {}))
+        except (TypeError, ValueError) as error:
+            raise ModelFileError(f"the model does not say how its data is read: {error}") from error
 
     def read(self, source: Input) -> tuple[Any, AnyArray | None]:
         """The sequences of a file, and their labels where it has labels. The labels of a table are left out."""
@@ -110,6 +97,22 @@ class Recipe:
             kinds=self.kinds,  # type: ignore[arg-type]
             allow_missing=not self.complete,
         )
+
+
+def _are_kinds(given: dict[str, Any], scope: Any) -> bool:
+    return all(kind in KINDS for kind in given.values())
+
+
+_FIELDS = (
+    choice("format", FORMATS),
+    texts("columns"),
+    text("label", nullable=True),
+    texts("by"),
+    mapping("kinds", _are_kinds),
+    text("template", nullable=True),
+    text("separator", nullable=True),
+)
+_STORED = Record(_FIELDS, made_by(dict, *(field.name for field in _FIELDS)))
 
 
 def read_training(sources: Sequence[Input], recipe: Recipe) -> tuple[Any, AnyArray, Recipe]:

@@ -12,18 +12,19 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from hedgerow.compat.features import rows_of, state_features, transition_features
 from hedgerow.compat.items import as_known, as_weights
+from hedgerow.data.columns import MixedTypesError
 from hedgerow.data.dataset import Label
 from hedgerow.data.labels import SETS
-from hedgerow.data.shapes import n_rows
-from hedgerow.data.values import MixedTypesError
+from hedgerow.data.rows import n_rows
 from hedgerow.declarations import NonNegative, Range, check_parameters
 from hedgerow.errors import InputError
 from hedgerow.estimators.base import object_array
-from hedgerow.estimators.schema_files import pack_schema
+from hedgerow.estimators.codec.parts import pack
+from hedgerow.estimators.codec.schema import SCHEMA
 from hedgerow.legend import AnyArray
 from hedgerow.metrics import flat_accuracy_score, sequence_accuracy_score
 from hedgerow.models.crf.linear import LinearCRF
-from hedgerow.models.crf.linear_files import pack_layout
+from hedgerow.models.crf.linear_files import LAYOUT
 from hedgerow.training.monitor import PERIOD
 
 UNLIMITED = 2**31 - 1  # CRFsuite's own default for the iterations of L-BFGS
@@ -288,9 +289,8 @@ class CRF(BaseEstimator):  # type: ignore[misc]
     def size_(self) -> int:
         """The bytes of the model: weights, and the names of features and labels."""
         model = self._fitted()
-        _, tensors = pack_schema(model.schema_)
-        pack_layout(model.layout_, tensors)
-        return sum(tensor.nbytes for tensor in (*tensors.values(), model.weights_))
+        parts = (pack(SCHEMA, model.schema_)[1], pack(LAYOUT, model.layout_)[1], {"weights": model.weights_})
+        return sum(tensor.nbytes for tensors in parts for tensor in tensors.values())
 
     @property
     def tagger_(self) -> NoReturn:

@@ -11,11 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.data.builders import attribute_name
+from hedgerow.data.columns import attribute_name, fits
 from hedgerow.data.dataset import Column, Schema
-from hedgerow.data.rows import Item, ordered
-from hedgerow.data.shapes import LISTS, NUMBERS
-from hedgerow.data.values import fits
+from hedgerow.data.rows import LISTS, NUMBERS, Item, ordered
 
 Row = Mapping[Any, Any]
 

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping, Set
-from dataclasses import replace
+from itertools import repeat
 from typing import Any
 
 import numpy as np
 
-from hedgerow.data.coder import Coder
-from hedgerow.data.dataset import Dataset, Schema, Window, locate, window_offsets
-from hedgerow.data.labels import encode_labels, flatten_labels, merge_labels
-from hedgerow.data.learner import Learner
-from hedgerow.data.reading import Reader
-from hedgerow.data.rows import Block, Field, blocks
-from hedgerow.data.sequences import KINDS, Kind, Sequences
-from hedgerow.data.shapes import NUMBERS, is_iterable
-from hedgerow.errors import InputError
-from hedgerow.legend import UNLABELLED, BoolArray, FloatArray, IndexArray
+from hedgerow.data.columns import Locate, attribute_name, flag_codes, read_values
+from hedgerow.data.dataset import OUTSIDE_COLUMN, Column, Dataset, Schema, Window, padded_places
+from hedgerow.data.labels import CodedLabels, encode_labels, learn_labels, with_weights
+from hedgerow.data.reading import Learner, Reader
+from hedgerow.data.rows import Block, Field
+from hedgerow.data.settling import Blank, Entries, Learnt, by_position, compress_rows, settle
+from hedgerow.data.vocabulary import Vocabulary
+from hedgerow.errors import HedgerowWarning, InputError
+from hedgerow.legend import CODE, FIRST_VALUE, MISSING, AnyArray, CodeArray, FloatArray, IndexArray
 
 
 def learn(
@@ -43,15 +43,18 @@ def learn(
     sample_weight : S weights ≥ 0, or S arrays of 0 (take the position as unlabelled) and 1
     classes : labels that may come later and need not be in y, all str or all int
     """
-    declared = _check_declared(columns)
-    for name in window if isinstance(window, Mapping) else ("*",):
-        window_offsets(window, name)
-    reader = Learner(declared, window)
-    y = read_corpus(reader, X, y, lengths)
-    offsets = reader.offsets()
-    flat = None if y is None else flatten_labels(y, offsets)
-    labels = () if flat is None and classes is None else merge_labels((), classes, flat or [], offsets)
-    return with_labels(reader.finish(offsets, labels), flat, sample_weight)
+    learnt = learn_corpus(X, y, columns=columns, window=window, lengths=lengths, classes=classes)
+    return with_weights(learnt.dataset, sample_weight)
+
+
+def learn_corpus(
+    X: Any, y: Any, *, columns: Mapping[str, str] | None, window: Window, lengths: Any = None, classes: Any = None
+) -> Learnt:
+    """As `learn`, with what is needed to learn once more from some of the sequences."""
+    learner = Learner(columns, window)
+    y, offsets = learner.read(X, y, lengths)
+    names, labels = learn_labels(y, offsets, classes=classes)
+    return settle(learner, offsets, names, labels)
 
 
 def encode(
@@ -67,103 +70,135 @@ def encode(
 
     With `may_be_empty` an X without sequences is a Dataset without any, and not an error.
     """
-    reader = Coder(schema)
-    y = read_corpus(reader, X, y, lengths, may_be_empty=may_be_empty)
-    offsets = reader.offsets()
-    flat = None if y is None else flatten_labels(y, offsets)
-    return with_labels(reader.finish(offsets), flat, sample_weight)
+    coder = Coder(schema)
+    y, offsets = coder.read(X, y, lengths, may_be_empty=may_be_empty)
+    labels = None if y is None else encode_labels(y, offsets, schema.label_codes)
+    return with_weights(coder.finish(offsets, labels), sample_weight)
 
 
-def read_corpus(reader: Reader, X: Any, y: Any, lengths: Any, *, may_be_empty: bool = False) -> Any:
-    """Feed X to the reader in blocks; return y cut like X."""
-    if lengths is not None:
-        from hedgerow.data.readers.arrays import split_lengths
+class Coder(Reader):
+    """Codes a corpus by a schema block by block; `finish` makes the Dataset."""
 
-        X, y = split_lengths(X, lengths, y)
-    for block in _blocks(X):
-        reader.add(block)
-    if not reader.lengths and not may_be_empty:
-        raise InputError("X has no sequences", hint="Give at least one sequence.")
-    return y
+    def __init__(self, schema: Schema) -> None:
+        super().__init__()
+        self.schema = schema
+        self.columns = {c.name: c for c in schema.columns if not c.constant and c.name != OUTSIDE_COLUMN}
+        self.constants = {c.name: c for c in schema.columns if c.constant}
+        self.parts: dict[tuple[str, bool], list[tuple[IndexArray, AnyArray]]] = {}
+        self.attributes: list[Entries] = []
+        self.given: set[str] = set()
+        self.typed = False  # the columns came with their kinds: an array, a frame, a file
+        self.unknown: set[str] = set()  # columns of a matrix that hold values and are not the model's
+
+    def add(self, block: Block) -> None:
+        super().add(block)
+        if block.matrix:
+            self.unknown.update(f.name for f in block.fields if f.name not in self.columns and _holds_values(f))
+
+    def column_keys(self, names: Set[str]) -> Set[str]:
+        if "*" in self.schema.declared:
+            return names
+        return names & (self.columns.keys() | self.schema.declared.keys())
+
+    def add_field(self, field: Field, where: IndexArray) -> None:
+        self.given.add(field.name)
+        self.typed |= field.kind is not None
+        column = self.columns.get(field.name)
+        if column is not None:
+            self._add_column(column, field, where, self.locate)
+        elif len(self.schema.attributes):
+            self._add_attributes(field, where)
+
+    def add_constant(self, field: Field, where: IndexArray) -> None:
+        column = self.constants.get(field.name)
+        if column is not None:
+            self._add_column(column, field, where, self.locate_sequence)
+
+    def _add_column(self, column: Column, field: Field, where: IndexArray, locate: Locate) -> None:
+        declared = self.schema.declared_kind(column.name)
+        values = read_values(
+            field,
+            where,
+            locate,
+            declared=None if declared == "attributes" else declared,
+            known=column.kind,
+            nan_is_missing=declared is not None or bool(np.isnan(column.fill)),
+        )
+        if values is None:
+            return
+        if values.numbers is not None:
+            coded = flag_codes(values.numbers) if column.kind == "boolean" else values.numbers
+        else:
+            assert values.texts is not None
+            assert column.vocabulary is not None
+            codes = self.look_up(column.vocabulary, values.texts)
+            coded = np.where(codes >= 0, codes + CODE(FIRST_VALUE), CODE(MISSING))
+        self.parts.setdefault((column.name, column.constant), []).append((values.where, coded))
+
+    def _add_attributes(self, field: Field, where: IndexArray) -> None:
+        declared = self.schema.declared_kind(field.name)
+        values = read_values(field, where, self.locate, nan_is_missing=declared is not None)
+        if values is None:
+            return
+        if values.numbers is not None:
+            names, weights = [field.name] * len(values.where), np.nan_to_num(values.numbers, nan=0.0)
+            self.add_entries(values.where, names, weights)
+            return
+        assert values.texts is not None
+        rows = values.where if values.sizes is None else np.repeat(values.where, values.sizes)
+        prefix = attribute_name(field.name, "")
+        self.add_entries(rows, list(map(prefix.__add__, values.texts)), None)
+
+    def add_entries(self, where: IndexArray, names: list[str], weights: FloatArray | None) -> None:
+        ids = self.look_up(self.schema.attributes, names)
+        known = ids >= 0
+        if not known.all():
+            where, ids = where[known], ids[known]
+            weights = None if weights is None else weights[known]
+        self.attributes.append((where, ids, weights))
+
+    def add_numbers(self, where: IndexArray, names: list[str], numbers: FloatArray, flags: AnyArray) -> None:
+        self.add_entries(where, names, numbers)
+
+    def look_up(self, vocabulary: Vocabulary, texts: list[str]) -> CodeArray:
+        """The places of texts in a vocabulary of the schema, −1 where it does not have them."""
+        return np.fromiter(map(vocabulary.lookup.get, texts, repeat(-1)), dtype=CODE, count=len(texts))
+
+    def _check_columns(self) -> None:
+        """Refuse a table or tokens that lack a column of the model, and a matrix that is wider than that of training.
+
+        A dict may lack keys; one that has none is odd. A column with a name of its own that the model does not know is
+        not read. Where there are attributes, columns of few values are among them.
+        """
+        absent = [name for name in self.columns if name not in self.given]
+        has = f"The model reads {_list(self.columns)}; the data has {_list(self.given)}"
+        if not absent and self.unknown and not len(self.schema.attributes):
+            what = f"the data has {len(self.given)} columns where the model expects {len(self.columns)}"
+            raise InputError(what, hint=f"{has}.")
+        if not absent or not self.given:
+            return
+        if self.typed or self.given == {"token"}:
+            raise InputError(f"there is no column {absent[0]!r} in the data", hint=f"{has}.")
+        if len(absent) == len(self.columns) and not any(len(ids) for _, ids, _ in self.attributes):
+            warnings.warn(f"nothing that the model reads is in the data. {has}.", HedgerowWarning, stacklevel=2)
+
+    def finish(self, offsets: IndexArray, labels: CodedLabels | None) -> Dataset:
+        self._check_columns()
+        schema = self.schema
+        start, places, size = padded_places(offsets, schema.gap)
+        blank = Blank([(c.kind, c.constant) for c in schema.columns], places, size, len(start))
+        for column, row in zip(schema.columns, blank.rows):
+            for where, values in self.parts.pop((column.name, column.constant), ()):
+                row[where if column.constant else places[where]] = values
+        attributes = compress_rows(by_position(self.attributes), places, size)
+        return blank.dataset(schema, offsets, start, attributes, labels)
 
 
-def _blocks(X: Any) -> Iterable[Block]:
-    hint = "X is a list of sequences, a sequence a list of positions."
-    if isinstance(X, Sequences):
-        return [_columnar_block(X)] if len(X) else []
-    if isinstance(X, (str, bytes, Mapping, Set)):
-        raise InputError(f"X is a {type(X).__name__}", hint=hint)
-    if (isinstance(X, np.ndarray) and X.ndim == 2) or hasattr(X, "tocsr"):
-        hint = "Give a list of arrays (one a sequence), a 3-D array, or ⟦lengths=⟧ with the flat array."
-        raise InputError("X is one 2-D array", hint=hint)
-    if not isinstance(X, np.ndarray) and hasattr(X, "columns") and hasattr(X, "shape"):
-        hint = 'Cut it into sequences: X, y = hedgerow.sequences(frame, by="sentence", label="tag").'
-        raise InputError("X is one data frame", hint=hint)
-    if not is_iterable(X):
-        raise InputError(f"X is of type {type(X).__name__}", hint=hint)
-    return blocks(X)
+def _holds_values(field: Field) -> bool:
+    """Whether there is a value at all: a column of None is not learnt in training either."""
+    return any(value is not None for value in field.values)
 
 
-def _columnar_block(X: Sequences) -> Block:
-    columns, offsets, constants = X.compact()
-    lengths = np.diff(offsets).tolist()
-    if 0 in lengths:
-        raise InputError("is empty", hint="Leave out sequences without positions.", sequence=lengths.index(0))
-    block = Block(lengths)
-    block.fields = [Field(name, None, values, X.kinds[name]) for name, values in columns.items()]
-    block.constants = [Field(name, None, values, X.kinds[name]) for name, values in constants.items()]
-    block.matrix = list(columns) == [str(j) for j in range(len(columns))]  # as `split_lengths` names them
-    return block
-
-
-def _check_declared(columns: Mapping[str, str] | None) -> dict[str, Kind]:
-    if columns is None:
-        return {}
-    if not isinstance(columns, Mapping):
-        hint = 'Give a mapping of column to kind: ⟦columns={"length": "numeric"}⟧.'
-        raise InputError(f"⟦columns⟧ is of type {type(columns).__name__}", hint=hint)
-    for name, kind in columns.items():
-        if kind not in KINDS:
-            raise InputError(f"is declared {kind!r}", hint=f"Kinds are {', '.join(KINDS)}.", column=str(name))
-    return dict(columns)  # type: ignore[arg-type]
-
-
-def with_labels(dataset: Dataset, flat: list[Any] | None, sample_weight: Any) -> Dataset:
-    """The dataset with labels, by its schema, and weights."""
-    weights, dropped = _sequence_weights(sample_weight, dataset.offsets)
-    if flat is None:
-        return replace(dataset, weight_seq=weights)
-    labels, allowed = encode_labels(flat, dataset.offsets, dataset.schema.label_codes)
-    if dropped is not None:
-        labels[dropped] = UNLABELLED
-        if allowed is not None:
-            allowed[dropped] = True
-    return replace(dataset, labels=labels, allowed=allowed, weight_seq=weights)
-
-
-def _sequence_weights(given: Any, offsets: IndexArray) -> tuple[FloatArray | None, BoolArray | None]:
-    """Weights of the sequences, float64[S]; or, where arrays are given, bool[N]: the positions of weight 0."""
-    if given is None:
-        return None, None
-    hint = "Give one weight a sequence, or a list with one array a sequence."
-    if isinstance(given, (str, bytes, Mapping, Set)) or not is_iterable(given):
-        raise InputError(f"sample_weight is of type {type(given).__name__}", hint=hint)
-    weights, n_sequences = list(given), len(offsets) - 1
-    if len(weights) != n_sequences:
-        cause = "; it looks like a flat array of all positions" if len(weights) == offsets[-1] else ""
-        raise InputError(f"sample_weight has {len(weights)} entries for {n_sequences} sequences{cause}", hint=hint)
-    if all(isinstance(weight, NUMBERS) for weight in weights):
-        bad = next((i for i, weight in enumerate(weights) if not 0 <= weight < np.inf), None)
-        if bad is not None:
-            hint = "Weights are finite numbers ≥ 0."
-            raise InputError(f"sample_weight is {weights[bad]!r}", hint=hint, sequence=bad)
-        if weights and not any(weights):
-            raise InputError("every weight is 0", hint="Give at least one sequence a weight above 0.")
-        return np.array(weights, dtype=np.float64), None
-    flat = flatten_labels(weights, offsets, name="sample_weight")
-    bad = next((t for t, weight in enumerate(flat) if not isinstance(weight, NUMBERS) or weight not in (0, 1)), None)
-    if bad is not None:
-        sequence, position = locate(offsets, bad)
-        hint = "The weight of a position is 0 (unlabelled) or 1; other weights are given a sequence."
-        raise InputError(f"sample_weight is {flat[bad]!r}", hint=hint, sequence=sequence, position=position)
-    return None, np.array(flat) == 0
+def _list(names: Iterable[str]) -> str:
+    shown = [repr(name) for name in sorted(names)]
+    return ", ".join(shown[:6]) + (", …" if len(shown) > 6 else "")

@@ -12,13 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.data.builders import first_appearance, growing_codes, growing_vocabulary
-from hedgerow.data.coder import Coder
+from hedgerow.data.columns import Locate, growing_codes, growing_vocabulary, read_values
 from hedgerow.data.dataset import OUTSIDE_COLUMN, Column, Dataset, Label, Schema, window_offsets
-from hedgerow.data.encoding import read_corpus, with_labels
-from hedgerow.data.labels import flatten_labels, merge_labels
+from hedgerow.data.encoding import Coder
+from hedgerow.data.labels import CodedLabels, learn_labels, with_weights
 from hedgerow.data.rows import Field
-from hedgerow.data.values import Locate, read_values
+from hedgerow.data.settling import first_appearance
 from hedgerow.data.vocabulary import Vocabulary
 from hedgerow.errors import HedgerowWarning, InputError, warn
 from hedgerow.legend import CODE, FIRST_VALUE, CodeArray, IndexArray
@@ -41,16 +40,14 @@ def extend(schema: Schema, X: Any, y: Any, *, classes: Any = None, sample_weight
     """
     if y is None:
         raise InputError("y is missing", hint="Give the labels of the sequences.")
-    reader = Extender(schema)
-    y = read_corpus(reader, X, y, None)
-    offsets = reader.offsets()
-    flat = flatten_labels(y, offsets)
-    labels = merge_labels(schema.labels, classes, flat, offsets)
-    return with_labels(reader.finish_with(offsets, labels), flat, sample_weight)
+    extender = Extender(schema)
+    y, offsets = extender.read(X, y, None)
+    names, labels = learn_labels(y, offsets, classes=classes, known=schema.labels)
+    return with_weights(extender.extend(offsets, names, labels), sample_weight)
 
 
 class Extender(Coder):
-    """A Coder that gives codes to what its schema does not know; `finish_with` adds it to the schema."""
+    """A Coder that gives codes to what its schema does not know; `extend` adds it to the schema."""
 
     def __init__(self, schema: Schema) -> None:
         super().__init__(schema)
@@ -96,22 +93,23 @@ class Extender(Coder):
             codes[unknown] = growing_codes(new, [texts[i] for i in unknown.tolist()]) + CODE(len(vocabulary))
         return codes
 
-    def finish_with(self, offsets: IndexArray, labels: tuple[Label, ...]) -> Dataset:
+    def extend(self, offsets: IndexArray, names: tuple[Label, ...], labels: CodedLabels | None) -> Dataset:
+        """The Dataset by the schema with what is new, and all labels sorted."""
         super()._check_columns()
         self._check_known()
         old = self.schema
         attributes = self._grow_attributes()
         columns = tuple(self._grow_column(column) for column in old.columns)
-        if self.new or labels != old.labels:
+        if self.new or names != old.labels:
             places = old.attribute_offsets
             if len(attributes) and not len(old.attributes):  # the first ones: their window was not needed before
                 places = window_offsets(old.window, "*")
                 columns = _with_outside(columns, places)
-            self.schema = replace(old, columns=columns, attributes=attributes, attribute_offsets=places, labels=labels)
-        return self.finish(offsets)
+            self.schema = replace(old, columns=columns, attributes=attributes, attribute_offsets=places, labels=names)
+        return self.finish(offsets, labels)
 
     def _check_columns(self) -> None:
-        """Done in `finish_with`: the schema as it was says which columns there must be."""
+        """Done in `extend`: the schema as it was says which columns there must be."""
 
     def _check_known(self) -> None:
         """Warn where dicts have none of the columns and only attributes that are new: names may be misspelt."""

@@ -1,24 +1,59 @@
-"""y as integer codes: labels are str or int, None is unlabelled, a set says which labels are allowed."""
+"""y as integer codes (labels are str or int, None is unlabelled, a set says which labels are allowed), and the weights
+of sequences."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import replace
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from hedgerow.data.dataset import Label, locate
-from hedgerow.data.shapes import is_iterable
+from hedgerow.data.dataset import Dataset, Label, locate
+from hedgerow.data.rows import NUMBERS
 from hedgerow.errors import InputError
-from hedgerow.legend import CODE, UNLABELLED, BoolArray, CodeArray, IndexArray
+from hedgerow.legend import CODE, UNLABELLED, BoolArray, CodeArray, FloatArray, IndexArray
 
 SETS = (set, frozenset)
 
 
-def flatten_labels(y: Iterable[Any], offsets: IndexArray, *, name: str = "y") -> list[Any]:
+class CodedLabels(NamedTuple):
+    """The labels of a corpus by their codes.
+
+    codes : int32[N], UNLABELLED for None and for a set of several labels
+    allowed : bool[N, K], all labels where there is no set; None where there is no set at all
+    """
+
+    codes: CodeArray
+    allowed: BoolArray | None
+
+
+def learn_labels(
+    y: Any, offsets: IndexArray, *, classes: Any = None, known: tuple[Label, ...] = ()
+) -> tuple[tuple[Label, ...], CodedLabels | None]:
+    """The labels known before, those that `classes` announces and those of y, sorted; and y by their codes."""
+    if y is None and classes is None:
+        return known, None
+    flat = [] if y is None else _flatten(y, offsets)
+    names = _merge_labels(known, classes, flat, offsets)
+    codes = {label: k for k, label in enumerate(names)}
+    return names, None if y is None else _encode(flat, offsets, codes)
+
+
+def encode_labels(y: Any, offsets: IndexArray, codes: dict[Label, int]) -> CodedLabels:
+    """y by the codes of labels seen in training."""
+    return _encode(_flatten(y, offsets), offsets, codes)
+
+
+def is_iterable(value: Any) -> bool:
+    """Whether a loop over the value works; NumPy's arrays without dimensions only look like it."""
+    return isinstance(value, Iterable) and not (isinstance(value, np.ndarray) and value.ndim == 0)
+
+
+def _flatten(y: Iterable[Any], offsets: IndexArray, *, name: str = "y") -> list[Any]:
     """All labels in one list, checked against the lengths of X. `name` is what errors call y."""
-    hint = f"{name} has one list a sequence; flat arrays go with ⟦lengths=⟧."
+    hint = f"{name} has one list per sequence; flat arrays go with ⟦lengths=⟧."
     if isinstance(y, (str, bytes, Mapping, Set)) or not is_iterable(y):
         raise InputError(f"{name} is of type {type(y).__name__}", hint=hint)
     sequences = [_listed(labels, i, name, hint) for i, labels in enumerate(y)]
@@ -42,7 +77,7 @@ def _listed(labels: Any, i: int, name: str, hint: str) -> Sequence[Any]:
     return list(labels)
 
 
-def learn_labels(flat: list[Any], offsets: IndexArray) -> tuple[Label, ...]:
+def _distinct(flat: list[Any], offsets: IndexArray) -> tuple[Label, ...]:
     """The distinct labels, sorted; labels that stand only in sets count too."""
     _check_types(flat, offsets)
     if set(map(type, flat)) & set(SETS):
@@ -59,13 +94,13 @@ def learn_labels(flat: list[Any], offsets: IndexArray) -> tuple[Label, ...]:
     return tuple(found)
 
 
-def merge_labels(known: tuple[Label, ...], classes: Any, flat: list[Any], offsets: IndexArray) -> tuple[Label, ...]:
+def _merge_labels(known: tuple[Label, ...], classes: Any, flat: list[Any], offsets: IndexArray) -> tuple[Label, ...]:
     """The labels known before, those that `classes` announces and those of y, sorted."""
     known = (*known, *_announced(classes, known))
     first = next((t for t, value in enumerate(flat) if value is not None), None)
     if known and first is None:
         return _sorted(known)
-    found = learn_labels(flat, offsets)
+    found = _distinct(flat, offsets)
     if known and first is not None and type(found[0]) is not type(known[0]):
         _refuse(*_beside(flat[first], known[0]), first, offsets)
     return _sorted((*known, *found))
@@ -134,14 +169,10 @@ def _kind(label: Any) -> str:
     return "other"
 
 
-def encode_labels(flat: list[Any], offsets: IndexArray, codes: dict[Label, int]) -> tuple[CodeArray, BoolArray | None]:
-    """Label codes and the allowed labels, bool[N, K], or None where there is no set.
-
-    The code is UNLABELLED for None and for a set of several labels; the allowed labels are all where there is no set.
-    """
+def _encode(flat: list[Any], offsets: IndexArray, codes: dict[Label, int]) -> CodedLabels:
     _check_types(flat, offsets)
     try:
-        return np.fromiter(map(codes.__getitem__, flat), dtype=CODE, count=len(flat)), None
+        return CodedLabels(np.fromiter(map(codes.__getitem__, flat), dtype=CODE, count=len(flat)), None)
     except (KeyError, TypeError):
         pass  # None, a set, or a label that is not known: look at each
     labels = np.full(len(flat), UNLABELLED, dtype=CODE)
@@ -157,7 +188,7 @@ def encode_labels(flat: list[Any], offsets: IndexArray, codes: dict[Label, int])
             allowed[t, numbers] = True
         if len(numbers) == 1:
             labels[t] = numbers[0]
-    return labels, allowed
+    return CodedLabels(labels, allowed)
 
 
 def _code(label: Any, t: int, offsets: IndexArray, codes: dict[Label, int]) -> int:
@@ -171,3 +202,44 @@ def _code(label: Any, t: int, offsets: IndexArray, codes: dict[Label, int]) -> i
 def _refuse(what: str, hint: str, t: int, offsets: IndexArray) -> None:
     sequence, position = locate(offsets, t)
     raise InputError(what, hint=hint, sequence=sequence, position=position)
+
+
+# ------------------------------------------------------------------------------------------------ weights
+
+
+def with_weights(dataset: Dataset, sample_weight: Any) -> Dataset:
+    """The corpus with weights of its sequences; or, by weights of positions, without the labels of weight 0."""
+    if sample_weight is None:
+        return dataset
+    weights, dropped = _sequence_weights(sample_weight, dataset.offsets)
+    if dropped is None or dataset.labels is None:
+        return replace(dataset, weight_seq=weights)
+    labels = np.where(dropped, CODE(UNLABELLED), dataset.labels)
+    allowed = None if dataset.allowed is None else dataset.allowed | dropped[:, None]
+    return replace(dataset, labels=labels, allowed=allowed)
+
+
+def _sequence_weights(given: Any, offsets: IndexArray) -> tuple[FloatArray | None, BoolArray | None]:
+    """Weights of the sequences, float64[S]; or, where arrays are given, bool[N]: the positions of weight 0."""
+    hint = "Give one weight per sequence, or a list with one array per sequence."
+    if isinstance(given, (str, bytes, Mapping, Set)) or not is_iterable(given):
+        raise InputError(f"sample_weight is of type {type(given).__name__}", hint=hint)
+    weights, n_sequences = list(given), len(offsets) - 1
+    if len(weights) != n_sequences:
+        cause = "; it looks like a flat array of all positions" if len(weights) == offsets[-1] else ""
+        raise InputError(f"sample_weight has {len(weights)} entries for {n_sequences} sequences{cause}", hint=hint)
+    if all(isinstance(weight, NUMBERS) for weight in weights):
+        bad = next((i for i, weight in enumerate(weights) if not 0 <= weight < np.inf), None)
+        if bad is not None:
+            hint = "Weights are finite numbers ≥ 0."
+            raise InputError(f"sample_weight is {weights[bad]!r}", hint=hint, sequence=bad)
+        if weights and not any(weights):
+            raise InputError("every weight is 0", hint="Give at least one sequence a weight above 0.")
+        return np.array(weights, dtype=np.float64), None
+    flat = _flatten(weights, offsets, name="sample_weight")
+    bad = next((t for t, weight in enumerate(flat) if not isinstance(weight, NUMBERS) or weight not in (0, 1)), None)
+    if bad is not None:
+        sequence, position = locate(offsets, bad)
+        hint = "The weight of a position is 0 (unlabelled) or 1; other weights are of whole sequences."
+        raise InputError(f"sample_weight is {flat[bad]!r}", hint=hint, sequence=sequence, position=position)
+    return None, np.array(flat) == 0

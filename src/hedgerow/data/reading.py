@@ -1,28 +1,39 @@
-"""What learning and coding share: blocks in, places named, arrays put together."""
+"""Reading a corpus: blocks in, places named, and at training the values of each column gathered."""
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Iterable, Mapping, Set
 from itertools import compress
 from typing import Any
 
 import numpy as np
 
-from hedgerow.data.builders import AttributeRows
-from hedgerow.data.dataset import Dataset, Schema, locate
-from hedgerow.data.rows import Block, Field
-from hedgerow.data.sequences import Kind
-from hedgerow.data.values import check_numbers, to_numbers
+from hedgerow.data.columns import AttributeBuilder, ColumnBuilder, check_numbers, to_numbers
+from hedgerow.data.dataset import OUTSIDE_COLUMN, Window, locate, window_offsets
+from hedgerow.data.rows import Block, Field, blocks
+from hedgerow.data.sequences import KINDS, Kind, Sequences
 from hedgerow.errors import InputError
-from hedgerow.legend import CODE, INDEX, MISSING, OUTSIDE, AnyArray, FloatArray, IndexArray
+from hedgerow.legend import INDEX, AnyArray, FloatArray, IndexArray
 
 
 class Reader:
-    """Takes blocks and hands on their parts, with rows counted from the start of the corpus."""
+    """Takes a corpus in blocks and hands on their parts, with rows counted from the start of the corpus."""
 
     def __init__(self) -> None:
         self.lengths: list[int] = []
         self.n_positions = 0
+
+    def read(self, X: Any, y: Any, lengths: Any, *, may_be_empty: bool = False) -> tuple[Any, IndexArray]:
+        """Take all of X, in any shape: y cut like X, and int64[S+1], where the sequences begin and end."""
+        if lengths is not None:
+            from hedgerow.data.readers.arrays import split_lengths
+
+            X, y = split_lengths(X, lengths, y)
+        for block in _blocks(X):
+            self.add(block)
+        if not self.lengths and not may_be_empty:
+            raise InputError("X has no sequences", hint="Give at least one sequence.")
+        return y, self.offsets()
 
     def add(self, block: Block) -> None:
         first = len(self.lengths)
@@ -79,9 +90,9 @@ class Reader:
 
     def _add_weights(self, where: IndexArray, names: list[str], numbers: list[Any]) -> None:
         """Numbers of many keys in bulk. A key that has to be a column is gathered and read as one."""
-        own = self.column_keys(set(names))
-        if own:
-            mask = np.fromiter(map(own.__contains__, names), np.bool_, len(names))
+        columns = self.column_keys(set(names))
+        if columns:
+            mask = np.fromiter(map(columns.__contains__, names), np.bool_, len(names))
             members: dict[str, list[int]] = {}
             for i in np.flatnonzero(mask).tolist():
                 members.setdefault(names[i], []).append(i)
@@ -112,44 +123,97 @@ class Reader:
         raise NotImplementedError
 
     def add_numbers(self, where: IndexArray, names: list[str], numbers: FloatArray, flags: AnyArray) -> None:
-        """One number a key and position; `flags` says which of them are bool."""
+        """One number per key and position; `flags` says which of them are bool."""
         raise NotImplementedError
 
 
-class Arrays:
-    """The column arrays of a Dataset before any value is in them: inside all is missing, outside all is outside.
+class Learner(Reader):
+    """Gathers a training corpus by column; `settling.settle` decides what becomes a column and makes the Dataset."""
 
-    `shapes` gives kind and constancy of each column, in stored order; `rows[i]` is the array of column i, a view of the
-    array that holds all columns of its group.
-    """
+    def __init__(self, columns: Mapping[str, str] | None, window: Window) -> None:
+        super().__init__()
+        self.declared = _check_declared(columns)
+        for name in window if isinstance(window, Mapping) else ("*",):
+            window_offsets(window, name)
+        self.window = window
+        self.builders: dict[str, ColumnBuilder] = {}
+        self.constants: dict[str, ColumnBuilder] = {}
+        self.attributes = AttributeBuilder()
+        self.numbers = AttributeBuilder()
+        self.number_flags: list[AnyArray] = []
 
-    def __init__(self, shapes: list[tuple[Kind, bool]], places: IndexArray, size: int, n_sequences: int) -> None:
-        self.groups: dict[tuple[bool, bool], AnyArray] = {}
-        for numeric in (False, True):
-            for constant in (False, True):
-                n = sum((kind == "numeric", c) == (numeric, constant) for kind, c in shapes)
-                shape = n, n_sequences if constant else size
-                self.groups[numeric, constant] = (
-                    np.full(shape, np.nan) if numeric else np.full(shape, OUTSIDE, dtype=CODE)
-                )
-        left = {group: iter(array) for group, array in self.groups.items()}
-        self.rows: list[AnyArray] = []
-        for kind, constant in shapes:
-            row = next(left[kind == "numeric", constant])
-            row[slice(None) if constant else places] = np.nan if kind == "numeric" else MISSING
-            self.rows.append(row)
+    def builder(self, name: str, *, constant: bool = False) -> ColumnBuilder:
+        """The values of a key so far; made where it is new."""
+        builders = self.constants if constant else self.builders
+        if name not in builders:
+            builders[name] = ColumnBuilder(name, self.declared.get(name, self.declared.get("*")))
+        return builders[name]
 
-    def dataset(self, schema: Schema, offsets: IndexArray, start: IndexArray, attributes: AttributeRows) -> Dataset:
-        groups = self.groups
-        return Dataset(
-            schema,
-            offsets,
-            start,
-            groups[False, False],
-            groups[True, False],
-            attributes.ptr,
-            attributes.ids,
-            attributes.values,
-            groups[False, True],
-            groups[True, True],
-        )
+    def column_keys(self, names: Set[str]) -> Set[str]:
+        return names if "*" in self.declared else names & self.declared.keys()
+
+    def add_field(self, field: Field, where: IndexArray) -> None:
+        if field.name == OUTSIDE_COLUMN:
+            sequence, position = self.locate(int(where[0]))
+            hint = "Use another name: this one is for what lies outside a sequence."
+            raise InputError("the name is taken", hint=hint, sequence=sequence, position=position, column=field.name)
+        self.builder(field.name).read(field, where, self.locate)
+
+    def add_constant(self, field: Field, where: IndexArray) -> None:
+        builder = self.builder(field.name, constant=True)
+        builder.read(field, where, self.locate_sequence)
+        if builder.kind == "attributes":
+            raise InputError(
+                "a feature of the whole sequence is a list",
+                hint="Give it one value, or each item a key of its own: {'topic:sport': True}.",
+                sequence=int(where[0]),
+                column=field.name,
+            )
+
+    def add_entries(self, where: IndexArray, names: list[str], weights: FloatArray | None) -> None:
+        self.attributes.add(where, names, weights)
+
+    def add_numbers(self, where: IndexArray, names: list[str], numbers: FloatArray, flags: AnyArray) -> None:
+        self.numbers.add(where, names, numbers)
+        self.number_flags.append(flags)
+
+
+def _check_declared(columns: Mapping[str, str] | None) -> dict[str, Kind]:
+    if columns is None:
+        return {}
+    if not isinstance(columns, Mapping):
+        hint = 'Give a mapping of column to kind: ⟦columns={"length": "numeric"}⟧.'
+        raise InputError(f"⟦columns⟧ is of type {type(columns).__name__}", hint=hint)
+    for name, kind in columns.items():
+        if kind not in KINDS:
+            raise InputError(f"is declared {kind!r}", hint=f"Kinds are {', '.join(KINDS)}.", column=str(name))
+    return dict(columns)  # type: ignore[arg-type]
+
+
+def _blocks(X: Any) -> Iterable[Block]:
+    hint = "X is a list of sequences, a sequence a list of positions."
+    if isinstance(X, Sequences):
+        return [_columnar_block(X)] if len(X) else []
+    if isinstance(X, (str, bytes, Mapping, Set)):
+        raise InputError(f"X is a {type(X).__name__}", hint=hint)
+    if (isinstance(X, np.ndarray) and X.ndim == 2) or hasattr(X, "tocsr"):
+        hint = "Give a list of arrays (one per sequence), a 3-D array, or ⟦lengths=⟧ with the flat array."
+        raise InputError("X is one 2-D array", hint=hint)
+    if not isinstance(X, np.ndarray) and hasattr(X, "columns") and hasattr(X, "shape"):
+        hint = 'Cut it into sequences: X, y = hedgerow.sequences(frame, by="sentence", label="tag").'
+        raise InputError("X is one data frame", hint=hint)
+    if not isinstance(X, Iterable) or (isinstance(X, np.ndarray) and X.ndim == 0):
+        raise InputError(f"X is of type {type(X).__name__}", hint=hint)
+    return blocks(X)
+
+
+def _columnar_block(X: Sequences) -> Block:
+    columns, offsets, constants = X.compact()
+    lengths = np.diff(offsets).tolist()
+    if 0 in lengths:
+        raise InputError("is empty", hint="Leave out sequences without positions.", sequence=lengths.index(0))
+    block = Block(lengths)
+    block.fields = [Field(name, None, values, X.kinds[name]) for name, values in columns.items()]
+    block.constants = [Field(name, None, values, X.kinds[name]) for name, values in constants.items()]
+    block.matrix = list(columns) == [str(j) for j in range(len(columns))]  # as `split_lengths` names them
+    return block

@@ -7,12 +7,16 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
-from hedgerow.data.shapes import described
 from hedgerow.errors import InputError
 from hedgerow.legend import INDEX, AnyArray, IndexArray
 
 Kind = Literal["categorical", "numeric", "boolean", "attributes"]
 KINDS: tuple[Kind, ...] = ("categorical", "numeric", "boolean", "attributes")
+
+
+def described(value: Any) -> str:
+    """The type of a value in words."""
+    return "None" if value is None else f"of type {type(value).__name__}"
 
 
 class Item:

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.data.sequences import Sequences
-from hedgerow.data.shapes import described
+from hedgerow.data.sequences import Sequences, described
 from hedgerow.errors import InputError
 from hedgerow.legend import AnyArray, BoolArray, FloatArray
 

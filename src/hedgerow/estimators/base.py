@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.data.dataset import Dataset, Label, Schema
 from hedgerow.data.encoding import encode
-from hedgerow.data.labels import encode_labels, flatten_labels
+from hedgerow.data.labels import encode_labels
 from hedgerow.declarations import Count, check_value
 from hedgerow.errors import InputError
 from hedgerow.estimators.parameters import BEAM_WIDTH, find_decoder, random_generator
@@ -176,7 +176,7 @@ class ChainModel(BaseEstimator):  # type: ignore[misc]
             raise InputError("a Dataset has its own lengths", hint="Leave ⟦lengths⟧ out.")
         labels = allowed = None
         if known is not None:
-            labels, allowed = encode_labels(flatten_labels(known, X.offsets), X.offsets, self.schema_.label_codes)
+            labels, allowed = encode_labels(known, X.offsets, self.schema_.label_codes)
         return replace(X, labels=labels, allowed=allowed)
 
     def _over_chunks(self, dataset: Dataset, function: Callable[[ChainPotentials, slice], Result]) -> list[Result]:

@@ -1,4 +1,4 @@
-"""Models to files and back. Every number read is checked before a kernel sees it: kernels do not check bounds."""
+"""Models to files and back: every kind by the declaration of its state, and every file of an older format upgraded."""
 
 from __future__ import annotations
 
@@ -8,56 +8,56 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from hedgerow import persistence
-from hedgerow.errors import HedgerowError, HedgerowWarning, ModelFileError, warn
-from hedgerow.estimators.missing import pack_imputation, unpack_imputation
-from hedgerow.estimators.schema_files import Tensors, back, pack_schema, plain, unpack_schema
-
-_ON_GRAPHS = ("LatticeCRF", "TreeLatticeCRF")
-_FITTED = {"n_iter_": int, "best_iteration_": int, "loss_": float, "outcome_": str}
-
-# Parameters of files that older versions wrote.
-_RENAMED = {"max_leaves": "max_leaf_nodes", "metric": "scoring", "shrinkage": "l2_regularization"}
+from hedgerow.errors import HedgerowError, HedgerowWarning, InputError, ModelFileError, warn
+from hedgerow.estimators.codec.parts import State, check_all_read, read_steps, write_steps
+from hedgerow.estimators.codec.steps import Field, Let, Scope, Section, Tensors, refuse
+from hedgerow.estimators.codec.upgrade import Old
+from hedgerow.estimators.codec.values import plain, tupled
 
 
 class Kind(NamedTuple):
-    """An estimator that files can hold.
-
-    pack : (model, tensors) → header; adds what is fitted to the tensors
-    unpack : (model, header, tensors); the model has its schema already
-    """
+    """An estimator that files can hold, and how its state is declared."""
 
     estimator: Callable[..., Any]
-    pack: Callable[[Any, Tensors], dict[str, Any]]
-    unpack: Callable[[Any, Mapping[str, Any], Tensors], None]
+    state: State
 
 
-# By name, so that a file is read without importing every family: (estimator's module, module of pack and unpack).
+# By name, so that a file is read without importing every family: the modules of the estimator and of its STATE.
 _KINDS = {
-    "BeamSearchTagger": ("search.estimator", "search.files"),
-    "FutureFeatureMEMM": ("future.estimator", "future.files"),
-    "HMM": ("hmm.estimator", "hmm.files"),
-    "IOHMM": ("iohmm.estimator", "iohmm.files"),
-    "LinearCRF": ("crf.linear", "crf.linear_files"),
-    "MaxMarginMarkovNetwork": ("crf.max_margin", "crf.linear_files"),
-    "MEMM": ("local.memm", "local.files"),
-    "RecurrentSlidingWindow": ("local.recurrent_sliding_window", "local.files"),
-    "SlidingWindow": ("local.sliding_window", "local.files"),
-    "TreeCRF": ("crf.tree", "crf.tree_files"),
-    "VirtualEvidence": ("crf.virtual_evidence", "crf.tree_files"),
+    "BeamSearchTagger": ("models.search.estimator", "models.search.files"),
+    "FutureFeatureMEMM": ("models.future.estimator", "models.future.files"),
+    "HMM": ("models.hmm.estimator", "models.hmm.files"),
+    "IOHMM": ("models.iohmm.estimator", "models.iohmm.files"),
+    "LatticeCRF": ("lattice.model", "lattice.files"),
+    "LinearCRF": ("models.crf.linear", "models.crf.linear_files"),
+    "MaxMarginMarkovNetwork": ("models.crf.max_margin", "models.crf.linear_files"),
+    "MEMM": ("models.local.memm", "models.local.files"),
+    "RecurrentSlidingWindow": ("models.local.recurrent_sliding_window", "models.local.files"),
+    "SlidingWindow": ("models.local.sliding_window", "models.local.files"),
+    "TreeCRF": ("models.crf.tree", "models.crf.tree_files"),
+    "TreeLatticeCRF": ("lattice.tree_model", "lattice.tree_files"),
+    "VirtualEvidence": ("models.crf.virtual_evidence", "models.crf.tree_files"),
 }
+# Parameters of any kind that had another name when a file was written.
+_RENAMED = {"max_leaves": "max_leaf_nodes", "metric": "scoring", "shrinkage": "l2_regularization"}
+_WIDEST = 100_000  # beam: a search keeps so many labelings at every position
+_PARTS = {"kind", "parameters", "metadata", "state"}  # of the header of a model
 
 
 def find_kind(name: Any) -> Kind:
     """The estimator of this name."""
-    if name not in _KINDS:
-        raise ModelFileError(f"holds a {name!r}, which this version does not know")
-    estimator, files = (importlib.import_module(f"hedgerow.models.{module}") for module in _KINDS[name])
-    return Kind(getattr(estimator, name), files.pack, files.unpack)
+    if not isinstance(name, str) or name not in _KINDS:
+        refuse(f"it holds a {name!r:.80}, which this version does not know")
+    estimator, files = (importlib.import_module(f"hedgerow.{module}") for module in _KINDS[name])
+    return Kind(getattr(estimator, name), files.STATE)
+
+
+# ------------------------------------------------------------------------------------------------ to files
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
     """Write a fitted model."""
-    model._check_parameters()  # as `load` does: a file that is written can be read
+    _check_parameters(model)  # as `load` does: a file that is written can be read
     header, tensors = pack_model(model)
     for what in _lost(model, header):
         warn(what, HedgerowWarning, stacklevel=3)
@@ -67,9 +67,9 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
 def _lost(model: Any, header: Mapping[str, Any]) -> Iterator[str]:
     """What the file cannot hold of a model, in words."""
     lost = sorted(model.get_params(deep=False).keys() - header["parameters"].keys())
-    if "start" in lost and "linear" in header:  # the file holds the model that the trees stand on
+    if "start" in lost and "linear" in header["state"]:  # the file holds the model that the trees stand on
         lost.remove("start")
-        if plain_parameters(model.start) != header["linear"]["parameters"]:
+        if plain_parameters(model.start) != header["state"]["linear"]["parameters"]:
             yield "start was set anew; a loaded model has the linear model that its trees stand on instead"
     if lost:
         yield f"the file cannot hold {', '.join(lost)}; a loaded model has the default instead"
@@ -77,48 +77,21 @@ def _lost(model: Any, header: Mapping[str, Any]) -> Iterator[str]:
 
 def pack_model(model: Any) -> tuple[dict[str, Any], Tensors]:
     """A fitted model as a JSON header and tensors."""
-    name = type(model).__name__
-    header, tensors = pack_schema(model.schema_)
-    header |= find_kind(name).pack(model, tensors) | pack_imputation(model)
-    header |= {
+    section = Section({}, {})
+    write_model(model, section)
+    return section.header, section.tensors
+
+
+def write_model(model: Any, section: Section) -> None:
+    """Put a fitted model into a section of a file."""
+    name, state = type(model).__name__, Section({}, section.tensors, section.path)
+    write_steps(find_kind(name).state.steps, model, state)
+    section.header |= {
         "kind": name,
         "parameters": plain_parameters(model),
-        "fitted": {name: getattr(model, name) for name in _FITTED},
         "metadata": getattr(model, "metadata_", {}),
+        "state": state.header,
     }
-    return header, tensors
-
-
-def load(path: str | os.PathLike[str]) -> Any:
-    """Read a model that `save` wrote. Nothing is unpickled; a file that is not whole and sound is an error."""
-    header, tensors = persistence.read(path)
-    unpack: Callable[..., Any] = unpack_model
-    if header.get("kind") in _ON_GRAPHS:  # they stand above this folder
-        unpack = importlib.import_module("hedgerow.lattice.files").unpack
-    try:
-        return unpack(header, tensors)
-    except KeyError as error:
-        raise ModelFileError(f"{os.fspath(path)}: the file is not a sound hedgerow model (no {error})") from error
-    except (TypeError, ValueError, IndexError, AttributeError, OverflowError, HedgerowError) as error:
-        raise ModelFileError(f"{os.fspath(path)}: the file is not a sound hedgerow model ({error})") from error
-
-
-def unpack_model(header: Mapping[str, Any], tensors: Tensors) -> Any:
-    """The model that `pack_model` packed; what is not sound raises an error of one kind or another."""
-    kind = find_kind(header["kind"])
-    model = kind.estimator(**unpack_parameters(header))
-    model.schema_ = unpack_schema(header, tensors)
-    model.classes_ = model.schema_.classes
-    model.imputation_ = unpack_imputation(model.schema_, header)
-    kind.unpack(model, header, tensors)
-    for name, own in _FITTED.items():
-        if type(header["fitted"][name]) is not own:
-            raise ModelFileError(f"{name} is {header['fitted'][name]!r}")
-        setattr(model, name, header["fitted"][name])
-    model.history_ = []
-    model.metadata_ = dict(header.get("metadata", {}))
-    model._check_parameters()
-    return model
 
 
 def plain_parameters(model: Any) -> dict[str, Any]:
@@ -132,6 +105,54 @@ def plain_parameters(model: Any) -> dict[str, Any]:
     return found
 
 
-def unpack_parameters(header: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters that `plain_parameters` gave, by their names of today."""
-    return {_RENAMED.get(name, name): back(value) for name, value in header["parameters"].items()}
+# ------------------------------------------------------------------------------------------------ from files
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Read a model that `save` wrote. Nothing is unpickled; a file that is not whole and sound is an error."""
+    version, header, tensors = persistence.read_contents(path)
+    try:
+        if version == 1:
+            header, tensors = Old(header, tensors, lambda kind: find_kind(kind).state.upgrade).new()
+        return unpack_model(header, tensors)
+    except (HedgerowError, ArithmeticError, AttributeError, LookupError, MemoryError, TypeError, ValueError) as error:
+        what = f"no {error}" if isinstance(error, KeyError) else str(error)
+        raise ModelFileError(f"{os.fspath(path)}: the file is not a sound hedgerow model ({what})") from error
+
+
+def unpack_model(header: dict[str, Any], tensors: Mapping[str, Any]) -> Any:
+    """The model that `pack_model` packed. What is not sound is a ModelFileError, or the error of what it would make."""
+    left = dict(tensors)
+    model = read_model(Section(header, left), Scope(n_bytes=sum(array.nbytes for array in left.values())))
+    check_all_read(left)
+    return model
+
+
+def read_model(section: Section, scope: Scope) -> Any:
+    """The model in a section of a file."""
+    kind = find_kind(section.value("kind"))
+    parameters, metadata = (section.inner(name, section.value(name)).header for name in ("parameters", "metadata"))
+    parameters = {_RENAMED.get(name, name): tupled(value) for name, value in parameters.items()}
+    if kind.state.parameters is not None:
+        parameters = kind.state.parameters(parameters)
+    model = kind.estimator(**parameters)
+    scope["model"], scope["parameters"] = model, parameters
+    state = Section(section.inner("state", section.value("state")).header, section.tensors, section.path)
+    read_steps(kind.state.steps, state, scope)
+    for name in section.header.keys() - _PARTS:
+        refuse(f"there is {section.path + name!r}, which has no place here")
+    for step in kind.state.steps:
+        if isinstance(step, (Field, Let)) and isinstance(step.of, str):
+            setattr(model, step.of, scope[step.name])
+    if kind.state.settle is not None:
+        kind.state.settle(model, scope)
+    model.history_, model.metadata_ = [], metadata
+    _check_parameters(model)
+    return model
+
+
+def _check_parameters(model: Any) -> None:
+    """Refuse parameters that cannot be meant, and one that would ask for more memory than a file should."""
+    model._check_parameters()
+    if getattr(model, "beam_width", 0) > _WIDEST:
+        raise InputError(f"beam_width is {model.beam_width:,}", hint=f"A model file holds at most {_WIDEST:,}.")

@@ -7,15 +7,13 @@ takes no value for one more value, and "weighting" and "surrogate" are of `trees
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from hedgerow.data.dataset import Dataset, Schema
+from hedgerow.data.dataset import Dataset
 from hedgerow.data.imputation import Imputation, check_values, learn_imputation
-from hedgerow.errors import InputError, ModelFileError
-from hedgerow.legend import FIRST_VALUE
+from hedgerow.errors import InputError
 from hedgerow.trees.missing import LEARNED, SURROGATE, WEIGHTING
 
 FILLING = ("impute", "indicator")
@@ -67,37 +65,3 @@ def seen_part(model: Any, dataset: Dataset, first: int, last: int) -> tuple[Data
 def way_of_trees(missing: str) -> str:
     """What trees do about the gaps that are left: nothing of their own where these were filled."""
     return LEARNED if missing in FILLING else missing
-
-
-# ------------------------------------------------------------------------------------------------ files
-
-
-def pack_imputation(model: Any) -> dict[str, Any]:
-    """The part of a file's header that says what stands in for missing values; nothing where nothing does."""
-    own = getattr(model, "imputation_", None)
-    if own is None:
-        return {}
-    return {"imputation": {"codes": dict(own.codes), "numbers": dict(own.numbers), "flags": list(own.flags)}}
-
-
-def unpack_imputation(schema: Schema, header: Mapping[str, Any]) -> Imputation | None:
-    """What `pack_imputation` wrote, after it was checked against the columns."""
-    if "imputation" not in header:
-        return None
-    codes, numbers, flags = (header["imputation"][name] for name in ("codes", "numbers", "flags"))
-    coded = {column.name: column for column in schema.columns if column.kind != "numeric"}
-    measured = {column.name for column in schema.columns if column.kind == "numeric"}
-    sound = (
-        all(name in coded and type(x) is int and FIRST_VALUE <= x < coded[name].n_codes for name, x in codes.items())
-        and all(name in measured and type(x) is float and np.isfinite(x) for name, x in numbers.items())
-        and [c.name for c in _in_order(schema) if c.name in flags] == flags
-    )
-    if not sound:
-        raise ModelFileError("what stands in for missing values does not fit the columns")
-    return Imputation(codes, numbers, tuple(flags))
-
-
-def _in_order(schema: Schema) -> list[Any]:
-    """Columns as they are stored: codes before numbers, and those of whole sequences after both."""
-    kinds: tuple[tuple[Any, ...], ...] = (("categorical", "boolean"), ("numeric",))
-    return [column for constant in (False, True) for own in kinds for column in schema.of(*own, constant=constant)]

@@ -6,7 +6,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hedgerow.lattice.files import load as load
+    from hedgerow.estimators.files import load as load
     from hedgerow.lattice.graphs import Graph as Graph
     from hedgerow.lattice.graphs import graph as graph
     from hedgerow.lattice.graphs import grid as grid
@@ -23,7 +23,7 @@ _EXPORTS = {
     "TreeLatticeCRF": "hedgerow.lattice.tree_model",
     "graph": "hedgerow.lattice.graphs",
     "grid": "hedgerow.lattice.graphs",
-    "load": "hedgerow.lattice.files",
+    "load": "hedgerow.estimators.files",
     "read_folders": "hedgerow.lattice.images",
     "read_image": "hedgerow.lattice.images",
     "read_mask": "hedgerow.lattice.images",

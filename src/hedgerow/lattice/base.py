@@ -94,8 +94,8 @@ class LatticeModel(BaseEstimator):  # type: ignore[misc]
         return accuracy(corpus, self._decode(corpus, self._scores(corpus), self.decoder))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a file that `hedgerow.lattice.load` reads. The file is replaced at once, or not at all."""
-        from hedgerow.lattice.files import save
+        """Write the model to a file that `hedgerow.load` reads. The file is replaced at once, or not at all."""
+        from hedgerow.estimators.files import save
 
         check_is_fitted(self)
         save(self, path)

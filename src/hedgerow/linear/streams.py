@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hedgerow.data.builders import attribute_name
+from hedgerow.data.columns import attribute_name
 from hedgerow.data.dataset import OUTSIDE_COLUMN, Column, Dataset, Schema
 from hedgerow.legend import FIRST_VALUE, FLOAT, INDEX, MISSING, OUTSIDE, CodeArray, FloatArray, IndexArray
 

@@ -127,44 +127,6 @@ def test_a_workspace_changes_nothing(rng):
     np.testing.assert_array_equal(kept.node_gradient, fresh.node_gradient)
 
 
-class TestBeam:
-    def test_a_wide_one_is_exact(self, rng):
-        case = make_case(rng, 4, 2, [6, 3], n_seen=6)
-        weights = np.array([0.5, 2.0])
-        exact = log_likelihood(case.potentials(), case.labels, weights=weights)
-        wide = log_likelihood(case.potentials(), case.labels, weights=weights, beam=1000)
-        assert wide.loss == pytest.approx(exact.loss, rel=1e-10)
-        np.testing.assert_allclose(wide.node_gradient, exact.node_gradient, rtol=0, atol=1e-10)
-        np.testing.assert_allclose(wide.arc_gradient, exact.arc_gradient, rtol=0, atol=1e-10)
-
-    def test_a_narrow_one_keeps_the_truth(self, rng):
-        """So its loss is between 0 and the exact one, whatever the scores."""
-        for _ in range(20):
-            case = make_case(rng, 5, 2, [7, 4], scale=3.0, n_seen=6)
-            exact = log_likelihood(case.potentials(), case.labels).loss
-            losses = [log_likelihood(case.potentials(), case.labels, beam=width).loss for width in (1, 2, 5)]
-            assert all(-1e-9 <= loss <= exact + 1e-9 for loss in losses)
-
-    def test_gradient_equals_differences(self, rng):
-        """As long as the beam keeps the same histories: a step of 1e-6 does not change them."""
-        case = make_case(rng, 4, 2, [6], n_seen=6)
-        at = log_likelihood(case.potentials(), case.labels, beam=3)
-        for a in range(case.histories.n_arcs):
-            moved = []
-            for sign in (1.0, -1.0):
-                scores = case.arc_scores.copy()
-                scores[a] += sign * 1e-6
-                potentials = ChainPotentials.from_arcs(case.node, scores, case.histories)
-                moved.append(log_likelihood(potentials, case.labels, beam=3).loss)
-            np.testing.assert_allclose(at.arc_gradient[a], (moved[0] - moved[1]) / 2e-6, rtol=1e-4, atol=1e-6)
-
-    def test_it_needs_every_label(self, rng):
-        case = make_case(rng, 3, 1, [3, 2])
-        with pytest.raises(InputError, match="needs every label") as caught:
-            log_likelihood(case.potentials(), np.array([0, 1, 0, 1, -1]), beam=2)
-        assert (caught.value.sequence, caught.value.position) == (1, 1)
-
-
 class TestErrors:
     histories = Histories.observed(np.array([0, 0, 0, 1, 1, 1]), np.array([0, 3, 6]), 2, 1, unseen="forbidden")
 
@@ -173,19 +135,17 @@ class TestErrors:
         nodes = np.zeros((5, 2)) if node is None else node
         return ChainPotentials(nodes, np.array([0, 2, 5]), edges, sequence_base=7)
 
-    @pytest.mark.parametrize("beam", [None, 2])
-    def test_truth_that_no_history_has_seen(self, beam):
+    def test_truth_that_no_history_has_seen(self):
         with pytest.raises(InputError, match="true label 0 does not follow") as caught:
-            log_likelihood(self.potentials(), np.array([0, 0, 1, 1, 0]), beam=beam)
+            log_likelihood(self.potentials(), np.array([0, 0, 1, 1, 0]))
         assert (caught.value.sequence, caught.value.position) == (8, 2)
         assert arcs_of(self.potentials(), np.array([0, 0, 1, 0, 0])).tolist()[3:] == [-1, -1]
 
-    @pytest.mark.parametrize("beam", [None, 2])
-    def test_truth_that_is_not_allowed(self, beam):
+    def test_truth_that_is_not_allowed(self):
         node = np.zeros((5, 2))
         node[1, 0] = -np.inf
         with pytest.raises(InputError, match="true label 0 is not allowed") as caught:
-            log_likelihood(self.potentials(node), np.array([1, 0, 1, 1, 1]), beam=beam)
+            log_likelihood(self.potentials(node), np.array([1, 0, 1, 1, 1]))
         assert (caught.value.sequence, caught.value.position) == (7, 1)
 
     def test_partial_truth_that_no_labeling_fits(self):

@@ -11,9 +11,9 @@ from hedgerow.chain import kernels
 from hedgerow.chain.inference.history_rows import (
     HistoryWorkspace,
     Rows,
-    arrays,
     check_scores,
     groups,
+    history_arcs,
     pieces,
     refuse_illegal,
     slow_pieces,
@@ -96,9 +96,8 @@ class _Chunk:
         totals: FloatArray = np.ones(n)
         apart: dict[int, float] = {}
         model = potentials.node_scores, work.node_exp, edges.scores, edges.exps, potentials.offsets
-        walk = h.start, h.back_off, h.children, h.arc_ptr, h.arc_state, h.arc_label, h.arc_next, h.arc_back_off
         into = work.rows, work.scale, totals, weights, work.alpha, work.node_probs, arc_sums
-        rest: tuple[Any, ...] = *walk, *into, work.by_label, work.by_arc, work.by_state, work.listed
+        rest: tuple[Any, ...] = history_arcs(h), *into, work.buffers
         for first, last in groups(h, potentials.offsets, len(work.rows)):
             i = first
             while i < last:
@@ -143,18 +142,16 @@ class _Scaled:
         self.is_sound = self.rows.sweep()
         if self.is_sound:
             h = edges.histories
-            at_start = work.node_exp[begin], work.scale[begin], edges.exps, h.start
-            self.total = kernels.histories.start_sum(*at_start, *arrays(h), work.rows[0], work.listed)
-            self.is_sound = self.total >= kernels.histories.FAINT
+            at_start = work.node_exp[begin], work.scale[begin], edges.exps, history_arcs(h)
+            self.total = kernels.histories.start_sum(*at_start, work.rows[0], work.buffers)
+            self.is_sound = self.total >= kernels.histories.UNDERFLOW
 
     def _fill(self, rows: FloatArray, base: int, t0: int, t1: int) -> bool:
         edges, work = self.potentials.arcs, self.work
         scores = self.potentials.node_scores, work.node_exp, edges.scores, edges.exps
-        scratch = work.by_label, work.by_arc, work.by_state[0], work.listed
+        into = history_arcs(edges.histories), rows, work.scale, work.buffers
         for p0, p1 in reversed(pieces(edges.histories, t0, t1)):
-            if kernels.histories.backward(
-                *scores, *arrays(edges.histories), rows, work.scale, *scratch, base, self.end, p0, p1
-            ):
+            if kernels.histories.backward(*scores, *into, base, self.end, p0, p1):
                 return False
         return True
 
@@ -164,12 +161,11 @@ class _Scaled:
         h = edges.histories
         work.alpha[:] = 0.0
         work.alpha[h.start] = 1.0 / self.total
-        walk = h.back_off, h.children, h.arc_ptr, h.arc_state, h.arc_label, h.arc_next, h.arc_back_off
+        model = work.node_exp, edges.exps, history_arcs(h)
         for base, stop in self.rows.blocks():
-            into = self.rows.buffer, work.scale, weight, work.alpha, work.node_probs, arc_sums
-            scratch = work.by_label, work.by_state[0], work.by_arc, work.by_state[1]
+            into = self.rows.buffer, work.scale, weight, work.alpha, work.node_probs, arc_sums, work.buffers
             for t0, t1 in pieces(h, base, stop):
-                kernels.histories.forward(work.node_exp, edges.exps, *walk, *into, *scratch, base, t0, t1)
+                kernels.histories.forward(*model, *into, base, t0, t1)
 
     def sample(self, uniforms: FloatArray, labels: CodeArray) -> None:
         """Draw the labels of this sequence, for each row of uniforms."""
@@ -190,18 +186,15 @@ class _Logs:
         self.rows = Rows(self._fill, work.rows, begin, end)
         self.rows.sweep()
         h = edges.histories
-        scratch = work.rows[0], work.listed, work.by_label
         self._at_start = kernels.log_histories.history_sum(
-            h.start, self.potentials.node_scores[begin], edges.scores, *arrays(h), *scratch
+            h.start, self.potentials.node_scores[begin], edges.scores, history_arcs(h), work.rows[0], work.buffers
         )
 
     def _fill(self, rows: FloatArray, base: int, t0: int, t1: int) -> bool:
         edges, work = self.potentials.arcs, self.work
-        scratch = rows, work.scale, work.listed, work.by_label
+        model = self.potentials.node_scores, edges.scores, history_arcs(edges.histories)
         for p0, p1 in reversed(slow_pieces(edges.histories, t0, t1)):
-            kernels.log_histories.backward(
-                self.potentials.node_scores, edges.scores, *arrays(edges.histories), *scratch, base, self.end, p0, p1
-            )
+            kernels.log_histories.backward(*model, rows, work.scale, work.buffers, base, self.end, p0, p1)
         return True
 
     @property
@@ -214,13 +207,11 @@ class _Logs:
         h = edges.histories
         work.alpha[:] = 0.0  # here the probabilities themselves
         work.alpha[h.start] = 1.0
+        model = self.potentials.node_scores, edges.scores, history_arcs(h)
         for base, stop in self.rows.blocks():
-            into = self.rows.buffer, weight, work.alpha, work.node_probs, arc_sums
-            scratch = work.by_state[0], work.listed, work.by_label
+            into = self.rows.buffer, weight, work.alpha, work.node_probs, arc_sums, work.buffers
             for t0, t1 in slow_pieces(edges.histories, base, stop):
-                kernels.log_histories.forward(
-                    self.potentials.node_scores, edges.scores, *arrays(h), *into, *scratch, base, t0, t1
-                )
+                kernels.log_histories.forward(*model, *into, base, t0, t1)
 
     def sample(self, uniforms: FloatArray, labels: CodeArray) -> None:
         """As `_Scaled.sample`."""
@@ -241,7 +232,7 @@ def _draw(
 ) -> None:
     """Draw labels base … stop−1; `states` has where each sample stands, and is moved on."""
     edges = potentials.arcs
-    model = potentials.node_scores, edges.scores, *arrays(edges.histories)
+    model = potentials.node_scores, edges.scores, history_arcs(edges.histories), log_rows
     for m in range(len(labels)):
-        scratch = work.listed, work.by_label, base, int(states[m])
-        states[m] = kernels.log_histories.sample(*model, log_rows, uniforms[m], labels[m], *scratch, base, stop)
+        into = uniforms[m], labels[m], work.buffers, base, int(states[m])
+        states[m] = kernels.log_histories.sample(*model, *into, base, stop)

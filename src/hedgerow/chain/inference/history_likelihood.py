@@ -11,12 +11,12 @@ import numpy as np
 
 from hedgerow.chain import kernels
 from hedgerow.chain.inference.histories import marginals
-from hedgerow.chain.inference.history_search import beam_marginals
+from hedgerow.chain.inference.history_rows import history_arcs
 from hedgerow.chain.inference.known import checked_labels, partial_sequences, permitted, spread_weights
 from hedgerow.chain.inference.workspace import Workspace
 from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.errors import InputError
-from hedgerow.legend import CODE, INDEX, UNLABELLED, AnyArray, BoolArray, FloatArray, IndexArray
+from hedgerow.legend import CODE, INDEX, AnyArray, BoolArray, FloatArray, IndexArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +35,9 @@ class HistoryLoss:
 
 def arcs_of(potentials: ChainPotentials, labels: AnyArray) -> IndexArray:
     """The arc that each label of a labeling takes, (n,). labels (n,), all known; −1 where no arc is left for one."""
-    h = potentials.arcs.histories
+    histories = history_arcs(potentials.arcs.histories)
     arcs = np.empty(potentials.n_positions, dtype=INDEX)
-    walk = h.start, h.back_off, h.arc_ptr, h.arc_label, h.arc_next
-    kernels.histories.follow(np.array(labels, dtype=CODE), potentials.first(), *walk, arcs)
+    kernels.history_arcs.follow(np.array(labels, dtype=CODE), potentials.first(), histories, arcs)
     return arcs
 
 
@@ -58,7 +57,6 @@ def log_likelihood(
     *,
     allowed: BoolArray | None = None,
     weights: FloatArray | None = None,
-    beam: int | None = None,
     workspace: Workspace | None = None,
 ) -> HistoryLoss:
     """The loss of a chunk and its gradient with respect to every score.
@@ -70,25 +68,16 @@ def log_likelihood(
         The labels that an unknown one may be. Without it, any. Rows of known labels are not read.
     weights : (s,), optional
         A weight for each sequence.
-    beam : int, optional
-        Sum over the labelings that stay among so many histories a position, and the truth. Every label must be known.
     workspace : Workspace, optional
         The node gradient then lives in it, and the next call overwrites it.
     """
     labels = checked_labels(potentials, labels)
-    unknown = labels == UNLABELLED
     spread = spread_weights(potentials, weights)
     partial = partial_sequences(potentials, labels)
     whole_rows = ~np.repeat(partial, np.diff(potentials.offsets))
     arcs = arcs_of(potentials, np.where(whole_rows, labels, 0))
     true_scores = _true_scores(potentials, labels, arcs, whole_rows)
-    if beam is None:
-        found = marginals(potentials, workspace, weights)
-    elif unknown.any():
-        i, position = potentials.place(int(np.argmax(unknown)))
-        raise InputError("a beam needs every label", hint="Sum exactly.", sequence=i, position=position)
-    else:
-        found = beam_marginals(potentials, beam, arcs, weights)
+    found = marginals(potentials, workspace, weights)
     losses, node_gradient, arc_gradient = found.log_partition, found.node_probs, found.arc_sums
     if weights is not None:
         node_gradient *= spread[:, None]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,7 +13,10 @@ from hedgerow.chain.inference.workspace import positions_a_call, slices
 from hedgerow.chain.potentials import ChainPotentials, padded_width
 from hedgerow.chain.structure.histories import Histories
 from hedgerow.errors import InputError
-from hedgerow.legend import CODE, INDEX, CodeArray, FloatArray, IndexArray
+from hedgerow.legend import CODE, INDEX, FloatArray, IndexArray
+
+if TYPE_CHECKING:
+    from hedgerow.chain.kernels.history_arcs import HistoryArcs
 
 MAX_CELLS = 1 << 25  # numbers in the rows of a sequence: 256 MB. Longer ones keep a row in √T and make the rest twice.
 CELLS_AN_ARC = 25  # what an arc or a state costs, in the cells of `slices`
@@ -22,13 +26,13 @@ _BLOCK = 512  # scores whose exponentials are made at once
 Fill = Callable[[FloatArray, int, int, int], bool]
 
 
-Walk = tuple[CodeArray, CodeArray, CodeArray, CodeArray, CodeArray]
-
-
-def arrays(histories: Histories) -> Walk:
-    """back_off, arc_ptr, arc_label, arc_next, arc_back_off: what every kernel walks over."""
+def history_arcs(histories: Histories) -> HistoryArcs:
+    """Histories as kernels take them."""
     h = histories
-    return h.back_off, h.arc_ptr, h.arc_label, h.arc_next, h.arc_back_off
+    arcs: HistoryArcs = kernels.history_arcs.HistoryArcs(
+        h.start, h.back_off, h.children, h.arc_ptr, h.arc_state, h.arc_label, h.arc_next, h.arc_back_off
+    )
+    return arcs
 
 
 class HistoryWorkspace:
@@ -37,7 +41,7 @@ class HistoryWorkspace:
     node_exp (n, P), top, scale (n,), node_probs (n, K) : as in `Workspace`
     rows : (R, S), the backward messages of a sequence, or of a block of it
     alpha (S,) : what the forward pass keeps between blocks
-    by_label, listed (K,), by_state (2, S), by_arc (A,) : scratch
+    buffers : by_label (K,), by_arc (A,), by_state (2, S), listed (K,)
     """
 
     def __init__(self) -> None:
@@ -52,10 +56,8 @@ class HistoryWorkspace:
             self._n_positions = self._n_rows = -1
             self._sizes = (K, S, A)
             self.alpha: FloatArray = np.empty(S)
-            self.by_label: FloatArray = np.empty(K)
-            self.by_state: FloatArray = np.empty((2, S))
-            self.by_arc: FloatArray = np.empty(A)
-            self.listed: CodeArray = np.empty(K, dtype=CODE)
+            by_state, listed = np.empty((2, S)), np.empty(K, dtype=CODE)
+            self.buffers = kernels.history_arcs.HistoryBuffers(np.empty(K), np.empty(A), by_state, listed)
             self._scratch: FloatArray = np.empty((4, max(_BLOCK, padded_width(K))))
         if n > self._n_positions:
             self._n_positions = n
@@ -183,9 +185,8 @@ def dead_end(potentials: ChainPotentials, i: int) -> int | None:
     flows = np.empty(h.n_arcs, dtype=INDEX)
     reached[h.start] = 1
     scores = potentials.node_scores, potentials.arcs.scores
-    walk = h.back_off, h.arc_state, h.arc_label, h.arc_next, h.arc_back_off
     for t0, t1 in pieces(h, begin, end):
-        t = kernels.histories.reach(*scores, *walk, reached, subtree, flows, t0, t1)
+        t = kernels.history_arcs.reach(*scores, history_arcs(h), reached, subtree, flows, t0, t1)
         if t < t1:
             return int(t - begin)
     return None

@@ -1,17 +1,17 @@
-"""The best labelings of chains of histories, exactly and by a beam, and the sums over what a beam keeps."""
+"""The best labelings of chains of histories, exactly and by a beam."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from hedgerow.chain import kernels
-from hedgerow.chain.inference.histories import HistoryMarginals, log_partition
+from hedgerow.chain.inference.histories import log_partition
 from hedgerow.chain.inference.history_rows import (
     Rows,
-    arrays,
     beam_pieces,
     check_scores,
     count_rows,
+    history_arcs,
     pieces,
     refuse_illegal,
 )
@@ -70,7 +70,7 @@ class _Search:
         potentials = self.potentials
         edges, h = potentials.arcs, potentials.arcs.histories
         rows = slice(int(potentials.offsets[i]), int(potentials.offsets[i + 1]))
-        model = potentials.node_scores[rows], edges.scores, *arrays(h)
+        model = potentials.node_scores[rows], edges.scores, history_arcs(h)
         length = rows.stop - rows.start
 
         def fill(best: FloatArray, base: int, t0: int, t1: int) -> bool:
@@ -110,27 +110,6 @@ def beam_labelings(potentials: ChainPotentials, width: int) -> tuple[CodeArray, 
     return labels, scores
 
 
-def beam_marginals(
-    potentials: ChainPotentials, width: int, arcs: IndexArray | None = None, weights: FloatArray | None = None
-) -> HistoryMarginals:
-    """log Z and marginals over the labelings that stay among the `width` best histories of each position.
-
-    log Z is never larger than that of all labelings. `arcs` (n,) are those of a labeling that must stay in the beam,
-    such as the true one.
-    """
-    beam = _Beam(potentials, width)
-    h = potentials.arcs.histories
-    values: FloatArray = np.empty(potentials.n_sequences)
-    node_probs: FloatArray = np.empty(potentials.node_scores.shape)
-    arc_sums: FloatArray = np.zeros(h.n_arcs)
-    for i in range(potentials.n_sequences):
-        rows = slice(int(potentials.offsets[i]), int(potentials.offsets[i + 1]))
-        beam.search(i, None if arcs is None else h.arc_next[arcs[rows]])
-        weight = 1.0 if weights is None else float(weights[i])
-        values[i] = beam.sum(rows, weight, node_probs[rows], arc_sums)
-    return HistoryMarginals(values, node_probs, arc_sums)
-
-
 class _Beam:
     """The beam of one sequence after the other. Row t of its arrays is the time after t labels."""
 
@@ -144,9 +123,8 @@ class _Beam:
         shape = longest + 1, width
         self.came_by: IndexArray = np.empty(shape, dtype=INDEX)
         self._states: CodeArray = np.empty(shape, dtype=CODE)
-        self._scores, self._log_beta, self._probs = np.empty((3, *shape))
+        self._scores: FloatArray = np.empty(shape)
         self._n_kept: IndexArray = np.empty(longest + 1, dtype=INDEX)
-        self._tops: FloatArray = np.empty(longest + 1)
         self._place: CodeArray = np.full(h.n_states, -1, dtype=CODE)
         most = min(width * h.n_labels, h.n_states)
         self._new_states: CodeArray = np.empty(most, dtype=CODE)
@@ -154,15 +132,13 @@ class _Beam:
         self._new_came_by: IndexArray = np.empty(most, dtype=INDEX)
         self._chosen: IndexArray = np.empty(width, dtype=INDEX)
         self._listed: CodeArray = np.empty(h.n_labels, dtype=CODE)
-        self._totals: FloatArray = np.empty(h.n_labels)
 
-    def search(self, i: int, always: CodeArray | None = None) -> float:
-        """Fill the beam of sequence i; the score of the best labeling in it. `always` (T,): histories to keep."""
+    def search(self, i: int) -> float:
+        """Fill the beam of sequence i; the score of the best labeling in it."""
         potentials, h = self.potentials, self.potentials.arcs.histories
         nodes = potentials.node_scores[potentials.offsets[i] : potentials.offsets[i + 1]]
-        keep = np.full(len(nodes), -1, dtype=CODE) if always is None else always
         self._states[0, 0], self._scores[0, 0], self._n_kept[0] = h.start, 0.0, 1
-        model = nodes, potentials.arcs.scores, *arrays(h), keep
+        model = nodes, potentials.arcs.scores, history_arcs(h)
         state = self._states, self._scores, self._n_kept, self.came_by, self._place
         scratch = self._new_states, self._new_scores, self._new_came_by, self._chosen, self._listed
         for t0, t1 in beam_pieces(h, self.width, len(nodes)):
@@ -173,18 +149,3 @@ class _Beam:
                 number = potentials.sequence_number(i)
                 raise InputError("the beam ran into a dead end", hint=hint, sequence=number, position=t)
         return float(self._scores[len(nodes), 0])
-
-    def sum(self, rows: slice, weight: float, node_probs: FloatArray, arc_sums: FloatArray) -> float:
-        """log Z over what the beam keeps; fill node_probs (T, K), add to arc_sums (A,)."""
-        h, length = self.potentials.arcs.histories, rows.stop - rows.start
-        model = self.potentials.node_scores[rows], self.potentials.arcs.scores, *arrays(h)
-        lattice = self._states, self._n_kept, self._log_beta
-        scratch = self._place, self._listed, self._totals
-        calls = beam_pieces(h, self.width, length)
-        self._log_beta[length] = 0.0
-        for t0, t1 in reversed(calls):
-            kernels.history_beam.backward(*model, *lattice, self._tops, *scratch, t0, t1)
-        self._probs[0, 0] = 1.0
-        for t0, t1 in calls:
-            kernels.history_beam.forward(*model, *lattice, weight, self._probs, node_probs, arc_sums, *scratch, t0, t1)
-        return float(self._tops[:length].sum())

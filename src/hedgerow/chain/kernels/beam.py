@@ -7,19 +7,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from hedgerow.jit import kernel
+from hedgerow.jit import kernel, part
 from hedgerow.legend import AnyArray, CodeArray, FloatArray
 
 
-@kernel
-def _choose(totals: FloatArray, kept: CodeArray) -> int:
-    """The labels with the w best totals (K,), best first, the lower of equal ones; impossible ones are left out.
+@part
+def choose(totals: FloatArray, count: int, kept: AnyArray) -> int:
+    """The places of the w best of the first `count` totals, best first, the lower place of equal ones; impossible ones
+    are left out.
 
-    kept (w,) OUT; returns how many.
+    totals (≥ count,) IN, kept (w,) OUT; returns how many.
     """
     width = kept.shape[0]
     n_kept = 0
-    for v in range(totals.shape[0]):
+    for v in range(count):
         if totals[v] == -np.inf:
             continue
         at = n_kept
@@ -68,7 +69,7 @@ def search(
                     if score > best:
                         best, rank = score, r
             totals[v], ranks[v] = best + node[t, v], rank
-        n_kept[t] = _choose(totals, states[t])
+        n_kept[t] = choose(totals, K, states[t])
         if n_kept[t] == 0:
             return t
         for r in range(n_kept[t]):

@@ -14,7 +14,7 @@ from hedgerow.jit import chain_kernel, kernel
 from hedgerow.legend import AnyArray, FloatArray, IndexArray
 
 # Under this size a message has lost digits, or has lost a way that is still possible: see `forward`.
-FAINT = 1e-280
+UNDERFLOW = 1e-280
 
 _SMALLEST = -708.0  # exp of less is under the normal floats
 _LOG2_E = 1.4426950408889634
@@ -156,16 +156,16 @@ def forward(
                 x = node_exp[t, v]
                 alpha[t, v] = x
                 total += x
-                small += x < FAINT
+                small += x < UNDERFLOW
         else:
             _multiply(edge_exp_to, alpha[t - 1], alpha[t])
             for v in range(K):
                 x = alpha[t, v] * node_exp[t, v]
                 alpha[t, v] = x
                 total += x
-                small += x < FAINT
+                small += x < UNDERFLOW
         faint[t] = small
-        scale[t] = 1.0 if total < FAINT else total
+        scale[t] = 1.0 if total < UNDERFLOW else total
         inverse = 1.0 / scale[t]
         for v in range(K):
             alpha[t, v] *= inverse
@@ -204,7 +204,7 @@ def backward(
                 beta[v] = 1.0
         small = 0
         for v in range(K):
-            small += beta[v] < FAINT
+            small += beta[v] < UNDERFLOW
             node_probs[t, v] = alpha[t, v] * beta[v] if alpha[t, v] != 0.0 else 0.0
         faint[t] += small
         if first[t]:

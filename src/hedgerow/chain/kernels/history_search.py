@@ -7,39 +7,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from hedgerow.jit import kernel
+from hedgerow.chain.kernels.history_arcs import HistoryArcs, list_arcs
+from hedgerow.jit import kernel, part
 from hedgerow.legend import CodeArray, FloatArray, IndexArray
-
-
-@kernel
-def _list_arcs(s: int, back_off: CodeArray, arc_ptr: CodeArray, arc_back_off: CodeArray, listed: CodeArray) -> int:
-    """As in `histories`: the arcs that labels take after history s. listed (K,) OUT; returns how many."""
-    count = 0
-    for a in range(arc_ptr[s], arc_ptr[s + 1]):
-        listed[count] = a
-        count += 1
-    longer, q = s, back_off[s]
-    while q >= 0:
-        seen = arc_ptr[longer]
-        for a in range(arc_ptr[q], arc_ptr[q + 1]):
-            if seen < arc_ptr[longer + 1] and arc_back_off[seen] == a:
-                seen += 1
-            else:
-                listed[count] = a
-                count += 1
-        longer, q = q, back_off[q]
-    return count
 
 
 @kernel
 def best_ahead(
     node: FloatArray,
     arc_scores: FloatArray,
-    back_off: CodeArray,
-    arc_ptr: CodeArray,
-    arc_label: CodeArray,
-    arc_next: CodeArray,
-    arc_back_off: CodeArray,
+    histories: HistoryArcs,
     best: FloatArray,
     arc_totals: FloatArray,
     choice: CodeArray,
@@ -56,6 +33,7 @@ def best_ahead(
 
     node (n, K) IN; best (rows, S) = V IN/OUT (row t1 is read); arc_totals (A,), choice (S,), listed (K,) scratch.
     """
+    back_off, arc_ptr, arc_label = histories.back_off, histories.arc_ptr, histories.arc_label
     S = back_off.shape[0]
     for t in range(t1 - 1, t0 - 1, -1):
         row = best[t - base]
@@ -65,7 +43,7 @@ def best_ahead(
             continue
         labels, ahead = node[t + 1], best[t + 1 - base]
         for a in range(arc_label.shape[0]):
-            arc_totals[a] = arc_scores[a] + labels[np.uint32(arc_label[a])] + ahead[np.uint32(arc_next[a])]
+            arc_totals[a] = arc_scores[a] + labels[np.uint32(arc_label[a])] + ahead[np.uint32(histories.arc_next[a])]
         for s in range(S):
             largest, chosen = -np.inf, -1
             seen = False
@@ -79,7 +57,7 @@ def best_ahead(
                 if not seen:
                     largest, chosen = row[b], other
                 else:
-                    count = _list_arcs(s, back_off, arc_ptr, arc_back_off, listed)
+                    count = list_arcs(histories, s, listed)
                     for i in range(arc_ptr[s + 1] - arc_ptr[s], count):
                         a = listed[i]
                         if arc_totals[a] > largest:
@@ -87,7 +65,7 @@ def best_ahead(
             row[s], choice[s] = largest, chosen
 
 
-@kernel
+@part
 def _rank(score: float, item: int, scores: FloatArray, items: IndexArray, n_kept: int) -> int:
     """Put an item among the best, falling, after those of equal score. scores, items (w,) IN/OUT; returns how many."""
     width = scores.shape[0]
@@ -109,11 +87,7 @@ def _rank(score: float, item: int, scores: FloatArray, items: IndexArray, n_kept
 def k_best(
     node: FloatArray,
     arc_scores: FloatArray,
-    back_off: CodeArray,
-    arc_ptr: CodeArray,
-    arc_label: CodeArray,
-    arc_next: CodeArray,
-    arc_back_off: CodeArray,
+    histories: HistoryArcs,
     best: FloatArray,
     states: CodeArray,
     scores: FloatArray,
@@ -137,11 +111,12 @@ def k_best(
     (n, k) OUT, r · A + a for arc a after beginning r; totals, items, next_states, next_scores (k,), listed (K,) are
     scratch.
     """
+    arc_label, arc_next = histories.arc_label, histories.arc_next
     A = arc_label.shape[0]
     for t in range(t0, t1):
         kept = 0
         for r in range(n_states):
-            for i in range(_list_arcs(states[r], back_off, arc_ptr, arc_back_off, listed)):
+            for i in range(list_arcs(histories, states[r], listed)):
                 a = listed[i]
                 total = scores[r] + arc_scores[a] + node[t, arc_label[a]] + best[t - base, arc_next[a]]
                 if total > -np.inf:

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from hedgerow.jit import kernel
+from hedgerow.jit import kernel, part
 from hedgerow.legend import AnyArray, CodeArray, FloatArray
 
 
@@ -134,6 +134,21 @@ def trace_k(back: CodeArray, label: int, rank: int, labels: CodeArray, t0: int, 
     return label, rank
 
 
+@part
+def draw(weights: FloatArray, count: int, mark: float) -> int:
+    """The first of `count` weights whose cumulated sum exceeds the mark; the last one above 0, should rounding leave
+    nothing over it."""
+    chosen = 0
+    cumulated = 0.0
+    for i in range(count):
+        cumulated += weights[i]
+        if cumulated > mark:
+            return i
+        if weights[i] > 0.0:
+            chosen = i
+    return chosen
+
+
 @kernel
 def sample(
     log_alpha: FloatArray,
@@ -147,7 +162,7 @@ def sample(
 ) -> None:
     """Draw labels backward, t from t1−1 down to t0: P(y_t = u | y_{t+1}) ∝ α_t(u) e^{edge_{t+1}(u, y_{t+1})}.
 
-    The label is the first whose cumulated weight exceeds uniforms[t] times the total.
+    The label is drawn by `draw`, with uniforms[t] times the total as the mark.
 
     log_alpha (n, K) IN, a row may lack any constant; edges (K, n | 1, K) IN, first (n+1,) IN, uniforms (n,) in
     [0, 1) IN, weights (K,) scratch, labels (n,) int32 IN/OUT (labels[t1] is read).
@@ -162,20 +177,10 @@ def sample(
                 weights[u] += edges[labels[t + 1], row, u]
             largest = max(largest, weights[u])
         total = 0.0
-        chosen = 0
         for u in range(K):
             weights[u] = math.exp(weights[u] - largest)
             total += weights[u]
-            if weights[u] > 0.0:
-                chosen = u  # the last possible one, should rounding leave nothing over the mark
-        mark = uniforms[t] * total
-        cumulated = 0.0
-        for u in range(K):
-            cumulated += weights[u]
-            if cumulated > mark:
-                chosen = u
-                break
-        labels[t] = chosen
+        labels[t] = draw(weights, K, uniforms[t] * total)
 
 
 @kernel

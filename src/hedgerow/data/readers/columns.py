@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from hedgerow.data.rows import is_null as is_null
 from hedgerow.data.sequences import Kind
-from hedgerow.data.shapes import is_null as is_null
 from hedgerow.errors import InputError
 from hedgerow.legend import FLOAT, AnyArray, IndexArray
 

@@ -59,7 +59,7 @@ class Passing:
         self.messages = messages
         self._fresh: FloatArray | None = None
         self._awake: AnyArray = np.ones((2, self.topology.n_nodes), dtype=np.uint8)
-        self._product, self._scratch = np.empty((2, potentials.n_labels))
+        self._product, self._rest, self._fresh_row = np.empty((3, potentials.n_labels))
 
     @property
     def all_awake(self) -> bool:
@@ -160,13 +160,12 @@ class ExpPassing(Passing):
         return self._tops
 
     def _send(self, turn: Turn) -> float:
-        top, own = self.topology, kernels.messages
-        given: list[Any] = [self._node_exp, self._edge_exp, top.ends, top.ptr, top.out, top.order, *turn[:5]]
-        given += [self.messages, *turn[5:]]
+        top = self.topology
+        graph = self._node_exp, self._edge_exp, top.ends, top.ptr, top.out, top.order
+        given = *graph, *turn[:5], self.messages, *turn[5:]
         if self.potentials.n_labels == 2:
-            return float(own.propagate_two(*given))
-        given += [self._product, self._scratch]
-        return float(own.propagate(*given))
+            return float(kernels.messages.propagate_two(*given))
+        return float(kernels.messages.propagate(*given, self._product, self._fresh_row))
 
     def _node_beliefs(self, probs: FloatArray, begin: int, end: int) -> float:
         top = self.topology
@@ -188,15 +187,19 @@ class LogPassing(Passing):
         n_messages, K = 2 * potentials.topology.n_edges, potentials.n_labels
         super().__init__(potentials, chains.topology, np.zeros((n_messages, K)) if start is None else start)
         self._rho = chains.weights
+        self._no_tables: FloatArray = np.empty((0, K, K))
 
     def _shift(self) -> float:
         return 0.0
 
     def _send(self, turn: Turn) -> float:
-        top, own = self.topology, self.potentials
-        given: list[Any] = [own.node_scores, own.edge_scores, self._rho, top.ends, top.ptr, top.out, top.order]
-        given += [*turn[:5], self.messages, turn.into, turn.awake, turn.way, turn.quiet, self._product, self._scratch]
-        given += [turn.damping, turn.maximise]
+        return self._send_by(self._no_tables, turn)
+
+    def _send_by(self, tables: FloatArray, turn: Turn) -> float:
+        """By tables (M, K, K), or (0, K, K) where there are none."""
+        top, scores = self.topology, self.potentials
+        graph = scores.node_scores, scores.edge_scores, tables, self._rho, top.ends, top.ptr, top.out, top.order
+        given = *graph, *turn[:5], self.messages, *turn[5:], self._product, self._rest, self._fresh_row
         return float(kernels.log_messages.propagate(*given))
 
     def prepare_relaxation(self, damping: float, maximise: bool) -> None:
@@ -244,7 +247,6 @@ class ReweightedPassing(LogPassing):
     def __init__(self, potentials: Potentials, chains: Cover, start: FloatArray | None) -> None:
         super().__init__(potentials, chains, start)
         self._tops: FloatArray = potentials.edge_scores.max(axis=(1, 2), keepdims=True)
-        self._fresh_row: FloatArray = np.empty(potentials.n_labels)
 
     @cached_property
     def _tables(self) -> FloatArray:
@@ -257,17 +259,16 @@ class ReweightedPassing(LogPassing):
     def _send(self, turn: Turn) -> float:
         if turn.maximise or turn.damping or turn.into is not self.messages:
             return super()._send(turn)
-        top, own = self.topology, kernels.reweighted
-        given: list[Any] = [self.potentials.node_scores, self._tables, self._rho, top.ends, top.ptr, top.out, top.order]
-        given += [*turn[:5], self.messages, turn.awake, turn.way, turn.quiet]
-        if self.potentials.n_labels == 2:
-            return float(own.sweep_two(*given))
-        given += [self._product, self._scratch, self._fresh_row]
-        return float(own.sweep(*given))
+        if self.potentials.n_labels != 2:
+            return self._send_by(self._tables, turn)
+        top = self.topology
+        graph = self.potentials.node_scores, self._tables, self._rho, top.ends, top.ptr, top.out, top.order
+        given = *graph, *turn[:5], self.messages, turn.awake, turn.way, turn.quiet
+        return float(kernels.log_messages.propagate_two(*given))
 
     def _edge_beliefs(self, node_probs: FloatArray, probs: FloatArray, begin: int, end: int) -> float:
         given = self._tables, self._rho, self.topology.ends, self.messages, node_probs, probs, begin, end
-        return float(kernels.reweighted.edge_beliefs(*given))
+        return float(kernels.log_messages.edge_beliefs_by_table(*given))
 
 
 def make_passing(

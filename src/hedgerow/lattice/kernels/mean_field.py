@@ -1,6 +1,6 @@
 """Mean field on a pairwise graph: the product of independent nodes that is nearest, one node at a time.
 
-Graphs and half-edges are as in `lattice_messages`.
+Graphs and half-edges are as in `messages`.
 """
 
 from __future__ import annotations

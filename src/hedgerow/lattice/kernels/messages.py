@@ -52,11 +52,28 @@ def _compose(product, messages, back, edge_exp, e, outward, maximise, fresh):
 
 
 @part
-def _wake(awake, ends, h):
-    """The node that half-edge h arrives at has news, to send back and forth."""
-    j = ends[h >> ONE, ONE - (h & ONE)]
+def take_turn(awake, way, i):
+    """Whether node i sends this way. It does where it has news, which then is news no longer, or where all nodes do."""
+    if awake.shape[1] == 0:
+        return True
+    if awake[way, i] == 0:
+        return False
+    awake[way, i] = 0
+    return True
+
+
+@part
+def tell(awake, ends, h, way, i, damping):
+    """Half-edge h of node i brings news: the node that it arrives at may send both ways. So may node i itself, this
+    way, where damping holds part of its message back."""
+    if awake.shape[1] == 0:
+        return
+    half = np.uint64(h)
+    j = ends[half >> ONE, ONE - (half & ONE)]
     awake[0, j] = 1
     awake[1, j] = 1
+    if damping > 0.0:
+        awake[way, i] = 1
 
 
 @chain_kernel
@@ -80,13 +97,10 @@ def propagate(
     K = product.shape[0]
     change = 0.0
     shared = edge_exp.shape[0] == 1
-    asleep = awake.shape[1] > 0
     for place in range(begin, end, step):
         i = np.uint64(order[np.uint64(place)])
-        if asleep:
-            if awake[way, i] == 0:
-                continue
-            awake[way, i] = 0
+        if not take_turn(awake, way, i):
+            continue
         _collect(node_exp, ptr, out, old, i, product)
         for a in range(low[i], high[i]):
             h = np.uint64(out[np.uint64(a)])
@@ -98,16 +112,14 @@ def propagate(
                     fresh[v] = (1.0 - damping) * fresh[v] * scale + damping * old[h, v]
                     largest = max(largest, fresh[v])
                 scale = 1.0 / largest
-            own = 0.0
+            moved = 0.0
             for v in range(K):
                 x = fresh[v] * scale
-                own = max(own, abs(x - old[h, v]))
+                moved = max(moved, abs(x - old[h, v]))
                 new[h, v] = x
-            change = max(change, own)
-            if asleep and own > quiet:
-                _wake(awake, ends, h)
-                if damping > 0.0:  # the message is still on its way
-                    awake[way, i] = 1
+            change = max(change, moved)
+            if moved > quiet:
+                tell(awake, ends, h, way, i, damping)
     return change
 
 
@@ -122,13 +134,10 @@ def propagate_two(
     """
     change = 0.0
     shared = edge_exp.shape[0] == 1
-    asleep = awake.shape[1] > 0
     for place in range(begin, end, step):
         i = np.uint64(order[np.uint64(place)])
-        if asleep:
-            if awake[way, i] == 0:
-                continue
-            awake[way, i] = 0
+        if not take_turn(awake, way, i):
+            continue
         p0, p1 = node_exp[i, 0], node_exp[i, 1]
         for a in range(ptr[i], ptr[i + ONE]):
             h = np.uint64(out[np.uint64(a)]) ^ ONE
@@ -152,14 +161,12 @@ def propagate_two(
                 m0, m1 = (1.0 - damping) * m0 + damping * o0, (1.0 - damping) * m1 + damping * o1
                 scale = 1.0 / max(m0, m1)
                 m0, m1 = m0 * scale, m1 * scale
-            own = max(abs(m0 - o0), abs(m1 - o1))
-            change = max(change, own)
+            moved = max(abs(m0 - o0), abs(m1 - o1))
+            change = max(change, moved)
             new[h, 0] = m0
             new[h, 1] = m1
-            if asleep and own > quiet:
-                _wake(awake, ends, h)
-                if damping > 0.0:
-                    awake[way, i] = 1
+            if moved > quiet:
+                tell(awake, ends, h, way, i, damping)
     return change
 
 

@@ -1,6 +1,6 @@
 """Labelings of a pairwise graph: their scores, better ones near by, and what neighbours say of each node.
 
-Graphs and half-edges are as in `lattice_messages`.
+Graphs and half-edges are as in `messages`.
 """
 
 from __future__ import annotations

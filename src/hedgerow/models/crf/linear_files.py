@@ -1,75 +1,75 @@
-"""LinearCRF as tensors and back."""
+"""What a file of a LinearCRF, or of a MaxMarginMarkovNetwork, holds."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 
-from hedgerow.data.dataset import Schema
-from hedgerow.data.imputation import seen_schema
-from hedgerow.errors import ModelFileError
-from hedgerow.estimators.history_files import pack_histories, unpack_histories
-from hedgerow.estimators.schema_files import Tensors, count, pack_space, tensor, unpack_space, within
-from hedgerow.legend import CODE, INDEX
+from hedgerow.estimators.codec.arrays import Array
+from hedgerow.estimators.codec.histories import HISTORIES
+from hedgerow.estimators.codec.linear import weight_index, weights
+from hedgerow.estimators.codec.parts import Part, Record, State, made_by
+from hedgerow.estimators.codec.schema import CHAIN, SPACE
+from hedgerow.estimators.codec.steps import Check, Let, Scope, refuse
+from hedgerow.estimators.codec.upgrade import Old
+from hedgerow.estimators.codec.values import texts, whole
+from hedgerow.legend import INDEX
 from hedgerow.linear.chain import ChainLayout
-from hedgerow.linear.index import WeightIndex
 from hedgerow.linear.streams import Streams
 
 
-def pack(model: Any, tensors: Tensors) -> dict[str, Any]:
-    """Add a fitted model's weights and their layout to the tensors; return its part of the header."""
-    pack_layout(model.layout_, tensors)
-    tensors["weights"] = model.weights_
-    return {"pair_columns": list(model.layout_.pair_columns), "n_sequences": model.n_sequences_}
+def check_arcs(scope: Scope) -> None:
+    """Transitions are in order, and none has two weights; where there are histories, their arcs have the weights."""
+    keys = scope["arc_from"] * scope["K"] + scope["arc_to"]
+    if not np.all(keys[1:] > keys[:-1]):
+        refuse("the transitions are not in order")
+    if scope["histories"] is not None and (len(keys) or scope["pairs"] is not None):
+        refuse("there are weights of transitions beside those of histories")
 
 
-def unpack(model: Any, header: Mapping[str, Any], tensors: Tensors) -> None:
-    """Give a model, which has its schema, what `pack` wrote."""
-    model.layout_ = unpack_layout(seen_schema(model), header, tensors)
-    model.weights_ = tensor(tensors, "weights", np.float64, (model.layout_.n_weights,))
-    if not np.isfinite(model.weights_).all():
-        raise ModelFileError("a weight is not a number")
-    model.weights_.flags.writeable = False
-    model.n_sequences_ = count(header, "n_sequences", 0)
+# Of the columns that the model sees, `scope["seen"]`.
+LAYOUT = Record(
+    (
+        Part("space", SPACE),
+        Part("nodes", weight_index(lambda scope: Streams.of(scope["seen"]), lambda scope: int(scope["K"]))),
+        texts("pair_columns"),
+        Part(
+            "pairs",
+            weight_index(
+                lambda scope: Streams.of(scope["seen"], set(scope["pair_columns"])), lambda scope: int(scope["K"] ** 2)
+            ),
+            optional=True,
+        ),
+        Part("histories", HISTORIES, optional=True),
+        Array("arc_from", INDEX, ("A",), points_into="K"),
+        Array("arc_to", INDEX, ("A",), points_into="K"),
+        Check(check_arcs),
+    ),
+    made_by(ChainLayout, "nodes", "arc_from", "arc_to", "space", "pairs", "pair_columns", "histories"),
+)
 
 
-def pack_layout(layout: ChainLayout, tensors: Tensors) -> None:
-    """The layout of a chain's weights as tensors."""
-    tensors |= {"arc_from": layout.arc_from, "arc_to": layout.arc_to}
-    pack_space(layout.space, tensors)
-    if layout.histories is not None:
-        pack_histories(layout.histories, tensors)
-    pack_index(tensors, "nodes", layout.nodes)
-    if layout.pairs is not None:
-        pack_index(tensors, "pairs", layout.pairs)
+def upgrade(old: Old) -> None:
+    """The state of a file of format 1."""
+    old.schema()
+    old.part("layout", pair_columns=old.header["pair_columns"])
+    old.space("layout.space")
+    old.move("layout.nodes", "row_ptr", "slot_label", old="nodes")
+    if "pairs.row_ptr" in old.tensors:
+        old.move("layout.pairs", "row_ptr", "slot_label", old="pairs")
+    old.histories("layout.histories")
+    for name in ("arc_from", "arc_to"):
+        old.moved[f"layout.{name}"] = old.tensors.pop(name)
+    old.keep("weights")
+    old.state["n_sequences"] = old.header.get("n_sequences", 0)  # the first files did not have it
 
 
-def unpack_layout(schema: Schema, header: Mapping[str, Any], tensors: Tensors) -> ChainLayout:
-    K = len(schema.labels)
-    space = unpack_space(K, tensors)
-    arc_from, arc_to = (tensor(tensors, name, INDEX) for name in ("arc_from", "arc_to"))
-    if len(arc_from) != len(arc_to) or not within(arc_from, K) or not within(arc_to, K):
-        raise ModelFileError("the transitions do not fit the labels")
-    nodes = unpack_index(tensors, "nodes", Streams.of(schema), K)
-    pairs = None
-    names = tuple(str(name) for name in header["pair_columns"])
-    if "pairs.row_ptr" in tensors:
-        pairs = unpack_index(tensors, "pairs", Streams.of(schema, set(names)), K * K)
-    return ChainLayout(nodes, arc_from, arc_to, space, pairs, names, unpack_histories(K, tensors))
-
-
-def pack_index(tensors: Tensors, name: str, index: WeightIndex) -> None:
-    """Which weights there are, as tensors of this name."""
-    tensors[f"{name}.row_ptr"], tensors[f"{name}.slot_label"] = index.row_ptr, index.slot_label
-
-
-def unpack_index(tensors: Tensors, name: str, streams: Streams, n_outputs: int) -> WeightIndex:
-    """What `pack_index` wrote: weights of these streams for so many labels, or pairs of labels."""
-    row_ptr = tensor(tensors, f"{name}.row_ptr", INDEX, (streams.n_rows + 1,))
-    slot_label = tensor(tensors, f"{name}.slot_label", CODE)
-    sound = row_ptr[0] == 0 and row_ptr[-1] == len(slot_label) and np.all(np.diff(row_ptr) >= 0)
-    if not sound or not within(slot_label, n_outputs):
-        raise ModelFileError(f"the weights of the {name} do not fit their features")
-    return WeightIndex(streams, n_outputs, row_ptr, slot_label)
+STATE = State(
+    (
+        *CHAIN,
+        Part("layout", LAYOUT, of="layout_"),
+        Let("W", lambda scope: scope["layout"].n_weights),
+        weights("weights", "W", of="weights_", frozen=True),
+        whole("n_sequences", of="n_sequences_"),
+    ),
+    upgrade,
+)

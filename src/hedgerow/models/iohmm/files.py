@@ -1,49 +1,75 @@
-"""IOHMM as tensors and back."""
+"""What a file of an IOHMM holds. Each feature that was seen has all its weights, so one flag says where they are."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 
-from hedgerow.errors import ModelFileError
-from hedgerow.estimators.schema_files import Tensors, count, tensor
-from hedgerow.legend import CODE, INDEX
+from hedgerow.estimators.codec.arrays import Array
+from hedgerow.estimators.codec.linear import weights
+from hedgerow.estimators.codec.parts import Part, Record, State
+from hedgerow.estimators.codec.schema import CHAIN
+from hedgerow.estimators.codec.steps import Let, Scope
+from hedgerow.estimators.codec.upgrade import Old
+from hedgerow.estimators.codec.values import count
+from hedgerow.legend import CODE, INDEX, FloatArray
 from hedgerow.linear.index import WeightIndex
 from hedgerow.linear.streams import Streams
 from hedgerow.models.iohmm.regression import Regressions
 from hedgerow.models.iohmm.training import Weights
 
-_NAMES = ("moves", "outputs")
+
+def _make(scope: Scope) -> tuple[Regressions, FloatArray]:
+    width, seen = scope["blocks"] * scope["outputs"], scope["seen_rows"]
+    pointers = np.concatenate([[0], np.cumsum(seen) * width]).astype(INDEX)
+    labels = np.tile(np.arange(width, dtype=CODE), int(seen.sum()))
+    index = WeightIndex(scope["streams"], width, pointers, labels)
+    return Regressions(index, scope["blocks"], scope["outputs"]), scope["weights"]
 
 
-def pack(model: Any, tensors: Tensors) -> dict[str, Any]:
-    """Add a fitted model's weights to the tensors; return its part of the header. Each feature that was seen has all
-    its weights, so one row of flags says where they are."""
-    for name, own, weights in zip(_NAMES, model.regressions_, model.parameters_):
-        tensors[f"{name}.weights"] = weights
-        tensors[f"{name}.seen"] = np.diff(own.index.row_ptr) > 0
-    return {"n_states": model.n_states_}
+def _regressions(blocks: Callable[[Scope], int], outputs: Callable[[Scope], int]) -> Record:
+    """So many regressions with so many outputs each, and their weights: those of features, then a bias each."""
+    return Record(
+        (
+            Let("blocks", blocks),
+            Let("outputs", outputs),
+            Array("seen_rows", np.bool_, ("R",), of=lambda own: np.diff(own[0].index.row_ptr) > 0),
+            Let("W", lambda scope: (int(scope["seen_rows"].sum()) + 1) * scope["blocks"] * scope["outputs"]),
+            weights("weights", "W", of=lambda own: own[1]),
+        ),
+        _make,
+    )
 
 
-def unpack(model: Any, header: Mapping[str, Any], tensors: Tensors) -> None:
-    """Give a model, which has its schema, what `pack` wrote."""
-    n, K = count(header, "n_states", 0), len(model.schema_.labels)
-    if n < 1:
-        raise ModelFileError("there are no states")
-    streams = Streams.of(model.schema_)
-    found, weights = [], []
-    for name, blocks, outputs in zip(_NAMES, (n + 1, n), (n, K)):
-        seen = tensor(tensors, f"{name}.seen", np.bool_, (streams.n_rows,))
-        width = blocks * outputs
-        pointers = np.concatenate([[0], np.cumsum(seen) * width]).astype(INDEX)
-        labels = np.tile(np.arange(width, dtype=CODE), int(seen.sum()))
-        own = Regressions(WeightIndex(streams, width, pointers, labels), blocks, outputs)
-        found.append(own)
-        weights.append(tensor(tensors, f"{name}.weights", np.float64, (own.n_weights,)))
-        if not np.isfinite(weights[-1]).all():
-            raise ModelFileError("a weight is not a number")
-    model.n_states_ = n
-    model.regressions_ = tuple(found)
-    model.parameters_ = Weights(*weights)
+def _pair(i: int) -> Callable[[object], object]:
+    return lambda model: (model.regressions_[i], model.parameters_[i])  # type: ignore[attr-defined]
+
+
+def upgrade(old: Old) -> None:
+    """The state of a file of format 1."""
+    old.schema()
+    old.state["n_states"] = old.header["n_states"]
+    for name in ("moves", "outputs"):
+        old.part(name)
+        for part, new in (("seen", "seen_rows"), ("weights", "weights")):
+            old.moved[f"{name}.{new}"] = old.tensors.pop(f"{name}.{part}")
+
+
+STATE = State(
+    (
+        *CHAIN,
+        count("n_states", low=1, of="n_states_"),
+        Let("streams", lambda scope: Streams.of(scope["schema"])),
+        Let("R", lambda scope: scope["streams"].n_rows),
+        Part(
+            "moves",
+            _regressions(lambda scope: scope["n_states"] + 1, lambda scope: int(scope["n_states"])),
+            of=_pair(0),
+        ),
+        Part("outputs", _regressions(lambda scope: int(scope["n_states"]), lambda scope: int(scope["K"])), of=_pair(1)),
+        Let("regressions", lambda scope: (scope["moves"][0], scope["outputs"][0]), of="regressions_"),
+        Let("parameters", lambda scope: Weights(scope["moves"][1], scope["outputs"][1]), of="parameters_"),
+    ),
+    upgrade,
+)

@@ -1,105 +1,165 @@
-"""BeamSearchTagger as tensors and back."""
+"""What a file of a BeamSearchTagger holds: weights, or trees."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from hedgerow.data.dataset import Column
-from hedgerow.data.imputation import seen_schema
-from hedgerow.data.vocabulary import Vocabulary
-from hedgerow.errors import ModelFileError
-from hedgerow.estimators.schema_files import Tensors, count, pack_space, tensor, unpack_space
-from hedgerow.legend import CODE, CodeArray
+from hedgerow.data.dataset import Schema
+from hedgerow.estimators.codec.arrays import Array
+from hedgerow.estimators.codec.linear import weight_index, weights
+from hedgerow.estimators.codec.parts import Model, Part, Record, State
+from hedgerow.estimators.codec.schema import CHAIN, SPACE
+from hedgerow.estimators.codec.steps import Check, Let, Scope, refuse
+from hedgerow.estimators.codec.trees import BINNING, ensemble
+from hedgerow.estimators.codec.upgrade import Old
+from hedgerow.estimators.codec.values import flag, whole
+from hedgerow.legend import CODE
 from hedgerow.linear.streams import Streams
-from hedgerow.models.crf.linear_files import pack_index, unpack_index
-from hedgerow.models.crf.tree_files import pack_binning, pack_trees, unpack_binning, unpack_trees
-from hedgerow.models.future.estimator import FutureFeatureMEMM
-from hedgerow.models.local.previous_labels import MAX_ORDER, column_names
-from hedgerow.models.search.features import MAX_COUNTS, SearchLayout
+from hedgerow.models.local.files import label_columns
+from hedgerow.models.local.previous_labels import MAX_ORDER
+from hedgerow.models.local.rows import check_label_columns
+from hedgerow.models.search.features import MAX_COUNTS, MAX_WEIGHTS, SearchLayout
 from hedgerow.models.search.ranking import RankingTrees
-
-_LABEL = -1  # the stream of the previous label
-_FUTURE = "future."  # how the tensors of the finder of future features are called
+from hedgerow.models.search.training import thermometer_schema
 
 
-def pack(model: Any, tensors: Tensors) -> dict[str, Any]:
-    """Add a fitted model's weights or trees to the tensors; return its part of the header."""
-    from hedgerow.estimators.files import pack_model
-
-    pack_space(model.space_, tensors)
-    header: dict[str, Any] = {"refitted": model.refitted_}
-    if hasattr(model, "trees_"):
-        pack_binning(model.trees_.binning_, tensors)
-        pack_trees(model.trees_.ensemble_, tensors)
-        header |= {"looks_back": model.trees_.order, "backward": model.trees_.backward}
-    else:
-        layout = model.layout_
-        pack_index(tensors, "nodes", layout.nodes)
-        tensors |= {"runs": layout.child, "weights": model.weights_}
-        header |= {"looks_back": layout.order, "backward": layout.backward, "label_counts": layout.label_counts}
-    if model.future_ is not None:
-        header["future"], own = pack_model(model.future_)
-        tensors |= {f"{_FUTURE}{name}": array for name, array in own.items()}
-    return header
+def check_future(scope: Scope) -> None:
+    """Future features are of the columns that the tagger sees, and no more of them than a file of its size holds."""
+    if (finder := scope["future"]) is None:
+        return
+    if finder.schema_ != scope["seen"] or finder.imputation_ is not None:
+        refuse("the future features are of other columns")
+    if finder.n_features_ * int(finder.feature_bins) > scope["n_bytes"] // 8:
+        refuse("there are more columns of future features than the file can hold")
 
 
-def unpack(model: Any, header: Mapping[str, Any], tensors: Tensors) -> None:
-    """Give a model, which has its schema, what `pack` wrote."""
-    from hedgerow.estimators.files import unpack_model
-
-    model.future_ = None
-    if "future" in header:
-        own = {name.removeprefix(_FUTURE): array for name, array in tensors.items() if name.startswith(_FUTURE)}
-        model.future_ = unpack_model(header["future"], own)
-        if not isinstance(model.future_, FutureFeatureMEMM) or model.future_.schema_ != seen_schema(model):
-            raise ModelFileError("the future features are of other columns")
-    order, backward = count(header, "looks_back", 0), header["backward"]
-    if order > MAX_ORDER or type(backward) is not bool or type(header["refitted"]) is not bool:
-        raise ModelFileError("what a labeling looks back at is not sound")
-    model.space_, model.refitted_ = unpack_space(len(model.schema_.labels), tensors), header["refitted"]
-    if "weights" in tensors:
-        _unpack_weights(model, order, backward, header, tensors)
-    else:
-        _unpack_trees(model, order, backward, tensors)
+def _input(scope: Scope) -> Schema:
+    """The columns that weights and trees see: those of the data, flags, and future features."""
+    finder, seen = scope["future"], scope["seen"]
+    return seen if finder is None else thermometer_schema(seen, finder.n_features_, int(finder.feature_bins))
 
 
-def _unpack_weights(model: Any, order: int, backward: bool, header: Mapping[str, Any], tensors: Tensors) -> None:
-    K, counts = len(model.schema_.labels), count(header, "label_counts", 0)
-    if counts > MAX_COUNTS:
-        raise ModelFileError(f"labels are counted up to {counts}")
-    nodes = unpack_index(tensors, "nodes", Streams.of(model._input_schema()), K)
-    _check_runs(tensors["runs"], K, order)
-    model.layout_ = SearchLayout(nodes, tensors["runs"], order, counts, model.space_, backward)
-    model.weights_ = tensor(tensors, "weights", np.float64, (model.layout_.n_weights,))
-    if not np.isfinite(model.weights_).all():
-        raise ModelFileError("a weight is not a number")
+# ------------------------------------------------------------------------------------------------ weights
 
 
-def _unpack_trees(model: Any, order: int, backward: bool, tensors: Tensors) -> None:
-    schema, K = model._input_schema(), len(model.schema_.labels)
-    vocabulary = Vocabulary([str(label) for label in schema.labels])
-    added = [Column(name, "categorical", vocabulary=vocabulary) for name in column_names(order, backward=backward)]
-    binning = unpack_binning(replace(schema, columns=schema.columns + tuple(added)), tensors)
-    ensemble = unpack_trees(binning, K, 1, tensors, with_gaps=False)
-    model.trees_ = RankingTrees(schema.classes, ensemble, binning, order, backward)
-    if np.any(model.trees_.ensemble_.nodes[:, 0] == _LABEL):
-        raise ModelFileError("a tree asks for the previous label by another way than its column")
-
-
-def _check_runs(child: CodeArray, n_labels: int, order: int) -> None:
-    """Refuse what is not a tree of runs, each node after its parent, and no deeper than the order."""
-    if child.dtype != CODE or child.ndim != 2 or child.shape[1] != n_labels + 1 or not len(child):
-        raise ModelFileError("the runs of labels do not fit the labels")
+def check_run_tree(scope: Scope) -> None:
+    """Runs of labels are a tree, each node after its parent, and no deeper than the order."""
+    child = scope["child"]
     parents, _ = np.nonzero(child >= 0)
     nodes = child[child >= 0]
+    if not len(child) or not np.array_equal(np.sort(nodes), np.arange(1, len(child))) or np.any(nodes <= parents):
+        refuse("the runs of labels are no tree")
     depth = np.zeros(len(child), dtype=int)
-    sound = np.array_equal(np.sort(nodes), np.arange(1, len(child))) and bool(np.all(nodes > parents))
-    if sound:
-        for m, parent in sorted(zip(nodes.tolist(), parents.tolist())):
-            depth[m] = depth[parent] + 1
-    if not sound or depth.max() > order:
-        raise ModelFileError("the runs of labels are no tree")
+    for node, parent in sorted(zip(nodes.tolist(), parents.tolist())):
+        depth[node] = depth[parent] + 1
+    if depth.max() > scope["order"]:
+        refuse("the runs of labels are longer than the order")
+
+
+def _layout(scope: Scope) -> SearchLayout:
+    names = ("nodes", "child", "order", "label_counts", "space", "backward")
+    layout = SearchLayout(**{name: scope[name] for name in names})
+    if layout.n_weights > MAX_WEIGHTS:
+        refuse(f"{layout.n_weights:,} weights are too many")
+    return layout
+
+
+def _of_layout(name: str) -> Callable[[Any], Any]:
+    return lambda model: getattr(model.layout_, name)
+
+
+LINEAR = Record(
+    (
+        whole("order", high=MAX_ORDER, of=_of_layout("order")),
+        flag("backward", of=_of_layout("backward")),
+        whole("label_counts", high=MAX_COUNTS, of=_of_layout("label_counts")),
+        Part(
+            "nodes",
+            weight_index(lambda scope: Streams.of(scope["input"]), lambda scope: int(scope["K"])),
+            of=_of_layout("nodes"),
+        ),
+        Array("child", CODE, ("M", "K+1"), low=-1, of=_of_layout("child")),
+        Check(check_run_tree),
+        Let("layout", _layout),
+        Let("W", lambda scope: scope["layout"].n_weights),
+        weights("weights", "W", of="weights_"),
+    ),
+    lambda scope: (scope["layout"], scope["weights"]),
+)
+
+
+# ------------------------------------------------------------------------------------------------ trees
+
+
+def _tree_columns(scope: Scope) -> Schema:
+    schema: Schema = scope["input"]
+    check_label_columns(scope["K"], scope["order"])
+    labels = label_columns(schema, scope["order"], backward=scope["backward"])
+    return replace(schema, columns=schema.columns + labels)
+
+
+TREES = Record(
+    (
+        whole("order", high=MAX_ORDER),
+        flag("backward"),
+        Let("columns", _tree_columns),
+        Part("binning", BINNING, of="binning_"),
+        Part("ensemble", ensemble(), of="ensemble_"),
+    ),
+    lambda scope: RankingTrees(
+        scope["schema"].classes, scope["ensemble"], scope["binning"], scope["order"], scope["backward"]
+    ),
+)
+
+
+def check_one(scope: Scope) -> None:
+    """Either weights rank labels, or trees do."""
+    if (scope["linear"] is None) == (scope["trees"] is None):
+        refuse("labels are ranked by weights or by trees, one of them")
+
+
+def settle(model: Any, scope: Scope) -> None:
+    """A model has only what ranks its labels."""
+    if scope["trees"] is not None:
+        model.trees_ = scope["trees"]
+    else:
+        model.layout_, model.weights_ = scope["linear"]
+
+
+def upgrade(old: Old) -> None:
+    """The state of a file of format 1."""
+    header = old.header
+    old.schema()
+    old.space()
+    old.state["refitted"] = header["refitted"]
+    if "future" in header:
+        old.model("future")
+    own = {"order": header["looks_back"], "backward": header["backward"]}
+    if "weights" in old.tensors:
+        old.part("linear", **own, label_counts=header["label_counts"])
+        old.move("linear.nodes", "row_ptr", "slot_label", old="nodes")
+        old.moved["linear.child"], old.moved["linear.weights"] = old.tensors.pop("runs"), old.tensors.pop("weights")
+    else:
+        old.part("trees", **own)
+        old.trees("trees.binning", "trees.ensemble")
+
+
+STATE = State(
+    (
+        *CHAIN,
+        Part("space", SPACE, of="space_"),
+        flag("refitted", of="refitted_"),
+        Model("future", ("FutureFeatureMEMM",), of="future_", optional=True),
+        Check(check_future),
+        Let("input", _input),
+        Part("linear", LINEAR, of=lambda model: model if hasattr(model, "weights_") else None, optional=True),
+        Part("trees", TREES, of=lambda model: getattr(model, "trees_", None), optional=True),
+        Check(check_one),
+    ),
+    upgrade,
+    settle,
+)

@@ -1,7 +1,9 @@
-"""What a value means: str is a category, a number a weight, a bool a flag, a list of str attributes."""
+"""What a value means (str is a category, a number a weight, a bool a flag, a list of str attributes), and columns that
+gather such values while a corpus is read."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -9,11 +11,10 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from hedgerow.data.rows import Field, ordered
+from hedgerow.data.rows import LISTS, NUMBERS, Field, is_nothing, ordered
 from hedgerow.data.sequences import Kind
-from hedgerow.data.shapes import LISTS, NUMBERS, is_nothing
 from hedgerow.errors import InputError
-from hedgerow.legend import INDEX, AnyArray, FloatArray, IndexArray
+from hedgerow.legend import CODE, FIRST_VALUE, INDEX, MISSING, AnyArray, CodeArray, FloatArray, IndexArray
 
 # From a flat position to the sequence and the position in it; for a feature of the whole, from i to (i, None).
 Locate = Callable[[int], tuple[int, int | None]]
@@ -114,13 +115,6 @@ def check_numbers(name: str, numbers: FloatArray, where: IndexArray, locate: Loc
     _fail(f"the value is {value}", hint, name, int(where[bad[0]]), locate)
 
 
-def changed_type(name: str, was: Kind, now: Kind, where: IndexArray, locate: Locate) -> NoReturn:
-    """Raise for a column that held another kind before."""
-    what = f"the value is {WORDS[now]} where the column held {WORDS[was]} before"
-    hint = "Mixed types: a column keeps one type; convert it, or use another name."
-    _fail(what, hint, name, int(where[0]), locate, MixedTypesError)
-
-
 def _is_nan(value: Any) -> bool:
     return isinstance(value, (float, np.floating)) and value != value
 
@@ -145,8 +139,8 @@ def kind_of(types: set[type]) -> Kind | None:
 
 def fits(types: set[type], kind: Kind) -> bool:
     """Whether a column of the kind takes values of these types."""
-    told = kind_of(types)
-    return told == kind or (kind == "numeric" and told == "boolean")
+    of_types = kind_of(types)
+    return of_types == kind or (kind == "numeric" and of_types == "boolean")
 
 
 def _as_texts(values: Any, where: IndexArray) -> tuple[list[str], IndexArray]:
@@ -187,3 +181,91 @@ def _lists(name: str, values: Any, where: IndexArray, locate: Locate) -> Values:
         what = f"{texts[bad]!r} in a list of attributes is of type {type(texts[bad]).__name__}, not str"
         _fail(what, "Attributes are names.", name, int(where[row]), locate)
     return Values("attributes", where, texts=texts, sizes=sizes)
+
+
+# ------------------------------------------------------------------------------------------------ columns
+
+
+def growing_vocabulary() -> defaultdict[str, int]:
+    """A dict that gives the next number to each string it has not seen."""
+    vocabulary: defaultdict[str, int] = defaultdict()
+    vocabulary.default_factory = vocabulary.__len__
+    return vocabulary
+
+
+def growing_codes(vocabulary: defaultdict[str, int], texts: list[str]) -> CodeArray:
+    return np.fromiter(map(vocabulary.__getitem__, texts), dtype=CODE, count=len(texts))
+
+
+class ColumnBuilder:
+    """The values of one key so far: positions, and codes or numbers, in parts.
+
+    A kind that is declared holds from the start, but "attributes": such a key may hold a str, a number or a list, and
+    always ends among the attributes. `typed` says that the key was declared or came with a dtype: it stays a column
+    however rare it is, and an absent number is missing and not 0.
+    """
+
+    def __init__(self, name: str, declared: Kind | None = None) -> None:
+        self.name = name
+        self.declared = declared
+        self.kind: Kind | None = None if declared == "attributes" else declared
+        self.typed = declared is not None
+        self.n_values = 0
+        self.vocabulary: defaultdict[str, int] = growing_vocabulary()
+        self.parts: list[tuple[IndexArray, Any]] = []
+
+    def read(self, field: Field, where: IndexArray, locate: Locate) -> None:
+        """Add the values of a field."""
+        self.typed |= field.kind is not None
+        values = read_values(
+            field,
+            where,
+            locate,
+            declared=None if self.declared == "attributes" else self.declared,
+            known=None if self.kind == "boolean" else self.kind,  # a flag may turn into a number
+            nan_is_missing=self.declared is not None,
+        )
+        if values is not None:
+            self.add(values, locate)
+
+    def add(self, values: Values, locate: Locate) -> None:
+        if self.kind is None or (self.kind == "boolean" and values.kind == "numeric"):
+            self.kind = values.kind
+        elif self.kind != values.kind and not (self.kind == "numeric" and values.kind == "boolean"):
+            what = f"the value is {WORDS[values.kind]} where the column held {WORDS[self.kind]} before"
+            hint = "Mixed types: a column keeps one type; convert it, or use another name."
+            _fail(what, hint, self.name, int(values.where[0]), locate, MixedTypesError)
+        self.n_values += len(values.where)
+        if values.numbers is not None:
+            self.parts.append((values.where, values.numbers))
+        else:
+            assert values.texts is not None
+            codes = growing_codes(self.vocabulary, values.texts)
+            where = values.where if values.sizes is None else np.repeat(values.where, values.sizes)
+            self.parts.append((where, codes))
+
+
+class AttributeBuilder:
+    """Sparse attributes so far: (position, attribute, weight) triples from any number of sources."""
+
+    def __init__(self) -> None:
+        self.vocabulary = growing_vocabulary()
+        self.parts: list[tuple[IndexArray, CodeArray, FloatArray | None]] = []
+
+    def add(self, where: IndexArray, names: list[str], weights: FloatArray | None) -> None:
+        """One name per entry."""
+        self.parts.append((where, growing_codes(self.vocabulary, names), weights))
+
+    def add_coded(self, where: IndexArray, codes: CodeArray, names: list[str], weights: FloatArray | None) -> None:
+        """Codes into a list of names: one string is made for each name, not for each entry."""
+        self.parts.append((where, growing_codes(self.vocabulary, names)[codes], weights))
+
+
+def attribute_name(key: str, text: str) -> str:
+    """The name of the value of a category, or of an item of a list."""
+    return f"{key}:{text}"
+
+
+def flag_codes(numbers: FloatArray) -> CodeArray:
+    """Codes of flags: MISSING for NaN, then false, then true."""
+    return np.where(np.isnan(numbers), MISSING, (numbers != 0) + FIRST_VALUE).astype(CODE)

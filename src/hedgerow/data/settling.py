@@ -1,0 +1,311 @@
+"""From what was gathered to a Dataset: which keys become columns, with which codes; and the same of some sequences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from hedgerow.data.columns import AttributeBuilder, ColumnBuilder, Values, attribute_name, flag_codes
+from hedgerow.data.dataset import OUTSIDE_COLUMN, Column, Dataset, Label, Schema, padded_places, window_offsets
+from hedgerow.data.labels import CodedLabels
+from hedgerow.data.reading import Learner
+from hedgerow.data.sequences import Kind
+from hedgerow.data.vocabulary import Vocabulary
+from hedgerow.errors import InputError
+from hedgerow.legend import CODE, FIRST_VALUE, INDEX, MISSING, OUTSIDE, AnyArray, CodeArray, FloatArray, IndexArray
+
+# A key of a dict that stands at fewer positions than one in SPARSE becomes an attribute (an entry where it stands)
+# and not a column (a cell everywhere). The meaning is the same; below this share the entries take less memory.
+SPARSE = 16
+
+Entries = tuple[IndexArray, CodeArray, FloatArray | None]  # positions, attributes, weights (None: all 1)
+
+
+class Learnt(NamedTuple):
+    """A corpus, and the attributes of its entries in the order in which they came, which `narrow` numbers them by.
+
+    appeared : int32[nnz], as `Dataset.attr_id`, but at each position in the order of the data
+    """
+
+    dataset: Dataset
+    appeared: CodeArray
+
+
+def settle(learner: Learner, offsets: IndexArray, names: tuple[Label, ...], labels: CodedLabels | None) -> Learnt:
+    """The Dataset of a corpus that was read, with its schema. What was gathered is used up.
+
+    names : all labels, sorted
+    labels : those of the positions, or None
+    """
+    window, n_positions = learner.window, int(offsets[-1])
+    named = set(window) if isinstance(window, Mapping) else set()
+    _settle_numbers(learner, named)
+    dense = _settle_columns(learner, named, n_positions)
+    _check_window(learner, named, dense)
+    where, ids, values = by_position(learner.attributes.parts)
+    texts = list(learner.attributes.vocabulary)
+    order, rank = first_appearance(ids + CODE(FIRST_VALUE), len(texts))
+    ids = rank[FIRST_VALUE + ids] - CODE(FIRST_VALUE)
+    attribute_offsets = window_offsets(window, "*") if len(where) else (0,)
+    plan = [(builder, window_offsets(window, builder.name), False) for builder in dense]
+    reads = [o for builder, reach, _ in plan if builder.kind == "numeric" for o in reach]
+    beside = tuple(sorted({*reads, *attribute_offsets} - {0}))
+    if beside:  # what lies outside is said in a column of its own for numbers and attributes: see OUTSIDE_COLUMN
+        plan.append((ColumnBuilder(OUTSIDE_COLUMN, "categorical"), beside, False))
+    plan += [(builder, (0,), True) for _, builder in sorted(learner.constants.items()) if builder.kind is not None]
+    gap = max(abs(o) for reach in (attribute_offsets, *(reach for _, reach, _ in plan)) for o in reach)
+    start, places, size = padded_places(offsets, gap)
+    vocabulary = Vocabulary([texts[i] for i in order])
+    blank = Blank(
+        [(builder.kind or "categorical", constant) for builder, _, constant in plan], places, size, len(start)
+    )
+    each = np.arange(len(start), dtype=INDEX)
+    columns = [
+        _write(builder, row, each if constant else places, reach, constant)
+        for (builder, reach, constant), row in zip(plan, blank.rows)
+    ]
+    schema = Schema(tuple(columns), vocabulary, attribute_offsets, names, window, dict(learner.declared))
+    dataset = blank.dataset(schema, offsets, start, compress_rows((where, ids, values), places, size), labels)
+    return Learnt(dataset, ids)
+
+
+def _settle_numbers(learner: Learner, named: Set[str]) -> None:
+    """Numbers that came in bulk: frequent keys become columns, the rest stay attributes."""
+    if not learner.numbers.parts:
+        return
+    names = list(learner.numbers.vocabulary)
+    where = np.concatenate([p[0] for p in learner.numbers.parts])
+    keys = np.concatenate([p[1] for p in learner.numbers.parts])
+    values = np.concatenate([p[2] for p in learner.numbers.parts if p[2] is not None])
+    flags = np.concatenate(learner.number_flags)
+    frequent = np.bincount(keys, minlength=len(names)) * SPARSE >= learner.n_positions
+    columns = set(learner.builders) | named
+    frequent |= np.fromiter(map(columns.__contains__, names), np.bool_, len(names))
+    entries = np.flatnonzero(frequent[keys])
+    entries = entries[np.argsort(keys[entries], kind="stable")]
+    sorted_keys = keys[entries]
+    for key in np.flatnonzero(frequent):
+        begin, end = np.searchsorted(sorted_keys, [key, key + 1])
+        rows = entries[begin:end]
+        kind: Kind = "boolean" if flags[rows].all() else "numeric"
+        learner.builder(names[key]).add(Values(kind, where[rows], numbers=values[rows]), learner.locate)
+    rest = np.flatnonzero(~frequent[keys])
+    learner.attributes.add_coded(where[rest], keys[rest], names, values[rest])
+    learner.numbers.parts.clear()
+
+
+def _settle_columns(learner: Learner, named: Set[str], n_positions: int) -> list[ColumnBuilder]:
+    """The keys that become columns, in stored order. The others are handed to the attributes."""
+    dense = []
+    for name in sorted(learner.builders, key=_natural):
+        builder = learner.builders[name]
+        frequent = builder.typed or name in named or builder.n_values * SPARSE >= n_positions
+        if frequent and builder.kind not in (None, "attributes") and builder.declared != "attributes":
+            dense.append(builder)
+        elif builder.parts:
+            _to_attributes(builder, learner.attributes)
+    return dense
+
+
+def _to_attributes(builder: ColumnBuilder, attributes: AttributeBuilder) -> None:
+    """Hand the values over as attributes, named as python-crfsuite does: key:text, or key."""
+    where, values = (np.concatenate(arrays) for arrays in zip(*builder.parts))
+    builder.parts.clear()
+    if builder.kind in ("numeric", "boolean"):
+        kept = np.flatnonzero(values == values)
+        attributes.add_coded(where[kept], np.zeros(len(kept), dtype=CODE), [builder.name], values[kept])
+    else:
+        names = [attribute_name(builder.name, text) for text in builder.vocabulary]
+        attributes.add_coded(where, values, names, None)
+
+
+def _check_window(learner: Learner, named: Set[str], dense: list[ColumnBuilder]) -> None:
+    columns = {builder.name for builder in dense}
+    for name in sorted(named - columns - {"*"}, key=str):
+        if name in learner.builders and learner.builders[name].kind is not None:
+            what, hint = "is a list of attributes, and they have one window in all", 'Name it "*".'
+        elif name in learner.constants:
+            what, hint = "is a feature of the whole sequence and has no window", "Leave it out of ⟦window⟧."
+        elif name in learner.builders or name in learner.declared:
+            continue  # a column without any value
+        else:
+            known = ", ".join(sorted(columns, key=_natural)[:10])
+            what, hint = "has a window and is not in the data", f"Columns: {known}."
+        raise InputError(what, hint=hint, column=str(name))
+
+
+def _natural(name: str) -> tuple[int, int, str]:
+    return (0, int(name), name) if name.isdecimal() and name.isascii() else (1, 0, name)
+
+
+def _write(builder: ColumnBuilder, row: AnyArray, places: IndexArray, reach: tuple[int, ...], constant: bool) -> Column:
+    """Write the codes or numbers of a column into its row, and forget them."""
+    kind = builder.kind or "categorical"
+    for where, values in builder.parts:
+        if kind == "boolean":
+            row[places[where]] = flag_codes(values)
+        else:
+            row[places[where]] = values + FIRST_VALUE if kind == "categorical" else values
+    builder.parts.clear()
+    if kind != "categorical":
+        fill = np.nan if kind == "numeric" and builder.typed else 0.0
+        standard = _standard(row if constant else row[places]) if np.isnan(fill) else (0.0, 1.0)
+        return Column(builder.name, kind, reach, None, fill, constant, *standard)
+    texts = list(builder.vocabulary)
+    builder.vocabulary.clear()
+    order, rank = first_appearance(row, len(texts))
+    np.copyto(row, rank[row])
+    return Column(builder.name, kind, reach, Vocabulary([texts[i] for i in order]), constant=constant)
+
+
+def _standard(numbers: FloatArray) -> tuple[float, float]:
+    """Mean and standard deviation of a column of measurements; a column of one value has the deviation 1."""
+    known = numbers[numbers == numbers]
+    if len(known) == 0:
+        return 0.0, 1.0
+    center, spread = float(known.mean()), float(known.std())
+    return (center, spread) if np.isfinite(spread) and spread > 1e-12 * abs(center) else (0.0, 1.0)
+
+
+def first_appearance(codes: CodeArray, n_values: int) -> tuple[IndexArray, CodeArray]:
+    """The values that occur, in order of their first place in `codes`, and the map from old codes to new ones: MISSING
+    for those that do not occur."""
+    first = np.full(n_values + FIRST_VALUE, len(codes), dtype=INDEX)
+    first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
+    order = np.argsort(first[FIRST_VALUE:], kind="stable")
+    order = order[: np.count_nonzero(first[FIRST_VALUE:] < len(codes))]
+    rank = np.full(n_values + FIRST_VALUE, MISSING, dtype=CODE)
+    rank[OUTSIDE] = OUTSIDE
+    rank[FIRST_VALUE + order] = np.arange(FIRST_VALUE, len(order) + FIRST_VALUE, dtype=CODE)
+    return order, rank
+
+
+class Blank:
+    """The column arrays of a Dataset before any value is in them: inside all is missing, outside all is outside.
+
+    `shapes` gives kind and constancy of each column, in stored order; `rows[i]` is the array of column i, a view of the
+    array that holds all columns of its group.
+    """
+
+    def __init__(self, shapes: list[tuple[Kind, bool]], places: IndexArray, size: int, n_sequences: int) -> None:
+        self.groups: dict[tuple[bool, bool], AnyArray] = {}
+        for numeric in (False, True):
+            for constant in (False, True):
+                n = sum((kind == "numeric", c) == (numeric, constant) for kind, c in shapes)
+                shape = n, n_sequences if constant else size
+                self.groups[numeric, constant] = (
+                    np.full(shape, np.nan) if numeric else np.full(shape, OUTSIDE, dtype=CODE)
+                )
+        left = {group: iter(array) for group, array in self.groups.items()}
+        self.rows: list[AnyArray] = []
+        for kind, constant in shapes:
+            row = next(left[kind == "numeric", constant])
+            row[slice(None) if constant else places] = np.nan if kind == "numeric" else MISSING
+            self.rows.append(row)
+
+    def dataset(
+        self,
+        schema: Schema,
+        offsets: IndexArray,
+        start: IndexArray,
+        attributes: Entries,
+        labels: CodedLabels | None,
+    ) -> Dataset:
+        """The Dataset, once the rows are filled. `attributes` are what `compress_rows` gave."""
+        groups = self.groups
+        own = (None, None) if labels is None else labels
+        return Dataset(
+            schema, offsets, start, groups[False, False], groups[True, False], *attributes,
+            groups[False, True], groups[True, True], *own,
+        )  # fmt: skip
+
+
+def by_position(parts: list[Entries]) -> Entries:
+    """The attributes of all parts, sorted by position; those of one position keep their order."""
+    where = np.concatenate([np.empty(0, dtype=INDEX), *(p[0] for p in parts)])
+    ids = np.concatenate([np.empty(0, dtype=CODE), *(p[1] for p in parts)])
+    values: FloatArray | None = None
+    if any(p[2] is not None for p in parts):
+        values = np.concatenate([np.ones(len(p[0])) if p[2] is None else p[2] for p in parts])
+        values = None if np.all(values == 1.0) else values
+    if np.any(where[1:] < where[:-1]):
+        order = np.argsort(where, kind="stable")
+        where, ids = where[order], ids[order]
+        values = None if values is None else values[order]
+    return where, ids, values
+
+
+def compress_rows(entries: Entries, places: IndexArray, size: int) -> Entries:
+    """`attr_ptr`, `attr_id` and `attr_val` of a Dataset, from attributes sorted by position.
+
+    Those of one position are sorted, so that the rows do not depend on the order in which the keys of a dict stand.
+    """
+    where, ids, values = entries
+    key = where * (int(ids.max(initial=0)) + 1) + ids
+    if np.any(key[1:] < key[:-1]):
+        order = np.argsort(key, kind="stable")
+        ids = ids[order]  # `where` is sorted already
+        values = None if values is None else values[order]
+    ptr = np.zeros(size + 1, dtype=INDEX)
+    np.cumsum(np.bincount(places[where], minlength=size), out=ptr[1:])
+    return ptr, ids, values
+
+
+# ------------------------------------------------------------------------------------------------ some sequences
+
+
+def narrow(learnt: Learnt, kept: IndexArray, held: IndexArray) -> tuple[Dataset, Dataset]:
+    """Some sequences as if no others had been read, and others by the schema that is learnt from these.
+
+    What `kept` alone says is learnt anew: values and attributes in the order of their first appearance, means and
+    deviations. Which keys are columns, and of which kind, is as in the whole corpus.
+    """
+    whole = learnt.dataset
+    part, rest = whole.take(kept), whole.take(held)
+    columns: dict[tuple[str, bool], Column] = {}
+    part, rest = _narrow_columns(part, rest, columns)
+    begin = whole.attr_ptr[whole.start[kept]]
+    sizes = whole.attr_ptr[whole.start[kept] + np.diff(whole.offsets)[kept]] - begin
+    entries = np.repeat(begin - (np.cumsum(sizes) - sizes), sizes) + np.arange(int(sizes.sum()), dtype=INDEX)
+    texts = whole.schema.attributes.names()
+    order, rank = first_appearance(learnt.appeared[entries] + CODE(FIRST_VALUE), len(texts))
+    schema = replace(
+        whole.schema,
+        columns=tuple(columns.get((column.name, column.constant), column) for column in whole.schema.columns),
+        attributes=Vocabulary([texts[i] for i in order]),
+    )
+    return _renumbered(part, schema, rank), _renumbered(rest, schema, rank)
+
+
+def _narrow_columns(part: Dataset, rest: Dataset, columns: dict[tuple[str, bool], Column]) -> tuple[Dataset, Dataset]:
+    """The values of both by what `part` has of them; columns that say something else now are added to `columns`."""
+    schema = part.schema
+    _, places, _ = padded_places(part.offsets, schema.gap)
+    for constant, codes, numeric in ((False, "codes", "numeric"), (True, "seq_codes", "seq_numeric")):
+        rows, other = getattr(part, codes).copy(), getattr(rest, codes).copy()
+        for i, column in enumerate(schema.of("categorical", "boolean", constant=constant)):
+            if column.vocabulary is not None:
+                texts = column.vocabulary.names()
+                order, rank = first_appearance(rows[i], len(texts))
+                rows[i], other[i] = rank[rows[i]], rank[other[i]]
+                columns[column.name, constant] = replace(column, vocabulary=Vocabulary([texts[j] for j in order]))
+        for row, column in zip(getattr(part, numeric), schema.of("numeric", constant=constant)):
+            if np.isnan(column.fill):
+                center, spread = _standard(row if constant else row[places])
+                columns[column.name, constant] = replace(column, center=center, spread=spread)
+        part, rest = replace(part, **{codes: rows}), replace(rest, **{codes: other})
+    return part, rest
+
+
+def _renumbered(dataset: Dataset, schema: Schema, rank: CodeArray) -> Dataset:
+    """The corpus with attributes by their new numbers (rank, as of codes), without those that have none."""
+    size = len(dataset.attr_ptr) - 1
+    ids = rank[FIRST_VALUE + dataset.attr_id] - CODE(FIRST_VALUE)
+    where, known = np.repeat(np.arange(size, dtype=INDEX), np.diff(dataset.attr_ptr)), np.flatnonzero(ids >= 0)
+    values = None if dataset.attr_val is None else dataset.attr_val[known]
+    entries = by_position([(where[known], ids[known], values)])
+    ptr, ids, values = compress_rows(entries, np.arange(size, dtype=INDEX), size)
+    return replace(dataset, schema=schema, attr_ptr=ptr, attr_id=ids, attr_val=values)

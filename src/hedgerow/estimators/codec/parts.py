@@ -1,0 +1,145 @@
+"""Fields with fields of their own, and the one walk that writes a declaration and the one that reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, NamedTuple
+
+from hedgerow.errors import InputError
+from hedgerow.estimators.codec.steps import Field, Scope, Section, Step, Tensors, refuse
+from hedgerow.estimators.codec.upgrade import Old
+
+
+class Record(NamedTuple):
+    """How an object is kept: its steps, and how it is made of what they read."""
+
+    steps: Sequence[Step]
+    make: Callable[[Scope], Any]
+
+
+class State(NamedTuple):
+    """How the state of a kind of model is kept. A step with `of` is an attribute of the model once it is read.
+
+    upgrade : makes the state of a file of format 1 that of format 2
+    settle : gives a model what else follows from what was read
+    parameters : brings parameters of older files up to date, beyond other names
+    """
+
+    steps: Sequence[Step]
+    upgrade: Callable[[Old], None]
+    settle: Callable[[Any, Scope], None] | None = None
+    parameters: Callable[[dict[str, Any]], dict[str, Any]] | None = None
+
+
+def made_by(constructor: Callable[..., Any], *names: str) -> Callable[[Scope], Any]:
+    """Makes an object by a call with these names of the scope as arguments."""
+    return lambda scope: constructor(**{name: scope[name] for name in names})
+
+
+def pack(record: Record, value: Any) -> tuple[dict[str, Any], Tensors]:
+    """An object as a JSON header and tensors."""
+    section = Section({}, {})
+    write_steps(record.steps, value, section)
+    return section.header, section.tensors
+
+
+def unpack(record: Record, header: dict[str, Any], tensors: Mapping[str, Any], **known: Any) -> Any:
+    """The object that `pack` packed. What is not sound is a ModelFileError, or the error of what could not be made.
+
+    known : what the steps refer to beyond their own
+    """
+    left, scope = dict(tensors), Scope(**known)
+    read_steps(record.steps, Section(header, left), scope)
+    check_all_read(left)
+    return record.make(scope)
+
+
+def check_all_read(left: Mapping[str, Any]) -> None:
+    """Refuse tensors that no step has taken."""
+    for name in left:
+        refuse(f"there is {name!r}, which has no place here")
+
+
+def write_steps(steps: Sequence[Step], owner: Any, section: Section) -> None:
+    """Write what the steps have of an object."""
+    for step in steps:
+        step.write(owner, section)
+
+
+def read_steps(steps: Sequence[Step], section: Section, scope: Scope) -> None:
+    """Read and check the steps into the scope."""
+    for step in steps:
+        step.read(section, scope)
+    known = {step.name for step in steps if isinstance(step, Field)}
+    for name in section.header.keys() - known:
+        refuse(f"there is {section.path + name!r}, which has no place here")
+
+
+@dataclass(frozen=True)
+class Part(Field):
+    """An object with fields of its own."""
+
+    record: Record
+
+    def pack(self, value: Any, section: Section) -> None:
+        header = section.header[self.name] = {}
+        write_steps(self.record.steps, value, section.inner(self.name, header))
+
+    def unpack(self, section: Section, scope: Scope) -> Any:
+        inner = Scope(scope)
+        read_steps(self.record.steps, section.inner(self.name, section.value(self.name)), inner)
+        return self.record.make(inner)
+
+
+@dataclass(frozen=True)
+class Each(Field):
+    """A tuple of objects with fields of their own."""
+
+    record: Record
+
+    def pack(self, value: Any, section: Section) -> None:
+        headers: list[dict[str, Any]] = [{} for _ in value]
+        section.header[self.name] = headers
+        for i, (one, header) in enumerate(zip(value, headers)):
+            write_steps(self.record.steps, one, section.inner(f"{self.name}.{i}", header))
+
+    def unpack(self, section: Section, scope: Scope) -> tuple[Any, ...]:
+        headers, found = section.value(self.name), []
+        if not isinstance(headers, list):
+            refuse(f"{section.path}{self.name} is no list")
+        for i, header in enumerate(headers):
+            inner = Scope(scope)
+            read_steps(self.record.steps, section.inner(f"{self.name}.{i}", header), inner)
+            found.append(self.record.make(inner))
+        return tuple(found)
+
+
+@dataclass(frozen=True)
+class Model(Field):
+    """A fitted model inside a model.
+
+    kinds : the estimators that it may be, by name
+    hint : what to do where it is another one, which a file cannot hold
+    """
+
+    kinds: tuple[str, ...]
+    _: KW_ONLY
+    hint: str = ""
+
+    def pack(self, value: Any, section: Section) -> None:
+        from hedgerow.estimators.files import write_model
+
+        kind = type(value).__name__
+        if kind not in self.kinds:
+            raise InputError(f"a model file cannot hold a {kind}: it is never a pickle", hint=self.hint)
+        header = section.header[self.name] = {}
+        write_model(value, section.inner(self.name, header))
+
+    def unpack(self, section: Section, scope: Scope) -> Any:
+        from hedgerow.estimators.files import read_model
+
+        inner = section.inner(self.name, section.value(self.name))
+        if inner.header.get("kind") not in self.kinds:
+            refuse(f"{section.path}{self.name} is none of {', '.join(self.kinds)}")
+        return read_model(inner, Scope(n_bytes=scope["n_bytes"]))

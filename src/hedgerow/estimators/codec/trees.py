@@ -1,0 +1,191 @@
+"""Bins and trees as files keep them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from hedgerow.data.dataset import Schema
+from hedgerow.estimators.codec.arrays import Array, Ragged, pointers
+from hedgerow.estimators.codec.parts import Record
+from hedgerow.estimators.codec.steps import Check, Let, Scope, Step, refuse
+from hedgerow.estimators.codec.values import count
+from hedgerow.legend import CODE, FLOAT, INDEX, AnyArray, BoolArray, IndexArray
+from hedgerow.trees.binning import ATTRIBUTES, CODES, ITEMS, MAX_BINS, ORDERED, Binning, split_columns, window_of
+from hedgerow.trees.ensemble import Ensemble
+
+EQUAL, AT_MOST, AT_MOST_OR_SPECIAL, SUBSET, HAS = range(5)  # the rules of splits, as kernels number them
+LABEL, LEAF = -1, -2
+LARGEST = 1e100  # value of a leaf: sums of them stay finite
+
+
+# ------------------------------------------------------------------------------------------------ columns as bins
+
+
+def _make_binning(scope: Scope) -> Binning:
+    """The bins of the columns that the trees see, `scope["columns"]`."""
+    schema: Schema = scope["columns"]
+    dense, sparse = split_columns(schema)
+    wide = [(one.column.name, one.column.n_codes, one.column.offsets) for one in sparse]
+    if len(schema.attributes):
+        wide.append((ATTRIBUTES, len(schema.attributes), schema.attribute_offsets))
+    n = len(dense)
+    if scope["C"] != n + len(wide) or not scope["C"]:
+        refuse(f"there are bins of {scope['C']} columns, and trees can split on {n + len(wide)}")
+    learnt = list(zip(scope["thresholds"], scope["item_source"], scope["item_cut"]))
+    entries = [_dense_bins(one.column, *own) for one, own in zip(dense, learnt)]
+    entries += [_items(*column, *own) for column, own in zip(wide, learnt[n:])]
+    return Binning(*(tuple(part) for part in zip(*entries)))
+
+
+def _dense_bins(column: Any, edges: AnyArray, source: AnyArray, cut: AnyArray) -> tuple[Any, ...]:
+    window = window_of(column.offsets)
+    numeric = column.kind == "numeric"
+    sound = len(edges) + 3 <= MAX_BINS and np.all(edges[1:] > edges[:-1]) and (numeric or not len(edges))
+    if not sound or len(source) or len(cut):
+        refuse(f"the bins of the column {column.name!r} are not sound")
+    if numeric:
+        return column.name, ORDERED, len(edges) + 3, edges, None, None, window
+    return column.name, CODES, column.n_codes, None, None, None, window
+
+
+def _items(
+    name: str, n_sources: int, offsets: tuple[int, ...], edges: AnyArray, source: AnyArray, cut: AnyArray
+) -> tuple[Any, ...]:
+    inside = not len(source) or int(source.max()) < n_sources
+    if not inside or np.any(source[1:] < source[:-1]) or cut.shape != source.shape or len(edges):
+        refuse(f"the items of the column {name!r} are not sound")
+    return name, ITEMS, len(source), None, source, cut, window_of(offsets)
+
+
+BINNING = Record(
+    (
+        Ragged("thresholds", "C", Array("thresholds", FLOAT, ("T",))),
+        Ragged("item_source", "C", Array("item_source", CODE, ("I",), low=0)),
+        Ragged("item_cut", "C", Array("item_cut", FLOAT, ("I",), nan=True)),
+    ),
+    _make_binning,
+)
+
+
+# ------------------------------------------------------------------------------------------------ trees
+
+
+def check_counts(scope: Scope) -> None:
+    """Every iteration has as many trees for each label, and no tree is without a node."""
+    n_trees, step = scope["J"], scope["n_labels"] * scope["trees_per_step"]
+    if n_trees % step:
+        refuse(f"{n_trees} trees do not fit {scope['n_labels']} labels with {scope['trees_per_step']} in a step")
+    if np.any(scope["ptr"][1:] == scope["ptr"][:-1]):
+        refuse("a tree has no node")
+
+
+def _spread(of_trees: IndexArray, ptr: IndexArray) -> IndexArray:
+    """What each tree has, for each of its nodes. Pointers were checked: they rise, and differences do not wrap."""
+    return np.repeat(of_trees, np.diff(ptr))
+
+
+def check_children(scope: Scope) -> None:
+    """Every split leads to two later nodes of its tree, and every node but the first is a child exactly once."""
+    nodes, ptr = scope["nodes"], scope["ptr"]
+    first = _spread(ptr[:-1], ptr)
+    split, children = nodes[:, 0] != LEAF, nodes[:, 3:]
+    place, size = np.arange(len(nodes)) - first, _spread(np.diff(ptr), ptr)
+    inside = (children > place[:, None]) & (children < size[:, None])
+    if not inside[split].all():
+        refuse("a split of a tree leads nowhere")
+    parents = np.bincount((first[:, None] + children)[split].ravel(), minlength=len(nodes))
+    if not np.array_equal(parents, place > 0):
+        refuse("a node of a tree is not the child of exactly one split")
+
+
+def check_splits(scope: Scope) -> None:
+    """Every split asks for a bin, an item or a set that its column has, by a rule of its column's kind."""
+    nodes, ptr, streams = scope["nodes"], scope["ptr"], scope["binning"].streams
+    stream, bin_, rule = nodes[:, 0], nodes[:, 1], nodes[:, 2]
+    split = stream != LEAF
+    if np.any(stream < LEAF) or np.any(stream >= streams.shape[1]):
+        refuse("a tree splits on what is not there")
+    if not scope["before"] and np.any(stream == LABEL):
+        refuse("a tree splits on the previous label, which it does not see")
+    inner = np.where(stream >= 0, stream, 0)
+    ends = np.where(stream == LABEL, scope["before"] + 1, streams[3][inner])
+    ends = np.where(rule == SUBSET, _spread(np.diff(scope["set_ptr"]), ptr), ends)
+    kinds = np.where(stream == LABEL, CODES, streams[4][inner])
+    if np.any(split & ((bin_ < 0) | (bin_ >= ends) | ~_fits(kinds, rule))):
+        refuse("a split of a tree does not fit its column")
+
+
+def _fits(kinds: IndexArray, rule: IndexArray) -> BoolArray:
+    """Whether a rule is one of those that a column of this kind is split by."""
+    codes = (kinds == CODES) & ((rule == EQUAL) | (rule == SUBSET))
+    ordered = (kinds == ORDERED) & ((rule == AT_MOST) | (rule == AT_MOST_OR_SPECIAL))
+    found: BoolArray = codes | ordered | ((kinds == ITEMS) & (rule == HAS))
+    return found
+
+
+def check_surrogates(scope: Scope) -> None:
+    """A surrogate is of a split of its tree, in the order of nodes, and asks a dense stream or the previous label."""
+    if scope["shares"] is None:
+        return
+    nodes, ptr, own = scope["nodes"], scope["ptr"], scope["surrogate_ptr"]
+    node, stream = scope["surrogates"][:, 0], scope["surrogates"][:, 1]
+    sizes = np.repeat(np.diff(ptr), np.diff(own))
+    place = np.repeat(ptr[:-1], np.diff(own)) + np.clip(node, 0, sizes - 1)
+    inside = (node >= 0) & (node < sizes) & (nodes[place, 0] >= 0)
+    inside[1:] &= (node[1:] >= node[:-1]) | np.isin(np.arange(1, len(node)), own)
+    dense = scope["binning"].streams[4] != ITEMS
+    if not inside.all() or np.any((stream < LABEL) | (stream >= len(dense))) or not dense[stream[stream >= 0]].all():
+        refuse("a surrogate of a split is not sound")
+
+
+def ensemble(
+    n_labels: Callable[[Scope], int] = lambda scope: int(scope["K"]),
+    before: Callable[[Scope], int] = lambda scope: 0,
+    *,
+    gaps: bool = False,
+) -> Record:
+    """Trees over the bins `scope["binning"]`.
+
+    n_labels : for how many labels each iteration has trees
+    before : how many previous labels, or histories, they tell apart; 0 where they see none
+    gaps : whether they may take a missing value for none
+    """
+    steps: tuple[Step, ...] = (
+        Let("n_labels", n_labels),
+        Let("before", before),
+        Let("width", lambda scope: max(256, scope["before"] + 1, scope["n_labels"] + 1)),
+        count("trees_per_step", low=1),
+        Array("nodes", INDEX, ("N", 5)),
+        pointers("ptr", "J", "N"),
+        Check(check_counts),
+        Array("sets", np.uint8, ("B", "width")),
+        pointers("set_ptr", "J", "B"),
+        Array("values", FLOAT, ("N",), low=-LARGEST, high=LARGEST),
+        Array("gains", FLOAT, ("N",)),
+        Array("counts", FLOAT, ("N",)),
+        Check(check_children),
+        Check(check_splits),
+    )
+    return Record((*steps, *_GAPS) if gaps else steps, _make_ensemble)
+
+
+def _there(scope: Scope) -> bool:
+    return scope["shares"] is not None
+
+
+_GAPS = (
+    Array("shares", FLOAT, ("N",), low=0.0, high=1.0, optional=True),
+    Array("surrogates", INDEX, ("Q", 2), when=_there),
+    Array("surrogate_sets", np.uint8, ("Q", MAX_BINS // 8), when=_there),
+    pointers("surrogate_ptr", "J", "Q", when=_there),
+    Check(check_surrogates),
+)
+
+
+def _make_ensemble(scope: Scope) -> Ensemble:
+    names = [field.name for field in fields(Ensemble)]
+    return Ensemble(**{name: scope[name] for name in names if name in scope})

@@ -1,0 +1,95 @@
+"""Files of format 1 as format 2 has them. Format 1 had one flat header, and names of tensors that each kind chose.
+
+What all models have is moved here, and what one kind has in its own `upgrade`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from hedgerow.estimators.codec.steps import Tensors
+
+
+class Old:
+    """A model of a file of format 1: what is left of its header and tensors, and what was made of them so far.
+
+    kind, parameters, metadata : of the model
+    header, tensors : what is left
+    state, moved : the state of format 2, and its tensors
+    """
+
+    def __init__(self, header: dict[str, Any], tensors: Tensors, upgrade_of: Callable[[Any], Callable[[Old], None]]):
+        self.header, self.tensors = dict(header), dict(tensors)
+        self.kind = self.header.pop("kind")
+        self.parameters = self.header.pop("parameters")
+        self.metadata = self.header.pop("metadata", {})
+        self.state: dict[str, Any] = {name.removesuffix("_"): x for name, x in self.header.pop("fitted").items()}
+        self.moved: Tensors = {}
+        self._upgrade_of = upgrade_of
+        upgrade_of(self.kind)(self)
+
+    def new(self) -> tuple[dict[str, Any], Tensors]:
+        """Header and tensors of format 2."""
+        own = {"kind": self.kind, "parameters": self.parameters, "metadata": self.metadata, "state": self.state}
+        return own, self.moved
+
+    def part(self, path: str, **values: Any) -> None:
+        """A part of the state, with these values."""
+        place = self.state
+        for name in path.split("."):
+            place = place.setdefault(name, {})
+        place |= values
+
+    def move(self, path: str, *names: str, old: str | None = None) -> None:
+        """A part of the state that has these tensors, which were called by the name `old` (else `path`) and theirs."""
+        self.part(path)
+        for name in names:
+            self.moved[f"{path}.{name}"] = self.tensors.pop(f"{path if old is None else old}.{name}")
+
+    def keep(self, *names: str) -> None:
+        """Tensors of the state itself, which were called the same."""
+        for name in names:
+            self.moved[name] = self.tensors.pop(name)
+
+    def model(self, name: str) -> None:
+        """A model inside, whose tensors were called by its name and theirs."""
+        prefix = f"{name}."
+        own = {key.removeprefix(prefix): self.tensors.pop(key) for key in list(self.tensors) if key.startswith(prefix)}
+        self.state[name], tensors = Old(self.header[name], own, self._upgrade_of).new()
+        self.moved |= {f"{prefix}{key}": array for key, array in tensors.items()}
+
+    def schema(self) -> None:
+        """The schema of a chain model, and what stands in for missing values."""
+        names = ("labels", "columns", "attribute_offsets", "window", "declared")
+        self.part("schema", **{name: self.header.pop(name) for name in names})
+        self.move("schema.attributes", "utf8", "ends", old="attributes")
+        columns = self.state["schema"]["columns"] = [dict(column) for column in self.state["schema"]["columns"]]
+        for i, column in enumerate(columns):
+            if column["kind"] == "categorical":
+                column["vocabulary"] = {}
+                for name in ("utf8", "ends"):
+                    self.moved[f"schema.columns.{i}.vocabulary.{name}"] = self.tensors.pop(f"column.{i}.{name}")
+        if "imputation" in self.header:
+            self.part("imputation", **self.header.pop("imputation"))
+
+    def space(self, path: str = "space") -> None:
+        """The legal moves."""
+        self.move(path, "start", "transitions", "end", old="space")
+
+    def histories(self, path: str = "histories") -> None:
+        """Histories, where there are some."""
+        if "histories.order_start" in self.tensors:
+            order, start = self.tensors.pop("histories.order_start").tolist()
+            self.move(path, "labels", "back_off", "arc_state", "arc_label", "arc_next", "legal", old="histories")
+            self.part(path, order=order, start=start)
+
+    def trees(self, binning: str, ensemble: str, prefix: str = "", trees_per_step: Any = 1) -> None:
+        """Bins and trees; those in which a missing value is none have more."""
+        learnt = ("thresholds", "item_source", "item_cut")
+        self.move(binning, *learnt, *(f"{name}_ptr" for name in learnt), old=f"{prefix}bins")
+        own = f"{prefix}trees"
+        gaps = ("shares", "surrogate_ptr", "surrogates", "surrogate_sets")
+        more = gaps if f"{own}.shares" in self.tensors else ()
+        self.move(ensemble, "ptr", "set_ptr", "nodes", "values", "gains", "counts", "sets", *more, old=own)
+        self.part(ensemble, trees_per_step=trees_per_step)

@@ -1,0 +1,75 @@
+"""What a file of a TreeLatticeCRF holds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from hedgerow.estimators.codec.arrays import Array
+from hedgerow.estimators.codec.linear import LARGEST
+from hedgerow.estimators.codec.parts import Part, Record, State
+from hedgerow.estimators.codec.steps import Check, Let, Scope, refuse
+from hedgerow.estimators.codec.trees import BINNING, ensemble
+from hedgerow.estimators.codec.upgrade import Old
+from hedgerow.lattice.boosting import Bins
+from hedgerow.lattice.files import LATTICE, made_form, upgrade_lattice
+from hedgerow.lattice.tree_rows import row_dataset
+from hedgerow.legend import FLOAT
+
+
+def _level(name: str, n_values: str) -> Part:
+    """The bins and trees of nodes, or of edges, which have so many values."""
+    record = Record(
+        (
+            Let("columns", lambda scope: row_dataset(np.empty((1, scope[f"{name} columns"]))).schema),
+            Part("binning", BINNING, of=lambda model: getattr(model.bins_, f"{name}s")),
+            Part("ensemble", ensemble(lambda scope: int(scope[n_values])), of=f"{name}_trees_"),
+        ),
+        lambda scope: (scope["binning"], scope["ensemble"]),
+    )
+    return Part(name, record, of=_itself)
+
+
+def _itself(model: Any) -> Any:
+    return model
+
+
+def check_iterations(scope: Scope) -> None:
+    """Every iteration has trees of nodes; and of edges, where there were some."""
+    nodes, edges = scope["node"][1].n_iterations, scope["edge"][1].n_iterations
+    if edges not in (0, nodes):
+        refuse(f"there are trees of nodes for {nodes} iterations, and of edges for {edges}")
+
+
+def upgrade(old: Old) -> None:
+    """The state of a file of format 1."""
+    upgrade_lattice(old)
+    old.keep("start_values")
+    for name in ("node", "edge"):
+        old.trees(f"{name}.binning", f"{name}.ensemble", f"{name}.")
+
+
+STATE = State(
+    (
+        *LATTICE,
+        Array(
+            "start_values",
+            FLOAT,
+            ("P",),
+            low=-LARGEST,
+            high=LARGEST,
+            of="start_values_",
+        ),
+        Let("node columns", lambda scope: scope["F"]),
+        Let("edge columns", lambda scope: scope["E"] + 1),  # the last is the direction
+        _level("node", "P"),
+        _level("edge", "Q"),
+        Check(check_iterations),
+        Let("made form", made_form, of="form_"),
+        Let("bins", lambda scope: Bins(scope["node"][0], scope["edge"][0]), of="bins_"),
+        Let("node trees", lambda scope: scope["node"][1], of="node_trees_"),
+        Let("edge trees", lambda scope: scope["edge"][1], of="edge_trees_"),
+    ),
+    upgrade,
+)
