@@ -72,10 +72,10 @@ class ChainModel(BaseEstimator):  # type: ignore[misc]
 
     def predict_proba(self, X: Any, *, known: Any = None, lengths: Any = None) -> list[FloatArray]:
         """The probability of each label at each position: a list of (T, K) arrays, columns as in `classes_`."""
-        from hedgerow.chain.inference import marginals
+        from hedgerow.chain.inference import node_marginals
 
         dataset = self._dataset(X, known, lengths)
-        probs = self._over_chunks(dataset, lambda potentials, _: marginals(potentials).node_probs)
+        probs = self._over_chunks(dataset, lambda potentials, _: node_marginals(potentials))
         flat = _joined(np.empty((0, dataset.n_labels)), probs)
         return [flat[begin:end] for begin, end in itertools.pairwise(dataset.offsets.tolist())]
 
@@ -254,8 +254,7 @@ def object_array(items: Iterable[Any]) -> AnyArray:
 
 def log_share(whole: ChainPotentials, allowed: BoolArray | None) -> FloatArray:
     """log of the probability that every label is an allowed one, (s,): −inf where no legal labeling is allowed."""
-    from hedgerow.chain.inference import log_partition
-    from hedgerow.chain.inference.forward import legal_sequences
+    from hedgerow.chain.inference import legal_sequences, log_partition
 
     if allowed is None:
         return np.zeros(whole.n_sequences)

@@ -1,4 +1,4 @@
-"""The likelihood of chains of histories: by enumeration, by differences, with partial labels, weights and a beam."""
+"""The likelihood of chains of histories: by enumeration, by differences, with partial labels and weights."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hedgerow.chain.inference import Workspace
-from hedgerow.chain.inference.history_likelihood import arcs_of, log_likelihood, position_scores
-from hedgerow.chain.potentials import ChainPotentials, HistoryEdges
+from hedgerow.chain.edges import HistoryEdges
+from hedgerow.chain.inference import Workspace, position_scores
+from hedgerow.chain.objectives import log_likelihood
+from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.chain.structure.histories import Histories
 from hedgerow.errors import InputError
 from reproduction.datasets import load_nettalk
 from tests.reference import histories as reference
-from tests.reference.history_cases import cases, make_case
+from tests.reference.history_cases import cases, chain_from_arcs, make_case
 from tests.reference.test_histories import Enumeration
 
 compiled = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="too long as plain Python")
@@ -75,12 +76,12 @@ def test_gradient_equals_differences(rng, order, share, forbidden):
     weights = np.array([1.0, 0.5, 2.0])
 
     def loss(node, arcs):
-        potentials = ChainPotentials.from_arcs(node, arcs, case.histories, case.offsets)
+        potentials = chain_from_arcs(node, arcs, case.histories, case.offsets)
         return log_likelihood(potentials, labels, allowed=allowed, weights=weights)
 
     at = loss(case.node, case.arc_scores)
     step = 1e-5
-    for which, gradient in ((0, at.node_gradient), (1, at.arc_gradient)):
+    for which, gradient in ((0, at.node_gradient), (1, at.edge_gradient)):
         for cell in np.ndindex(gradient.shape):
             moved = []
             for sign in (1.0, -1.0):
@@ -105,7 +106,7 @@ def test_unlabelled_sequences_have_no_loss(case):
     found = log_likelihood(case.potentials(), np.full(len(case.node), -1))
     assert found.loss == pytest.approx(0.0, abs=1e-8)
     np.testing.assert_allclose(found.node_gradient, 0.0, rtol=0, atol=1e-9)
-    np.testing.assert_allclose(found.arc_gradient, 0.0, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(found.edge_gradient, 0.0, rtol=0, atol=1e-9)
 
 
 def test_a_set_of_one_is_a_label(rng):
@@ -115,7 +116,7 @@ def test_a_set_of_one_is_a_label(rng):
     labels = log_likelihood(case.potentials(), case.labels)
     assert sets.loss == pytest.approx(labels.loss, rel=1e-12)
     np.testing.assert_allclose(sets.node_gradient, labels.node_gradient, rtol=1e-9, atol=1e-12)
-    np.testing.assert_allclose(sets.arc_gradient, labels.arc_gradient, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(sets.edge_gradient, labels.edge_gradient, rtol=1e-9, atol=1e-12)
 
 
 def test_a_workspace_changes_nothing(rng):
@@ -127,44 +128,6 @@ def test_a_workspace_changes_nothing(rng):
     np.testing.assert_array_equal(kept.node_gradient, fresh.node_gradient)
 
 
-class TestBeam:
-    def test_a_wide_one_is_exact(self, rng):
-        case = make_case(rng, 4, 2, [6, 3], n_seen=6)
-        weights = np.array([0.5, 2.0])
-        exact = log_likelihood(case.potentials(), case.labels, weights=weights)
-        wide = log_likelihood(case.potentials(), case.labels, weights=weights, beam=1000)
-        assert wide.loss == pytest.approx(exact.loss, rel=1e-10)
-        np.testing.assert_allclose(wide.node_gradient, exact.node_gradient, rtol=0, atol=1e-10)
-        np.testing.assert_allclose(wide.arc_gradient, exact.arc_gradient, rtol=0, atol=1e-10)
-
-    def test_a_narrow_one_keeps_the_truth(self, rng):
-        """So its loss is between 0 and the exact one, whatever the scores."""
-        for _ in range(20):
-            case = make_case(rng, 5, 2, [7, 4], scale=3.0, n_seen=6)
-            exact = log_likelihood(case.potentials(), case.labels).loss
-            losses = [log_likelihood(case.potentials(), case.labels, beam=width).loss for width in (1, 2, 5)]
-            assert all(-1e-9 <= loss <= exact + 1e-9 for loss in losses)
-
-    def test_gradient_equals_differences(self, rng):
-        """As long as the beam keeps the same histories: a step of 1e-6 does not change them."""
-        case = make_case(rng, 4, 2, [6], n_seen=6)
-        at = log_likelihood(case.potentials(), case.labels, beam=3)
-        for a in range(case.histories.n_arcs):
-            moved = []
-            for sign in (1.0, -1.0):
-                scores = case.arc_scores.copy()
-                scores[a] += sign * 1e-6
-                potentials = ChainPotentials.from_arcs(case.node, scores, case.histories)
-                moved.append(log_likelihood(potentials, case.labels, beam=3).loss)
-            np.testing.assert_allclose(at.arc_gradient[a], (moved[0] - moved[1]) / 2e-6, rtol=1e-4, atol=1e-6)
-
-    def test_it_needs_every_label(self, rng):
-        case = make_case(rng, 3, 1, [3, 2])
-        with pytest.raises(InputError, match="needs every label") as caught:
-            log_likelihood(case.potentials(), np.array([0, 1, 0, 1, -1]), beam=2)
-        assert (caught.value.sequence, caught.value.position) == (1, 1)
-
-
 class TestErrors:
     histories = Histories.observed(np.array([0, 0, 0, 1, 1, 1]), np.array([0, 3, 6]), 2, 1, unseen="forbidden")
 
@@ -173,19 +136,17 @@ class TestErrors:
         nodes = np.zeros((5, 2)) if node is None else node
         return ChainPotentials(nodes, np.array([0, 2, 5]), edges, sequence_base=7)
 
-    @pytest.mark.parametrize("beam", [None, 2])
-    def test_truth_that_no_history_has_seen(self, beam):
+    def test_truth_that_no_history_has_seen(self):
         with pytest.raises(InputError, match="true label 0 does not follow") as caught:
-            log_likelihood(self.potentials(), np.array([0, 0, 1, 1, 0]), beam=beam)
+            log_likelihood(self.potentials(), np.array([0, 0, 1, 1, 0]))
         assert (caught.value.sequence, caught.value.position) == (8, 2)
-        assert arcs_of(self.potentials(), np.array([0, 0, 1, 0, 0])).tolist()[3:] == [-1, -1]
+        assert self.potentials().edges.arcs_of(self.potentials(), np.array([0, 0, 1, 0, 0])).tolist()[3:] == [-1, -1]
 
-    @pytest.mark.parametrize("beam", [None, 2])
-    def test_truth_that_is_not_allowed(self, beam):
+    def test_truth_that_is_not_allowed(self):
         node = np.zeros((5, 2))
         node[1, 0] = -np.inf
         with pytest.raises(InputError, match="true label 0 is not allowed") as caught:
-            log_likelihood(self.potentials(node), np.array([1, 0, 1, 1, 1]), beam=beam)
+            log_likelihood(self.potentials(node), np.array([1, 0, 1, 1, 1]))
         assert (caught.value.sequence, caught.value.position) == (7, 1)
 
     def test_partial_truth_that_no_labeling_fits(self):
@@ -222,8 +183,8 @@ def test_order_two_learns_what_order_one_cannot(rng, additive):
 
         def loss(weights, h=histories):
             scores = h.add_back_off(weights) if additive else weights
-            found = log_likelihood(ChainPotentials.from_arcs(np.zeros((n, 2)), scores, h, offsets), labels)
-            gradient = h.pull_back_off(found.arc_gradient) if additive else found.arc_gradient
+            found = log_likelihood(chain_from_arcs(np.zeros((n, 2)), scores, h, offsets), labels)
+            gradient = h.pull_back_off(found.edge_gradient) if additive else found.edge_gradient
             return found.loss + 0.01 * weights @ weights, gradient + 0.02 * weights
 
         start = np.zeros(histories.n_arcs)
@@ -256,7 +217,7 @@ def test_words_that_seen_arcs_alone_would_forbid(data_folder):
         for unseen, shares in impossible.items():
             histories = Histories.observed(*flat(train), len(codes), n, unseen=unseen)
             node = np.zeros((len(labels), len(codes)))
-            potentials = ChainPotentials.from_arcs(node, np.zeros(histories.n_arcs), histories, offsets)
-            shares.append(np.logical_or.reduceat(arcs_of(potentials, labels) < 0, offsets[:-1]).mean())
+            potentials = chain_from_arcs(node, np.zeros(histories.n_arcs), histories, offsets)
+            shares.append(np.logical_or.reduceat(potentials.edges.arcs_of(potentials, labels) < 0, offsets[:-1]).mean())
     assert impossible["back_off"] == [0.0, 0.0, 0.0]
     np.testing.assert_allclose(impossible["forbidden"], [0.38, 0.89, 0.98], rtol=0, atol=0.04)

@@ -150,6 +150,11 @@ class Histories:
         return len(self.arc_label)
 
     @property
+    def walk(self) -> tuple[CodeArray, CodeArray, CodeArray, CodeArray, CodeArray]:
+        """back_off, arc_ptr, arc_label, arc_next, arc_back_off: what most kernels walk over."""
+        return self.back_off, self.arc_ptr, self.arc_label, self.arc_next, self.arc_back_off
+
+    @property
     def lengths(self) -> IndexArray:
         """(S,), how many labels each history has, ⊥ included."""
         lengths: IndexArray = (self.labels != NOTHING).sum(axis=1)

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from hedgerow.chain.inference import best_labelings, log_partition, marginals
+from hedgerow.chain.inference import best_labelings, log_partition, node_marginals
 from hedgerow.chain.inference import sample as sample_states
 from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.data.dataset import Dataset, Label, Window
@@ -171,7 +171,7 @@ class IOHMM(ChainModel):
     def state_proba(self, X: Any, *, known: Any = None, lengths: Any = None) -> list[FloatArray]:
         """The probability of each hidden state at each position: a list of (T, n_states) arrays."""
         dataset = self._dataset(X, known, lengths)
-        parts = self._over_states(dataset, lambda chain: marginals(chain.potentials).node_probs)
+        parts = self._over_states(dataset, lambda chain: node_marginals(chain.potentials))
         flat = np.concatenate([np.empty((0, self.n_states_)), *parts])
         return [flat[begin:end] for begin, end in zip(dataset.offsets[:-1], dataset.offsets[1:])]
 
@@ -279,7 +279,7 @@ def _check_decoder(name: Any) -> None:
 
 def _label_probs(chain: StateChain) -> FloatArray:
     """(m, K), Σ_j P(s_t = j) · P(label | j)."""
-    states = marginals(chain.potentials).node_probs
+    states = node_marginals(chain.potentials)
     probs: FloatArray = np.einsum("tj,tjk->tk", states, label_shares(chain), optimize=False)
     return probs
 
