@@ -123,8 +123,9 @@ class _Shard:
 
     def evaluate(self, scores: Floats, gradient: Floats) -> None:
         """scores (K, N, K) IN, gradient (K, N, K) OUT; the row of ⊥ is row 0 of a first position."""
+        from hedgerow.chain.edges import PositionEdges
         from hedgerow.chain.objectives.log_likelihood import log_likelihood
-        from hedgerow.chain.potentials import ChainPotentials, PositionEdges
+        from hedgerow.chain.potentials import ChainPotentials
 
         own = np.ascontiguousarray(scores[:, self.begin : self.end])
         n, K = own.shape[1:]

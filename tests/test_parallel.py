@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hedgerow.chain.edges import SharedEdges
 from hedgerow.chain.inference import Workspace, marginals
-from hedgerow.chain.potentials import ChainPotentials, SharedEdges
+from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.errors import InputError
 from hedgerow.parallel import MAX_LANES, Lanes, count_lanes, count_threads, plan_chunks
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hedgerow.chain.edges import chain_from_scores
 from hedgerow.chain.inference import node_marginals
-from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.datasets.made import MadeChain
 from hedgerow.legend import BoolArray, FloatArray
 from hedgerow.metrics import label_accuracy
@@ -90,7 +90,7 @@ def _posterior(chain: MadeChain, X: list[list[str]]) -> list[list[str]]:
         emissions, moves, start = np.log(chain.emissions), np.log(chain.transitions), np.log(chain.start)
     offsets = np.cumsum([0, *map(len, X)])
     tokens = np.array([int(token) for x in X for token in x])
-    potentials = ChainPotentials.from_scores(emissions.T[tokens], moves, offsets)
+    potentials = chain_from_scores(emissions.T[tokens], moves, offsets)
     potentials.add_start_end(start, None)
     labels = node_marginals(potentials).argmax(axis=1)
     return [[str(k) for k in labels[begin:end]] for begin, end in itertools.pairwise(offsets)]

@@ -56,7 +56,8 @@ def test_noise_flips_whole_runs_and_nothing_else():
 def test_the_model_itself_is_right_as_often_as_in_the_paper():
     """79.6 % by the posterior and 71.0 % by Viterbi, to a point: the numbers that the parameters were chosen for."""
     from hedgerow.chain.decoding import DECODERS
-    from hedgerow.chain.potentials import ChainPotentials, SharedEdges
+    from hedgerow.chain.edges import SharedEdges
+    from hedgerow.chain.potentials import ChainPotentials
 
     length = 300_000
     X, (labels,) = make_two_states(length=length, random_state=1)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hedgerow import LinearCRF, TreeCRF
-from hedgerow.chain.potentials import PositionEdges
+from hedgerow.chain.edges import PositionEdges
 from hedgerow.explain import importance, rules, tree_text
 from hedgerow.explain.splits import LEAF
 

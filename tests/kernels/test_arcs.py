@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from hedgerow.chain.edges import SharedEdges
 from hedgerow.chain.kernels import arcs
-from hedgerow.chain.potentials import SharedEdges
 from tests.reference import arcs as reference
 from tests.reference.cases import cases, make_case
 

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hedgerow.chain.inference import best_labelings
-from hedgerow.chain.inference.beam import beam_labelings
-from hedgerow.chain.potentials import ChainPotentials
+from hedgerow.chain.edges import chain_from_scores
+from hedgerow.chain.inference import beam_labelings, best_labelings
 from hedgerow.errors import InputError
 from tests.reference.beam import beam
 
@@ -28,7 +27,7 @@ def chains(rng, K, per_position):
 @given(seed=st.integers(0, 10**6), K=st.integers(1, 5), width=st.integers(1, 6), per_position=st.booleans())
 def test_equal_to_the_twin(seed, K, width, per_position):
     node, edges, offsets = chains(np.random.default_rng(seed), K, per_position)
-    potentials = ChainPotentials.from_scores(node, edges, offsets)
+    potentials = chain_from_scores(node, edges, offsets)
     labels, scores = beam_labelings(potentials, width)
     for i, (a, b) in enumerate(itertools.pairwise(offsets)):
         own = np.moveaxis(edges[:, a:b], 0, 2) if per_position else np.broadcast_to(edges, (b - a, K, K))
@@ -41,7 +40,7 @@ def test_equal_to_the_twin(seed, K, width, per_position):
 @given(seed=st.integers(0, 10**6), per_position=st.booleans())
 def test_a_beam_of_all_labels_is_exact(seed, per_position):
     node, edges, offsets = chains(np.random.default_rng(seed), 4, per_position)
-    potentials = ChainPotentials.from_scores(node, edges, offsets)
+    potentials = chain_from_scores(node, edges, offsets)
     labels, scores = beam_labelings(potentials, 4)
     best, of_best = best_labelings(potentials)
     np.testing.assert_array_equal(labels, best)
@@ -51,18 +50,18 @@ def test_a_beam_of_all_labels_is_exact(seed, per_position):
 def test_a_narrow_beam_loses_the_best_labeling():
     node = np.array([[1.0, 0.0], [0.0, 0.0]])
     edges = np.array([[0.0, 0.0], [5.0, 0.0]])
-    potentials = ChainPotentials.from_scores(node, edges)
+    potentials = chain_from_scores(node, edges)
     assert beam_labelings(potentials, 1)[0].tolist() == [0, 0]
     assert beam_labelings(potentials, 2)[0].tolist() == [1, 0]
 
 
 def test_dead_ends():
     edges = np.array([[-np.inf, -np.inf], [0.0, 0.0]])  # nothing follows label 0, which the beam prefers
-    potentials = ChainPotentials.from_scores(np.array([[1.0, 0.0], [0.0, 0.0]]), edges)
+    potentials = chain_from_scores(np.array([[1.0, 0.0], [0.0, 0.0]]), edges)
     with pytest.raises(InputError, match=r"dead end.*wider") as caught:
         beam_labelings(potentials, 1)
     assert (caught.value.sequence, caught.value.position) == (0, 1)
-    never = ChainPotentials.from_scores(np.array([[1.0, -np.inf], [0.0, 0.0]]), edges)
+    never = chain_from_scores(np.array([[1.0, -np.inf], [0.0, 0.0]]), edges)
     with pytest.raises(InputError, match="no legal labeling"):
         beam_labelings(never, 2)
     with pytest.raises(InputError, match="width 0"):

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hedgerow.chain.edges import chain_from_scores
 from hedgerow.chain.inference import Workspace
 from hedgerow.chain.objectives.log_likelihood import log_likelihood, log_likelihood_messages
-from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.trees.ensemble import add_trees
 from hedgerow.trees.kernels import boosting
 from tests.kernels.test_growing import Corpus, make, make_grower
@@ -96,14 +96,14 @@ def test_words_of_messages_are_those_of_the_gradient(seed):
     K, lengths = int(rng.integers(2, 5)), rng.integers(1, 6, 3)
     offsets = np.concatenate([[0], np.cumsum(lengths)])
     n = int(offsets[-1])
-    potentials = ChainPotentials.from_scores(rng.normal(size=(n, K)), rng.normal(size=(K, n, K)), offsets)
+    potentials = chain_from_scores(rng.normal(size=(n, K)), rng.normal(size=(K, n, K)), offsets)
     labels = rng.integers(0, K, n).astype(np.int32)
     work = Workspace()
     loss = log_likelihood_messages(potentials, labels, work)
     found = log_likelihood(potentials, labels)
     np.testing.assert_allclose(loss, found.loss, rtol=1e-12)
     home = np.arange(n, dtype=np.int32)
-    first = potentials.first()[:-1].copy()
+    first = potentials.first[:-1].copy()
     possible = (rng.random(K + 1) < 0.8).astype(np.uint8)
     for k in range(K):
         words, plain = np.zeros((2, n, K), dtype=np.int64)

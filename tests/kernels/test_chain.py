@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hedgerow.chain.edges import SharedEdges
 from hedgerow.chain.kernels import chain
-from hedgerow.chain.potentials import SharedEdges, padded_width
+from hedgerow.chain.workspace import padded_width
 from tests.reference import chain as reference
 from tests.reference.cases import cases, make_case
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hedgerow.chain.inference.covariance import covariance
-from hedgerow.chain.inference.workspace import Workspace
+from hedgerow.chain.inference import covariance
 from hedgerow.chain.kernels import covariance as dense
+from hedgerow.chain.workspace import Workspace
 from tests.chain.objectives.laws import FORMS, in_form
 from tests.reference import covariance as slow
 from tests.reference.cases import make_case
@@ -51,12 +51,12 @@ def test_calls_may_be_cut_anywhere(rng, monkeypatch, form, edges):
     whole = covariance(potentials, nodes, pairs if edges else None)
     calls = []
 
-    def pieces(n, _):
+    def pieces(n, _, *, back=False):
         calls.append(n)
-        return ((t0, min(t0 + 3, n)) for t0 in range(0, n, 3))
+        cut = [(t0, min(t0 + 3, n)) for t0 in range(0, n, 3)]
+        return cut[::-1] if back else cut
 
-    monkeypatch.setattr("hedgerow.chain.inference.covariance.slices", pieces)
-    monkeypatch.setattr("hedgerow.chain.inference.covariance.slices_back", lambda n, c: reversed(list(pieces(n, c))))
+    monkeypatch.setattr("hedgerow.chain.edges.messages.slices", pieces)
     cut = covariance(potentials, nodes, pairs if edges else None)
     assert calls
     np.testing.assert_array_equal(cut.node, whole.node)
@@ -84,7 +84,7 @@ def test_what_should_be_zero_does_not_add_up(rng):
     nodes = rng.normal(size=case.node.shape)
     covariance(case.potentials(), nodes, workspace=work)
     work.node_probs *= 1.0 + 1e-9 * rng.random((5000, 1))
-    edges, first = case.potentials().edges, case.potentials().first()
+    edges, first = case.potentials().edges, case.potentials().first
     given = first, work.alpha, work.node_probs, work.carried, work.past, work.future, work.moved
     dense.forward(nodes * work.node_probs, work.node_exp, edges.exps_to, *given, 0, 5000)
     np.testing.assert_allclose(work.moved.sum(axis=1), 0.0, rtol=0, atol=1e-15)

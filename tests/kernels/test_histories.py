@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from hedgerow.chain.inference.history_rows import history_arcs
 from hedgerow.chain.kernels import histories, log_histories
 from hedgerow.chain.kernels.history_arcs import HistoryBuffers, follow, reach
 from hedgerow.chain.structure.histories import Histories
@@ -30,7 +29,7 @@ def backward(node, arc_scores, case, cut=None):
     arc_exp = np.exp(arc_scores - shift)
     beta, scale = np.full((T, h.n_states), np.nan), np.empty(T)
     for t0, t1 in ((0, T),) if cut is None else ((cut, T), (0, cut)):
-        model = node, node_exp, arc_scores, arc_exp, history_arcs(h)
+        model = node, node_exp, arc_scores, arc_exp, h.walk
         if histories.backward(*model, beta, scale, make_buffers(h), 0, T, t0, t1):
             return None
     ahead = np.concatenate([(np.log(scale) + top + shift)[1:], [0.0]])
@@ -44,7 +43,7 @@ def state_after(case, labels):
     arcs = np.empty(len(labels), dtype=np.int64)
     first = np.zeros(len(labels) + 1, dtype=np.uint8)
     first[0] = 1
-    follow(np.array(labels), first, history_arcs(h), arcs)
+    follow(np.array(labels), first, h.walk, arcs)
     return int(h.arc_next[arcs[-1]])
 
 
@@ -138,7 +137,7 @@ def test_reach_is_where_the_twin_stops(case):
         reached, subtree = np.zeros((2, h.n_states), dtype=np.int64)
         reached[h.start] = 1
         scratch = reached, subtree, np.empty(h.n_arcs, dtype=np.int64)
-        assert reach(node, arc_scores, history_arcs(h), *scratch, 0, len(node)) == (dead or [len(node)])[0]
+        assert reach(node, arc_scores, h.walk, *scratch, 0, len(node)) == (dead or [len(node)])[0]
 
 
 @settings(max_examples=60)
@@ -151,7 +150,7 @@ def test_the_log_kernel_equals_the_scaled_one(case):
         if found is None:
             continue
         rows, tops = np.empty((T, h.n_states)), np.empty(T)
-        log_histories.backward(node, arc_scores, history_arcs(h), rows, tops, make_buffers(h), 0, T, 0, T)
+        log_histories.backward(node, arc_scores, h.walk, rows, tops, make_buffers(h), 0, T, 0, T)
         logs = rows + np.cumsum(tops[::-1])[::-1][:, None]
         possible = logs > -np.inf
         np.testing.assert_array_equal(possible, found[0] > -np.inf)

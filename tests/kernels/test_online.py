@@ -10,8 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hedgerow.chain.edges import SharedEdges
 from hedgerow.chain.inference import best_labelings, marginals
-from hedgerow.chain.potentials import ChainPotentials, SharedEdges, padded_width
+from hedgerow.chain.potentials import ChainPotentials
+from hedgerow.chain.workspace import padded_width
 from hedgerow.data.encoding import learn
 from hedgerow.linear.batches import _reads
 from hedgerow.linear.index import index_weights
@@ -252,7 +254,7 @@ def test_likelihood(case):
     faint, spare = np.full(n, 2, dtype=CODE), np.full(n, 2, dtype=CODE)
     table, scores = case.potentials.edges.scores, case.potentials.node_scores
     shift = 0.125
-    top[case.potentials.first()[:-1] == 0] -= shift
+    top[case.potentials.first[:-1] == 0] -= shift
 
     def run():
         return online.likelihood(

@@ -7,8 +7,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hedgerow.chain.edges import PositionEdges
 from hedgerow.chain.kernels import position_chain
-from hedgerow.chain.potentials import PositionEdges
 from tests.reference import chain as reference
 from tests.reference.cases import Case, cases
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hedgerow.chain.edges import PositionEdges
 from hedgerow.chain.kernels import pseudo
-from hedgerow.chain.potentials import PositionEdges
 from tests.reference.cases import cases, make_case
 
 from .test_chain import first_flags

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hedgerow.chain.edges import SharedEdges
 from hedgerow.chain.inference import marginals
-from hedgerow.chain.potentials import ChainPotentials, SharedEdges
+from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.errors import InputError
 from hedgerow.lattice.inference.infer import SCHEDULES, Inference, check_inference
 from hedgerow.lattice.inference.passing import LogPassing, make_passing

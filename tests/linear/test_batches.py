@@ -69,7 +69,7 @@ def test_potentials_and_gradients_are_those_of_the_ordinary_scorer(loss, spread,
         np.testing.assert_allclose(actual.node_scores, expected.node_scores, rtol=1e-12, atol=1e-12)
         np.testing.assert_allclose(actual.edges.scores, expected.edges.scores, rtol=1e-12, atol=1e-12)
         np.testing.assert_array_equal(actual.offsets, expected.offsets)
-        np.testing.assert_array_equal(chain.first[: chain.n + 1], expected.first())
+        np.testing.assert_array_equal(chain.first[: chain.n + 1], expected.first)
         np.testing.assert_array_equal(loss.dataset.labels[chain.rows()], data.labels)
         assert [actual.sequence_number(i) for i in range(7)] == batch.tolist()
         chain.active[: chain.n] = 1

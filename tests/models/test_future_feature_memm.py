@@ -11,8 +11,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 
 from hedgerow import MEMM, FutureFeatureMEMM, InputError, ModelFileError, load
-from hedgerow.chain.inference.marginals import marginals
-from hedgerow.chain.potentials import ChainPotentials
+from hedgerow.chain.edges import chain_from_scores
+from hedgerow.chain.inference import marginals
 from hedgerow.data.encoding import learn
 from hedgerow.datasets import make_future
 from hedgerow.datasets.future import any_ahead, pattern_of_future
@@ -110,7 +110,7 @@ def test_neither_direction_alone_is_enough():
 
     def middle(first, last):
         """P(label of e2 | the observations first … last)."""
-        potentials = ChainPotentials.from_scores(np.log(seen.T[first : last + 1]), np.log(moves))
+        potentials = chain_from_scores(np.log(seen.T[first : last + 1]), np.log(moves))
         return marginals(potentials).node_probs[1 - first]
 
     forward, backward, both = middle(0, 1), middle(1, 2), middle(0, 2)

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hedgerow.chain.inference import k_best, log_partition, marginals, sample
-from hedgerow.chain.inference.viterbi import best_labelings
+from hedgerow.chain.inference import best_labelings, k_best, log_partition, marginals, sample
 from hedgerow.chain.structure.states import StateSpace
 from hedgerow.errors import InputError
 from hedgerow.estimators.base import log_share

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hedgerow import LinearCRF, TreeCRF, load
-from hedgerow.chain.potentials import HistoryEdges, HistoryTables
+from hedgerow.chain.edges import HistoryEdges, HistoryTables
 from hedgerow.errors import HedgerowWarning, InputError
 from hedgerow.explain import rules
 from hedgerow.training import memory

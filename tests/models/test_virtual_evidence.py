@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
 from hedgerow import InputError, TreeCRF, VirtualEvidence, load
-from hedgerow.chain.objectives.pointwise import pointwise
+from hedgerow.chain.objectives import pointwise
 from hedgerow.datasets import make_sequences
 from hedgerow.metrics import label_accuracy_scorer
 

@@ -14,8 +14,9 @@ LAYERS = (
     {"legend", "errors", "lazy"},
     {"declarations", "jit", "parallel", "persistence", "metrics"},
     {"data"},
-    {"chain.structure", "datasets"},
+    {"chain.structure", "chain.workspace", "datasets"},
     {"chain.potentials"},
+    {"chain.edges"},
     {"chain.inference"},
     {"chain.objectives", "chain.decoding"},
     {"trees"},
@@ -99,8 +100,9 @@ def test_imports_obey_the_law(module):
     [
         ("hedgerow.chain.kernels.chain", "from hedgerow.chain.inference import marginals"),
         ("hedgerow.chain.kernels.chain", "import hedgerow.models.linear"),
-        ("hedgerow.chain.objectives.margin", "def f():\n    from hedgerow import models"),
-        ("hedgerow.chain.objectives.margin", "from hedgerow.linear.scorer import LinearScorer"),
+        ("hedgerow.chain.objectives.margins", "def f():\n    from hedgerow import models"),
+        ("hedgerow.chain.objectives.margins", "from hedgerow.linear.scorer import LinearScorer"),
+        ("hedgerow.chain.potentials", "if TYPE_CHECKING:\n    from hedgerow.chain.edges import SharedEdges"),
         ("hedgerow.data.dataset", "try:\n    pass\nexcept ImportError:\n    from hedgerow.cli import main"),
         ("hedgerow.data.dataset", "if TYPE_CHECKING:\n    from hedgerow.models import LinearCRF"),
         ("hedgerow.data.dataset", "from hedgerow import LinearCRF"),
@@ -121,7 +123,7 @@ def test_the_law_notices(name, text):
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("hedgerow.chain.inference.marginals", "from hedgerow.chain import kernels\nfrom hedgerow.legend import FLOAT"),
+        ("hedgerow.chain.edges.shared", "from hedgerow.chain import kernels\nfrom hedgerow.legend import FLOAT"),
         ("hedgerow.chain.kernels.chain", "from hedgerow.jit import kernel"),
         ("hedgerow.jit", "import numba"),
         ("hedgerow.persistence", "from hedgerow import __version__"),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from hypothesis import strategies as st
 
+from hedgerow.chain.edges import chain_from_scores
 from hedgerow.chain.potentials import ChainPotentials
 
 
@@ -22,7 +23,7 @@ class Case:
         return self.node, self.edges, self.offsets
 
     def potentials(self) -> ChainPotentials:
-        return ChainPotentials.from_scores(*self.arrays)
+        return chain_from_scores(*self.arrays)
 
 
 def make_case(rng, n_labels, lengths, *, scale=1.0, forbidden=0.0, per_position=False) -> Case:

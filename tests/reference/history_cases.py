@@ -7,9 +7,17 @@ from dataclasses import dataclass
 import numpy as np
 from hypothesis import strategies as st
 
+from hedgerow.chain.edges import HistoryEdges
 from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.chain.structure.histories import NOTHING, Histories
 from hedgerow.chain.structure.states import StateSpace
+
+
+def chain_from_arcs(node_scores, arc_scores, histories, offsets=None) -> ChainPotentials:
+    """From plain arrays: node scores (n, K), and a score for each arc of the histories, (A,)."""
+    nodes = np.ascontiguousarray(node_scores, dtype=float)
+    cuts = np.array([0, len(nodes)]) if offsets is None else np.asarray(offsets)
+    return ChainPotentials(nodes, cuts.astype(np.int64), HistoryEdges.from_scores(histories, arc_scores))
 
 
 def tuples(histories):
@@ -34,7 +42,7 @@ class Case:
     labels: np.ndarray  # one legal labeling
 
     def potentials(self) -> ChainPotentials:
-        return ChainPotentials.from_arcs(self.node, self.arc_scores, self.histories, self.offsets)
+        return chain_from_arcs(self.node, self.arc_scores, self.histories, self.offsets)
 
     @property
     def arcs(self):

@@ -65,7 +65,7 @@ def test_thermometer():
 
 def test_neither_direction_alone_sees_what_both_see():
     """Section 5.1 of the thesis: forward says l2, backward l3, both together l1."""
-    from hedgerow.chain.potentials import ChainPotentials
+    from hedgerow.chain.edges import chain_from_scores
 
     same = np.eye(3, dtype=bool)
     transitions = np.where(same, 0.9, 0.05)
@@ -78,6 +78,6 @@ def test_neither_direction_alone_sees_what_both_see():
 
     from hedgerow.chain.inference import marginals
 
-    potentials = ChainPotentials.from_scores(np.log(emissions[:, [0, 1, 2]].T), np.log(transitions))
+    potentials = chain_from_scores(np.log(emissions[:, [0, 1, 2]].T), np.log(transitions))
     probs = marginals(potentials).node_probs[1]
     np.testing.assert_allclose(probs, forward * backward / (forward @ backward), rtol=1e-9)

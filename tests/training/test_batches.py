@@ -84,7 +84,7 @@ def test_shortcuts_are_taken_where_every_label_is_known(objective, form, rng, mo
 
 @pytest.mark.parametrize("limit", ["cells", "length"])
 def test_long_sequences_go_by_the_objective(limit, rng, monkeypatch):
-    monkeypatch.setattr(shortcuts, "CELLS_A_CALL" if limit == "cells" else "LONGEST", 2)
+    monkeypatch.setattr(shortcuts, "CELLS_PER_CALL" if limit == "cells" else "LONGEST", 2)
     for objective in (log_likelihood, perceptron):
         own = problem("rules", objective)
         batches = own.batches()

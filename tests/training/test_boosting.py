@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hedgerow.chain.edges import PositionEdges
 from hedgerow.chain.inference import log_partition
 from hedgerow.chain.objectives import log_likelihood, pseudo_likelihood
-from hedgerow.chain.potentials import PositionEdges
 from hedgerow.chain.structure.states import StateSpace
 from hedgerow.data.encoding import learn
 from hedgerow.datasets import make_sequences
@@ -100,7 +100,7 @@ def test_trees_predict_the_scores_of_training(form, corpus):
         np.testing.assert_allclose(nodes[:, rows], shard.start_scores, atol=1e-12)
         potentials = shard.potentials()
         if isinstance(potentials.edges, PositionEdges):
-            inner = potentials.first()[:-1] == 0
+            inner = potentials.first[:-1] == 0
             np.testing.assert_allclose(edges[:, rows][:, inner], potentials.edges.scores[:, inner], atol=1e-12)
         else:
             total = sum(one.table for one in booster.iterations)

@@ -1,230 +1,20 @@
-"""What a scorer hands to inference: node scores and edge scores of a chunk of whole sequences."""
+"""What a scorer hands to inference: node scores and edge scores of a chunk of whole sequences.
+
+Node scores are an array. Edge scores come in several forms, and each form has its own recursions: `Edges` says what a
+form has to be able to do, and each form is a file of `hedgerow.chain.edges`.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, ClassVar, NoReturn
 
 import numpy as np
 
-from hedgerow.chain.structure.histories import Histories
-from hedgerow.chain.structure.history_table import HistoryTable
+from hedgerow.chain.workspace import Workspace
 from hedgerow.errors import InputError
-from hedgerow.legend import FLOAT, INDEX, UNLABELLED, AnyArray, BoolArray, FloatArray, IndexArray
-
-# An arc of a list costs as much as fourteen cells of a table, which is read in order.
-_SPARSE_RATIO = 14
-_SPARSE_LABELS = 32
-
-
-def padded_width(n_labels: int) -> int:
-    """The columns of a row of messages: the next multiple of four, so that kernels have no remainder loop."""
-    return -(-n_labels // 4) * 4
-
-
-@dataclass(frozen=True, slots=True)
-class ArcLists:
-    """The arcs that are not forbidden, sorted by where they lead and by where they come from; exponentials as in
-    SharedEdges.
-
-    into_ptr (K+1,), into_from (A,), into_exps (A,) : the arcs into each label
-    out_ptr (K+1,), out_to (A,), out_exps (A,) : the arcs out of each label
-    """
-
-    into_ptr: IndexArray
-    into_from: IndexArray
-    into_exps: FloatArray
-    out_ptr: IndexArray
-    out_to: IndexArray
-    out_exps: FloatArray
-
-    @classmethod
-    def from_tables(cls, scores: FloatArray, exps: FloatArray) -> ArcLists:
-        """Of (K, K) tables [from, to]."""
-        possible = scores > -np.inf
-        into_to, into_from = np.nonzero(possible.T)
-        out_from, out_to = np.nonzero(possible)
-        labels = np.arange(len(scores) + 1)
-        return cls(
-            np.searchsorted(into_to, labels).astype(INDEX),
-            into_from.astype(INDEX),
-            exps[into_from, into_to],
-            np.searchsorted(out_from, labels).astype(INDEX),
-            out_to.astype(INDEX),
-            exps[out_from, out_to],
-        )
-
-    @property
-    def out_from(self) -> IndexArray:
-        """(A,), where the arcs of out_to come from."""
-        return np.repeat(np.arange(len(self.out_ptr) - 1), np.diff(self.out_ptr))
-
-
-@dataclass(frozen=True, slots=True)
-class SharedEdges:
-    """One table of edge scores for every position. Build it once an evaluation, with `from_scores`.
-
-    scores : (K, K), [from, to]
-    scores_to : (K, 1, K), [to, ·, from], the form that kernels share with per-position edges
-    exps, exps_to : (P, P), exp(scores − shift) as [from, to] and as [to, from], padded with zeros
-    shift : the largest finite score
-    arcs : lists of the arcs, where so few are possible that they are cheaper than the table; None elsewhere
-    even : whether every arc scores the same, as at order 0: the labels then know nothing of each other
-    """
-
-    scores: FloatArray
-    scores_to: FloatArray
-    exps: FloatArray
-    exps_to: FloatArray
-    shift: float
-    arcs: ArcLists | None
-    even: bool
-
-    @classmethod
-    def from_scores(cls, scores: Any, *, sparse: bool | None = None) -> SharedEdges:
-        """From a (K, K) table. `sparse` says whether to work on lists of arcs; None means where it is faster."""
-        table = np.ascontiguousarray(scores, dtype=FLOAT)
-        if table.ndim != 2 or table.shape[0] != table.shape[1]:
-            raise InputError(f"edge scores must be a table (labels, labels), not of shape {table.shape}")
-        if np.isnan(table).any() or np.isposinf(table).any():
-            raise InputError("edge scores must be numbers or −inf, and one is NaN or +inf")
-        n_labels = len(table)
-        finite = table[table > -np.inf]
-        shift = float(finite.max()) if finite.size else 0.0
-        width = padded_width(n_labels)
-        exps = np.zeros((width, width))
-        np.exp(table - shift, out=exps[:n_labels, :n_labels])
-        table_to = np.ascontiguousarray(table.T)[:, None, :]
-        if sparse is None:
-            sparse = n_labels >= _SPARSE_LABELS and finite.size * _SPARSE_RATIO <= table.size
-        arcs = ArcLists.from_tables(table, exps) if sparse else None
-        even = bool((table == shift).all())
-        return cls(table, table_to, exps, np.ascontiguousarray(exps.T), shift, arcs, even)
-
-    @property
-    def n_labels(self) -> int:
-        return len(self.scores)
-
-    @property
-    def forbids(self) -> bool:
-        """Whether some transition is impossible."""
-        return bool(np.isneginf(self.scores).any())
-
-
-@dataclass(frozen=True, slots=True)
-class PositionEdges:
-    """Edge scores of their own for every position.
-
-    exps : (K, n, K) [to, position, from], exp(scores − shift of the position); rows of first positions are not read
-    shifts : (n,), about the largest finite score of each position
-    own_scores : (K, n, K), the scores; None where the exponentials are all there is, as while trees are boosted
-    """
-
-    exps: FloatArray
-    shifts: FloatArray
-    own_scores: FloatArray | None = None
-
-    @classmethod
-    def from_scores(cls, scores: Any) -> PositionEdges:
-        table = np.ascontiguousarray(scores, dtype=FLOAT)
-        if table.ndim != 3 or table.shape[0] != table.shape[2]:
-            raise InputError(f"edge scores must be (to, positions, from), not of shape {table.shape}")
-        shifts = table.max(axis=(0, 2), initial=-np.inf)
-        if not (shifts < np.inf).all():  # false for NaN too
-            row = int(np.argmin(shifts < np.inf))
-            raise InputError(f"edge scores must be numbers or −inf, and one of row {row} is NaN or +inf")
-        shifts[np.isneginf(shifts)] = 0.0
-        return cls(np.exp(table - shifts[:, None]), shifts, table)
-
-    @property
-    def n_labels(self) -> int:
-        return len(self.exps)
-
-    @property
-    def scores(self) -> FloatArray:
-        """(K, n, K) [to, position, from]; made anew at each call where only exponentials are kept."""
-        if self.own_scores is not None:
-            return self.own_scores
-        with np.errstate(divide="ignore"):
-            return np.log(self.exps) + self.shifts[:, None]
-
-    @property
-    def scores_to(self) -> FloatArray:
-        return self.scores
-
-    def scores_at(self, to: AnyArray, rows: AnyArray, before: AnyArray) -> FloatArray:
-        """The scores of one arc at each of some positions."""
-        if self.own_scores is not None:
-            return self.own_scores[to, rows, before]
-        with np.errstate(divide="ignore"):
-            return np.log(self.exps[to, rows, before]) + self.shifts[rows]
-
-    def take(self, rows: IndexArray) -> PositionEdges:
-        """The edges of some positions."""
-        exps = np.ascontiguousarray(self.exps[:, rows])
-        scores = None if self.own_scores is None else np.ascontiguousarray(self.own_scores[:, rows])
-        return PositionEdges(exps, self.shifts[rows], scores)
-
-
-@dataclass(frozen=True, slots=True)
-class HistoryEdges:
-    """Chains of higher order: one score for each arc of the histories, at every position. Build it once an evaluation,
-    with `from_scores`.
-
-    scores : (A,); −inf is impossible
-    exps : (A,), exp(scores − shift)
-    shift : the largest finite score
-    """
-
-    histories: Histories
-    scores: FloatArray
-    exps: FloatArray
-    shift: float
-
-    @classmethod
-    def from_scores(cls, histories: Histories, scores: Any) -> HistoryEdges:
-        """From (A,) scores. Arcs that are there to forbid a label score −inf, whatever stands there."""
-        values = np.array(scores, dtype=FLOAT)
-        if values.shape != (histories.n_arcs,):
-            raise InputError(f"{histories.n_arcs} arcs need as many scores, not shape {values.shape}")
-        values[~histories.legal] = -np.inf
-        if not (values < np.inf).all():  # false for NaN too
-            raise InputError("arc scores must be numbers or −inf, and one is NaN or +inf")
-        finite = values[values > -np.inf]
-        shift = float(finite.max()) if finite.size else 0.0
-        return cls(histories, values, np.exp(values - shift), shift)
-
-    @property
-    def n_labels(self) -> int:
-        return self.histories.n_labels
-
-
-@dataclass(frozen=True, slots=True)
-class HistoryTables:
-    """Chains of higher order over few labels: a score for every label after every history, at each position.
-
-    table : the histories
-    scores : (K, n, H) [to, position, history], contiguous; −inf is impossible. A first label has scores after ⊥ too.
-    """
-
-    table: HistoryTable
-    scores: FloatArray
-
-    def __post_init__(self) -> None:
-        K, H = self.table.n_labels, self.table.n_histories
-        if self.scores.ndim != 3 or self.scores.shape[::2] != (K, H):
-            raise InputError(f"scores of shape {self.scores.shape} do not fit {K} labels after {H} histories")
-
-    @property
-    def n_labels(self) -> int:
-        return self.table.n_labels
-
-    def take(self, rows: Any) -> HistoryTables:
-        """The edges of some positions."""
-        return HistoryTables(self.table, np.ascontiguousarray(self.scores[:, rows]))
-
-
-Edges = SharedEdges | PositionEdges | HistoryEdges | HistoryTables
+from hedgerow.legend import INDEX, UNLABELLED, AnyArray, BoolArray, CodeArray, FloatArray, IndexArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,9 +29,10 @@ class ChainPotentials:
 
     node_scores : (n, K)
     offsets : int64[s+1], from 0 to n; no sequence is empty
-    edges : SharedEdges, PositionEdges, HistoryEdges or HistoryTables
+    edges : one of the forms of `hedgerow.chain.edges`
     sequence_base : the number in the corpus of the chunk's first sequence, for errors
     sequence_numbers : the numbers of all of them, where they do not follow each other
+    first : uint8[n+1], 1 where a sequence starts, and at the end
     """
 
     node_scores: FloatArray
@@ -249,6 +40,7 @@ class ChainPotentials:
     edges: Edges
     sequence_base: int = 0
     sequence_numbers: IndexArray | None = None
+    first: AnyArray = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         shape = self.node_scores.shape
@@ -260,22 +52,9 @@ class ChainPotentials:
         if len(lengths) and lengths.min() < 1:
             empty = int(np.argmin(lengths))
             raise InputError("has no positions", sequence=self.sequence_number(empty))
-
-    @classmethod
-    def from_scores(cls, node_scores: Any, edge_scores: Any, offsets: Any = None) -> ChainPotentials:
-        """From plain arrays: edge scores (K, K) [from, to], or (K, n, K) [to, position, from]."""
-        nodes = np.ascontiguousarray(node_scores, dtype=FLOAT)
-        shared = np.ndim(edge_scores) == 2
-        edges = SharedEdges.from_scores(edge_scores) if shared else PositionEdges.from_scores(edge_scores)
-        cuts = np.array([0, len(nodes)]) if offsets is None else np.asarray(offsets)
-        return cls(nodes, cuts.astype(INDEX), edges)
-
-    @classmethod
-    def from_arcs(cls, node_scores: Any, arc_scores: Any, histories: Histories, offsets: Any = None) -> ChainPotentials:
-        """From plain arrays: node scores (n, K), and a score for each arc of the histories, (A,)."""
-        nodes = np.ascontiguousarray(node_scores, dtype=FLOAT)
-        cuts = np.array([0, len(nodes)]) if offsets is None else np.asarray(offsets)
-        return cls(nodes, cuts.astype(INDEX), HistoryEdges.from_scores(histories, arc_scores))
+        first = np.zeros(shape[0] + 1, dtype=np.uint8)
+        first[self.offsets] = 1
+        object.__setattr__(self, "first", first)
 
     @property
     def n_labels(self) -> int:
@@ -288,29 +67,6 @@ class ChainPotentials:
     @property
     def n_sequences(self) -> int:
         return len(self.offsets) - 1
-
-    def first(self) -> AnyArray:
-        """uint8[n+1]: 1 where a sequence starts, and at the end."""
-        flags = np.zeros(self.n_positions + 1, dtype=np.uint8)
-        flags[self.offsets] = 1
-        return flags
-
-    @property
-    def tables(self) -> SharedEdges | PositionEdges:
-        """The edges, where they are scores of neighbouring labels; an error where they are histories."""
-        edges = self.edges
-        if isinstance(edges, HistoryEdges | HistoryTables):
-            order = edges.histories.order if isinstance(edges, HistoryEdges) else edges.table.order
-            what = f"this needs scores of neighbouring labels, and a chain of order {order} has none"
-            raise InputError(what, hint="Use ⟦order⟧ 1 or 0.")
-        return edges
-
-    @property
-    def arcs(self) -> HistoryEdges:
-        """The edges, where they are histories."""
-        if not isinstance(self.edges, HistoryEdges):
-            raise TypeError("the edges are tables, not histories")
-        return self.edges
 
     def add_start_end(self, start_scores: FloatArray | None, end_scores: FloatArray | None) -> None:
         """Add (K,) scores to the first and to the last position of every sequence, in place."""
@@ -325,20 +81,14 @@ class ChainPotentials:
             raise InputError(f"allowed has shape {allowed.shape}, the node scores {self.node_scores.shape}")
         return replace(self, node_scores=np.where(allowed, self.node_scores, -np.inf))
 
-    def force(self, labels: AnyArray) -> ChainPotentials:
-        """The same potentials where a position with a label in `labels` (n,) has that one; −1 leaves it free."""
-        known = np.asarray(labels)[:, None]
-        return self.restrict((known == UNLABELLED) | (known == np.arange(self.n_labels)))
-
     def take(self, sequences: IndexArray) -> tuple[ChainPotentials, IndexArray]:
         """The potentials of some sequences of the chunk, and the rows they have here."""
         lengths = np.diff(self.offsets)[sequences]
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(INDEX)
         rows = np.repeat(self.offsets[:-1][sequences] - offsets[:-1], lengths) + np.arange(offsets[-1])
         nodes = np.ascontiguousarray(self.node_scores[rows])
-        edges = self.edges.take(rows) if isinstance(self.edges, PositionEdges | HistoryTables) else self.edges
         numbers = np.array([self.sequence_number(int(i)) for i in sequences], dtype=INDEX)
-        return ChainPotentials(nodes, offsets, edges, sequence_numbers=numbers), rows
+        return ChainPotentials(nodes, offsets, self.edges.take(rows), sequence_numbers=numbers), rows
 
     def rows(self, i: int) -> slice:
         """The rows of sequence i."""
@@ -347,9 +97,7 @@ class ChainPotentials:
     def sequence(self, i: int) -> ChainPotentials:
         """Sequence i as a chunk of its own. Node scores are shared with this one."""
         rows = self.rows(i)
-        edges = self.edges
-        if isinstance(edges, PositionEdges | HistoryTables):
-            edges = edges.take(np.arange(rows.start, rows.stop))
+        edges = self.edges.take(np.arange(rows.start, rows.stop))
         offsets = np.array([0, rows.stop - rows.start], dtype=INDEX)
         return ChainPotentials(self.node_scores[rows], offsets, edges, self.sequence_number(i))
 
@@ -363,3 +111,217 @@ class ChainPotentials:
         if self.sequence_numbers is not None:
             return int(self.sequence_numbers[i])
         return self.sequence_base + i
+
+    def check_labels(self, labels: AnyArray, *, complete: bool = False) -> AnyArray:
+        """The labels (n,), where there are as many as positions and each is a label, or UNLABELLED unless `complete`;
+        an error elsewhere."""
+        values = np.asarray(labels)
+        if values.shape != (self.n_positions,):
+            raise InputError(f"{self.n_positions} positions need as many labels, not shape {values.shape}")
+        wrong = (values < (0 if complete else UNLABELLED)) | (values >= self.n_labels)
+        if wrong.any():
+            i, position = self.place(int(np.argmax(wrong)))
+            what = f"label {values[wrong][0]} is not one of 0 … {self.n_labels - 1}"
+            raise InputError(what if complete else f"{what}, nor −1 for unknown", sequence=i, position=position)
+        return values
+
+    def spread_weights(self, weights: FloatArray | None) -> FloatArray:
+        """The weight of each position's sequence, (n,), from weights (s,); 1 without them."""
+        if weights is None:
+            return np.ones(self.n_positions)
+        if weights.shape != (self.n_sequences,):
+            raise InputError(f"{self.n_sequences} sequences need as many weights, not shape {weights.shape}")
+        return np.repeat(weights, np.diff(self.offsets))
+
+    def partly_labelled(self, labels: AnyArray) -> IndexArray:
+        """The sequences with a label (n,) that is not known."""
+        return np.flatnonzero(np.logical_or.reduceat(labels == UNLABELLED, self.offsets[:-1]))
+
+    def permitted(self, labels: AnyArray, allowed: BoolArray | None) -> BoolArray:
+        """bool (n, K): what the true labels may be: the known label, or any that `allowed` (n, K) has."""
+        known: BoolArray = np.arange(self.n_labels) == labels[:, None]
+        free = True if allowed is None else allowed
+        return np.where((labels == UNLABELLED)[:, None], free, known)
+
+    def fitting(
+        self, sequences: IndexArray, labels: AnyArray, allowed: BoolArray | None
+    ) -> tuple[ChainPotentials, IndexArray]:
+        """Some sequences, as `take` gives them, with the labelings alone that fit the labels (n,) and allowed sets."""
+        part, rows = self.take(sequences)
+        return part.restrict(part.permitted(labels[rows], None if allowed is None else allowed[rows])), rows
+
+    def refuse_scores(self, row: int) -> NoReturn:
+        """Raise the error of scores at `row` that cannot be summed."""
+        i, position = self.place(row)
+        raise InputError("the scores hold NaN or +inf, or are too large to add", sequence=i, position=position)
+
+
+@dataclass(frozen=True, slots=True)
+class Marginals:
+    """What forward-backward gives for a chunk.
+
+    log_partition : (s,), log Z of every sequence
+    node_probs : (n, K), P_t(v)
+    edges : for shared edges (K, K) [from, to], Σ_t P_t(u, v) over the chunk, each sequence times its weight;
+        for per-position edges (K, n, K) [to, position, from], P_t(u, v), 0 at first positions;
+        for histories (A,), Σ_t P_t(a) over the chunk, each sequence times its weight;
+        for tables of histories (K, n, H) [to, position, history], P_t(h, v)
+    """
+
+    log_partition: FloatArray
+    node_probs: FloatArray
+    edges: FloatArray
+
+    @property
+    def edge_sums(self) -> FloatArray:
+        """(K, K) [from, to], for shared edges."""
+        if self.edges.ndim != 2:
+            raise TypeError("per-position edges have edge_probs, not edge_sums")
+        return self.edges
+
+    @property
+    def edge_probs(self) -> FloatArray:
+        """(K, n, K) [to, position, from], for per-position edges."""
+        if self.edges.ndim != 3:
+            raise TypeError("shared edges have edge_sums, not edge_probs")
+        return self.edges
+
+
+class Edges(ABC):
+    """A form of edge scores, with every pass over a chunk. `potentials` are always those whose edges this object is.
+
+    per_position : whether marginals and gradients are [to, position, …]; else they are sums over the chunk
+    weighed_last : whether a likelihood multiplies (P − truth) by weights, rather than P and the truth each
+    """
+
+    __slots__ = ()
+    per_position: ClassVar[bool] = False
+    weighed_last: ClassVar[bool] = False
+
+    if TYPE_CHECKING:  # a field or a property; a property here would become the default of a field
+
+        @property
+        def n_labels(self) -> int:
+            """K."""
+
+    @property
+    def order(self) -> int:
+        """How many labels before its own a score looks at."""
+        return 1
+
+    def take(self, rows: IndexArray) -> Edges:
+        """The edges of some positions."""
+        return self
+
+    def at_positions(self, added: FloatArray) -> Edges:
+        """These edges plus scores of their own at each position, (K, n, K) [to, position, from]."""
+        raise self.needs_tables()
+
+    def needs_tables(self) -> InputError:
+        """The error of a function that these edges are not fit for, since it looks at pairs of labels."""
+        what = f"this needs scores of neighbouring labels, and a chain of order {self.order} has none"
+        return InputError(what, hint="Use ⟦order⟧ 1 or 0.")
+
+    # Sums over all labelings
+
+    @abstractmethod
+    def log_partition(self, potentials: ChainPotentials, workspace: Workspace | None) -> FloatArray:
+        """log Z of every sequence of the chunk, (s,)."""
+
+    @abstractmethod
+    def marginals(
+        self, potentials: ChainPotentials, workspace: Workspace | None, weights: FloatArray | None
+    ) -> Marginals:
+        """log Z and marginals. `weights` (s,) enter sums over the chunk, and nothing else.
+
+        With a workspace, node_probs lives in it and the next call overwrites it.
+        """
+
+    def node_marginals(self, potentials: ChainPotentials, workspace: Workspace | None) -> FloatArray:
+        """P_t(v) alone, (n, K), as in `marginals`."""
+        return self.marginals(potentials, workspace, None).node_probs
+
+    @abstractmethod
+    def sample(self, potentials: ChainPotentials, uniforms: FloatArray) -> CodeArray:
+        """Draw labelings, int32 (m, n), with uniforms (m, n): numbers in [0, 1)."""
+
+    def entropy(self, potentials: ChainPotentials) -> FloatArray:
+        """The entropy of the distribution over labelings, in nats, for each sequence, (s,)."""
+        raise self.needs_tables()
+
+    # Searches
+
+    @abstractmethod
+    def legal_sequences(self, potentials: ChainPotentials) -> BoolArray:
+        """bool (s,): the sequences that have a legal labeling."""
+
+    @abstractmethod
+    def check_legal(self, potentials: ChainPotentials) -> None:
+        """Raise an error that names the place where a sequence has no legal labeling."""
+
+    @abstractmethod
+    def best_labelings(self, potentials: ChainPotentials) -> tuple[CodeArray, FloatArray]:
+        """The labels (n,) of the best labeling of each sequence, and their scores (s,)."""
+
+    @abstractmethod
+    def k_best(self, potentials: ChainPotentials, k: int) -> list[tuple[CodeArray, FloatArray]]:
+        """For each sequence the labels (m, T) and scores (m,) of its k best labelings, m ≤ k, best first."""
+
+    @abstractmethod
+    def beam_labelings(self, potentials: ChainPotentials, width: int) -> tuple[CodeArray, FloatArray]:
+        """As `best_labelings`, looking at the `width` best states of each position only."""
+
+    # A given labeling, and its part in gradients
+
+    @abstractmethod
+    def position_scores(self, potentials: ChainPotentials, labels: AnyArray) -> FloatArray:
+        """What each position adds to the score of a labeling, (n,). The labels (n,) of a sequence are all known, or all
+        UNLABELLED, and then add 0."""
+
+    @abstractmethod
+    def subtract_labeling(
+        self,
+        potentials: ChainPotentials,
+        labels: AnyArray,
+        weights: FloatArray,
+        node_gradient: FloatArray,
+        edge_gradient: FloatArray,
+    ) -> None:
+        """Take weights (n,) from the gradients at the nodes and edges of a labeling (n,), as in `position_scores`."""
+
+    def true_scores(self, potentials: ChainPotentials, labels: AnyArray) -> FloatArray:
+        """What labels (n,), as in `position_scores`, score in each sequence, (s,); impossible ones are an error."""
+        scores = self.position_scores(potentials, labels)
+        self.check_possible(potentials, labels, scores)
+        totals: FloatArray = np.add.reduceat(scores, potentials.offsets[:-1])
+        return totals
+
+    def check_possible(self, potentials: ChainPotentials, labels: AnyArray, scores: FloatArray) -> None:
+        """Raise an error where true labels with these `position_scores` are impossible."""
+        if np.isneginf(scores).any():
+            row = int(np.argmin(scores))
+            i, position = potentials.place(row)
+            forbidden = not np.isneginf(potentials.node_scores[row, labels[row]])
+            what, hint = self.why_impossible(labels, row, forbidden)
+            raise InputError(what, hint=hint, sequence=i, position=position)
+
+    def why_impossible(self, labels: AnyArray, row: int, forbidden: bool) -> tuple[str, str]:
+        """What is wrong with the true label of a row, and a hint. `forbidden`: the edges forbid it, not the nodes."""
+        hint = "Allow it, or leave the label of this position unknown"
+        return f"the true label {labels[row]} is not allowed here", hint
+
+    def weigh(self, edge_values: FloatArray, weights: FloatArray) -> None:
+        """Multiply marginals by weights (n,), in place; sums over the chunk have theirs already."""
+        if self.per_position:
+            edge_values *= weights[:, None]
+
+    def rows_of(self, edge_values: FloatArray, rows: IndexArray | slice) -> FloatArray:
+        """What of some marginals, gradient or direction belongs to some rows; sums over the chunk as they are."""
+        return np.ascontiguousarray(edge_values[:, rows]) if self.per_position else edge_values
+
+    def subtract_part(self, edge_values: FloatArray, part: FloatArray, rows: IndexArray) -> None:
+        """Take the values of some rows, as `rows_of` gives them, from those of all, in place."""
+        if self.per_position:
+            edge_values[:, rows] -= part
+        else:
+            edge_values -= part

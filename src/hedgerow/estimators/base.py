@@ -251,8 +251,7 @@ def object_array(items: Iterable[Any]) -> AnyArray:
 
 def log_share(whole: ChainPotentials, allowed: BoolArray | None) -> FloatArray:
     """log of the probability that every label is an allowed one, (s,): −inf where no legal labeling is allowed."""
-    from hedgerow.chain.inference import log_partition
-    from hedgerow.chain.inference.forward import legal_sequences
+    from hedgerow.chain.inference import legal_sequences, log_partition
 
     if allowed is None:
         return np.zeros(whole.n_sequences)

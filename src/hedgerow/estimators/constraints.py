@@ -7,8 +7,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from hedgerow.chain.inference.forward import check_legal
-from hedgerow.chain.potentials import ChainPotentials, SharedEdges
+from hedgerow.chain.edges import SharedEdges
+from hedgerow.chain.inference import check_legal
+from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.chain.structure.states import StateSpace
 from hedgerow.data.dataset import Dataset, Label, locate
 from hedgerow.errors import HedgerowWarning, InputError, warn

@@ -7,8 +7,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from hedgerow.chain.inference.forward import check_legal, legal_sequences
-from hedgerow.chain.potentials import ChainPotentials, HistoryEdges
+from hedgerow.chain.edges import HistoryEdges
+from hedgerow.chain.inference import check_legal, legal_sequences
+from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.chain.structure.histories import NOTHING, START, Histories
 from hedgerow.chain.structure.states import StateSpace
 from hedgerow.data.dataset import Dataset, Label, Schema

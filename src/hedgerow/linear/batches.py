@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.chain.potentials import ChainPotentials, PositionEdges, SharedEdges, padded_width
+from hedgerow.chain.edges import SharedEdges
+from hedgerow.chain.potentials import ChainPotentials, Edges
+from hedgerow.chain.workspace import padded_width
 from hedgerow.data.dataset import Dataset
 from hedgerow.legend import CODE, INDEX, AnyArray, CodeArray, FloatArray, IndexArray
 from hedgerow.linear import kernels
@@ -258,9 +260,9 @@ class BatchChain:
 
     def potentials(self, x: FloatArray, factor: float = 1.0) -> ChainPotentials:
         """The potentials of the batch; `score` it first. They share their arrays with this one."""
-        edges: SharedEdges | PositionEdges = SharedEdges.from_scores(self.edges.table)
+        edges: Edges = SharedEdges.from_scores(self.edges.table)
         if self._pairs is not None:
-            edges = PositionEdges.from_scores(self._pair_scores(x, factor) + edges.scores_to)
+            edges = edges.at_positions(self._pair_scores(x, factor))
         return ChainPotentials(self.scores[: self.n], self.offsets, edges, sequence_numbers=self.sequences)
 
     def direction(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hedgerow.chain.potentials import ChainPotentials, Edges, HistoryEdges, PositionEdges, SharedEdges
+from hedgerow.chain.edges import HistoryEdges, SharedEdges
+from hedgerow.chain.potentials import ChainPotentials, Edges
 from hedgerow.chain.structure.histories import Histories
 from hedgerow.chain.structure.states import StateSpace
 from hedgerow.data.dataset import Dataset
@@ -88,7 +89,7 @@ class LinearChain:
         if self.pairs is not None:
             self.pairs.load(pairs)
 
-    def _edges(self, arcs: FloatArray) -> SharedEdges | HistoryEdges:
+    def _edges(self, arcs: FloatArray) -> Edges:
         histories = self.layout.histories
         if histories is not None:
             return HistoryEdges.from_scores(histories, histories.add_back_off(arcs))
@@ -104,12 +105,11 @@ class LinearChain:
         n, K = chunk.nodes.n_positions, self.layout.n_labels
         scores = np.empty((n, K)) if buffer is None or len(buffer) < n else buffer[:n]
         self.nodes.score(chunk.nodes, scores)
-        edges: Edges = self.edges
-        if self.pairs is not None and chunk.pairs is not None and isinstance(edges, SharedEdges):
-            own = np.empty((n, K * K))
-            self.pairs.score(chunk.pairs, own)
-            table = own.reshape(n, K, K).transpose(1, 0, 2) + edges.scores_to
-            edges = PositionEdges.from_scores(table)
+        edges = self.edges
+        if self.pairs is not None and chunk.pairs is not None:
+            pair_scores = np.empty((n, K * K))
+            self.pairs.score(chunk.pairs, pair_scores)
+            edges = edges.at_positions(pair_scores.reshape(n, K, K).transpose(1, 0, 2))
         potentials = ChainPotentials(scores, chunk.offsets, edges, sequence_base=chunk.first_sequence)
         potentials.add_start_end(self.start_scores, self.end_scores)
         return potentials

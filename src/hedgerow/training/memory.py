@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from hedgerow.chain.inference.history_rows import count_rows
+from hedgerow.chain.edges.history_rows import count_rows
 from hedgerow.errors import InputError
 from hedgerow.linear.chain import ChainLayout
 

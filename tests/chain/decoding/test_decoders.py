@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 
 from hedgerow.chain.decoding import DECODERS, decoder
+from hedgerow.chain.edges import chain_from_scores
 from hedgerow.chain.inference import Workspace
-from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.errors import InputError
 from tests.reference import chain as reference
 from tests.reference.cases import cases
@@ -33,7 +33,7 @@ def test_they_differ_where_the_best_labeling_is_not_the_safest():
     """0 then 0 is the best labeling; but after label 1 two ways are open, and they weigh more together."""
     node = np.array([[0.0, 0.0], [0.0, 0.0]])
     edges = np.array([[1.0, -9.0], [0.5, 0.5]])
-    potentials = ChainPotentials.from_scores(node, edges)
+    potentials = chain_from_scores(node, edges)
     assert decoder("viterbi")(potentials, None).tolist() == [0, 0]
     assert decoder("posterior")(potentials, None)[0] == 1
 

@@ -1,4 +1,4 @@
-"""Covariances along a direction: the complex step, faint sequences, weights, workspaces and errors."""
+"""Covariances along a direction: the complex step, messages that underflow, weights, workspaces and errors."""
 
 from __future__ import annotations
 
@@ -7,10 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hedgerow.chain.inference import Workspace, marginals
-from hedgerow.chain.inference.covariance import covariance
-from hedgerow.chain.inference.messages import messages
-from hedgerow.chain.potentials import ChainPotentials
+from hedgerow.chain.edges import chain_from_scores
+from hedgerow.chain.inference import Workspace, covariance, marginals
 from hedgerow.errors import InputError
 from tests.chain.objectives.laws import FORMS, in_form
 from tests.reference import chain as reference
@@ -67,7 +65,7 @@ def test_any_scale_equals_the_table(case, seed, edges):
     np.testing.assert_allclose(found.edges, expected[1], rtol=1e-7, atol=1e-10)
 
 
-def faint_case(rng, per_position):
+def underflowing_case(rng, per_position):
     """Two labels that never mix, one better at first and the other later: scaled messages lose the second."""
     steps = np.concatenate([np.tile([10.0, 0.0], (100, 1)), np.tile([0.0, 10.02], (100, 1))])
     easy = rng.normal(size=(30, 2))
@@ -80,11 +78,11 @@ def faint_case(rng, per_position):
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("edges", [False, True])
-def test_faint_sequences(rng, form, edges):
+def test_sequences_that_underflow(rng, form, edges):
     """Beside others in a chunk, with weights. Two labelings a sequence: Cov = p (1 − p) times their difference."""
-    case = faint_case(rng, form == "position")
+    case = underflowing_case(rng, form == "position")
     potentials = in_form(form, *case.arrays)
-    assert list(messages(potentials).redone) == [1]
+    assert list(potentials.edges.messages(potentials, None).redone) == [1]
     nodes, pairs = directions(case, rng)
     weights = np.array([0.5, 2.0, 3.0])
     found = covariance(potentials, nodes, pairs if edges else None, weights=weights)
@@ -146,7 +144,7 @@ def test_a_workspace_changes_nothing(rng):
 
 
 def test_directions_that_do_not_fit():
-    potentials = ChainPotentials.from_scores(np.zeros((5, 2)), np.zeros((2, 2)))
+    potentials = chain_from_scores(np.zeros((5, 2)), np.zeros((2, 2)))
     with pytest.raises(InputError, match="does not fit nodes"):
         covariance(potentials, np.zeros((5, 3)))
     with pytest.raises(InputError, match="does not fit edges"):

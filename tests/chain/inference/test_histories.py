@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hedgerow.chain import inference, kernels
-from hedgerow.chain.inference import Workspace, history_rows, node_marginals, workspace
-from hedgerow.chain.inference.histories import log_partition, marginals, sample
-from hedgerow.chain.potentials import ChainPotentials, HistoryEdges
+from hedgerow.chain import kernels, workspace
+from hedgerow.chain.edges import HistoryEdges, chain_from_scores, history_rows
+from hedgerow.chain.inference import Workspace, log_partition, marginals, node_marginals, sample
+from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.chain.structure.histories import Histories
 from hedgerow.chain.structure.states import StateSpace
 from hedgerow.errors import InputError
 from tests.reference import histories as reference
-from tests.reference.history_cases import Case, cases, make_case
+from tests.reference.history_cases import Case, cases, chain_from_arcs, make_case
 
 CLOSE = {"rtol": 1e-9, "atol": 1e-9}
 compiled = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="too long as plain Python")
@@ -33,8 +33,8 @@ def check(case, potentials=None, **close):
     np.testing.assert_allclose(log_partition(potentials), log_z, rtol=1e-11, atol=1e-9)
     parts = [reference.marginals(*one) for one in case.sequences()]
     np.testing.assert_allclose(result.node_probs, np.concatenate([nodes for nodes, _ in parts]), **close)
-    np.testing.assert_allclose(result.arc_sums, sum(arcs for _, arcs in parts), **close)
     np.testing.assert_array_equal(node_marginals(potentials), result.node_probs)
+    np.testing.assert_allclose(result.edges, sum(arcs for _, arcs in parts), **close)
 
 
 @settings(max_examples=200)
@@ -51,7 +51,7 @@ def test_a_workspace_changes_nothing(first, second):
         kept, fresh = marginals(case.potentials(), work), marginals(case.potentials())
         np.testing.assert_array_equal(kept.log_partition, fresh.log_partition)
         np.testing.assert_array_equal(kept.node_probs, fresh.node_probs)
-        np.testing.assert_array_equal(kept.arc_sums, fresh.arc_sums)
+        np.testing.assert_array_equal(kept.edges, fresh.edges)
 
 
 def full_order_one(rng, K):
@@ -68,32 +68,32 @@ def test_order_one_is_the_chain(rng):
     K = 4
     histories, scores, table, before = full_order_one(rng, K)
     node, offsets = rng.normal(size=(12, K)), np.array([0, 5, 6, 12])
-    mine = marginals(ChainPotentials.from_arcs(node, scores, histories, offsets))
-    chain = inference.marginals(ChainPotentials.from_scores(node, table, offsets))
+    mine = marginals(chain_from_arcs(node, scores, histories, offsets))
+    chain = marginals(chain_from_scores(node, table, offsets))
     np.testing.assert_allclose(mine.log_partition, chain.log_partition, rtol=1e-12)
     np.testing.assert_allclose(mine.node_probs, chain.node_probs, rtol=1e-10)
     inner = before >= 0
     sums = chain.edge_sums[before[inner], histories.arc_label[inner]]
-    np.testing.assert_allclose(mine.arc_sums[inner], sums, rtol=1e-10)
+    np.testing.assert_allclose(mine.edges[inner], sums, rtol=1e-10)
 
 
 def test_order_zero_is_a_softmax(rng):
     histories = Histories.observed(np.array([0, 1, 2]), np.array([0, 3]), 3, 0)
     node, scores = rng.normal(size=(5, 3)), rng.normal(size=3)
-    result = marginals(ChainPotentials.from_arcs(node, scores, histories, [0, 2, 5]))
+    result = marginals(chain_from_arcs(node, scores, histories, [0, 2, 5]))
     totals = np.exp(node + scores)
     np.testing.assert_allclose(result.node_probs, totals / totals.sum(axis=1, keepdims=True), rtol=1e-12)
-    np.testing.assert_allclose(result.arc_sums, result.node_probs.sum(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(result.edges, result.node_probs.sum(axis=0), rtol=1e-12)
 
 
 @pytest.mark.parametrize("order", [0, 1, 2, 3, 6])
 def test_scores_of_zero_count_labelings(rng, order):
     histories = Histories.observed(rng.integers(5, size=40), np.arange(0, 41, 8), 5, order)
-    potentials = ChainPotentials.from_arcs(np.zeros((9, 5)), np.zeros(histories.n_arcs), histories, [0, 1, 4, 9])
+    potentials = chain_from_arcs(np.zeros((9, 5)), np.zeros(histories.n_arcs), histories, [0, 1, 4, 9])
     np.testing.assert_allclose(log_partition(potentials), np.log(5.0) * np.array([1, 3, 5]), rtol=1e-13)
     forbidden = StateSpace.full(5).forbid([(0, 0), (3, 1)])
     histories = Histories.observed(np.zeros(0, dtype=int), np.array([0]), 5, order, space=forbidden)
-    potentials = ChainPotentials.from_arcs(np.zeros((3, 5)), np.zeros(histories.n_arcs), histories)
+    potentials = chain_from_arcs(np.zeros((3, 5)), np.zeros(histories.n_arcs), histories)
     count = np.linalg.matrix_power(forbidden.transitions.astype(int), 2).sum()
     np.testing.assert_allclose(log_partition(potentials), np.log(count), rtol=1e-13)
 
@@ -105,7 +105,7 @@ def test_shifting_a_position_moves_log_z_only(case, row, shift):
     moved = case.node.copy()
     moved[row] += shift
     before = marginals(case.potentials())
-    after = marginals(ChainPotentials.from_arcs(moved, case.arc_scores, case.histories, case.offsets))
+    after = marginals(chain_from_arcs(moved, case.arc_scores, case.histories, case.offsets))
     i = np.searchsorted(case.offsets, row, side="right") - 1
     expected = before.log_partition + shift * (np.arange(len(case.offsets) - 1) == i)
     np.testing.assert_allclose(after.log_partition, expected, rtol=1e-11, atol=1e-9)
@@ -143,7 +143,7 @@ def test_large_histories_at_every_gap(rng):
             logs = marginals(potentials)
         np.testing.assert_allclose(scaled.log_partition, logs.log_partition, rtol=1e-12)
         np.testing.assert_allclose(scaled.node_probs, logs.node_probs, rtol=0, atol=1e-10)
-        np.testing.assert_allclose(scaled.arc_sums, logs.arc_sums, rtol=0, atol=1e-10)
+        np.testing.assert_allclose(scaled.edges, logs.edges, rtol=0, atol=1e-10)
 
 
 def test_what_is_rare_is_not_lost(rng):
@@ -157,7 +157,7 @@ def test_what_is_rare_is_not_lost(rng):
     result = marginals(rare.potentials())
     np.testing.assert_allclose(result.node_probs[:, 1], node_probs[:, 1], rtol=1e-6)
     seen = arc_sums > 1e-14
-    np.testing.assert_allclose(result.arc_sums[seen], arc_sums[seen], rtol=1e-3)
+    np.testing.assert_allclose(result.edges[seen], arc_sums[seen], rtol=1e-3)
     assert (arc_sums[seen] < 1e-10).any()
 
 
@@ -169,7 +169,7 @@ def test_two_labels_that_never_mix():
     node[100:, 1] = 11.0
     apart = StateSpace.full(2).forbid([(0, 1), (1, 0)])
     histories = Histories.observed(np.array([0, 0, 0, 1, 1, 1]), np.array([0, 3, 6]), 2, 2, space=apart)
-    result = marginals(ChainPotentials.from_arcs(node, np.zeros(histories.n_arcs), histories))
+    result = marginals(chain_from_arcs(node, np.zeros(histories.n_arcs), histories))
     np.testing.assert_allclose(result.log_partition, [np.logaddexp(1000.0, 1100.0)], rtol=1e-14)
     np.testing.assert_allclose(result.node_probs[:, 0], np.exp(-100.0), rtol=1e-10)
 
@@ -190,8 +190,8 @@ def test_weights_enter_the_arc_sums(rng):
     weights = np.array([2.0, 0.0, 0.5])
     potentials = case.potentials()
     result = marginals(potentials, None, weights)
-    parts = [marginals(potentials.take(np.array([i]))[0]).arc_sums for i in range(3)]
-    np.testing.assert_allclose(result.arc_sums, sum(w * p for w, p in zip(weights, parts)), rtol=1e-11)
+    parts = [marginals(potentials.take(np.array([i]))[0]).edges for i in range(3)]
+    np.testing.assert_allclose(result.edges, sum(w * p for w, p in zip(weights, parts)), rtol=1e-11)
 
 
 @settings(max_examples=60)
@@ -201,18 +201,18 @@ def test_blocks_change_nothing(case, cells):
     whole = marginals(case.potentials())
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(history_rows, "MAX_CELLS", cells)
-        patch.setattr(workspace, "CELLS_A_CALL", 1)
+        patch.setattr(workspace, "CELLS_PER_CALL", 1)
         cut = marginals(case.potentials())
     np.testing.assert_array_equal(cut.log_partition, whole.log_partition)
     np.testing.assert_array_equal(cut.node_probs, whole.node_probs)
-    np.testing.assert_array_equal(cut.arc_sums, whole.arc_sums)
+    np.testing.assert_array_equal(cut.edges, whole.edges)
 
 
 @compiled
 def test_a_long_sequence_needs_little_memory(rng):
     T, K = 3000, 12
     histories = Histories.observed(rng.integers(K, size=3000), np.arange(0, 3001, 10), K, 3)
-    potentials = ChainPotentials.from_arcs(rng.normal(size=(T, K)), rng.normal(size=histories.n_arcs), histories)
+    potentials = chain_from_arcs(rng.normal(size=(T, K)), rng.normal(size=histories.n_arcs), histories)
     marginals(potentials)  # compile outside of the count
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(history_rows, "MAX_CELLS", 1000)
@@ -222,7 +222,7 @@ def test_a_long_sequence_needs_little_memory(rng):
         tracemalloc.stop()
     assert peak < 8 * T * histories.n_states / 8  # bytes; all rows would be eight times that
     np.testing.assert_allclose(result.node_probs.sum(axis=1), 1.0, rtol=1e-9)
-    np.testing.assert_allclose(result.arc_sums.sum(), T, rtol=1e-9)
+    np.testing.assert_allclose(result.edges.sum(), T, rtol=1e-9)
 
 
 @compiled
@@ -230,18 +230,18 @@ def test_long_and_steep(rng):
     T, K, scale = 5000, 20, 20.0
     histories = Histories.observed(rng.integers(K, size=400), np.arange(0, 401, 10), K, 2)
     node, scores = scale * rng.normal(size=(T, K)), scale * rng.normal(size=histories.n_arcs)
-    result = marginals(ChainPotentials.from_arcs(node, scores, histories))
+    result = marginals(chain_from_arcs(node, scores, histories))
     assert np.isfinite(result.log_partition).all()
     np.testing.assert_allclose(result.node_probs.sum(axis=1), 1.0, rtol=1e-9)
-    labels = np.bincount(histories.arc_label, weights=result.arc_sums, minlength=K)
+    labels = np.bincount(histories.arc_label, weights=result.edges, minlength=K)
     np.testing.assert_allclose(labels, result.node_probs.sum(axis=0), rtol=1e-9)
 
 
 def test_no_sequence_at_all():
     histories = Histories.observed(np.array([0, 1]), np.array([0, 2]), 2, 1)
-    result = marginals(ChainPotentials.from_arcs(np.zeros((0, 2)), np.zeros(histories.n_arcs), histories, [0]))
+    result = marginals(chain_from_arcs(np.zeros((0, 2)), np.zeros(histories.n_arcs), histories, [0]))
     assert result.log_partition.shape == (0,)
-    assert not result.arc_sums.any()
+    assert not result.edges.any()
 
 
 @pytest.mark.parametrize("faint", [False, True])
@@ -251,7 +251,7 @@ def test_samples_follow_the_distribution(rng, faint):
     node[:, 2] = -np.inf
     if faint:  # arcs out of reach, and those in reach have exponentials of 0: the sequence is carried by logs
         scores[case.histories.arc_label == 2] += 1000.0
-    draws = sample(ChainPotentials.from_arcs(node, scores, case.histories), rng.random((4000, 3)))
+    draws = sample(chain_from_arcs(node, scores, case.histories), rng.random((4000, 3)))
     every, totals = reference.k_best(node, scores, case.arcs, 8)
     probs = np.exp(totals - np.logaddexp.reduce(totals))
     shares = [(draws == labels).all(axis=1).mean() for labels in every]
@@ -314,7 +314,7 @@ class TestErrors:
 def test_forced_labels(rng):
     case = make_case(rng, 3, 2, [5])
     labels = np.array([1, -1, 0, -1, 2])
-    potentials = case.potentials().force(labels)
+    potentials = case.potentials().restrict(case.potentials().permitted(labels, None))
     probs = marginals(potentials).node_probs
     known = labels >= 0
     np.testing.assert_allclose(probs[known, labels[known]], 1.0, rtol=1e-12)

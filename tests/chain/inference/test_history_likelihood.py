@@ -1,4 +1,4 @@
-"""The likelihood of chains of histories: by enumeration, by differences, with partial labels, weights and a beam."""
+"""The likelihood of chains of histories: by enumeration, by differences, with partial labels and weights."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hedgerow.chain.inference import Workspace
-from hedgerow.chain.inference.history_likelihood import arcs_of, log_likelihood, position_scores
-from hedgerow.chain.potentials import ChainPotentials, HistoryEdges
+from hedgerow.chain.edges import HistoryEdges
+from hedgerow.chain.inference import Workspace, position_scores
+from hedgerow.chain.objectives import log_likelihood
+from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.chain.structure.histories import Histories
 from hedgerow.errors import InputError
 from reproduction.datasets import load_nettalk
 from tests.reference import histories as reference
-from tests.reference.history_cases import cases, make_case
+from tests.reference.history_cases import cases, chain_from_arcs, make_case
 from tests.reference.test_histories import Enumeration
 
 compiled = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="too long as plain Python")
@@ -75,12 +76,12 @@ def test_gradient_equals_differences(rng, order, share, forbidden):
     weights = np.array([1.0, 0.5, 2.0])
 
     def loss(node, arcs):
-        potentials = ChainPotentials.from_arcs(node, arcs, case.histories, case.offsets)
+        potentials = chain_from_arcs(node, arcs, case.histories, case.offsets)
         return log_likelihood(potentials, labels, allowed=allowed, weights=weights)
 
     at = loss(case.node, case.arc_scores)
     step = 1e-5
-    for which, gradient in ((0, at.node_gradient), (1, at.arc_gradient)):
+    for which, gradient in ((0, at.node_gradient), (1, at.edge_gradient)):
         for cell in np.ndindex(gradient.shape):
             moved = []
             for sign in (1.0, -1.0):
@@ -105,7 +106,7 @@ def test_unlabelled_sequences_have_no_loss(case):
     found = log_likelihood(case.potentials(), np.full(len(case.node), -1))
     assert found.loss == pytest.approx(0.0, abs=1e-8)
     np.testing.assert_allclose(found.node_gradient, 0.0, rtol=0, atol=1e-9)
-    np.testing.assert_allclose(found.arc_gradient, 0.0, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(found.edge_gradient, 0.0, rtol=0, atol=1e-9)
 
 
 def test_a_set_of_one_is_a_label(rng):
@@ -115,7 +116,7 @@ def test_a_set_of_one_is_a_label(rng):
     labels = log_likelihood(case.potentials(), case.labels)
     assert sets.loss == pytest.approx(labels.loss, rel=1e-12)
     np.testing.assert_allclose(sets.node_gradient, labels.node_gradient, rtol=1e-9, atol=1e-12)
-    np.testing.assert_allclose(sets.arc_gradient, labels.arc_gradient, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(sets.edge_gradient, labels.edge_gradient, rtol=1e-9, atol=1e-12)
 
 
 def test_a_workspace_changes_nothing(rng):
@@ -139,7 +140,7 @@ class TestErrors:
         with pytest.raises(InputError, match="true label 0 does not follow") as caught:
             log_likelihood(self.potentials(), np.array([0, 0, 1, 1, 0]))
         assert (caught.value.sequence, caught.value.position) == (8, 2)
-        assert arcs_of(self.potentials(), np.array([0, 0, 1, 0, 0])).tolist()[3:] == [-1, -1]
+        assert self.potentials().edges.arcs_of(self.potentials(), np.array([0, 0, 1, 0, 0])).tolist()[3:] == [-1, -1]
 
     def test_truth_that_is_not_allowed(self):
         node = np.zeros((5, 2))
@@ -182,8 +183,8 @@ def test_order_two_learns_what_order_one_cannot(rng, additive):
 
         def loss(weights, h=histories):
             scores = h.add_back_off(weights) if additive else weights
-            found = log_likelihood(ChainPotentials.from_arcs(np.zeros((n, 2)), scores, h, offsets), labels)
-            gradient = h.pull_back_off(found.arc_gradient) if additive else found.arc_gradient
+            found = log_likelihood(chain_from_arcs(np.zeros((n, 2)), scores, h, offsets), labels)
+            gradient = h.pull_back_off(found.edge_gradient) if additive else found.edge_gradient
             return found.loss + 0.01 * weights @ weights, gradient + 0.02 * weights
 
         start = np.zeros(histories.n_arcs)
@@ -216,7 +217,7 @@ def test_words_that_seen_arcs_alone_would_forbid(data_folder):
         for unseen, shares in impossible.items():
             histories = Histories.observed(*flat(train), len(codes), n, unseen=unseen)
             node = np.zeros((len(labels), len(codes)))
-            potentials = ChainPotentials.from_arcs(node, np.zeros(histories.n_arcs), histories, offsets)
-            shares.append(np.logical_or.reduceat(arcs_of(potentials, labels) < 0, offsets[:-1]).mean())
+            potentials = chain_from_arcs(node, np.zeros(histories.n_arcs), histories, offsets)
+            shares.append(np.logical_or.reduceat(potentials.edges.arcs_of(potentials, labels) < 0, offsets[:-1]).mean())
     assert impossible["back_off"] == [0.0, 0.0, 0.0]
     np.testing.assert_allclose(impossible["forbidden"], [0.38, 0.89, 0.98], rtol=0, atol=0.04)

@@ -7,14 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hedgerow.chain.inference import history_rows, workspace
-from hedgerow.chain.inference.histories import log_partition
-from hedgerow.chain.inference.history_search import beam_labelings, best_labelings, k_best
-from hedgerow.chain.potentials import ChainPotentials
+from hedgerow.chain import workspace
+from hedgerow.chain.edges import history_rows
+from hedgerow.chain.inference import beam_labelings, best_labelings, k_best, log_partition
 from hedgerow.chain.structure.histories import Histories
 from hedgerow.errors import InputError
 from tests.reference import histories as reference
-from tests.reference.history_cases import cases, make_case, tuples
+from tests.reference.history_cases import cases, chain_from_arcs, make_case, tuples
 
 CLOSE = {"rtol": 1e-10, "atol": 1e-9}
 
@@ -50,7 +49,7 @@ def test_the_best_one(case):
 
 def test_of_equal_labelings_the_seen_then_the_lowest_label():
     histories = Histories.observed(np.array([2, 1]), np.array([0, 2]), 3, 1)
-    labels, scores = best_labelings(ChainPotentials.from_arcs(np.zeros((4, 3)), np.zeros(histories.n_arcs), histories))
+    labels, scores = best_labelings(chain_from_arcs(np.zeros((4, 3)), np.zeros(histories.n_arcs), histories))
     assert labels.tolist() == [2, 1, 0, 0]
     assert scores.tolist() == [0.0]
 
@@ -61,7 +60,7 @@ def test_blocks_change_nothing(case, cells):
     whole = k_best(case.potentials(), 2)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(history_rows, "MAX_CELLS", cells)
-        patch.setattr(workspace, "CELLS_A_CALL", 1)
+        patch.setattr(workspace, "CELLS_PER_CALL", 1)
         cut = k_best(case.potentials(), 2)
     for one, other in zip(whole, cut):
         np.testing.assert_array_equal(one.labels, other.labels)
@@ -95,7 +94,7 @@ class TestErrors:
     histories = Histories.observed(np.array([0, 0, 0, 1, 1, 1]), np.array([0, 3, 6]), 2, 1, unseen="forbidden")
 
     def potentials(self, node):
-        return ChainPotentials.from_arcs(node, np.zeros(self.histories.n_arcs), self.histories)
+        return chain_from_arcs(node, np.zeros(self.histories.n_arcs), self.histories)
 
     def test_illegal(self):
         node = np.zeros((3, 2))

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hedgerow.chain import inference
-from hedgerow.chain.inference.beam import beam_labelings
-from hedgerow.chain.inference.forward import check_legal, legal_sequences
+from hedgerow.chain.edges import HistoryTables, chain_from_scores
+from hedgerow.chain.inference import beam_labelings, check_legal, legal_sequences
 from hedgerow.chain.objectives import log_likelihood
-from hedgerow.chain.potentials import ChainPotentials, HistoryTables
+from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.chain.structure.history_table import HistoryTable
 from hedgerow.errors import InputError
 
@@ -101,7 +101,7 @@ def test_order_one_is_the_chain(seed):
     scores = potentials.edges.scores
     node = potentials.node_scores.copy()
     node[[0, 2]] += scores[:, [0, 2], 0].T
-    chain = inference.marginals(ChainPotentials.from_scores(node, scores[:, :, 1:], potentials.offsets))
+    chain = inference.marginals(chain_from_scores(node, scores[:, :, 1:], potentials.offsets))
     mine = inference.marginals(potentials)
     np.testing.assert_allclose(mine.log_partition, chain.log_partition, rtol=1e-11)
     np.testing.assert_allclose(mine.node_probs, chain.node_probs, **CLOSE)

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hedgerow.chain.edges import chain_from_scores
 from hedgerow.chain.inference import best_labelings, k_best
-from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.errors import InputError
 from tests.reference import chain as reference
 from tests.reference.cases import cases
@@ -35,18 +35,18 @@ def test_the_first_is_viterbis(case):
 
 
 def test_all_labelings_have_probability_one_together():
-    (found,) = k_best(ChainPotentials.from_scores(np.eye(3), np.zeros((3, 3))), 1000)
+    (found,) = k_best(chain_from_scores(np.eye(3), np.zeros((3, 3))), 1000)
     assert len(found.labels) == 27
     np.testing.assert_allclose(found.probs.sum(), 1.0, rtol=1e-12)
 
 
 def test_fewer_legal_labelings_than_asked_for():
     stay = np.where(np.eye(3, dtype=bool), 0.0, -np.inf)
-    (found,) = k_best(ChainPotentials.from_scores(np.zeros((4, 3)), stay), 10)
+    (found,) = k_best(chain_from_scores(np.zeros((4, 3)), stay), 10)
     assert found.labels.tolist() == [[0] * 4, [1] * 4, [2] * 4]
     np.testing.assert_allclose(found.probs, 1 / 3, rtol=1e-12)
 
 
 def test_none_is_an_error():
     with pytest.raises(InputError, match="k=0"):
-        k_best(ChainPotentials.from_scores(np.zeros((2, 2)), np.zeros((2, 2))), 0)
+        k_best(chain_from_scores(np.zeros((2, 2)), np.zeros((2, 2))), 0)

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hedgerow.chain.decoding import DECODERS
-from hedgerow.chain.inference import Workspace, log_partition, marginals, node_marginals, passes
-from hedgerow.chain.inference.messages import messages
-from hedgerow.chain.potentials import ChainPotentials, SharedEdges
+from hedgerow.chain import workspace as buffers
+from hedgerow.chain.edges import PositionEdges, SharedEdges, chain_from_scores
+from hedgerow.chain.inference import Workspace, log_partition, marginals, node_marginals
+from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.errors import InputError
 from tests.reference import chain as reference
 from tests.reference.cases import cases, make_case
@@ -49,6 +49,16 @@ def test_lists_of_arcs_equal_the_twin(case):
     check(case, ChainPotentials(case.node, case.offsets.astype(np.int64), edges))
 
 
+@pytest.mark.parametrize("form", [SharedEdges, PositionEdges])
+def test_nodes_alone_cost_no_pass_over_the_edges(rng, form, monkeypatch):
+    potentials = make_case(rng, 3, [4, 2], per_position=form is PositionEdges).potentials()
+    expected = marginals(potentials).node_probs
+    monkeypatch.setattr(form, "edge_marginals", None)  # whoever calls it fails
+    np.testing.assert_array_equal(node_marginals(potentials), expected)
+    with pytest.raises(TypeError):
+        marginals(potentials)
+
+
 @settings(max_examples=60)
 @given(case=cases(per_position=False), score=st.floats(-5, 5))
 def test_even_edges_equal_the_chain(case, score):
@@ -58,7 +68,7 @@ def test_even_edges_equal_the_chain(case, score):
     offsets = case.offsets.astype(np.int64)
     fast, slow = (ChainPotentials(case.node, offsets, edges) for edges in (even, replace(even, even=False)))
     np.testing.assert_allclose(log_partition(fast), log_partition(slow), rtol=1e-12, atol=1e-12)
-    mine, theirs = messages(fast), messages(slow)
+    mine, theirs = (chain.edges.messages(chain, None) for chain in (fast, slow))
     np.testing.assert_allclose(mine.log_partition, theirs.log_partition, rtol=1e-12, atol=1e-12)
     for name in ("node_probs", "alpha", "node_exp"):
         np.testing.assert_allclose(getattr(mine.work, name), getattr(theirs.work, name), rtol=1e-12, atol=1e-250)
@@ -74,7 +84,7 @@ def test_edges_are_even_where_no_arc_differs():
 
 
 def test_even_edges_refuse_what_has_no_label():
-    potentials = ChainPotentials.from_scores([[0.0, 1.0], [-np.inf, -np.inf]], np.zeros((2, 2)))
+    potentials = chain_from_scores([[0.0, 1.0], [-np.inf, -np.inf]], np.zeros((2, 2)))
     with pytest.raises(InputError, match="no legal labeling"):
         marginals(potentials)
 
@@ -114,20 +124,20 @@ def test_an_arc_that_no_sequence_uses_does_not_hide_the_others():
         node = np.zeros((5, 3))
         node[:, 2] = -np.inf
         case = node, edges, np.array([0, 5])
-        result = marginals(ChainPotentials.from_scores(*case))
+        result = marginals(chain_from_scores(*case))
         np.testing.assert_allclose(result.log_partition, reference.log_partition(*case), rtol=1e-13)
         np.testing.assert_allclose(result.edge_sums, reference.sum_edges(*case), **CLOSE)
 
 
-def test_only_the_faint_sequences_of_a_chunk_are_redone(rng):
+def test_only_the_sequences_that_underflow_are_redone(rng):
     case = make_case(rng, 3, [4, 30, 5])
     node = case.node.copy()
     node[10, 1] = -2000.0  # possible, and its exponential is 0
     arrays = node, case.edges, case.offsets
-    result = marginals(ChainPotentials.from_scores(*arrays))
+    result = marginals(chain_from_scores(*arrays))
     np.testing.assert_allclose(result.log_partition, reference.log_partition(*arrays), rtol=1e-12)
     np.testing.assert_allclose(result.node_probs, reference.node_probs(*arrays), **CLOSE)
-    np.testing.assert_array_equal(node_marginals(ChainPotentials.from_scores(*arrays)), result.node_probs)
+    np.testing.assert_array_equal(node_marginals(chain_from_scores(*arrays)), result.node_probs)
     np.testing.assert_allclose(result.edge_sums, reference.sum_edges(*arrays), **CLOSE)
 
 
@@ -145,7 +155,7 @@ def test_shifting_a_position_moves_log_z_only(case, row, shift):
     moved = case.node.copy()
     moved[row] += shift
     before = marginals(case.potentials())
-    after = marginals(ChainPotentials.from_scores(moved, case.edges, case.offsets))
+    after = marginals(chain_from_scores(moved, case.edges, case.offsets))
     i = np.searchsorted(case.offsets, row, side="right") - 1
     expected = before.log_partition + shift * (np.arange(len(case.offsets) - 1) == i)
     np.testing.assert_allclose(after.log_partition, expected, rtol=1e-11, atol=1e-9)
@@ -158,7 +168,7 @@ def test_reversed_sequence_and_transposed_edges(case):
     before = marginals(case.potentials())
     lengths = np.diff(case.offsets)[::-1]
     offsets = np.concatenate([[0], np.cumsum(lengths)])
-    after = marginals(ChainPotentials.from_scores(case.node[::-1], case.edges.T, offsets))
+    after = marginals(chain_from_scores(case.node[::-1], case.edges.T, offsets))
     np.testing.assert_allclose(after.log_partition, before.log_partition[::-1], rtol=1e-11, atol=1e-10)
     np.testing.assert_allclose(after.node_probs, before.node_probs[::-1], **CLOSE)
     np.testing.assert_allclose(after.edge_sums, before.edge_sums.T, **CLOSE)
@@ -169,7 +179,7 @@ def test_reversed_sequence_and_transposed_edges(case):
 def test_names_of_labels_do_not_matter(case, seed):
     order = np.random.default_rng(seed).permutation(case.node.shape[1])
     before = marginals(case.potentials())
-    renamed = ChainPotentials.from_scores(case.node[:, order], case.edges[np.ix_(order, order)], case.offsets)
+    renamed = chain_from_scores(case.node[:, order], case.edges[np.ix_(order, order)], case.offsets)
     after = marginals(renamed)
     np.testing.assert_allclose(after.log_partition, before.log_partition, rtol=1e-11, atol=1e-10)
     np.testing.assert_allclose(after.node_probs, before.node_probs[:, order], **CLOSE)
@@ -179,13 +189,13 @@ def test_names_of_labels_do_not_matter(case, seed):
 @settings(max_examples=40)
 @given(case=cases(per_position=False))
 def test_without_edges_positions_are_independent(case):
-    result = marginals(ChainPotentials.from_scores(case.node, np.zeros_like(case.edges), case.offsets))
+    result = marginals(chain_from_scores(case.node, np.zeros_like(case.edges), case.offsets))
     softmax = np.exp(case.node - reference.log_sum(case.node, axis=1)[:, None])
     np.testing.assert_allclose(result.node_probs, softmax, **CLOSE)
 
 
 def test_scores_of_zero_count_labelings():
-    potentials = ChainPotentials.from_scores(np.zeros((9, 5)), np.zeros((5, 5)), [0, 1, 4, 9])
+    potentials = chain_from_scores(np.zeros((9, 5)), np.zeros((5, 5)), [0, 1, 4, 9])
     np.testing.assert_allclose(log_partition(potentials), np.log(5.0) * np.array([1, 3, 5]), rtol=1e-13)
 
 
@@ -201,7 +211,7 @@ def test_weights_enter_the_edge_sums(rng):
 def test_long_wide_and_steep(rng):
     T, K, scale = 10_000, 100, 100.0
     node, edges = scale * rng.normal(size=(T, K)), scale * rng.normal(size=(K, K))
-    result = marginals(ChainPotentials.from_scores(node, edges))
+    result = marginals(chain_from_scores(node, edges))
     assert np.isfinite(result.log_partition).all()
     np.testing.assert_allclose(result.node_probs.sum(axis=1), 1.0, rtol=1e-9)
     np.testing.assert_allclose(result.edge_sums.sum(), T - 1, rtol=1e-9)
@@ -211,7 +221,7 @@ def test_long_wide_and_steep(rng):
 @compiled
 def test_nothing_of_size_t_k_squared_is_kept(rng):
     T, K = 2000, 100
-    potentials = ChainPotentials.from_scores(rng.normal(size=(T, K)), rng.normal(size=(K, K)))
+    potentials = chain_from_scores(rng.normal(size=(T, K)), rng.normal(size=(K, K)))
     marginals(potentials)  # compile outside of the count
     tracemalloc.start()
     marginals(potentials)
@@ -223,19 +233,17 @@ def test_nothing_of_size_t_k_squared_is_kept(rng):
 @pytest.mark.parametrize("per_position", [False, True])
 def test_no_sequence_at_all(per_position):
     edges = np.zeros((2, 0, 2)) if per_position else np.zeros((2, 2))
-    result = marginals(ChainPotentials.from_scores(np.zeros((0, 2)), edges, [0]))
+    result = marginals(chain_from_scores(np.zeros((0, 2)), edges, [0]))
     assert result.log_partition.shape == (0,)
     assert not result.edges.any()
-    assert node_marginals(ChainPotentials.from_scores(np.zeros((0, 2)), edges, [0])).shape == (0, 2)
+    assert node_marginals(chain_from_scores(np.zeros((0, 2)), edges, [0])).shape == (0, 2)
 
 
 @compiled
 def test_calls_are_cut_without_a_seam(rng, monkeypatch):
     case = make_case(rng, 3, [40, 1, 25])
     whole = marginals(case.potentials())
-    from hedgerow.chain.inference import workspace
-
-    monkeypatch.setattr(workspace, "CELLS_A_CALL", 100)
+    monkeypatch.setattr(buffers, "CELLS_PER_CALL", 100)
     cut = marginals(case.potentials())
     np.testing.assert_array_equal(cut.node_probs, whole.node_probs)
     np.testing.assert_array_equal(cut.log_partition, whole.log_partition)
@@ -249,7 +257,7 @@ def test_an_illegal_sequence_is_named(per_position):
     node[3, 1] = -np.inf
     node[4, 0] = -np.inf  # sequence 1 has rows 2 … 5: position 2 must be 1, and 0 is before it
     table = np.repeat(edges.T[:, None], 7, axis=1) if per_position else edges
-    base = ChainPotentials.from_scores(node, table, [0, 2, 6, 7])
+    base = chain_from_scores(node, table, [0, 2, 6, 7])
     potentials = ChainPotentials(base.node_scores, base.offsets, base.edges, sequence_base=40)
     for function in (marginals, node_marginals, log_partition):
         with pytest.raises(InputError, match="no legal labeling") as caught:
@@ -261,7 +269,7 @@ def test_a_position_without_any_label_is_named():
     node = np.zeros((4, 3))
     node[2] = -np.inf
     with pytest.raises(InputError) as caught:
-        marginals(ChainPotentials.from_scores(node, np.zeros((3, 3)), [0, 1, 4]))
+        marginals(chain_from_scores(node, np.zeros((3, 3)), [0, 1, 4]))
     assert (caught.value.sequence, caught.value.position) == (1, 1)
 
 
@@ -270,19 +278,9 @@ def test_a_position_without_any_label_is_named():
 def test_scores_that_are_no_numbers_are_named(wrong):
     node = np.zeros((5, 3))
     node[3, 1] = wrong
-    for function in (marginals, node_marginals):
-        with pytest.raises(InputError, match="NaN") as caught:
-            function(ChainPotentials.from_scores(node, np.zeros((3, 3)), [0, 2, 5]))
-        assert (caught.value.sequence, caught.value.position) == (1, 1)
-
-
-@pytest.mark.parametrize("per_position", [False, True])
-def test_probabilities_of_labels_cost_no_pass_over_edges(per_position, rng, monkeypatch):
-    potentials = make_case(rng, 3, [4, 1], per_position=per_position).potentials()
-    expected = marginals(potentials).node_probs
-    monkeypatch.delattr(passes, "edge_marginals")
-    np.testing.assert_array_equal(node_marginals(potentials), expected)
-    np.testing.assert_array_equal(DECODERS["posterior"](potentials, None), expected.argmax(axis=1))
+    with pytest.raises(InputError, match="NaN") as caught:
+        marginals(chain_from_scores(node, np.zeros((3, 3)), [0, 2, 5]))
+    assert (caught.value.sequence, caught.value.position) == (1, 1)
 
 
 def test_asking_for_the_other_kind_of_edges(rng):

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hedgerow.chain.edges import chain_from_scores
 from hedgerow.chain.inference import entropy, log_probability, span_log_probability
-from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.errors import InputError
 from tests.reference import chain as reference
 from tests.reference.cases import cases, make_case
@@ -22,7 +22,7 @@ def test_probability_of_a_labeling(case):
 
 def test_a_labeling_that_is_not_legal_has_none():
     stay = np.where(np.eye(2, dtype=bool), 0.0, -np.inf)
-    potentials = ChainPotentials.from_scores(np.zeros((5, 2)), stay, [0, 2, 5])
+    potentials = chain_from_scores(np.zeros((5, 2)), stay, [0, 2, 5])
     log_probs = log_probability(potentials, np.array([0, 1, 1, 1, 1]))
     np.testing.assert_allclose(log_probs, [-np.inf, np.log(0.5)], rtol=1e-12)
 
@@ -47,7 +47,7 @@ def test_entropy(case):
 
 
 def test_entropy_of_equal_labelings_counts_them():
-    potentials = ChainPotentials.from_scores(np.full((6, 4), 1e6), np.zeros((4, 4)), [0, 1, 6])
+    potentials = chain_from_scores(np.full((6, 4), 1e6), np.zeros((4, 4)), [0, 1, 6])
     np.testing.assert_allclose(entropy(potentials), np.log(4.0) * np.array([1, 5]), rtol=1e-8)
 
 

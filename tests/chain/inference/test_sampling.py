@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hedgerow.chain.edges import chain_from_scores
 from hedgerow.chain.inference import log_probability, sample
-from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.errors import InputError
 from tests.reference import chain as reference
 from tests.reference.cases import cases, make_case
@@ -37,7 +37,7 @@ def test_a_message_that_is_faint():
     node[:100, 0] = 10.0
     node[100:, 1] = 11.0
     apart = np.where(np.eye(2, dtype=bool), 0.0, -np.inf)
-    drawn = sample(ChainPotentials.from_scores(node, apart), np.full((1, 200), 0.5))
+    drawn = sample(chain_from_scores(node, apart), np.full((1, 200), 0.5))
     assert (drawn == 1).all()
 
 

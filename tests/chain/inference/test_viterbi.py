@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from hedgerow.chain.edges import chain_from_scores
 from hedgerow.chain.inference import best_labelings, log_probability
-from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.errors import InputError
 from tests.reference import chain as reference
 from tests.reference.cases import cases
@@ -23,7 +23,7 @@ def test_equal_to_the_twin(case):
 
 
 def test_ties_go_to_the_lowest_label():
-    labels, _ = best_labelings(ChainPotentials.from_scores(np.zeros((4, 3)), np.zeros((3, 3))))
+    labels, _ = best_labelings(chain_from_scores(np.zeros((4, 3)), np.zeros((3, 3))))
     assert labels.tolist() == [0, 0, 0, 0]
 
 
@@ -31,5 +31,5 @@ def test_an_illegal_sequence_is_named():
     node = np.zeros((5, 2))
     node[4] = -np.inf
     with pytest.raises(InputError, match="no legal labeling") as caught:
-        best_labelings(ChainPotentials.from_scores(node, np.zeros((2, 2)), [0, 2, 5]))
+        best_labelings(chain_from_scores(node, np.zeros((2, 2)), [0, 2, 5]))
     assert (caught.value.sequence, caught.value.position) == (1, 2)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from hedgerow.chain.potentials import ChainPotentials, PositionEdges, SharedEdges
+from hedgerow.chain.edges import PositionEdges, SharedEdges
+from hedgerow.chain.potentials import ChainPotentials
 
 FORMS = ("dense", "arcs", "position")
 

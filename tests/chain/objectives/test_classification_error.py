@@ -7,10 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hedgerow.chain.inference import best_labelings, log_partition, marginals
-from hedgerow.chain.objectives.classification_error import ClassificationError
-from hedgerow.chain.objectives.wrong_labelings import fold_edges, fold_nodes, has_labeling, wrong_chain
-from hedgerow.chain.potentials import ChainPotentials
+from hedgerow.chain.edges import chain_from_scores
+from hedgerow.chain.inference import best_labelings, legal_sequences, log_partition, marginals
+from hedgerow.chain.objectives.classification_error import ClassificationError, fold_edges, fold_nodes, wrong_chain
 from tests.reference.cases import cases, make_case
 from tests.reference.enumeration import enumerate_chunk
 
@@ -36,7 +35,7 @@ def test_the_chain_of_wrong_labelings(case, seed):
     right = rng.random(case.node.shape) < 0.6
     right[np.arange(len(case.labels)), case.labels] = True
     chain = wrong_chain(case.potentials(), right)
-    exists = has_labeling(chain)
+    exists = legal_sequences(chain)
     for i, (every, begin) in enumerate(zip(enumerate_chunk(*case.arrays), case.offsets)):
         places = begin + np.arange(every.shape[0])
         wrong = np.array([not right[places, y].all() for y in every.labelings]) & (every.scores > -np.inf)
@@ -59,7 +58,7 @@ def test_the_chain_of_wrong_labelings(case, seed):
 
 
 def test_a_sequence_that_cannot_be_wrong_adds_nothing():
-    potentials = ChainPotentials.from_scores(np.zeros((3, 1)), np.zeros((1, 1)), [0, 2, 3])
+    potentials = chain_from_scores(np.zeros((3, 1)), np.zeros((1, 1)), [0, 2, 3])
     for softness in (None, 1.0):
         found = ClassificationError(3.0, softness)(potentials, np.zeros(3, dtype=int))
         assert found.loss == 0.0
@@ -69,7 +68,7 @@ def test_a_sequence_that_cannot_be_wrong_adds_nothing():
 def test_a_sure_sequence_keeps_its_digits():
     """P(truth) = 1 − e^{−60}: a sum over the others by subtraction would be 0, and its logarithm −inf."""
     node = np.array([[60.0, 0.0, -1.0]])
-    found = ClassificationError(0.1, 1.0)(ChainPotentials.from_scores(node, np.zeros((3, 3))), np.array([0]))
+    found = ClassificationError(0.1, 1.0)(chain_from_scores(node, np.zeros((3, 3))), np.array([0]))
     margin = 60.0 - np.log(1.0 + np.exp(-1.0))
     error = 1.0 / (1.0 + np.exp(0.1 * margin))
     assert found.loss == pytest.approx(error, rel=1e-12)

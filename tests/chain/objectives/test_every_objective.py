@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hedgerow.chain.edges import chain_from_scores
 from hedgerow.chain.inference import Workspace
 from hedgerow.chain.objectives import NAMES, make_objective
 from hedgerow.chain.potentials import ChainPotentials
@@ -180,7 +181,7 @@ def test_weight_two_is_the_sequence_twice(rng, name):
     case = make_case(rng, 3, [4, 2])
     objective = make(name, 3)
     heavy = objective(case.potentials(), case.labels, weights=np.array([2.0, 1.0]))
-    twice = ChainPotentials.from_scores(np.concatenate([case.node[:4], case.node]), case.edges, [0, 4, 8, 10])
+    twice = chain_from_scores(np.concatenate([case.node[:4], case.node]), case.edges, [0, 4, 8, 10])
     both = objective(twice, np.concatenate([case.labels[:4], case.labels]))
     assert heavy.loss == pytest.approx(both.loss, rel=1e-12)
     np.testing.assert_allclose(heavy.edge_gradient, both.edge_gradient, rtol=1e-10, atol=1e-12)
@@ -222,7 +223,7 @@ def test_long_sequences_are_stable(rng, name, form):
 @pytest.mark.parametrize("name", NAMES)
 def test_impossible_truths_are_refused(name):
     stay = np.where(np.eye(2, dtype=bool), 0.0, -np.inf)
-    base = ChainPotentials.from_scores(np.zeros((5, 2)), stay, [0, 2, 5])
+    base = chain_from_scores(np.zeros((5, 2)), stay, [0, 2, 5])
     potentials = ChainPotentials(base.node_scores, base.offsets, base.edges, sequence_base=7)
     with pytest.raises(InputError, match="from 1 to 0") as caught:
         make(name, 2)(potentials, np.array([0, 0, 1, 1, 0]))

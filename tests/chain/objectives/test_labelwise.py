@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hedgerow.chain.decoding.posterior import posterior
+from hedgerow.chain.decoding import posterior
+from hedgerow.chain.edges import chain_from_scores
 from hedgerow.chain.objectives import make_objective
 from hedgerow.chain.objectives.labelwise import Labelwise
-from hedgerow.chain.potentials import ChainPotentials
 from tests.reference import chain as reference
 from tests.reference import labelwise as slow
 from tests.reference import objectives as table
@@ -110,7 +110,7 @@ def test_the_soft_maximum_is_bounded(rng):
 
 
 def test_of_equal_rivals_the_lowest():
-    potentials = ChainPotentials.from_scores(np.zeros((1, 3)), np.zeros((3, 3)))
+    potentials = chain_from_scores(np.zeros((1, 3)), np.zeros((3, 3)))
     found = Labelwise(4.0)(potentials, np.array([1]))
     c = 4.0 * 0.25 * np.array([1.0, -1.0, 0.0])  # d loss / d P: the rival of label 1 is label 0
     np.testing.assert_allclose(found.node_gradient[0], (c - c.sum() / 3.0) / 3.0, rtol=1e-12, atol=1e-15)

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hedgerow.chain.edges import chain_from_scores
 from hedgerow.chain.inference import Workspace
 from hedgerow.chain.objectives import log_likelihood
 from hedgerow.chain.potentials import ChainPotentials
@@ -69,7 +70,7 @@ def test_gradient_equals_differences(rng, per_position, share, forbidden):
     weights = np.array([1.0, 0.5, 2.0])
 
     def loss(node, edges):
-        potentials = ChainPotentials.from_scores(node, edges, case.offsets)
+        potentials = chain_from_scores(node, edges, case.offsets)
         return log_likelihood(potentials, labels, allowed=allowed, weights=weights)
 
     at = loss(case.node, case.edges)
@@ -109,7 +110,7 @@ def test_weight_two_is_the_sequence_twice(rng, share):
     case = make_case(rng, 3, [4, 2])
     labels, _ = hide(case, rng, share)
     heavy = log_likelihood(case.potentials(), labels, weights=np.array([2.0, 1.0]))
-    twice = ChainPotentials.from_scores(np.concatenate([case.node[:4], case.node]), case.edges, [0, 4, 8, 10])
+    twice = chain_from_scores(np.concatenate([case.node[:4], case.node]), case.edges, [0, 4, 8, 10])
     both = log_likelihood(twice, np.concatenate([labels[:4], labels]))
     assert heavy.loss == pytest.approx(both.loss, rel=1e-12)
     np.testing.assert_allclose(heavy.edge_gradient, both.edge_gradient, rtol=1e-10, atol=1e-12)
@@ -129,7 +130,7 @@ class TestErrors:
     stay = np.where(np.eye(2, dtype=bool), 0.0, -np.inf)
 
     def potentials(self, node=None):
-        base = ChainPotentials.from_scores(np.zeros((5, 2)) if node is None else node, self.stay, [0, 2, 5])
+        base = chain_from_scores(np.zeros((5, 2)) if node is None else node, self.stay, [0, 2, 5])
         return ChainPotentials(base.node_scores, base.offsets, base.edges, sequence_base=7)
 
     def test_truth_over_a_forbidden_transition(self):

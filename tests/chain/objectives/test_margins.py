@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hedgerow.chain.edges import chain_from_scores
 from hedgerow.chain.inference import best_labelings
 from hedgerow.chain.objectives import make_objective, perceptron, slack_search
-from hedgerow.chain.objectives.labelings import cost_rows
+from hedgerow.chain.objectives.margins import cost_rows
 from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.errors import InputError
 from tests.reference import chain as reference
@@ -39,7 +40,7 @@ def test_both_margins_bound_the_errors(seed, scale):
 
 def test_a_wide_margin_has_no_loss():
     node = 20.0 * np.eye(3)[[0, 2, 1, 1]]
-    potentials = ChainPotentials.from_scores(node, np.zeros((3, 3)))
+    potentials = chain_from_scores(node, np.zeros((3, 3)))
     for name in ("perceptron", "margin", "slack_margin"):
         found = make_objective(name, n_labels=3)(potentials, np.array([0, 2, 1, 1]))
         assert found.loss == 0.0
@@ -49,7 +50,7 @@ def test_a_wide_margin_has_no_loss():
 
 def test_a_start_from_zeros_learns():
     """All labelings are equal, and the one that is not the truth is taken: the lowest labels."""
-    found = perceptron(ChainPotentials.from_scores(np.zeros((3, 2)), np.zeros((2, 2))), np.array([0, 1, 1]))
+    found = perceptron(chain_from_scores(np.zeros((3, 2)), np.zeros((2, 2))), np.array([0, 1, 1]))
     assert found.loss == 0.0
     np.testing.assert_array_equal(found.node_gradient, [[0, 0], [1, -1], [1, -1]])
     np.testing.assert_array_equal(found.edge_gradient, [[2, -1], [0, -1]])
@@ -126,7 +127,7 @@ class TestSlackSearch:
         """The bound alone: 20,000 positions, where V would have 20,000² · K numbers."""
         labels = rng.integers(3, size=20_000)
         node = 3.0 * np.eye(3)[labels] + 0.1 * rng.normal(size=(20_000, 3))
-        potentials = ChainPotentials.from_scores(node, np.zeros((3, 3)))
+        potentials = chain_from_scores(node, np.zeros((3, 3)))
         assert make_objective("slack_margin", n_labels=3)(potentials, labels).loss == 0.0
         wrong = (labels + 1) % 3
         found = make_objective("slack_margin", n_labels=3)(potentials, wrong)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from hedgerow.chain.edges import chain_from_scores
 from hedgerow.chain.inference import log_partition
 from hedgerow.chain.objectives import log_likelihood, pointwise
-from hedgerow.chain.potentials import ChainPotentials
 from tests.reference.cases import make_case
 
 from .laws import FORMS, in_form
@@ -24,7 +24,7 @@ def test_labels_that_are_sure_of_each_other(rng):
     """Edges that only allow to stay: one label decides all, and T of them count T times."""
     stay = np.where(np.eye(2, dtype=bool), 0.0, -np.inf)
     node = rng.normal(size=(6, 2))
-    potentials = ChainPotentials.from_scores(node, stay)
+    potentials = chain_from_scores(node, stay)
     labels = np.ones(6, dtype=int)
     assert pointwise(potentials, labels).loss == pytest.approx(6 * log_likelihood(potentials, labels).loss, rel=1e-10)
 
@@ -59,7 +59,7 @@ def test_an_allowed_set_that_is_all_but_impossible(rng):
     edges = rng.normal(size=(4, 4))
     allowed = np.ones((5, 4), dtype=bool)
     allowed[2] = [False, True, True, False]
-    potentials = ChainPotentials.from_scores(node, edges)
+    potentials = chain_from_scores(node, edges)
     found = pointwise(potentials, np.full(5, -1), allowed=allowed)
     inside = log_partition(potentials.restrict(allowed))[0]
     assert found.loss == pytest.approx(log_partition(potentials)[0] - inside, rel=1e-12)

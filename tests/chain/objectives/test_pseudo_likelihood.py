@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hedgerow.chain.edges import chain_from_scores
 from hedgerow.chain.objectives import log_likelihood, pseudo_likelihood
-from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.errors import InputError
 from tests.reference import pseudo_likelihood as slow
 from tests.reference.cases import cases, make_case
@@ -48,7 +48,7 @@ def test_gradient_equals_differences(rng, per_position, forbidden):
 
     def loss(node, edges):
         return pseudo_likelihood(
-            ChainPotentials.from_scores(node, edges, case.offsets), case.labels, weights=weights
+            chain_from_scores(node, edges, case.offsets), case.labels, weights=weights
         )  # fmt: skip
 
     at = loss(case.node, case.edges)
@@ -85,7 +85,7 @@ def test_shared_edges_sum_the_gradients_of_positions(rng):
     case = make_case(rng, 4, [5, 2, 1])
     own = np.broadcast_to(case.edges.T[:, None], (4, 8, 4))
     shared = pseudo_likelihood(case.potentials(), case.labels)
-    each = pseudo_likelihood(ChainPotentials.from_scores(case.node, own, case.offsets), case.labels)
+    each = pseudo_likelihood(chain_from_scores(case.node, own, case.offsets), case.labels)
     assert shared.loss == pytest.approx(each.loss, rel=1e-12)
     np.testing.assert_allclose(shared.edge_gradient, each.edge_gradient.sum(axis=1).T, atol=1e-12)
 
@@ -99,20 +99,20 @@ def test_one_position_has_the_likelihood(rng):
 
 class TestErrors:
     def test_an_unknown_label(self):
-        potentials = ChainPotentials.from_scores(np.zeros((5, 2)), np.zeros((2, 2)), [0, 2, 5])
+        potentials = chain_from_scores(np.zeros((5, 2)), np.zeros((2, 2)), [0, 2, 5])
         with pytest.raises(InputError, match="pseudo-likelihood needs every label") as caught:
             pseudo_likelihood(potentials, np.array([0, 1, 0, -1, 0]))
         assert (caught.value.sequence, caught.value.position) == (1, 1)
 
     def test_a_truth_that_is_forbidden(self):
         stay = np.where(np.eye(2, dtype=bool), 0.0, -np.inf)
-        potentials = ChainPotentials.from_scores(np.zeros((5, 2)), stay, [0, 2, 5])
+        potentials = chain_from_scores(np.zeros((5, 2)), stay, [0, 2, 5])
         with pytest.raises(InputError, match="from 1 to 0") as caught:
             pseudo_likelihood(potentials, np.array([0, 0, 1, 1, 0]))
         assert (caught.value.sequence, caught.value.position) == (1, 2)
 
     def test_labels_and_weights_that_do_not_fit(self):
-        potentials = ChainPotentials.from_scores(np.zeros((5, 2)), np.zeros((2, 2)), [0, 2, 5])
+        potentials = chain_from_scores(np.zeros((5, 2)), np.zeros((2, 2)), [0, 2, 5])
         with pytest.raises(InputError, match="as many labels"):
             pseudo_likelihood(potentials, np.array([0]))
         with pytest.raises(InputError, match="as many weights"):

@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hedgerow.chain.objectives import BOOSTED, NAMES, make_objective, pseudo_likelihood, virtual_evidence
-from hedgerow.chain.objectives.pointwise import pointwise
-from hedgerow.chain.potentials import ChainPotentials
+from hedgerow.chain.edges import chain_from_scores
+from hedgerow.chain.objectives import BOOSTED, NAMES, make_objective, pointwise, pseudo_likelihood, virtual_evidence
 from tests.reference import virtual_evidence as slow
 from tests.reference.cases import cases, make_case
 
@@ -86,7 +85,7 @@ def test_messages_that_are_sure_are_true_neighbours(rng):
     case = make_case(rng, 3, [3], per_position=False)
     node = case.node.copy()
     node[[0, 2], case.labels[[0, 2]]] += 200.0
-    potentials = ChainPotentials.from_scores(node, case.edges, case.offsets)
+    potentials = chain_from_scores(node, case.edges, case.offsets)
     soft, hard = (objective(potentials, case.labels) for objective in (virtual_evidence, pseudo_likelihood))
     np.testing.assert_allclose(soft.node_gradient[1], hard.node_gradient[1], rtol=1e-9)
 

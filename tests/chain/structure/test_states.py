@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
+from hedgerow.chain.edges import chain_from_scores
 from hedgerow.chain.inference import log_partition
-from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.chain.structure import StateSpace
 from hedgerow.errors import InputError
 
@@ -124,7 +124,7 @@ def test_forbid_and_intersect():
 
 def test_scores_count_the_legal_labelings():
     space = StateSpace.from_scheme(NAMES_S, "bioes")
-    potentials = ChainPotentials.from_scores(np.zeros((4, 9)), space.mask_edges(np.zeros((9, 9))))
+    potentials = chain_from_scores(np.zeros((4, 9)), space.mask_edges(np.zeros((9, 9))))
     potentials.add_start_end(space.start_scores(), space.end_scores())
     count = sum(is_bioes([NAMES_S[v] for v in y]) for y in itertools.product(range(9), repeat=4))
     np.testing.assert_allclose(log_partition(potentials), np.log(count), rtol=1e-12)

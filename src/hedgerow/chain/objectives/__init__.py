@@ -8,16 +8,11 @@ from typing import Any
 import numpy as np
 
 from hedgerow.chain.objectives.classification_error import ClassificationError
-from hedgerow.chain.objectives.curvature import log_likelihood_curvature, pseudo_likelihood_curvature
-from hedgerow.chain.objectives.expected_accuracy import ExpectedAccuracy
-from hedgerow.chain.objectives.labelwise import Labelwise
-from hedgerow.chain.objectives.log_likelihood import log_likelihood
-from hedgerow.chain.objectives.margin import Margin
-from hedgerow.chain.objectives.perceptron import perceptron
-from hedgerow.chain.objectives.pointwise import pointwise
-from hedgerow.chain.objectives.pseudo_likelihood import pseudo_likelihood
+from hedgerow.chain.objectives.labelwise import ExpectedAccuracy, Labelwise, pointwise
+from hedgerow.chain.objectives.log_likelihood import log_likelihood, log_likelihood_curvature
+from hedgerow.chain.objectives.margins import Margin, SlackMargin, perceptron
+from hedgerow.chain.objectives.pseudo_likelihood import pseudo_likelihood, pseudo_likelihood_curvature
 from hedgerow.chain.objectives.result import Curvature, Curved, LossAndGradient, Objective
-from hedgerow.chain.objectives.slack_margin import SlackMargin
 from hedgerow.chain.objectives.virtual_evidence import virtual_evidence
 from hedgerow.errors import InputError
 from hedgerow.legend import FLOAT, FloatArray

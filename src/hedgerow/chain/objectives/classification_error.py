@@ -3,6 +3,11 @@
 Q(x) = 1 / (1 + e^{−λx}) is the smoothed step, so the loss counts the sequences that Viterbi decoding gets wrong. Where
 labels are not known the truth is the best labeling among the allowed, and a labeling is wrong if it leaves the allowed
 sets. A sequence without a wrong labeling adds nothing. Of equal labelings the one that `best_labelings` gives.
+
+The wrong labelings are a chain of their own, with three labels for each one. A label comes `clean` (right, as all
+before it), `first` (the first wrong one) or `after` (behind a wrong one, right or not). Only first and after may end a
+sequence. Each wrong labeling is one labeling of this chain with the same score, and each right one none: so the best of
+them and sums over them need no subtraction.
 """
 
 from __future__ import annotations
@@ -11,18 +16,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hedgerow.chain.inference import Workspace, best_labelings, log_partition, marginals
-from hedgerow.chain.inference.known import checked_labels, permitted, spread_weights
-from hedgerow.chain.objectives.labelings import add_labeling, difference, zero_gradients
+from hedgerow.chain.edges.tables import tables_of
+from hedgerow.chain.inference import Workspace, best_labelings, legal_sequences, log_partition, marginals
+from hedgerow.chain.objectives.labelings import add_labeling, best_truth, difference, zero_gradients
+from hedgerow.chain.objectives.labelwise import smoothed_errors
 from hedgerow.chain.objectives.result import LossAndGradient
-from hedgerow.chain.objectives.step import smoothed_errors
-from hedgerow.chain.objectives.truth import best_truth
-from hedgerow.chain.objectives.wrong_labelings import fold_edges, fold_nodes, has_labeling, wrong_chain
-from hedgerow.chain.potentials import ChainPotentials, PositionEdges, SharedEdges
+from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.legend import AnyArray, BoolArray, FloatArray, IndexArray
 
 # Under this share of wrong labelings, all labelings less the right ones have lost digits.
 _SURE = 1e-3
+_MOVES = ((0, 0), (0, 1), (1, 2), (2, 2))  # from and to: clean 0, first 1, after 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +51,10 @@ class ClassificationError:
         workspace: Workspace | None = None,
     ) -> LossAndGradient:
         """The loss of a chunk and its gradient with respect to every score. Arguments as `Objective` has them."""
-        labels = checked_labels(potentials, labels)
-        spread_weights(potentials, weights)
+        labels = potentials.check_labels(labels)
+        potentials.spread_weights(weights)
         truth, scores = best_truth(potentials, labels, allowed)
-        right = permitted(potentials, labels, allowed, np.arange(len(labels)))
+        right = potentials.permitted(labels, allowed)
         given = np.ones(potentials.n_sequences) if weights is None else weights
         if self.softness is not None:
             return self._soft(potentials, right, truth, scores, given, self.softness)
@@ -88,7 +92,7 @@ class ClassificationError:
         if len(chosen):
             _add_expected(chain, slopes[chosen], rows, nodes, edges, fold=True)
         spread = np.repeat(slopes, np.diff(potentials.offsets))
-        add_labeling(truth, -spread, every, every[potentials.first()[:-1] == 0], nodes, edges)
+        add_labeling(truth, -spread, every, every[potentials.first[:-1] == 0], nodes, edges)
         return LossAndGradient(float((weights * losses).sum()), nodes, edges)
 
 
@@ -105,14 +109,14 @@ def _add_expected(
 
     fold : the chain is one of `wrong_chain`
     """
-    found = marginals(chain, None, slopes)
+    sums = marginals(chain, None, slopes)
     spread = np.repeat(slopes, np.diff(chain.offsets))[:, None]
-    own_edges = fold_edges(found.edges) if fold else found.edges
-    nodes[rows] += spread * (fold_nodes(found.node_probs) if fold else found.node_probs)
+    pairs = fold_edges(sums.edges) if fold else sums.edges
+    nodes[rows] += spread * (fold_nodes(sums.node_probs) if fold else sums.node_probs)
     if edges.ndim == 3:
-        edges[:, rows] += spread * own_edges
+        edges[:, rows] += spread * pairs
     else:
-        edges += own_edges
+        edges += pairs
 
 
 def _losses(scores: FloatArray, rivals: FloatArray, sharpness: float) -> tuple[FloatArray, FloatArray]:
@@ -124,17 +128,17 @@ def _losses(scores: FloatArray, rivals: FloatArray, sharpness: float) -> tuple[F
 
 def _best_wrong(potentials: ChainPotentials, right: BoolArray, truth: AnyArray) -> tuple[AnyArray, FloatArray]:
     """The best wrong labeling (n,) of each sequence and its score (s,); the truth and −inf where there is none."""
-    found, best = best_labelings(potentials)
-    is_right = np.logical_and.reduceat(right[np.arange(len(found)), found], potentials.offsets[:-1])
+    wrong, best = best_labelings(potentials)
+    is_right = np.logical_and.reduceat(right[np.arange(len(wrong)), wrong], potentials.offsets[:-1])
     if is_right.any():
         again = np.flatnonzero(is_right)
         _, rows = potentials.take(again)
-        found[rows], best[again] = truth[rows], -np.inf
+        wrong[rows], best[again] = truth[rows], -np.inf
         chosen, rows, chain = _wrong_part(potentials, right, again)
         if len(chosen):
             labels, best[chosen] = best_labelings(chain)
-            found[rows] = labels % potentials.n_labels
-    return found, best
+            wrong[rows] = labels % potentials.n_labels
+    return wrong, best
 
 
 def _wrong_part(
@@ -143,7 +147,7 @@ def _wrong_part(
     """Those of some sequences that have a wrong labeling, their rows, and the chain of those labelings."""
     part, rows = potentials.take(sequences)
     chain = wrong_chain(part, right[rows])
-    exists = np.flatnonzero(has_labeling(chain)) if len(sequences) else np.arange(0)
+    exists = np.flatnonzero(legal_sequences(chain)) if len(sequences) else np.arange(0)
     chain, inner = chain.take(exists)
     return sequences[exists], rows[inner], chain
 
@@ -152,6 +156,39 @@ def _scaled(chain: ChainPotentials, factor: float) -> ChainPotentials:
     """The same chain with every score times a factor."""
     if factor == 1.0:
         return chain
-    scores = chain.tables.scores * factor
-    edges = PositionEdges.from_scores(scores) if scores.ndim == 3 else SharedEdges.from_scores(scores)
-    return replace(chain, node_scores=chain.node_scores * factor, edges=edges)
+    edges = tables_of(chain)
+    scaled = edges.from_scores_to(edges.scores_to * factor)
+    return replace(chain, node_scores=chain.node_scores * factor, edges=scaled)
+
+
+def wrong_chain(potentials: ChainPotentials, right: BoolArray) -> ChainPotentials:
+    """The chain of 3K labels: clean, first, after. right (n, K): the labels that do not make a labeling wrong."""
+    nodes, K = potentials.node_scores, potentials.n_labels
+    layers = np.concatenate([np.where(right, nodes, -np.inf), np.where(right, -np.inf, nodes), nodes], axis=1)
+    layers[potentials.offsets[:-1], 2 * K :] = -np.inf
+    layers[potentials.offsets[1:] - 1, :K] = -np.inf
+    edges = tables_of(potentials)
+    scores = edges.scores_to
+    table = np.full((3 * K, scores.shape[1], 3 * K), -np.inf)
+    for before, after in _MOVES:
+        _block(table, after, before)[:] = scores
+    numbers = np.array([potentials.sequence_number(i) for i in range(potentials.n_sequences)])
+    return ChainPotentials(layers, potentials.offsets, edges.from_scores_to(table), sequence_numbers=numbers)
+
+
+def fold_nodes(values: FloatArray) -> FloatArray:
+    """(n, K) of (n, 3K): the three of each label added."""
+    sums: FloatArray = values.reshape(len(values), 3, -1).sum(axis=1)
+    return sums
+
+
+def fold_edges(values: FloatArray) -> FloatArray:
+    """(K, K) of (3K, 3K), or (K, n, K) of (3K, n, 3K): the moves of each pair of labels added."""
+    order = 1 if values.ndim == 2 else -1  # [from, to] or [to, position, from]
+    sums: FloatArray = sum((_block(values, *move[::order]) for move in _MOVES), start=np.zeros(1))
+    return sums
+
+
+def _block(values: AnyArray, i: int, j: int) -> AnyArray:
+    K = len(values) // 3
+    return values[i * K : (i + 1) * K, ..., j * K : (j + 1) * K]

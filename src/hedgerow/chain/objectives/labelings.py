@@ -1,34 +1,57 @@
-"""What the losses have in common that compare the best labeling with the truth: gradient best − truth."""
+"""True labelings: what they score, that the potentials allow them, and what parts another labeling from them."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from hedgerow.chain.potentials import ChainPotentials, PositionEdges
-from hedgerow.legend import UNLABELLED, AnyArray, FloatArray, IndexArray
+from hedgerow.chain.edges.tables import tables_of
+from hedgerow.chain.inference import best_labelings, check_legal
+from hedgerow.chain.potentials import ChainPotentials
+from hedgerow.legend import AnyArray, BoolArray, FloatArray, IndexArray
+
+
+def check_truth(potentials: ChainPotentials, labels: AnyArray, allowed: BoolArray | None) -> None:
+    """Raise an error where the known labels and allowed sets of a sequence fit no legal labeling."""
+    edges, partial = tables_of(potentials), potentials.partly_labelled(labels)
+    if len(partial):
+        check_legal(potentials.fitting(partial, labels, allowed)[0])
+    edges.true_scores(potentials, labels)
+
+
+def best_truth(potentials: ChainPotentials, labels: AnyArray, allowed: BoolArray | None) -> tuple[AnyArray, FloatArray]:
+    """The best labeling that the known labels and allowed sets leave, (n,), and its scores, (s,).
+
+    Of equal ones as `best_labelings` chooses. Where none is legal, an error.
+    """
+    edges, partial = tables_of(potentials), potentials.partly_labelled(labels)
+    if not len(partial):
+        return labels, edges.true_scores(potentials, labels)
+    part, rows = potentials.fitting(partial, labels, allowed)
+    truth = labels.copy()
+    truth[rows], _ = best_labelings(part)
+    return truth, edges.true_scores(potentials, truth)
 
 
 def difference(
-    potentials: ChainPotentials, found: AnyArray, truth: AnyArray, slopes: FloatArray
+    potentials: ChainPotentials, labels: AnyArray, truth: AnyArray, slopes: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """slopes · (indicator of the nodes and edges of `found` − that of `truth`); both (n,), slopes (s,) a sequence."""
+    """slopes · (indicator of the nodes and edges of `labels` − that of `truth`); both (n,), slopes (s,)."""
     spread = np.repeat(slopes, np.diff(potentials.offsets))
-    differs = (found != truth) & (spread != 0.0)
+    differs = (labels != truth) & (spread != 0.0)
     rows = np.flatnonzero(differs)
     nodes, edges = zero_gradients(potentials)
     into = differs.copy()  # the edges into a position that differs, and into the one after it
     into[1:] |= differs[:-1]
-    touched = np.flatnonzero(into & (potentials.first()[:-1] == 0))
-    add_labeling(found, spread, rows, touched, nodes, edges)
+    touched = np.flatnonzero(into & (potentials.first[:-1] == 0))
+    add_labeling(labels, spread, rows, touched, nodes, edges)
     add_labeling(truth, -spread, rows, touched, nodes, edges)
     return nodes, edges
 
 
 def zero_gradients(potentials: ChainPotentials) -> tuple[FloatArray, FloatArray]:
     """Zeros for the nodes (n, K) and for the edges (K, K) or (K, n, K)."""
-    n, K = potentials.node_scores.shape
-    shape = (K, n, K) if isinstance(potentials.tables, PositionEdges) else (K, K)
-    return np.zeros((n, K)), np.zeros(shape)
+    shape = potentials.node_scores.shape
+    return np.zeros(shape), np.zeros(tables_of(potentials).gradient_shape(shape[0]))
 
 
 def add_labeling(
@@ -48,10 +71,3 @@ def add_labeling(
         K = len(edges)
         cells = before.astype(np.int64) * K + here
         edges += np.bincount(cells, weights=spread[edge_rows], minlength=K * K).reshape(K, K)
-
-
-def cost_rows(costs: FloatArray, labels: AnyArray) -> FloatArray:
-    """(n, K): what each label costs beside the true one; 0 where that is not known."""
-    rows: FloatArray = costs[labels]
-    rows[labels == UNLABELLED] = 0.0
-    return rows

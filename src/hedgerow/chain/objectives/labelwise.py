@@ -1,10 +1,16 @@
-"""Labelwise accuracy: loss Σ_t w (1 − Q(P_t(y_t) − P_t(ỹ_t))), Q(x) = 1 / (1 + e^{−λx}), ỹ_t the best wrong label.
+"""Losses that are functions of the node marginals: one pass for the marginals, one back for the gradient.
 
-As the sharpness λ grows the loss becomes the number of labels that posterior decoding gets wrong. It is not convex:
-start from the solution of a likelihood, or from counts, with a small λ, and raise it.
+    pointwise            −Σ_t w log P_t(y_t), of each label by itself, summed over all others
+    expected_accuracy    Σ_t w (1 − P_t(y_t)), the number of labels that are expected to be wrong; with costs (K, K)
+                         [true, predicted] Σ_t w Σ_v costs[y_t, v] P_t(v), the cost to be expected
+    labelwise            Σ_t w (1 − Q(P_t(y_t) − P_t(ỹ_t))), Q(x) = 1 / (1 + e^{−λx}), ỹ_t the best wrong label
 
-A set A of allowed labels counts as Σ_{v∈A} P_t(v), against the best label outside it; a position of which nothing is
-known, or where no label is wrong, adds nothing. Of equally probable wrong labels the lowest is ỹ_t.
+As the sharpness λ grows labelwise becomes the number of labels that posterior decoding gets wrong. It is not convex:
+start from the solution of a likelihood, or from counts, with a small λ, and raise it. Of equally probable wrong labels
+the lowest is ỹ_t.
+
+A set A of allowed labels counts as Σ_{v∈A} P_t(v), in labelwise against the best label outside it, and costs what the
+cheapest of its labels does. A position of which nothing is known, or where no label is wrong, adds nothing.
 """
 
 from __future__ import annotations
@@ -14,12 +20,128 @@ from dataclasses import dataclass
 import numpy as np
 
 from hedgerow.chain import kernels
-from hedgerow.chain.inference import Workspace
-from hedgerow.chain.objectives.marginal import MarginalTruth, marginal_truth
+from hedgerow.chain.edges.messages import Messages
+from hedgerow.chain.edges.tables import tables_of
+from hedgerow.chain.objectives.labelings import check_truth
 from hedgerow.chain.objectives.result import LossAndGradient
-from hedgerow.chain.objectives.step import smoothed_errors
 from hedgerow.chain.potentials import ChainPotentials
-from hedgerow.legend import CODE, AnyArray, BoolArray, FloatArray
+from hedgerow.chain.workspace import Workspace, slices
+from hedgerow.legend import CODE, UNLABELLED, AnyArray, BoolArray, FloatArray
+
+_SMALLEST = 1e-290  # a probability under this has lost digits, and is found again in the log domain
+
+
+@dataclass(frozen=True, slots=True)
+class MarginalTruth:
+    """A chunk's marginals beside its truth, as kernels take them.
+
+    probs : (n, K), P_t(v)
+    labels : (n,), −1 where not known
+    allowed : uint8 (n, K), or (0, K) where any label is
+    weights : (n,)
+    terms : (n, K), to be filled with c_t(v) P_t(v)
+    """
+
+    messages: Messages
+    probs: FloatArray
+    labels: AnyArray
+    allowed: AnyArray
+    weights: FloatArray
+    terms: FloatArray
+
+    @property
+    def pieces(self) -> list[tuple[int, int]]:
+        """The calls to cut a kernel into that reads a row of probabilities a few times."""
+        return list(slices(len(self.probs), 20 * (self.probs.shape[1] + 1)))
+
+    def result(self, loss: float) -> LossAndGradient:
+        """The loss with its gradient, from the terms."""
+        moved = self.messages.covariance(self.terms)
+        return LossAndGradient(loss, moved.node, moved.edges)
+
+
+def _marginal_truth(
+    potentials: ChainPotentials,
+    labels: AnyArray,
+    allowed: BoolArray | None,
+    weights: FloatArray | None,
+    workspace: Workspace | None,
+) -> MarginalTruth:
+    """Check the truth and find the marginals. An impossible truth is an error."""
+    labels = potentials.check_labels(labels)
+    spread = potentials.spread_weights(weights)
+    check_truth(potentials, labels, allowed)
+    messages = tables_of(potentials).messages(potentials, workspace)
+    work = messages.work
+    work.reserve_moments()
+    sets = np.empty((0, potentials.n_labels), dtype=np.uint8)
+    if allowed is not None:
+        sets = np.ascontiguousarray(allowed).view(np.uint8)
+    return MarginalTruth(messages, work.node_probs, labels, sets, spread, work.terms)
+
+
+def pointwise(
+    potentials: ChainPotentials,
+    labels: AnyArray,
+    *,
+    allowed: BoolArray | None = None,
+    weights: FloatArray | None = None,
+    workspace: Workspace | None = None,
+) -> LossAndGradient:
+    """The loss of a chunk and its gradient with respect to every score. Arguments as `Objective` has them."""
+    truth = _marginal_truth(potentials, labels, allowed, weights, workspace)
+    true_probs = np.empty(len(truth.labels))
+    given = truth.probs, truth.labels, truth.allowed, truth.weights
+    for t0, t1 in truth.pieces:
+        kernels.labelwise.pointwise(*given, true_probs, truth.terms, t0, t1)
+    small = true_probs < _SMALLEST
+    if small.any():
+        for lost in np.flatnonzero(np.logical_or.reduceat(small, potentials.offsets[:-1])):
+            truth.messages.redo(int(lost))
+    for i in truth.messages.redone:
+        true_probs[potentials.rows(i)] = 1.0
+    log_true = np.log(true_probs)
+    for i in truth.messages.redone:
+        rows = potentials.rows(i)
+        log_true[rows] = _log_terms(truth, i, rows)
+    return truth.result(-float((truth.weights * log_true).sum()))
+
+
+def _log_terms(truth: MarginalTruth, i: int, rows: slice) -> FloatArray:
+    """log P_t(A) at the positions of one sequence, (T,), with the terms −w P_t(v) / P_t(A), from the log domain."""
+    labels = truth.labels[rows, None]
+    right = np.arange(truth.probs.shape[1]) == labels
+    if len(truth.allowed):
+        right |= (labels == UNLABELLED) & (truth.allowed[rows] > 0)
+    else:
+        right |= labels == UNLABELLED
+    log_probs = np.where(right, truth.messages.redone[i].log_probs, -np.inf)
+    log_true: FloatArray = np.logaddexp.reduce(log_probs, axis=1)
+    truth.terms[rows] = -truth.weights[rows, None] * np.exp(log_probs - log_true[:, None])
+    return log_true
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ExpectedAccuracy:
+    """The objective with costs (K, K) [true, predicted]."""
+
+    costs: FloatArray
+
+    def __call__(
+        self,
+        potentials: ChainPotentials,
+        labels: AnyArray,
+        *,
+        allowed: BoolArray | None = None,
+        weights: FloatArray | None = None,
+        workspace: Workspace | None = None,
+    ) -> LossAndGradient:
+        """The loss of a chunk and its gradient with respect to every score. Arguments as `Objective` has them."""
+        truth = _marginal_truth(potentials, labels, allowed, weights, workspace)
+        given = truth.probs, truth.labels, truth.allowed, self.costs, truth.weights
+        for t0, t1 in truth.pieces:
+            kernels.labelwise.expected_costs(*given, truth.terms, t0, t1)
+        return truth.result(float(truth.terms.sum()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +165,7 @@ class Labelwise:
         workspace: Workspace | None = None,
     ) -> LossAndGradient:
         """The loss of a chunk and its gradient with respect to every score. Arguments as `Objective` has them."""
-        truth = marginal_truth(potentials, labels, allowed, weights, workspace)
+        truth = _marginal_truth(potentials, labels, allowed, weights, workspace)
         if self.softness is None:
             return truth.result(self._hard(truth))
         return truth.result(self._soft(truth, self.softness))
@@ -63,7 +185,7 @@ class Labelwise:
 
     def _soft(self, truth: MarginalTruth, softness: float) -> float:
         """The loss, with its terms, where every wrong label counts by its share."""
-        work, n = truth.state.work, len(truth.labels)
+        work, n = truth.messages.work, len(truth.labels)
         exps, tops, margins, totals = work.past, np.empty(n), np.empty(n), np.empty(n)
         given = truth.probs, truth.labels, truth.allowed
         for t0, t1 in truth.pieces:
@@ -77,3 +199,14 @@ class Labelwise:
         for t0, t1 in truth.pieces:
             kernels.labelwise.soft_terms(*given, exps, totals, slopes, truth.terms, t0, t1)
         return float((truth.weights * losses)[has_loss].sum())
+
+
+def smoothed_errors(margins: FloatArray, sharpness: float) -> tuple[FloatArray, FloatArray]:
+    """1 − Q(margin) with Q(x) = 1 / (1 + e^{−sharpness · x}), and its derivatives by the margins, both (m,)."""
+    x = sharpness * margins
+    falling = np.exp(-np.abs(x))  # of the positive side, so that nothing overflows
+    small = falling / (1.0 + falling)  # the smaller one of Q and 1 − Q
+    losses: FloatArray = np.where(x >= 0.0, small, 1.0 - small)
+    slopes: FloatArray = small / (1.0 + falling)
+    slopes *= -sharpness
+    return losses, slopes

@@ -1,28 +1,18 @@
 """Negative log-likelihood: loss Σ_i w_i (log Z_i − score of the truth), gradient P − truth.
 
 Where only a set of labelings is known to hold the truth, loss log Z − log Z_allowed and gradient P − P_allowed.
+
+The Hessian times a direction is the covariance of every indicator with the sum of the direction along a labeling, less
+the same among the labelings that fit the truth where that is known in part.
 """
 
 from __future__ import annotations
 
-import numpy as np
-
-from hedgerow.chain import kernels
-from hedgerow.chain.inference import (
-    Marginals,
-    Workspace,
-    history_likelihood,
-    history_tables,
-    marginals,
-    passes,
-    position_scores,
-)
-from hedgerow.chain.inference.forward import checked, faint_sequences, scaled_log_partition
-from hedgerow.chain.inference.known import checked_labels, partial_sequences, permitted, spread_weights
-from hedgerow.chain.objectives.result import LossAndGradient
-from hedgerow.chain.objectives.truth import refuse_truth, true_scores
-from hedgerow.chain.potentials import ChainPotentials, HistoryEdges, HistoryTables, PositionEdges
-from hedgerow.legend import UNLABELLED, AnyArray, BoolArray, FloatArray, IndexArray
+from hedgerow.chain.edges.tables import check_sums, tables_of
+from hedgerow.chain.inference import Workspace, covariance
+from hedgerow.chain.objectives.result import Curved, LossAndGradient
+from hedgerow.chain.potentials import ChainPotentials
+from hedgerow.legend import UNLABELLED, AnyArray, BoolArray, FloatArray
 
 
 def log_likelihood(
@@ -45,27 +35,25 @@ def log_likelihood(
     workspace : Workspace, optional
         The node gradient then lives in it, and the next call overwrites it.
     """
-    if isinstance(potentials.edges, HistoryEdges):
-        found = history_likelihood.log_likelihood(
-            potentials, labels, allowed=allowed, weights=weights, workspace=workspace
-        )
-        return LossAndGradient(found.loss, found.node_gradient, found.arc_gradient)
-    labels = checked_labels(potentials, labels)
-    spread = spread_weights(potentials, weights)
-    if isinstance(potentials.edges, HistoryTables):
-        return LossAndGradient(*history_tables.log_likelihood(potentials, labels, allowed, weights))
-    result = marginals(potentials, workspace, weights)
-    node_gradient, edge_gradient = result.node_probs, result.edges
-    if weights is not None:
+    labels = potentials.check_labels(labels)
+    spread = potentials.spread_weights(weights)
+    edges = potentials.edges
+    weights_of_terms = None if edges.weighed_last else weights
+    sums = edges.marginals(potentials, workspace, weights_of_terms)
+    gradients = node_gradient, edge_gradient = sums.node_probs, sums.edges
+    if weights_of_terms is not None:
         node_gradient *= spread[:, None]
-        if isinstance(potentials.edges, PositionEdges):
-            edge_gradient *= spread[:, None]
-    gradients = node_gradient, edge_gradient
-    loss = subtract_truth(potentials, labels, allowed, weights, result.log_partition, *gradients)
-    return LossAndGradient(loss, *gradients)
+        edges.weigh(edge_gradient, spread)
+    losses = _subtract_truth(potentials, labels, allowed, weights_of_terms, sums.log_partition, *gradients)
+    if weights is not None:
+        losses = losses * weights
+        if edges.weighed_last:
+            node_gradient *= spread[:, None]
+            edges.weigh(edge_gradient, spread)
+    return LossAndGradient(float(losses.sum()), *gradients)
 
 
-def subtract_truth(
+def _subtract_truth(
     potentials: ChainPotentials,
     labels: AnyArray,
     allowed: BoolArray | None,
@@ -73,27 +61,26 @@ def subtract_truth(
     log_partition: FloatArray,
     node_gradient: FloatArray,
     edge_gradient: FloatArray,
-) -> float:
-    """Turn weighted marginals into the gradient, in place, and log partitions (s,) into the loss, which is returned."""
-    spread = spread_weights(potentials, weights)
-    partial = partial_sequences(potentials, labels)
-    shown = labels
-    if partial.any():
-        shown = np.where(np.repeat(partial, np.diff(potentials.offsets)), UNLABELLED, labels)
-    losses = log_partition - true_scores(potentials, shown)
-    first = potentials.first()
-    if isinstance(potentials.edges, PositionEdges):
-        kernels.position_chain.subtract_truth(first, shown, spread, node_gradient, edge_gradient)
-    else:
-        kernels.truth.subtract_shared(first, shown, spread, node_gradient, edge_gradient)
-    if partial.any():
-        chosen = np.flatnonzero(partial)
-        part, rows = potentials.take(chosen)
-        part_weights = None if weights is None else weights[chosen]
-        truth = marginals(part.restrict(permitted(part, labels[rows], allowed, rows)), None, part_weights)
-        losses[chosen] -= truth.log_partition
-        _subtract_expected(part, truth, spread[rows], rows, node_gradient, edge_gradient)
-    return float(losses.sum() if weights is None else (losses * weights).sum())
+) -> FloatArray:
+    """Turn weighted marginals into the gradient, in place, and log partitions (s,) into losses, without weights."""
+    edges, spread = potentials.edges, potentials.spread_weights(weights)
+    partial = potentials.partly_labelled(labels)
+    whole = labels  # the labels of the other sequences
+    if len(partial):
+        part, rows = potentials.fitting(partial, labels, allowed)
+        whole = labels.copy()
+        whole[rows] = UNLABELLED
+    losses: FloatArray = log_partition - edges.true_scores(potentials, whole)
+    edges.subtract_labeling(potentials, whole, spread, node_gradient, edge_gradient)
+    if not len(partial):
+        return losses
+    truth = part.edges.marginals(part, None, None if weights is None else weights[partial])
+    losses[partial] -= truth.log_partition
+    node_gradient[rows] -= truth.node_probs * spread[rows, None]
+    if weights is not None:
+        edges.weigh(truth.edges, spread[rows])
+    edges.subtract_part(edge_gradient, truth.edges, rows)
+    return losses
 
 
 def log_likelihood_messages(potentials: ChainPotentials, labels: AnyArray, workspace: Workspace) -> float | None:
@@ -102,29 +89,42 @@ def log_likelihood_messages(potentials: ChainPotentials, labels: AnyArray, works
 
     None where a sequence has messages too small for that; `log_likelihood` then serves.
     """
-    first = potentials.first()
-    passes.forward(potentials, first, workspace)
-    passes.backward(potentials, first, workspace)
-    values = scaled_log_partition(potentials, first, workspace)
-    if faint_sequences(potentials, workspace, both_ways=True):
+    edges = tables_of(potentials)
+    values, underflowed = edges.pass_messages(potentials, workspace, back=True)
+    if underflowed:
         return None
-    scores = position_scores(potentials, labels)
-    if np.isneginf(scores).any():
-        refuse_truth(potentials, labels, int(np.argmin(scores)))
-    return float(checked(values, potentials).sum() - scores.sum())
+    scores = edges.position_scores(potentials, labels)
+    edges.check_possible(potentials, labels, scores)
+    return float(check_sums(potentials, values).sum() - scores.sum())
 
 
-def _subtract_expected(
-    part: ChainPotentials,
-    truth: Marginals,
-    spread: FloatArray,
-    rows: IndexArray,
-    node_gradient: FloatArray,
-    edge_gradient: FloatArray,
-) -> None:
-    """Take the expectation over the allowed labelings of some sequences from the gradients, in place."""
-    node_gradient[rows] -= truth.node_probs * spread[:, None]
-    if isinstance(part.edges, PositionEdges):
-        edge_gradient[:, rows] -= truth.edges * spread[:, None]
-    else:
-        edge_gradient -= truth.edges
+def log_likelihood_curvature(
+    potentials: ChainPotentials,
+    labels: AnyArray,
+    node_direction: FloatArray,
+    edge_direction: FloatArray,
+    *,
+    allowed: BoolArray | None = None,
+    weights: FloatArray | None = None,
+    workspace: Workspace | None = None,
+) -> Curved:
+    """The gradient of `log_likelihood`, and its derivative along a direction. Arguments as `Curvature` has them."""
+    labels = potentials.check_labels(labels)
+    spread = potentials.spread_weights(weights)
+    edges = tables_of(potentials)
+    messages = edges.messages(potentials, workspace)
+    moved = messages.covariance(messages.terms(node_direction), edge_direction, weights)
+    assert moved.edge_marginals is not None
+    gradients = node_gradient, _ = messages.work.node_probs, moved.edge_marginals
+    if weights is not None:
+        node_gradient *= spread[:, None]
+    losses = _subtract_truth(potentials, labels, allowed, weights, messages.log_partition, *gradients)
+    partial = potentials.partly_labelled(labels)
+    if len(partial):
+        part, rows = potentials.fitting(partial, labels, allowed)
+        direction = node_direction[rows], edges.rows_of(edge_direction, rows)
+        truth = covariance(part, *direction, weights=None if weights is None else weights[partial])
+        moved.node[rows] -= truth.node
+        edges.subtract_part(moved.edges, truth.edges, rows)
+    loss = float(losses.sum() if weights is None else (losses * weights).sum())
+    return Curved(loss, *gradients, moved.node, moved.edges)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from hedgerow.chain.inference import Workspace
 from hedgerow.chain.potentials import ChainPotentials
+from hedgerow.chain.workspace import Workspace
 from hedgerow.legend import AnyArray, BoolArray, FloatArray
 
 
@@ -44,7 +44,7 @@ class Objective(Protocol):
     """A loss of potentials and true labels.
 
     labels (n,), −1 where not known; allowed bool (n, K), the labels that an unknown one may be, without it any; weights
-    (s,), one a sequence; with a workspace, gradients may live in it, and the next call overwrites them.
+    (s,), one for each sequence; with a workspace, gradients may live in it, and the next call overwrites them.
     """
 
     def __call__(

@@ -14,9 +14,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hedgerow.chain import kernels
+from hedgerow.chain.edges.tables import tables_of
 from hedgerow.chain.inference import best_labelings, position_scores
-from hedgerow.chain.inference.workspace import slices, slices_back
-from hedgerow.chain.potentials import ChainPotentials, PositionEdges
+from hedgerow.chain.potentials import ChainPotentials
+from hedgerow.chain.workspace import slices
 from hedgerow.errors import InputError
 from hedgerow.legend import CODE, INDEX, AnyArray, BoolArray, FloatArray, IndexArray
 
@@ -81,9 +82,7 @@ def steepest_labelings(
 
 
 def _start(potentials: ChainPotentials, costs: FloatArray, truth: AnyArray, scores: FloatArray) -> _Search:
-    edges = potentials.tables
-    if isinstance(edges, PositionEdges):  # the scores are needed in each pass, and may have to be made
-        potentials = replace(potentials, edges=replace(edges, own_scores=edges.scores))
+    potentials = replace(potentials, edges=tables_of(potentials).with_scores())  # each pass needs them
     starts = potentials.offsets[:-1]
     sizes = np.add.reduceat(costs.max(axis=1), starts).astype(INDEX) + 1
     begins = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(INDEX)
@@ -175,7 +174,7 @@ def _search_costs(state: _Search, i: int) -> None:
     reached = np.cumsum(costs.max(axis=1))
     least = np.maximum(lowest - (reached[-1] - reached), 0)
     most = np.minimum(reached, highest)
-    best, scores = np.empty((n, K, highest + 1)), one.tables.scores_to
+    best, scores = np.empty((n, K, highest + 1)), tables_of(one).scores_to
     for t0, t1 in slices(n, K * K * (highest + 1)):
         kernels.slack.search(one.node_scores, scores, costs, least, most, best, t0, t1)
     values = np.arange(1, highest + 1) * (1.0 - state.truth[i] + best[-1, :, 1:].max(axis=0))
@@ -183,6 +182,6 @@ def _search_costs(state: _Search, i: int) -> None:
     if values[h - 1] <= state.values[i]:
         return
     labels, label, left = np.empty(n, dtype=CODE), int(np.argmax(best[-1, :, h])), h
-    for t0, t1 in slices_back(n, K):
+    for t0, t1 in slices(n, K, back=True):
         label, left = kernels.slack.trace(scores, costs, best, label, left, labels, t0, t1)
     state.labels[rows], state.values[i], state.heights[i] = labels, values[h - 1], h

@@ -20,12 +20,12 @@ from itertools import pairwise
 
 import numpy as np
 
+from hedgerow.chain.edges import PositionEdges, tables_of
 from hedgerow.chain.inference import Workspace, marginals
-from hedgerow.chain.inference.known import checked_labels, spread_weights
+from hedgerow.chain.objectives.labelings import check_truth
 from hedgerow.chain.objectives.result import LossAndGradient
-from hedgerow.chain.objectives.truth import check_truth
-from hedgerow.chain.potentials import ChainPotentials, PositionEdges, SharedEdges
-from hedgerow.legend import INDEX, UNLABELLED, AnyArray, BoolArray, FloatArray
+from hedgerow.chain.potentials import ChainPotentials
+from hedgerow.legend import INDEX, AnyArray, BoolArray, FloatArray
 from hedgerow.parallel import plan_chunks
 
 _PIECE = 4_000_000  # edge probabilities held at once, where edges are shared
@@ -44,44 +44,37 @@ def virtual_evidence(
 
     For chains of order 1 and 0. A position of which nothing is known adds nothing.
     """
-    labels = checked_labels(potentials, labels)
-    spread = spread_weights(potentials, weights)
+    labels = potentials.check_labels(labels)
+    spread = potentials.spread_weights(weights)
     check_truth(potentials, labels, allowed)
-    right = _right_labels(potentials, labels, allowed)
-    if not isinstance(potentials.edges, SharedEdges):
+    right = potentials.permitted(labels, allowed)
+    if potentials.edges.per_position:
         return _of_piece(potentials, right, spread, workspace)
+    scores_to = tables_of(potentials).scores_to
     n, K = potentials.node_scores.shape
     nodes, edges, loss = np.empty((n, K)), np.zeros((K, K)), 0.0
     plan = plan_chunks(potentials.offsets, max(1, _PIECE // (K * K)))
     for first, last in pairwise(plan.tolist()):
         part, rows = potentials.take(np.arange(first, last, dtype=INDEX))
-        table = np.repeat(potentials.edges.scores_to, len(rows), axis=1)
+        table = np.repeat(scores_to, len(rows), axis=1)
         part = ChainPotentials(part.node_scores, part.offsets, PositionEdges.from_scores(table))
-        found = _of_piece(part, right[rows], spread[rows], None)
-        nodes[rows] = found.node_gradient
-        edges += found.edge_gradient.sum(axis=1).T
-        loss += found.loss
+        piece = _of_piece(part, right[rows], spread[rows], None)
+        nodes[rows] = piece.node_gradient
+        edges += piece.edge_gradient.sum(axis=1).T
+        loss += piece.loss
     return LossAndGradient(loss, nodes, edges)
-
-
-def _right_labels(potentials: ChainPotentials, labels: AnyArray, allowed: BoolArray | None) -> BoolArray:
-    """bool (n, K): the labels that are right."""
-    right: BoolArray = np.arange(potentials.n_labels) == labels[:, None]
-    unknown = labels == UNLABELLED
-    right[unknown] = True if allowed is None else allowed[unknown]
-    return right
 
 
 def _of_piece(
     potentials: ChainPotentials, right: BoolArray, spread: FloatArray, workspace: Workspace | None
 ) -> LossAndGradient:
     """Of chains with edges of their own at every position."""
-    found = marginals(potentials, workspace)
-    probs = found.node_probs
+    sums = marginals(potentials, workspace)
+    probs = sums.node_probs
     true_probs = np.maximum((probs * right).sum(axis=1), _SMALLEST)
     excess = (1.0 - right / true_probs[:, None]) * spread[:, None]  # 1 − r, times the weight
     loss = -float((spread * np.log(true_probs)).sum())
     before = np.zeros_like(excess)
     before[1:] = excess[:-1]  # first positions have no edge: their probabilities are 0
-    edges = found.edge_probs * (excess.T[:, :, None] + before[None])
+    edges = sums.edge_probs * (excess.T[:, :, None] + before[None])
     return LossAndGradient(loss, probs * excess, edges)

@@ -16,13 +16,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from hedgerow.chain import kernels
 from hedgerow.chain.structure.states import StateSpace
 from hedgerow.errors import InputError
 from hedgerow.legend import CODE, INDEX, AnyArray, BoolArray, CodeArray, FloatArray, IndexArray
+
+if TYPE_CHECKING:
+    from hedgerow.chain.kernels.history_arcs import HistoryArcs
 
 START = -1  # ⊥ in a tuple of labels
 NOTHING = -2  # fills the tuples of shorter histories, on the left
@@ -148,6 +152,21 @@ class Histories:
     @property
     def n_arcs(self) -> int:
         return len(self.arc_label)
+
+    @property
+    def walk(self) -> HistoryArcs:
+        """The arrays that kernels walk over."""
+        walk: HistoryArcs = kernels.history_arcs.HistoryArcs(
+            self.start,
+            self.back_off,
+            self.children,
+            self.arc_ptr,
+            self.arc_state,
+            self.arc_label,
+            self.arc_next,
+            self.arc_back_off,
+        )
+        return walk
 
     @property
     def lengths(self) -> IndexArray:

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hedgerow.chain.edges import HistoryEdges, SharedEdges
 from hedgerow.chain.inference import Workspace, marginals
-from hedgerow.chain.inference.histories import marginals as history_marginals
-from hedgerow.chain.potentials import ChainPotentials, Edges, HistoryEdges, SharedEdges
+from hedgerow.chain.potentials import ChainPotentials, Edges
 from hedgerow.chain.structure.histories import Histories
 from hedgerow.chain.structure.states import StateSpace
 from hedgerow.data.dataset import Dataset
@@ -109,18 +109,16 @@ class HistoryMoves:
             nodes = np.zeros((rows.stop - rows.start, K))
             offsets = dataset.offsets[first : last + 1] - dataset.offsets[first]
             potentials = ChainPotentials(nodes, offsets, edges, sequence_base=first)
-            found = history_marginals(
-                potentials if mask is None else potentials.restrict(mask), None, weights[first:last]
-            )
-            counts += found.arc_sums.reshape(counts.shape)
+            found = marginals(potentials if mask is None else potentials.restrict(mask), None, weights[first:last])
+            counts += found.edges.reshape(counts.shape)
         return counts
 
     def expected(
         self, potentials: ChainPotentials, weights: FloatArray, work: Workspace
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """As in TableMoves."""
-        found = history_marginals(potentials, None, weights)
-        return found.log_partition, found.node_probs, found.arc_sums.reshape(self.legal.shape)
+        found = marginals(potentials, None, weights)
+        return found.log_partition, found.node_probs, found.edges.reshape(self.legal.shape)
 
     def added(self, counts: FloatArray, smoothing: float) -> FloatArray:
         """(H, K), what is added to each row: what was seen after longer histories, which is seen after this one too;

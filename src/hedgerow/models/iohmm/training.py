@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from hedgerow.chain.edges import PositionEdges
 from hedgerow.chain.inference import marginals
-from hedgerow.chain.potentials import ChainPotentials, PositionEdges
+from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.data.dataset import Dataset
 from hedgerow.errors import InputError
 from hedgerow.estimators.base import allowed_labels

@@ -12,7 +12,8 @@ from itertools import product
 
 import numpy as np
 
-from hedgerow.chain.potentials import ChainPotentials, HistoryTables, PositionEdges, SharedEdges
+from hedgerow.chain.edges import HistoryTables, PositionEdges, SharedEdges
+from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.chain.structure.history_table import HistoryTable
 from hedgerow.chain.structure.states import StateSpace
 from hedgerow.legend import CODE, BoolArray, CodeArray, FloatArray, IndexArray

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from hedgerow.chain import kernels
-from hedgerow.chain.inference.history_rows import history_arcs
 from hedgerow.chain.structure.histories import Histories
 from hedgerow.data.dataset import Dataset
 from hedgerow.legend import AnyArray, BoolArray, FloatArray, IndexArray
@@ -88,7 +87,7 @@ def count_arcs(dataset: Dataset, histories: Histories) -> FloatArray:
     arcs: IndexArray = np.empty(n, dtype=np.int64)
     first = np.zeros(n + 1, dtype=np.uint8)
     first[dataset.offsets] = 1
-    kernels.history_arcs.follow(dataset.labels, first, history_arcs(h), arcs)
+    kernels.history_arcs.follow(dataset.labels, first, h.walk, arcs)
     weights = _position_weights(dataset)
     used = arcs >= 0
     return h.pull_back_off(np.bincount(arcs[used], weights=weights[used], minlength=h.n_arcs).astype(np.float64))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from hedgerow.chain.edges import SharedEdges
 from hedgerow.chain.inference import Marginals, marginals
-from hedgerow.chain.potentials import ChainPotentials, SharedEdges
+from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.chain.structure.states import StateSpace
 from hedgerow.data.dataset import Dataset
 from hedgerow.legend import UNLABELLED, BoolArray, FloatArray, IndexArray

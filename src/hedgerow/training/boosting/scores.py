@@ -15,8 +15,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from hedgerow.chain.edges import HistoryEdges, HistoryTables, PositionEdges, SharedEdges, tables_of
 from hedgerow.chain.inference import Workspace
-from hedgerow.chain.potentials import ChainPotentials, Edges, HistoryEdges, HistoryTables, PositionEdges, SharedEdges
+from hedgerow.chain.potentials import ChainPotentials, Edges
 from hedgerow.chain.structure.histories import Histories
 from hedgerow.chain.structure.history_table import NO_LABEL, HistoryTable
 from hedgerow.chain.structure.states import StateSpace
@@ -81,8 +82,7 @@ class Start:
         else:
             below = self.linear(dataset, first, last)
             nodes = below.node_scores.copy()
-            edges = table.T[:, None] + below.edges.scores if isinstance(below.edges, PositionEdges) else table
-            edges = edges + below.edges.scores if edges.ndim == 2 else edges
+            edges = tables_of(below).scores_plus(table)
         nodes[offsets[:-1]] += self.constant[K] + self.space.start_scores()
         nodes[offsets[1:] - 1] += self.space.end_scores()
         return TreeScores(first, begin, offsets, nodes, edges, joint=joint, lean=lean)

@@ -11,9 +11,9 @@ from typing import Protocol
 import numpy as np
 
 from hedgerow.chain import kernels
-from hedgerow.chain.inference import Workspace, passes
-from hedgerow.chain.inference.workspace import CELLS_A_CALL
-from hedgerow.chain.potentials import ChainPotentials, SharedEdges, padded_width
+from hedgerow.chain.edges import SharedEdges
+from hedgerow.chain.potentials import ChainPotentials
+from hedgerow.chain.workspace import CELLS_PER_CALL, Workspace, padded_width
 from hedgerow.legend import CODE, CodeArray, FloatArray
 from hedgerow.linear import kernels as linear_kernels
 from hedgerow.linear.batches import BatchChain
@@ -80,14 +80,14 @@ class LikelihoodShortcut:
         """Forward-backward: `rows` becomes P. False where a batch is too long for that."""
         chain, work, edges = self.chain, self._workspace, self.chain.edges
         n = chain.n
-        if n * padded_width(self._n_labels) ** 2 > CELLS_A_CALL or not self._allow(n):
+        if n * padded_width(self._n_labels) ** 2 > CELLS_PER_CALL or not self._allow(n):
             return False
         edges.exponentiate()
         work.sums[:] = 0.0
         passes_of = kernels.chain
         passes_of.exponentials(chain.scores, work.node_exp, work.top, work.scratch, work.scratch_bits, 0, n)
-        passes_of.forward(work.node_exp, edges.exps_to, chain.first, work.alpha, work.scale, work.faint, 0, n)
-        back = work.alpha, work.scale, work.beta, self.rows, work.faint
+        passes_of.forward(work.node_exp, edges.exps_to, chain.first, work.alpha, work.scale, work.underflows, 0, n)
+        back = work.alpha, work.scale, work.beta, self.rows, work.underflows
         passes_of.backward(work.node_exp, edges.exps, chain.first, *back, 0, n)
         passes_of.sum_edges(work.alpha, work.node_exp, work.sums, 1, n)
         chain.active[:n] = 1
@@ -97,7 +97,7 @@ class LikelihoodShortcut:
         chain, work, edges = self.chain, self._workspace, self.chain.edges
         loss: float = linear_kernels.online.likelihood(
             chain.begin, chain.length, self.labels, chain.scores, edges.table, edges.shift,
-            work.top, work.scale, work.faint, self._spare, work.sums, edges.exps,
+            work.top, work.scale, work.underflows, self._spare, work.sums, edges.exps,
             edges.arc_of, chain.working.arcs.start, self.rows, gradient,
         )  # fmt: skip
         return loss
@@ -123,8 +123,8 @@ class LikelihoodShortcut:
             edges = SharedEdges.from_scores(layout.edge_table(np.zeros(len(layout.arc_from))))
             plain = ChainPotentials(np.zeros((length, self._n_labels)), np.array([0, length]), edges)
             plain.add_start_end(layout.space.start_scores(), layout.space.end_scores())
-            reached, n_reached = passes.reach(plain, plain.first())
-            n_open = passes.reach_end(plain, plain.first(), reached)
+            reached, n_reached = edges.reach(plain)
+            n_open = edges.reach_end(plain, reached)
             counts = self._padding + 2 * self._n_labels - n_reached - n_open
             self._impossible[length] = counts.astype(CODE)
         return self._impossible[length]
@@ -142,7 +142,7 @@ class PerceptronShortcut:
     def __call__(self, gradient: FloatArray) -> float:
         chain, edges = self.chain, self.chain.edges
         n, K = chain.n, self.rows.shape[1]
-        if 5 * n * K * K > CELLS_A_CALL:
+        if 5 * n * K * K > CELLS_PER_CALL:
             return np.nan
         if n > len(self.rows):
             self.rows = np.empty((len(chain.scores), K))

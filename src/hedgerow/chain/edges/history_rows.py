@@ -4,52 +4,37 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hedgerow.chain import kernels
-from hedgerow.chain.inference.workspace import positions_a_call, slices
-from hedgerow.chain.potentials import ChainPotentials, padded_width
+from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.chain.structure.histories import Histories
-from hedgerow.errors import InputError
+from hedgerow.chain.workspace import padded_width, positions_per_call, slices
 from hedgerow.legend import CODE, INDEX, FloatArray, IndexArray
 
-if TYPE_CHECKING:
-    from hedgerow.chain.kernels.history_arcs import HistoryArcs
-
 MAX_CELLS = 1 << 25  # numbers in the rows of a sequence: 256 MB. Longer ones keep a row in √T and make the rest twice.
-CELLS_AN_ARC = 25  # what an arc or a state costs, in the cells of `slices`
+_CELLS_PER_ARC = 25  # what an arc or a state costs, in the cells of `slices`
 _BLOCK = 512  # scores whose exponentials are made at once
 
 # fill(rows, base, t0, t1): rows of positions t0 … t1−1 from that of t1, position t in row t − base; False to give up
 Fill = Callable[[FloatArray, int, int, int], bool]
 
 
-def history_arcs(histories: Histories) -> HistoryArcs:
-    """Histories as kernels take them."""
-    h = histories
-    arcs: HistoryArcs = kernels.history_arcs.HistoryArcs(
-        h.start, h.back_off, h.children, h.arc_ptr, h.arc_state, h.arc_label, h.arc_next, h.arc_back_off
-    )
-    return arcs
-
-
-class HistoryWorkspace:
-    """Buffers for a chunk. `reserve` before use; what a call returned is overwritten by the next. One a thread.
+class HistoryBuffers:
+    """Buffers for a chunk. `reserve` before use; what a call returned is overwritten by the next. One for each thread.
 
     node_exp (n, P), top, scale (n,), node_probs (n, K) : as in `Workspace`
     rows : (R, S), the backward messages of a sequence, or of a block of it
     alpha (S,) : what the forward pass keeps between blocks
-    buffers : by_label (K,), by_arc (A,), by_state (2, S), listed (K,)
+    scratch : by_label (K,), by_arc (A,), by_state (2, S), listed (K,)
     """
 
     def __init__(self) -> None:
         self._n_positions = self._n_rows = -1
         self._sizes = (0, 0, 0)
 
-    def reserve(self, potentials: ChainPotentials) -> None:
-        histories = potentials.arcs.histories
+    def reserve(self, potentials: ChainPotentials, histories: Histories) -> None:
         n, K = potentials.node_scores.shape
         S, A = histories.n_states, histories.n_arcs
         if self._sizes != (K, S, A):
@@ -57,7 +42,7 @@ class HistoryWorkspace:
             self._sizes = (K, S, A)
             self.alpha: FloatArray = np.empty(S)
             by_state, listed = np.empty((2, S)), np.empty(K, dtype=CODE)
-            self.buffers = kernels.history_arcs.HistoryBuffers(np.empty(K), np.empty(A), by_state, listed)
+            self.scratch = kernels.history_arcs.HistoryBuffers(np.empty(K), np.empty(A), by_state, listed)
             self._scratch: FloatArray = np.empty((4, max(_BLOCK, padded_width(K))))
         if n > self._n_positions:
             self._n_positions = n
@@ -86,7 +71,7 @@ def count_rows(longest: int, n_states: int) -> int:
     return math.isqrt(longest) + 2
 
 
-class Rows:
+class BackwardRows:
     """The rows of one sequence, begin … end−1, in a buffer that may be shorter.
 
     `sweep` makes them all, from the last to the first. `blocks` gives them again from the first to the last, a block at
@@ -125,12 +110,26 @@ class Rows:
 
 def pieces(histories: Histories, t0: int, t1: int) -> list[tuple[int, int]]:
     """Cut t0 … t1 into calls that Ctrl-C need not wait for."""
-    return _cut(t0, t1, CELLS_AN_ARC * (histories.n_arcs + histories.n_states))
+    return _cut(t0, t1, histories.n_arcs + histories.n_states)
+
+
+def slow_pieces(histories: Histories, t0: int, t1: int) -> list[tuple[int, int]]:
+    """As `pieces`, for kernels that look at every label after every history."""
+    return _cut(t0, t1, histories.n_states * histories.n_labels)
+
+
+def beam_pieces(histories: Histories, width: int, length: int) -> list[tuple[int, int]]:
+    """As `pieces`, from 0 to `length`, for kernels that look at every label after each of `width` histories."""
+    return _cut(0, length, width * histories.n_labels)
+
+
+def _cut(t0: int, t1: int, arcs_per_position: int) -> list[tuple[int, int]]:
+    return [(t0 + a, t0 + b) for a, b in slices(t1 - t0, _CELLS_PER_ARC * arcs_per_position)]
 
 
 def groups(histories: Histories, offsets: IndexArray, n_rows: int) -> list[tuple[int, int]]:
     """Sequences in runs that Ctrl-C need not wait for; one with more positions than that, or than rows, is alone."""
-    most = positions_a_call(CELLS_AN_ARC * (histories.n_arcs + histories.n_states))
+    most = positions_per_call(_CELLS_PER_ARC * (histories.n_arcs + histories.n_states))
     cuts, begin = [0], 0
     for i, length in enumerate(np.diff(offsets).tolist()):
         too_long = length > min(most, n_rows)
@@ -141,52 +140,3 @@ def groups(histories: Histories, offsets: IndexArray, n_rows: int) -> list[tuple
             cuts.append(i + 1)
             begin = i + 1
     return [(a, b) for a, b in zip(cuts, [*cuts[1:], len(offsets) - 1]) if b > a]
-
-
-def slow_pieces(histories: Histories, t0: int, t1: int) -> list[tuple[int, int]]:
-    """As `pieces`, for kernels that look at every label after every history."""
-    return _cut(t0, t1, CELLS_AN_ARC * histories.n_states * histories.n_labels)
-
-
-def beam_pieces(histories: Histories, width: int, length: int) -> list[tuple[int, int]]:
-    """As `pieces`, from 0 to `length`, for kernels that look at every label after each of `width` histories."""
-    return _cut(0, length, CELLS_AN_ARC * width * histories.n_labels)
-
-
-def _cut(t0: int, t1: int, cells_a_position: int) -> list[tuple[int, int]]:
-    return [(t0 + a, t0 + b) for a, b in slices(t1 - t0, cells_a_position)]
-
-
-def check_scores(potentials: ChainPotentials) -> None:
-    """Raise an error where node scores are NaN or +inf."""
-    if potentials.n_positions and not potentials.node_scores.max() < np.inf:
-        unusable = ~(potentials.node_scores < np.inf)
-        i, position = potentials.place(int(np.argmax(unusable.any(axis=1))))
-        raise InputError("the scores hold NaN or +inf", sequence=i, position=position)
-
-
-def refuse_illegal(potentials: ChainPotentials, i: int) -> None:
-    """Raise the error of sequence i where it has no legal labeling; return where it has one."""
-    position = dead_end(potentials, i)
-    if position is not None:
-        raise InputError(
-            "no legal labeling exists: no label that is possible here follows the labels that are possible before",
-            hint="Allow more transitions, let unseen labels back off, or allow more labels at this position",
-            sequence=potentials.sequence_number(i),
-            position=position,
-        )
-
-
-def dead_end(potentials: ChainPotentials, i: int) -> int | None:
-    """The first position of sequence i that no legal labeling reaches; None where there is a legal labeling."""
-    h = potentials.arcs.histories
-    begin, end = int(potentials.offsets[i]), int(potentials.offsets[i + 1])
-    reached, subtree = np.zeros((2, h.n_states), dtype=INDEX)
-    flows = np.empty(h.n_arcs, dtype=INDEX)
-    reached[h.start] = 1
-    scores = potentials.node_scores, potentials.arcs.scores
-    for t0, t1 in pieces(h, begin, end):
-        t = kernels.history_arcs.reach(*scores, history_arcs(h), reached, subtree, flows, t0, t1)
-        if t < t1:
-            return int(t - begin)
-    return None

@@ -1,0 +1,53 @@
+"""Decoders: potentials of a chunk in, one label for each position out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+
+from hedgerow.chain.inference import Workspace, beam_labelings, best_labelings, node_marginals
+from hedgerow.chain.potentials import ChainPotentials
+from hedgerow.errors import InputError
+from hedgerow.legend import CODE, CodeArray
+
+__all__ = ["BEAM_WIDTH", "DECODERS", "Decoder", "beam", "decoder", "posterior", "viterbi"]
+
+Decoder = Callable[[ChainPotentials, Workspace | None], CodeArray]
+
+BEAM_WIDTH = 20
+
+
+def viterbi(potentials: ChainPotentials, workspace: Workspace | None = None) -> CodeArray:
+    """int32 (n,), the labels of the best whole labeling. Of equal ones as `best_labelings` chooses."""
+    return best_labelings(potentials)[0]
+
+
+def posterior(potentials: ChainPotentials, workspace: Workspace | None = None) -> CodeArray:
+    """int32 (n,), at each position the label that is most probable there: the most positions right, on average.
+
+    The labeling as a whole may be less probable than Viterbi's, and may even be impossible. Of equally probable labels,
+    the lowest.
+    """
+    labels: CodeArray = np.argmax(node_marginals(potentials, workspace), axis=1).astype(CODE)
+    return labels
+
+
+def beam(potentials: ChainPotentials, workspace: Workspace | None = None, *, width: int = BEAM_WIDTH) -> CodeArray:
+    """int32 (n,), the labels that a beam search finds: nearly those of Viterbi, in time that does not grow with all
+    histories. `width` states go on at each position."""
+    return beam_labelings(potentials, width)[0]
+
+
+DECODERS: dict[str, Decoder] = {"viterbi": viterbi, "posterior": posterior, "beam": beam}
+
+
+def decoder(name: str, beam_width: int = BEAM_WIDTH) -> Decoder:
+    """The decoder of that name: it takes potentials and a workspace or None, and gives labels, int32 (n,).
+
+    beam_width : how many states "beam" keeps at each position
+    """
+    if name not in DECODERS:
+        raise InputError(f"there is no decoder {name!r}", hint=f"Known are: {', '.join(sorted(DECODERS))}")
+    return partial(beam, width=beam_width) if name == "beam" else DECODERS[name]

@@ -1,0 +1,181 @@
+"""Chains of higher order over few labels: a score for every label after every history, at each position.
+
+Sums and the best labeling have kernels of their own, whose time grows with K·H at each position. For the rest the
+histories are taken for the labels of a chain of order 1, one sequence at a time: H² scores at each position.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from hedgerow.chain import kernels
+from hedgerow.chain.edges.positions import PositionEdges
+from hedgerow.chain.potentials import ChainPotentials, Edges, Marginals
+from hedgerow.chain.structure.history_table import HistoryTable
+from hedgerow.chain.workspace import Workspace, slices
+from hedgerow.errors import InputError
+from hedgerow.legend import CODE, AnyArray, BoolArray, CodeArray, FloatArray, IndexArray
+
+_CELLS = 40  # what an arc costs, in the cells of `slices`: two exponentials
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryTables(Edges):
+    """A score for every label after every history, at each position.
+
+    table : the histories
+    scores : (K, n, H) [to, position, history], contiguous; −inf is impossible. A first label has scores after ⊥ too.
+    """
+
+    per_position: ClassVar[bool] = True
+    weighed_last: ClassVar[bool] = True
+    table: HistoryTable
+    scores: FloatArray
+
+    def __post_init__(self) -> None:
+        K, H = self.table.n_labels, self.table.n_histories
+        if self.scores.ndim != 3 or self.scores.shape[::2] != (K, H):
+            raise InputError(f"scores of shape {self.scores.shape} do not fit {K} labels after {H} histories")
+
+    @property
+    def n_labels(self) -> int:
+        return self.table.n_labels
+
+    @property
+    def order(self) -> int:
+        return self.table.order
+
+    def take(self, rows: IndexArray) -> HistoryTables:
+        return HistoryTables(self.table, np.ascontiguousarray(self.scores[:, rows]))
+
+    def _chain(self, potentials: ChainPotentials) -> tuple[FloatArray, FloatArray, AnyArray, CodeArray]:
+        """What every kernel reads."""
+        return potentials.node_scores, self.scores, potentials.first, self.table.next
+
+    def log_partition(self, potentials: ChainPotentials, workspace: Workspace | None) -> FloatArray:
+        return self._forward(potentials)[0]
+
+    def marginals(
+        self, potentials: ChainPotentials, workspace: Workspace | None, weights: FloatArray | None
+    ) -> Marginals:
+        values, log_alpha = self._forward(potentials)
+        (n, K), H = potentials.node_scores.shape, self.table.n_histories
+        row, spare, node_probs, probs = np.zeros(H), np.empty(H), np.empty((n, K)), np.empty(self.scores.shape)
+        chain = self._chain(potentials)
+        for t0, t1 in slices(n, _CELLS * K * H, back=True):
+            kernels.history_tables.backward(*chain, log_alpha, row, spare, node_probs, probs, t0, t1)
+        return Marginals(values, node_probs, probs)
+
+    def _forward(self, potentials: ChainPotentials) -> tuple[FloatArray, FloatArray]:
+        """log Z, (s,), and log α, (n, H). An illegal sequence is an error."""
+        (n, K), H = potentials.node_scores.shape, self.table.n_histories
+        row, sums = np.empty((2, H))
+        log_alpha, tops = np.empty((n, H)), np.empty(n)
+        chain = self._chain(potentials)
+        for t0, t1 in slices(n, _CELLS * K * H):
+            t = kernels.history_tables.forward(*chain, log_alpha, tops, row, sums, t0, t1)
+            if t < t1:
+                i, position = potentials.place(int(t))
+                raise InputError(
+                    "no legal labeling exists: no label that is possible here follows the labels that are possible "
+                    "before",
+                    hint="Allow more transitions, or more labels at this position",
+                    sequence=i,
+                    position=position,
+                )
+        values: FloatArray = np.add.reduceat(tops, potentials.offsets[:-1]) if n else np.empty(0)
+        if not np.isfinite(values).all():
+            i = potentials.sequence_number(int(np.argmin(np.isfinite(values))))
+            raise InputError("the scores hold NaN or +inf, or are too large to add", sequence=i)
+        return values, log_alpha
+
+    def legal_sequences(self, potentials: ChainPotentials) -> BoolArray:
+        legal: BoolArray = self._best_ahead(potentials)[1] > -np.inf
+        return legal
+
+    def check_legal(self, potentials: ChainPotentials) -> None:
+        self._forward(potentials)
+
+    def best_labelings(self, potentials: ChainPotentials) -> tuple[CodeArray, FloatArray]:
+        """Of equal labelings, the one with the lowest first label, then the lowest second one, and so on."""
+        choice, scores = self._best_ahead(potentials)
+        if not np.isfinite(scores).all():
+            self._forward(potentials)  # which says why
+        labels = np.empty(potentials.n_positions, dtype=CODE)
+        kernels.history_tables.trace(potentials.first, self.table.next, choice, labels)
+        return labels, scores
+
+    def _best_ahead(self, potentials: ChainPotentials) -> tuple[CodeArray, FloatArray]:
+        """The best label after each history, (n, H), and the score of the best labeling of each sequence, (s,)."""
+        (n, K), H = potentials.node_scores.shape, self.table.n_histories
+        row, spare = np.zeros((2, H))
+        choice, values = np.empty((n, H), dtype=CODE), np.empty(n)
+        chain = self._chain(potentials)
+        for t0, t1 in slices(n, 5 * K * H, back=True):
+            kernels.history_tables.best_ahead(*chain, row, spare, choice, values, t0, t1)
+        return choice, values[potentials.offsets[:-1]]
+
+    def _unfolded(self, potentials: ChainPotentials) -> Iterator[ChainPotentials]:
+        """The sequences as chains of order 1, whose labels are the histories after each position. The label is the last
+        one of its history, `_last_labels`."""
+        K, H = self.table.next.shape
+        for i in range(potentials.n_sequences):
+            one, scores = potentials.sequence(i), self.scores[:, potentials.rows(i)]
+            nodes: FloatArray = np.full((one.n_positions, H), -np.inf)
+            between: FloatArray = np.full((H, one.n_positions, H), -np.inf)
+            for k in range(K):
+                after = self.table.next[k]
+                between[after, :, np.arange(H)] = (scores[k] + one.node_scores[:, k, None]).T
+                nodes[0, after[0]] = scores[k, 0, 0] + one.node_scores[0, k]
+            nodes[1:] = 0.0
+            yield ChainPotentials(nodes, one.offsets, PositionEdges.from_scores(between), one.sequence_base)
+
+    @property
+    def _last_labels(self) -> CodeArray:
+        """int32 (H,): the last label of each history."""
+        return self.table.labels[:, -1]
+
+    def k_best(self, potentials: ChainPotentials, k: int) -> list[tuple[CodeArray, FloatArray]]:
+        best = [one.edges.k_best(one, k)[0] for one in self._unfolded(potentials)]
+        return [(self._last_labels[states], scores) for states, scores in best]
+
+    def beam_labelings(self, potentials: ChainPotentials, width: int) -> tuple[CodeArray, FloatArray]:
+        best = [one.edges.beam_labelings(one, width) for one in self._unfolded(potentials)]
+        states = np.concatenate([np.empty(0, dtype=CODE), *(states for states, _ in best)])
+        return self._last_labels[states], np.concatenate([[], *(scores for _, scores in best)])
+
+    def sample(self, potentials: ChainPotentials, uniforms: FloatArray) -> CodeArray:
+        drawn = np.empty(uniforms.shape, dtype=CODE)
+        for i, one in enumerate(self._unfolded(potentials)):
+            rows = potentials.rows(i)
+            states = one.edges.sample(one, np.ascontiguousarray(uniforms[:, rows]))
+            drawn[:, rows] = self._last_labels[states]
+        return drawn
+
+    def entropy(self, potentials: ChainPotentials) -> FloatArray:
+        return np.concatenate([np.empty(0), *(one.edges.entropy(one) for one in self._unfolded(potentials))])
+
+    def _histories_before(self, potentials: ChainPotentials, labels: AnyArray) -> CodeArray:
+        """int32 (n,): the history before each position of a labeling; where it has no labels, any."""
+        return self.table.before(np.maximum(labels, 0), potentials.first)
+
+    def position_scores(self, potentials: ChainPotentials, labels: AnyArray) -> FloatArray:
+        rows, before = np.arange(potentials.n_positions), self._histories_before(potentials, labels)
+        return np.where(labels >= 0, potentials.node_scores[rows, labels] + self.scores[labels, rows, before], 0.0)
+
+    def subtract_labeling(
+        self,
+        potentials: ChainPotentials,
+        labels: AnyArray,
+        weights: FloatArray,
+        node_gradient: FloatArray,
+        edge_gradient: FloatArray,
+    ) -> None:
+        rows = np.flatnonzero(labels >= 0)
+        before = self._histories_before(potentials, labels)
+        node_gradient[rows, labels[rows]] -= weights[rows]
+        edge_gradient[labels[rows], rows, before[rows]] -= weights[rows]

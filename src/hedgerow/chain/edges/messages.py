@@ -1,0 +1,206 @@
+"""Messages along chains of neighbouring labels that stay, so that more than marginals can be made from them.
+
+The scaled messages of a chunk live in a workspace. A sequence in which one of them underflows has messages in the log
+domain instead.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hedgerow.chain import kernels
+from hedgerow.chain.potentials import ChainPotentials
+from hedgerow.chain.workspace import Workspace, slices
+from hedgerow.legend import FloatArray
+
+if TYPE_CHECKING:
+    from hedgerow.chain.edges.tables import TableEdges
+
+Pieces = list[tuple[int, int]]
+
+
+def edge_pieces(work: Workspace, cells: int) -> Pieces:
+    """The calls for what is made of the edges into positions 1 … n−1, of so many cells for each pair of labels."""
+    n, width = work.alpha.shape
+    return [(t0 + 1, t1 + 1) for t0, t1 in slices(n - 1, cells * width * width)]
+
+
+def log_forward(potentials: ChainPotentials, edge_scores: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """log α of a chunk, (n, K), with the largest of each position taken out, and those, (n,).
+
+    edge_scores (K, n | 1, K) [to, position, from].
+    """
+    n, K = potentials.node_scores.shape
+    log_alpha, tops = np.empty((n, K)), np.empty(n)
+    for t0, t1 in slices(n, 40 * K * K):
+        kernels.log_chain.forward(potentials.node_scores, edge_scores, potentials.first, log_alpha, tops, t0, t1)
+    return log_alpha, tops
+
+
+def log_backward(potentials: ChainPotentials, edge_scores: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """log β of a chunk, as `log_forward` gives log α."""
+    n, K = potentials.node_scores.shape
+    log_beta, tops = np.empty((n, K)), np.empty(n)
+    for t0, t1 in slices(n, 40 * K * K, back=True):
+        kernels.log_chain.backward(potentials.node_scores, edge_scores, potentials.first, log_beta, tops, t0, t1)
+    return log_beta, tops
+
+
+def total_log_sum(log_alpha: FloatArray, tops: FloatArray) -> float:
+    """log Z of one sequence, from what `log_forward` gives."""
+    return float(np.log(np.exp(log_alpha[-1]).sum()) + tops.sum())
+
+
+@dataclass(frozen=True, slots=True)
+class LogMessages:
+    """The messages of one sequence in the log domain, as `log_forward` and `log_backward` give them.
+
+    edge_scores : (K, T | 1, K) [to, position, from]
+    log_alpha, log_beta : (T, K), the largest of each position taken out
+    alpha_tops, beta_tops : (T,), those
+    log_probs : (T, K), log P_t(v)
+    """
+
+    potentials: ChainPotentials
+    edge_scores: FloatArray
+    log_alpha: FloatArray
+    alpha_tops: FloatArray
+    log_beta: FloatArray
+    beta_tops: FloatArray
+    log_probs: FloatArray
+
+    @classmethod
+    def from_sequence(cls, one: ChainPotentials, edge_scores: FloatArray) -> LogMessages:
+        """Those of a chunk of one sequence."""
+        log_alpha, alpha_tops = log_forward(one, edge_scores)
+        log_beta, beta_tops = log_backward(one, edge_scores)
+        log_probs = log_alpha + log_beta
+        log_probs -= log_probs.max(axis=1, keepdims=True)
+        log_probs -= np.log(np.exp(log_probs).sum(axis=1, keepdims=True))
+        return cls(one, edge_scores, log_alpha, alpha_tops, log_beta, beta_tops, log_probs)
+
+    @property
+    def log_partition(self) -> float:
+        return total_log_sum(self.log_alpha, self.alpha_tops)
+
+    def node_probs(self) -> FloatArray:
+        """P_t(v), (T, K), divided by their sum, so that it is 1 to the last digit."""
+        sums = self.log_alpha + self.log_beta
+        probs: FloatArray = np.exp(sums - sums.max(axis=1, keepdims=True))
+        probs /= probs.sum(axis=1, keepdims=True)
+        return probs
+
+    def edge_probs(self) -> FloatArray:
+        """P_t(u, v) as (to, T, from); summed, (to, 1, from), for shared edges."""
+        one, probs = self.potentials, np.zeros(self.edge_scores.shape)
+        n, K = one.node_scores.shape
+        chain, logs = (one.node_scores, self.edge_scores, one.first), (self.log_alpha, self.alpha_tops, self.log_beta)
+        for t0, t1 in slices(n, 60 * K * K):
+            kernels.log_chain.edge_probs(*chain, *logs, probs, t0, t1)
+        return probs
+
+    def covariance(
+        self, terms: FloatArray, edge_direction: FloatArray | None
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """The covariances of the nodes (T, K) and of the edges (to, T | 1, from), and the marginals of the edges, which
+        are left 0 where there is no direction for them. terms (T, K), as in `Messages.covariance`."""
+        one, scores = self.potentials, self.edge_scores
+        n, K = one.node_scores.shape
+        direction, edge_probs = np.zeros(scores.shape), np.zeros(scores.shape)
+        if edge_direction is not None:
+            direction[:] = edge_direction if edge_direction.ndim == 3 else edge_direction.T[:, None]
+            edge_probs = self.edge_probs()
+        centred, past, future = np.empty((3, n, K))
+        moved = direction * edge_probs
+        chain = one.node_scores, scores, one.first
+        ahead, behind = (self.log_beta, self.beta_tops), (self.log_alpha, self.alpha_tops)
+        probs = np.exp(self.log_probs)
+        for t0, t1 in slices(n, 30 * K * K):
+            kernels.log_covariance.centre(*chain, *behind, probs, direction, terms, centred, past, future, t0, t1)
+        for t0, t1 in slices(n, 30 * K * K):
+            kernels.log_covariance.forward(*chain, *ahead, past, moved, t0, t1)
+        for t0, t1 in slices(n, 30 * K * K, back=True):
+            kernels.log_covariance.backward(*chain, *behind, future, moved, t0, t1)
+        return past + future - centred, moved, edge_probs
+
+
+@dataclass(frozen=True, slots=True)
+class Covariance:
+    """Cov(indicator, S) of every node and edge, S = Σ_t c_t(y_t) + Σ_t C_t(y_{t−1}, y_t) along a labeling.
+
+    node : (n, K), Σ_v = 0 at each position
+    edges : (K, K) [from, to], summed over the chunk, for shared edges; (K, n, K) [to, position, from] for others
+    edge_marginals : as `edges`, Σ_t P_t(u, v) or P_t(u, v); None where the direction has no edges
+    """
+
+    node: FloatArray
+    edges: FloatArray
+    edge_marginals: FloatArray | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Messages:
+    """The messages of a chunk, in a workspace: alpha, node_exp (β'), node_probs. The next call overwrites them.
+
+    log_partition : (s,)
+    redone : the sequences that the scaled pass cannot carry. Their node_probs are right; their alpha and β' are 0.
+    """
+
+    potentials: ChainPotentials
+    edges: TableEdges
+    work: Workspace
+    log_partition: FloatArray
+    redone: dict[int, LogMessages]
+
+    def redo(self, i: int) -> None:
+        """Put sequence i on messages in the log domain, where it is not on them already."""
+        if i not in self.redone:
+            rows = self.potentials.rows(i)
+            self.redone[i] = logs = self.edges.log_messages(self.potentials, i)
+            self.work.node_probs[rows] = np.exp(logs.log_probs)
+            self.work.alpha[rows] = 0.0  # what the scaled pass made of it must not enter any sum
+            self.work.node_exp[rows] = 0.0
+            self.log_partition[i] = logs.log_partition
+
+    def terms(self, node_direction: FloatArray) -> FloatArray:
+        """c_t(v) P_t(v) of a direction c (n, K), in the workspace."""
+        self.work.reserve_moments()
+        return np.multiply(node_direction, self.work.node_probs, out=self.work.terms)
+
+    def covariance(
+        self, terms: FloatArray, edge_direction: FloatArray | None = None, weights: FloatArray | None = None
+    ) -> Covariance:
+        """The covariances with S, each sequence times its weight (s,). The messages are used up.
+
+        c is given as terms (n, K) = c_t(v) P_t(v), which stay finite where a label is all but impossible; the edge
+        direction C is (K, K) [from, to] or (K, n, K) [to, position, from].
+        """
+        work, edges, potentials = self.work, self.edges, self.potentials
+        work.reserve_moments()
+        cells, forward, backward = edges.moment_recursions(self, terms, edge_direction)
+        for t0, t1 in slices(len(terms), cells):
+            forward(t0, t1)
+        for t0, t1 in slices(len(terms), cells, back=True):
+            backward(t0, t1)
+        spread = None if weights is None else potentials.spread_weights(weights)
+        if spread is not None and not edges.per_position:  # sums over a chunk cannot be weighted afterwards
+            work.node_exp *= spread[:, None]
+            work.future *= spread[:, None]
+        moved, probs = edges.edge_moments(self, edge_direction, edge_pieces(work, 3))
+        for i, logs in self.redone.items():
+            rows = potentials.rows(i)
+            direction = None if edge_direction is None else edges.rows_of(edge_direction, rows)
+            work.moved[rows], one_moved, one_probs = logs.covariance(terms[rows], direction)
+            weight = 1.0 if weights is None else weights[i]
+            edges.put_sequence(moved, one_moved, rows, weight)
+            if probs is not None:
+                edges.put_sequence(probs, one_probs, rows, weight)
+        if spread is not None:
+            work.moved *= spread[:, None]
+            edges.weigh(moved, spread)
+            if probs is not None:
+                edges.weigh(probs, spread)
+        return Covariance(work.moved, moved, probs)

@@ -1,0 +1,172 @@
+"""One table of edge scores for every position of every sequence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+
+from hedgerow.chain import kernels
+from hedgerow.chain.edges.arcs import ArcLists
+from hedgerow.chain.edges.messages import Messages, Pieces, edge_pieces
+from hedgerow.chain.edges.positions import PositionEdges
+from hedgerow.chain.edges.tables import Passes, Recursion, TableEdges
+from hedgerow.chain.potentials import ChainPotentials
+from hedgerow.chain.workspace import Workspace, padded_width, slices
+from hedgerow.errors import InputError
+from hedgerow.legend import FLOAT, AnyArray, FloatArray, IndexArray
+
+# An arc of a list costs as much as fourteen cells of a table, which is read in order.
+_SPARSE_RATIO = 14
+_SPARSE_LABELS = 32
+
+
+@dataclass(frozen=True, slots=True)
+class SharedEdges(TableEdges):
+    """One table of edge scores for every position. Build it once for each evaluation, with `from_scores`.
+
+    scores : (K, K), [from, to]
+    scores_to : (K, 1, K), [to, ·, from], the form that kernels share with per-position edges
+    exps, exps_to : (P, P), exp(scores − shift) as [from, to] and as [to, from], padded with zeros
+    shift : the largest finite score
+    arcs : lists of the arcs, where so few are possible that they are cheaper than the table; None elsewhere
+    even : whether every arc scores the same, as at order 0: the labels then know nothing of each other
+    n_labels : K
+    """
+
+    scores: FloatArray
+    scores_to: FloatArray
+    exps: FloatArray
+    exps_to: FloatArray
+    shift: float
+    arcs: ArcLists | None
+    even: bool
+    n_labels: int
+
+    @classmethod
+    def from_scores(cls, scores: Any, *, sparse: bool | None = None) -> Self:
+        """From a (K, K) table. `sparse` says whether to work on lists of arcs; None means where it is faster."""
+        table = np.ascontiguousarray(scores, dtype=FLOAT)
+        if table.ndim != 2 or table.shape[0] != table.shape[1]:
+            raise InputError(f"edge scores must be a table (labels, labels), not of shape {table.shape}")
+        if np.isnan(table).any() or np.isposinf(table).any():
+            raise InputError("edge scores must be numbers or −inf, and one is NaN or +inf")
+        n_labels = len(table)
+        finite = table[table > -np.inf]
+        shift = float(finite.max()) if finite.size else 0.0
+        width = padded_width(n_labels)
+        exps = np.zeros((width, width))
+        np.exp(table - shift, out=exps[:n_labels, :n_labels])
+        table_to = np.ascontiguousarray(table.T)[:, None, :]
+        if sparse is None:
+            sparse = n_labels >= _SPARSE_LABELS and finite.size * _SPARSE_RATIO <= table.size
+        arcs = ArcLists.from_tables(table, exps) if sparse else None
+        even = bool((table == shift).all())
+        return cls(table, table_to, exps, np.ascontiguousarray(exps.T), shift, arcs, even, n_labels)
+
+    @classmethod
+    def from_scores_to(cls, scores: FloatArray) -> Self:
+        return cls.from_scores(scores[:, 0].T)
+
+    def scores_plus(self, table: FloatArray) -> FloatArray:
+        return table + self.scores
+
+    def at_positions(self, added: FloatArray) -> PositionEdges:
+        return PositionEdges.from_scores(added + self.scores_to)
+
+    def passes(self, work: Workspace) -> Passes:
+        """Where all arcs score the same, both passes cost K at each position, not K²."""
+        if self.arcs is not None:
+            return Passes(*self.arcs.recursions(work), self.shift, self.even)
+        forward = partial(kernels.chain.forward, work.node_exp, self.exps_to)
+        backward = partial(kernels.chain.backward, work.node_exp, self.exps)
+        return Passes(forward, backward, self.shift, self.even)
+
+    def edge_marginals(self, work: Workspace, pieces: Pieces) -> FloatArray:
+        if self.arcs is not None:
+            return self.arcs.edge_marginals(work, pieces)
+        work.sums[:] = 0.0
+        for t0, t1 in pieces:
+            kernels.chain.sum_edges(work.alpha, work.node_exp, work.sums, t0, t1)
+        return self._table(work)
+
+    def _table(self, work: Workspace) -> FloatArray:
+        """(K, K) [from, to] from the sums of the workspace, times the exponentials."""
+        K = self.n_labels
+        table: FloatArray = work.sums[:K, :K] * self.exps[:K, :K]
+        return table
+
+    def moment_recursions(
+        self, messages: Messages, terms: FloatArray, direction: FloatArray | None
+    ) -> tuple[int, Recursion, Recursion]:
+        if self.arcs is not None:
+            return self.arcs.moment_recursions(messages, terms, direction)
+        work, K, dense = messages.work, self.n_labels, kernels.covariance
+        width = work.alpha.shape[1]
+        given = messages.potentials.first, work.alpha, work.node_probs, work.carried
+        ahead, back = (work.past, work.future, work.moved), (work.future, work.moved)
+        if direction is None:
+            return (
+                width * width,
+                partial(dense.forward, terms, work.node_exp, self.exps_to, *given, *ahead),
+                partial(dense.backward, work.node_exp, self.exps, *given, *back),
+            )
+        moves = np.zeros((width, width))
+        moves[:K, :K] = self.exps[:K, :K] * direction
+        moves_to = np.ascontiguousarray(moves.T)
+        return (
+            2 * width * width,
+            partial(dense.forward_along, terms, work.node_exp, self.exps_to, moves_to, *given, *ahead),
+            partial(dense.backward_along, work.node_exp, self.exps, moves, *given, *back),
+        )
+
+    def edge_moments(
+        self, messages: Messages, direction: FloatArray | None, pieces: Pieces
+    ) -> tuple[FloatArray, FloatArray | None]:
+        work = messages.work
+        if self.arcs is not None:
+            return self.arcs.edge_moments(work, direction, pieces)
+        work.sums[:] = 0.0
+        for t0, t1 in pieces:
+            kernels.covariance.sum_edges(work.alpha, work.node_exp, work.past, work.future, work.sums, t0, t1)
+        moved = self._table(work)
+        if direction is None:
+            return moved, None
+        probs = self.edge_marginals(work, edge_pieces(work, 1))
+        moved += direction * probs
+        return moved, probs
+
+    def reach(self, potentials: ChainPotentials) -> tuple[AnyArray, IndexArray]:
+        n, K = potentials.node_scores.shape
+        possible, arcs = ((scores > -np.inf).view(np.uint8) for scores in (potentials.node_scores, self.scores))
+        reached, count = np.empty((n, K), dtype=np.uint8), np.empty(n, dtype=np.int64)
+        for t0, t1 in slices(n, K * K):
+            kernels.chain.reach(possible, arcs, potentials.first, reached, count, t0, t1)
+        return reached, count
+
+    def reach_end(self, potentials: ChainPotentials, reached: AnyArray) -> IndexArray:
+        n, K = reached.shape
+        arcs_to = (self.scores_to[:, 0] > -np.inf).view(np.uint8)
+        ending, count = np.empty((n, K), dtype=np.uint8), np.empty(n, dtype=np.int64)
+        for t0, t1 in slices(n, K * K, back=True):
+            kernels.chain.reach_end(reached, arcs_to, potentials.first, ending, count, t0, t1)
+        return count
+
+    def best_scores(self, potentials: ChainPotentials) -> FloatArray:
+        n, K = potentials.node_scores.shape
+        best: FloatArray = np.empty((n, K))
+        for t0, t1 in slices(n, 5 * K * K):
+            kernels.search.viterbi_shared(potentials.node_scores, self.scores, potentials.first, best, t0, t1)
+        return best
+
+    def subtract_labeling(
+        self,
+        potentials: ChainPotentials,
+        labels: AnyArray,
+        weights: FloatArray,
+        node_gradient: FloatArray,
+        edge_gradient: FloatArray,
+    ) -> None:
+        kernels.truth.subtract_shared(potentials.first, labels, weights, node_gradient, edge_gradient)
