@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.estimators.codec.arrays import Array
-from hedgerow.estimators.codec.linear import weights
+from hedgerow.estimators.codec.arrays import Array, scores
 from hedgerow.estimators.codec.parts import State
 from hedgerow.estimators.codec.schema import FITTED, labels
 from hedgerow.estimators.codec.steps import Allocates, Let, Scope
@@ -73,7 +72,7 @@ STATE = State(
         count("n_directions", low=1, of=lambda model: model.layout_.n_directions),
         Let("of nodes", lambda scope: (1 + scope["F"]) * scope["P"]),
         Let("W", lambda scope: scope["of nodes"] + scope["n_directions"] * (1 + scope["E"]) * scope["Q"]),
-        weights("weights", "W", of="weights_"),
+        scores("weights", ("W",), of="weights_"),
         Array("node_center", FLOAT, ("F",), of=lambda model: model.scaling_.node_center),
         Array("node_spread", FLOAT, ("F",), above=_LEAST_SPREAD, of=lambda model: model.scaling_.node_spread),
         Array("edge_spread", FLOAT, ("E",), above=_LEAST_SPREAD, of=lambda model: model.scaling_.edge_spread),

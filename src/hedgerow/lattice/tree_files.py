@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.estimators.codec.arrays import Array
-from hedgerow.estimators.codec.linear import LARGEST
+from hedgerow.estimators.codec.arrays import scores
 from hedgerow.estimators.codec.parts import Part, Record, State
 from hedgerow.estimators.codec.steps import Check, Let, Scope, refuse
 from hedgerow.estimators.codec.trees import BINNING, ensemble
@@ -15,7 +14,6 @@ from hedgerow.estimators.codec.upgrade import Old
 from hedgerow.lattice.boosting import Bins
 from hedgerow.lattice.files import LATTICE, made_form, upgrade_lattice
 from hedgerow.lattice.tree_rows import row_dataset
-from hedgerow.legend import FLOAT
 
 
 def _level(name: str, n_values: str) -> Part:
@@ -53,14 +51,7 @@ def upgrade(old: Old) -> None:
 STATE = State(
     (
         *LATTICE,
-        Array(
-            "start_values",
-            FLOAT,
-            ("P",),
-            low=-LARGEST,
-            high=LARGEST,
-            of="start_values_",
-        ),
+        scores("start_values", ("P",), of="start_values_"),
         Let("node columns", lambda scope: scope["F"]),
         Let("edge columns", lambda scope: scope["E"] + 1),  # the last is the direction
         _level("node", "P"),

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from hedgerow.estimators.codec.steps import Field, Scope, Section, Size, refuse
-from hedgerow.legend import INDEX, AnyArray, IndexArray
+from hedgerow.legend import FLOAT, INDEX, AnyArray, IndexArray
+
+LARGEST = 1e100  # of weights and scores: sums of them, and of products with features, stay finite
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,11 @@ class Array(Field):
             refuse(f"{name} holds values from {array.min()} to {array.max()}, outside of {low} to {high}")
         if self.above is not None and not array.min() > self.above:
             refuse(f"{name} holds {array.min()}, and all values must be above {self.above}")
+
+
+def scores(name: str, shape: tuple[Size, ...] | Callable[[Scope], tuple[int, ...]], **more: Any) -> Array:
+    """float64: weights, or what else is summed to scores."""
+    return Array(name, FLOAT, shape, low=-LARGEST, high=LARGEST, **more)
 
 
 def pointers(name: str, n: str, into: Size, **more: Any) -> Array:

@@ -9,11 +9,9 @@ import numpy as np
 from hedgerow.estimators.codec.arrays import Array, pointers
 from hedgerow.estimators.codec.parts import Record
 from hedgerow.estimators.codec.steps import Check, Let, Scope, refuse
-from hedgerow.legend import CODE, FLOAT
+from hedgerow.legend import CODE
 from hedgerow.linear.index import WeightIndex
 from hedgerow.linear.streams import Streams
-
-LARGEST = 1e100  # weight: sums of products with any feature stay finite
 
 
 def check_slots(scope: Scope) -> None:
@@ -38,8 +36,3 @@ def weight_index(streams: Callable[[Scope], Streams], n_outputs: Callable[[Scope
         ),
         lambda scope: WeightIndex(scope["streams"], scope["outputs"], scope["row_ptr"], scope["slot_label"]),
     )
-
-
-def weights(name: str, n: str, **more: object) -> Array:
-    """float64[n], of a size that sums can bear."""
-    return Array(name, FLOAT, (n,), low=-LARGEST, high=LARGEST, **more)  # type: ignore[arg-type]

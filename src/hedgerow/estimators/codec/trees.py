@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from hedgerow.data.dataset import Schema
-from hedgerow.estimators.codec.arrays import Array, Ragged, pointers
+from hedgerow.estimators.codec.arrays import Array, Ragged, pointers, scores
 from hedgerow.estimators.codec.parts import Record
 from hedgerow.estimators.codec.steps import Check, Let, Scope, Step, refuse
 from hedgerow.estimators.codec.values import count
@@ -19,7 +19,6 @@ from hedgerow.trees.ensemble import Ensemble
 
 EQUAL, AT_MOST, AT_MOST_OR_SPECIAL, SUBSET, HAS = range(5)  # the rules of splits, as kernels number them
 LABEL, LEAF = -1, -2
-LARGEST = 1e100  # value of a leaf: sums of them stay finite
 
 
 # ------------------------------------------------------------------------------------------------ columns as bins
@@ -164,7 +163,7 @@ def ensemble(
         Check(check_counts),
         Array("sets", np.uint8, ("B", "width")),
         pointers("set_ptr", "J", "B"),
-        Array("values", FLOAT, ("N",), low=-LARGEST, high=LARGEST),
+        scores("values", ("N",)),
         Array("gains", FLOAT, ("N",)),
         Array("counts", FLOAT, ("N",)),
         Check(check_children),

@@ -90,13 +90,13 @@ def count(name: str, low: int = 0, each: int = 1, **more: Any) -> Value:
     return Value(name, sound, f"a whole number from {low}, and not more than the file has room for", **more)
 
 
-def real(name: str, above: float = -math.inf, **more: Any) -> Value:
+def real(name: str, above: float = -math.inf, below: float = math.inf, **more: Any) -> Value:
     """A finite number."""
 
     def sound(value: Any, scope: Scope) -> bool:
-        return type(value) is float and above < value < math.inf
+        return type(value) is float and above < value < below
 
-    return Value(name, sound, f"a finite number above {above}", **more)
+    return Value(name, sound, f"a finite number above {above} and below {below}", **more)
 
 
 def choice(name: str, choices: tuple[str, ...], **more: Any) -> Value:

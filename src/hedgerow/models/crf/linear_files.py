@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from hedgerow.estimators.codec.arrays import Array
+from hedgerow.estimators.codec.arrays import Array, scores
 from hedgerow.estimators.codec.histories import HISTORIES
-from hedgerow.estimators.codec.linear import weight_index, weights
+from hedgerow.estimators.codec.linear import weight_index
 from hedgerow.estimators.codec.parts import Part, Record, State, made_by
 from hedgerow.estimators.codec.schema import CHAIN, SPACE
 from hedgerow.estimators.codec.steps import Check, Let, Scope, refuse
@@ -68,7 +68,7 @@ STATE = State(
         *CHAIN,
         Part("layout", LAYOUT, of="layout_"),
         Let("W", lambda scope: scope["layout"].n_weights),
-        weights("weights", "W", of="weights_", frozen=True),
+        scores("weights", ("W",), of="weights_", frozen=True),
         whole("n_sequences", of="n_sequences_"),
     ),
     upgrade,

@@ -6,9 +6,8 @@ from typing import Any
 
 from hedgerow.chain.structure.histories import MAX_ORDER
 from hedgerow.chain.structure.history_table import HistoryTable
-from hedgerow.estimators.codec.arrays import Array
+from hedgerow.estimators.codec.arrays import scores
 from hedgerow.estimators.codec.histories import HISTORIES
-from hedgerow.estimators.codec.linear import LARGEST
 from hedgerow.estimators.codec.parts import Model, Part, State
 from hedgerow.estimators.codec.schema import CHAIN, SPACE
 from hedgerow.estimators.codec.steps import Check, Let, Scope, refuse
@@ -16,7 +15,6 @@ from hedgerow.estimators.codec.trees import BINNING, ensemble
 from hedgerow.estimators.codec.upgrade import Old
 from hedgerow.estimators.codec.values import choice, flag, whole
 from hedgerow.estimators.missing import OF_TREES
-from hedgerow.legend import FLOAT
 from hedgerow.trees.missing import LEARNED, SURROGATE, WEIGHTING
 
 
@@ -92,7 +90,7 @@ STATE = State(
     (
         *CHAIN,
         Part("space", SPACE, of="space_"),
-        Array("constant", FLOAT, ("K+1", "K"), low=-LARGEST, high=LARGEST, of="constant_"),
+        scores("constant", ("K+1", "K"), of="constant_"),
         choice("missing", OF_TREES, of="missing_"),
         whole("order", high=MAX_ORDER, of="order_"),
         flag("shared_edges", of=lambda model: model.edge_tables_ is not None),
@@ -102,15 +100,7 @@ STATE = State(
         Part("binning", BINNING, of="binning_"),
         Part("ensemble", ensemble(before=_n_before, gaps=True), of="ensemble_"),
         Check(check_gaps),
-        Array(
-            "edge_tables",
-            FLOAT,
-            _table_shape,
-            low=-LARGEST,
-            high=LARGEST,
-            of="edge_tables_",
-            when=lambda scope: scope["shared_edges"],
-        ),
+        scores("edge_tables", _table_shape, of="edge_tables_", when=lambda scope: scope["shared_edges"]),
         Model("linear", ("LinearCRF",), of="linear_", optional=True),
         Check(check_linear),
         Let("start", _start, of="start"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from hedgerow.estimators.codec.arrays import LARGEST
 from hedgerow.estimators.codec.parts import Each, Part, Record, State
 from hedgerow.estimators.codec.schema import CHAIN, SPACE
 from hedgerow.estimators.codec.steps import Check, Let, Scope, refuse
@@ -52,8 +53,8 @@ LOWER = Record(
 FEATURE = Record(
     (
         whole("label", points_into="K"),
-        real("weight"),
-        real("start"),
+        real("weight", -LARGEST, LARGEST),
+        real("start", -LARGEST, LARGEST),
         count("n_trees", of=lambda feature: len(feature.trees)),
     ),
     lambda scope: (scope["label"], scope["weight"], scope["start"], scope["n_trees"]),

@@ -6,8 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from hedgerow.estimators.codec.arrays import Array
-from hedgerow.estimators.codec.linear import weights
+from hedgerow.estimators.codec.arrays import Array, scores
 from hedgerow.estimators.codec.parts import Part, Record, State
 from hedgerow.estimators.codec.schema import CHAIN
 from hedgerow.estimators.codec.steps import Let, Scope
@@ -36,7 +35,7 @@ def _regressions(blocks: Callable[[Scope], int], outputs: Callable[[Scope], int]
             Let("outputs", outputs),
             Array("seen_rows", np.bool_, ("R",), of=lambda own: np.diff(own[0].index.row_ptr) > 0),
             Let("W", lambda scope: (int(scope["seen_rows"].sum()) + 1) * scope["blocks"] * scope["outputs"]),
-            weights("weights", "W", of=lambda own: own[1]),
+            scores("weights", ("W",), of=lambda own: own[1]),
         ),
         _make,
     )

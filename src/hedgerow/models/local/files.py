@@ -54,6 +54,8 @@ def check_keys(scope: Scope) -> None:
     for keys, end in zip((scope["conjoined"], *scope["runs"]), ends):
         if len(keys) and (int(keys[0]) < 0 or int(keys[-1]) >= end or not np.all(keys[1:] > keys[:-1])):
             refuse("the runs of labels do not fit the labels")
+    if len(scope["conjoined"]) and not scope["order"]:
+        refuse("features are conjoined with a last label, and rows see none")
 
 
 RUNS = Record(

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from hedgerow.data.dataset import Schema
-from hedgerow.estimators.codec.arrays import Array
-from hedgerow.estimators.codec.linear import weight_index, weights
+from hedgerow.estimators.codec.arrays import Array, scores
+from hedgerow.estimators.codec.linear import weight_index
 from hedgerow.estimators.codec.parts import Model, Part, Record, State
 from hedgerow.estimators.codec.schema import CHAIN, SPACE
 from hedgerow.estimators.codec.steps import Check, Let, Scope, refuse
@@ -86,7 +86,7 @@ LINEAR = Record(
         Check(check_run_tree),
         Let("layout", _layout),
         Let("W", lambda scope: scope["layout"].n_weights),
-        weights("weights", "W", of="weights_"),
+        scores("weights", ("W",), of="weights_"),
     ),
     lambda scope: (scope["layout"], scope["weights"]),
 )
