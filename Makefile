@@ -8,12 +8,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4
-KERNEL_TESTS = $(wildcard tests/kernels tests/chain/inference)
+# Run compiled as all tests are, as plain Python, and with the bounds of arrays checked: each kernel is called by these.
+KERNEL_TESTS := tests/kernels tests/chain/inference tests/lattice/test_inference.py
 WHEEL_TEST := build/wheel-test
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test fuzz lint bench docs api reproduce wheel clean distclean
+.PHONY: help demo test bounds fuzz lint bench docs api reproduce wheel clean distclean
 
 help:  ## show this list
 	@echo "Usage: make TARGET [PYTHON=python3.12] [ARGS='more arguments for the command behind it']"
@@ -25,7 +26,10 @@ demo: $(VENV)/.demo  ## learn to hyphenate English words, and show what was lear
 
 test: $(VENV)/.dev  ## run the tests, then those of the kernels again as plain Python
 	$(PYTEST) $(ARGS)
-	NUMBA_DISABLE_JIT=1 $(PYTEST) $(KERNEL_TESTS)
+	NUMBA_DISABLE_JIT=1 $(PYTEST) -p tests.kernel_calls $(KERNEL_TESTS)
+
+bounds: $(VENV)/.dev  ## run the tests of the kernels with the bounds of arrays checked, which compiled kernels do not do
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/build/bounds $(PYTEST) $(KERNEL_TESTS)
 
 # Bounds are checked, and what is compiled so has a folder of its own.
 fuzz: $(VENV)/.dev  ## forge 10,000 model files of every kind, load and use them: make fuzz ARGS="--seed 7 TreeCRF"

@@ -127,6 +127,16 @@ def test_words_of_messages_are_those_of_the_gradient(seed):
             np.testing.assert_array_equal(difference & 255, 0)
 
 
+def test_leaves_add_to_scores_of_histories(rng):
+    """Positions 2 … 5 of six, the last two of which share a place."""
+    leaf_of = rng.integers(3, size=(6, 4)).astype(np.uint16)
+    home, value = np.array([0, 1, 2, 4, 5, 5], dtype=np.int32), np.array([0.5, -1.0, 2.0])
+    before = rng.normal(size=(4, 4))
+    scores = before.copy()
+    boosting.add_leaf_scores(leaf_of, home, 2, 6, value, scores)
+    np.testing.assert_array_equal(scores, before + value[leaf_of[home[2:6]]])
+
+
 @pytest.mark.parametrize("newton", [False, True])
 def test_words_of_messages_add_up_where_windows_are_equal(newton):
     """Two positions at one place: their words are added, the truth of each included."""

@@ -12,7 +12,7 @@ from hedgerow import LinearCRF
 from hedgerow.chain.objectives import NAMES
 from hedgerow.datasets import make_sequences
 from hedgerow.errors import InputError
-from hedgerow.models.crf.linear_training import ONLINE, TRAINERS
+from hedgerow.models.crf.parameters import ONLINE, TRAINERS
 
 
 @pytest.fixture(scope="module")

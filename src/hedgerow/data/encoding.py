@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping, Set
 from itertools import repeat
 from typing import Any
@@ -16,7 +15,7 @@ from hedgerow.data.reading import Learner, Reader
 from hedgerow.data.rows import Block, Field
 from hedgerow.data.settling import Blank, Entries, Learnt, by_position, compress_rows, settle
 from hedgerow.data.vocabulary import Vocabulary
-from hedgerow.errors import HedgerowWarning, InputError
+from hedgerow.errors import HedgerowWarning, InputError, warn
 from hedgerow.legend import CODE, FIRST_VALUE, MISSING, AnyArray, CodeArray, FloatArray, IndexArray
 
 
@@ -180,7 +179,7 @@ class Coder(Reader):
         if self.typed or self.given == {"token"}:
             raise InputError(f"there is no column {absent[0]!r} in the data", hint=f"{has}.")
         if len(absent) == len(self.columns) and not any(len(ids) for _, ids, _ in self.attributes):
-            warnings.warn(f"nothing that the model reads is in the data. {has}.", HedgerowWarning, stacklevel=2)
+            warn(f"nothing that the model reads is in the data. {has}.", HedgerowWarning, stacklevel=2)
 
     def finish(self, offsets: IndexArray, labels: CodedLabels | None) -> Dataset:
         self._check_columns()
