@@ -50,7 +50,7 @@ def scores(model, X):
     found = np.full((K + 1, n, K), np.nan)
     first = np.zeros(n, dtype=bool)
     first[potentials.offsets[:-1]] = True
-    pairs = edges.scores.transpose(2, 1, 0) if isinstance(edges, PositionEdges) else edges.scores[:, None]
+    pairs = edges.scores_to.transpose(2, 1, 0) if isinstance(edges, PositionEdges) else edges.scores[:, None]
     found[:K] = np.where(first[:, None], np.nan, nodes + pairs)
     found[K, first] = nodes[first]
     return found

@@ -28,7 +28,7 @@ def run(case):
     arcs.backward(node_exp, *out, lists.out_exps, first, alpha, scale, beta, probs, faint, 0, n)
     arcs.sum_edges(alpha, node_exp, *out, sums, 1, n)
     table = np.zeros((K, K))
-    table[lists.out_from, lists.out_to] = sums * lists.out_exps
+    table[np.repeat(np.arange(K), np.diff(lists.out_ptr)), lists.out_to] = sums * lists.out_exps
     return alpha[:, :K], scale, probs, table, faint - (width - K)
 
 

@@ -67,7 +67,7 @@ def test_potentials_and_gradients_are_those_of_the_ordinary_scorer(loss, spread,
         chain.score(x, 0.5)
         actual = chain.potentials(x, 0.5)
         np.testing.assert_allclose(actual.node_scores, expected.node_scores, rtol=1e-12, atol=1e-12)
-        np.testing.assert_allclose(actual.edges.scores, expected.edges.scores, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(actual.edges.scores_to, expected.edges.scores_to, rtol=1e-12, atol=1e-12)
         np.testing.assert_array_equal(actual.offsets, expected.offsets)
         np.testing.assert_array_equal(chain.first[: chain.n + 1], expected.first)
         np.testing.assert_array_equal(loss.dataset.labels[chain.rows()], data.labels)
@@ -97,7 +97,10 @@ def test_a_direction_is_the_difference_of_two_scores(loss, rng):
         for point in (weights + direction, weights):
             chain.score(pack(point))
             potentials = chain.potentials(pack(point))
-            scores.append((potentials.node_scores.copy(), potentials.edges.scores.copy()))
+            tables = potentials.edges
+            scores.append(
+                (potentials.node_scores.copy(), (tables.scores_to if tables.per_position else tables.scores).copy())
+            )
         for along, (after, before) in zip((nodes, edges), zip(*scores)):
             legal = before > -np.inf
             np.testing.assert_allclose(along[legal], (after[legal] - before[legal]), rtol=1e-9, atol=1e-9)

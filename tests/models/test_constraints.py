@@ -111,11 +111,12 @@ def test_unknown_labels_are_filled_legally():
 
 def test_an_impossible_gap_is_an_error_with_its_place():
     X, y = [["a"] * 3, ["a"] * 3], [["x", "x", "y"], ["y", None, "x"]]
-    with pytest.raises(InputError, match=r"sequence 1, position [12]: forbid_unseen leaves no labeling") as caught:
+    place = r"sequence 1, position [12]: transitions='forbid_unseen' leaves no labeling"
+    with pytest.raises(InputError, match=place) as caught:
         LinearCRF(transitions="forbid_unseen").fit(X, y)
     assert "unlabelled positions" in str(caught.value)
     for labels in ([[None] * 3, ["x", None, "y"]], [["x", "y", None], [None] * 3]):
-        with pytest.raises(InputError, match="forbid_unseen leaves no labeling"):
+        with pytest.raises(InputError, match="forbid_unseen' leaves no labeling"):
             LinearCRF(transitions="forbid_unseen").fit(X, labels)
 
 

@@ -147,7 +147,7 @@ def test_transitions_seen_before_stay_legal():
 
 def test_open_positions_that_no_transition_seen_so_far_can_fill():
     grown = Grown([["a", "b"]], [["m", "t"]], transitions="forbid_unseen").add([["a", "b"]], [["m", None]])
-    with pytest.raises(ValueError, match="forbid_unseen leaves no labeling for the unlabelled positions here"):
+    with pytest.raises(ValueError, match="forbid_unseen' leaves no labeling for the unlabelled positions here"):
         grown.add([["a", "b", "a"]], [["m", None, "t"]])
 
 

@@ -89,7 +89,7 @@ def test_shapes_of_data(X, y, tmp_path):
 
 def test_what_json_cannot_hold_goes_back_to_its_default(tmp_path):
     model = LinearCRF(scoring=label_accuracy, random_state=np.random.RandomState(0), l2=0.5).fit(X_SMALL, Y_SMALL)
-    with pytest.warns(HedgerowWarning, match="cannot hold metric, random_state;") as caught:
+    with pytest.warns(HedgerowWarning, match="cannot hold random_state, scoring;") as caught:
         model.save(tmp_path / "model")
     assert caught[0].filename == __file__
     loaded = load(tmp_path / "model")

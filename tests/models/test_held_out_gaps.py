@@ -13,6 +13,7 @@ from hedgerow import (
     BeamSearchTagger,
     FutureFeatureMEMM,
     LinearCRF,
+    MaxMarginMarkovNetwork,
     RecurrentSlidingWindow,
     SlidingWindow,
     TreeCRF,
@@ -25,6 +26,7 @@ from .test_conventions import ESTIMATORS
 N = 20
 CASES: list[tuple[type, dict[str, Any]]] = [
     (LinearCRF, {}),
+    (MaxMarginMarkovNetwork, {}),
     (TreeCRF, {}),
     (VirtualEvidence, {}),
     (BeamSearchTagger, {"ranking": "perceptron"}),

@@ -347,7 +347,7 @@ class TestRefusals:
             ({"transitions": "observed"}, "transitions is 'observed'"),
             ({"max_iter": 0}, "max_iter is 0"),
             ({"tol": -1.0}, "tol is -1.0"),
-            ({"decoder": "best"}, "there is no decoder 'best'"),
+            ({"decoder": "best"}, "decoder is 'best'"),
             ({"n_jobs": 0}, "n_jobs=0"),
         ],
     )

@@ -196,7 +196,7 @@ def test_unseen_runs_back_off_or_are_forbidden():
     with pytest.raises(InputError, match="no legal labeling"):
         strict.predict(X[:1], known=[["b", "b", None, None]])
     unlabelled = [*y, ["a", None, None, "a"]]
-    with pytest.raises(InputError, match="forbid_unseen leaves no labeling") as caught:
+    with pytest.raises(InputError, match="forbid_unseen' leaves no labeling") as caught:
         LinearCRF(order=2, transitions="forbid_unseen").fit([*X, X[0]], unlabelled)
     assert caught.value.sequence == 2
 

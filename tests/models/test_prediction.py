@@ -59,7 +59,7 @@ def test_posterior_decoding_takes_the_largest_marginal(model, X):
     by_parameter.__dict__.update({k: v for k, v in vars(model).items() if k.endswith("_")})
     assert by_parameter.predict(X).tolist() == expected
     assert by_parameter.predict(X, decoder="viterbi").tolist() == model.predict(X).tolist()
-    with pytest.raises(InputError, match="no decoder 'best'"):
+    with pytest.raises(InputError, match="decoder is 'best'"):
         model.predict(X, decoder="best")
 
 

@@ -327,7 +327,7 @@ def test_parameters_that_cannot_be_meant(parameter, value):
 def test_parameters_that_do_not_go_together():
     with pytest.raises(InputError, match="newton"):
         TreeCRF(leaves="newton", l2_regularization=0).fit(X_SMALL, Y_SMALL)
-    with pytest.raises(InputError, match="bags cannot be gone on with"):
+    with pytest.raises(InputError, match="warm_start is not supported with bags"):
         TreeCRF(n_bags=2, warm_start=True).fit(X_SMALL, Y_SMALL)
     with pytest.raises(InputError, match="sequence 0, position 1: pseudo-likelihood needs every label"):
         TreeCRF(**SHORT, pseudo_likelihood_steps=1).fit(X_SMALL, [["D", None], *Y_SMALL[1:]])

@@ -170,6 +170,6 @@ class Engine:
         """The scores that training holds, (K, N, K+1)."""
         found = np.zeros(self._shape)
         for shard in self._booster.shards:
-            found[:, shard.begin : shard.end, :-1] = shard.potentials().edges.scores
+            found[:, shard.begin : shard.end, :-1] = shard.potentials().edges.scores_to
             found[:, shard.begin : shard.end, -1] = shard.start_scores
         return found

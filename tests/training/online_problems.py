@@ -50,7 +50,7 @@ class Problem:
         along.start_scores = along.end_scores = None
         along.load(direction)
         moved = along.potentials(chunk)
-        edges = moved.edges.scores if potentials.edges.scores.ndim == 2 else moved.edges.scores_to
+        edges = moved.edges.scores_to if potentials.edges.per_position else moved.edges.scores
         edges = np.where(np.isneginf(edges), 0.0, edges)
         curved = CURVATURES[self.objective](potentials, data.labels, moved.node_scores, edges, **self._options(data))
         return self._pull(chain, chunk, curved.node_product, curved.edge_product)

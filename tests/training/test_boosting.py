@@ -101,7 +101,7 @@ def test_trees_predict_the_scores_of_training(form, corpus):
         potentials = shard.potentials()
         if isinstance(potentials.edges, PositionEdges):
             inner = potentials.first[:-1] == 0
-            np.testing.assert_allclose(edges[:, rows][:, inner], potentials.edges.scores[:, inner], atol=1e-12)
+            np.testing.assert_allclose(edges[:, rows][:, inner], potentials.edges.scores_to[:, inner], atol=1e-12)
         else:
             total = sum(one.table for one in booster.iterations)
             np.testing.assert_allclose(potentials.edges.scores, total, atol=1e-12)

@@ -35,6 +35,7 @@ class ChainModel(BaseEstimator):  # type: ignore[misc]
     order: int = 1
     schema_: Schema
     classes_: AnyArray
+    imputation_: Any = None  # what is filled in for missing values; estimators that fill nothing in leave it
     metadata_: dict[str, Any]  # notes that JSON can hold, saved with the model; `hedgerow train` keeps its reader here
 
     def _potentials(self, dataset: Dataset, first: int, last: int) -> ChainPotentials:

@@ -21,7 +21,7 @@ def test_every_name_makes_an_objective(name):
 
 
 def test_unknown_names_are_answered_with_the_known():
-    with pytest.raises(InputError, match=r"'hinge' is not there.*slack_margin"):
+    with pytest.raises(InputError, match=r"'hinge' is not available.*slack_margin"):
         make_objective("hinge", n_labels=3)
 
 
