@@ -96,7 +96,7 @@ def test_what_is_wrong_is_said(hedgerow, corpus, model, tmp_path, folder):
     assert "there is no such file or folder" in hedgerow(*train, tmp_path / "no", "-o", "m").complaint
     assert "images have no mask" in hedgerow(*train, corpus / "test_masks", "-o", "m").complaint
     assert "--form is 'odd'" in hedgerow(*train, corpus / "train_masks", "-o", "m", "--form", "odd").complaint
-    assert "no 5 --neighbours" in hedgerow(*train, corpus / "train_masks", "-o", "m", "--neighbours", "5").complaint
+    assert "no 5 neighbours" in hedgerow(*train, corpus / "train_masks", "-o", "m", "--neighbours", "5").complaint
     for flag, value in (("--l2", "1"), ("--trainer", "sgd")):
         wrong = hedgerow(*train, corpus / "train_masks", "-o", "m", "--trees", flag, value)
         assert f"{flag} is for weights, and --trees has none" in wrong.complaint

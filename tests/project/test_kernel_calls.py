@@ -41,4 +41,4 @@ def test_compiled_kernels_cannot_be_watched():
 def test_kernels_are_found():
     names = kernel_calls.kernels()
     assert len(names) > 300
-    assert {"hedgerow.lattice.kernels.messages.propagate", "hedgerow.lattice.kernels.messages.node_beliefs"} <= names
+    assert {"hedgerow.lattice.kernels.messages.propagate", "hedgerow.lattice.kernels.messages.tell"} <= names

@@ -109,7 +109,7 @@ def grid_directions(n_axes: int, neighbours: int) -> list[tuple[int, ...]]:
     if n_axes not in NEIGHBOURS or neighbours not in NEIGHBOURS[n_axes]:
         choices = " or ".join(map(str, NEIGHBOURS.get(n_axes, {})))
         hint = f"Choose {choices}." if choices else "A grid has one to three axes."
-        raise InputError(f"a grid of {n_axes} axes has no {neighbours!r} ⟦neighbours⟧", hint=hint)
+        raise InputError(f"a grid of {n_axes} axes has no {neighbours!r} neighbours", hint=hint)
     n_steps = NEIGHBOURS[n_axes][neighbours]
     steps = [step for step in product((-1, 0, 1), repeat=n_axes) if 0 < sum(map(abs, step)) <= n_steps]
     return [step for step in steps if step > (0,) * n_axes]
