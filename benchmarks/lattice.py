@@ -35,8 +35,8 @@ ROUNDS = 10
 
 def make(size: int, n_labels: int) -> Any:
     """Random scores on a grid."""
-    from hedgerow.lattice.inference.topology import grid_topology
-    from hedgerow.lattice.potentials import Potentials
+    from hedgerow.lattice.graphs import grid_topology
+    from hedgerow.lattice.scores import Potentials
 
     rng = np.random.default_rng(0)
     topology, _ = grid_topology((size, size), 4)
@@ -146,9 +146,9 @@ def measure_sweeps(size: int) -> dict[str, Any]:
 def measure_large(megapixels: float) -> dict[str, Any]:
     """From scores to labels, on one image."""
     from hedgerow.datasets.shapes import make_shapes
+    from hedgerow.lattice.graphs import grid_topology
     from hedgerow.lattice.inference.infer import Inference
-    from hedgerow.lattice.inference.topology import grid_topology
-    from hedgerow.lattice.potentials import Potentials
+    from hedgerow.lattice.scores import Potentials
 
     side = round(np.sqrt(megapixels * 1e6))
     [image], [mask] = make_shapes(1, size=side, noise=0.7, n_shapes=8)

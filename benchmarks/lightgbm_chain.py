@@ -125,14 +125,14 @@ class _Shard:
         """scores (K, N, K) IN, gradient (K, N, K) OUT; the row of ⊥ is row 0 of a first position."""
         from hedgerow.chain.edges import PositionEdges
         from hedgerow.chain.objectives.log_likelihood import log_likelihood
-        from hedgerow.chain.potentials import ChainPotentials
+        from hedgerow.chain.potentials import ChainPotentials, Truth
 
         own = np.ascontiguousarray(scores[:, self.begin : self.end])
         n, K = own.shape[1:]
         nodes = np.zeros((n, K))
         nodes[self.starts] = own[:, self.starts, 0].T
         edges = PositionEdges(np.exp(own), np.zeros(n), own)
-        found = log_likelihood(ChainPotentials(nodes, self.offsets, edges), self.labels, workspace=self.workspace)
+        found = log_likelihood(ChainPotentials(nodes, self.offsets, edges), Truth(self.labels), self.workspace)
         self.loss = found.loss
         mine = gradient[:, self.begin : self.end]
         mine[...] = found.edge_gradient

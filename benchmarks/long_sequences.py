@@ -68,11 +68,10 @@ def measure(dataset: Any, jobs: int) -> list[dict[str, Any]]:
     data = resident_bytes()
     from hedgerow.chain.objectives import make_objective
     from hedgerow.chain.structure.states import StateSpace
-    from hedgerow.linear.chain import LinearChain
+    from hedgerow.linear.chain import Evaluation, LinearChain
     from hedgerow.models.crf.linear_layout import lay_out
     from hedgerow.parallel import Lanes, count_lanes, plan_chunks
     from hedgerow.training.counting import count_weights
-    from hedgerow.training.evaluation import Evaluation
 
     K = dataset.n_labels
     layout, _ = lay_out(
@@ -108,7 +107,7 @@ def measure(dataset: Any, jobs: int) -> list[dict[str, Any]]:
 def _line(row: dict[str, Any]) -> str:
     return (
         f"{row['objective']:15s} first pass {row['first_seconds']:7.1f} s   a pass {row['seconds']:7.1f} s   "
-        f"{row['extra_megabytes']:7.0f} MB above the data, {row['extra_bytes_a_position']:.0f} bytes a position"
+        f"{row['extra_megabytes']:7.0f} MB above the data, {row['extra_bytes_a_position']:.0f} bytes per position"
     )
 
 

@@ -46,7 +46,7 @@ class Engines:
         from hedgerow.datasets import make_missing
         from hedgerow.training.boosting.chain import Booster
         from hedgerow.trees.binning import bin_dataset, learn_binning
-        from hedgerow.trees.missing import make_grower
+        from hedgerow.trees.growing import Grower
 
         X, y = to_sequences(corpus)
         self.setup = setup
@@ -58,10 +58,9 @@ class Engines:
             "l2_regularization": setup.l2_regularization,
             "subsets": subsets,
         }
-        self.booster = Booster(self.dataset, binning, self.data, setup.lanes, **options)
+        self.booster = Booster(self.dataset, self.data, setup.lanes, **options)
         self.growers = {
-            method: make_grower(binning, self.data, self.dataset.n_labels, missing=method, **options)
-            for method in METHODS
+            method: Grower(self.data, self.dataset.n_labels, missing=method, **options) for method in METHODS
         }
         self.trees: dict[str, list[Any]] = {method: [] for method in METHODS}
 
@@ -102,7 +101,7 @@ class Engines:
             factors = np.exp(values)
         for shard, (exps, nodes) in zip(self.booster.shards, scores):
             if leaves is not None:
-                where = data.home, data.home_first, shard.begin, shard.end
+                where = data.window_place, data.window_first, shard.begin, shard.end
                 kernels.boosting.add_leaves(leaves.leaf_of, *where, values, factors, exps, nodes)
             else:
                 moved = np.zeros((1, *exps.shape))

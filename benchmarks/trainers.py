@@ -175,9 +175,8 @@ def measure_objectives(corpus: Corpus, repeats: int) -> dict[str, dict[str, floa
     """Seconds of a gradient of each objective, on scores alone and with features, at weights that are half trained."""
     from hedgerow.chain.objectives import NAMES, make_objective
     from hedgerow.chain.objectives.log_likelihood import log_likelihood
-    from hedgerow.linear.chain import LinearChain
+    from hedgerow.linear.chain import Evaluation, LinearChain
     from hedgerow.parallel import Lanes
-    from hedgerow.training.evaluation import Evaluation
 
     data = corpus.dataset.take(np.arange(min(OBJECTIVE_SENTENCES, len(corpus.y))))
     model = train_ours("lbfgs", corpus._replace(dataset=data), 10)
@@ -204,7 +203,7 @@ def _on_scores(model: Any, data: Any, every: dict[str, Any]) -> dict[str, Callab
     from itertools import pairwise
 
     from hedgerow.chain.inference import Workspace
-    from hedgerow.chain.objectives import CURVATURES
+    from hedgerow.chain.objectives import CURVATURES, Truth
     from hedgerow.linear.chain import LinearChain
     from hedgerow.parallel import plan_chunks
 
@@ -219,11 +218,11 @@ def _on_scores(model: Any, data: Any, every: dict[str, Any]) -> dict[str, Callab
 
     def gradients(objective: Any) -> None:
         for potentials, rows, _ in chunks:
-            objective(potentials, rows, workspace=workspace)
+            objective(potentials, Truth(rows), workspace=workspace)
 
     def products(curvature: Any) -> None:
         for potentials, rows, nodes in chunks:
-            curvature(potentials, rows, nodes, edges, workspace=workspace)
+            curvature(potentials, Truth(rows), (nodes, edges), workspace=workspace)
 
     jobs: dict[str, Callable[[], None]] = {name: lambda own=own: gradients(own) for name, own in every.items()}
     jobs["Hessian product"] = lambda: products(CURVATURES[every["log_likelihood"]])
@@ -234,7 +233,7 @@ def _on_scores(model: Any, data: Any, every: dict[str, Any]) -> dict[str, Callab
 
 
 def training_table(found: dict[str, Any], counts: tuple[int, ...]) -> str:
-    heads = ["trainer", "seconds a pass", "passes a second", "once"]
+    heads = ["trainer", "seconds per pass", "passes per second", "once"]
     heads += [f"accuracy, F1 after {n}" for n in counts]
     lines = ["| " + " | ".join(heads) + " |", "|" + " --- |" * len(heads)]
     for name, row in found.items():
@@ -246,7 +245,7 @@ def training_table(found: dict[str, Any], counts: tuple[int, ...]) -> str:
 
 def comparison_table(rows: list[dict[str, Any]]) -> str:
     lines = [
-        f"{'seconds a pass, ours / peer':22s} {'CRFsuite':20s} {'ratio':>6s} {'target':>6s} {'F1':>6s} {'its':>6s}"
+        f"{'seconds per pass, ours / peer':22s} {'CRFsuite':20s} {'ratio':>6s} {'target':>6s} {'F1':>6s} {'its':>6s}"
     ]
     for row in rows:
         verdict = "" if not row["target"] else "reached" if row["reached"] else "MISSED"

@@ -3,7 +3,7 @@
     python benchmarks/tree_vs_lightgbm.py [--case protein] [--repeats 5] [--quick] [--force]
 
 LightGBM gets what one has to give it for the same model: a table of N·K rows (a position with each previous label;
-⊥ at first positions) and K trees an iteration (one booster of K classes; K boosters give the same trees in the same
+⊥ at first positions) and K trees per iteration (one booster of K classes; K boosters give the same trees in the same
 time and more memory) from gradients computed outside, by the same forward-backward as hedgerow's. Both have λ = 20,
 100 leaves, a step of 1 and two threads. LightGBM runs in both encodings, as categorical columns (one value against
 the rest, as hedgerow splits) and as binary columns, and chooses itself between rows and columns; the better of the two
@@ -87,7 +87,7 @@ class Hedgerow:
             "l2_regularization": setup.l2_regularization,
             "learning_rate": 1.0,
         }
-        self.booster = Booster(self.dataset, self.binning, data, setup.lanes, **options)
+        self.booster = Booster(self.dataset, data, setup.lanes, **options)
         self.trees: list[Any] = []
         self._loss = 0.0
 

@@ -2,7 +2,7 @@
 
     python examples/time_series.py [number of recordings]
 
-A recording is an array with a row a second. The machine is idle, runs or runs hot; it stays in a state for a while,
+A recording is an array with a row per second. The machine is idle, runs or runs hot; it stays in a state for a while,
 and no reading alone tells which. A model that looks at each second by itself is compared with one that sees the whole
 sequence.
 """

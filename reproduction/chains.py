@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 
 from hedgerow.chain.decoding import DECODERS
+from hedgerow.chain.objectives.result import Objective
 from hedgerow.chain.structure.states import StateSpace
 from hedgerow.data.dataset import Dataset, Window
 from hedgerow.data.encoding import encode, learn
 from hedgerow.estimators.base import label_lists
 from hedgerow.legend import CODE, AnyArray, CodeArray, FloatArray
-from hedgerow.linear.chain import ChainFeatures, ChainLayout, LinearChain
+from hedgerow.linear.chain import ChainFeatures, ChainLayout, Evaluation, LinearChain
 from hedgerow.models.crf.linear_layout import Statistics, lay_out
 from hedgerow.parallel import MAX_LANES, Lanes, count_lanes, plan_chunks
-from hedgerow.training.evaluation import Evaluation, Objective
 from hedgerow.training.monitor import Monitor
 from hedgerow.training.whole.lbfgs import curvature_scale, lbfgs
 

@@ -114,6 +114,14 @@ def tuned_paper(
 # --------------------------------------------------------------------------------------------- without any tuning
 
 
+def shorten(model: Any, n_iterations: int) -> None:
+    """Cut the iterations of a model, or those of its estimator of rows."""
+    if getattr(model, "estimator", None) == "trees":
+        model.set_params(estimator=TreeCRF(n_estimators=n_iterations))
+    else:
+        model.set_params(**{"n_estimators" if hasattr(model, "n_estimators") else "max_iter": n_iterations})
+
+
 def default_model(seed: int, window: Window, settings: Settings) -> TreeCRF:
     """TreeCRF with the window, and nothing else, said; `--quick` cuts its iterations."""
     model = TreeCRF(window=window, random_state=seed)

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from hedgerow.chain.decoding import DECODERS
-from hedgerow.estimators.missing import fill
+from hedgerow.data.imputation import fill
 from hedgerow.legend import IndexArray
-from hedgerow.models.crf.tree import TreeCRF
-from hedgerow.models.crf.tree_training import make_start
+from hedgerow.models.crf.tree import TreeCRF, make_start
 from hedgerow.trees.binning import bin_dataset
 
 

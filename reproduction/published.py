@@ -170,11 +170,7 @@ SMD_F = {
 # --------------------------------------------------------------------------------------- Gross 2007, section 4.1
 
 # Without noise: (objective, decoder) → accuracy. The other points of figure 1 are only in its picture.
-LABELWISE_ACCURACY = {
-    ("generative", "posterior"): 79.6,
-    ("generative", "viterbi"): 71.0,
-    ("margin", "viterbi"): 74.9,
-}
+LABELWISE_ACCURACY = {("generative", "posterior"): 79.6, ("generative", "viterbi"): 71.0, ("margin", "viterbi"): 74.9}
 
 # -------------------------------------------------------------------------------- Hao 2009, table 4.1
 

@@ -32,9 +32,7 @@ def iteration_cost(
     data = bin_dataset(binning, dataset, postings=True)
     passes, induction = [], []
     with Lanes(1, 1) as lanes:
-        booster = Booster(
-            dataset, binning, data, lanes, max_leaf_nodes=max_leaf_nodes, l2_regularization=l2_regularization
-        )
+        booster = Booster(dataset, data, lanes, max_leaf_nodes=max_leaf_nodes, l2_regularization=l2_regularization)
         for _ in range(WARM_UP + n_iterations):
             began = time.process_time()
             booster.evaluate()

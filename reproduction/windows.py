@@ -8,8 +8,9 @@ import numpy as np
 
 from hedgerow.data.dataset import Dataset
 from hedgerow.data.encoding import encode, learn
+from hedgerow.data.sequences import take_sequences
 from hedgerow.errors import InputError, MissingExtraError
-from hedgerow.estimators.validation import hold_out
+from hedgerow.estimators.prepare import choose_held_out, label_sets
 from hedgerow.legend import AnyArray, FloatArray
 from hedgerow.models.crf.tree import TreeCRF
 
@@ -57,7 +58,8 @@ class WindowBooster:
     def fit(self, X: Any, y: Any) -> WindowBooster:
         """Train on sequences; stop when the loss on the held-out ones no longer falls."""
         lightgbm = require_lightgbm()
-        X, y, _, X_val, y_val = hold_out(self.like, X, y, None, None, None)
+        parts = choose_held_out(label_sets(y), self.like.validation_fraction, self.like.random_state)
+        (X, y), (X_val, y_val) = ([take_sequences(given, part) for given in (X, y)] for part in parts)
         dataset = learn(X, y, window=self.like.window)
         self.schema_ = dataset.schema
         n_labels = dataset.n_labels

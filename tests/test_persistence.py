@@ -85,12 +85,7 @@ def test_what_is_written_comes_back(tmp_path_factory, header, tensors):
 def test_layouts_are_normalised(tmp_path):
     path = str(tmp_path / "model.hedgerow")  # a str is as good as a Path
     grid = np.arange(12.0).reshape(3, 4)
-    tensors = {
-        "turned": grid.T,
-        "strided": grid[:, ::2],
-        "swapped": grid.astype(">f8"),
-        "scalar": np.float64(3),
-    }
+    tensors = {"turned": grid.T, "strided": grid[:, ::2], "swapped": grid.astype(">f8"), "scalar": np.float64(3)}
     write(path, {"kind": "x"}, tensors)
     _, again = read(path)
     assert again["scalar"].shape == ()
@@ -347,11 +342,7 @@ def test_a_write_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
     def interrupt(*_: Any) -> None:
         raise KeyboardInterrupt
 
-    for step, failure, error in (
-        ("fsync", fail, OSError),
-        ("replace", fail, OSError),
-        ("replace", interrupt, None),
-    ):
+    for step, failure, error in (("fsync", fail, OSError), ("replace", fail, OSError), ("replace", interrupt, None)):
         with monkeypatch.context() as patch:
             patch.setattr(os, step, failure)
             with pytest.raises(error or KeyboardInterrupt):

@@ -35,7 +35,7 @@ DECODER = "posterior"
 
 MEMMS, CRFS, FUTURE = "MEMM", "CRF", "FF-MEMM"
 METHODS: dict[str, Callable[..., ChainModel]] = {
-    MEMMS: partial(MEMM, scorer="trees"),
+    MEMMS: partial(MEMM, estimator="trees"),
     CRFS: TreeCRF,
     FUTURE: FutureFeatureMEMM,
 }

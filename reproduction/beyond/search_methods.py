@@ -19,6 +19,7 @@ from hedgerow.models.crf.virtual_evidence import VirtualEvidence
 from hedgerow.models.local.memm import MEMM
 from hedgerow.models.search.estimator import BeamSearchTagger
 from reproduction.comparison import Spread
+from reproduction.contenders import shorten
 from reproduction.drawing import draw_accuracies
 from reproduction.problems import load_problem, take
 from reproduction.report import Grid, Report, Row
@@ -79,7 +80,7 @@ def stressers() -> dict[str, Make]:
     return {
         "TreeCRF": TreeCRF,
         "TreeCRF, shared edges": partial(TreeCRF, edges="shared"),
-        "MEMM of trees": partial(MEMM, scorer="trees"),
+        "MEMM of trees": partial(MEMM, estimator="trees"),
         "VirtualEvidence, stumps": partial(VirtualEvidence, max_leaf_nodes=2, n_estimators=1_000),
         "VirtualEvidence": VirtualEvidence,
         "VirtualEvidence, joint edges": partial(VirtualEvidence, edges="joint"),
@@ -120,8 +121,7 @@ def stress(settings: Settings) -> dict[str, Any]:
 def _trained(model: Any, settings: Settings, *data: Any) -> tuple[Any, float]:
     """The model after training, and the CPU seconds that took."""
     if settings.quick and not isinstance(model, LinearCRF):
-        limit = "n_estimators" if hasattr(model, "n_estimators") else "max_iter"
-        model.set_params(**{limit: settings.max_iterations})
+        shorten(model, settings.max_iterations)
     began = time.process_time()
     model.fit(*data)
     return model, time.process_time() - began

@@ -18,9 +18,7 @@ _KEPT = frozenset(("B-NP", "I-NP"))
 _OUTSIDE = "O"
 
 
-def load_np_chunking(
-    folder: str | os.PathLike[str] | None = None,
-) -> tuple[Sequences, AnyArray, Sequences, AnyArray]:
+def load_np_chunking(folder: str | os.PathLike[str] | None = None) -> tuple[Sequences, AnyArray, Sequences, AnyArray]:
     """Noun phrases as `X_train, y_train, X_test, y_test`: 8,936 and 2,012 sentences with the labels B-NP, I-NP and O.
 
     X is Sequences with the columns "word" and "pos", y an object array of lists of labels. The files, and where they

@@ -20,9 +20,7 @@ BASES = "acgt"
 _FORM = "A line is a name, the bases and as many labels (c, i or n), by tab."
 
 
-def load_genes(
-    folder: str | os.PathLike[str] | None = None,
-) -> tuple[Sequences, AnyArray, Sequences, AnyArray]:
+def load_genes(folder: str | os.PathLike[str] | None = None) -> tuple[Sequences, AnyArray, Sequences, AnyArray]:
     """The genes as `X_train, y_train, X_test, y_test`: 462 and 453 of them, 5.5 and 2.1 million bases.
 
     X is Sequences with the column "base": "a", "c", "g" or "t", None where the letter stands for several bases. y is

@@ -14,9 +14,7 @@ if TYPE_CHECKING:
 FILES = ("Genia4ERtask1.iob2", "Genia4EReval1.iob2")
 
 
-def load_jnlpba(
-    folder: str | os.PathLike[str] | None = None,
-) -> tuple[Sequences, AnyArray, Sequences, AnyArray]:
+def load_jnlpba(folder: str | os.PathLike[str] | None = None) -> tuple[Sequences, AnyArray, Sequences, AnyArray]:
     """The names as `X_train, y_train, X_test, y_test`: 18,546 and 3,856 sentences, 492,551 and 101,039 words.
 
     X is Sequences with the column "word"; `entity_features` adds what can be told from a word's letters. y is an

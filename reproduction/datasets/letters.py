@@ -17,9 +17,7 @@ N_FOLDS = 10
 _NEEDED = ("X", "y", "word_lengths", "folds")
 
 
-def load_letters(
-    folder: str | os.PathLike[str] | None = None,
-) -> tuple[list[AnyArray], list[list[str]], IndexArray]:
+def load_letters(folder: str | os.PathLike[str] | None = None) -> tuple[list[AnyArray], list[list[str]], IndexArray]:
     """The 6,877 words as `X, y, folds`: 52,152 letters in all, and the fold (0 to 9) of each word.
 
     X has for each word an array (letters, 128) of 0 and 1: pictures of 16 by 8 pixels, row after row. y has the

@@ -26,12 +26,7 @@ L2 = 1.0
 MAX_ITER = 200
 SHARPNESS = 50.0
 GENERATIVE, LIKELIHOOD, MARGIN, LABELWISE = "generative", "log_likelihood", "margin", "labelwise"
-TITLES = {
-    GENERATIVE: "generative",
-    LIKELIHOOD: "log-likelihood",
-    MARGIN: "max-margin",
-    LABELWISE: "labelwise accuracy",
-}
+TITLES = {GENERATIVE: "generative", LIKELIHOOD: "log-likelihood", MARGIN: "max-margin", LABELWISE: "labelwise accuracy"}
 
 
 def run(settings: Settings) -> Report:

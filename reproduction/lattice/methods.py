@@ -24,15 +24,16 @@ from hedgerow.lattice.graphs import Graph, graph
 from hedgerow.lattice.model import LatticeCRF
 from hedgerow.lattice.tree_model import TreeLatticeCRF
 from hedgerow.legend import AnyArray
+from hedgerow.trainers import make_trainer
 from reproduction.settings import Settings
 
 L2 = 0.5  # 1 / (2σ²) with σ = 1
 MOST_UPDATES = 200
 TOLERANCE = 1e-3  # a change of messages below which they are at rest: labels hardly change after it
 CRITERIA: dict[str, dict[str, Any]] = {
-    "LBP": {"inference": "loopy", "schedule": "parallel"},
+    "LBP": {"inference": "loopy", "message_schedule": "parallel"},
     "MF": {"inference": "mean_field"},
-    "PL": {"objective": "pseudo_likelihood", "inference": "loopy", "schedule": "parallel"},
+    "PL": {"objective": "pseudo_likelihood", "inference": "loopy", "message_schedule": "parallel"},
     "TRW": {"inference": "tree_reweighted"},
 }
 GAINS = {"LBP": 1e-4, "MF": 1e-3, "PL": 0.04}  # which the paper calls as high as possible
@@ -154,8 +155,10 @@ def make_model(task: Task, method: Method, settings: Settings, seed: int, gain: 
         return TreeLatticeCRF(**own | ({"n_estimators": 3} if settings.quick else {}))
     own |= {"l2": L2, "edge_start": 0.5, "trainer": TRAINERS[method.trainer]} | task.options
     if gain is not None:
-        own |= {"gain": gain, "meta_gain": 10.0 * gain, "gain_decay": 0.9, "batch_size": task.batch_size, "tol": 0.0}
-        own["max_iter"] = task.n_passes
+        chosen: dict[str, Any] = {"gain": gain, "batch_size": task.batch_size}
+        if method.trainer == "SMD":
+            chosen |= {"meta_gain": 10.0 * gain, "gain_decay": 0.9}
+        own |= {"trainer": make_trainer(TRAINERS[method.trainer], chosen), "tol": 0.0, "max_iter": task.n_passes}
     if settings.quick:
         own |= {"max_iter": 3, "max_updates": 20}
     return LatticeCRF(**own)

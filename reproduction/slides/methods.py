@@ -46,9 +46,9 @@ def make_method(name: str, window: int, n_labels: int, seed: int, quick: bool = 
     method can use, not which learner it has."""
     match name:
         case "SW":
-            return SlidingWindow(classifier="linear", window=window, random_state=seed)
+            return SlidingWindow(estimator="linear", window=window, random_state=seed)
         case "RSW":
-            return RecurrentSlidingWindow(classifier="linear", window=window, random_state=seed)
+            return RecurrentSlidingWindow(estimator="linear", window=window, random_state=seed)
         case "HMM":
             return HMM(decoder="posterior")
         case "MEMM":

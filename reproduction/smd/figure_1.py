@@ -26,7 +26,7 @@ def run(settings: Settings) -> Report:
     notes = [
         "Features: the 19 word and part-of-speech templates that CRF++ has for chunking (words within two places, two"
         " pairs of words; tags within two places, their pairs and triples), each with every label, and label pairs."
-        f" The paper counts {SMD_F['np'].n_features:,} features of such a kind and does not list them.",
+        f" The paper counts {SMD_F['np'].n_features:,} features of such a kind and does not list them."
     ]
     return run_figure("smd-fig-1", TITLE, load_task(settings), notes, settings)
 

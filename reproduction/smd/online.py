@@ -6,17 +6,16 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from hedgerow.chain.objectives import Objective, log_likelihood, perceptron
 from hedgerow.errors import InputError
 from hedgerow.legend import CodeArray, FloatArray, IndexArray
-from hedgerow.training.online.averaged_perceptron import averaged_perceptron
+from hedgerow.trainers import SGD, SMD, AnnealedSGD, AveragedPerceptron, OnlineTrainer
 from hedgerow.training.online.batches import Batches
-from hedgerow.training.online.sgd import annealed_sgd, sgd
-from hedgerow.training.online.smd import smd
+from hedgerow.training.online.trainers import train_online
 from reproduction.chains import ChainTask, Reader, Watched, descend
 from reproduction.published import OnlineScores
 from reproduction.settings import Settings
@@ -152,11 +151,11 @@ def _online(
     settings: Settings,
     closely: bool,
     *,
-    trainer: Callable[..., FloatArray],
+    trainer: OnlineTrainer,
     objective: Objective = log_likelihood,
     batch_size: int | None = None,
     looks: int = 1,
-    **options: Any,
+    l2: float = L2,
 ) -> Curve:
     chain = task.chain
     size = task.batch_size if batch_size is None else batch_size
@@ -166,7 +165,7 @@ def _online(
     # No tolerance: the running loss of a pass that rises is no reason to stop.
     with Watched(recorder.after_pass, max_iter=-(-n_passes // looks), tol=-np.inf) as monitor:
         try:
-            trainer(batches, chain.zeros(), monitor, observe=recorder.after_batch, **options)
+            train_online(trainer, batches, chain.zeros(), monitor, l2=l2, observe=recorder.after_batch)
         except InputError as error:
             recorder.curve.diverged = str(error)
     return recorder.curve
@@ -177,28 +176,30 @@ def train_smd(
     seed: int,
     settings: Settings,
     closely: bool,
-    gain: float | str = "auto",
-    schedule: str = "averaged",
+    gain: float | Literal["auto"] = "auto",
+    schedule: Literal["averaged", "plain"] = "averaged",
 ) -> Curve:
     """SMD as hedgerow does it: with a gain that it finds itself, which is counted, and averaged; or as it is told. μ
     and λ are the paper's. It looks at a sequence twice where it goes through the data once."""
-    options: dict[str, Any] = {"meta_gain": task.meta_gain, "gain_decay": GAIN_DECAY, "schedule": schedule}
-    return _online(task, seed, settings, closely, trainer=smd, looks=2, l2=L2, gain=gain, **options)
+    trainer = SMD(gain=gain, meta_gain=task.meta_gain, gain_decay=GAIN_DECAY, schedule=schedule)
+    return _online(task, seed, settings, closely, trainer=trainer, looks=2)
 
 
-def train_sgd(task: OnlineTask, seed: int, settings: Settings, closely: bool, gain: float | str = GAIN) -> Curve:
+def train_sgd(
+    task: OnlineTask, seed: int, settings: Settings, closely: bool, gain: float | Literal["auto"] = GAIN
+) -> Curve:
     """SGD with a fixed gain."""
-    return _online(task, seed, settings, closely, trainer=sgd, l2=L2, gain=gain)
+    return _online(task, seed, settings, closely, trainer=SGD(gain=gain))
 
 
 def train_annealed(task: OnlineTask, seed: int, settings: Settings, closely: bool) -> Curve:
     """SGD as hedgerow does it: a gain that it finds itself and that falls, and averaged weights."""
-    return _online(task, seed, settings, closely, trainer=annealed_sgd, l2=L2)
+    return _online(task, seed, settings, closely, trainer=AnnealedSGD())
 
 
 def train_perceptron(task: OnlineTask, seed: int, settings: Settings, closely: bool) -> Curve:
     """Collins' perceptron, averaged, one sequence at a time."""
-    return _online(task, seed, settings, closely, trainer=averaged_perceptron, objective=perceptron, batch_size=1)
+    return _online(task, seed, settings, closely, trainer=AveragedPerceptron(), objective=perceptron, batch_size=1)
 
 
 def train_lbfgs(task: OnlineTask, settings: Settings, *, as_published: bool) -> Curve:

@@ -28,11 +28,7 @@ def report(data: dict[str, Any]) -> Report:
 def _row(found: dict[str, Any], rate: float) -> Row:
     accuracies = [found["found"][way][str(rate)]["accuracy"] for way in WAYS]
     best = max(accuracies)
-    return (
-        found["title"],
-        f"{rate:.0%}",
-        *(f"{value:.2f}{' ←' if value == best else ''}" for value in accuracies),
-    )
+    return (found["title"], f"{rate:.0%}", *(f"{value:.2f}{' ←' if value == best else ''}" for value in accuracies))
 
 
 def best_way(found: dict[str, Any], rate: float) -> str:

@@ -57,7 +57,7 @@ def find(kind: str, start: float, seed: int, settings: Settings) -> dict[str, fl
     train, stop, test = cut(kind, seed, settings)
     model = FutureFeatureMEMM(order=0, initial_score=start)
     if settings.quick:
-        model.set_params(n_estimators=settings.max_iterations, max_features=1)
+        model.set_params(n_estimators=settings.max_iterations, max_future_features=1)
     began = time.process_time()
     model.fit(*train, X_val=stop[0], y_val=stop[1])
     seconds = time.process_time() - began

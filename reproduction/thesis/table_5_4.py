@@ -16,6 +16,7 @@ from hedgerow.models.future.estimator import FutureFeatureMEMM
 from hedgerow.models.local.memm import MEMM
 from hedgerow.models.local.sliding_window import SlidingWindow
 from reproduction.comparison import Spread
+from reproduction.contenders import shorten
 from reproduction.drawing import draw_accuracies
 from reproduction.published import TABLE_5_4
 from reproduction.report import Grid, Report, Row
@@ -27,7 +28,7 @@ HEADER = ("data", "method", "ours", "published", "seconds")
 
 METHODS: dict[str, Callable[..., ChainModel]] = {
     "SW": SlidingWindow,
-    "MEMM-1": partial(MEMM, order=1, scorer="trees"),
+    "MEMM-1": partial(MEMM, order=1, estimator="trees"),
     **{f"CRF-{order}": partial(TreeCRF, order=order) for order in (1, 2, 3, 4)},
     "FF-MEMM-0": partial(FutureFeatureMEMM, order=0),
 }
@@ -69,7 +70,7 @@ def measure(kind: str, method: str, seed: int, settings: Settings) -> tuple[floa
     train, stop, test = cut(kind, seed, settings)
     model: Any = METHODS[method](random_state=seed)
     if settings.quick:
-        model.set_params(n_estimators=settings.max_iterations)
+        shorten(model, settings.max_iterations)
     began = time.process_time()
     model.fit(*train, X_val=stop[0], y_val=stop[1])
     seconds = time.process_time() - began

@@ -16,7 +16,7 @@ from hedgerow.models.future.estimator import FutureFeatureMEMM
 from hedgerow.models.local.memm import MEMM
 from hedgerow.models.local.sliding_window import SlidingWindow
 from reproduction.comparison import against_published, spread
-from reproduction.contenders import Labelling
+from reproduction.contenders import Labelling, shorten
 from reproduction.drawing import draw_accuracies
 from reproduction.problems import Problem, load_problem, take
 from reproduction.published import TABLE_5_5
@@ -37,7 +37,7 @@ Make = Callable[..., ChainModel]
 def methods() -> dict[tuple[str, int], Make]:
     """(method, order) → what makes the model from a seed: with its own defaults, and no window."""
     found: dict[tuple[str, int], Make] = {(SW, 0): SlidingWindow}
-    found |= {(MEMMS, order): partial(MEMM, order=order, scorer="trees") for order in ORDERS}
+    found |= {(MEMMS, order): partial(MEMM, order=order, estimator="trees") for order in ORDERS}
     found |= {(CRFS, order): partial(TreeCRF, order=order) for order in ORDERS}
     for bag in BAGS:
         found |= {(f"{FUTURE} (bag {bag})", k): partial(FutureFeatureMEMM, order=k, bag=bag) for k in ORDERS}
@@ -75,8 +75,8 @@ def name(method: str, order: int) -> str:
 
 def label(model: Any, problem: Problem, seed: int, settings: Settings) -> dict[str, Labelling]:
     """Train a model and label the test words by each decoder; CPU seconds of training."""
-    if settings.quick and hasattr(model, "n_estimators"):
-        model.set_params(n_estimators=settings.max_iterations)
+    if settings.quick:
+        shorten(model, settings.max_iterations)
     found = {decoder: Labelling([], 0.0, []) for decoder in DECODERS}
     for part in problem.parts(seed):
         began = time.process_time()

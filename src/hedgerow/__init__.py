@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from hedgerow import metrics as metrics
     from hedgerow import model_selection as model_selection
     from hedgerow import report as report
+    from hedgerow import trainers as trainers
     from hedgerow.data.encoding import learn as learn
     from hedgerow.data.readers.tables import sequences as sequences
     from hedgerow.data.rows import Item as Item
@@ -59,7 +60,7 @@ _EXPORTS = {
     "load": "hedgerow.estimators.files",
     "sequences": "hedgerow.data.readers.tables",
 }
-_MODULES = ("compat", "datasets", "explain", "lattice", "metrics", "model_selection", "report")
+_MODULES = ("compat", "datasets", "explain", "lattice", "metrics", "model_selection", "report", "trainers")
 
 __all__ = [
     "HMM",
@@ -89,6 +90,7 @@ __all__ = [
     "model_selection",
     "report",
     "sequences",
+    "trainers",
 ]
 
 

@@ -81,10 +81,10 @@ def declared(cls: Class) -> Class:
     dataclass(kw_only=True, eq=False, repr=False)(cls)
     init: Any = vars(cls)["__init__"]
     signature = inspect.signature(init)
-    own, *given = signature.parameters.values()
+    itself, *given = signature.parameters.values()
     places = {name: place for place, name in enumerate(_in_order(cls))}
     given.sort(key=lambda parameter: places[parameter.name])
-    init.__signature__ = signature.replace(parameters=[own, *given])
+    init.__signature__ = signature.replace(parameters=[itself, *given])
     return cls
 
 
@@ -96,12 +96,12 @@ def _declarations(cls: type) -> list[type]:
 def _in_order(cls: type) -> list[str]:
     """The parameters: those of a class before those of its bases, where each is declared for the first time."""
     names = {field.name for field in fields(cls)}
-    found: list[str] = []
+    ordered: list[str] = []
     bases = _declarations(cls)
     for i, base in enumerate(bases):
         older = {name for other in bases[i + 1 :] for name in inspect.get_annotations(other)}
-        found += [name for name in inspect.get_annotations(base) if name in names - older]
-    return found
+        ordered += [name for name in inspect.get_annotations(base) if name in names - older]
+    return ordered
 
 
 # ------------------------------------------------------------------------------------------------ checking
@@ -129,7 +129,7 @@ def check_value(name: str, value: Any, kind: Any) -> None:
         if isinstance(limit, Check):
             limit.function(value)
             return
-    if not any(_fits(value, own, limit) for own, limit in kinds):
+    if not any(_fits(value, type_, limit) for type_, limit in kinds):
         raise InputError(f"⟦{name}⟧ is {value!r}", hint=_hint(kinds))
 
 
@@ -145,8 +145,8 @@ def _alternatives(kind: Any) -> Iterator[tuple[Any, Any]]:
         for member in get_args(kind):
             yield from _alternatives(member)
     elif origin is Annotated:
-        own, *limits = get_args(kind)
-        yield own, next((limit for limit in limits if isinstance(limit, Range | OneOf | Check)), None)
+        type_, *limits = get_args(kind)
+        yield type_, next((limit for limit in limits if isinstance(limit, Range | OneOf | Check)), None)
     elif origin is Literal:
         yield str, OneOf(get_args(kind))
     else:
@@ -178,8 +178,8 @@ def _is_finite(value: Any) -> bool:
 def _hint(kinds: list[tuple[Any, Any]]) -> str:
     """What to give instead."""
     if all(kind is NoneType or isinstance(limit, OneOf) for kind, limit in kinds):
-        return f"Choose one of {', '.join(word for own in kinds for word in _words(*own))}."
-    *most, last = (word for own in kinds for word in _words(*own))
+        return f"Choose one of {', '.join(word for alternative in kinds for word in _words(*alternative))}."
+    *most, last = (word for alternative in kinds for word in _words(*alternative))
     return f"Give {', '.join(most)} or {last}." if most else f"Give {last}."
 
 
@@ -196,17 +196,22 @@ def _words(kind: Any, limit: Any) -> list[str]:
 
 def documented(cls: Class) -> Class:
     """Put the descriptions of all parameters into the docstring of a class, before its attributes."""
-    about = inspect.cleandoc(cls.__doc__ or "")
-    before, title, after = about.partition("Attributes\n----------\n")
     entries = "\n".join(_entry(cls, name) for name in _in_order(cls))
-    cls.__doc__ = f"{before}Parameters\n----------\n{entries}\n\n{title}{after}"
+    about = inspect.cleandoc(cls.__doc__ or "")
+    before, parameters, after = about.partition("Parameters\n----------\n")
+    if parameters:
+        after = after.partition("\n\n")[2]
+    else:
+        before, title, after = about.partition("Attributes\n----------\n")
+        after = title + after
+    cls.__doc__ = f"{before.rstrip()}\n\nParameters\n----------\n{entries}\n\n{after}".rstrip()
     return cls
 
 
 def _entry(cls: type, name: str) -> str:
     """What numpydoc has of a parameter: its name, type and default, and under them its description."""
-    found = (_descriptions(base).get(name) for base in (cls, *_declarations(cls)))
-    words, text = next((own for own in found if own is not None), ("", ""))
+    descriptions = (_descriptions(base).get(name) for base in (cls, *_declarations(cls)))
+    words, text = next((description for description in descriptions if description is not None), ("", ""))
     kind, default = _kinds(_declarations(cls)[0])[name], getattr(cls, name)
     words = words or _type_words(kind, default)
     shown = f'"{default}"' if isinstance(default, str) else repr(default)
@@ -217,24 +222,24 @@ def _entry(cls: type, name: str) -> str:
 def _descriptions(cls: type) -> dict[str, tuple[str, str]]:
     """Name → (type in words, description) of the parameters in the docstring of a class."""
     _, _, section = inspect.cleandoc(cls.__dict__.get("__doc__") or "").partition("Parameters\n----------\n")
-    found: dict[str, tuple[str, list[str]]] = {}
+    descriptions: dict[str, tuple[str, list[str]]] = {}
     name = ""
     for line in section.split("\n\n")[0].splitlines():
         if line.startswith(" "):
-            found[name][1].append(line)
+            descriptions[name][1].append(line)
         else:
             name, _, words = line.partition(" : ")
-            found[name] = (words, [])
-    return {name: (words, "\n".join(lines)) for name, (words, lines) in found.items()}
+            descriptions[name] = (words, [])
+    return {name: (words, "\n".join(lines)) for name, (words, lines) in descriptions.items()}
 
 
 def _type_words(kind: Any, default: Any) -> str:
     """A type as numpydoc writes it; None is left out where it is the default."""
     words = []
-    for own, limit in _alternatives(kind):
+    for type_, limit in _alternatives(kind):
         if isinstance(limit, OneOf):
             choices = [f'"{choice}"' for choice in limit.choices]
             words.append(choices[0] if len(choices) == 1 else f"{{{', '.join(choices)}}}")
-        elif own is not NoneType or default is not None:
-            words.append("None" if own is NoneType else own.__name__)
+        elif type_ is not NoneType or default is not None:
+            words.append("None" if type_ is NoneType else type_.__name__)
     return " or ".join(words)

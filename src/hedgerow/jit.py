@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import inspect
 import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from importlib.util import decode_source, resolve_name
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any, TypeVar, cast
 
 import numba
@@ -52,6 +53,19 @@ def _compile_part(function: Kernel, fastmath: Any) -> Kernel:
 def chain_kernel(function: Kernel) -> Kernel:
     """As `kernel`, and sums may be reordered so that they vectorise. The order is fixed at compile time."""
     return _compile(function, CHAIN_MATH)
+
+
+def chain_kernel_with(kernel: Kernel, name: str, **parts: Any) -> Kernel:
+    """A `chain_kernel` with the text of another one, in which some global names stand for other parts.
+
+    So a recursion stands once and is compiled for each form of what it runs over. Numba could take a part as an
+    argument, but not cache the kernel then. `name` is that of the module which has this kernel, and its name there.
+    """
+    function: Any = inspect.unwrap(kernel)
+    other: Any = FunctionType(function.__code__, function.__globals__ | parts, function.__name__)
+    other.__module__, other.__doc__ = name.rpartition(".")[0], function.__doc__
+    other.__qualname__ = name  # numba's cache names its file after this and the file of the text
+    return cast(Kernel, chain_kernel(other))
 
 
 def _compile(function: Kernel, fastmath: Any) -> Kernel:
@@ -128,12 +142,12 @@ def _imported(module: ModuleType, tree: ast.Module) -> Iterator[str]:
         elif isinstance(node, ast.ImportFrom):
             origin = resolve_name("." * node.level + (node.module or ""), module.__package__)
             for alias in node.names:
-                found = getattr(sys.modules[origin], alias.name, None)
-                if isinstance(found, ModuleType):
-                    yield found.__name__
+                value = getattr(sys.modules[origin], alias.name, None)
+                if isinstance(value, ModuleType):
+                    yield value.__name__
                 else:  # `origin` may only hand on what another module defines
                     yield origin
-                    yield str(getattr(found, "__module__", origin))
+                    yield str(getattr(value, "__module__", origin))
 
 
 class _First(event.Listener):

@@ -15,6 +15,8 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import GroupShuffleSplit, ShuffleSplit, check_cv
 
+from hedgerow.data.readers.columns import objects
+from hedgerow.data.sequences import take_sequences
 from hedgerow.errors import InputError
 from hedgerow.legend import AnyArray, FloatArray, IndexArray
 from hedgerow.metrics.labelings import Label, sort_key
@@ -44,12 +46,12 @@ def cross_val_predict(
     cv : number of parts, or a scikit-learn splitter whose test parts hold every sequence once
     method : "predict", "predict_proba" or "predict_marginals"
     groups : S values for a splitter such as GroupKFold, which keeps sequences of one group together
-    sample_weight : S numbers, or one list of numbers a sequence; passed to `fit`
+    sample_weight : S numbers, or one list of numbers per sequence; passed to `fit`
     n_jobs : processes that fit at the same time; None is 1
 
     Returns
     -------
-    One item a sequence, in the order of X: an object array of label lists for "predict", otherwise a list. The
+    One item per sequence, in the order of X: an object array of label lists for "predict", otherwise a list. The
     arrays of "predict_proba" have one column for each label that any of the models knows. Where a training part
     lacks a label, its probability is 0, and the columns are sorted: integers first, then strings.
     """
@@ -58,7 +60,7 @@ def cross_val_predict(
     _check_lengths(X, y=y, groups=groups, sample_weight=sample_weight)
     splits = list(check_cv(cv).split(X, y, groups))
     tests = [test for _, test in splits]
-    _check_partition(tests, len(X))
+    check_partition(tests, len(X))
     parts = joblib.Parallel(n_jobs=n_jobs)(
         joblib.delayed(_fit_predict)(clone(estimator), X, y, train, test, method, sample_weight)
         for train, test in splits
@@ -66,21 +68,13 @@ def cross_val_predict(
     predictions = [prediction for prediction, _ in parts]
     if method == "predict_proba":
         predictions = _align(predictions, [list(classes) for _, classes in parts])
-    # Filled slot by slot: np.array would make a table of sequences that have equal lengths.
     ordered = np.empty(len(X), dtype=object)
-    for test, prediction in zip(tests, predictions):
-        for i, item in zip(test, prediction):
-            ordered[i] = item
+    ordered[np.concatenate(tests)] = objects([item for prediction in predictions for item in prediction])
     return ordered if method == "predict" else list(ordered)
 
 
 def train_test_split(
-    X: Any,
-    y: Any,
-    *,
-    test_size: float | int = 0.25,
-    groups: Any = None,
-    random_state: Any = None,
+    X: Any, y: Any, *, test_size: float | int = 0.25, groups: Any = None, random_state: Any = None
 ) -> tuple[Any, Any, Any, Any]:
     """Cut a corpus at random into a training and a test part; sequences stay whole.
 
@@ -101,43 +95,33 @@ def train_test_split(
     splitter_type = ShuffleSplit if groups is None else GroupShuffleSplit
     splitter = splitter_type(n_splits=1, test_size=test_size, random_state=random_state)
     train, test = next(splitter.split(X, y, groups))
-    return _take(X, train), _take(X, test), _take(y, train), _take(y, test)
+    X_train, X_test, y_train, y_test = (take_sequences(given, part) for given in (X, y) for part in (train, test))
+    return X_train, X_test, y_train, y_test
 
 
 def _check_lengths(X: Any, **others: Any) -> None:
     for name, values in others.items():
         if values is not None and len(values) != len(X):
-            raise InputError(
-                f"X has {len(X)} sequences and {name} has {len(values)} items",
-                hint="Both have one item a sequence.",
-            )
+            what = f"X has {len(X)} sequences and {name} has {len(values)} items"
+            raise InputError(what, hint="Both have one item per sequence.")
 
 
-def _check_partition(tests: Sequence[IndexArray], n_sequences: int) -> None:
+def check_partition(tests: Sequence[IndexArray], n_sequences: int) -> None:
+    """Refuse test parts of a cross-validation that do not hold every sequence exactly once."""
     times = np.bincount(np.concatenate(tests), minlength=n_sequences)
     wrong = np.flatnonzero(times != 1)
     if wrong.size:
-        raise InputError(
-            f"is in {times[wrong[0]]} test parts of ⟦cv⟧",
-            hint="Every sequence must be in exactly one, as with KFold and GroupKFold.",
-            sequence=int(wrong[0]),
-        )
-
-
-def _take(values: Any, indices: IndexArray) -> Any:
-    """The items at these places, in a container of the same kind; a pandas Series is read by place."""
-    if hasattr(values, "shape"):
-        return getattr(values, "iloc", values)[indices]
-    return [values[i] for i in indices]
+        hint = "Every sequence must be in exactly one, as with KFold and GroupKFold."
+        raise InputError(f"is in {times[wrong[0]]} test parts of ⟦cv⟧", hint=hint, sequence=int(wrong[0]))
 
 
 def _fit_predict(
     model: Any, X: Any, y: Any, train: IndexArray, test: IndexArray, method: str, sample_weight: Any
 ) -> tuple[Any, Any]:
     """What the model fitted on `train` says about `test`, and the labels that it knows."""
-    options = {} if sample_weight is None else {"sample_weight": _take(sample_weight, train)}
-    model.fit(_take(X, train), _take(y, train), **options)
-    return getattr(model, method)(_take(X, test)), getattr(model, "classes_", ())
+    options = {} if sample_weight is None else {"sample_weight": take_sequences(sample_weight, train)}
+    model.fit(take_sequences(X, train), take_sequences(y, train), **options)
+    return getattr(model, method)(take_sequences(X, test)), getattr(model, "classes_", ())
 
 
 def _align(parts: list[Any], classes: list[list[Label]]) -> list[list[FloatArray]]:
@@ -145,12 +129,6 @@ def _align(parts: list[Any], classes: list[list[Label]]) -> list[list[FloatArray
     if all(known == classes[0] for known in classes):
         return parts
     union = sorted(set().union(*classes), key=sort_key)
-    column = {label: k for k, label in enumerate(union)}
-    aligned = []
-    for probs, known in zip(parts, classes):
-        columns = [column[label] for label in known]
-        wide = [np.zeros((len(p), len(union))) for p in probs]
-        for target, source in zip(wide, probs):
-            target[:, columns] = source
-        aligned.append(wide)
-    return aligned
+    # One more column, of zeros, for the labels that a model does not know.
+    places = [[known.index(label) if label in known else -1 for label in union] for known in classes]
+    return [[np.pad(p, ((0, 0), (0, 1)))[:, columns] for p in probs] for probs, columns in zip(parts, places)]

@@ -15,7 +15,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from itertools import pairwise
 from types import TracebackType
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -27,6 +29,20 @@ MAX_LANES = 8
 _WEIGHTS_A_LANE = 5_000_000  # above it, a gradient a lane costs more memory than threads are worth
 
 Work = Callable[[int, int], None]
+Result = TypeVar("Result")
+
+
+class Chunk(NamedTuple):
+    """The sequences first … last−1 of a corpus.
+
+    rows : their flat positions
+    offsets : int64[last − first + 1], where they begin and end, from the first of these positions
+    """
+
+    first: int
+    last: int
+    rows: slice
+    offsets: IndexArray
 
 
 def plan_chunks(offsets: IndexArray, target: int = CHUNK_POSITIONS) -> IndexArray:
@@ -44,6 +60,27 @@ def plan_chunks(offsets: IndexArray, target: int = CHUNK_POSITIONS) -> IndexArra
     return np.array(cuts, dtype=INDEX)
 
 
+def cut_chunks(offsets: IndexArray, target: int = CHUNK_POSITIONS) -> list[Chunk]:
+    """The chunks that `plan_chunks` plans."""
+    bounds = pairwise(plan_chunks(offsets, target).tolist())
+    return [Chunk(a, b, slice(int(offsets[a]), int(offsets[b])), offsets[a : b + 1] - offsets[a]) for a, b in bounds]
+
+
+def over_chunks(
+    function: Callable[[Chunk], Result], offsets: IndexArray, n_jobs: int | None, target: int = CHUNK_POSITIONS
+) -> list[Result]:
+    """function(chunk) for every chunk of a corpus, in threads, results in order."""
+    chunks = cut_chunks(offsets, target)
+    results: list[Any] = [None] * len(chunks)
+
+    def work(lane: int, c: int) -> None:
+        results[c] = function(chunks[c])
+
+    with Lanes(n_jobs, max(1, min(MAX_LANES, len(chunks)))) as lanes:
+        lanes.run(work, len(chunks))
+    return results
+
+
 def count_lanes(n_weights: int, n_chunks: int) -> int:
     """How many lanes: eight, fewer for very many weights, never more than chunks. By the data only."""
     lanes = max(1, min(MAX_LANES, MAX_LANES * _WEIGHTS_A_LANE // max(1, n_weights)))
@@ -55,7 +92,7 @@ def count_threads(n_jobs: int | None) -> int:
     if n_jobs is None:
         return 1
     if n_jobs == 0:
-        raise InputError("⟦n_jobs=0⟧ has no meaning", hint="Use None or 1 for one thread, −1 for every core.")
+        raise InputError("⟦n_jobs=0⟧ is not supported", hint="Use None or 1 for one thread, −1 for every core.")
     if n_jobs > 0:
         return int(n_jobs)
     return max(1, _available_cores() + 1 + int(n_jobs))

@@ -117,10 +117,8 @@ def _storable(name: str, values: npt.ArrayLike) -> AnyArray:
         raise InputError(f"{name!r} cannot be the name of a tensor")
     array = np.asarray(values, order="C")
     if array.dtype.newbyteorder("=") not in _DTYPES:
-        raise InputError(
-            f"the tensor {name!r} has the type {array.dtype}, which a model file cannot hold",
-            hint="Give booleans, integers, float32 or float64; strings as their UTF-8 bytes.",
-        )
+        hint = "Give booleans, integers, float32 or float64; strings as their UTF-8 bytes."
+        raise InputError(f"the tensor {name!r} has the type {array.dtype}, which a model file cannot hold", hint=hint)
     return array
 
 

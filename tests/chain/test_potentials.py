@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hedgerow.chain.edges import PositionEdges, SharedEdges, chain_from_scores
-from hedgerow.chain.potentials import ChainPotentials
+from hedgerow.chain.potentials import ChainPotentials, Truth
 from hedgerow.errors import InputError
 from tests.reference.cases import make_case
 
@@ -68,7 +68,7 @@ def test_restrict_copies(rng):
 
 def test_known_labels(rng):
     potentials = make_case(rng, 3, [4]).potentials()
-    possible = potentials.permitted(np.array([-1, 2, 0, -1]), None).tolist()
+    possible = potentials.permitted(Truth(np.array([-1, 2, 0, -1]))).tolist()
     assert possible == [[True] * 3, [False, False, True], [True, False, False], [True] * 3]
 
 
@@ -133,10 +133,10 @@ def test_weights_are_those_of_the_sequence(chunk):
 def test_what_an_unknown_label_may_be(chunk):
     labels = np.array([0, 1, 1, -1, 0])
     assert chunk.partly_labelled(labels).tolist() == [1]
-    assert chunk.permitted(labels, None)[3:].tolist() == [[True, True], [True, False]]
+    assert chunk.permitted(Truth(labels))[3:].tolist() == [[True, True], [True, False]]
     allowed = np.zeros((5, 2), dtype=bool)
     allowed[3, 1] = True
-    part, rows = chunk.fitting(np.array([1]), labels, allowed)
+    part, rows = chunk.fitting(np.array([1]), Truth(labels, allowed))
     assert rows.tolist() == [3, 4]
     assert np.isfinite(part.node_scores).tolist() == [[False, True], [True, False]]
     assert part.sequence_number(0) == 8

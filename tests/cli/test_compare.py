@@ -55,7 +55,7 @@ def test_a_test_file_and_every_output(hedgerow, corpus):
 
 
 def test_models_of_every_kind(hedgerow, corpus):
-    names = "sw:classifier=linear,memm:max_iter=5,iohmm:max_iter=2"
+    names = "sw:estimator=linear,memm:max_iter=5,iohmm:max_iter=2"
     done = hedgerow("compare", "more.txt", "-m", names, "--test", "train.txt", *COMMON)
     assert done.code == 0, done.err
     assert "left out" not in done.out
@@ -82,13 +82,13 @@ def test_settings():
 @pytest.mark.parametrize(
     ("arguments", "what"),
     [
-        ("more.txt -m odd", "--models names 'odd', which is no model. Choose among crf, linear"),
+        ("more.txt -m odd", "--models names 'odd', which is not a model. Choose among crf, linear"),
         ("more.txt -m hmm,hmm", "--models names 'hmm' twice"),
         ("more.txt -m hmm:odd=1", "hmm has no parameter 'odd'"),
         ("more.txt -m hmm:smoothing=-1", "smoothing is -1"),
-        ("more.txt -m hmm:order", "'order' names no parameter and value"),
+        ("more.txt -m hmm:order", "'order' is not a parameter and a value"),
         ("more.txt -m hmm --folds 99", "--folds is 99. Give 2 to 12"),
-        ("more.txt -m hmm --folds 2 --test train.txt", "--folds has no meaning with --test"),
+        ("more.txt -m hmm --folds 2 --test train.txt", "--folds is not supported with --test"),
         ("more.txt -m hmm --json --csv", "--json and --csv are two forms"),
         ("more.txt -m hmm --html odd/a.html", "the folder 'odd' does not exist"),
         ("more.txt -m hmm --plot a.odd", "no picture format 'odd'"),

@@ -6,6 +6,7 @@ import pytest
 
 from hedgerow import MEMM, load
 from hedgerow.data.readers import read_conll
+from tests.models.local_models import local
 
 from .conftest import N_POSITIONS
 
@@ -13,12 +14,12 @@ from .conftest import N_POSITIONS
 @pytest.mark.parametrize(
     ("options", "sees"),
     [
-        (("--model", "sw", "--set", "classifier=linear"), (0, False)),
+        (("--model", "sw", "--set", "estimator=linear"), (0, False)),
         (("--model", "sw", "--trees", "5", "--leaves", "4", "--dev", "0"), (0, False)),
-        (("--model", "rsw", "--set", "classifier=linear", "--set", "direction=right_to_left"), (1, True)),
+        (("--model", "rsw", "--set", "estimator=linear", "--set", "direction=right_to_left"), (1, True)),
         (("--model", "rsw", "--trees", "5", "--order", "2", "--dev", "0", "--l2-regularization", "1"), (2, False)),
         (("--model", "memm", "--l2", "0.01", "--order", "2"), (2, False)),
-        (("--model", "memm", "--set", "scorer=trees", "--trees", "5", "--dev", "0"), (1, False)),
+        (("--model", "memm", "--set", "estimator=trees", "--trees", "5", "--dev", "0"), (1, False)),
     ],
     ids=["sw linear", "sw trees", "rsw linear", "rsw trees", "memm linear", "memm trees"],
 )
@@ -40,7 +41,7 @@ def test_train_tag_and_info(hedgerow, folder, options, sees):
 def test_the_model_is_that_of_python(hedgerow, folder):
     hedgerow("train", "train.txt", "-o", "m.hedgerow", "--model", "memm", "--window", "1", "--l2", "0.5", "--dev", "0")
     X, y = read_conll("train.txt")
-    expected = MEMM(window=1, l2=0.5).fit(X, y)
+    expected = local(MEMM, window=1, l2=0.5).fit(X, y)
     assert load("m.hedgerow").log_probability(X, y).tolist() == expected.log_probability(X, y).tolist()
 
 
@@ -48,5 +49,5 @@ def test_options_of_other_models_are_refused(hedgerow, folder):
     done = hedgerow("train", "train.txt", "-o", "m.hedgerow", "--model", "sw", "--order", "2")
     assert done.code != 0
     assert "--order is for --model" in done.err
-    done = hedgerow("train", "train.txt", "-o", "m.hedgerow", "--model", "memm", "--set", "scorer=tree")
-    assert "scorer is 'tree'" in done.err
+    done = hedgerow("train", "train.txt", "-o", "m.hedgerow", "--model", "memm", "--set", "estimator=tree")
+    assert "estimator is 'tree'" in done.err

@@ -27,7 +27,7 @@ TREE = flags_of(train.command, train_options.parameter_options("tree"))
         ("Use ⟦edges='shared'⟧, or less.", "Use edges='shared', or less.", "Use --edges shared, or less."),
         ("Use ⟦learning_rate=0.5⟧.", "Use learning_rate=0.5.", "Use --learning-rate 0.5."),
         ("leave it out with ⟦columns=⟧.", "leave it out with columns=.", "leave it out with --columns."),
-        ("⟦n_jobs=0⟧ has no meaning", "n_jobs=0 has no meaning", "--jobs 0 has no meaning"),
+        ("⟦n_jobs=0⟧ is not supported", "n_jobs=0 is not supported", "--jobs 0 is not supported"),
         ('⟦kinds={"…": "categorical"}⟧', 'kinds={"…": "categorical"}', "--kinds …=categorical"),
         ("Known: a, b⟦; or give a function⟧.", "Known: a, b; or give a function.", "Known: a, b."),
         # A parameter without an option keeps its name, and what is not marked is no parameter.

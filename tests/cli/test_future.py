@@ -40,4 +40,4 @@ def test_it_is_trained_again_on_all_and_has_no_metric(hedgerow, tmp_path):
     assert (load(model).refitted_, load(model).learning_rate) == (True, 1.0)
     refused = hedgerow("train", data, "--model", "ffmemm", "--dev", "0.1", "--scoring", "accuracy", "-o", model)
     assert refused.code != 0
-    assert "--scoring means nothing to --model ffmemm" in refused.complaint
+    assert "--scoring is not supported with --model ffmemm" in refused.complaint

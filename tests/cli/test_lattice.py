@@ -173,7 +173,7 @@ def test_a_model_of_images_labels_no_sequences_and_says_what_it_is(hedgerow, mod
     for command in (("tag", model, __file__), ("eval", model, __file__), ("explain", model)):
         assert "which labels images. Use `hedgerow lattice segment`" in hedgerow(*command).complaint
     lines = hedgerow("info", model).out.splitlines()
-    assert lines[0] == "LatticeCRF, of 1 features a node and 0 an edge"
+    assert lines[0] == "LatticeCRF, of 1 features per node and 0 per edge"
     assert lines[-1] == "labels (2): 0 200"
 
 

@@ -24,7 +24,7 @@ def test_it_trains_tags_and_is_told(hedgerow, tmp_path):
     assert scored.code == 0
     asked = hedgerow("tag", model, words, "--probabilities")
     assert asked.code != 0
-    assert "knows no probabilities" in asked.err
+    assert "has no probabilities" in asked.err
 
 
 def test_virtual_evidence_trains_and_tags(hedgerow, tmp_path):

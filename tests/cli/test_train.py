@@ -407,7 +407,7 @@ def test_the_rest_of_the_family(hedgerow, folder, model, options, estimator):
         ("--model hmm --l2 1", "--l2 is for --model linear"),
         ("--model hmm --set smoothing=-1", "smoothing is -1"),
         ("--model hmm --set odd=1", "hmm has no parameter 'odd'. It has order, smoothing"),
-        ("--model hmm --set smoothing", "'smoothing' names no parameter and value"),
+        ("--model hmm --set smoothing", "'smoothing' is not a parameter and a value"),
         ("--model iohmm --constraints iob2", "--constraints is for --model linear, tree"),
         ("--model iohmm --set n_states=0", "n_states is 0"),
         ("--model m3n --objective margin", "--objective is for --model linear or tree"),

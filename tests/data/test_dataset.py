@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.data.dataset import OUTSIDE_COLUMN, Column, locate, padded_places, window_offsets
+from hedgerow.data.columns import window_offsets
+from hedgerow.data.dataset import OUTSIDE_COLUMN, Column, Vocabulary, locate, padded_places
 from hedgerow.data.encoding import encode, learn
 from hedgerow.data.rows import Item
-from hedgerow.data.vocabulary import Vocabulary
 from hedgerow.errors import InputError
 
 from .corpora import TAGS, WORDS, features, value

@@ -39,10 +39,7 @@ def test_it_is_an_array_of_sequences(X):
     assert [len(rows) for rows in X] == [1, 2, 3]
 
 
-@pytest.mark.parametrize(
-    "key",
-    [[2, 0], np.array([2, 0]), (np.array([2, 0]), Ellipsis), slice(None, None, -2)],
-)
+@pytest.mark.parametrize("key", [[2, 0], np.array([2, 0]), (np.array([2, 0]), Ellipsis), slice(None, None, -2)])
 def test_parts_keep_sequences_whole_and_share_the_columns(X, key):
     part = X[key]
     assert part._columns["w"] is X._columns["w"]

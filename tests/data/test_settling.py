@@ -28,7 +28,8 @@ def both_ways(X, kept, held, window=0, columns=None) -> tuple[tuple[Dataset, Dat
     schema = replace(alone.schema, labels=names)
     alone = encode(schema, [X[i] for i in kept], [y[i] for i in kept])
     rest = encode(schema, [X[i] for i in held], [y[i] for i in held], may_be_empty=True)
-    return narrow(whole, np.array(kept), np.array(held, dtype=np.int64)), (alone, rest)
+    parts = (whole.dataset.take(np.array(some, dtype=np.int64)) for some in (kept, held))
+    return narrow(whole, np.array(kept), *parts), (alone, rest)
 
 
 def shapes(dataset: Dataset) -> tuple[object, ...]:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.data.vocabulary import Vocabulary
+from hedgerow.data.dataset import Vocabulary
 
 any_text = st.text(st.characters(exclude_categories=()), max_size=6)
 

@@ -55,8 +55,7 @@ def test_a_chain_does_not_run_from_one_sequence_into_the_next(rng):
 
 
 @pytest.mark.parametrize(
-    "wrong",
-    [{"n_sequences": 0}, {"n_labels": 0}, {"n_tokens": 0}, {"mean_length": 0.5}, {"concentration": 0.0}],
+    "wrong", [{"n_sequences": 0}, {"n_labels": 0}, {"n_tokens": 0}, {"mean_length": 0.5}, {"concentration": 0.0}]
 )
 def test_sizes_that_make_no_sense(wrong):
     with pytest.raises(InputError):

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from hedgerow import LinearCRF
-from hedgerow.linear.streams import row_names
+from hedgerow.linear.index import row_names
 
 RECORD = np.dtype([("type", "<u4"), ("source", "<u4"), ("target", "<u4"), ("weight", "<f8")])
 

@@ -126,8 +126,7 @@ def test_l1_reaches_the_same_optimum(c1, c2, tmp_path):
 @pytest.mark.data
 def test_chunking(data_folder, tmp_path):
     """A slice of CoNLL-2000: the loss of CRFsuite at its weights, its marginals and its best paths."""
-    from hedgerow.datasets import load_conll2000
-    from hedgerow.datasets.chunking import chunking_features
+    from hedgerow.datasets import chunking_features, load_conll2000
 
     X, y, _, _ = load_conll2000(data_folder / "conll2000")
     rows = [([item["word"] for item in X[i]], [item["pos"] for item in X[i]]) for i in range(300)]

@@ -55,7 +55,7 @@ def test_numbers():
 
 def test_a_step_of_expectation_maximisation():
     """Both start from the same parameters and see sequences without labels; nothing is smoothed."""
-    from hedgerow.models.hmm.training import Training
+    from hedgerow.models.hmm.training import HMMTraining
     from hedgerow.parallel import Lanes
 
     X, y = make_sequences(60, n_tokens=12, random_state=3)
@@ -66,7 +66,7 @@ def test_a_step_of_expectation_maximisation():
     unlabelled = [x for x in unlabelled if x]
     theirs.fit([[codes[word]] for x in unlabelled for word in x], [len(x) for x in unlabelled])
     dataset = model.encode(unlabelled, [[None] * len(x) for x in unlabelled])
-    training = Training(dataset, model.moves_, model.space_, 0.0)
+    training = HMMTraining(dataset, model.moves_, model.space_, 0.0)
     with Lanes(None, 1) as lanes:
         ours = training.maximise(training.expect(model.parameters_, lanes)[0])
     np.testing.assert_allclose(np.exp(ours.moves.rows[0]), theirs.startprob_, rtol=0, atol=1e-8)

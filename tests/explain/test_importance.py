@@ -10,7 +10,7 @@ import pytest
 from hedgerow import LinearCRF
 from hedgerow.errors import InputError
 from hedgerow.explain import importance
-from hedgerow.explain.splits import LEAF
+from hedgerow.trees.nodes import LEAF
 
 from .made import AT_MOST, EQUAL, HAS, LABEL, corpus, made_model, random_tree, stream, tree
 

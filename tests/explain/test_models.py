@@ -8,7 +8,7 @@ import pytest
 from hedgerow import LinearCRF, TreeCRF
 from hedgerow.chain.edges import PositionEdges
 from hedgerow.explain import importance, rules, tree_text
-from hedgerow.explain.splits import LEAF
+from hedgerow.trees.nodes import LEAF
 
 from .literal import holds
 from .made import COLUMNS, LABELS, corpus
@@ -18,7 +18,7 @@ FORMS = {
     "shared edges": {"edges": "shared"},
     "subsets": {"categorical": "subset"},
     "Newton": {"leaves": "newton", "learning_rate": 0.3},
-    "a constant below": {"start": "constant", "learning_rate": 0.5},
+    "a constant below": {"init": "constant", "learning_rate": 0.5},
     "several trees a step": {"trees_per_step": 2, "max_features": 0.5, "random_state": 1},
     "bags": {"n_bags": 2, "random_state": 1},
 }
@@ -96,7 +96,7 @@ def test_the_scores_of_a_linear_model_below_are_not_among_the_rules(data):
     X = [[{name: value for name, value in row.items() if name != "size"} for row in x] for x in data[0]]
     columns = {name: kind for name, kind in COLUMNS.items() if name != "size"}
     linear = LinearCRF(window=1, columns=columns).fit(X, data[1])
-    model = fit((X, data[1]), columns=columns, start=linear)
+    model = fit((X, data[1]), columns=columns, init=linear)
     few = X[:6]
     below = scores(linear, few)
     np.testing.assert_allclose(rule_scores(model, few) + below, scores(model, few), rtol=1e-9, atol=1e-9)

@@ -31,6 +31,7 @@ from hedgerow import (
     VirtualEvidence,
 )
 from hedgerow.persistence import FORMAT_VERSION
+from tests.models.local_models import local
 
 FOLDER = Path(__file__).parent
 PARAMETERS = (
@@ -84,12 +85,12 @@ def corpora() -> dict[str, Case]:
             [[1, 2, 2], [1, 2]],
         ),
         "trees": (
-            TreeCRF(window={"word": 1}, constraints="iob2", categorical="subset", start="constant", **few),
+            TreeCRF(window={"word": 1}, constraints="iob2", categorical="subset", init="constant", **few),
             rich,
             chunks,
         ),
         "forest": (
-            TreeCRF(edges="shared", start=LinearCRF(l2=1.0), trees_per_step=2, max_features=0.5, random_state=0, **few),
+            TreeCRF(edges="shared", init=LinearCRF(l2=1.0), trees_per_step=2, max_features=0.5, random_state=0, **few),
             rich,
             chunks,
         ),
@@ -99,9 +100,9 @@ def corpora() -> dict[str, Case]:
         "hmm": (HMM(smoothing=20.0), rows, chunks),
         "hmm2": (HMM(order=2, transitions="forbid_unseen"), words, chunks),
         "iohmm": (IOHMM(n_states=3, l2=0.05, random_state=0), words, chunks),
-        "memm": (MEMM(order=2, conjoin=["word"], l2=0.1), rich, chunks),
-        "window": (SlidingWindow(window={"word": 1}, constraints="iob2", **few), rich, chunks),
-        "recurrent": (RecurrentSlidingWindow(history=2, direction="right_to_left", **few), words, chunks),
+        "memm": (local(MEMM, order=2, conjoin=["word"], l2=0.1), rich, chunks),
+        "window": (local(SlidingWindow, window={"word": 1}, constraints="iob2", **few), rich, chunks),
+        "recurrent": (local(RecurrentSlidingWindow, order=2, direction="right_to_left", **few), words, chunks),
         "search": (BeamSearchTagger(order=3, label_counts=2, early_stopping=False), rich, chunks),
         "ranking": (
             BeamSearchTagger(
@@ -129,7 +130,7 @@ def _with_gaps(few: dict[str, Any]) -> dict[str, Case]:
     own: dict[str, Any] = {"columns": {"a": "numeric"}}
     return {
         "filled": (LinearCRF(missing="indicator", l2=0.1, **own), X, y),
-        "imputed": (MEMM(scorer="trees", missing="impute", fill_numbers="median", **own, **few), X, y),
+        "imputed": (local(MEMM, estimator="trees", missing="impute", fill_numbers="median", **own, **few), X, y),
         "shares": (TreeCRF(missing="weighting", **own, **few), X, y),
         "surrogates": (TreeCRF(missing="surrogate", **own, **few), X, y),
     }
@@ -149,7 +150,7 @@ def _ahead() -> dict[str, Case]:
         "future": (
             FutureFeatureMEMM(
                 n_estimators=4,
-                max_features=2,
+                max_future_features=2,
                 feature_steps=4,
                 max_leaf_nodes=4,
                 l2_regularization=1.0,
@@ -187,11 +188,13 @@ def paths(name: str) -> tuple[Path, Path]:
 
 def answers(model: Any, X: list[Any], y: list[Any]) -> dict[str, Any]:
     """What a model says, as JSON holds it: all that its kind can say."""
+    of_rows = getattr(model, "estimator_", None)  # an estimator of rows has parameters too
+    has = {name: next((one for one in (model, of_rows) if hasattr(one, name)), None) for name in PARAMETERS}
     found = {
         "kind": type(model).__name__,
         "classes": model.classes_.tolist(),
         "predictions": [np.asarray(labels).tolist() for labels in model.predict(X)],
-        "parameters": {name: getattr(model, name) for name in PARAMETERS if hasattr(model, name)},
+        "parameters": {name: getattr(one, name) for name, one in has.items() if one is not None},
     }
     if hasattr(model, "n_parameters_"):
         found["n_parameters"] = model.n_parameters_

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from hypothesis import strategies as st
 
-from hedgerow.lattice.inference.topology import Topology
+from hedgerow.lattice.graphs import Topology
 from tests.lattice.made import full_edges, random_potentials
 
 

@@ -17,19 +17,14 @@ from . import test_chain
 def run(case):
     n, K = case.node.shape
     edges = SharedEdges.from_scores(case.edges, sparse=True)
-    lists, first = edges.arcs, test_chain.first_flags(case.offsets)
-    node_exp, _ = test_chain.exponentials(case.node)
-    width = node_exp.shape[1]
-    alpha, scale, faint = np.empty((n, width)), np.empty(n), np.empty(n, dtype=np.int32)
-    into = lists.into_ptr, lists.into_from, lists.into_exps
-    arcs.forward(node_exp, *into, first, alpha, scale, faint, 0, n)
-    beta, probs, sums = np.empty(width), np.empty((n, K)), np.zeros(len(lists.out_to))
-    out = lists.out_ptr, lists.out_to
-    arcs.backward(node_exp, *out, lists.out_exps, first, alpha, scale, beta, probs, faint, 0, n)
-    arcs.sum_edges(alpha, node_exp, *out, sums, 1, n)
+    lists, (rows, width) = edges.arcs, test_chain.message_rows(case)
+    arcs.forward((lists.into_ptr, lists.into_from, lists.into_exps), rows, 0, n)
+    arcs.backward((lists.out_ptr, lists.out_to, lists.out_exps), rows, 0, n)
+    sums = np.zeros(len(lists.out_to))
+    arcs.sum_edges(rows.alpha, rows.node_exp, lists.out_ptr, lists.out_to, sums, 1, n)
     table = np.zeros((K, K))
     table[np.repeat(np.arange(K), np.diff(lists.out_ptr)), lists.out_to] = sums * lists.out_exps
-    return alpha[:, :K], scale, probs, table, faint - (width - K)
+    return rows.alpha[:, :K], rows.scale, rows.node_probs, table, rows.underflows - (width - K)
 
 
 @settings(max_examples=80)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from hedgerow.chain.edges import chain_from_scores
 from hedgerow.chain.inference import Workspace
 from hedgerow.chain.objectives.log_likelihood import log_likelihood, log_likelihood_messages
+from hedgerow.chain.potentials import Truth
 from hedgerow.trees.ensemble import add_trees
 from hedgerow.trees.kernels import boosting
 from tests.kernels.test_growing import Corpus, make, make_grower
@@ -49,7 +50,9 @@ def test_leaves_add_what_the_tree_predicts(seed, max_leaf_nodes, group):
     data, values = corpus.data, leaves.values
     for begin, end in ((0, n // 2), (n // 2, n)):
         into = exps[begin:end], nodes[begin:end]
-        boosting.add_leaves(leaves.leaf_of, data.home, data.home_first, begin, end, values, np.exp(values), *into)
+        boosting.add_leaves(
+            leaves.leaf_of, data.window_place, data.window_first, begin, end, values, np.exp(values), *into
+        )
     slow_edges, slow_nodes = row_by_row(corpus, tree)
     np.testing.assert_array_equal(nodes, slow_nodes)
     np.testing.assert_allclose(exps, np.exp(slow_edges), rtol=1e-12)
@@ -100,7 +103,7 @@ def test_words_of_messages_are_those_of_the_gradient(seed):
     labels = rng.integers(0, K, n).astype(np.int32)
     work = Workspace()
     loss = log_likelihood_messages(potentials, labels, work)
-    found = log_likelihood(potentials, labels)
+    found = log_likelihood(potentials, Truth(labels))
     np.testing.assert_allclose(loss, found.loss, rtol=1e-12)
     home = np.arange(n, dtype=np.int32)
     first = potentials.first[:-1].copy()

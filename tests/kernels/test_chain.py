@@ -29,22 +29,30 @@ def exponentials(node, block=64):
     return node_exp, top
 
 
+def message_rows(case):
+    """The rows of a case before its forward pass, and its padded number of labels."""
+    n, K = case.node.shape
+    node_exp, _ = exponentials(case.node)
+    width = node_exp.shape[1]
+    alpha, scale, underflows = np.empty((n, width)), np.empty(n), np.empty(n, dtype=np.int32)
+    first, beta, probs = first_flags(case.offsets), np.empty(width), np.empty((n, K))
+    return chain.MessageRows(first, node_exp, alpha, scale, underflows, beta, probs), width
+
+
 def run(case, cut=None):
     """alpha, scale, node probabilities, edge sums and counts, in two calls that meet at `cut`."""
     n, K = case.node.shape
     cut = n if cut is None else cut
-    edges, first = SharedEdges.from_scores(case.edges), first_flags(case.offsets)
-    node_exp, _ = exponentials(case.node)
-    width = node_exp.shape[1]
-    alpha, scale, faint = np.empty((n, width)), np.empty(n), np.empty(n, dtype=np.int32)
+    edges, (rows, width) = SharedEdges.from_scores(case.edges), message_rows(case)
     for t0, t1 in ((0, cut), (cut, n)):
-        chain.forward(node_exp, edges.exps_to, first, alpha, scale, faint, t0, t1)
-    beta, probs, sums = np.empty(width), np.empty((n, K)), np.zeros((width, width))
+        chain.forward(edges.exps_to, rows, t0, t1)
+    sums = np.zeros((width, width))
     for t0, t1 in ((cut, n), (0, cut)):
-        chain.backward(node_exp, edges.exps, first, alpha, scale, beta, probs, faint, t0, t1)
+        chain.backward(edges.exps, rows, t0, t1)
     for t0, t1 in ((1, max(cut, 1)), (max(cut, 1), n)):
-        chain.sum_edges(alpha, node_exp, sums, t0, t1)
-    return alpha[:, :K], scale, probs, sums[:K, :K] * edges.exps[:K, :K], faint - (width - K)
+        chain.sum_edges(rows.alpha, rows.node_exp, sums, t0, t1)
+    table = sums[:K, :K] * edges.exps[:K, :K]
+    return rows.alpha[:, :K], rows.scale, rows.node_probs, table, rows.underflows - (width - K)
 
 
 @settings(max_examples=60)
@@ -76,7 +84,7 @@ def test_exponentials_are_exact_to_two_units(rng):
 @settings(max_examples=80)
 @given(case=cases(per_position=False), data=st.data())
 def test_messages_and_sums(case, data):
-    alpha, scale, probs, sums, faint = run(case)
+    alpha, scale, probs, sums, underflowed = run(case)
     log_alpha = reference.forward(*case.arrays)
     expected = np.exp(log_alpha - reference.log_sum(log_alpha, axis=1)[:, None])
     log_z = reference.log_partition(*case.arrays)
@@ -88,7 +96,7 @@ def test_messages_and_sums(case, data):
         assert (scale > 0).all()
     cut = data.draw(st.integers(0, len(case.node)))
     pieces = run(case, cut)
-    for whole, cut_up in zip((alpha, scale, probs, faint), (pieces[0], pieces[1], pieces[2], pieces[4])):
+    for whole, cut_up in zip((alpha, scale, probs, underflowed), (pieces[0], pieces[1], pieces[2], pieces[4])):
         np.testing.assert_array_equal(whole, cut_up)  # equal bits: a cut changes nothing
 
 
@@ -101,9 +109,9 @@ def test_edge_sums_of_every_remainder(rng, n):
 @settings(max_examples=60)
 @given(case=cases(per_position=False))
 def test_small_messages_are_counted(case):
-    *_, faint = run(case)
+    *_, underflowed = run(case)
     reached = reference.reach(*case.arrays)
-    assert (faint >= case.node.shape[1] - reached.sum(axis=1)).all()
+    assert (underflowed >= case.node.shape[1] - reached.sum(axis=1)).all()
 
 
 @settings(max_examples=60)

@@ -41,12 +41,12 @@ class Case:
         legal = np.isfinite(chain.start[labels[0]] + chain.end[labels[-1]] + sum(self.edges()[arc] for arc in arcs))
         if not legal:
             return None
-        found = sum(self.nodes[begin + t, v] for t, v in enumerate(labels))
+        result = sum(self.nodes[begin + t, v] for t, v in enumerate(labels))
         for t, (u, v) in enumerate(arcs, start=1):
-            found = found + self.pairs[begin + t, u, v]
+            result = result + self.pairs[begin + t, u, v]
             if chain.arc_slot[u, v] >= 0:
-                found[chain.arc_slot[u, v]] += 1.0
-        return found
+                result[chain.arc_slot[u, v]] += 1.0
+        return result
 
     def one(self, i):
         """Sequence i as a chunk of its own."""
@@ -61,10 +61,10 @@ class Case:
         begin, T, K = self.chunk.begin[i], self.chunk.length[i], len(self.chain.start)
         truth = tuple(self.chunk.labels[begin : begin + T].tolist())
         legal = [(y, self.features(i, y)) for y in itertools.product(range(K), repeat=int(T))]
-        legal = [(y, found) for y, found in legal if found is not None]
+        legal = [(y, result) for y, result in legal if result is not None]
         costs = [sum(self.chain.costs[a, b] for a, b in zip(truth, y)) for y, _ in legal]
         number = [y for y, _ in legal].index(truth)
-        vectors = np.array([found for _, found in legal])
+        vectors = np.array([result for _, result in legal])
         return [y for y, _ in legal], reference.Labelings(
             vectors, np.array(costs), number, float(self.chunk.importance[i])
         )
@@ -96,18 +96,18 @@ def lists(rng, n, M, n_rows, valued, origin):
         ends[1].append(len(slots))
     if not valued:
         row_values, values = [], []
-    found = (
+    result = (
         np.array(ends[0], dtype=INDEX), np.array(rows, dtype=CODE), np.array(row_values, dtype=float),
         np.array(ends[1], dtype=INDEX), np.array(slots, dtype=CODE), np.array(outputs, dtype=CODE),
         np.array(values, dtype=float),
     )  # fmt: skip
-    return found, dense, real
+    return result, dense, real
 
 
 @st.composite
 def cases(draw):
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    K, paired, valued = draw(st.integers(1, 5)), draw(st.booleans()), draw(st.booleans())
+    K, has_pairs, valued = draw(st.integers(1, 5)), draw(st.booleans()), draw(st.booleans())
     length = np.array(draw(st.lists(st.integers(1, 4 if K < 4 else 3), min_size=1, max_size=4)), dtype=INDEX)
     begin = np.cumsum(length) - length
     N = int(length.sum())
@@ -122,26 +122,26 @@ def cases(draw):
     pair_lists, pairs, pair_real = lists(rng, N, K * K, 4, valued, base + A)
     arc_slot = np.full((K, K), -1, dtype=CODE)
     arc_slot[arc_from, arc_to] = base + np.arange(A)
-    W = base + A + (len(pair_real) if paired else 0)
+    W = base + A + (len(pair_real) if has_pairs else 0)
     node_features, pair_features = np.zeros((N, K, W)), np.zeros((N, K, K, W))
     node_features[..., :base] = nodes
-    if paired:
+    if has_pairs:
         pair_features[..., base + A :] = pairs.reshape(N, K, K, -1).transpose(0, 2, 1, 3)  # to·K + from
-    real = np.concatenate([node_real, np.ones(A), pair_real if paired else np.empty(0)]).astype(np.uint8)
+    real = np.concatenate([node_real, np.ones(A), pair_real if has_pairs else np.empty(0)]).astype(np.uint8)
     importance = rng.choice([0.0, 0.5, 1.0, 2.0], size=len(length))
     costs = rng.random((K, K)) * ~np.eye(K, dtype=bool)
     chunk = kernels.Chunk(
         kernels.Features(*node_lists, begin), kernels.Features(*pair_lists, begin), labels, begin, length, importance
     )
     never = np.where(start, -np.inf, 0.0), np.where(end, -np.inf, 0.0)
-    chain = kernels.Chain(*never, arc_from, arc_to, base, arc_slot, real, costs, paired)
+    chain = kernels.Chain(*never, arc_from, arc_to, base, arc_slot, real, costs, has_pairs)
     return Case(chunk, chain, node_features, pair_features, forbidden, draw(st.sampled_from([0.05, 1.0])))
 
 
-def new_room(case):
+def new_buffers(case):
     K, T, W = len(case.chain.start), int(case.chunk.length.max()), case.n_weights
     n_cells = T * K + T * K * K
-    return kernels.Room(
+    return kernels.Buffers(
         np.empty((T, K)), np.empty((T, K)), np.empty((T, K * K)), np.empty(T, dtype=CODE),
         np.empty(n_cells), np.zeros(n_cells, dtype=np.uint8), np.empty(n_cells, dtype=INDEX),
         np.empty(W), np.zeros(W, dtype=np.uint8), np.empty(W, dtype=INDEX),
@@ -161,14 +161,14 @@ class Run:
         self.case = case
         self.w, self.late, self.totals = np.zeros(case.n_weights), np.zeros(case.n_weights), np.zeros(3)
         self.state = kernels.State(self.w, table(case, self.w), self.late, self.totals)
-        self.room = new_room(case)
+        self.buffers = new_buffers(case)
         self.blocks = [new_blocks(1, 0) for _ in case.chunk.length]
 
     def step(self, i):
         """A step of one sequence, as a chunk of its own."""
         old, new = self.blocks[i], new_blocks(1, len(self.blocks[i].cells) + 4 * int(self.case.chunk.length[i]))
         fixed = self.case.one(i), self.case.chain, np.zeros(1, dtype=INDEX), self.case.l2, self.state
-        n = kernels.take_steps(*fixed, old, new, self.room)
+        n = kernels.take_steps(*fixed, old, new, self.buffers)
         self.blocks[i] = new._replace(cells=new.cells[:n].copy(), values=new.values[:n].copy())
 
 
@@ -182,8 +182,8 @@ def new_blocks(n_sequences, n_cells):
 def test_losses_equal_the_largest_of_all_labelings(case, seed):
     w = np.random.default_rng(seed).normal(size=case.n_weights) * case.chain.real
     twin = reference.Dual([case.labelings(i)[1] for i in range(len(case.chunk.length))], case.l2)
-    found = kernels.losses(case.chunk, case.chain, w, table(case, w), new_room(case))
-    np.testing.assert_allclose(found + case.l2 * w @ w, twin.loss(w), rtol=1e-9, atol=1e-9)
+    result = kernels.losses(case.chunk, case.chain, w, table(case, w), new_buffers(case))
+    np.testing.assert_allclose(result + case.l2 * w @ w, twin.loss(w), rtol=1e-9, atol=1e-9)
 
 
 @settings(max_examples=60)
@@ -195,18 +195,18 @@ def test_steps_equal_those_of_the_twin(case, seed):
     for i in np.random.default_rng(seed).integers(len(every), size=3 * len(every)):
         run.step(i)
         if case.chunk.importance[i] > 0.0:
-            found = every[i].index(tuple(run.room.found[: case.chunk.length[i]].tolist()))
+            result = every[i].index(tuple(run.buffers.labels[: case.chunk.length[i]].tolist()))
             values = twin.best(i)
-            np.testing.assert_allclose(values[found], values.max(), rtol=1e-9, atol=1e-9)
-            twin.step(i, found)
+            np.testing.assert_allclose(values[result], values.max(), rtol=1e-9, atol=1e-9)
+            twin.step(i, result)
         np.testing.assert_allclose(run.w, twin.weights, rtol=0, atol=1e-8)
     totals, share = run.totals, 1.0 / max(1.0, run.totals[0] * (run.totals[0] + 1.0))
     np.testing.assert_allclose(totals[:2], [twin.n_steps, twin.costs.sum()], rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(run.w - share * run.late, twin.average, rtol=0, atol=1e-8)
     np.testing.assert_allclose(totals[1] - share * totals[2], twin.average_cost, rtol=0, atol=1e-8)
     np.testing.assert_array_equal(run.state.edges, table(case, run.w))
-    assert not run.room.seen.any()
-    assert not run.room.marked.any()
+    assert not run.buffers.seen.any()
+    assert not run.buffers.marked.any()
     assert all((blocks.values != 0.0).all() for blocks in run.blocks)
     assert (run.w[case.chain.real == 0] == 0.0).all()
 
@@ -220,12 +220,12 @@ def test_a_chunk_at_once_is_its_sequences_one_by_one(case, seed):
     for _ in range(3):
         order = rng.permutation(n_sequences)
         new = new_blocks(n_sequences, len(blocks.cells) + 4 * int(case.chunk.length.sum()))
-        n = kernels.take_steps(case.chunk, case.chain, order, case.l2, at_once.state, blocks, new, at_once.room)
+        n = kernels.take_steps(case.chunk, case.chain, order, case.l2, at_once.state, blocks, new, at_once.buffers)
         blocks = new._replace(cells=new.cells[:n].copy(), values=new.values[:n].copy())
         for i in order:
             alone.step(i)
-    for found, expected in zip(at_once.state, alone.state):
-        np.testing.assert_array_equal(found, expected)
+    for result, expected in zip(at_once.state, alone.state):
+        np.testing.assert_array_equal(result, expected)
     for i in range(n_sequences):
         own = slice(blocks.begin[i], blocks.end[i])
         np.testing.assert_array_equal(blocks.cells[own], alone.blocks[i].cells)

@@ -15,7 +15,7 @@ from hedgerow.trees import binning as binning_module
 from hedgerow.trees import growing as grower_module
 from hedgerow.trees.binning import BinnedData, Binning, bin_dataset, learn_binning
 from hedgerow.trees.growing import Grower, Leaves, Tree
-from hedgerow.trees.kernels import growing as fast
+from hedgerow.trees.kernels import splits as fast
 from tests.reference import growing as slow
 
 
@@ -88,12 +88,12 @@ def make_grower(corpus: Corpus, max_leaf_nodes: int, l2_regularization: float, *
     """A grower with the words of the corpus; a gradient of 1 is one unit of its targets."""
     data, (n, n_labels) = corpus.data, corpus.targets.shape
     grower = Grower(
-        corpus.binning, data, n_labels, max_leaf_nodes=max_leaf_nodes, l2_regularization=l2_regularization,
+        data, n_labels, max_leaf_nodes=max_leaf_nodes, l2_regularization=l2_regularization,
         total_weight=float(corpus.weights.max(initial=1) * n), **options,
     )  # fmt: skip
     for t in range(n):
-        p = data.home[t]
-        for u in range(1 if data.home_first[p] else n_labels):
+        p = data.window_place[t]
+        for u in range(1 if data.window_first[p] else n_labels):
             if corpus.weights[t, u]:
                 grower.words[p, u] += (int(corpus.targets[t, u]) << grower.bits) + int(corpus.weights[t, u])
     return grower
@@ -111,7 +111,7 @@ def write_out(corpus: Corpus) -> list[slow.Row]:
             if kind == slow.ITEMS:
                 g = int(c) - corpus.binning.n_dense
                 run = data.columns.item_ptr[g, p + o : p + o + 2]
-                window.append(frozenset(data.items[run[0] : run[1]].tolist()))
+                window.append(frozenset(data.columns.items[run[0] : run[1]].tolist()))
             else:
                 window.append(int(data.bins[c, p + o]))
         for u in [n_labels] if data.first[p] else range(n_labels):
@@ -149,6 +149,7 @@ def same_splits(node: slow.Node, tree: Tree, i: int, one: float) -> None:
 def same_tree(corpus: Corpus, rules: slow.Rules, grower: Grower, seed: int = 0) -> tuple[Tree, Leaves]:
     """Grow both trees and compare them, split by split and row by row."""
     tree, leaves = grower.grow(seed)
+    assert leaves is not None
     root, slow_leaves = slow.grow(write_out(corpus), rules)
     same_splits(root, tree, 0, grower.one)
     assert len(leaves.values) == len(slow_leaves)
@@ -159,13 +160,13 @@ def same_tree(corpus: Corpus, rules: slow.Rules, grower: Grower, seed: int = 0) 
         )
         for row in leaf.rows:
             u = 0 if row.previous == rules.n_labels else row.previous
-            assert leaves.leaf_of[corpus.data.home[row.position], u] == i
+            assert leaves.leaf_of[corpus.data.window_place[row.position], u] == i
     return tree, leaves
 
 
 LEAVES, SHRINKAGE = st.integers(2, 14), st.sampled_from([0.0, 1.0, 20.0])
 SEEDS = st.integers(0, 10_000)
-drawn = getattr(fast._drawn, "py_func", fast._drawn)  # a part of the kernel is not to be called from Python
+drawn = getattr(fast.may_use, "py_func", fast.may_use)  # a part of the kernel is not to be called from Python
 
 
 @given(SEEDS, LEAVES, SHRINKAGE, st.sampled_from([0, 1, 2, 8]))
@@ -174,7 +175,9 @@ def test_tree_is_that_of_the_written_out_rows(
 ) -> None:
     corpus = make(seed)
     grower = make_grower(corpus, max_leaf_nodes, l2_regularization)
-    grower._room = grower._room._replace(trunk=np.zeros((trunks, corpus.data.growing.bins.shape[1]), dtype=np.int64))
+    grower._buffers = grower._buffers._replace(
+        trunk=np.zeros((trunks, corpus.data.growing.bins.shape[1]), dtype=np.int64)
+    )
     same_tree(corpus, rules_of(corpus, max_leaf_nodes, l2_regularization), grower)
 
 
@@ -213,7 +216,7 @@ def test_a_node_uses_only_the_features_drawn_for_it(seed: int, max_leaf_nodes: i
         if stream == slow.LABEL:
             feature = fast.LABEL_FEATURE
         else:
-            feature = stream if item < 0 else fast.FIRST_ITEM + int(streams[2, stream]) + item
+            feature = stream if item < 0 else fast.ITEM_FEATURE + int(streams[2, stream]) + item
         return bool(drawn(seed, node, feature, share))
 
     grower = make_grower(corpus, max_leaf_nodes, 1.0, max_features=share)
@@ -236,15 +239,16 @@ def test_histories_are_split_by_questions_alone(
     n_labels = corpus.targets.shape[1]
     asks = np.zeros((4, n_labels + 1), dtype=np.uint8)
     asks[:, :-1] = np.random.default_rng(seed).random((4, n_labels)) < 0.5
-    grower = make_grower(corpus, max_leaf_nodes, l2_regularization, subsets=subsets, asks=asks)
-    questions = [frozenset(np.flatnonzero(row).tolist()) for row in asks]
-    rules = rules_of(corpus, max_leaf_nodes, l2_regularization, subsets=subsets, questions=questions)
+    grower = make_grower(corpus, max_leaf_nodes, l2_regularization, subsets=subsets, questions=asks)
+    sets = [frozenset(np.flatnonzero(row).tolist()) for row in asks]
+    rules = rules_of(corpus, max_leaf_nodes, l2_regularization, subsets=subsets, questions=sets)
     tree, leaves = grower.grow()
+    assert leaves is not None
     root, slow_leaves = slow.grow(write_out(corpus), rules)
     same_members(root, tree, 0)
     for i, leaf in enumerate(slow_leaves):
         for row in leaf.rows:
-            assert leaves.leaf_of[corpus.data.home[row.position], row.previous] == i
+            assert leaves.leaf_of[corpus.data.window_place[row.position], row.previous] == i
 
 
 def same_members(node: slow.Node, tree: Tree, i: int) -> None:
@@ -273,16 +277,24 @@ def test_some_corpora_are_grouped() -> None:
 def test_few_histograms_are_enough(seed: int, max_leaf_nodes: int) -> None:
     corpus = make(seed)
     grower = make_grower(corpus, max_leaf_nodes, 1.0, subsets=seed % 2 == 0)
-    grower._room = grower._room._replace(hist=grower._room.hist[:3].copy())
+    grower._buffers = grower._buffers._replace(hist=grower._buffers.hist[:3].copy())
     same_tree(corpus, rules_of(corpus, max_leaf_nodes, 1.0, subsets=seed % 2 == 0), grower)
+
+
+def make_small(grower: Grower) -> None:
+    """Leave it next to no buffers for rows and for sparse histograms."""
+    of_rows, of_items = (
+        {name: getattr(buffers, name)[:1].copy() for name in names}
+        for buffers, names in ((grower._buffers, ("rows", "amount")), (grower._sparse, ("ids", "sums")))
+    )
+    grower._buffers, grower._sparse = grower._buffers._replace(**of_rows), grower._sparse._replace(**of_items)
 
 
 def test_a_small_arena_is_enlarged() -> None:
     corpus = make(4, sparse=True)
     whole = make_grower(corpus, 12, 1.0).grow()[0]
     grower = make_grower(corpus, 12, 1.0)
-    small = {name: getattr(grower._room, name)[:1].copy() for name in ("rows", "weight", "ids", "sums")}
-    grower._room = grower._room._replace(**small)
+    make_small(grower)
     tree = grower.grow()[0]
     assert len(tree.values) > 1
     for mine, theirs in zip(tree, whole):
@@ -292,7 +304,7 @@ def test_a_small_arena_is_enlarged() -> None:
 def test_the_memory_of_histograms_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     corpus = make(1)
     monkeypatch.setattr(grower_module, "MAX_HISTOGRAMS", 1)
-    assert len(make_grower(corpus, 12, 1.0)._room.hist) == 3
+    assert len(make_grower(corpus, 12, 1.0)._buffers.hist) == 3
 
 
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
@@ -310,4 +322,5 @@ def test_planted_split_is_found() -> None:
     targets = np.where(values == wanted, 40, -40)[:, None] * np.ones_like(corpus.targets)
     grower = make_grower(corpus._replace(targets=targets), 2, 0.0)
     _, leaves = grower.grow()
+    assert leaves is not None
     assert sorted((leaves.values * grower.one).tolist()) == [-40.0, 40.0]

@@ -59,6 +59,30 @@ def test_compiling_is_told_once_and_only_where_it_happens():
     assert told == ["first"]
 
 
+def test_a_text_with_other_parts():
+    from hedgerow import jit
+
+    made: dict[str, Any] = {}
+    exec("def grow(x): return x + 1\ndef double(x): return 2 * x\ndef twice(x): return step(step(x))", made)
+    made["step"] = jit.chain_part(made["grow"])
+    twice = jit.chain_kernel(made["twice"])
+    other = jit.chain_kernel_with(twice, f"{__name__}.other", step=jit.chain_part(made["double"]))
+    assert (twice(3), other(3), twice(4)) == (5, 12, 6)
+    assert other.__module__ == __name__
+
+
+@compiles
+def test_kernels_of_one_text_have_files_of_their_own():
+    """Numba names the files of a cache after the place of the text; two kernels in one file would oust each other."""
+    from hedgerow.chain.kernels import arcs, chain, covariance, position_chain
+
+    names = "forward", "backward", "past", "past_along", "future", "future_along"
+    forms = chain, covariance, arcs, position_chain
+    kernels = [vars(form)[name] for form in forms for name in names if name in vars(form)]
+    files = {kernel._cache._cache_file._index_path for kernel in kernels}
+    assert len(files) == len(kernels) == 18
+
+
 def test_kernel_files_are_found():
     assert len(KERNELS) > 20
 

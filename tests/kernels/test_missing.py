@@ -11,30 +11,27 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.training.boosting.scores import all_first
-from hedgerow.trees import missing as module
+from hedgerow.trees import growing as module
 from hedgerow.trees.ensemble import add_trees
-from hedgerow.trees.growing import Tree
-from hedgerow.trees.kernels import growing as plain
-from hedgerow.trees.missing import FEW, MAX_SURROGATES, WHOLE, MissingGrower
-from tests.kernels.test_growing import LEAVES, SEEDS, SHRINKAGE, Corpus, drawn, make, make_grower, rules_of, write_out
+from hedgerow.trees.growing import FEW, MAX_SURROGATES, WHOLE, Grower, Tree
+from hedgerow.trees.kernels import splits
+from tests.kernels.test_growing import (
+    LEAVES,
+    SEEDS,
+    SHRINKAGE,
+    Corpus,
+    drawn,
+    make,
+    make_grower,
+    make_small,
+    rules_of,
+    write_out,
+)
 from tests.reference import growing as slow
 from tests.reference import missing as twin
 
 METHODS = st.sampled_from(["weighting", "surrogate"])
 GAPS = (0.3, 0.35)
-
-
-def make_missing_grower(
-    corpus: Corpus, missing: str, max_leaf_nodes: int, l2_regularization: float, **options: Any
-) -> MissingGrower:
-    """A grower with the words of the corpus, as `make_grower` fills them."""
-    n, n_labels = corpus.targets.shape
-    grower = MissingGrower(
-        corpus.binning, corpus.data, n_labels, missing=missing, max_leaf_nodes=max_leaf_nodes,
-        l2_regularization=l2_regularization, total_weight=float(corpus.weights.max(initial=1) * n), **options,
-    )  # fmt: skip
-    grower.words[:] = make_grower(corpus, max_leaf_nodes, l2_regularization).words
-    return grower
 
 
 def gaps_of(corpus: Corpus, missing: str) -> twin.Gaps:
@@ -74,7 +71,7 @@ def same_node(node: twin.Node, tree: Tree, i: int, rules: slow.Rules, gaps: twin
         same_node(child, tree, int(at), rules, gaps, one)
 
 
-def same_tree(corpus: Corpus, rules: slow.Rules, missing: str, grower: MissingGrower, seed: int = 0) -> None:
+def same_tree(corpus: Corpus, rules: slow.Rules, missing: str, grower: Grower, seed: int = 0) -> None:
     """Grow both trees and compare them, split by split; and by surrogates, the leaf of every row."""
     gaps, rows = gaps_of(corpus, missing), write_out(corpus)
     tree, found = grower.grow(seed)
@@ -85,15 +82,15 @@ def same_tree(corpus: Corpus, rules: slow.Rules, missing: str, grower: MissingGr
         for i, leaf in enumerate(leaves):
             for row, _ in leaf.parts:
                 u = 0 if row.previous == rules.n_labels else row.previous
-                assert found.leaf_of[corpus.data.home[row.position], u] == i
+                assert found.leaf_of[corpus.data.window_place[row.position], u] == i
 
 
 @given(SEEDS, METHODS, LEAVES, SHRINKAGE, st.booleans(), st.sampled_from([0, 1, 2, 8]))
 def test_tree_is_that_of_the_written_out_rows(seed, missing, max_leaf_nodes, l2_regularization, subsets, trunks):
     corpus = make(seed, gaps=GAPS)
-    grower = make_missing_grower(corpus, missing, max_leaf_nodes, l2_regularization, subsets=subsets)
+    grower = make_grower(corpus, max_leaf_nodes, l2_regularization, missing=missing, subsets=subsets)
     trunk = np.zeros((trunks, corpus.data.growing.bins.shape[1]), dtype=np.int32)
-    grower._room = grower._room._replace(trunk=trunk)
+    grower._buffers = grower._buffers._replace(trunk=trunk)
     same_tree(corpus, rules_of(corpus, max_leaf_nodes, l2_regularization, subsets=subsets), missing, grower)
 
 
@@ -102,7 +99,7 @@ def test_a_side_that_would_get_few_parts_gets_none(seed, max_leaf_nodes, few):
     corpus = make(seed, gaps=GAPS)
     try:
         module.FEW = few
-        grower = make_missing_grower(corpus, "weighting", max_leaf_nodes, 1.0)
+        grower = make_grower(corpus, max_leaf_nodes, 1.0, missing="weighting")
         same_tree(corpus, rules_of(corpus, max_leaf_nodes, 1.0), "weighting", grower)
     finally:
         module.FEW = FEW
@@ -113,7 +110,7 @@ def test_sparse_columns_and_weights(seed, missing, max_leaf_nodes, l2_regulariza
     corpus = make(seed, gaps=GAPS, sparse=True, weighted=seed % 2 == 0)
     if not write_out(corpus):
         return
-    grower = make_missing_grower(corpus, missing, max_leaf_nodes, l2_regularization, min_samples_leaf=least)
+    grower = make_grower(corpus, max_leaf_nodes, l2_regularization, missing=missing, min_samples_leaf=least)
     same_tree(corpus, rules_of(corpus, max_leaf_nodes, l2_regularization, least=least), missing, grower)
 
 
@@ -124,12 +121,12 @@ def test_a_node_uses_only_the_features_drawn_for_it(seed, missing, max_leaf_node
 
     def may_use(node: int, stream: int, item: int) -> bool:
         if stream == slow.LABEL:
-            feature = plain.LABEL_FEATURE
+            feature = splits.LABEL_FEATURE
         else:
-            feature = stream if item < 0 else plain.FIRST_ITEM + int(streams[2, stream]) + item
+            feature = stream if item < 0 else splits.ITEM_FEATURE + int(streams[2, stream]) + item
         return bool(drawn(seed, node, feature, share))
 
-    grower = make_missing_grower(corpus, missing, max_leaf_nodes, 1.0, max_features=share)
+    grower = make_grower(corpus, max_leaf_nodes, 1.0, missing=missing, max_features=share)
     same_tree(corpus, rules_of(corpus, max_leaf_nodes, 1.0, may_use=may_use), missing, grower, seed)
 
 
@@ -140,7 +137,7 @@ def test_equal_windows_share_a_place(seed, missing, max_leaf_nodes):
         corpus,
         rules_of(corpus, max_leaf_nodes, 1.0),
         missing,
-        make_missing_grower(corpus, missing, max_leaf_nodes, 1.0),
+        make_grower(corpus, max_leaf_nodes, 1.0, missing=missing),
     )
 
 
@@ -151,7 +148,7 @@ def test_trees_that_see_no_previous_label(seed, missing, max_leaf_nodes, subsets
     corpus = corpus._replace(
         data=all_first(corpus.data), targets=corpus.targets[:, :1], weights=corpus.weights[:, :1]
     )  # fmt: skip
-    grower = make_missing_grower(corpus, missing, max_leaf_nodes, 1.0, subsets=subsets)
+    grower = make_grower(corpus, max_leaf_nodes, 1.0, missing=missing, subsets=subsets)
     same_tree(corpus, rules_of(corpus, max_leaf_nodes, 1.0, subsets=subsets), missing, grower)
 
 
@@ -163,7 +160,7 @@ def test_without_gaps_it_is_the_plain_tree_to_the_bit(
     if not write_out(corpus):
         return
     options = {"subsets": subsets, "min_samples_leaf": 1 + seed % 2}
-    tree, _ = make_missing_grower(corpus, missing, max_leaf_nodes, l2_regularization, **options).grow()
+    tree, _ = make_grower(corpus, max_leaf_nodes, l2_regularization, missing=missing, **options).grow()
     expected, _ = make_grower(corpus, max_leaf_nodes, l2_regularization, **options).grow()
     for name in ("nodes", "values", "gains", "counts", "sets"):
         np.testing.assert_array_equal(getattr(tree, name), getattr(expected, name))
@@ -172,18 +169,17 @@ def test_without_gaps_it_is_the_plain_tree_to_the_bit(
 @given(SEEDS, METHODS, st.integers(6, 14))
 def test_few_histograms_are_enough(seed, missing, max_leaf_nodes):
     corpus = make(seed, gaps=GAPS)
-    grower = make_missing_grower(corpus, missing, max_leaf_nodes, 1.0, subsets=seed % 2 == 0)
-    grower._room = grower._room._replace(hist=grower._room.hist[:3].copy())
+    grower = make_grower(corpus, max_leaf_nodes, 1.0, missing=missing, subsets=seed % 2 == 0)
+    grower._buffers = grower._buffers._replace(hist=grower._buffers.hist[:3].copy())
     same_tree(corpus, rules_of(corpus, max_leaf_nodes, 1.0, subsets=seed % 2 == 0), missing, grower)
 
 
 @pytest.mark.parametrize("missing", ["weighting", "surrogate"])
 def test_a_small_arena_is_enlarged(missing):
     corpus = make(4, gaps=GAPS, sparse=True)
-    whole, _ = make_missing_grower(corpus, missing, 12, 1.0).grow()
-    grower = make_missing_grower(corpus, missing, 12, 1.0)
-    small = {name: getattr(grower._room, name)[:1].copy() for name in ("rows", "parts", "ids", "sums")}
-    grower._room = grower._room._replace(**small)
+    whole, _ = make_grower(corpus, 12, 1.0, missing=missing).grow()
+    grower = make_grower(corpus, 12, 1.0, missing=missing)
+    make_small(grower)
     tree, _ = grower.grow()
     assert len(tree.values) > 1
     for mine, theirs in zip(tree, whole):
@@ -216,7 +212,7 @@ def test_scores_are_those_of_the_twin(seed, missing, max_leaf_nodes, subsets, sp
     """On rows of the training corpus, and with gaps that training did not see: all of a window may be missing."""
     corpus = make(seed, gaps=GAPS if seed % 2 else (0.0, 0.1), sparse=sparse)
     rules, gaps = rules_of(corpus, max_leaf_nodes, 1.0, subsets=subsets), gaps_of(corpus, missing)
-    grower = make_missing_grower(corpus, missing, max_leaf_nodes, 1.0, subsets=subsets)
+    grower = make_grower(corpus, max_leaf_nodes, 1.0, missing=missing, subsets=subsets)
     tree, _ = grower.grow()
     root, _ = twin.grow(write_out(corpus), rules, gaps)
     damaged = damage(corpus, 0.5 * (seed % 3), np.random.default_rng(seed))
@@ -233,10 +229,10 @@ def test_scores_are_those_of_the_twin(seed, missing, max_leaf_nodes, subsets, sp
 @given(SEEDS, st.integers(2, 80), st.booleans())
 def test_leaves_of_training_add_what_the_tree_predicts(seed, max_leaf_nodes, group):
     corpus = make(seed, gaps=GAPS, group=group)
-    tree, leaves = make_missing_grower(corpus, "surrogate", max_leaf_nodes, 1.0).grow()
+    tree, leaves = make_grower(corpus, max_leaf_nodes, 1.0, missing="surrogate").grow()
     edges, nodes = scores_of(corpus, tree)
     assert leaves is not None
-    values = np.append(leaves.values, np.zeros(max_leaf_nodes))[leaves.leaf_of[corpus.data.home]]
+    values = np.append(leaves.values, np.zeros(max_leaf_nodes))[leaves.leaf_of[corpus.data.window_place]]
     first = corpus.data.first[corpus.data.place] != 0
     np.testing.assert_array_equal(edges[~first], values[~first])
     np.testing.assert_array_equal(nodes[first], values[first, 0])
@@ -245,7 +241,7 @@ def test_leaves_of_training_add_what_the_tree_predicts(seed, max_leaf_nodes, gro
 @given(SEEDS, METHODS, st.integers(2, 80))
 def test_shares_of_a_row_add_up_to_it(seed, missing, max_leaf_nodes):
     corpus = make(seed, gaps=GAPS, sparse=seed % 2 == 0)
-    tree, _ = make_missing_grower(corpus, missing, max_leaf_nodes, 1.0).grow()
+    tree, _ = make_grower(corpus, max_leaf_nodes, 1.0, missing=missing).grow()
     edges, nodes = scores_of(corpus, tree._replace(values=np.ones_like(tree.values)))
     first = corpus.data.first[corpus.data.place] != 0
     np.testing.assert_allclose(edges[~first], 1.0, rtol=1e-12)
@@ -258,7 +254,7 @@ def test_shares_of_a_row_add_up_to_it(seed, missing, max_leaf_nodes):
 @given(SEEDS, METHODS, st.booleans())
 def test_scores_without_gaps_are_those_of_the_masks(seed, missing, sparse):
     corpus = make(seed, gaps=(0.0, 0.0), sparse=sparse)
-    tree, _ = make_missing_grower(corpus, missing, 80, 1.0).grow()
+    tree, _ = make_grower(corpus, 80, 1.0, missing=missing).grow()
     plain_tree = tree._replace(shares=None, surrogates=None, surrogate_sets=None)
     for found, expected in zip(scores_of(corpus, tree, 0.3), scores_of(corpus, plain_tree, 0.3)):
         np.testing.assert_array_equal(found, expected)
@@ -269,7 +265,7 @@ def test_plain_trees_of_the_same_corpus_differ():
     differ = 0
     for seed in range(20):
         corpus = make(seed, gaps=GAPS)
-        trees = [make_missing_grower(corpus, how, 8, 1.0).grow()[0] for how in ("weighting", "surrogate")]
+        trees = [make_grower(corpus, 8, 1.0, missing=how).grow()[0] for how in ("weighting", "surrogate")]
         trees.append(make_grower(corpus, 8, 1.0).grow()[0])
         differ += len({tree.nodes.tobytes() for tree in trees}) == 3
     assert differ >= 10
@@ -278,7 +274,7 @@ def test_plain_trees_of_the_same_corpus_differ():
 def test_some_trees_have_surrogates_and_some_ask_whether_a_place_is_first():
     streams = []
     for seed in range(60):
-        tree, _ = make_missing_grower(make(seed, gaps=GAPS), "surrogate", 8, 1.0, subsets=seed % 2 == 0).grow()
+        tree, _ = make_grower(make(seed, gaps=GAPS), 8, 1.0, missing="surrogate", subsets=seed % 2 == 0).grow()
         assert tree.surrogates is not None
         streams += tree.surrogates[:, 1].tolist()
     assert len(streams) > 100

@@ -16,9 +16,8 @@ from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.chain.workspace import padded_width
 from hedgerow.data.encoding import learn
 from hedgerow.linear.batches import _reads
-from hedgerow.linear.index import index_weights
+from hedgerow.linear.index import Streams, index_weights
 from hedgerow.linear.kernels import online
-from hedgerow.linear.streams import Streams
 from tests.models.corpora import COLUMNS, rich_corpus
 from tests.reference import online as reference
 

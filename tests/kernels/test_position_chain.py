@@ -17,15 +17,12 @@ from . import test_chain
 
 def run(case):
     n, K = case.node.shape
-    edges, first = PositionEdges.from_scores(case.edges), test_chain.first_flags(case.offsets)
-    node_exp, _ = test_chain.exponentials(case.node)
-    width = node_exp.shape[1]
-    alpha, scale, faint = np.empty((n, width)), np.empty(n), np.empty(n, dtype=np.int32)
-    position_chain.forward(node_exp, edges.exps, first, alpha, scale, faint, 0, n)
-    beta, probs, pairs = np.empty(width), np.empty((n, K)), np.zeros((K, n, K))
-    position_chain.backward(node_exp, edges.exps, first, alpha, scale, beta, probs, faint, 0, n)
-    position_chain.edge_probs(alpha, node_exp, edges.exps, pairs, 1, n)
-    return alpha[:, :K], scale, probs, pairs.sum(axis=1).T, faint - (width - K)
+    edges, (rows, width) = PositionEdges.from_scores(case.edges), test_chain.message_rows(case)
+    position_chain.forward(edges.exps, rows, 0, n)
+    position_chain.backward(edges.exps, rows, 0, n)
+    pairs = np.zeros((K, n, K))
+    position_chain.edge_probs(rows.alpha, rows.node_exp, edges.exps, pairs, 1, n)
+    return rows.alpha[:, :K], rows.scale, rows.node_probs, pairs.sum(axis=1).T, rows.underflows - (width - K)
 
 
 @settings(max_examples=60)

@@ -7,8 +7,8 @@ from itertools import combinations
 import numpy as np
 from hypothesis import strategies as st
 
-from hedgerow.lattice.inference.topology import Topology, grid_topology
-from hedgerow.lattice.potentials import Potentials
+from hedgerow.lattice.graphs import Topology, grid_topology
+from hedgerow.lattice.scores import Potentials
 
 
 def random_potentials(rng, n_nodes, n_labels, *, share=0.5, scale=1.0, acyclic=False, shared=False):

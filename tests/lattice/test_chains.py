@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hedgerow.lattice.graphs import Topology, grid_topology
 from hedgerow.lattice.inference.infer import AGREE, CHECK, Inference
 from hedgerow.lattice.inference.passing import LogPassing, ReweightedPassing, make_passing
-from hedgerow.lattice.inference.topology import Topology, grid_topology
-from hedgerow.lattice.potentials import Potentials
+from hedgerow.lattice.scores import Potentials
 from tests.reference import lattice as reference
 
 from .made import drawn_potentials, full_edges, grid_potentials, parts, random_potentials

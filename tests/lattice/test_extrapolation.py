@@ -1,11 +1,11 @@
-"""Anderson's extrapolation on maps whose point of rest is known."""
+"""Anderson's extrapolation on maps whose fixed point is known."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from hedgerow.lattice.inference import extrapolation
-from hedgerow.lattice.inference.extrapolation import Extrapolation
+from hedgerow.lattice.inference import infer
+from hedgerow.lattice.inference.infer import Extrapolation
 
 
 def linear_map(rng, size):
@@ -31,7 +31,7 @@ def test_without_memory_and_after_clearing_it_goes_on_from_the_end(rng, monkeypa
     assert not np.array_equal(extrapolate(x, step(x)), step(x))
     extrapolate.clear()
     np.testing.assert_array_equal(extrapolate(x, step(x)), step(x))
-    monkeypatch.setattr(extrapolation, "MEMORY", 0)
+    monkeypatch.setattr(infer, "MEMORY", 0)
     poor = Extrapolation(6)
     for _ in range(3):
         np.testing.assert_array_equal(poor(x, step(x)), step(x))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from hedgerow.errors import InputError
 from hedgerow.lattice import graph, grid
-from hedgerow.lattice.inference.topology import Topology, grid_directions
+from hedgerow.lattice.graphs import Topology, grid_directions
 
 from .made import random_potentials
 

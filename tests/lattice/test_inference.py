@@ -13,10 +13,11 @@ from hedgerow.chain.edges import SharedEdges
 from hedgerow.chain.inference import marginals
 from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.errors import InputError
-from hedgerow.lattice.inference.infer import SCHEDULES, Inference, check_inference
+from hedgerow.lattice.graphs import Topology, grid_topology
+from hedgerow.lattice.inference.infer import SCHEDULES, Inference
 from hedgerow.lattice.inference.passing import LogPassing, make_passing
-from hedgerow.lattice.inference.topology import Topology, grid_topology
-from hedgerow.lattice.potentials import Potentials
+from hedgerow.lattice.parameters import check_inference
+from hedgerow.lattice.scores import Potentials
 from tests.reference import lattice as reference
 
 from .made import drawn_potentials, grid_potentials, parts, random_potentials
@@ -232,7 +233,7 @@ def test_a_start_from_earlier_messages_takes_fewer_updates(rng):
 
 def test_what_does_not_go_together_is_refused():
     for method in ("mean_field", "tree_reweighted"):
-        with pytest.raises(InputError, match=f"'{method}' has no schedule 'residual'"):
+        with pytest.raises(InputError, match=f"'{method}' has no message_schedule 'residual'"):
             check_inference(Inference(method, "residual"))
         with pytest.raises(InputError, match=f"'{method}' has no damping"):
             check_inference(Inference(method, damping=0.5))

@@ -15,15 +15,15 @@ from sklearn.model_selection import GridSearchCV
 from hedgerow.datasets.shapes import make_shapes
 from hedgerow.errors import HedgerowWarning, InputError, ModelFileError
 from hedgerow.lattice import LatticeCRF, graph, grid, load
-from hedgerow.lattice.corpus import make_corpus, read_graphs, with_labels
-from hedgerow.lattice.evaluation import Evaluation, LineEvaluation
-from hedgerow.lattice.forms import FORMS, Form
+from hedgerow.lattice.dataset import make_dataset, with_labels
+from hedgerow.lattice.graphs import read_graphs
 from hedgerow.lattice.inference.infer import Inference
-from hedgerow.lattice.linear import Design, Layout, Scaling
-from hedgerow.lattice.objectives import make_objective
-from hedgerow.lattice.online import GraphBatches, MetaDescent
-from hedgerow.lattice.training import start_weights
+from hedgerow.lattice.objectives import GraphObjective
+from hedgerow.lattice.online import DenseMetaDescent, GraphBatches
+from hedgerow.lattice.scores import FORMS, Design, Form, Layout, Scaling
+from hedgerow.lattice.training import GraphEvaluation, LineEvaluation, start_weights
 from hedgerow.parallel import Lanes
+from hedgerow.trainers import SGD, SMD, AdaGrad, AnnealedSGD
 
 
 @pytest.fixture(scope="module")
@@ -53,21 +53,21 @@ def edge_graphs(rng, n_items=6, n_nodes=12, n_labels=3):
 
 def design_of(rng, form, directions=1, n_labels=3):
     images = [rng.normal(size=(3, 4, 2)), rng.normal(size=(4, 4, 2))]
-    corpus = make_corpus(read_graphs(images, neighbours=4, ndim=2), differences=True)
+    dataset = make_dataset(read_graphs(images, neighbours=4, ndim=2), differences=True)
     labels = rng.integers(n_labels, size=28).astype(np.int32)
-    corpus = with_labels(corpus, labels, np.array([1.0, 2.5]))
+    dataset = with_labels(dataset, labels, np.array([1.0, 2.5]))
     layout = Layout(Form.of(form, n_labels), 2, 2, directions)
-    return Design(layout, Scaling.learn(corpus, standardize=True), corpus)
+    return Design(layout, Scaling.learn(dataset, standardize=True), dataset)
 
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("n_labels", [2, 3])
 def test_the_gradient_by_the_weights(rng, form, n_labels):
     design = design_of(rng, form, directions=2, n_labels=n_labels)
-    objective = make_objective("log_likelihood", Inference(tol=1e-13, max_updates=3000), "max_product")
+    objective = GraphObjective("log_likelihood", Inference(tol=1e-13, max_updates=3000))
     weights = 0.2 * rng.normal(size=design.layout.n_weights)
     with Lanes(None, 2) as lanes:
-        evaluation = Evaluation(design, objective, lanes, keeps=True)
+        evaluation = GraphEvaluation(design, objective, lanes, keeps=True)
         _, gradient = evaluation(weights)
         for w in rng.integers(len(weights), size=12):
             moved = [weights.copy(), weights.copy()]
@@ -110,8 +110,8 @@ def test_it_beats_pixels_alone_and_its_probabilities_are_some(shapes, fitted):
         {"inference": "tree_reweighted", "inference_tol": 1e-3, "max_iter": 50, "tol": 1e-2},
         {"directions": "separate", "neighbours": 8},
         {"trainer": "sgd", "max_iter": 5},
-        {"trainer": "annealed_sgd", "max_iter": 5, "batch_size": 2},
-        {"trainer": "smd", "max_iter": 5, "gain": 0.002},
+        {"trainer": AnnealedSGD(batch_size=2), "max_iter": 5},
+        {"trainer": SMD(gain=0.002), "max_iter": 5},
         {"trainer": "annealed_sgd", "objective": "margin", "max_iter": 5},
         {"differences": False, "standardize": False, "edge_start": 0.5},
         {"differences": False, "start": "zero"},
@@ -125,11 +125,12 @@ def test_every_way_to_train_learns(shapes, options):
     assert model.edge_weights_.ravel()[0] != 0.0
 
 
-@pytest.mark.parametrize("trainer", ["sgd", "smd"])
+@pytest.mark.parametrize(
+    "trainer", [SGD(batch_size=8, gain=3e-4), SMD(batch_size=8, gain=3e-4, meta_gain=1e-4)], ids=repr
+)
 def test_all_trainers_reach_the_same_likelihood(shapes, fitted, trainer):
     images, masks = shapes  # all of them in one batch, so that nothing is left to chance
-    own = {"batch_size": 8, "max_iter": 60, "tol": 0.0, "gain": 3e-4, "meta_gain": 1e-4, "random_state": 0}
-    online = LatticeCRF(form="ising", trainer=trainer, **own).fit(images, masks)
+    online = LatticeCRF(form="ising", trainer=trainer, max_iter=60, tol=0.0, random_state=0).fit(images, masks)
     assert fitted.loss_ * (1 - 1e-6) <= online.loss_ <= fitted.loss_ * 1.02
 
 
@@ -237,9 +238,9 @@ def test_nodes_have_weights_of_their_own(shapes):
         ({}, [np.ones((3, 3))], "weight for each node, and the objective is 'log_likelihood'"),
         ({"objective": "margin"}, np.ones((1, 3, 3)), "weight for each node, and the objective is 'margin'"),
         ({"objective": "pseudo_likelihood"}, [np.ones(4)], r"item 0 has the shape \(3, 3\), and its weights \(4,\)"),
-        ({"objective": "pseudo_likelihood"}, [np.zeros((3, 3))], "no weight, or all are 0"),
+        ({"objective": "pseudo_likelihood"}, [np.zeros((3, 3))], "cannot be a weight, or only zeros"),
         ({}, [1.0, 2.0], "2 entries, and there are 1 items"),
-        ({}, [-1.0], "no weight"),
+        ({}, [-1.0], "cannot be a weight"),
         ({}, ["a"], "does not hold numbers"),
         ({}, 3.0, "does not hold numbers"),
     ],
@@ -329,11 +330,12 @@ def test_nodes_start_from_a_logistic_regression(shapes):
     """Trained a little from there, edges at 0, the loss begins with that of the pixels by themselves."""
     images, masks = shapes
     alone = LatticeCRF(form="ising", differences=False, neighbours=4, edge_start=0.0)
-    problem = alone._problem(images, masks, None, None, None)
-    layout, scaling = alone._lay_out(problem.corpus, problem.labels)
+    data = alone._training_graphs(images, masks, None, None, None)
+    layout = Layout.of(Form.of("ising", 2), data.train, directions="tied")
+    scaling = Scaling.learn(data.train, standardize=True)
     with Lanes(None, 2) as lanes:
-        weights = start_weights(alone, Design(layout, scaling, problem.corpus), lanes)
-        zero = start_weights(alone.set_params(start="zero"), Design(layout, scaling, problem.corpus), lanes)
+        weights = start_weights(alone, Design(layout, scaling, data.train), lanes)
+        zero = start_weights(alone.set_params(start="zero"), Design(layout, scaling, data.train), lanes)
     nodes = [(image.reshape(-1, 1), np.empty((0, 2), dtype=int)) for image in images]
     fitted = LatticeCRF(form="ising").fit(nodes, [mask.ravel() for mask in masks])
     np.testing.assert_allclose(weights[:2], fitted.node_weights_[:, 0], atol=1e-2)
@@ -425,7 +427,7 @@ def test_what_does_not_rest_is_warned_of(rng):
     image = rng.normal(size=(6, 6))
     mask = (rng.random((6, 6)) < 0.5).astype(int)
     model = LatticeCRF(inference="loopy", max_updates=1, inference_tol=0.0, max_iter=200, form="ising")
-    with pytest.warns(ConvergenceWarning, match="did not come to rest on 1 of 1 training items; raise max_updates"):
+    with pytest.warns(ConvergenceWarning, match="did not converge on 1 of 1 training items; raise max_updates"):
         model.fit([image], [mask])
     assert not model.converged_
     with pytest.warns(ConvergenceWarning, match="1 of 1 items"):
@@ -450,7 +452,7 @@ def test_what_training_counts_is_what_prediction_finds():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         model = LatticeCRF().fit(images, masks)
-        scores = model._scores(model._corpus(images))
+        scores = model._scores(make_dataset(model._read(images), differences=model.differences))
         alone = np.mean([(scores(i).node_scores.argmax(axis=1) == masks[i].ravel()).mean() for i in range(4)])
         assert model.score(images, masks) > max(0.85, alone)
         losses = [found.log_partition for found in model.infer(images)]
@@ -462,16 +464,17 @@ def test_what_training_counts_is_what_prediction_finds():
 def test_weights_at_which_inference_does_not_rest_count_as_worse(shapes):
     images, masks = shapes
     model = LatticeCRF(form="ising")
-    problem = model._problem(images, masks, None, None, None)
-    layout, scaling = model._lay_out(problem.corpus, problem.labels)
-    objective = make_objective("log_likelihood", Inference(max_updates=300), "max_product")
+    data = model._training_graphs(images, masks, None, None, None)
+    layout = Layout.of(Form.of("ising", 2), data.train, directions="tied")
+    scaling = Scaling.learn(data.train, standardize=True)
+    objective = GraphObjective("log_likelihood", Inference(max_updates=300))
     weak, strong = np.array([-0.4, 1.0, 0.3, 0.0]), np.array([-0.4, 1.0, 0.9, 0.0])
     with Lanes(None, 2) as lanes:
-        line = LineEvaluation(Design(layout, scaling, problem.corpus), objective, lanes)
+        line = LineEvaluation(Design(layout, scaling, data.train), objective, lanes)
         first = line(weak)[0]
         line.accept(weak)
         plain = line(strong)[0]
-        line.objective = make_objective("log_likelihood", Inference(max_updates=2), "max_product")
+        line.loss = GraphObjective("log_likelihood", Inference(max_updates=2))
         assert line(strong)[0] > 1.0 + plain
         for _ in range(20):
             worse, nothing = line(strong)
@@ -497,9 +500,9 @@ def test_a_loss_below_zero_is_no_success(rng):
 
 
 def magnet_design():
-    corpus = make_corpus(read_graphs([np.zeros((5, 5))], neighbours=4, ndim=2), differences=False)
-    corpus = with_labels(corpus, np.ones(25, dtype=np.int32), None)
-    return Layout(Form.of("ising", 2), 1, 0, 1), Scaling.learn(corpus, standardize=False), corpus
+    dataset = make_dataset(read_graphs([np.zeros((5, 5))], neighbours=4, ndim=2), differences=False)
+    dataset = with_labels(dataset, np.ones(25, dtype=np.int32), None)
+    return Layout(Form.of("ising", 2), 1, 0, 1), Scaling.learn(dataset, standardize=False), dataset
 
 
 def test_training_that_went_wrong_says_so(shapes):
@@ -508,7 +511,7 @@ def test_training_that_went_wrong_says_so(shapes):
     with pytest.warns(ConvergenceWarning, match="training is stuck"):
         clone(model).set_params(inference="loopy").fit(images, masks)  # strong edges and no evidence: messages jump
     assert model.fit(images, masks).outcome_ == "converged"  # which those of the default do not
-    wild = LatticeCRF(form="ising", trainer="sgd", gain=0.02, batch_size=8, max_iter=3)
+    wild = LatticeCRF(form="ising", trainer=SGD(gain=0.02, batch_size=8), max_iter=3)
     with pytest.warns(ConvergenceWarning, match="made the loss larger"):
         wild.fit(images, masks)
     assert wild.outcome_ == "diverged"
@@ -558,13 +561,16 @@ def test_bad_items_are_refused(X, y, message):
         ({"neighbours": 5}, "no 5 neighbours"),
         ({"form": "other"}, "form is 'other'"),
         ({"l2": -1}, "l2 is -1"),
-        ({"inference": "mean_field", "schedule": "parallel"}, "'mean_field' has no schedule"),
+        ({"inference": "mean_field", "message_schedule": "parallel"}, "'mean_field' has no message_schedule"),
         ({"damping": 1.0}, "damping is 1.0"),
         ({"objective": "margin", "trainer": "smd"}, "smd needs an objective with a Hessian"),
         ({"unlabelled": 0.5}, "unlabelled is 0.5"),
-        ({"gain": 0.0}, "gain is 0.0"),
+        ({"trainer": SGD(gain=0.0)}, "gain is 0.0"),
+        ({"trainer": SMD(schedule="averaged")}, "lattices have the schedule 'plain' alone"),
+        ({"trainer": AnnealedSGD(schedule="averaged")}, "lattices have the schedule 'inverse' alone"),
+        ({"trainer": AdaGrad()}, "trainer is AdaGrad"),
         ({"verbose": -1}, "verbose is -1"),
-        ({"n_jobs": 0}, "n_jobs=0"),
+        ({"n_jobs": 0}, "n_jobs is 0"),
         ({"early_stopping": True}, "none can be held out"),
     ],
 )
@@ -579,25 +585,25 @@ def test_labels_and_features_that_training_never_saw(shapes, fitted):
     strange[0, 0] = 7
     with pytest.raises(InputError, match=r"item 1: y has the label 7.*Known labels: 0, 1"):
         fitted.score(images[:2], [masks[0], strange])
-    with pytest.raises(InputError, match="X has 3 features a node, and training had 1"):
+    with pytest.raises(InputError, match="X has 3 features per node, and training had 1"):
         fitted.predict([np.zeros((4, 4, 3))])
     with pytest.raises(InputError, match="sample_weight has 1 entries"):
         LatticeCRF().fit(images[:2], masks[:2], sample_weight=[1.0])
     with pytest.raises(InputError, match="gain=10 is too large"):
-        LatticeCRF(trainer="sgd", gain=10, max_iter=30).fit(images, masks)
+        LatticeCRF(trainer=SGD(gain=10), max_iter=30).fit(images, masks)
 
 
 def test_the_hessian_by_differences_is_that_of_the_loss(rng):
     design = design_of(rng, "ising", n_labels=2)
-    design.corpus.labels[:] %= 2
-    objective = make_objective("pseudo_likelihood", Inference(), "max_product")
+    design.dataset.labels[:] %= 2
+    objective = GraphObjective("pseudo_likelihood", Inference())
     with Lanes(None, 1) as lanes:
-        batches = GraphBatches(Evaluation(design, objective, lanes), batch_size=2, seed=0)
+        batches = GraphBatches(GraphEvaluation(design, objective, lanes), batch_size=2, seed=0)
         weights, v = 0.1 * rng.normal(size=(2, design.layout.n_weights))
         loss, gradient, product = batches.curve(np.array([0, 1]), weights, v)
         ahead, behind = (batches.gradient(np.array([0, 1]), weights + e * v)[1] for e in (1e-5, -1e-5))
         np.testing.assert_allclose(product, (ahead - behind) / 2e-5, atol=1e-4)
-        learner = MetaDescent(batches, weights, 0.3, 0.01, 0.1, 0.9)
+        learner = DenseMetaDescent(batches, weights, 0.3, 0.01, 0.1, 0.9)
         learner.v = v.copy()
         assert learner.step(np.array([0, 1])) == pytest.approx(loss)
         g = gradient + 0.6 * weights

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from hedgerow.lattice.inference.infer import Inference
 from hedgerow.lattice.objectives import log_likelihood, margin, pseudo_likelihood
-from hedgerow.lattice.potentials import Potentials
+from hedgerow.lattice.scores import Potentials
 from tests.reference import lattice as reference
 
 from .made import drawn_potentials, grid_potentials, parts, random_potentials

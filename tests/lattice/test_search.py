@@ -13,7 +13,7 @@ from hedgerow.errors import InputError, MissingExtraError
 from hedgerow.lattice.inference.infer import Inference
 from hedgerow.lattice.inference.labelings import improve
 from hedgerow.lattice.inference.search import graph_cut, is_submodular, search
-from hedgerow.lattice.potentials import Potentials
+from hedgerow.lattice.scores import Potentials
 from tests.reference import lattice as reference
 
 from .made import drawn_potentials, grid_potentials, parts, random_potentials

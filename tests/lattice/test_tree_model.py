@@ -16,11 +16,12 @@ from hedgerow.datasets.shapes import make_shapes
 from hedgerow.errors import InputError, ModelFileError
 from hedgerow.estimators.files import load, pack_model
 from hedgerow.lattice import LatticeCRF, TreeLatticeCRF, grid
-from hedgerow.lattice.boosting import Bins, Booster, TreeScorer, Values
-from hedgerow.lattice.corpus import make_corpus, read_graphs, with_labels
-from hedgerow.lattice.forms import Form
+from hedgerow.lattice.boosting import Bins, GraphBooster, TreeScorer, TreeValues
+from hedgerow.lattice.dataset import make_dataset, with_labels
+from hedgerow.lattice.graphs import read_graphs
 from hedgerow.lattice.inference.infer import Inference
-from hedgerow.lattice.objectives import make_objective
+from hedgerow.lattice.objectives import GraphObjective
+from hedgerow.lattice.scores import Form
 from hedgerow.lattice.tree_rows import RowGrower, bin_rows, learn_rows, tree_values
 from hedgerow.parallel import Lanes
 
@@ -50,7 +51,7 @@ def test_a_tree_is_the_best_one_by_hand(rng):
     rows = rng.normal(size=(60, 2))
     gradient = np.where(rows[:, 1] > 0.3, -0.8, 0.4)
     binning = learn_rows(rows, 253)
-    tree, added = RowGrower(binning, bin_rows(binning, rows, growing=True), None, **OPTIONS).grow(gradient)
+    tree, added = RowGrower(bin_rows(binning, rows, growing=True), None, **OPTIONS).grow(gradient)
     n = int((rows[:, 1] > 0.3).sum())
     assert added[rows[:, 1] > 0.3] == pytest.approx(0.8 * n / (n + 2.0), abs=1e-6)
     assert added[rows[:, 1] <= 0.3] == pytest.approx(-0.4 * (60 - n) / (62.0 - n), abs=1e-6)
@@ -65,7 +66,7 @@ def test_weights_of_rows_count(rng):
     gradient = weights * rng.choice([-3.0, 1.0], size=40)  # more than words have room for
     binning = learn_rows(rows, 253)
     data = bin_rows(binning, rows, growing=True)
-    tree, _ = RowGrower(binning, data, weights, **{**OPTIONS, "min_samples_leaf": 1e9}).grow(gradient)
+    tree, _ = RowGrower(data, weights, **{**OPTIONS, "min_samples_leaf": 1e9}).grow(gradient)
     assert len(tree.values) == 1  # no split leaves so many rows
     assert tree.values[0] == pytest.approx(-gradient.sum() / (weights.sum() + 2.0), abs=1e-3)
 
@@ -73,24 +74,24 @@ def test_weights_of_rows_count(rng):
 @pytest.mark.parametrize("weighted", ["not", "by item", "by node"])
 def test_what_a_step_adds_is_what_its_trees_say_and_goes_downhill(rng, weighted):
     images, masks = bands(3, rng)
-    corpus = make_corpus(read_graphs(images, neighbours=8, ndim=2), differences=True)
+    dataset = make_dataset(read_graphs(images, neighbours=8, ndim=2), differences=True)
     labels = np.concatenate([mask.ravel() for mask in masks]).astype(np.int32)
     of_nodes = [rng.choice([0.5, 1.0, 3.0], size=mask.size) for mask in masks]
     weights = {"not": None, "by item": np.array([1.0, 2.0, 0.5]), "by node": of_nodes}[weighted]
-    corpus = with_labels(corpus, labels, weights)
+    dataset = with_labels(dataset, labels, weights)
     form = Form.of("symmetric", 2)
-    bins = Bins.learn(corpus, 253)
-    sizes = (len(corpus.nodes), 2), (len(corpus.edges), 3)
-    values, copy = (Values(form, corpus, np.zeros(sizes[0]), np.zeros(sizes[1])) for _ in range(2))
-    objective = make_objective("pseudo_likelihood", Inference(), "max_product")
+    bins = Bins.learn(dataset, 253)
+    sizes = (len(dataset.nodes), 2), (len(dataset.edges), 3)
+    values, copy = (TreeValues(form, dataset, np.zeros(sizes[0]), np.zeros(sizes[1])) for _ in range(2))
+    objective = GraphObjective("pseudo_likelihood", Inference())
     with Lanes(None, 4) as lanes:
-        booster = Booster(values, bins, objective, lanes, learning_rate=0.5, seed=0, **OPTIONS)
+        booster = GraphBooster(values, bins, lanes, [], learning_rate=0.5, seed=0, **OPTIONS)
         losses = []
         for _ in range(3):
-            losses.append(booster.evaluate())
+            losses.append(booster.evaluate(objective))
             booster.step()
         booster.rescale(0.25)
-        losses.append(booster.evaluate())
+        losses.append(booster.evaluate(objective))
     assert losses == sorted(losses, reverse=True)
     TreeScorer(bins, copy).add(booster.iterations)
     np.testing.assert_allclose(copy.nodes, values.nodes, atol=1e-10)
@@ -160,14 +161,14 @@ def test_warm_start_adds_trees(fitted, tmp_path):
 
 def test_ctrl_c_keeps_the_trees_so_far(monkeypatch):
     images, masks = bands(4, np.random.default_rng(0))
-    step = Booster.step
+    step = GraphBooster.step
 
-    def interrupted(self):
+    def interrupted(self, scale=None):
         if len(self.iterations) == 3:
             os.kill(os.getpid(), signal.SIGINT)
-        return step(self)
+        return step(self, scale)
 
-    monkeypatch.setattr(Booster, "step", interrupted)
+    monkeypatch.setattr(GraphBooster, "step", interrupted)
     with pytest.warns(ConvergenceWarning, match="interrupted after 4 iterations, which are kept"):
         model = TreeLatticeCRF(n_estimators=12, form="ising").fit(images, masks)
     assert model.outcome_ == "interrupted"

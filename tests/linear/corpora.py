@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hedgerow.data.dataset import window_offsets
+from hedgerow.data.columns import window_offsets
 from hedgerow.data.rows import Item
 
 KINDS = {"word": "categorical", "flag": "boolean", "size": "numeric", "names": "attributes", "more": "attributes"}

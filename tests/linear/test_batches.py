@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from hedgerow.chain.objectives import log_likelihood
+from hedgerow.chain.potentials import Truth
 from hedgerow.linear import working
 from hedgerow.linear.batches import BatchChain
 from hedgerow.linear.chain import LinearChain
@@ -60,7 +61,7 @@ def test_potentials_and_gradients_are_those_of_the_ordinary_scorer(loss, spread,
     plain = LinearChain(loss.layout)
     plain.load(weights)
     expected = plain.potentials(plain.compile(data, 0, 7))
-    found = log_likelihood(expected, data.labels)
+    found = log_likelihood(expected, Truth(data.labels))
     for chain in chains(loss):
         x = chain.working.pack(weights) / 0.5
         assert chain.open(batch) == data.n_positions

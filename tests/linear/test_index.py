@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.data.encoding import learn
-from hedgerow.linear.index import index_weights
-from hedgerow.linear.streams import Streams, row_names
+from hedgerow.linear.index import Streams, index_weights, row_names
 
 from .corpora import KINDS, WINDOWS, corpus, named_features, seeded
 

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from hedgerow.data.encoding import encode, learn
 from hedgerow.data.rows import Item
 from hedgerow.errors import InputError
-from hedgerow.linear import scorer as linear
-from hedgerow.linear.scorer import LinearScorer, check_numbers, index_weights
-from hedgerow.linear.streams import Streams, row_names
+from hedgerow.linear import chain as linear
+from hedgerow.linear.chain import LinearScorer
+from hedgerow.linear.index import Streams, index_weights, row_names
 
 from .corpora import KINDS, WINDOWS, corpus, named_features, seeded
 
@@ -162,10 +162,10 @@ def test_a_chunk_that_is_too_large_is_refused():
 def test_missing_numbers_are_refused_by_name():
     nan = float("nan")
     good = learn([np.array([[1.0, 2.0]])], window=2)
-    check_numbers(good, good.schema)  # the gaps hold NaN, and that is no missing number
+    good.require_numbers()  # the gaps hold NaN, and that is no missing number
     frames = learn([np.ones((2, 2)), np.array([[1.0, 2.0], [3.0, nan]])], window=1)
     with pytest.raises(InputError, match="sequence 1, position 1, column '1': a number is missing"):
-        check_numbers(frames, frames.schema)
+        frames.require_numbers()
     constant = learn([Item(["a"], {"n": 1.0}), Item(["b"], {})], columns={"n": "numeric"})
     with pytest.raises(InputError, match="sequence 1, column 'n': a number is missing"):
-        check_numbers(constant, constant.schema)
+        constant.require_numbers()

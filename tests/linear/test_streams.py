@@ -6,7 +6,7 @@ import numpy as np
 
 from hedgerow.data.encoding import learn
 from hedgerow.data.rows import Item
-from hedgerow.linear.streams import Streams, row_names
+from hedgerow.linear.index import Streams, row_names
 
 X = [
     Item(

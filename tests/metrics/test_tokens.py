@@ -140,7 +140,7 @@ def test_errors_of_use() -> None:
         label_accuracy([[None]], [["a"]])
     with pytest.raises(InputError, match="sample_weight has 3 items for 2 sequences"):
         label_accuracy(y, y, [1.0, 1.0, 1.0])
-    with pytest.raises(InputError, match="sequence 1: sample_weight has not 1 numbers"):
+    with pytest.raises(InputError, match="sequence 1: sample_weight does not have 1 numbers"):
         label_accuracy(y, y, [[1.0, 1.0], [1.0, 1.0]])
     with pytest.raises(InputError, match="negative or infinite"):
         label_accuracy(y, y, [1.0, -1.0])

@@ -11,10 +11,9 @@ from hedgerow.chain.objectives import log_likelihood
 from hedgerow.data.encoding import learn
 from hedgerow.estimators.constraints import legal_space
 from hedgerow.legend import FloatArray
-from hedgerow.linear.chain import LinearChain
+from hedgerow.linear.chain import Evaluation, LinearChain
 from hedgerow.models.crf.linear_layout import carry_over, lay_out
 from hedgerow.parallel import Lanes
-from hedgerow.training.evaluation import Evaluation
 
 LABELS = ("B-X", "I-X", "O")
 COLUMNS = {"tags": "attributes"}

@@ -10,15 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hedgerow import (
-    MEMM,
-    BeamSearchTagger,
-    FutureFeatureMEMM,
-    LinearCRF,
-    RecurrentSlidingWindow,
-    TreeCRF,
-    parallel,
-)
+from hedgerow import MEMM, BeamSearchTagger, FutureFeatureMEMM, LinearCRF, RecurrentSlidingWindow, TreeCRF, parallel
 from hedgerow.datasets import make_sequences
 from hedgerow.errors import InputError
 from hedgerow.legend import INDEX
@@ -36,8 +28,8 @@ VARIANTS: list[tuple[type, dict[str, Any]]] = [
     (FutureFeatureMEMM, {"decoder": "greedy", "direction": "right_to_left"}),
     (LinearCRF, {"order": 2, "missing": "impute"}),
     (MEMM, {"order": 2, "decoder": "beam"}),
-    (RecurrentSlidingWindow, {"classifier": "trees", "history": 2, "early_stopping": False}),
-    (TreeCRF, {"edges": "shared", "start": LinearCRF(l2=1.0), "early_stopping": False}),
+    (RecurrentSlidingWindow, {"estimator": TreeCRF(n_estimators=2, early_stopping=False), "order": 2}),
+    (TreeCRF, {"edges": "shared", "init": LinearCRF(l2=1.0), "early_stopping": False}),
 ]
 
 QUESTIONS: dict[str, Callable[[Any, Any, Any], Any]] = {

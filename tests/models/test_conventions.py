@@ -29,7 +29,7 @@ def exported(module: ModuleType) -> set[type]:
         value = getattr(module, name)
         if isinstance(value, ModuleType) and hasattr(value, "__all__"):
             found |= exported(value)
-        elif isinstance(value, type) and issubclass(value, BaseEstimator):
+        elif isinstance(value, type) and issubclass(value, BaseEstimator) and hasattr(value, "fit"):
             found.add(value)
     return found
 

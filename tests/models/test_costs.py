@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hedgerow.errors import InputError
-from hedgerow.estimators.costs import check_costs, cost_table
+from hedgerow.estimators.values import check_costs, cost_table
 
 
 def test_no_costs_are_costs_of_one():

@@ -11,7 +11,7 @@ from hedgerow import Item, LinearCRF
 from hedgerow.data.encoding import learn
 from hedgerow.data.extension import extend
 from hedgerow.estimators.constraints import legal_space
-from hedgerow.linear.streams import row_names
+from hedgerow.linear.index import row_names
 from hedgerow.models.crf.linear_extension import Moved, extend_layout, extend_space, label_map
 from hedgerow.models.crf.linear_layout import carry_over, lay_out
 from tests.linear.corpora import KINDS, WINDOWS, corpus

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -18,8 +19,9 @@ from hedgerow.datasets import make_future
 from hedgerow.datasets.future import any_ahead, pattern_of_future
 from hedgerow.estimators.files import pack_model, unpack_model
 from hedgerow.models.future import estimator as future_feature_memm
+from tests.models.local_models import local
 
-FEW = {"n_estimators": 8, "max_features": 3, "early_stopping": False, "l2_regularization": 2.0}
+FEW = {"n_estimators": 8, "max_future_features": 3, "early_stopping": False, "l2_regularization": 2.0}
 
 
 def reversed_rows(X, y):
@@ -48,7 +50,7 @@ def test_it_finds_the_pattern_ahead(kind, n):
     X, y = make_future(kind, n + 50, random_state=1)
     model = FutureFeatureMEMM(order=0, random_state=0).fit(X[:n], y[:n])
     assert model.score(X[n:], y[n:]) > 0.99
-    assert MEMM(scorer="trees", order=0, n_estimators=20).fit(X[:n], y[:n]).score(X[n:], y[n:]) < 0.9
+    assert local(MEMM, estimator="trees", order=0, n_estimators=20).fit(X[:n], y[:n]).score(X[n:], y[n:]) < 0.9
     pattern = pattern_of_future(X[n:])
     found = np.concatenate(model.predict_patterns(X[n:])).max(axis=1) > 0.5
     assert (found == pattern).mean() > 0.97
@@ -70,7 +72,7 @@ def test_labels_each_have_features_of_their_own():
     model = FutureFeatureMEMM(order=0, bag=None, n_estimators=20, early_stopping=False).fit(X[:80], y[:80])
     assert model.score(X[80:], y[80:]) > 0.99
     assert len({feature.label for feature in model.scorer_.features}) >= 2
-    assert MEMM(scorer="trees", order=0, n_estimators=20).fit(X[:80], y[:80]).score(X[80:], y[80:]) < 0.7
+    assert local(MEMM, estimator="trees", order=0, n_estimators=20).fit(X[:80], y[:80]).score(X[80:], y[80:]) < 0.7
     near = FutureFeatureMEMM(order=0, bag=1, n_estimators=20, early_stopping=False).fit(X[:80], y[:80])
     assert near.score(X[80:], y[80:]) < 0.8
 
@@ -267,7 +269,7 @@ def test_a_last_training_that_is_interrupted_leaves_the_first(monkeypatch):
 
     def train(model, dataset, held_out, rounds=None):
         found = whole(model, dataset, held_out, rounds)
-        return found if rounds is None else found._replace(outcome="interrupted")
+        return found if rounds is None else replace(found, outcome="interrupted")
 
     monkeypatch.setattr(future_feature_memm, "train", train)
     with pytest.warns(ConvergenceWarning, match="interrupted"):
@@ -288,7 +290,7 @@ def test_held_out_sequences_count_once_each():
 
 
 WRONG = [
-    {"order": -1}, {"bag": 0}, {"bag": 2.5}, {"max_features": 0}, {"direction": "up"}, {"n_estimators": 0},
+    {"order": -1}, {"bag": 0}, {"bag": 2.5}, {"max_future_features": 0}, {"direction": "up"}, {"n_estimators": 0},
     {"max_leaf_nodes": 1}, {"feature_steps": 0}, {"feature_bins": 1}, {"initial_score": np.inf}, {"max_step": 0.0},
     {"max_weight": -1.0}, {"tol": -1e-3}, {"missing": "no"}, {"decoder": "none"}, {"categorical": "all"},
     {"transitions": "some"}, {"l2_regularization": -1.0}, {"n_iter_no_change": 0}, {"learning_rate": 0.0},

@@ -19,8 +19,9 @@ from hedgerow import (
     TreeCRF,
     VirtualEvidence,
 )
-from hedgerow.estimators.validation import hold_out
 
+from .held_out import cut
+from .local_models import local
 from .test_conventions import ESTIMATORS
 
 N = 20
@@ -32,13 +33,13 @@ CASES: list[tuple[type, dict[str, Any]]] = [
     (BeamSearchTagger, {"ranking": "perceptron"}),
     (BeamSearchTagger, {"ranking": "trees"}),
     (FutureFeatureMEMM, {}),
-    (MEMM, {"scorer": "linear"}),
-    (MEMM, {"scorer": "trees"}),
-    (SlidingWindow, {"classifier": "linear"}),
-    (SlidingWindow, {"classifier": "trees"}),
-    (RecurrentSlidingWindow, {"classifier": "linear"}),
-    (RecurrentSlidingWindow, {"classifier": "trees"}),
-    (RecurrentSlidingWindow, {"classifier": "trees", "training": "predicted"}),
+    (MEMM, {"estimator": "linear"}),
+    (MEMM, {"estimator": "trees"}),
+    (SlidingWindow, {"estimator": "linear"}),
+    (SlidingWindow, {"estimator": "trees"}),
+    (RecurrentSlidingWindow, {"estimator": "linear"}),
+    (RecurrentSlidingWindow, {"estimator": "trees"}),
+    (RecurrentSlidingWindow, {"estimator": "trees", "training": "predicted"}),
 ]
 every_case = pytest.mark.parametrize(
     ("kind", "parameters"), CASES, ids=lambda own: getattr(own, "__name__", None) or "-".join(own.values()) or "default"
@@ -65,12 +66,15 @@ def new(kind: type, parameters: dict[str, Any], **more: Any) -> Any:
     names = kind().get_params()
     few = {"n_estimators": 3, "max_iter": 10, "n_iter_no_change": 20, "early_stopping": True, "missing": "impute"}
     own = few | {"validation_fraction": 0.3, "columns": {"x": "numeric"}, "random_state": 0} | parameters | more
+    if "estimator" in names:
+        return local(kind, **own)
     return kind(**{name: value for name, value in own.items() if name in names})
 
 
 def test_every_estimator_that_fills_and_holds_out_is_a_case():
     needed = {"missing", "early_stopping", "validation_fraction"}
-    assert {kind for kind in ESTIMATORS if needed <= {*kind().get_params()}} == {kind for kind, _ in CASES}
+    names = {kind: {*kind().get_params()} for kind in ESTIMATORS}
+    assert {kind for kind in ESTIMATORS if needed <= names[kind] or "estimator" in names[kind]} == {k for k, _ in CASES}
 
 
 @pytest.mark.parametrize(
@@ -84,7 +88,7 @@ def test_every_estimator_that_fills_and_holds_out_is_a_case():
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_held_out_sequences_have_no_say(kind, parameters, state):
     X, y = corpus()
-    kept = hold_out(new(kind, parameters), X, y, None, None, None)[0]
+    kept = cut(new(kind, parameters), X, y)[0]
     assert len(kept) == 14
     model = new(kind, parameters, refit=False, random_state=copy.deepcopy(state)).fit(X, y)
     np.testing.assert_allclose(model.imputation_.numbers["x"], mean(kept), rtol=1e-12)
@@ -95,11 +99,13 @@ def test_held_out_sequences_have_no_say(kind, parameters, state):
 def test_training_again_on_all_learns_from_all(kind, parameters):
     X, y = corpus()
     model = new(kind, parameters, refit=True).fit(X, y)
-    kept = hold_out(model, X, y, None, None, None)[0]
+    kept = cut(model, X, y)[0]
     again = getattr(model, "refitted_", False)
-    assert again == ("refit" in model.get_params() and "linear" not in parameters.values())
+    linear = "linear" in parameters.values()
+    assert again == (("refit" in model.get_params() or "estimator" in parameters) and not linear)
     np.testing.assert_allclose(model.imputation_.numbers["x"], mean(X if again else kept), rtol=1e-12)
-    if again and "n_estimators" in model.get_params() and kind is not FutureFeatureMEMM:
+    boosted = "n_estimators" in model.get_params() or "estimator" in parameters
+    if again and boosted and kind is not FutureFeatureMEMM:
         alone = new(kind, parameters, early_stopping=False, n_estimators=model.best_iteration_).fit(X, y)
         for ours, theirs in zip(model.predict_proba(X), alone.predict_proba(X)):
             np.testing.assert_array_equal(ours, theirs)

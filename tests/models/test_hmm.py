@@ -348,7 +348,7 @@ class TestRefusals:
             ({"max_iter": 0}, "max_iter is 0"),
             ({"tol": -1.0}, "tol is -1.0"),
             ({"decoder": "best"}, "decoder is 'best'"),
-            ({"n_jobs": 0}, "n_jobs=0"),
+            ({"n_jobs": 0}, "n_jobs is 0"),
         ],
     )
     def test_parameters(self, parameters, what):
@@ -371,9 +371,9 @@ class TestRefusals:
 
     def test_columns_that_are_not_there(self):
         model = HMM().fit(X_SMALL, Y_SMALL)
-        with pytest.raises(InputError, match="no column of numbers"):
+        with pytest.raises(InputError, match="is not a column of numbers"):
             model.normal("token")
-        with pytest.raises(InputError, match="no column of categories"):
+        with pytest.raises(InputError, match="is not a column of categories"):
             model.value_probs("size")
         with pytest.raises(AttributeError, match="no table of transitions"):
             _ = HMM(order=2).fit(X_SMALL, Y_SMALL).transition_probs_

@@ -219,7 +219,7 @@ BAD = [
     ({"transitions": None}, "transitions is None"),
     ({"decoder": "greedy"}, "decoder is 'greedy'. Choose one of 'auto', 'viterbi'"),
     ({"scoring": "f3"}, "scoring is 'f3'"),
-    ({"n_jobs": 0}, "n_jobs=0"),
+    ({"n_jobs": 0}, "n_jobs is 0"),
     ({"n_jobs": 1.5}, "n_jobs is 1.5. Give a whole number"),
     ({"window": -1}, "window is -1"),
     ({"transition_columns": "word"}, "transition_columns is the str 'word'"),

@@ -14,9 +14,20 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
 
-from hedgerow import MEMM, InputError, ModelFileError, RecurrentSlidingWindow, SlidingWindow, learn, load
+from hedgerow import (
+    MEMM,
+    InputError,
+    LinearCRF,
+    ModelFileError,
+    RecurrentSlidingWindow,
+    SlidingWindow,
+    TreeCRF,
+    learn,
+    load,
+)
 from hedgerow.datasets import make_sequences
 from hedgerow.metrics import label_accuracy, label_accuracy_scorer
+from tests.models.local_models import change, local
 
 from .corpora import COLUMNS, partial_labels, rich_corpus
 
@@ -24,19 +35,25 @@ _ROWS, _LABELS = make_sequences(62, mean_length=4, random_state=1)
 X, Y, NEW, NEW_Y = _ROWS[:50], _LABELS[:50], _ROWS[50:], _LABELS[50:]
 FEW = {"n_estimators": 6, "early_stopping": False, "l2_regularization": 1.0}
 MODELS = {
-    "window, linear": SlidingWindow(classifier="linear", window=1),
-    "window, trees": SlidingWindow(window=1, **FEW),
-    "memm, linear": MEMM(window=1),
-    "memm 2, linear": MEMM(window=1, order=2),
-    "memm, trees": MEMM(window=1, scorer="trees", **FEW),
-    "recurrent, linear": RecurrentSlidingWindow(classifier="linear", window=1, direction="right_to_left"),
-    "recurrent 2, trees": RecurrentSlidingWindow(window=1, history=2, **FEW),
+    "window, linear": local(SlidingWindow, estimator="linear", window=1),
+    "window, trees": local(SlidingWindow, window=1, **FEW),
+    "memm, linear": local(MEMM, window=1),
+    "memm 2, linear": local(MEMM, window=1, order=2),
+    "memm, trees": local(MEMM, window=1, estimator="trees", **FEW),
+    "recurrent, linear": local(RecurrentSlidingWindow, estimator="linear", window=1, direction="right_to_left"),
+    "recurrent 2, trees": local(RecurrentSlidingWindow, window=1, order=2, **FEW),
 }
 ALL = pytest.mark.parametrize("name", MODELS)
 
 
 def fitted(name: str, *data, **parameters):
-    return clone(MODELS[name]).set_params(**parameters).fit(*(data or (X, Y)))
+    return change(clone(MODELS[name]), **parameters).fit(*(data or (X, Y)))
+
+
+def parameters(model) -> dict:
+    """All parameters; an estimator of rows, which equals none but itself, by its class."""
+    found = model.get_params()
+    return found | {"estimator": str(found["estimator"]).partition("(")[0]}
 
 
 def same(one, other, rows=NEW) -> None:
@@ -104,7 +121,7 @@ def test_files(name, tmp_path):
     model.save(tmp_path / "model.hedgerow")
     again = load(tmp_path / "model.hedgerow")
     same(model, again, rows)
-    assert again.get_params() == model.get_params()
+    assert parameters(again) == parameters(model)
     assert (again.n_iter_, again.loss_, again.outcome_) == (model.n_iter_, model.loss_, model.outcome_)
     assert again.n_parameters_ == model.n_parameters_ > 0
     if isinstance(model, MEMM):  # what was fitted counts, not what a parameter was set to later
@@ -127,8 +144,8 @@ def test_a_file_that_does_not_fit_together_is_refused(tmp_path):
         with pytest.raises(ModelFileError, match="runs of labels"):
             load(tmp_path / "bad.hedgerow")
     state = header["state"]
-    for change in ({"order": 1}, {"order": "2"}, {"refitted": 1}, {"scorer": state["scorer"] | {"kind": "HMM"}}):
-        persistence.write(tmp_path / "bad.hedgerow", header | {"state": state | change}, tensors)
+    for wrong in ({"order": 1}, {"order": "2"}, {"refitted": 1}, {"scorer": state["scorer"] | {"kind": "HMM"}}):
+        persistence.write(tmp_path / "bad.hedgerow", header | {"state": state | wrong}, tensors)
         with pytest.raises(ModelFileError):
             load(tmp_path / "bad.hedgerow")
     fitted("memm, trees").save(tmp_path / "t.hedgerow")
@@ -148,14 +165,14 @@ def test_copies(name):
     copy.copy(model).fit(X[:10], Y[:10])
     for ours, theirs in zip(model.predict_proba(NEW), expected):
         np.testing.assert_array_equal(ours, theirs)
-    assert not hasattr(clone(model), "scorer_")
+    assert not hasattr(clone(model), "estimator_")
     with pytest.raises(NotFittedError):
         clone(model).predict(NEW)
 
 
 @ALL
 def test_weight_two_is_twice(name):
-    weighted = clone(MODELS[name]).set_params(tol=1e-10).fit(X, Y, sample_weight=[2.0] * 10 + [1.0] * 40)
+    weighted = change(clone(MODELS[name]), tol=1e-10).fit(X, Y, sample_weight=[2.0] * 10 + [1.0] * 40)
     twice = fitted(name, X[:10] + X, Y[:10] + Y, tol=1e-10)
     for ours, theirs in zip(weighted.predict_proba(NEW), twice.predict_proba(NEW)):
         np.testing.assert_allclose(ours, theirs, atol=1e-4)
@@ -188,13 +205,13 @@ def test_warm_start_goes_on(name):
     model = fitted(name, warm_start=True)
     loss = model.loss_
     if trees:
-        model.set_params(n_estimators=9)
+        change(model, n_estimators=9)
     model.fit(X, Y)
     assert model.loss_ <= loss * (1 + 1e-6)
     if trees:
         assert model.best_iteration_ == 9
         np.testing.assert_array_equal(
-            model.scorer_.ensemble_.values, fitted(name, n_estimators=9).scorer_.ensemble_.values
+            model.estimator_.ensemble_.values, fitted(name, n_estimators=9).estimator_.ensemble_.values
         )
     else:
         assert model.n_iter_ <= 3
@@ -202,24 +219,27 @@ def test_warm_start_goes_on(name):
 
 def test_a_warm_start_needs_the_same_rows():
     model = fitted("memm, linear", warm_start=True)
-    for change in ({"order": 2}, {"scorer": "trees"}):
+    for other in ({"order": 2}, {"estimator": TreeCRF(warm_start=True)}):
         with pytest.raises(InputError, match="warm_start=False"):
-            clone(model).fit(X, Y).set_params(**change).fit(X, Y)
+            clone(model).fit(X, Y).set_params(**other).fit(X, Y)
 
 
 @pytest.mark.parametrize("name", ["window, linear", "memm, trees"])
 def test_early_stopping(name):
     model = fitted(name, early_stopping=True, n_iter_no_change=2, random_state=0, n_estimators=60, refit=False)
     assert model.history_[0].score is not None
-    given = clone(MODELS[name]).set_params(n_iter_no_change=2, n_estimators=60)
+    given = change(clone(MODELS[name]), n_iter_no_change=2, n_estimators=60)
     given.fit(X[:40], Y[:40], X_val=X[40:], y_val=Y[40:])
     scores = [step.score for step in given.history_]
     assert max(scores) == scores[given.best_iteration_ - 1]
-    np.testing.assert_allclose(given.log_probability(X[40:], Y[40:]).sum(), max(scores), rtol=1e-6)
+    # As its estimator scores: trees by the log-likelihood, a LinearCRF by the labels that are right.
+    trees = "trees" in name
+    best = given.log_probability(X[40:], Y[40:]).sum() if trees else given.score(X[40:], Y[40:])
+    np.testing.assert_allclose(best, max(scores), rtol=1e-6)
     with pytest.raises(InputError, match="X_val and y_val go together"):
         clone(given).fit(X, Y, X_val=X)
     with pytest.raises(InputError, match="span_g1"):
-        clone(given).set_params(scoring="span_g1").fit(X, Y)
+        change(clone(given), scoring="span_g1").fit(X, Y)
 
 
 @pytest.mark.parametrize("name", ["memm, linear", "memm, trees"])
@@ -231,7 +251,7 @@ def test_an_interrupt_keeps_the_best_so_far(name):
             os.kill(os.getpid(), signal.SIGINT)
         return label_accuracy(true, predicted)
 
-    model = clone(MODELS[name]).set_params(scoring=metric, n_estimators=50)
+    model = change(clone(MODELS[name]), scoring=metric, n_estimators=50)
     with pytest.warns(ConvergenceWarning, match="interrupted"):
         model.fit(X[:40], Y[:40], X_val=X[40:], y_val=Y[40:])
     assert model.outcome_ == "interrupted"
@@ -250,7 +270,7 @@ def test_scikit_learn_searches_over_it(name):
 @ALL
 def test_a_dataset_trains_the_same_model(name):
     dataset = learn(X, Y, window=1)
-    same(fitted(name), clone(MODELS[name]).set_params(window=0).fit(dataset))
+    same(fitted(name), change(clone(MODELS[name]), window=0).fit(dataset))
     lengths = [len(x) for x in X]
     numbers = np.random.default_rng(0).normal(size=(sum(lengths), 2))
     flat = np.array([label for labels in Y for label in labels])
@@ -261,27 +281,27 @@ def test_a_dataset_trains_the_same_model(name):
 @pytest.mark.parametrize(
     ("model", "what"),
     [
-        (SlidingWindow(classifier="tree"), "classifier is 'tree'"),
-        (SlidingWindow(classifier=3), "classifier is 3"),
-        (SlidingWindow(decoder="greedy"), "decoder is 'greedy'"),
-        (SlidingWindow(l2=-1.0, classifier="linear"), "l2 is -1.0"),
-        (SlidingWindow(max_leaf_nodes=1), "max_leaf_nodes is 1"),
-        (SlidingWindow(early_stopping="yes"), "early_stopping is 'yes'"),
-        (SlidingWindow(classifier="linear", missing="weighting"), "missing='weighting'"),
-        (MEMM(order=-1), "order is -1"),
-        (MEMM(order=1.5), "order is 1.5"),
-        (MEMM(order=99), "order is 99"),
-        (MEMM(scorer="tree"), "scorer is 'tree'"),
-        (MEMM(conjoin="word"), "conjoin is 'word'"),
-        (MEMM(conjoin=["nothing"]), "nothing"),
-        (MEMM(transitions="observed"), "transitions is 'observed'"),
-        (MEMM(beam_width=0), "beam_width is 0"),
-        (MEMM(decoder="best"), "decoder is 'best'"),
-        (RecurrentSlidingWindow(direction="up"), "direction is 'up'"),
-        (RecurrentSlidingWindow(history=0), "history is 0"),
-        (RecurrentSlidingWindow(training="true"), "training is 'true'"),
-        (RecurrentSlidingWindow(n_folds=1), "n_folds is 1"),
-        (RecurrentSlidingWindow(training="predicted", n_folds=99), "99 folds of 50 sequences"),
+        (local(SlidingWindow, estimator="tree"), "estimator is 'tree'"),
+        (local(SlidingWindow, estimator=3), "estimator is 3"),
+        (local(SlidingWindow, decoder="greedy"), "decoder is 'greedy'"),
+        (local(SlidingWindow, l2=-1.0, estimator="linear"), "l2 is -1.0"),
+        (local(SlidingWindow, max_leaf_nodes=1), "max_leaf_nodes is 1"),
+        (local(SlidingWindow, early_stopping="yes"), "early_stopping is 'yes'"),
+        (local(SlidingWindow, estimator="linear", missing="weighting"), "missing='weighting'"),
+        (local(MEMM, order=-1), "order is -1"),
+        (local(MEMM, order=1.5), "order is 1.5"),
+        (local(MEMM, order=99), "order is 99"),
+        (local(MEMM, estimator="tree"), "estimator is 'tree'"),
+        (local(MEMM, conjoin="word"), "conjoin is 'word'"),
+        (local(MEMM, conjoin=["nothing"]), "nothing"),
+        (local(MEMM, transitions="observed"), "transitions is 'observed'"),
+        (local(MEMM, beam_width=0), "beam_width is 0"),
+        (local(MEMM, decoder="best"), "decoder is 'best'"),
+        (local(RecurrentSlidingWindow, direction="up"), "direction is 'up'"),
+        (local(RecurrentSlidingWindow, order=0), "order is 0"),
+        (local(RecurrentSlidingWindow, training="true"), "training is 'true'"),
+        (local(RecurrentSlidingWindow, n_folds=1), "n_folds is 1"),
+        (local(RecurrentSlidingWindow, training="predicted", n_folds=99), "99 folds of 50 sequences"),
     ],
     ids=lambda value: "" if isinstance(value, str) else repr(value),
 )
@@ -303,5 +323,45 @@ def test_bad_data_are_refused(name):
     else:
         with pytest.raises(InputError, match="missing"):
             clone(MODELS[name]).fit(gaps, labels)
-        model = clone(MODELS[name]).set_params(missing="indicator").fit(gaps, labels)
+        model = change(clone(MODELS[name]), missing="indicator").fit(gaps, labels)
         assert len(model.predict(gaps)) == 4
+
+
+def test_a_name_is_the_estimator_as_it_comes():
+    same(MEMM(window=1).fit(X, Y), MEMM(estimator=LinearCRF(), window=1).fit(X, Y))
+    same(SlidingWindow(random_state=0).fit(X, Y), SlidingWindow(estimator=TreeCRF(), random_state=0).fit(X, Y))
+
+
+@pytest.mark.parametrize("name", ["window", "order", "n_jobs", "constraints"])
+def test_what_the_model_says_is_not_said_by_its_estimator(name):
+    value = {"window": 2, "order": 0, "n_jobs": 2, "constraints": "iob2"}[name]
+    with pytest.raises(InputError, match=f"sets {name}, which is set by the MEMM") as error:
+        MEMM(estimator=LinearCRF(**{name: value})).fit(X, Y)
+    assert error.value.parameter == "estimator"
+
+
+def test_the_estimator_that_is_given_stays_as_it_is():
+    estimator = TreeCRF(n_estimators=3, early_stopping=False)
+    model = MEMM(estimator=estimator, window=1, n_jobs=2, random_state=3).fit(X, Y)
+    assert not hasattr(estimator, "ensemble_")
+    assert (estimator.order, estimator.n_jobs, estimator.random_state) == (1, TreeCRF().n_jobs, None)
+    assert (model.estimator_.order, model.estimator_.n_estimators) == (0, 3)
+
+
+def test_a_search_goes_over_the_parameters_of_the_estimator():
+    grid = {"estimator__l2": [1e3, 0.1]}
+    search = GridSearchCV(MEMM(estimator=LinearCRF(), window=1), grid, cv=2, scoring=label_accuracy_scorer).fit(X, Y)
+    assert search.best_params_ == {"estimator__l2": 0.1}
+    assert search.best_estimator_.estimator_.l2 == 0.1
+
+
+def test_other_objectives_train_rows_too():
+    """What a LinearCRF or a TreeCRF can do, it does for rows."""
+    plain = MEMM(window=1).fit(X, Y)
+    margin = MEMM(estimator=LinearCRF(objective="margin", trainer="adagrad", l2=0.1), random_state=0, window=1).fit(
+        X, Y
+    )
+    newton = MEMM(estimator=TreeCRF(leaves="newton", l2_regularization=1.0, n_estimators=5, early_stopping=False)).fit(
+        X, Y
+    )
+    assert min(margin.score(NEW, NEW_Y), newton.score(NEW, NEW_Y)) > plain.score(NEW, NEW_Y) - 0.15

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hedgerow.chain.inference import best_labelings, k_best, log_partition, marginals, sample
 from hedgerow.chain.structure.states import StateSpace
 from hedgerow.errors import InputError
-from hedgerow.estimators.base import log_share
+from hedgerow.estimators.scored import log_share
 from hedgerow.models.local.potentials import log_softmax, order_many, order_one, order_zero
 from hedgerow.models.local.search import Tabled, search
 

@@ -9,6 +9,7 @@ from sklearn.linear_model import LogisticRegression
 
 from hedgerow import MEMM, InputError, LinearCRF
 from hedgerow.datasets import make_sequences
+from tests.models.local_models import local
 
 X, Y = make_sequences(60, mean_length=5, random_state=4)
 
@@ -31,7 +32,7 @@ def rows(sequences, labels, order, conjoin):
 @pytest.mark.parametrize(("order", "conjoin"), [(1, None), (1, "all"), (2, "all"), (3, None)])
 def test_linear_is_logistic_regression_on_augmented_rows(order, conjoin):
     l2 = 0.3
-    model = MEMM(order=order, conjoin=conjoin, l2=l2, pairs="all", tol=1e-12).fit(X[:45], Y[:45])
+    model = local(MEMM, order=order, conjoin=conjoin, l2=l2, pairs="all", tol=1e-12).fit(X[:45], Y[:45])
     vectorizer = DictVectorizer()
     theirs = LogisticRegression(C=1 / (2 * l2), fit_intercept=False, tol=1e-10, max_iter=2000)
     theirs.fit(vectorizer.fit_transform(rows(X[:45], Y[:45], order, conjoin)), [v for own in Y[:45] for v in own])
@@ -43,7 +44,7 @@ def test_linear_is_logistic_regression_on_augmented_rows(order, conjoin):
 
 
 def test_the_loss_is_the_local_log_likelihood():
-    model = MEMM(l2=0.0, max_iter=20, tol=0.0)
+    model = local(MEMM, l2=0.0, max_iter=20, tol=0.0)
     with pytest.warns(UserWarning, match="before it converged"):
         model.fit(X, Y)
     np.testing.assert_allclose(model.loss_, -model.log_probability(X, Y).sum(), rtol=1e-9)
@@ -65,8 +66,8 @@ def order_two(n, rng):
 def test_order_two_learns_what_order_one_cannot(scorer):
     rng = np.random.default_rng(0)
     train, test = order_two(150, rng), order_two(60, rng)
-    few = {"scorer": scorer, "n_estimators": 25, "early_stopping": False, "conjoin": None}
-    logs = [MEMM(order=order, **few).fit(*train).log_probability(*test).mean() for order in (1, 2, 3)]
+    few = {"estimator": scorer, "n_estimators": 25, "early_stopping": False, "conjoin": None}
+    logs = [local(MEMM, order=order, **few).fit(*train).log_probability(*test).mean() for order in (1, 2, 3)]
     assert logs[1] > logs[0] + 1.0
     assert abs(logs[2] - logs[1]) < 0.5  # and there is no more to learn
 
@@ -82,7 +83,7 @@ def rib_rob(n, rng):
 def test_label_bias():
     rng = np.random.default_rng(1)
     train, test = rib_rob(800, rng), rib_rob(400, rng)
-    memm, crf = MEMM(l2=0.01).fit(*train), LinearCRF(l2=0.01).fit(*train)
+    memm, crf = local(MEMM, l2=0.01).fit(*train), LinearCRF(l2=0.01).fit(*train)
     # After 4 only 5 was ever seen: whatever stands there, the MEMM gives it nearly all of the probability.
     assert memm.log_probability([["r", "i", "b"]], [["4", "5", "3"]]) > np.log(0.2)
     assert memm.predict([["r", "o", "b"]])[0] == memm.predict([["r", "i", "b"]])[0]
@@ -95,16 +96,16 @@ def test_many_labels_of_high_order_are_searched():
     rng = np.random.default_rng(0)
     tokens = [[f"t{v}" for v in rng.integers(12, size=5)] for _ in range(60)]
     labels = [[f"L{token[1:]}" for token in row] for row in tokens]
-    model = MEMM(order=4, l2=0.01).fit(tokens, labels)
+    model = local(MEMM, order=4, l2=0.01).fit(tokens, labels)
     assert model.score(tokens, labels) > 0.95  # by beam
     assert model.predict(tokens, decoder="greedy").tolist() == labels
-    with pytest.raises(InputError, match="271,452 scores a position"):
+    with pytest.raises(InputError, match="271,452 scores per position"):
         model.predict_proba(tokens)
     with pytest.raises(InputError, match="decoder='beam'"):
         model.predict(tokens, decoder="viterbi")
 
 
 def test_forbid_unseen():
-    model = MEMM(transitions="forbid_unseen").fit([["a", "b"]] * 3, [["x", "y"]] * 3)
+    model = local(MEMM, transitions="forbid_unseen").fit([["a", "b"]] * 3, [["x", "y"]] * 3)
     assert model.predict([["b", "b"]], decoder="greedy")[0] == ["x", "y"]
     assert model.log_probability([["b", "b"]], [["y", "y"]]) == -np.inf

@@ -87,7 +87,7 @@ def test_where_nothing_is_missing_it_is_the_plain_model(missing, edges):
         {"subsample": 0.7, "max_features": 0.6, "trees_per_step": 2},
         {"trim": 0.1, "pseudo_likelihood_steps": 2},
         {"leaves": "newton", "learning_rate": "line_search"},
-        {"objective": "pointwise", "start": "constant"},
+        {"objective": "pointwise", "init": "constant"},
         {"n_jobs": 2},
     ],
     ids=lambda own: next(iter(own)),
@@ -253,10 +253,10 @@ def test_linear_files_warm_start_and_weights(missing, tmp_path):
 
 def test_trees_on_top_of_a_linear_model_that_fills():
     X, y = damaged(20)
-    model = tree(missing="weighting", start=linear(missing="indicator")).fit(X, y)
+    model = tree(missing="weighting", init=linear(missing="indicator")).fit(X, y)
     np.testing.assert_allclose(model.loss_, -model.log_probability(X, y).sum(), rtol=1e-9)
     with pytest.raises(InputError, match="a number is missing"):
-        tree(missing="impute", start=linear()).fit(X, y)
+        tree(missing="impute", init=linear()).fit(X, y)
 
 
 def test_partial_fit_does_not_fill():

@@ -10,8 +10,10 @@ import pytest
 from hedgerow import LinearCRF, TreeCRF, load
 from hedgerow.chain import objectives
 from hedgerow.chain.objectives import make_objective
+from hedgerow.chain.potentials import Truth
 from hedgerow.datasets import make_sequences
 from hedgerow.errors import InputError
+from hedgerow.trainers import SGD
 
 LINEAR = tuple(name for name in objectives.NAMES if name in objectives.SMOOTH)
 TREE = tuple(name for name in objectives.NAMES if name != "perceptron")
@@ -28,7 +30,7 @@ def loss_of(model, X, y, objective):
     """The loss of a fitted model on labelled sequences."""
     dataset = model.encode(X, y)
     potentials = model._potentials(dataset, 0, len(dataset))
-    return objective(potentials, dataset.labels).loss
+    return objective(potentials, Truth(dataset.labels)).loss
 
 
 @pytest.mark.parametrize("name", LINEAR)
@@ -163,8 +165,8 @@ def test_auto_takes_a_trainer_that_can(data):
         ({"trainer": "newton"}, "Choose one of"),
         ({"objective": "hinge"}, "Choose one of"),
         ({"start": "one"}, "Choose one of"),
-        ({"gain": -1.0}, "gain is"),
-        ({"batch_size": 0}, "batch_size is"),
+        ({"trainer": SGD(gain=-1.0)}, "gain is"),
+        ({"trainer": SGD(batch_size=0)}, "batch_size is"),
         ({"costs": {0: -1.0}}, "cost"),
         ({"costs": {9: 2.0}, "objective": "expected_accuracy"}, "label 9"),
     ],

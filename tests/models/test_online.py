@@ -15,9 +15,17 @@ from hedgerow.datasets import make_sequences
 from hedgerow.errors import InputError
 from hedgerow.models.crf import partial_fit as online
 from hedgerow.models.crf.linear_layout import carry_over
-from hedgerow.models.crf.linear_training import ONLINE
+from hedgerow.trainers import SGD, TRAINERS, AdaGrad, GainTrainer, OnlineTrainer, make_trainer
 
 from .corpora import COLUMNS, rich_corpus
+
+ONLINE = [name for name, own in TRAINERS.items() if issubclass(own, OnlineTrainer)]
+
+
+def with_gain(trainer, gain, **settings):
+    """A trainer with this gain, where it has one."""
+    own = {"gain": gain} if issubclass(TRAINERS[trainer], GainTrainer) else {}
+    return make_trainer(trainer, own | settings)
 
 
 def portions(X, y, size):
@@ -40,7 +48,7 @@ def weights_in(model, other):
 @pytest.mark.parametrize("trainer", ONLINE)
 def test_one_call_is_one_pass_of_fit(trainer):
     X, y = rich_corpus(30, seed=3)
-    parameters = {"trainer": trainer, "gain": 0.05, "window": 1, "columns": COLUMNS, "random_state": 5}
+    parameters = {"trainer": with_gain(trainer, 0.05), "window": 1, "columns": COLUMNS, "random_state": 5}
     model = LinearCRF(**parameters)
     model.partial_fit(X, y)
     fitted = LinearCRF(**parameters, max_iter=1).fit(X, y)
@@ -119,7 +127,8 @@ def test_what_the_trainer_keeps_is_carried_on(trainer):
         [f"v{rng.integers(6)}" for _ in row] for row in labels
     ]
     y = labels + labels
-    parameters = {"trainer": trainer, "gain": 0.1, "l2": 0.0, "pairs": "all", "batch_size": 100, "random_state": 4}
+    chosen = with_gain(trainer, 0.1, batch_size=100)
+    parameters = {"trainer": chosen, "l2": 0.0, "pairs": "all", "random_state": 4}
     model = trained(X, y, 16, **parameters)
     whole = in_order(LinearCRF(**parameters), X, y, 16)  # a batch is a call
     np.testing.assert_allclose(weights_in(model, whole), whole.weights_, rtol=0, atol=1e-12)
@@ -146,7 +155,7 @@ def in_order(model, X, y, size):
 
 @pytest.mark.parametrize("trainer", ONLINE)
 def test_new_words_attributes_and_labels(trainer):
-    model = LinearCRF(trainer=trainer, window=1, random_state=0, l2=0.01, batch_size=1)
+    model = LinearCRF(trainer=make_trainer(trainer, {"batch_size": 1}), window=1, random_state=0, l2=0.01)
     first = [[{"word": w} for w in ("the", "cat")]] * 10, [["D", "N"]] * 10
     later = (
         [[{"word": "a", "flag": True}, {"word": "dog", "tags": ["x"]}, {"word": "barks"}]] * 10,
@@ -199,7 +208,7 @@ def test_a_fresh_state_where_what_was_kept_no_longer_fits(change):
 def test_the_penalty_is_spread_over_all_that_was_seen():
     """Many calls with l2 shrink weights no more than one call with all sequences."""
     X, y = make_sequences(200, random_state=8)
-    sizes = [np.linalg.norm(trained(X, y, n, trainer="adagrad", gain=0.2, l2=2.0).weights_) for n in (10, 200)]
+    sizes = [np.linalg.norm(trained(X, y, n, trainer=AdaGrad(gain=0.2), l2=2.0).weights_) for n in (10, 200)]
     assert 0.8 < sizes[0] / sizes[1] < 1.25
 
 
@@ -263,9 +272,9 @@ def test_a_call_that_fails_leaves_the_model_as_it_was(bad):
 
 
 def test_a_gain_that_is_too_large_leaves_the_model_as_it_was():
-    model = trained([["a", "b"]], [["x", "y"]], 1, trainer="sgd", gain=1e-3)
+    model = trained([["a", "b"]], [["x", "y"]], 1, trainer=SGD(gain=1e-3))
     before = dict(vars(model))
-    model.set_params(gain=1e300)
+    model.set_params(trainer=SGD(gain=1e300))
     with pytest.raises(InputError, match="is too large"):
         model.partial_fit([["a", "b"], ["b", "a"]] * 9, [["x", "y"], ["y", "y"]] * 9)
     assert model.weights_ is before["weights_"]

@@ -16,11 +16,10 @@ from hedgerow.errors import InputError, ModelFileError
 from hedgerow.estimators.constraints import legal_space
 from hedgerow.estimators.files import pack_model, unpack_model
 from hedgerow.estimators.histories import observed_histories
-from hedgerow.linear.chain import LinearChain
+from hedgerow.linear.chain import Evaluation, LinearChain
 from hedgerow.models.crf.linear_layout import lay_out
 from hedgerow.parallel import Lanes
 from hedgerow.training import memory
-from hedgerow.training.evaluation import Evaluation
 
 from .corpora import X_SMALL, Y_SMALL, partial_labels, rich_corpus
 

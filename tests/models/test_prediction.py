@@ -228,7 +228,7 @@ def test_questions_that_cannot_be_meant(model, call, words):
 @pytest.mark.parametrize("kind", [LinearCRF, TreeCRF])
 def test_no_sequences_have_no_answers(kind, below):
     X, y = rich_corpus(20, seed=3)
-    start = {"start": LinearCRF(columns=COLUMNS)} if below and kind is TreeCRF else {}
+    start = {"init": LinearCRF(columns=COLUMNS)} if below and kind is TreeCRF else {}
     own = {"n_estimators": 2, "early_stopping": False} if kind is TreeCRF else {}
     model = kind(columns=COLUMNS, window=1, **own, **start).fit(X, y)
     for nothing in ([], (), iter([]), np.array([]), model.encode([]), model.encode(X).take(np.array([], dtype=int))):

@@ -11,7 +11,7 @@ from hedgerow import MEMM, InputError, RecurrentSlidingWindow
 from hedgerow.data.encoding import learn
 from hedgerow.data.imputation import seen_schema
 from hedgerow.legend import CODE, FIRST_VALUE, MISSING, OUTSIDE, UNLABELLED
-from hedgerow.linear.streams import row_names
+from hedgerow.linear.index import row_names
 from hedgerow.models.local.foreign import Matrix
 from hedgerow.models.local.previous_labels import (
     LabelRuns,
@@ -21,6 +21,7 @@ from hedgerow.models.local.previous_labels import (
     with_label_columns,
 )
 from hedgerow.models.local.rows import LinearScores, TreeScores
+from tests.models.local_models import local
 
 from .corpora import COLUMNS, partial_labels, rich_corpus
 
@@ -109,12 +110,12 @@ def test_runs_not_seen_have_no_attribute():
 @pytest.mark.parametrize("conjoin", ["all", ["word", "*", "size"], None], ids=["all", "some", "none"])
 @pytest.mark.parametrize("order", [0, 1, 2])
 def test_linear_rows_score_as_the_model_that_was_trained(order, conjoin):
-    model = MEMM(order=order, conjoin=conjoin, **TRAIN).fit(X, Y)
+    model = local(MEMM, order=order, conjoin=conjoin, **TRAIN).fit(X, Y)
     dataset = model.encode(X, Y)
     histories = label_histories(dataset.labels, dataset.offsets, 3, order, backward=False)
-    trained = model.runs_.attach(dataset, histories, model.scorer_.schema_)
-    expected = model.scorer_._potentials(trained, 0, len(X)).node_scores
-    rows = LinearScores(model.scorer_, model.runs_, model.schema_).rows(dataset, 0, len(X))
+    trained = model.runs_.attach(dataset, histories, model.estimator_.schema_)
+    expected = model.estimator_._potentials(trained, 0, len(X)).node_scores
+    rows = LinearScores(model.estimator_, model.runs_, model.schema_).rows(dataset, 0, len(X))
     np.testing.assert_allclose(rows.scores(np.arange(len(histories)), histories), expected, atol=1e-12)
     if order:
         _check_after_each(rows, len(histories), order)
@@ -123,15 +124,16 @@ def test_linear_rows_score_as_the_model_that_was_trained(order, conjoin):
 @pytest.mark.parametrize("missing", [None, "weighting", "surrogate", "indicator"])
 @pytest.mark.parametrize("categorical", ["subset", "one_against_rest"])
 def test_tree_rows_score_as_the_model_that_was_trained(categorical, missing):
-    model = RecurrentSlidingWindow(
-        history=2, direction="right_to_left", n_estimators=5, early_stopping=False, l2_regularization=1.0,
+    model = local(
+RecurrentSlidingWindow,
+        order=2, direction="right_to_left", n_estimators=5, early_stopping=False, l2_regularization=1.0,
         categorical=categorical, missing=missing, **TRAIN,
     ).fit(X, Y)  # fmt: skip
     dataset = model.encode(X, Y) if model.imputation_ is None else model.imputation_.apply(model.encode(X, Y))
     histories = label_histories(dataset.labels, dataset.offsets, 3, 2, backward=True)
     trained = with_label_columns(dataset, histories, backward=True)
-    expected = model.scorer_._potentials(trained, 0, len(X)).node_scores
-    scorer = TreeScores(model.scorer_, 2, backward=True)
+    expected = model.estimator_._potentials(trained, 0, len(X)).node_scores
+    scorer = TreeScores(model.estimator_, 2, backward=True)
     rows = scorer.rows(dataset, 0, len(X))
     np.testing.assert_allclose(rows.scores(np.arange(len(histories)), histories), expected, atol=1e-12)
     assert (scorer.label_trees is None) == (missing in ("weighting", "surrogate"))
@@ -151,13 +153,13 @@ def test_the_matrix_of_a_classifier_has_the_features_of_a_linear_model():
     dataset = learn(X, Y, **TRAIN)
     matrix = Matrix(dataset, 2, 7)
     begin, end = dataset.offsets[2], dataset.offsets[7]
-    model = MEMM(order=0, **TRAIN).fit(X, Y)
+    model = local(MEMM, order=0, **TRAIN).fit(X, Y)
     weights = np.zeros((len(row_names(dataset.schema)), 3))
-    index = model.scorer_.layout_.nodes
-    weights[index.slot_rows(), index.slot_label] = model.scorer_.weights_
+    index = model.estimator_.layout_.nodes
+    weights[index.slot_rows(), index.slot_label] = model.estimator_.weights_
     rows = np.arange(end - begin)
     scores = matrix.of(rows, np.empty((len(rows), 0), dtype=CODE)) @ weights
-    expected = LinearScores(model.scorer_, model.runs_, model.schema_).rows(dataset, 2, 7)
+    expected = LinearScores(model.estimator_, model.runs_, model.schema_).rows(dataset, 2, 7)
     np.testing.assert_allclose(scores, expected.scores(rows, np.empty((len(rows), 0), CODE)), atol=1e-9)
     with_labels = matrix.of(rows, np.full((len(rows), 1), 3, dtype=CODE))
     assert with_labels.shape[1] == len(weights) + 4

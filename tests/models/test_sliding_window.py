@@ -13,8 +13,9 @@ from sklearn.naive_bayes import BernoulliNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import LinearSVC
 
-from hedgerow import InputError, LinearCRF, SlidingWindow, TreeCRF
+from hedgerow import HMM, InputError, LinearCRF, SlidingWindow, TreeCRF, VirtualEvidence
 from hedgerow.datasets import make_sequences
+from tests.models.local_models import local
 
 X, Y = make_sequences(60, mean_length=5, random_state=4)
 TRAIN, TEST = slice(0, 45), slice(45, None)
@@ -35,7 +36,7 @@ def flat(labels):
 
 @pytest.mark.parametrize("l2", [0.05, 1.0])
 def test_linear_is_multinomial_logistic_regression(l2):
-    model = SlidingWindow(classifier="linear", window=1, l2=l2, pairs="all", tol=1e-12).fit(X[TRAIN], Y[TRAIN])
+    model = local(SlidingWindow, estimator="linear", window=1, l2=l2, pairs="all", tol=1e-12).fit(X[TRAIN], Y[TRAIN])
     vectorizer = DictVectorizer()
     theirs = LogisticRegression(C=1 / (2 * l2), fit_intercept=False, tol=1e-10, max_iter=2000)
     theirs.fit(vectorizer.fit_transform(windows(X[TRAIN])), flat(Y[TRAIN]))
@@ -46,11 +47,11 @@ def test_linear_is_multinomial_logistic_regression(l2):
 
 
 def test_it_is_a_crf_without_transitions():
-    linear = SlidingWindow(classifier="linear", window=1).fit(X[TRAIN], Y[TRAIN])
+    linear = local(SlidingWindow, estimator="linear", window=1).fit(X[TRAIN], Y[TRAIN])
     crf = LinearCRF(order=0, window=1).fit(X[TRAIN], Y[TRAIN])
-    np.testing.assert_array_equal(linear.scorer_.weights_, crf.weights_)
+    np.testing.assert_array_equal(linear.estimator_.weights_, crf.weights_)
     few = {"window": 1, "n_estimators": 8, "early_stopping": False}
-    trees, chain = SlidingWindow(**few).fit(X[TRAIN], Y[TRAIN]), TreeCRF(order=0, **few).fit(X[TRAIN], Y[TRAIN])
+    trees, chain = local(SlidingWindow, **few).fit(X[TRAIN], Y[TRAIN]), TreeCRF(order=0, **few).fit(X[TRAIN], Y[TRAIN])
     for ours, theirs in zip(trees.predict_proba(X[TEST]), chain.predict_proba(X[TEST])):
         np.testing.assert_allclose(ours, theirs, rtol=1e-9)
 
@@ -66,25 +67,23 @@ def test_it_is_a_crf_without_transitions():
     ids=lambda c: type(c).__name__,
 )
 def test_a_classifier_of_scikit_learn(classifier, tmp_path):
-    model = SlidingWindow(classifier=classifier, window=1).fit(X[TRAIN], Y[TRAIN])
-    assert model.scorer_ is not classifier
+    model = local(SlidingWindow, estimator=classifier, window=1).fit(X[TRAIN], Y[TRAIN])
+    assert model.estimator_ is not classifier
     assert not hasattr(classifier, "classes_")
     assert model.score(X[TEST], Y[TEST]) > 0.5
     probs = np.concatenate(model.predict_proba(X[TEST]))
     np.testing.assert_allclose(probs.sum(axis=1), 1.0, rtol=1e-9)
     assert np.isfinite(model.loss_)
-    np.testing.assert_array_equal(
-        np.concatenate(pickle.loads(pickle.dumps(model)).predict_proba(X[TEST])),
-        probs,
-    )
+    np.testing.assert_array_equal(np.concatenate(pickle.loads(pickle.dumps(model)).predict_proba(X[TEST])), probs)
     with pytest.raises(InputError, match="a model file cannot hold a"):
         model.save(tmp_path / "model.hedgerow")
     assert not list(tmp_path.iterdir())
 
 
 def test_the_matrix_holds_what_the_linear_model_sees():
-    model = SlidingWindow(classifier=LogisticRegression(C=0.5, fit_intercept=False, tol=1e-10, max_iter=2000), window=1)
-    linear = SlidingWindow(classifier="linear", window=1, l2=1.0, pairs="all", tol=1e-12)
+    regression = LogisticRegression(C=0.5, fit_intercept=False, tol=1e-10, max_iter=2000)
+    model = SlidingWindow(estimator=regression, window=1)
+    linear = local(SlidingWindow, estimator="linear", window=1, l2=1.0, pairs="all", tol=1e-12)
     for one in (model, linear):
         one.fit(X[TRAIN], Y[TRAIN], sample_weight=[1.0] * 40 + [3.0] * 5)
     for ours, theirs in zip(model.predict_proba(X[TEST]), linear.predict_proba(X[TEST])):
@@ -93,18 +92,18 @@ def test_the_matrix_holds_what_the_linear_model_sees():
 
 def test_classifiers_that_cannot_serve():
     with pytest.raises(InputError, match="no predict_proba"):
-        SlidingWindow(classifier=LinearSVC()).fit(X, Y)
+        local(SlidingWindow, estimator=LinearSVC()).fit(X, Y)
     with pytest.raises(InputError, match="takes no sample_weight"):
-        SlidingWindow(classifier=KNeighborsClassifier()).fit(X, Y, sample_weight=[1.0] * len(X))
-    with pytest.raises(InputError, match="X_val has no meaning"):
-        SlidingWindow(classifier=LogisticRegression()).fit(X, Y, X_val=X, y_val=Y)
-    for name in ("early_stopping", "warm_start"):
-        with pytest.raises(InputError, match=f"{name}=True has no meaning"):
-            SlidingWindow(classifier=LogisticRegression(), **{name: True}).fit(X, Y)
+        local(SlidingWindow, estimator=KNeighborsClassifier()).fit(X, Y, sample_weight=[1.0] * len(X))
+    with pytest.raises(InputError, match="X_val is not supported with"):
+        local(SlidingWindow, estimator=LogisticRegression()).fit(X, Y, X_val=X, y_val=Y)
+    for chain in (VirtualEvidence(), HMM()):
+        with pytest.raises(InputError, match="classifies sequences and not rows"):
+            SlidingWindow(estimator=chain).fit(X, Y)
 
 
 def test_positions_do_not_see_each_others_labels():
-    model = SlidingWindow(classifier="linear").fit(X, Y)
+    model = local(SlidingWindow, estimator="linear").fit(X, Y)
     rows = X[0]
     alone = [model.predict_proba([[token]])[0][0] for token in rows]
     np.testing.assert_allclose(model.predict_proba([rows])[0], alone, rtol=1e-12)

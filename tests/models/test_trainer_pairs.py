@@ -12,7 +12,7 @@ from hedgerow import LinearCRF
 from hedgerow.chain.objectives import NAMES
 from hedgerow.datasets import make_sequences
 from hedgerow.errors import InputError
-from hedgerow.models.crf.parameters import ONLINE, TRAINERS
+from hedgerow.trainers import SGD, SMD, TRAINERS, AnnealedSGD, GainTrainer, make_trainer
 
 
 @pytest.fixture(scope="module")
@@ -41,8 +41,9 @@ def pairs():
 def test_a_pair_learns(trainer, objective, data):
     """From its own start, whatever that is, weights move, and to a labeling that is better than the commonest label."""
     X, y, X_test, y_test = data
-    gain = {} if trainer not in ONLINE or trainer == "averaged_perceptron" else {"gain": 0.1}
-    model = fitted(X, y, trainer=trainer, objective=objective, max_iter=8, **gain)
+    if issubclass(TRAINERS[trainer], GainTrainer):
+        trainer = make_trainer(trainer, {"gain": 0.1})
+    model = fitted(X, y, trainer=trainer, objective=objective, max_iter=8)
     assert model.outcome_ != "stuck"
     assert model.n_iter_ > 0
     assert np.abs(model.weights_).max() > 0.01
@@ -67,7 +68,7 @@ def test_a_loss_that_grew_is_said(gain):
     X, y = make_sequences(300, n_labels=4, n_tokens=200, mean_length=12, concentration=0.4, random_state=0)
     X, y = X[:150], y[:150]
     with pytest.warns(ConvergenceWarning, match="made the loss larger"):
-        model = LinearCRF(trainer="sgd", gain=gain, l2=0.01, random_state=0).fit(X, y)
+        model = LinearCRF(trainer=SGD(gain=gain), l2=0.01, random_state=0).fit(X, y)
     assert model.outcome_ == "diverged"
     nothing = sum(map(len, y)) * np.log(4)
     assert model.loss_ > nothing
@@ -76,7 +77,8 @@ def test_a_loss_that_grew_is_said(gain):
 @pytest.mark.parametrize("trainer", ["sgd", "annealed_sgd", "adagrad", "adam"])
 def test_the_perceptron_loss_at_zero_ends_nothing(trainer, data):
     """It is 0 there: to fall below it is not asked for."""
-    model = fitted(*data[:2], objective="perceptron", trainer=trainer, gain=0.1, max_iter=12, tol=0.0)
+    trainer = make_trainer(trainer, {"gain": 0.1})
+    model = fitted(*data[:2], objective="perceptron", trainer=trainer, max_iter=12, tol=0.0)
     assert model.n_iter_ > 10 or model.outcome_ != "converged"
 
 
@@ -89,21 +91,21 @@ def test_the_averaged_perceptron_has_no_penalty(data):
 
 def test_schedules_reach_the_trainer(data):
     X, y = data[:2]
-    for trainer, schedules in (("annealed_sgd", ("averaged", "inverse")), ("smd", ("averaged", "plain", "annealed"))):
-        models = [fitted(X, y, trainer=trainer, schedule=s, gain=0.05, max_iter=3) for s in ("auto", *schedules)]
+    for trainer, schedules in ((AnnealedSGD, ("averaged", "inverse")), (SMD, ("averaged", "plain", "annealed"))):
+        trainers = [trainer(schedule=schedule, gain=0.05) for schedule in ("auto", *schedules)]
+        models = [fitted(X, y, trainer=own, max_iter=3) for own in trainers]
         np.testing.assert_array_equal(models[0].weights_, models[1].weights_)
         for i in range(1, len(models)):
             assert not any(np.allclose(models[i].weights_, other.weights_) for other in models[i + 1 :])
-    lazy, exact = (fitted(X, y, trainer="smd", lazy=lazy, gain=0.05, max_iter=3) for lazy in (True, False))
+    lazy, exact = (fitted(X, y, trainer=SMD(lazy=lazy, gain=0.05), max_iter=3) for lazy in (True, False))
     assert not np.allclose(lazy.weights_, exact.weights_, rtol=0, atol=1e-9)
 
 
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"trainer": "adagrad", "schedule": "inverse"}, "trainer 'adagrad' has no schedule"),
-        ({"trainer": "smd", "schedule": "inverse"}, "schedule is 'inverse'"),
-        ({"trainer": "smd", "lazy": "yes"}, "lazy is 'yes'"),
+        ({"trainer": SMD(schedule="inverse")}, "schedule is 'inverse'"),
+        ({"trainer": SMD(lazy="yes")}, "lazy is 'yes'"),
         ({"objective": "perceptron", "l1": 0.1}, "l1 is 0.1 and trainer 'averaged_perceptron' has no L1"),
         ({"objective": "slack_margin", "costs": {"L0": 10**9}}, "too many to list for slack_margin"),
     ],

@@ -296,8 +296,8 @@ def test_forbidden_transitions(options):
         ("max_bins", 254),
         ("edges", "both"),
         ("leaves", "median"),
-        ("start", "linear"),
-        ("start", 3),
+        ("init", "linear"),
+        ("init", 3),
         ("pseudo_likelihood_steps", -1),
         ("min_samples_leaf", -1),
         ("max_features", 0.0),
@@ -355,8 +355,8 @@ WAYS = {
     "newton": {"leaves": "newton"},
     "line search": {"learning_rate": "line_search"},
     "long steps": {"learning_rate": 8.0},
-    "constant": {"start": "constant"},
-    "shared constant": {"start": "constant", "edges": "shared"},
+    "constant": {"init": "constant"},
+    "shared constant": {"init": "constant", "edges": "shared"},
     "pseudo-likelihood": {"pseudo_likelihood_steps": 2},
     "sample of sequences": {"subsample": 0.5},
     "sample of positions": {"subsample": 0.5, "subsample_by": "positions"},
@@ -364,8 +364,8 @@ WAYS = {
     "forest": {"trees_per_step": 4, "max_features": 0.5, "subsample": 0.6},
     "subsets": {"categorical": "subset"},
     "large leaves": {"min_samples_leaf": 30},
-    "linear": {"start": LinearCRF(l2=1.0)},
-    "shared linear": {"start": LinearCRF(l2=1.0), "edges": "shared"},
+    "linear": {"init": LinearCRF(l2=1.0)},
+    "shared linear": {"init": LinearCRF(l2=1.0), "edges": "shared"},
     "bags": {"n_bags": 3},
     "shared bags": {"n_bags": 2, "edges": "shared"},
 }
@@ -471,46 +471,46 @@ class TestLinearStart:
     def test_trees_add_to_it(self, data):
         X, y, _, _ = data
         linear = LinearCRF(l2=1.0).fit(X, y)
-        model = TreeCRF(start=linear, **SHORT | {"learning_rate": 1e-12}).fit(X, y)
+        model = TreeCRF(init=linear, **SHORT | {"learning_rate": 1e-12}).fit(X, y)
         np.testing.assert_allclose(model.log_probability(X, y), linear.log_probability(X, y), atol=1e-6)
         assert model.history_[0].loss == pytest.approx(-linear.log_probability(X, y).sum(), rel=1e-6)
-        grown = TreeCRF(start=linear, window=1, **SHORT).fit(X, y)
+        grown = TreeCRF(init=linear, window=1, **SHORT).fit(X, y)
         assert grown.loss_ < model.loss_ - 5.0
         np.testing.assert_array_equal(grown.linear_.weights_, linear.weights_)
 
     def test_its_window_is_its_own(self, data):
         X, y, X_test, _ = data
         linear = LinearCRF(window=2).fit(X, y)
-        model = TreeCRF(start=linear, window=1, **SHORT).fit(X, y)
+        model = TreeCRF(init=linear, window=1, **SHORT).fit(X, y)
         encoded = model.encode(X_test)
         assert model.predict(encoded).tolist() == model.predict(X_test).tolist()
         assert model.predict(x for x in X_test).tolist() == model.predict(X_test).tolist()
         with pytest.raises(InputError, match="not trained on this Dataset's columns"):
             model.predict(encode(model.schema_, X_test))
         with pytest.raises(InputError, match="not trained on this Dataset's columns"):
-            TreeCRF(start=linear, **SHORT).fit(learn(X, y, window=1))
+            TreeCRF(init=linear, **SHORT).fit(learn(X, y, window=1))
 
     def test_a_dataset_with_its_columns(self, data):
         X, y, _, _ = data
         dataset = learn(X, y, window=1)
         linear = LinearCRF().fit(dataset)
         one, other = (
-            TreeCRF(start=linear, **SHORT | more).fit(*given)
+            TreeCRF(init=linear, **SHORT | more).fit(*given)
             for given, more in (((dataset,), {}), ((X, y), {"window": 1}))
         )
         assert same_trees(one, other)
 
     def test_one_that_is_not_fitted_is_fitted_first(self, data):
         X, y, _, _ = data
-        start = LinearCRF(l2=0.5)
-        model = TreeCRF(start=start, **SHORT).fit(X, y)
-        assert not hasattr(start, "weights_")
-        fitted = TreeCRF(start=LinearCRF(l2=0.5).fit(X, y), **SHORT).fit(X, y)
+        init = LinearCRF(l2=0.5)
+        model = TreeCRF(init=init, **SHORT).fit(X, y)
+        assert not hasattr(init, "weights_")
+        fitted = TreeCRF(init=LinearCRF(l2=0.5).fit(X, y), **SHORT).fit(X, y)
         assert same_trees(model, fitted)
 
     def test_held_out_sequences_are_read_by_both(self, data):
         X, y, X_val, y_val = data
-        model = TreeCRF(start=LinearCRF(window=1), n_estimators=8, scoring="log_likelihood").fit(
+        model = TreeCRF(init=LinearCRF(window=1), n_estimators=8, scoring="log_likelihood").fit(
             X, y, X_val=X_val, y_val=y_val
         )
         best = max(step.score for step in model.history_)
@@ -519,26 +519,26 @@ class TestLinearStart:
     def test_its_constraints_hold_too(self):
         X, y = rich_corpus(40, seed=5)
         linear = LinearCRF(columns=COLUMNS, constraints="iob2").fit(X, y)
-        model = TreeCRF(start=linear, columns=COLUMNS, **SHORT).fit(X, y)
+        model = TreeCRF(init=linear, columns=COLUMNS, **SHORT).fit(X, y)
         assert not model.space_.transitions[2, 1]
         i = next(i for i, labels in enumerate(y) if len(labels) > 1)
         bad = [["O", "I-X", *labels[2:]] if j == i else labels for j, labels in enumerate(y)]
         with pytest.raises(InputError, match="from 'O' to 'I-X', which the constraints forbid"):
-            TreeCRF(start=linear, columns=COLUMNS, **SHORT).fit(X, bad)
+            TreeCRF(init=linear, columns=COLUMNS, **SHORT).fit(X, bad)
 
     def test_edges_of_each_position(self, data):
         X, y, _, _ = data
         linear = LinearCRF(transition_columns=["token"]).fit(X, y)
-        model = TreeCRF(start=linear, **SHORT).fit(X, y)
+        model = TreeCRF(init=linear, **SHORT).fit(X, y)
         assert -model.log_probability(X, y).sum() == pytest.approx(model.loss_, rel=1e-9)
         with pytest.raises(InputError, match="edges='shared' cannot stand"):
-            TreeCRF(start=linear, edges="shared", **SHORT).fit(X, y)
+            TreeCRF(init=linear, edges="shared", **SHORT).fit(X, y)
 
     def test_other_labels(self, data):
         X, y, _, _ = data
         linear = LinearCRF().fit(X_SMALL, Y_SMALL)
         with pytest.raises(InputError, match="has other labels than y"):
-            TreeCRF(start=linear, **SHORT).fit(X, y)
+            TreeCRF(init=linear, **SHORT).fit(X, y)
 
 
 # ------------------------------------------------------------------------------------------------ bags
@@ -651,7 +651,7 @@ def test_shared_edges_take_hundreds_of_labels(tmp_path):
 def test_the_linear_model_below_is_a_copy(data):
     X, y, X_test, _ = data
     below = LinearCRF(max_iter=5, tol=1.0).fit(X, y)
-    model = TreeCRF(start=below, **SHORT).fit(X, y)
+    model = TreeCRF(init=below, **SHORT).fit(X, y)
     before = model.predict_proba(X_test)
     below.fit(X, [labels[::-1] for labels in y])
     np.testing.assert_array_equal(np.concatenate(model.predict_proba(X_test)), np.concatenate(before))

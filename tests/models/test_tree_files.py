@@ -27,10 +27,10 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "forest": {"trees_per_step": 3, "max_features": 0.5, "random_state": np.int64(3)},
     "subsets": {"categorical": "subset"},
     "constraints": {"constraints": "iob2", "decoder": "posterior"},
-    "constant": {"start": "constant", "transitions": "forbid_unseen"},
-    "linear": {"start": LinearCRF(columns=COLUMNS, l2=0.5)},
-    "fitted linear": {"start": LinearCRF(columns=COLUMNS, window=1).fit(*CORPUS), "window": 0},
-    "linear with pairs": {"start": LinearCRF(columns=COLUMNS, transition_columns=["word"])},
+    "constant": {"init": "constant", "transitions": "forbid_unseen"},
+    "linear": {"init": LinearCRF(columns=COLUMNS, l2=0.5)},
+    "fitted linear": {"init": LinearCRF(columns=COLUMNS, window=1).fit(*CORPUS), "window": 0},
+    "linear with pairs": {"init": LinearCRF(columns=COLUMNS, transition_columns=["word"])},
     "search": {"learning_rate": "line_search", "leaves": "newton", "min_samples_leaf": 0.5},
     "bags": {"n_bags": 2, "random_state": 0},
 }
@@ -59,11 +59,11 @@ def test_what_is_saved_comes_back(name, tmp_path):
 
 
 def test_a_linear_start_is_in_the_file(tmp_path):
-    model = TreeCRF(columns=COLUMNS, start=LinearCRF(columns=COLUMNS, window=1), **SHORT).fit(*CORPUS)
-    model.save(tmp_path / "model")  # without a warning: `start` is not lost
+    model = TreeCRF(columns=COLUMNS, init=LinearCRF(columns=COLUMNS, window=1), **SHORT).fit(*CORPUS)
+    model.save(tmp_path / "model")  # without a warning: `init` is not lost
     loaded = load(tmp_path / "model")
     np.testing.assert_array_equal(loaded.linear_.weights_, model.linear_.weights_)
-    assert loaded.start is loaded.linear_
+    assert loaded.init is loaded.linear_
 
 
 def test_a_loaded_model_can_be_gone_on_with(tmp_path):
@@ -82,7 +82,7 @@ ANEW: dict[str, Any] = {
     "columns": None,
     "edges": "joint",
     "leaves": "newton",
-    "start": "zero",
+    "init": "zero",
     "max_bins": 4,
     "min_frequency": 9.0,
     "categorical": "one_against_rest",
@@ -99,8 +99,8 @@ ANEW: dict[str, Any] = {
 def test_parameters_set_after_fit_do_not_change_what_was_fitted(below, shared, tmp_path):
     X, y = CORPUS
     edges = "shared" if shared else "joint"
-    start = LinearCRF(columns=COLUMNS) if below else "constant"
-    fitted = TreeCRF(columns=COLUMNS, window=1, edges=edges, start=start, trees_per_step=2, **SHORT).fit(X, y)
+    init = LinearCRF(columns=COLUMNS) if below else "constant"
+    fitted = TreeCRF(columns=COLUMNS, window=1, edges=edges, init=init, trees_per_step=2, **SHORT).fit(X, y)
     before = fitted.predict_proba(X)
     for name, value in (ANEW | {"edges": "joint" if shared else "shared"}).items():
         model = copy.deepcopy(fitted).set_params(**{name: value})
@@ -112,12 +112,12 @@ def test_parameters_set_after_fit_do_not_change_what_was_fitted(below, shared, t
         assert loaded.predict(X).tolist() == model.predict(X).tolist()
 
 
-def test_another_linear_start_that_was_set_after_fit_is_not_in_the_file(tmp_path):
-    model = TreeCRF(columns=COLUMNS, start=LinearCRF(columns=COLUMNS), **SHORT).fit(*CORPUS)
-    model.set_params(start=LinearCRF(columns=COLUMNS, l2=9.0))
-    with pytest.warns(HedgerowWarning, match="start was set anew; a loaded model has the linear model"):
+def test_another_linear_init_that_was_set_after_fit_is_not_in_the_file(tmp_path):
+    model = TreeCRF(columns=COLUMNS, init=LinearCRF(columns=COLUMNS), **SHORT).fit(*CORPUS)
+    model.set_params(init=LinearCRF(columns=COLUMNS, l2=9.0))
+    with pytest.warns(HedgerowWarning, match="init was set anew; a loaded model has the linear model"):
         model.save(tmp_path / "model")
-    assert load(tmp_path / "model").start.l2 == 1.0
+    assert load(tmp_path / "model").init.l2 == 1.0
 
 
 def test_columns_of_very_many_values(tmp_path):
@@ -153,7 +153,7 @@ def sound(tmp_path_factory) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """The header and the tensors of a model with everything in it."""
     path = tmp_path_factory.mktemp("files") / "model"
     below = LinearCRF(columns=COLUMNS)
-    parameters = {"columns": COLUMNS, "window": 1, "start": below, "edges": "shared", "categorical": "subset"}
+    parameters = {"columns": COLUMNS, "window": 1, "init": below, "edges": "shared", "categorical": "subset"}
     TreeCRF(**parameters, trees_per_step=2, max_features=0.7, **SHORT).fit(*CORPUS).save(path)
     return persistence.read(path)
 

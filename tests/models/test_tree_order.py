@@ -154,8 +154,8 @@ def test_order_zero_has_no_transitions(edges):
         ({"order": 2, "objective": "labelwise"}, "objective='labelwise' is not available for order=2"),
         ({"order": 2, "pseudo_likelihood_steps": 1}, "pseudo_likelihood_steps are for order 1"),
         ({"order": 2, "missing": "surrogate"}, "missing='surrogate' is not available for joint edges of order 2"),
-        ({"order": 0, "start": "constant"}, "start is for order 1, and order is 0"),
-        ({"order": 2, "start": LinearCRF()}, "start is for order 1, and order is 2"),
+        ({"order": 0, "init": "constant"}, "init is for order 1, and order is 0"),
+        ({"order": 2, "init": LinearCRF()}, "init is for order 1, and order is 2"),
     ],
 )
 def test_what_is_refused(parameters, complaint):
@@ -168,7 +168,7 @@ def test_trees_do_not_stand_on_a_linear_model_of_higher_order():
     X, y = rich_corpus(10, seed=7)
     below = LinearCRF(order=2, columns={"tags": "attributes"})
     with pytest.raises(InputError, match="linear model of order 2"):
-        TreeCRF(start=below, early_stopping=False, columns={"tags": "attributes"}).fit(X, y)
+        TreeCRF(init=below, early_stopping=False, columns={"tags": "attributes"}).fit(X, y)
 
 
 def test_memory_is_planned(monkeypatch):

@@ -14,10 +14,10 @@ from hedgerow import BeamSearchTagger, LinearCRF, TreeCRF
 from hedgerow.data.encoding import encode, learn
 from hedgerow.datasets import make_sequences
 from hedgerow.errors import InputError
-from hedgerow.estimators.validation import hold_out
 from hedgerow.metrics import label_accuracy, label_accuracy_scorer, make_scorer, span_f1
 
 from .corpora import COLUMNS, partial_labels, rich_corpus
+from .held_out import cut
 
 NOISY = {"n_tokens": 40, "concentration": 1.5, "mean_length": 6}
 
@@ -65,7 +65,7 @@ def test_spans_and_the_posterior_decoder():
 def test_a_part_is_held_out(data):
     X, y, _, _ = data
     model = LinearCRF(early_stopping=True, random_state=3, l2=0.001, n_iter_no_change=4)
-    kept_X, kept_y, _, held_X, held_y = hold_out(model, X, y, None, None, None)
+    kept_X, kept_y, held_X, held_y = cut(model, X, y)
     assert len(held_X) == len(held_y) == 4
     assert len(kept_X) == 36
     pairs = [(tuple(x), tuple(labels)) for x, labels in zip([*kept_X, *held_X], [*kept_y, *held_y])]
@@ -120,7 +120,7 @@ def test_unlabelled_positions_do_not_count(metric):
     y = partial_labels(y, seed=6)
     model = LinearCRF(columns=COLUMNS, early_stopping=True, random_state=0, scoring=metric, validation_fraction=0.3)
     model.fit(X, y)
-    _, _, _, X_val, y_val = hold_out(model, X, y, None, None, None)
+    _, _, X_val, y_val = cut(model, X, y)
     best = max(step.score for step in model.history_)
     if metric == "log_likelihood":
         np.testing.assert_allclose(best, model.log_probability(X_val, y_val).sum(), rtol=1e-10)
@@ -257,7 +257,7 @@ class TestErrors:
         X, y, _, _ = data
         with pytest.raises(InputError, match="X has 40 sequences and y has 39"):
             LinearCRF(early_stopping=True).fit(X, y[:-1])
-        with pytest.raises(InputError, match="X has 40 sequences and sample_weight has 3"):
+        with pytest.raises(InputError, match="sample_weight has 3 entries for 40 sequences"):
             LinearCRF(early_stopping=True).fit(X, y, sample_weight=[1, 2, 3])
 
     def test_labels_that_training_does_not_know(self, data):

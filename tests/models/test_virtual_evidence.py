@@ -11,6 +11,7 @@ from sklearn.model_selection import GridSearchCV
 
 from hedgerow import InputError, TreeCRF, VirtualEvidence, load
 from hedgerow.chain.objectives import pointwise
+from hedgerow.chain.potentials import Truth
 from hedgerow.datasets import make_sequences
 from hedgerow.metrics import label_accuracy_scorer
 
@@ -58,7 +59,7 @@ def test_it_is_a_tree_crf_with_another_objective():
 def test_the_loss_is_that_of_the_marginals():
     model = VirtualEvidence(**FEW).fit(X, y)
     dataset = model.encode(X, y)
-    found = pointwise(model._potentials(dataset, 0, len(X)), dataset.labels)
+    found = pointwise(model._potentials(dataset, 0, len(X)), Truth(dataset.labels))
     np.testing.assert_allclose(model.history_[-1].loss, found.loss, rtol=1e-9)
     losses = [step.loss for step in model.history_]
     assert losses == sorted(losses, reverse=True)
@@ -92,7 +93,7 @@ def test_a_saved_model_predicts_the_same(tmp_path):
 def test_its_parameters_are_those_of_trees():
     own, other = (set(inspect.signature(kind).parameters) for kind in (VirtualEvidence, TreeCRF))
     assert own < other
-    assert {"objective", "likelihood_steps", "order", "start"}.isdisjoint(own)
+    assert {"objective", "likelihood_steps", "order", "init"}.isdisjoint(own)
     search = GridSearchCV(
         clone(VirtualEvidence(**FEW)), {"max_leaf_nodes": [2, 4]}, cv=2, scoring=label_accuracy_scorer
     )

@@ -22,12 +22,13 @@ MODULES = (
     "hedgerow.metrics",
     "hedgerow.model_selection",
     "hedgerow.report",
+    "hedgerow.trainers",
 )
 LIST = Path(__file__).with_name("api.txt")
 
 
 def describe() -> str:
-    """The whole list, a line a name."""
+    """The whole list, a line per name."""
     lines: list[str] = []
     for name in MODULES:
         if importlib.util.find_spec(name) is not None:

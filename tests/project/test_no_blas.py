@@ -60,7 +60,9 @@ def _product(node: ast.AST) -> str:
         return "@"
     if isinstance(node, ast.Attribute):
         of = ast.unparse(node.value)
-        if (node.attr == "dot" and of != "kernels.vectors") or (node.attr in PRODUCTS and of in ("np", "numpy")):
+        if (node.attr == "dot" and not of.endswith("kernels.vectors")) or (
+            node.attr in PRODUCTS and of in ("np", "numpy")
+        ):
             return f"{of}.{node.attr}"
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "einsum":
         chosen = [own.value for own in node.keywords if own.arg == "optimize"]

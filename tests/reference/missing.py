@@ -19,18 +19,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from tests.reference.growing import (
-    ITEMS,
-    LABEL,
-    ORDERED,
-    Row,
-    Rules,
-    Split,
-    candidates,
-    goes_true,
-    side_gain,
-    totals,
-)
+from tests.reference.growing import ITEMS, LABEL, ORDERED, Row, Rules, Split, candidates, goes_true, side_gain, totals
 
 Part = tuple[Row, int]  # an example, and how many parts of it are in a node
 Surrogate = tuple[int, frozenset[int]]  # a stream, and which of its bins go to the true side; LABEL: 1 is ⊥, 0 all else

@@ -106,7 +106,7 @@ def adagrad(
 
 def adam(
     problem: Problem,
-    touched: Callable[[IndexArray], AnyArray],
+    touched: Callable[[IndexArray, FloatArray], AnyArray],
     start: FloatArray,
     n_passes: int,
     *,
@@ -115,14 +115,14 @@ def adam(
     beta: float = 0.9,
     beta2: float = 0.999,
 ) -> list[FloatArray]:
-    """The lazy form; touched(batch) says which weights move."""
+    """The lazy form; touched(batch, w) says which weights move."""
     w, seen, m, t = start.copy(), 0, problem.n_sequences, 0
     mean, square, last = np.zeros(len(w)), np.zeros(len(w)), np.zeros(len(w))
     results = []
     for number in range(n_passes):
         for batch in problem.order(number):
             t += 1
-            at = touched(batch)
+            at = touched(batch, w)
             g = problem.gradient(w, batch)[1] + 2 * l2 * len(batch) / m * (t - last) * w
             mean = np.where(at, beta * mean + (1 - beta) * g, mean)
             square = np.where(at, beta2 * square + (1 - beta2) * g**2, square)

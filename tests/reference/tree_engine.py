@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from hedgerow import TreeCRF
 from hedgerow.chain.objectives.log_likelihood import log_likelihood
+from hedgerow.chain.potentials import Truth
 from hedgerow.data.encoding import learn
 from hedgerow.legend import FIRST_VALUE, MISSING, OUTSIDE
 from hedgerow.parallel import Lanes
@@ -123,16 +124,13 @@ class Engine:
 
     def __init__(self, raw: Raw, *, max_leaf_nodes, l2_regularization, learning_rate=1.0):
         self._dataset = to_dataset(raw)
-        binning = learn_binning(self._dataset)
-        data = bin_dataset(binning, self._dataset, postings=True)
+        data = bin_dataset(learn_binning(self._dataset), self._dataset, postings=True)
         K = self._dataset.n_labels
         options = {"max_leaf_nodes": max_leaf_nodes, "l2_regularization": l2_regularization}
-        self._booster = Booster(
-            self._dataset, binning, data, Lanes(None, 1), learning_rate=learning_rate, **options
-        )  # fmt: skip
+        self._booster = Booster(self._dataset, data, Lanes(None, 1), learning_rate=learning_rate, **options)
         self._learning_rate = learning_rate
         self._shape = K, self._dataset.n_positions, K + 1
-        self.one = Grower(binning, data, K, **options).one
+        self.one = Grower(data, K, **options).one
         self.grouped = data.grouped
 
     def evaluate(self, objective=log_likelihood):
@@ -144,7 +142,7 @@ class Engine:
             if objective is log_likelihood:
                 nodes, edges = self._from_messages(shard, labels)
             else:
-                found = objective(shard.potentials(), labels)
+                found = objective(shard.potentials(), Truth(labels))
                 nodes, edges = found.node_gradient, found.edge_gradient
             starts = shard.offsets[:-1]
             targets[:, shard.begin : shard.end, :-1] = -edges

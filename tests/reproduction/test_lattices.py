@@ -9,6 +9,7 @@ import pytest
 
 from hedgerow.errors import InputError
 from hedgerow.lattice import grid
+from hedgerow.trainers import SMD
 from reproduction import find_experiment
 from reproduction.lattice.denoising import SHAPES, load_drawings, load_shapes
 from reproduction.lattice.figure_5 import _shares
@@ -57,8 +58,9 @@ def test_everybody_is_compared_with_the_paper_s_gains():
     assert named("PL, annealed").gain == 0.04
     assert named("PL, L-BFGS").gain is None
     model = make_model(SHAPES, named("PL, SMD"), replace(SETTINGS, quick=False), 0, 0.04)
-    assert (model.trainer, model.objective, model.meta_gain, model.edge_start) == ("smd", "pseudo_likelihood", 0.4, 0.5)
-    assert (model.max_updates, model.schedule, model.form, model.l2) == (200, "parallel", "ising", 0.5)
+    assert (model.objective, model.edge_start) == ("pseudo_likelihood", 0.5)
+    assert model.trainer == SMD(gain=0.04, meta_gain=0.4, gain_decay=0.9, batch_size=SHAPES.batch_size)
+    assert (model.max_updates, model.message_schedule, model.form, model.l2) == (200, "parallel", "ising", 0.5)
 
 
 def test_nodes_alone_have_no_edges_and_all_features():
@@ -108,7 +110,7 @@ def test_belief_propagation_labels_and_leaves_the_model_as_it_was():
     model, _, _ = train(SHAPES, method, images, SETTINGS, 0)
     found = label(method, model, images)
     assert model.inference == "mean_field"
-    probs = model.set_params(inference="loopy", schedule="parallel").predict_proba(images.X_test)
+    probs = model.set_params(inference="loopy", message_schedule="parallel").predict_proba(images.X_test)
     assert (found[0] == probs[0].argmax(axis=-1)).all()
 
 

@@ -14,10 +14,7 @@ from hedgerow.legend import MISSING, OUTSIDE
 from reproduction.datasets import make_hmm
 from reproduction.windows import WindowBooster, require_lightgbm, window_table
 
-X = [
-    [{"w": "a", "n": 1.0}, {"w": "b", "n": 2.0}, {"w": "a", "n": None}],
-    [{"w": "b", "n": 4.0}],
-]
+X = [[{"w": "a", "n": 1.0}, {"w": "b", "n": 2.0}, {"w": "a", "n": None}], [{"w": "b", "n": 4.0}]]
 COLUMNS = {"w": "categorical", "n": "numeric"}
 
 

@@ -8,11 +8,14 @@ import numpy as np
 from hypothesis import strategies as st
 
 from hedgerow.chain.objectives import CURVATURES, Objective, log_likelihood
+from hedgerow.chain.potentials import Truth
 from hedgerow.data.dataset import Dataset
 from hedgerow.legend import BoolArray, FloatArray, IndexArray
 from hedgerow.linear.chain import ChainGradient, ChainLayout, LinearChain
+from hedgerow.trainers import OnlineTrainer
 from hedgerow.training.monitor import Monitor
 from hedgerow.training.online.batches import Batches
+from hedgerow.training.online.trainers import train_online
 from hedgerow.training.whole.lbfgs import lbfgs
 from tests.models.corpora import COLUMNS, Loss, partial_labels, rich_corpus
 
@@ -39,7 +42,7 @@ class Problem:
 
     def gradient(self, weights: FloatArray, batch: IndexArray | None = None) -> tuple[float, FloatArray]:
         chain, data, chunk = self._open(weights, batch)
-        found = self.objective(chain.potentials(chunk), data.labels, **self._options(data))
+        found = self.objective(chain.potentials(chunk), self._truth(data))
         return found.loss, self._pull(chain, chunk, found.node_gradient, found.edge_gradient)
 
     def product(self, weights: FloatArray, batch: IndexArray, direction: FloatArray) -> FloatArray:
@@ -52,18 +55,19 @@ class Problem:
         moved = along.potentials(chunk)
         edges = moved.edges.scores_to if potentials.edges.per_position else moved.edges.scores
         edges = np.where(np.isneginf(edges), 0.0, edges)
-        curved = CURVATURES[self.objective](potentials, data.labels, moved.node_scores, edges, **self._options(data))
+        curved = CURVATURES[self.objective](potentials, self._truth(data), (moved.node_scores, edges))
         return self._pull(chain, chunk, curved.node_product, curved.edge_product)
 
-    def touched(self, batch: IndexArray) -> BoolArray:
-        """Which weights have a feature in a batch."""
-        chain, data, chunk = self._open(np.zeros(self.layout.n_weights), batch)
-        n, K = data.n_positions, self.layout.n_labels
-        edges = np.zeros((K, K)) if self.layout.pairs is None else np.ones((K, n, K))
-        ones = self._pull(chain, chunk, np.ones((n, K)), edges)
-        squares = ones != 0.0
-        squares[self.layout.nodes.n_weights :][: len(self.layout.arc_from)] = True
-        return squares
+    def touched(self, batch: IndexArray, weights: FloatArray) -> BoolArray:
+        """Which weights a batch touches, as `Batches` says: test_batches holds it to all that have a gradient."""
+        batches = self.batches()
+        batches.evaluate(batch, batches.working.pack(weights))
+        touched = np.zeros(batches.working.size)
+        for runs, n_runs, width, slots, n_slots in batches.touched():
+            touched[slots[:n_slots]] = 1.0
+            for first in runs[:n_runs]:
+                touched[first : first + width] = 1.0
+        return batches.working.unpack(touched) != 0.0
 
     def penalised(self, weights: FloatArray, l2: float) -> float:
         return self.gradient(weights)[0] + l2 * float(weights @ weights)
@@ -74,8 +78,8 @@ class Problem:
         data = self.dataset if batch is None else self.dataset.take(batch)
         return chain, data, chain.compile(data, 0, data.n_sequences)
 
-    def _options(self, data: Dataset) -> dict[str, Any]:
-        return {"allowed": data.allowed, "weights": data.weight_seq}
+    def _truth(self, data: Dataset) -> Truth:
+        return Truth(data.labels, data.allowed, data.weight_seq)
 
     def _pull(self, chain: LinearChain, chunk: Any, nodes: FloatArray, edges: FloatArray) -> FloatArray:
         sums, out = ChainGradient(chain), np.zeros(self.layout.n_weights)
@@ -84,11 +88,17 @@ class Problem:
         return out
 
 
+def train(trainer: type[OnlineTrainer], batches: Batches, start: FloatArray, monitor: Monitor, **options: Any) -> Any:
+    """The weights that a trainer finds; `options` are its settings, and what training takes beside them."""
+    settings = {name: options.pop(name) for name in trainer().get_params() if name in options}
+    return train_online(trainer(**settings), batches, start, monitor, **options)
+
+
 def run(trainer: Any, problem: Problem, max_iter: int, start: FloatArray | None = None, **options: Any) -> FloatArray:
     """The weights after so many passes."""
     start = np.zeros(problem.layout.n_weights) if start is None else start
     with Monitor(max_iter=max_iter, tol=0.0, plateau=False) as monitor:
-        return trainer(problem.batches(), start, monitor, **options)
+        return train(trainer, problem.batches(), start, monitor, **options)
 
 
 @st.composite

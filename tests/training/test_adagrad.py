@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hedgerow.chain.objectives import log_likelihood, pseudo_likelihood
-from hedgerow.training.online.adagrad import adagrad
+from hedgerow.trainers import AdaGrad
 from tests.models.corpora import Loss
 from tests.reference import online_trainers as literal
 from tests.training.online_problems import Problem, excess, problems, run, small_problem
@@ -20,7 +20,7 @@ def test_it_is_the_literal_version(problem, l2, units, seed):
     rng = np.random.default_rng(seed)
     start = 0.1 * rng.normal(size=problem.layout.n_weights)
     square = np.exp(2.0 * rng.normal(size=len(start))) if units else None
-    found = run(adagrad, problem, 3, start, l2=l2, gain=0.3, square=square)
+    found = run(AdaGrad, problem, 3, start, l2=l2, gain=0.3, square=square)
     unit = np.ones(len(start)) if square is None else np.where((square < 0.25) | (square > 4.0), square, 1.0)
     expected = literal.adagrad(problem, start, 3, l2=l2, gain=0.3, unit=unit)[-1]
     np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-8)
@@ -29,7 +29,7 @@ def test_it_is_the_literal_version(problem, l2, units, seed):
 @pytest.mark.parametrize("objective", [log_likelihood, pseudo_likelihood])
 def test_it_reaches_the_optimum(objective):
     problem = small_problem(objective)
-    assert excess(problem, run(adagrad, problem, 600, l2=2.0), 2.0) < 1e-6
+    assert excess(problem, run(AdaGrad, problem, 600, l2=2.0), 2.0) < 1e-6
 
 
 def test_units_do_not_matter():
@@ -41,6 +41,6 @@ def test_units_do_not_matter():
     for unit in (1.0, 1000.0):
         loss = Loss([[{"size": unit * x, "word": str(i)} for i, x in enumerate(own)] for own in sizes], y)
         problem = Problem(loss.layout, loss.dataset)
-        weights = run(adagrad, problem, 10, gain=0.3, square=loss.statistics.square)
+        weights = run(AdaGrad, problem, 10, gain=0.3, square=loss.statistics.square)
         losses.append(problem.gradient(weights)[0])
     np.testing.assert_allclose(losses[1], losses[0], rtol=0.05)

@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hedgerow.chain.inference import best_labelings
 from hedgerow.chain.objectives import perceptron
 from hedgerow.linear.chain import LinearChain
+from hedgerow.trainers import AveragedPerceptron
 from hedgerow.training.monitor import Monitor
-from hedgerow.training.online.averaged_perceptron import averaged_perceptron
+from hedgerow.training.online.trainers import train_online
 from tests.models.corpora import Loss
 from tests.reference import online_trainers as literal
 from tests.training.online_problems import Problem, problems, run
@@ -19,7 +20,7 @@ from tests.training.online_problems import Problem, problems, run
 @given(problems(perceptron))
 def test_the_lazy_average_is_the_average(problem):
     start = np.zeros(problem.layout.n_weights)
-    found = run(averaged_perceptron, problem, 3)
+    found = run(AveragedPerceptron, problem, 3)
     np.testing.assert_allclose(found, literal.averaged_perceptron(problem, start, 3)[-1], rtol=1e-9, atol=1e-9)
 
 
@@ -60,7 +61,7 @@ def test_it_is_the_one_of_collins():
     problem = Problem(loss.layout, loss.dataset, perceptron, batch_size=1)
     expected, mistakes = collins(problem, 3)
     assert mistakes > 2
-    np.testing.assert_allclose(run(averaged_perceptron, problem, 3), expected, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(run(AveragedPerceptron, problem, 3), expected, rtol=1e-12, atol=1e-12)
 
 
 def test_training_goes_on_from_zeros_and_ends_when_all_is_right():
@@ -68,7 +69,7 @@ def test_training_goes_on_from_zeros_and_ends_when_all_is_right():
     loss = Loss(X, [[x.upper() for x in own] for own in X])
     problem = Problem(loss.layout, loss.dataset, perceptron, batch_size=8)  # one batch: its first loss is 0
     with Monitor(max_iter=200, tol=1e-5) as monitor:
-        weights = averaged_perceptron(problem.batches(), np.zeros(loss.n_weights), monitor)
+        weights = train_online(AveragedPerceptron(), problem.batches(), np.zeros(loss.n_weights), monitor)
     assert monitor.outcome == "converged"
     assert monitor.n_iter > 10
     chain = LinearChain(loss.layout)

@@ -47,8 +47,7 @@ def corpus():
 
 
 def prepare(dataset):
-    binning = learn_binning(dataset)
-    return dataset, binning, bin_dataset(binning, dataset, postings=True)
+    return dataset, bin_dataset(learn_binning(dataset), dataset, postings=True)
 
 
 def boost(corpus, n_iterations, *, n_jobs=1, start=None, objective=log_likelihood, **options):
@@ -118,16 +117,16 @@ def test_threads_do_not_change_a_bit(form, corpus):
 
 def test_first_trees_are_those_of_the_paper(corpus):
     """Table 2 of the 2004 paper by hand: at zero scores the gradient is 1/K² − truth, and 1/K − truth at the start."""
-    dataset, binning, data = few = prepare(corpus[0].take(np.arange(20)))
+    dataset, data = few = prepare(corpus[0].take(np.arange(20)))
     booster, _ = boost(few, 1)
-    labels, K = dataset.labels, 3
+    labels, K, streams = dataset.labels, 3, data.columns.streams
     one = booster._growers[0].one
-    kinds, n_bins = binning.streams[4].tolist(), binning.streams[3].tolist()
+    kinds, n_bins = streams[4].tolist(), streams[3].tolist()
     starts = set(dataset.offsets.tolist())
     for k in range(K):
         rows = []
         for t in range(dataset.n_positions):
-            window = [int(data.bins[c, data.place[t] + o]) for c, o in binning.streams[:2].T]
+            window = [int(data.bins[c, data.place[t] + o]) for c, o in streams[:2].T]
             if t in starts:
                 rows.append(slow.Row(t, window, K, round((1 / K - (labels[t] == k)) * one)))
             else:
@@ -205,12 +204,12 @@ class TestRows:
     def test_all_count_one(self, corpus):
         booster, _ = boost(corpus, 0)
         counts, gradients = rows_of(booster, 0)
-        first = corpus[2].first[corpus[2].place] != 0
-        own = counts[corpus[2].place]
+        first = corpus[1].first[corpus[1].place] != 0
+        own = counts[corpus[1].place]
         assert (own[~first] == 1).all()
         assert (own[first] == [1, 0, 0]).all()
         np.testing.assert_allclose(
-            np.unique(gradients[corpus[2].place][~first].round(6)), [1 / 9 - 1, 1 / 9], atol=1e-6
+            np.unique(gradients[corpus[1].place][~first].round(6)), [1 / 9 - 1, 1 / 9], atol=1e-6
         )
 
     def test_forbidden_arcs_are_no_rows(self, corpus):
@@ -223,8 +222,8 @@ class TestRows:
             keep = _legal_sequences(dataset, space)
             own = prepare(dataset.take(keep))
             booster, losses = boost(own, 3, start=Start(space, np.zeros((4, 3))))
-            counts = rows_of(booster, 2)[0][own[2].place]
-            first = own[2].first[own[2].place] != 0
+            counts = rows_of(booster, 2)[0][own[1].place]
+            first = own[1].first[own[1].place] != 0
             last = np.zeros(len(first), dtype=bool)
             last[own[0].offsets[1:] - 1] = True
             expected = np.ones((len(first), 3))
@@ -244,8 +243,8 @@ class TestRows:
         dataset = corpus[0]
         spread = np.resize(weights, dataset.n_sequences)
         booster, _ = boost(prepare(replace(dataset, weight_seq=spread)), 0)
-        counts = rows_of(booster, 0)[0][corpus[2].place]
-        first = corpus[2].first[corpus[2].place] != 0
+        counts = rows_of(booster, 0)[0][corpus[1].place]
+        first = corpus[1].first[corpus[1].place] != 0
         expected = np.repeat(spread, np.diff(dataset.offsets))[~first]
         np.testing.assert_allclose(counts[~first][:, 0], expected, rtol=2e-3, atol=max(weights) * 3e-4)
 
@@ -285,8 +284,8 @@ class TestRows:
 
     def test_newton_counts_curvature(self, corpus):
         booster, _ = boost(corpus, 0, leaves="newton")
-        counts = rows_of(booster, 0)[0][corpus[2].place]
-        first = corpus[2].first[corpus[2].place] != 0
+        counts = rows_of(booster, 0)[0][corpus[1].place]
+        first = corpus[1].first[corpus[1].place] != 0
         np.testing.assert_allclose(counts[~first], 8 / 81, atol=2e-4)
         np.testing.assert_allclose(counts[first][:, 0], 2 / 9, atol=2e-4)
 

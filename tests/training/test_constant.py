@@ -8,6 +8,7 @@ from threadpoolctl import threadpool_limits
 
 from hedgerow.chain.edges import chain_from_scores
 from hedgerow.chain.objectives import log_likelihood
+from hedgerow.chain.potentials import Truth
 from hedgerow.chain.structure.states import StateSpace
 from hedgerow.data.encoding import learn
 from hedgerow.datasets import make_sequences
@@ -18,9 +19,11 @@ from hedgerow.training.boosting.constant import best_constant
 def loss_of(dataset, space, table, **given):
     """The loss of a corpus by the objective itself, with every sequence written out."""
     K = dataset.n_labels
-    potentials = chain_from_scores(np.zeros((dataset.n_positions, K)), space.mask_edges(table[:K]), dataset.offsets)
-    potentials.add_start_end(table[K] + space.start_scores(), space.end_scores())
-    return log_likelihood(potentials, dataset.labels, allowed=dataset.allowed, weights=dataset.weight_seq)
+    potentials = chain_from_scores(
+        np.zeros((dataset.n_positions, K)), np.where(space.transitions, table[:K], -np.inf), dataset.offsets
+    )
+    potentials.add_start_end(table[K] + space.start_scores, space.end_scores)
+    return log_likelihood(potentials, Truth(dataset.labels, allowed=dataset.allowed, weights=dataset.weight_seq))
 
 
 @pytest.mark.parametrize("case", ["plain", "weights", "partial", "forbidden"])

@@ -8,15 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hedgerow.chain.objectives import log_likelihood, pseudo_likelihood
-from hedgerow.linear.chain import LinearChain
+from hedgerow.linear.chain import Evaluation, LinearChain
 from hedgerow.parallel import Lanes
-from hedgerow.training.evaluation import Evaluation
 from hedgerow.training.monitor import Monitor
 from hedgerow.training.whole import conjugate_gradient as module
 from hedgerow.training.whole.conjugate_gradient import conjugate_gradient
-from hedgerow.training.whole.descent import Problem, first_step
 from hedgerow.training.whole.gradient_descent import gradient_descent
-from hedgerow.training.whole.lbfgs import curvature_scale, lbfgs
+from hedgerow.training.whole.lbfgs import Problem, curvature_scale, first_step, lbfgs
 from tests.models.corpora import COLUMNS, Loss, rich_corpus
 
 from .test_lbfgs import Logistic, scipy_optimum, value

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from hedgerow.chain.objectives import log_likelihood
-from hedgerow.linear.chain import LinearChain
+from hedgerow.chain.potentials import Truth
+from hedgerow.linear import chain as evaluation
+from hedgerow.linear.chain import Evaluation, LinearChain
 from hedgerow.parallel import Lanes, plan_chunks
-from hedgerow.training import evaluation
-from hedgerow.training.evaluation import Evaluation
 from tests.models.corpora import COLUMNS, Loss, partial_labels, rich_corpus
 
 
@@ -31,7 +31,7 @@ def test_chunks_add_up(loss, n_jobs, rng):
     chain.load(weights)
     data = loss.dataset
     whole = log_likelihood(
-        chain.potentials(chain.compile(data, 0, data.n_sequences)), data.labels, allowed=data.allowed
+        chain.potentials(chain.compile(data, 0, data.n_sequences)), Truth(data.labels, allowed=data.allowed)
     )
     np.testing.assert_allclose(value, whole.loss, rtol=1e-12)
     assert np.abs(gradient).max() > 1.0

@@ -10,11 +10,11 @@ from scipy.optimize import minimize
 
 from hedgerow.chain.inference import position_scores
 from hedgerow.chain.objectives import make_objective
+from hedgerow.chain.potentials import Truth
 from hedgerow.errors import InputError
-from hedgerow.linear.chain import LinearChain
+from hedgerow.linear.chain import Evaluation, LinearChain
 from hedgerow.parallel import Lanes
 from hedgerow.training import monitor as monitoring
-from hedgerow.training.evaluation import Evaluation
 from hedgerow.training.frank_wolfe import Solver, frank_wolfe
 from hedgerow.training.monitor import Monitor
 from tests.models.corpora import COLUMNS, X_SMALL, Y_SMALL, Loss, partial_labels, rich_corpus
@@ -218,7 +218,7 @@ def test_it_labels_what_it_was_trained_on():
     chain.load(weights)
     potentials = chain.potentials(chain.compile(loss.dataset, 0, len(X_SMALL)))
     perceptron = make_objective("perceptron", n_labels=loss.layout.n_labels)
-    assert perceptron(potentials, loss.dataset.labels).loss == pytest.approx(0.0, abs=1e-12)
+    assert perceptron(potentials, Truth(loss.dataset.labels)).loss == pytest.approx(0.0, abs=1e-12)
 
 
 def test_validation_keeps_the_best_pass():

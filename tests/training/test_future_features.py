@@ -13,8 +13,8 @@ from hedgerow.data.encoding import encode, learn
 from hedgerow.datasets import make_future
 from hedgerow.errors import InputError
 from hedgerow.models.future.corpus import (
-    Corpus,
     LocalLoss,
+    ScoredCorpus,
     cut_evenly,
     future_names,
     future_schema,
@@ -27,7 +27,7 @@ from hedgerow.trees.binning import bin_dataset, learn_binning
 from tests.reference import future as reference
 
 OPTIONS = Options(
-    max_features=3,
+    max_future_features=3,
     n_estimators=20,
     growth=Growth(10, 20.0),
     learning_rate=0.5,
@@ -114,14 +114,14 @@ def alternation(kind, n, held=0, rounds=None, **options):
     dataset = learn(X[:n], y[:n])
     held_out = encode(dataset.schema, X[n:], y[n:]) if held else None
     own = replace(OPTIONS, **options)
-    schema = future_schema(dataset.schema, own.max_features)
+    schema = future_schema(dataset.schema, own.max_future_features)
     inputs = learn_binning(dataset)
-    empty = with_future_columns(dataset, schema, np.zeros((own.max_features, dataset.n_positions)))
-    binning = cut_evenly(learn_binning(empty), own.max_features, 20)
+    empty = with_future_columns(dataset, schema, np.zeros((own.max_future_features, dataset.n_positions)))
+    binning = cut_evenly(learn_binning(empty), own.max_future_features, 20)
 
     def corpus(one, growing):
         data, bags = bin_dataset(inputs, one, postings=growing), Bags(one.offsets, 6, backward=False)
-        return Corpus(data, one, binning, bags, schema, growing=growing)
+        return ScoredCorpus(data, one, binning, bags, schema, growing=growing)
 
     training = Alternation(
         corpus(dataset, True), None if held_out is None else corpus(held_out, False), inputs, binning, own
@@ -173,7 +173,7 @@ def test_held_out_sequences_drop_what_does_not_help():
 
 
 def test_no_more_features_and_trees_than_wanted():
-    training, monitor, _ = alternation("xor", 60, max_features=1, n_estimators=4)
+    training, monitor, _ = alternation("xor", 60, max_future_features=1, n_estimators=4)
     assert len(training.features) <= 1
     assert training.n_trees <= 8
     assert monitor.outcome == "max_iter"
@@ -200,7 +200,9 @@ def test_the_same_rounds_again_give_the_same():
 
 
 def test_a_share_of_the_best_step_is_taken():
-    whole, half = (alternation("or", 40, n_estimators=1, max_features=1, learning_rate=lr)[0] for lr in (1.0, 0.5))
+    whole, half = (
+        alternation("or", 40, n_estimators=1, max_future_features=1, learning_rate=lr)[0] for lr in (1.0, 0.5)
+    )
     first, second = (one.additions[0][1].values for one in (whole, half))
     np.testing.assert_allclose(second, 0.5 * first, rtol=1e-12)
     assert np.abs(first).max() > 0.0

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
 
 import numpy as np
 import pytest
 
 from hedgerow.chain.objectives import log_likelihood
+from hedgerow.trainers import SGD
 from hedgerow.training.online import gain as module
 from hedgerow.training.online.batches import Batches
 from hedgerow.training.online.gain import find_gain
-from hedgerow.training.online.sgd import Descent, sgd
+from hedgerow.training.online.sgd import Descent
 from tests.models.corpora import X_SMALL, Y_SMALL, Loss, rich_corpus
 from tests.training.online_problems import Problem, run
 
 
 def make(batches, l2=1.0):
-    return lambda start, gain: Descent(batches, start, l2, gain)
+    return partial(Descent, batches, l2)
 
 
 def corpus(n, unit=1.0):
@@ -30,7 +32,7 @@ def test_a_corpus_of_three_sentences():
     loss = Loss(X_SMALL[:3], Y_SMALL[:3])
     problem = Problem(loss.layout, loss.dataset)
     before = problem.penalised(np.zeros(loss.n_weights), 0.1)
-    assert problem.penalised(run(sgd, problem, 20, l2=0.1), 0.1) < 0.3 * before
+    assert problem.penalised(run(SGD, problem, 20, l2=0.1), 0.1) < 0.3 * before
 
 
 @pytest.mark.parametrize("unit", [1e-4, 1.0, 1e4])
@@ -38,7 +40,7 @@ def test_numbers_in_any_unit(unit):
     loss = corpus(200, unit)
     problem = Problem(loss.layout, loss.dataset)
     before = problem.penalised(np.zeros(loss.n_weights), 1e-3)
-    assert problem.penalised(run(sgd, problem, 10, l2=1e-3), 1e-3) < 0.8 * before
+    assert problem.penalised(run(SGD, problem, 10, l2=1e-3), 1e-3) < 0.8 * before
 
 
 def test_no_other_power_of_four_is_better():

@@ -24,8 +24,7 @@ PSEUDO = (Phase(pseudo_likelihood, 2), Phase(log_likelihood))
 def corpus():
     X, y = make_sequences(40, 3, random_state=0, concentration=0.6)
     dataset = learn(X, y, window=1)
-    binning = learn_binning(dataset)
-    return dataset, binning, bin_dataset(binning, dataset, postings=True)
+    return dataset, bin_dataset(learn_binning(dataset), dataset, postings=True)
 
 
 @pytest.fixture
@@ -149,9 +148,9 @@ def test_steps_of_the_pseudo_likelihood_are_guarded_by_it(corpus, lanes, monkeyp
     seen = []
     original = line_search.halve
 
-    def halving(booster, objective, before):
+    def halving(booster, objective, before, most):
         seen.append(objective)
-        return original(booster, objective, before)
+        return original(booster, objective, before, most)
 
     monkeypatch.setattr(line_search, "halve", halving)
     run(corpus, lanes, 3, phases=PSEUDO, guarded=True, options={"learning_rate": 5.0})

@@ -12,24 +12,20 @@ import pytest
 
 from hedgerow.chain.objectives import log_likelihood, perceptron
 from hedgerow.errors import InputError
+from hedgerow.trainers import SGD, SMD, AdaGrad, Adam, AnnealedSGD, AveragedPerceptron
 from hedgerow.training.monitor import Monitor
 from hedgerow.training.online import passes as online
-from hedgerow.training.online.adagrad import adagrad
-from hedgerow.training.online.adam import adam
-from hedgerow.training.online.averaged_perceptron import averaged_perceptron
 from hedgerow.training.online.batches import Diverged
-from hedgerow.training.online.sgd import annealed_sgd, sgd
-from hedgerow.training.online.smd import smd
-from tests.training.online_problems import run, small_problem
+from tests.training.online_problems import run, small_problem, train
 
-TRAINERS = [sgd, annealed_sgd, adagrad, adam, smd, averaged_perceptron]
+TRAINERS = [SGD, AnnealedSGD, AdaGrad, Adam, SMD, AveragedPerceptron]
 
 
 def start(trainer, monitor, **options):
-    problem = small_problem(perceptron if trainer is averaged_perceptron else log_likelihood)
-    if trainer is not averaged_perceptron:
+    problem = small_problem(perceptron if trainer is AveragedPerceptron else log_likelihood)
+    if trainer is not AveragedPerceptron:
         options = {"l2": 1.0, "gain": 0.05} | options
-    weights = trainer(problem.batches(), np.zeros(problem.layout.n_weights), monitor, **options)
+    weights = train(trainer, problem.batches(), np.zeros(problem.layout.n_weights), monitor, **options)
     return problem, weights
 
 
@@ -40,13 +36,13 @@ def test_the_monitor_hears_of_every_pass(trainer):
     assert (monitor.n_iter, monitor.outcome) == (7, "max_iter")
     assert np.isfinite([step.loss for step in monitor.history]).all()
     assert np.isfinite(weights).all()
-    if trainer is not averaged_perceptron:
+    if trainer is not AveragedPerceptron:
         np.testing.assert_allclose(monitor.start_loss, problem.penalised(np.zeros(len(weights)), 1.0), rtol=1e-9)
 
 
 def test_the_loss_of_a_pass_is_the_running_one():
     with Monitor(max_iter=1, tol=0.0) as monitor:
-        problem, weights = start(sgd, monitor)
+        problem, weights = start(SGD, monitor)
     running, w = 0.0, np.zeros(len(weights))
     for batch in problem.order(0):
         loss, gradient = problem.gradient(w, batch)
@@ -100,7 +96,7 @@ def test_whoever_watches_sees_every_batch(trainer):
 def test_passes_that_chose_the_gain_are_counted():
     passes = []
     with Monitor(max_iter=1, tol=0.0) as monitor:
-        start(sgd, monitor, gain="auto", observe=lambda p, get: passes.append(p))
+        start(SGD, monitor, gain="auto", observe=lambda p, get: passes.append(p))
     assert passes[0] > 10  # so small a corpus is gone through again and again
     np.testing.assert_allclose(np.diff(passes), 1 / 3, rtol=1e-9)
 
@@ -114,20 +110,20 @@ def test_ctrl_c_ends_a_pass_early_and_keeps_the_weights():
             os.kill(os.getpid(), signal.SIGINT)
 
     with Monitor(max_iter=100, tol=0.0) as monitor:
-        weights = start(sgd, monitor, observe=observe)[1]
+        weights = start(SGD, monitor, observe=observe)[1]
     assert (monitor.outcome, monitor.n_iter, len(seen)) == ("interrupted", 2, 4)
     np.testing.assert_array_equal(weights, seen[-1])
     assert 0.3 < monitor.history[1].loss / monitor.history[0].loss < 3.0  # told by a third of the sequences
 
 
-@pytest.mark.parametrize("trainer", [sgd, annealed_sgd, smd])
+@pytest.mark.parametrize("trainer", [SGD, AnnealedSGD, SMD])
 def test_a_gain_that_is_too_large_is_an_error(trainer):
     with pytest.raises(InputError, match="is too large") as error, Monitor(max_iter=30, tol=0.0) as monitor:
         start(trainer, monitor, gain=1e200, l2=0.0)
     assert "gain='auto'" in str(error.value)
 
 
-@pytest.mark.parametrize("trainer", [adagrad, adam])
+@pytest.mark.parametrize("trainer", [AdaGrad, Adam])
 def test_a_huge_gain_never_gives_a_model_that_is_no_number(trainer):
     weights = np.zeros(1)
     with Monitor(max_iter=5, tol=0.0) as monitor, contextlib.suppress(InputError):  # the error is one of the two ways
@@ -213,4 +209,4 @@ def test_halving_ends(monkeypatch):
 @pytest.mark.parametrize("gain", [0.0, -1.0, np.nan, np.inf, "large"])
 def test_a_gain_that_cannot_be_meant(gain):
     with pytest.raises(InputError, match="gain="):
-        run(sgd, small_problem(), 1, gain=gain)
+        run(SGD, small_problem(), 1, gain=gain)

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 from hedgerow.chain.objectives import log_likelihood, perceptron
+from hedgerow.trainers import make_trainer
 from hedgerow.training.monitor import Monitor
 from hedgerow.training.online import passes as online
 from hedgerow.training.online.batches import Batches
-from hedgerow.training.online.by_name import train_online
 from hedgerow.training.online.state import TrainerState
+from hedgerow.training.online.trainers import train_online
 from tests.models.corpora import COLUMNS, Loss, rich_corpus
 
 TRAINERS = ("sgd", "annealed_sgd", "adagrad", "adam", "smd", "averaged_perceptron")
@@ -33,10 +34,11 @@ def call(loss, trainer, part, start, state, n_before, gain=0.05):
     """One pass over some sequences."""
     objective = perceptron if trainer == "averaged_perceptron" else log_likelihood
     batches = InOrder(loss.layout, loss.dataset.take(np.array(part)), objective, batch_size=SIZE, n_before=n_before)
-    options = {"meta_gain": 0.1, "gain_decay": 0.9} if trainer == "smd" else {}
-    given = {"l2": 0.5, "gain": gain, "options": options, "square": loss.statistics.square}
+    settings = {} if trainer == "averaged_perceptron" else {"gain": gain}
+    settings |= {"gain_decay": 0.9} if trainer == "smd" else {}
+    given = {"l2": 0.5, "square": loss.statistics.square}
     with Monitor(max_iter=1, tol=0.0) as monitor:
-        return train_online(trainer, batches, start, monitor, **given, state=state)
+        return train_online(make_trainer(trainer, settings), batches, start, monitor, **given, state=state)
 
 
 @pytest.mark.parametrize("trainer", TRAINERS)

@@ -16,7 +16,7 @@ def items_at(binning, data, column, t, offset=0):
     """The items of a sparse column that position t sees at an offset."""
     g, p = column - binning.n_dense, int(data.place[t]) + offset
     begin, end = data.columns.item_ptr[g, p : p + 2]
-    return data.items[begin:end].tolist()
+    return data.columns.items[begin:end].tolist()
 
 
 def test_codes_keep_their_numbers_and_windows_see_outside():
@@ -28,7 +28,7 @@ def test_codes_keep_their_numbers_and_windows_see_outside():
     np.testing.assert_array_equal(data.bins[0, data.place], dataset.codes[0, data.place - binning.margin])
     assert data.bins[0, data.place[0] - 1] == 1  # outside
     assert data.first[data.place].tolist() == [1, 0, 0, 1]
-    np.testing.assert_array_equal(data.home, data.place)
+    np.testing.assert_array_equal(data.window_place, data.place)
 
 
 def test_no_read_of_a_window_leaves_the_arrays():
@@ -158,11 +158,11 @@ def test_equal_windows_share_a_place(monkeypatch):
     data = bin_dataset(learn_binning(dataset), dataset, postings=True)
     assert data.grouped
     windows = {}
-    for t, (p, home) in enumerate(zip(data.place, data.home)):
+    for t, (p, home) in enumerate(zip(data.place, data.window_place)):
         key = (*data.bins[0, p - 1 : p + 2].tolist(), int(data.first[p]))
         assert windows.setdefault(key, home) == home, t
         assert data.growing.bins[0, home - 1 : home + 2].tolist() == list(key[:3])
-        assert data.home_first[home] == key[3]
+        assert data.window_first[home] == key[3]
     assert sorted(windows.values()) == data.places.tolist()
 
 

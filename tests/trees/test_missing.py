@@ -8,37 +8,47 @@ import pytest
 from hedgerow.errors import InputError
 from hedgerow.trees import growing as grower_module
 from hedgerow.trees.ensemble import Ensemble, add_trees
-from hedgerow.trees.growing import Grower
-from hedgerow.trees.missing import MissingGrower, make_grower
-from tests.kernels.test_growing import make
-from tests.kernels.test_growing import make_grower as make_plain_grower
-from tests.kernels.test_missing import GAPS, make_missing_grower
+from tests.kernels.test_growing import make, make_grower
+from tests.kernels.test_missing import GAPS
 
 
 def test_the_method_is_chosen_by_name():
+    """A plain tree has no shares, one by weighting no one leaf for a row, and only one by surrogates has any."""
     corpus = make(0, gaps=GAPS)
-    of = corpus.binning, corpus.data, corpus.targets.shape[1]
-    options = {"max_leaf_nodes": 4, "l2_regularization": 1.0}
-    assert type(make_grower(*of, **options)) is Grower
-    weighting, surrogate = (make_grower(*of, missing=name, **options) for name in ("weighting", "surrogate"))
-    assert isinstance(weighting, MissingGrower)
-    assert isinstance(surrogate, MissingGrower)
-    assert weighting.weighting
-    assert not surrogate.weighting
+    (plain, leaves), (weighting, none), (surrogate, own) = (
+        make_grower(corpus, 4, 1.0, **options).grow()
+        for options in ({}, {"missing": "weighting"}, {"missing": "surrogate"})
+    )
+    assert plain.shares is None
+    assert plain.surrogates is None
+    assert leaves is not None
+    assert weighting.shares is not None
+    assert none is None
+    assert len(weighting.surrogates) == 0
+    assert len(surrogate.surrogates) > 0
+    assert own is not None
     with pytest.raises(InputError, match="missing='drop'"):
-        make_grower(*of, missing="drop", **options)
+        make_grower(corpus, 4, 1.0, missing="drop")
+
+
+@pytest.mark.parametrize("missing", ["weighting", "surrogate"])
+def test_histories_have_no_gaps(missing):
+    corpus = make(0, gaps=GAPS)
+    questions = np.zeros((1, corpus.targets.shape[1] + 1), dtype=np.uint8)
+    with pytest.raises(InputError, match="not available for histories"):
+        make_grower(corpus, 4, 1.0, missing=missing, questions=questions)
 
 
 def test_the_memory_of_histograms_is_bounded(monkeypatch):
     monkeypatch.setattr(grower_module, "MAX_HISTOGRAMS", 1)
-    assert len(make_missing_grower(make(1, gaps=GAPS), "weighting", 12, 1.0)._room.hist) == 3
+    assert len(make_grower(make(1, gaps=GAPS), 12, 1.0, missing="weighting")._buffers.hist) == 3
 
 
 @pytest.mark.parametrize("missing", ["weighting", "surrogate"])
 def test_an_ensemble_keeps_shares_and_surrogates(missing):
     corpus = make(5, gaps=GAPS)
     n, K = corpus.targets.shape
-    trees = [make_missing_grower(corpus, missing, size, 1.0).grow()[0] for size in range(2, 2 + 2 * K)]
+    trees = [make_grower(corpus, size, 1.0, missing=missing).grow()[0] for size in range(2, 2 + 2 * K)]
     ensemble = Ensemble.of(K, trees)
     assert ensemble.n_iterations == 2
     for tree, own in zip(trees, ensemble.trees()):
@@ -59,7 +69,7 @@ def test_an_ensemble_keeps_shares_and_surrogates(missing):
 
 def test_an_ensemble_of_plain_trees_has_neither():
     corpus = make(5)
-    trees = [make_plain_grower(corpus, 4, 1.0).grow()[0]] * corpus.targets.shape[1]
+    trees = [make_grower(corpus, 4, 1.0).grow()[0]] * corpus.targets.shape[1]
     ensemble = Ensemble.of(len(trees), trees)
     assert ensemble.shares is None
     assert ensemble.tree(0).shares is None
@@ -70,7 +80,7 @@ def test_scores_do_not_depend_on_the_other_trees():
     """The buffers of a call are as large as its largest tree needs; a small tree uses a part of them."""
     corpus = make(8, gaps=GAPS, sparse=True)
     n, K = corpus.targets.shape
-    trees = [make_missing_grower(corpus, "weighting", size, 1.0).grow()[0] for size in (2, 30, 3)]
+    trees = [make_grower(corpus, size, 1.0, missing="weighting").grow()[0] for size in (2, 30, 3)]
     edges, nodes = np.zeros((1, n, K)), np.zeros((1, n))
     add_trees(corpus.data, corpus.data.place, trees, edges, nodes)
     alone, alone_nodes = np.zeros((1, n, K)), np.zeros((1, n))
@@ -85,7 +95,7 @@ def test_any_number_of_places(n):
     """Places are scored in blocks."""
     corpus = make(9, gaps=GAPS)
     K = corpus.targets.shape[1]
-    tree, _ = make_missing_grower(corpus, "surrogate", 20, 1.0, subsets=True).grow()
+    tree, _ = make_grower(corpus, 20, 1.0, missing="surrogate", subsets=True).grow()
     rng = np.random.default_rng(n)
     which = rng.integers(0, len(corpus.data.place), n)
     whole, whole_nodes = np.zeros((1, len(corpus.data.place), K)), np.zeros((1, len(corpus.data.place)))

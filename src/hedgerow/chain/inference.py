@@ -166,8 +166,9 @@ def position_scores(potentials: ChainPotentials, labels: AnyArray) -> FloatArray
 def log_probability(potentials: ChainPotentials, labels: AnyArray) -> FloatArray:
     """log P(y) of the labeling `labels` (n,) of each sequence, (s,); −inf where it is not legal."""
     labels = potentials.check_labels(labels, complete=True)
-    scores = np.add.reduceat(position_scores(potentials, labels), potentials.offsets[:-1])
-    log_probs: FloatArray = np.minimum(scores - log_partition(potentials), 0.0)
+    edges = potentials.edges
+    scores = np.add.reduceat(edges.position_scores(potentials, labels), potentials.offsets[:-1])
+    log_probs: FloatArray = np.minimum(scores - edges.log_partition(potentials, None), 0.0)
     return log_probs
 
 
@@ -176,10 +177,8 @@ def span_log_probability(potentials: ChainPotentials, i: int, begin: int, labels
     one = potentials.sequence(i)
     end = begin + len(labels)
     if not 0 <= begin < end <= one.n_positions:
-        raise InputError(
-            f"a span from {begin} to {end} is not inside {one.n_positions} positions",
-            sequence=potentials.sequence_number(i),
-        )
+        what = f"a span from {begin} to {end} is not inside {one.n_positions} positions"
+        raise InputError(what, sequence=potentials.sequence_number(i))
     whole = log_partition(one)[0]
     allowed = np.ones(one.node_scores.shape, dtype=bool)
     allowed[begin:end] = np.arange(one.n_labels) == np.asarray(labels)[:, None]

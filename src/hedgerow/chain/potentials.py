@@ -16,6 +16,28 @@ from hedgerow.chain.workspace import Workspace
 from hedgerow.errors import InputError
 from hedgerow.legend import INDEX, UNLABELLED, AnyArray, BoolArray, CodeArray, FloatArray, IndexArray
 
+# By the scores of the nodes and by those of the edges, as `Marginals` has them.
+Gradients = tuple[FloatArray, FloatArray]
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """What is known of the labels of a chunk, and how much each sequence counts.
+
+    labels : (n,), −1 where not known
+    allowed : bool (n, K), the labels that an unknown one may be; None where any may. Rows of known labels are not read
+    weights : (s,), one per sequence; None where each is 1
+    """
+
+    labels: AnyArray
+    allowed: BoolArray | None = None
+    weights: FloatArray | None = None
+
+    def take(self, rows: IndexArray | slice, sequences: IndexArray | slice) -> Truth:
+        """That of some sequences, which have those rows."""
+        allowed = None if self.allowed is None else self.allowed[rows]
+        return Truth(self.labels[rows], allowed, None if self.weights is None else self.weights[sequences])
+
 
 @dataclass(frozen=True, slots=True)
 class ChainPotentials:
@@ -125,6 +147,11 @@ class ChainPotentials:
             raise InputError(what if complete else f"{what}, nor −1 for unknown", sequence=i, position=position)
         return values
 
+    def check_truth(self, truth: Truth) -> tuple[Truth, FloatArray]:
+        """The truth, where its labels and weights fit, as `check_labels` and `spread_weights` have it; and the weight
+        of each position's sequence, (n,)."""
+        return replace(truth, labels=self.check_labels(truth.labels)), self.spread_weights(truth.weights)
+
     def spread_weights(self, weights: FloatArray | None) -> FloatArray:
         """The weight of each position's sequence, (n,), from weights (s,); 1 without them."""
         if weights is None:
@@ -137,18 +164,16 @@ class ChainPotentials:
         """The sequences with a label (n,) that is not known."""
         return np.flatnonzero(np.logical_or.reduceat(labels == UNLABELLED, self.offsets[:-1]))
 
-    def permitted(self, labels: AnyArray, allowed: BoolArray | None) -> BoolArray:
-        """bool (n, K): what the true labels may be: the known label, or any that `allowed` (n, K) has."""
-        known: BoolArray = np.arange(self.n_labels) == labels[:, None]
-        free = True if allowed is None else allowed
-        return np.where((labels == UNLABELLED)[:, None], free, known)
+    def permitted(self, truth: Truth) -> BoolArray:
+        """bool (n, K): what the true labels may be: the known label, or any that is allowed."""
+        known: BoolArray = np.arange(self.n_labels) == truth.labels[:, None]
+        free = True if truth.allowed is None else truth.allowed
+        return np.where((truth.labels == UNLABELLED)[:, None], free, known)
 
-    def fitting(
-        self, sequences: IndexArray, labels: AnyArray, allowed: BoolArray | None
-    ) -> tuple[ChainPotentials, IndexArray]:
-        """Some sequences, as `take` gives them, with the labelings alone that fit the labels (n,) and allowed sets."""
+    def fitting(self, sequences: IndexArray, truth: Truth) -> tuple[ChainPotentials, IndexArray]:
+        """Some sequences, as `take` gives them, with the labelings alone that fit the truth."""
         part, rows = self.take(sequences)
-        return part.restrict(part.permitted(labels[rows], None if allowed is None else allowed[rows])), rows
+        return part.restrict(part.permitted(truth.take(rows, sequences))), rows
 
     def refuse_scores(self, row: int) -> NoReturn:
         """Raise the error of scores at `row` that cannot be summed."""
@@ -280,30 +305,25 @@ class Edges(ABC):
 
     @abstractmethod
     def subtract_labeling(
-        self,
-        potentials: ChainPotentials,
-        labels: AnyArray,
-        weights: FloatArray,
-        node_gradient: FloatArray,
-        edge_gradient: FloatArray,
+        self, potentials: ChainPotentials, labels: AnyArray, weights: FloatArray, gradients: Gradients
     ) -> None:
         """Take weights (n,) from the gradients at the nodes and edges of a labeling (n,), as in `position_scores`."""
 
     def true_scores(self, potentials: ChainPotentials, labels: AnyArray) -> FloatArray:
         """What labels (n,), as in `position_scores`, score in each sequence, (s,); impossible ones are an error."""
         scores = self.position_scores(potentials, labels)
-        self.check_possible(potentials, labels, scores)
+        if np.isneginf(scores).any():
+            self.refuse_labels(potentials, labels, scores)
         totals: FloatArray = np.add.reduceat(scores, potentials.offsets[:-1])
         return totals
 
-    def check_possible(self, potentials: ChainPotentials, labels: AnyArray, scores: FloatArray) -> None:
-        """Raise an error where true labels with these `position_scores` are impossible."""
-        if np.isneginf(scores).any():
-            row = int(np.argmin(scores))
-            i, position = potentials.place(row)
-            forbidden = not np.isneginf(potentials.node_scores[row, labels[row]])
-            what, hint = self.why_impossible(labels, row, forbidden)
-            raise InputError(what, hint=hint, sequence=i, position=position)
+    def refuse_labels(self, potentials: ChainPotentials, labels: AnyArray, scores: FloatArray) -> NoReturn:
+        """Raise the error of true labels that are impossible: one of their `position_scores` is −inf."""
+        row = int(np.argmin(scores))
+        i, position = potentials.place(row)
+        forbidden = not np.isneginf(potentials.node_scores[row, labels[row]])
+        what, hint = self.why_impossible(labels, row, forbidden)
+        raise InputError(what, hint=hint, sequence=i, position=position)
 
     def why_impossible(self, labels: AnyArray, row: int, forbidden: bool) -> tuple[str, str]:
         """What is wrong with the true label of a row, and a hint. `forbidden`: the edges forbid it, not the nodes."""

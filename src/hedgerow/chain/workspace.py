@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
+from hedgerow.chain import kernels
 from hedgerow.legend import INDEX, AnyArray, FloatArray, IndexArray
+
+if TYPE_CHECKING:
+    from hedgerow.chain.kernels.chain import MessageRows
+    from hedgerow.chain.kernels.covariance import MomentRows
 
 CELLS_PER_CALL = 300_000_000
 _SPARE = 1000
@@ -79,6 +84,17 @@ class Workspace:
         self.terms: FloatArray = self._sides[0, :n_positions]
         self.moved: FloatArray = self._sides[1, :n_positions]
 
+    def message_rows(self, first: AnyArray) -> MessageRows:
+        """The buffers of messages, as kernels take them. first (n+1,): 1 where a sequence starts."""
+        return kernels.chain.MessageRows(
+            first, self.node_exp, self.alpha, self.scale, self.underflows, self.beta, self.node_probs
+        )
+
+    def moment_rows(self, first: AnyArray, terms: FloatArray) -> MomentRows:
+        """The buffers of covariances, as kernels take them. terms (n, K): c_t(v) P_t(v)."""
+        given = first, terms, self.node_exp, self.alpha, self.node_probs
+        return kernels.covariance.MomentRows(*given, self.carried, self.past, self.future, self.moved)
+
     def other(self, kind: type[Buffers]) -> Buffers:
         """The buffers of a form of edges that has a class of its own for them; made when they are first needed."""
         buffers = self._others.get(kind)
@@ -95,8 +111,10 @@ def positions_per_call(cells_per_position: int) -> int:
     return max(1, CELLS_PER_CALL // max(1, cells_per_position))
 
 
-def slices(n_positions: int, cells_per_position: int, *, back: bool = False) -> Iterable[tuple[int, int]]:
-    """Cut 0 … n into pieces for one call of a kernel each; with `back`, the last piece comes first."""
+def slices(
+    n_positions: int, cells_per_position: int, *, first: int = 0, back: bool = False
+) -> Iterable[tuple[int, int]]:
+    """Cut first … n into pieces for one call of a kernel each; with `back`, the last piece comes first."""
     step = positions_per_call(cells_per_position)
-    begins = range(0, n_positions, step)
+    begins = range(first, n_positions, step)
     return ((t0, min(t0 + step, n_positions)) for t0 in (reversed(begins) if back else begins))

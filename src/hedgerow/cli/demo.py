@@ -8,7 +8,7 @@ from collections.abc import Container, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
+from typer import Argument, Option
 
 N_WORDS = 60_000
 EXAMPLES = ("conditional", "honeysuckle", "nightingale", "chrysanthemum", "woodpecker")
@@ -17,10 +17,10 @@ _TEST_SHARE = 10  # one word of so many is held out
 
 def command(
     words: Annotated[
-        list[str] | None, typer.Argument(metavar="WORD", help="Words to hyphenate, instead of typing or piping them.")
+        list[str] | None, Argument(metavar="WORD", help="Words to hyphenate, instead of typing or piping them.")
     ] = None,
-    n_words: Annotated[int, typer.Option("--words", metavar="N", min=100, help="How many words to use.")] = N_WORDS,
-    output: Annotated[str, typer.Option("--output", "-o", metavar="FOLDER", help="For the model and the picture.")] = (
+    n_words: Annotated[int, Option("--words", metavar="N", min=100, help="How many words to use.")] = N_WORDS,
+    output: Annotated[str, Option("--output", "-o", metavar="FOLDER", help="For the model and the picture.")] = (
         "demo-output"
     ),
 ) -> None:

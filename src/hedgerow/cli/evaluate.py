@@ -10,8 +10,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Argument, Option
 
+from hedgerow.cli import train_options as options
 from hedgerow.cli.flags import in_flags
 from hedgerow.cli.inputs import Input, check_format, load_chain
 
@@ -23,14 +24,12 @@ _SPAN = re.compile(r"[BIESLU]-.+")
 
 
 def command(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model file.")],
-    data: Annotated[str, typer.Argument(metavar="DATA", help="A labelled file; - is standard input.")],
-    scheme: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Spans: auto, iob1, iob2, iobes, bilou. \\[if labels look so]")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    model: options.ModelFile,
+    data: Annotated[str, Argument(metavar="DATA", help="A labelled file; - is standard input.")],
+    scheme: options.Scheme = None,
+    as_json: options.AsJson = False,
     format: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The data's format. \\[by suffix; as in training]")
+        str | None, Option(metavar="NAME", help="The data's format. \\[by suffix; as in training]")
     ] = None,
 ) -> None:
     """Compare a model's labels with those of a file.
@@ -68,21 +67,11 @@ class Evaluation:
 
     def __str__(self) -> str:
         right = f"sequence accuracy {self.sequence_accuracy:.4f} ({self.n_sequences} sequences)"
-        parts = [f"{self.labels}\n{right}", *([] if self.spans is None else [str(self.spans)])]
-        return "\n\n".join(parts)
+        return f"{self.labels}\n{right}" + ("" if self.spans is None else f"\n\n{self.spans}")
 
 
 def evaluate(model: str, data: str, *, scheme: str | None = None, format: str | None = None) -> Evaluation:
-    """Compare the labels that a model predicts with those of a file.
-
-    Parameters
-    ----------
-    model : path of a model that `hedgerow train` made
-    data : path of a labelled file, or "-" for standard input
-    scheme : how spans are written ("auto", "iob1", "iob2", "iobes", "bilou"); by default spans are counted where
-        every label is O or looks like B-NP
-    format : the format of the file; told from its suffix, else that of the training files
-    """
+    """Compare the labels that a model predicts with those of a file. The parameters are the options of the command."""
     from hedgerow.cli.recipe import recipe_of
     from hedgerow.metrics import label_report, sequence_accuracy, span_report
 
@@ -102,5 +91,5 @@ def evaluate(model: str, data: str, *, scheme: str | None = None, format: str | 
 
 def looks_like_spans(labels: Iterable[Any]) -> bool:
     """Whether all labels are O or a prefix and a type, and at least one is the latter. None is no label of a span."""
-    found = [label for label in labels if label != "O"]
-    return bool(found) and all(isinstance(label, str) and _SPAN.fullmatch(label) for label in found)
+    inside = [label for label in labels if label != "O"]
+    return bool(inside) and all(isinstance(label, str) and _SPAN.fullmatch(label) for label in inside)

@@ -4,24 +4,23 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-import typer
+from typer import Option
 
+from hedgerow.cli import train_options as options
 from hedgerow.cli.flags import in_flags
 from hedgerow.cli.inputs import load_chain
 from hedgerow.errors import InputError
 
 
 def command(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model file.")],
-    by: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Importance by gain or by use; linear: by weight.")
-    ] = None,
-    top: Annotated[int, typer.Option(metavar="N", min=1, help="How many features to show.")] = 20,
-    tree: Annotated[int | None, typer.Option(metavar="N", help="Show the tree of this iteration, from 1.")] = None,
-    rules: Annotated[int | None, typer.Option(metavar="N", min=1, help="Show the N rules that weigh most.")] = None,
-    label: Annotated[str | None, typer.Option(metavar="NAME", help="Whose tree or rules.")] = None,
+    model: options.ModelFile,
+    by: Annotated[str | None, Option(metavar="NAME", help="Importance by gain or by use; linear: by weight.")] = None,
+    top: Annotated[int, Option(metavar="N", min=1, help="How many features to show.")] = 20,
+    tree: Annotated[int | None, Option(metavar="N", help="Show the tree of this iteration, from 1.")] = None,
+    rules: Annotated[int | None, Option(metavar="N", min=1, help="Show the N rules that weigh most.")] = None,
+    label: Annotated[str | None, Option(metavar="NAME", help="Whose tree or rules.")] = None,
     plot: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Draw the importance, or the tree, too: .png, .svg, .pdf.")
+        str | None, Option(metavar="FILE", help="Draw the importance, or the tree, too: .png, .svg, .pdf.")
     ] = None,
 ) -> None:
     """Show what a model has learnt.
@@ -33,25 +32,10 @@ def command(
 
 
 def explain(
-    model: str,
-    *,
-    by: str | None = None,
-    top: int = 20,
-    tree: int | None = None,
-    rules: int | None = None,
-    label: str | None = None,
-    plot: str | None = None,
-) -> str:
-    """What a model has learnt, as text.
-
-    Parameters
-    ----------
-    model : path of a model file
-    by, top : as in `hedgerow.explain.importance`, and how many rows of it
-    tree : an iteration, from 1: the tree of `label` instead of the importance
-    rules : how many rules, of `label` or of all labels, instead of the importance
-    plot : where to save a picture of the importance, or of the tree
-    """
+    model: str, *, by: str | None = None, top: int = 20, tree: int | None = None, rules: int | None = None,
+    label: str | None = None, plot: str | None = None,
+) -> str:  # fmt: skip
+    """What a model has learnt, as text. The parameters are the options of the command."""
     _check_options(by, tree, rules, label, plot)
     crf = load_chain(model)
     crf = getattr(crf, "scorer_", crf)  # what classifies the positions of a local model is a linear or tree model
@@ -61,12 +45,12 @@ def explain(
         return _rules(crf, rules, None if label is None else _find_label(crf, label))
     from hedgerow.explain import importance
 
-    found = importance(crf, by)
+    shares = importance(crf, by)
     if plot is not None:
         from hedgerow.report import plot_importance
 
-        plot_importance(found, n=top, path=plot)
-    return found.table(top)
+        plot_importance(shares, n=top, path=plot)
+    return shares.table(top)
 
 
 def _check_options(by: str | None, tree: int | None, rules: int | None, label: str | None, plot: str | None) -> None:
@@ -109,7 +93,7 @@ def _rules(model: Any, n: int, label: Any) -> str:
     from hedgerow.explain.fields import signed
     from hedgerow.explain.splits import note_of_gaps
 
-    found = rules(model, n, label)
-    width = max((len(str(rule.label)) for rule in found), default=0)
-    lines = [f"{signed(rule.weight, 3):>8}  {rule.label!s:<{width}}  if {rule.when}" for rule in found]
+    ranking = rules(model, n, label)
+    width = max((len(str(rule.label)) for rule in ranking), default=0)
+    lines = [f"{signed(rule.weight, 3):>8}  {rule.label!s:<{width}}  if {rule.when}" for rule in ranking]
     return "\n".join([*lines, *filter(None, [note_of_gaps(model)])])

@@ -48,8 +48,8 @@ def in_flags(command: Callable[..., Any], parameters: Mapping[str, str] | None =
 
 def flags_of(command: Callable[..., Any], parameters: Mapping[str, str] | None = None) -> dict[str, str]:
     """Parameter → flag, of all options of a command."""
-    own = {name: name for name in inspect.signature(command).parameters}
-    return {name: f"--{option.replace('_', '-')}" for name, option in {**own, **(parameters or {})}.items()}
+    options = {name: name for name in inspect.signature(command).parameters}
+    return {name: f"--{option.replace('_', '-')}" for name, option in {**options, **(parameters or {})}.items()}
 
 
 def with_flags(message: Any, flags: Mapping[str, str]) -> str:

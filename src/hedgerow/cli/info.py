@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated, Any
 
-import typer
+from typer import Argument, Option
 
 
 def command(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model file.")],
-    top: Annotated[int, typer.Option(metavar="N", min=0, help="How many features and transitions to show.")] = 10,
+    model: Annotated[str, Argument(metavar="MODEL", help="A model file.")],
+    top: Annotated[int, Option(metavar="N", min=0, help="How many features and transitions to show.")] = 10,
 ) -> None:
     """Show what a model file holds."""
     print(describe(model, top))
@@ -20,20 +20,21 @@ def describe(model: str, top: int = 10) -> str:
     """What a model file holds, as text. `top` is how many features and transitions to name."""
     from hedgerow.estimators.files import load
 
-    found = load(model)
-    return "\n".join(_lines(found, top) if hasattr(found, "schema_") else _lattice_lines(found))
+    loaded = load(model)
+    return "\n".join(_lines(loaded, top) if hasattr(loaded, "schema_") else _lattice_lines(loaded))
 
 
 def _lattice_lines(model: Any) -> Iterator[str]:
     """Of a model of graphs, which has no columns."""
     nodes, edges = model.n_features_
-    yield f"{type(model).__name__}, of {nodes} features a node and {edges} an edge"
+    yield f"{type(model).__name__}, of {nodes} features per node and {edges} per edge"
     yield f"{model.n_iter_} iterations ({model.outcome_}), loss {model.loss_:.4f}"
     yield f"labels ({len(model.classes_)}): {' '.join(map(str, model.classes_.tolist()))}"
 
 
 def _lines(model: Any, top: int) -> Iterator[str]:
     from hedgerow.data.dataset import OUTSIDE_COLUMN
+    from hedgerow.explain import importance
 
     schema = model.schema_
     yield f"{type(model).__name__}, {', '.join(f'{number:,} {what}' for what, number in model_sizes(model).items())}"
@@ -58,7 +59,7 @@ def _lines(model: Any, top: int) -> Iterator[str]:
     if top and hasattr(model, "weights_"):
         yield from _largest(model, top)
     elif top and hasattr(model, "ensemble_"):
-        yield from _most_important(model, top)
+        yield from ("", importance(model).table(top))
 
 
 def kept_iteration(model: Any) -> str:
@@ -80,12 +81,6 @@ def model_sizes(model: Any) -> dict[str, int]:
 
 def _reach(offsets: tuple[int, ...]) -> str:
     return "at its position" if offsets == (0,) else f"from {offsets[0]:+d} to {offsets[-1]:+d}"
-
-
-def _most_important(model: Any, top: int) -> Iterator[str]:
-    from hedgerow.explain import importance
-
-    yield from ("", importance(model).table(top))
 
 
 def _largest(model: Any, top: int) -> Iterator[str]:

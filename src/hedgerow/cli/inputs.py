@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import io
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from hedgerow.errors import InputError
 
@@ -21,6 +22,23 @@ _SUFFIXES = {
     ".ndjson": "jsonl",
     ".crfsuite": "crfsuite",
 }
+
+
+class Reading(TypedDict, total=False):
+    """How labelled files are to be read, as `train` and `compare` are told; what is left out, or None, is not said.
+
+    template : path of a CRF++ template
+    format : one of FORMATS; by default told from the suffix, else conll
+    columns, separator, label, by, kinds : as in `read_conll` and `read_table`
+    """
+
+    template: str | None
+    format: str | None
+    columns: Sequence[str]
+    separator: str | None
+    label: str | None
+    by: Sequence[str]
+    kinds: Mapping[str, str]
 
 
 class _Named(io.BytesIO):

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Argument, Option
 
 from hedgerow.cli import train_options as options
 from hedgerow.cli.flags import in_flags
@@ -21,9 +22,8 @@ from hedgerow.errors import InputError
 if TYPE_CHECKING:
     from hedgerow.legend import IndexArray
 
-Images = Annotated[str, typer.Argument(metavar="IMAGES", help="A folder of images, or one image.")]
-Masks = Annotated[str, typer.Argument(metavar="MASKS", help="A folder of masks with the names of the images.")]
-ModelFile = Annotated[str, typer.Argument(metavar="MODEL", help="A model file.")]
+Images = Annotated[str, Argument(metavar="IMAGES", help="A folder of images, or one image.")]
+Masks = Annotated[str, Argument(metavar="MASKS", help="A folder of masks with the names of the images.")]
 
 app = typer.Typer(
     help="Label the pixels of images: train on images and masks, segment new images, measure how good it is.",
@@ -42,23 +42,23 @@ def _help(context: typer.Context) -> None:
 def train_command(
     images: Images,
     masks: Masks,
-    out: Annotated[str, typer.Option("--out", "-o", metavar="FILE", help="Where the model goes.")],
-    trees: Annotated[bool, typer.Option("--trees", help="Scores by trees instead of weights.")] = False,
-    neighbours: Annotated[int, typer.Option(metavar="N", help="Neighbours of a pixel: 4 or 8.")] = 4,
-    form: Annotated[str, typer.Option(metavar="NAME", help="symmetric, full or ising.")] = "symmetric",
+    out: Annotated[str, Option("--out", "-o", metavar="FILE", help="Where the model goes.")],
+    trees: Annotated[bool, Option("--trees", help="Scores by trees instead of weights.")] = False,
+    neighbours: Annotated[int, Option(metavar="N", help="Neighbours of a pixel: 4 or 8.")] = 4,
+    form: Annotated[str, Option(metavar="NAME", help="symmetric, full or ising.")] = "symmetric",
     objective: Annotated[
-        str, typer.Option(metavar="NAME", help="log_likelihood, pseudo_likelihood or margin.")
+        str, Option(metavar="NAME", help="log_likelihood, pseudo_likelihood or margin.")
     ] = "log_likelihood",
     inference: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="tree_reweighted, loopy or mean_field. \\[tree_reweighted; of trees loopy]"),
+        Option(metavar="NAME", help="tree_reweighted, loopy or mean_field. \\[tree_reweighted; of trees loopy]"),
     ] = None,
     trainer: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Of weights: lbfgs, sgd, annealed_sgd, smd. \\[lbfgs]")
+        str | None, Option(metavar="NAME", help="Of weights: lbfgs, sgd, annealed_sgd, smd. \\[lbfgs]")
     ] = None,
-    l2: Annotated[float | None, typer.Option(metavar="C", help="The penalty of weights. \\[1.0]")] = None,
-    max_iter: Annotated[int | None, typer.Option(metavar="N", help="The most iterations. \\[200]")] = None,
-    unlabelled: Annotated[int | None, typer.Option(metavar="VALUE", help="Of pixels without a label.")] = None,
+    l2: Annotated[float | None, Option(metavar="C", help="The penalty of weights. \\[1.0]")] = None,
+    max_iter: Annotated[int | None, Option(metavar="N", help="The most iterations. \\[200]")] = None,
+    unlabelled: Annotated[int | None, Option(metavar="VALUE", help="Of pixels without a label.")] = None,
     settings: options.Set = None,
     jobs: options.Jobs = -1,
     quiet: options.Quiet = False,
@@ -67,13 +67,13 @@ def train_command(
 
     The channels of a pixel are its features, their differences those of an edge. Every value in the masks is a label.
     """
-    own: dict[str, Any] = {"neighbours": neighbours, "form": form, "objective": objective, "inference": inference}
-    own |= {"unlabelled": unlabelled, "n_jobs": jobs, "verbose": 0 if quiet else 1}
-    own |= {"n_estimators" if trees else "max_iter": max_iter, "l2": l2, "trainer": trainer}
-    own |= settings_of(_estimator(trees), "TreeLatticeCRF" if trees else "LatticeCRF", settings or ())
+    given: dict[str, Any] = {"neighbours": neighbours, "form": form, "objective": objective, "inference": inference}
+    given |= {"unlabelled": unlabelled, "n_jobs": jobs, "verbose": 0 if quiet else 1}
+    given |= {"n_estimators" if trees else "max_iter": max_iter, "l2": l2, "trainer": trainer}
+    given |= settings_of(_estimator(trees), "TreeLatticeCRF" if trees else "LatticeCRF", settings or (), trainer)
     quietly = contextlib.nullcontext() if quiet else log_lines()
     with in_flags(train_command, {"n_jobs": "jobs", "n_estimators": "max_iter"}), quietly:
-        model = train(images, masks, out, trees=trees, **own)
+        model = train(images, masks, out, trees=trees, **given)
     if not quiet:
         shown = " ".join(map(str, model.classes_.tolist()))
         end = "stopped by --max-iter" if model.outcome_ == "max_iter" else model.outcome_
@@ -88,20 +88,20 @@ def _estimator(trees: bool) -> Any:
     return TreeLatticeCRF if trees else LatticeCRF
 
 
-def train(images: str, masks: str, out: str, *, trees: bool = False, **own: Any) -> Any:
+def train(images: str, masks: str, out: str, *, trees: bool = False, **parameters: Any) -> Any:
     """Fit a LatticeCRF, or with `trees` a TreeLatticeCRF, to a folder of images and one of masks, and save it.
 
     out : where the model goes
-    own : parameters of the estimator; None stands for its default
+    parameters : of the estimator; None stands for its default
     """
     from hedgerow.lattice.images import read_folders
 
     check_writable(out)
-    own = {name: value for name, value in own.items() if value is not None}
+    parameters = {name: value for name, value in parameters.items() if value is not None}
     for name in ("l2", "trainer"):
-        if trees and name in own:
+        if trees and name in parameters:
             raise InputError(f"--{name} is for weights, and --trees has none")
-    model = _estimator(trees)(**own)
+    model = _estimator(trees)(**parameters)
     model._check_parameters()  # before images are read
     pairs = read_folders(images, masks)
     with warnings.catch_warnings():
@@ -114,11 +114,11 @@ def train(images: str, masks: str, out: str, *, trees: bool = False, **own: Any)
 
 @app.command("segment")
 def segment_command(
-    model: ModelFile,
+    model: options.ModelFile,
     images: Images,
-    out: Annotated[str, typer.Option("--out", "-o", metavar="FOLDER", help="Where the masks go.")],
+    out: Annotated[str, Option("--out", "-o", metavar="FOLDER", help="Where the masks go.")],
     decoder: Annotated[
-        str | None, typer.Option(metavar="NAME", help="posterior, max_product, icm, graph_cut. \\[the model's]")
+        str | None, Option(metavar="NAME", help="posterior, max_product, icm, graph_cut. \\[the model's]")
     ] = None,
 ) -> None:
     """Write a mask for each image, as a PNG file of its name.
@@ -141,30 +141,25 @@ def segment(model: str, images: str, out: str, *, decoder: str | None = None) ->
     if any(path.parent.resolve() == folder.resolve() for path in files.values()):
         raise InputError("masks would replace the images", hint="Give --out another folder.", path=out)
     pixels = read_images(files.values(), n_channels=crf.n_features_[0])
-    found = crf.predict(pixels, decoder=decoder)
+    predicted = crf.predict(pixels, decoder=decoder)
     folder.mkdir(parents=True, exist_ok=True)
     written = [folder / f"{name}.png" for name in files]
-    for path, mask in zip(written, found):
+    for path, mask in zip(written, predicted):
         write_mask(path, mask)
     return written
 
 
 def _check_folder(folder: Path) -> None:
     """Refuse a place where no masks can be written before the model takes its time."""
-    there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
-    if not there.is_dir():
-        raise InputError(f"{str(there)!r} is a file", hint="Name a folder.", path=str(folder))
-    if not os.access(there, os.W_OK):
-        raise InputError(f"the folder {str(there)!r} cannot be written to", path=str(folder))
+    nearest = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    if not nearest.is_dir():
+        raise InputError(f"{str(nearest)!r} is a file", hint="Name a folder.", path=str(folder))
+    if not os.access(nearest, os.W_OK):
+        raise InputError(f"the folder {str(nearest)!r} cannot be written to", path=str(folder))
 
 
 @app.command("eval")
-def evaluate_command(
-    model: ModelFile,
-    images: Images,
-    masks: Masks,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-) -> None:
+def evaluate_command(model: options.ModelFile, images: Images, masks: Masks, as_json: options.AsJson = False) -> None:
     """Compare the masks that a model finds with given ones, pixel by pixel."""
     with in_flags(evaluate_command):
         report = evaluate(model, images, masks)
@@ -180,27 +175,21 @@ class Segmentation:
 
     def to_dict(self) -> dict[str, Any]:
         """Pixels, accuracy, and by label its pixels, precision, recall and intersection over union."""
-        total = sum(map(sum, self.counts))
-        right = sum(self.counts[k][k] for k in range(len(self.labels)))
-        each = {}
-        for k, label in enumerate(self.labels):
-            true, found = sum(self.counts[k]), sum(row[k] for row in self.counts)
-            both = self.counts[k][k]
-            each[str(label)] = {
-                "pixels": true,
-                "precision": _share(both, found),
-                "recall": _share(both, true),
-                "iou": _share(both, true + found - both),
-            }
-        return {"pixels": total, "accuracy": _share(right, total), "labels": each}
+        right, n_true = [row[k] for k, row in enumerate(self.counts)], [sum(row) for row in self.counts]
+        total, each = sum(n_true), {}
+        for label, both, true, column in zip(self.labels, right, n_true, zip(*self.counts)):
+            predicted = sum(column)
+            ratios = {"precision": predicted, "recall": true, "iou": true + predicted - both}
+            each[str(label)] = {"pixels": true} | {name: _share(both, whole) for name, whole in ratios.items()}
+        return {"pixels": total, "accuracy": _share(sum(right), total), "labels": each}
 
     def __str__(self) -> str:
-        found = self.to_dict()
+        report = self.to_dict()
         lines = [f"{'label':>6} {'pixels':>10} {'precision':>9} {'recall':>7} {'IoU':>7}"]
-        for label, own in found["labels"].items():
-            shown = f"{own['precision']:9.4f} {own['recall']:7.4f} {own['iou']:7.4f}"
-            lines.append(f"{label:>6} {own['pixels']:10,} {shown}")
-        lines.append(f"accuracy {found['accuracy']:.4f} ({found['pixels']:,} pixels)")
+        for label, scores in report["labels"].items():
+            shown = f"{scores['precision']:9.4f} {scores['recall']:7.4f} {scores['iou']:7.4f}"
+            lines.append(f"{label:>6} {scores['pixels']:10,} {shown}")
+        lines.append(f"accuracy {report['accuracy']:.4f} ({report['pixels']:,} pixels)")
         return "\n".join(lines)
 
 
@@ -225,10 +214,9 @@ def evaluate(model: str, images: str, masks: str) -> Segmentation:
             hint = f"Labels of the model: {' '.join(map(str, labels))}."
             raise InputError(f"the model does not know the label {strange[0]}", hint=hint, path=str(files[name]))
     counts: IndexArray = np.zeros((len(labels), len(labels)), dtype=np.int64)
-    for mask, found in zip(pairs.masks, crf.predict(pairs.images)):
+    for mask, predicted in zip(pairs.masks, crf.predict(pairs.images)):
         known = np.isin(mask, labels)
-        places = np.searchsorted(labels, mask[known]) * len(labels) + np.searchsorted(labels, found[known])
-        counts += np.bincount(places, minlength=counts.size).reshape(counts.shape)
+        np.add.at(counts, (np.searchsorted(labels, mask[known]), np.searchsorted(labels, predicted[known])), 1)
     return Segmentation(labels, counts.tolist())
 
 

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
+from typer import Option
 
 from hedgerow import __version__
 from hedgerow.cli.compare import command as compare
@@ -58,7 +59,7 @@ def _print_version(wanted: bool) -> None:
 @app.callback()
 def _options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+        bool, Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
     pass

@@ -16,7 +16,7 @@ from hedgerow.errors import InputError
 class Model:
     """A model by its short name.
 
-    estimator : "module:class"
+    estimator : "module:class", in hedgerow.models
     title : what it is, in a few words
     options : the options of `hedgerow train` that it takes, each with the parameter that it sets
     window : whether it has a window
@@ -36,103 +36,54 @@ class Model:
     def load(self) -> Any:
         """The class."""
         module, _, name = self.estimator.partition(":")
-        return getattr(importlib.import_module(module), name)
+        return getattr(importlib.import_module(f"hedgerow.models.{module}"), name)
 
 
 def _same(*names: str) -> dict[str, str]:
     return {name: name for name in names}
 
 
-# Of models that classify rows, by weights or by trees.
-_OF_ROWS = {"trees": "n_estimators", "leaves": "max_leaf_nodes"} | _same(
-    "l2",
-    "l1",
-    "max_iter",
-    "l2_regularization",
-    "learning_rate",
-    "min_frequency",
-    "missing",
-    "transitions",
-    "constraints",
-)
+_ALL = _same("min_frequency", "missing", "transitions", "constraints")
+_TREES = {"trees": "n_estimators", "leaves": "max_leaf_nodes"} | _same("l2_regularization", "learning_rate") | _ALL
+_ROWS = _TREES | _same("l2", "l1", "max_iter")  # of models that classify rows, by weights or by trees
+_ORDER = _same("order")
+
 
 MODELS: dict[str, Model] = {
     "linear": Model(
-        "hedgerow.models.crf.linear:LinearCRF",
-        "a linear CRF",
-        _same("order", "objective", "trainer", "l2", "l1", "max_iter")
-        | _same("min_frequency", "missing", "transitions", "constraints"),
+        "crf.linear:LinearCRF", "a linear CRF", _ORDER | _same("objective", "trainer", "l2", "l1", "max_iter") | _ALL
     ),
     "tree": Model(
-        "hedgerow.models.crf.tree:TreeCRF",
-        "a CRF of boosted trees",
-        {"trees": "n_estimators", "leaves": "max_leaf_nodes"}
-        | _same("order", "objective", "l2_regularization", "learning_rate", "edges")
-        | _same("min_frequency", "missing", "transitions", "constraints"),
-        complete=False,
+        "crf.tree:TreeCRF", "a CRF of boosted trees", _ORDER | _same("objective", "edges") | _TREES, complete=False
     ),
-    "sw": Model(
-        "hedgerow.models.local.sliding_window:SlidingWindow",
-        "a sliding window",
-        _OF_ROWS,
-        complete=False,
-    ),
+    "sw": Model("local.sliding_window:SlidingWindow", "a sliding window", _ROWS, complete=False),
     "rsw": Model(
-        "hedgerow.models.local.recurrent_sliding_window:RecurrentSlidingWindow",
-        "a recurrent sliding window",
-        {"order": "history"} | _OF_ROWS,
+        "local.recurrent_sliding_window:RecurrentSlidingWindow", "a recurrent sliding window", _ORDER | _ROWS,
         complete=False,
     ),
-    "memm": Model(
-        "hedgerow.models.local.memm:MEMM",
-        "a maximum entropy Markov model",
-        {"order": "order"} | _OF_ROWS,
-        complete=False,
-    ),
+    "memm": Model("local.memm:MEMM", "a maximum entropy Markov model", _ORDER | _ROWS, complete=False),
     "ffmemm": Model(
-        "hedgerow.models.future.estimator:FutureFeatureMEMM",
-        "a maximum entropy Markov model with future features",
-        {"trees": "n_estimators", "leaves": "max_leaf_nodes"}
-        | _same(
-            "order", "l2_regularization", "learning_rate", "min_frequency", "missing", "transitions", "constraints"
-        ),
+        "future.estimator:FutureFeatureMEMM", "a maximum entropy Markov model with future features", _ORDER | _TREES,
         complete=False,
     ),
     "search": Model(
-        "hedgerow.models.search.estimator:BeamSearchTagger",
-        "a tagger that learns to search",
-        _same("order", "max_iter", "min_frequency", "missing", "transitions", "constraints"),
+        "search.estimator:BeamSearchTagger", "a tagger that learns to search", _ORDER | _same("max_iter") | _ALL
     ),
     "veb": Model(
-        "hedgerow.models.crf.virtual_evidence:VirtualEvidence",
-        "virtual evidence boosting",
-        {"trees": "n_estimators", "leaves": "max_leaf_nodes"}
-        | _same(
-            "l2_regularization", "learning_rate", "edges", "min_frequency", "missing", "transitions", "constraints"
-        ),
-        complete=False,
+        "crf.virtual_evidence:VirtualEvidence", "virtual evidence boosting", _TREES | _same("edges"), complete=False
     ),
     "hmm": Model(
-        "hedgerow.models.hmm.estimator:HMM",
-        "a hidden Markov model",
-        _same("order", "max_iter", "transitions", "constraints"),
-        window=False,
-        holds_out=False,
-        draws=False,
-        complete=False,
+        "hmm.estimator:HMM", "a hidden Markov model", _ORDER | _same("max_iter", "transitions", "constraints"),
+        window=False, holds_out=False, draws=False, complete=False,
     ),
     "iohmm": Model(
-        "hedgerow.models.iohmm.estimator:IOHMM",
-        "an input/output hidden Markov model",
-        _same("l2", "max_iter"),
-        holds_out=False,
+        "iohmm.estimator:IOHMM", "an input/output hidden Markov model", _same("l2", "max_iter"), holds_out=False
     ),
     "m3n": Model(
-        "hedgerow.models.crf.max_margin:MaxMarginMarkovNetwork",
-        "a max-margin Markov network",
+        "crf.max_margin:MaxMarginMarkovNetwork", "a max-margin Markov network",
         _same("trainer", "l2", "max_iter", "min_frequency", "transitions", "constraints"),
     ),
-}
+}  # fmt: skip
 
 
 def find_model(name: str) -> Model:
@@ -148,24 +99,59 @@ def listed(names: Sequence[str] | Mapping[str, Any]) -> str:
     return f"{', '.join(most)} or {last}" if most else last
 
 
-def read_settings(name: str, given: Sequence[str]) -> dict[str, Any]:
-    """Parameters written as NAME=VALUE, for the model of that name."""
-    return settings_of(find_model(name).load(), name, given)
+def parameters_of(estimator: Any) -> list[str]:
+    """The parameters of a class; those of the estimators of rows too, where it takes one."""
+    known = list(inspect.signature(estimator).parameters)
+    if "estimator" in known:
+        from hedgerow.models.local.training import NAMED
+
+        known += [name for rows in NAMED.values() for name in inspect.signature(rows).parameters]
+    return list(dict.fromkeys(known))
 
 
-def settings_of(estimator: Any, name: str, given: Sequence[str]) -> dict[str, Any]:
-    """Parameters of an estimator, which errors call `name`, written as NAME=VALUE. A value is read as Python writes it
-    (3, 0.5, True, None, [1, 2]), and as text where it is no such thing."""
+def make_model(name: str, parameters: Mapping[str, Any]) -> Any:
+    """The model of that name. Where it takes an estimator of rows, parameters that are not its own are that one's."""
+    estimator = find_model(name).load()
     known = inspect.signature(estimator).parameters
-    found = {}
+    outer = {parameter: value for parameter, value in parameters.items() if parameter in known}
+    inner = {parameter: value for parameter, value in parameters.items() if parameter not in known}
+    if inner:
+        from hedgerow.models.local.training import named_estimator
+
+        outer["estimator"] = named_estimator(outer.get("estimator", known["estimator"].default), **inner)
+    return estimator(**outer)
+
+
+def read_settings(name: str, given: Sequence[str], trainer: str | None = None) -> dict[str, Any]:
+    """Parameters written as NAME=VALUE, for the model of that name."""
+    return settings_of(find_model(name).load(), name, given, trainer)
+
+
+def settings_of(estimator: Any, name: str, given: Sequence[str], trainer: str | None = None) -> dict[str, Any]:
+    """Parameters of an estimator, which errors call `name`, written as NAME=VALUE. A value is read as Python writes it
+    (3, 0.5, True, None, [1, 2]), and as text where it is no such thing. Settings of the trainer, which is named here or
+    by `trainer`, stand among them."""
+    from hedgerow.trainers import SETTINGS, TRAINERS, make_trainer
+
+    known = parameters_of(estimator)
+    parameters, of_trainer = {}, {}
     for text in given:
         parameter, equals, value = (part.strip() for part in text.partition("="))
         if not equals or not parameter:
-            raise InputError(f"{text!r} names no parameter and value", hint="Write NAME=VALUE, such as l2=0.5.")
-        if parameter not in known:
+            raise InputError(f"{text!r} is not a parameter and a value", hint="Write NAME=VALUE, such as l2=0.5.")
+        if parameter in known:
+            parameters[parameter] = _value(value)
+        elif parameter in SETTINGS and "trainer" in known:
+            of_trainer[parameter] = _value(value)
+        else:
             raise InputError(f"{name} has no parameter {parameter!r}", hint=f"It has {', '.join(known)}.")
-        found[parameter] = _value(value)
-    return found
+    if of_trainer:
+        trainer = parameters.get("trainer", trainer)
+        if trainer not in TRAINERS:
+            what = f"{next(iter(of_trainer))} is a setting of a trainer, and none is named"
+            raise InputError(what, hint=f"Name one of {', '.join(TRAINERS)}.")
+        parameters["trainer"] = make_trainer(trainer, of_trainer)
+    return parameters
 
 
 def _value(text: str) -> Any:

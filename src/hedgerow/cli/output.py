@@ -16,7 +16,7 @@ Columns = Mapping[str, Sequence[Sequence[Any]]]
 
 
 def labelled(source: Input, recipe: Recipe, columns: Columns, y: Any) -> bytes:
-    """The input as bytes, with more columns: name → values, a list a sequence. `y` are its labels, if it has any."""
+    """The input as bytes, with more columns: name → values, a list per sequence. `y` are its labels, if it has any."""
     if recipe.format == "conll":
         return _conll(source, recipe, columns)
     if recipe.format == "jsonl":

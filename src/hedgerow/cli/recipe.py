@@ -10,7 +10,7 @@ import numpy as np
 
 from hedgerow.cli.inputs import FORMATS, TABLES, Input
 from hedgerow.data.readers import Template, read_conll, read_crfsuite, read_jsonl, read_table
-from hedgerow.data.readers.labels import nested
+from hedgerow.data.readers.columns import nested
 from hedgerow.data.sequences import KINDS, Sequences
 from hedgerow.errors import InputError, ModelFileError
 from hedgerow.estimators.codec.parts import Record, made_by, pack, unpack
@@ -71,11 +71,8 @@ class Recipe:
         if self.template is None:
             return X
         if not isinstance(X, Sequences):
-            raise InputError(
-                "a template works on columns, and this input has none",
-                path=source.name,
-                hint='In JSON lines give "columns", not tokens or features.',
-            )
+            hint = 'In JSON lines give "columns", not tokens or features.'
+            raise InputError("a template works on columns, and this input has none", path=source.name, hint=hint)
         return Template.parse(self.template).apply(X)
 
     def _read_plain(self, source: Input) -> tuple[Any, AnyArray | None]:
@@ -99,16 +96,12 @@ class Recipe:
         )
 
 
-def _are_kinds(given: dict[str, Any], scope: Any) -> bool:
-    return all(kind in KINDS for kind in given.values())
-
-
 _FIELDS = (
     choice("format", FORMATS),
     texts("columns"),
     text("label", nullable=True),
     texts("by"),
-    mapping("kinds", _are_kinds),
+    mapping("kinds", lambda given, scope: all(kind in KINDS for kind in given.values())),
     text("template", nullable=True),
     text("separator", nullable=True),
 )
@@ -145,24 +138,21 @@ def recipe_of(model: Any, source: Input, format: str | None) -> Recipe:
     """How a model reads this input: in the format asked for, else the one its suffix tells, else that of training."""
     stored = getattr(model, "metadata_", {}).get("reader")
     trained = Recipe.from_json(stored) if stored else None
-    told = format or source.suffix_format
-    if format is None and told == "tsv" and trained is not None and trained.format not in TABLES:
-        told = trained.format  # CoNLL files with tabs are often called .tsv
-    told = told or (trained.format if trained is not None else None)
-    if told is None:
+    name = format or source.suffix_format
+    if format is None and name == "tsv" and trained is not None and trained.format not in TABLES:
+        name = trained.format  # CoNLL files with tabs are often called .tsv
+    name = name or (trained.format if trained is not None else None)
+    if name is None:
         raise InputError("cannot tell the format of the input", path=source.name, hint="Give --format.")
-    if told in ("jsonl", "crfsuite"):
-        return Recipe(told, template=trained.template if trained is not None else None)
-    family = TABLES if told in TABLES else ("conll",)
+    if name in ("jsonl", "crfsuite"):
+        return Recipe(name, template=trained.template if trained is not None else None)
+    family = TABLES if name in TABLES else ("conll",)
     if trained is None or trained.format not in family:
         origin = "was not made by hedgerow train" if trained is None else f"was trained on {trained.format}"
-        raise InputError(
-            f"the model {origin}, so that it does not say what the columns of a {told} file mean",
-            path=source.name,
-            hint="Give the input as JSON lines, or predict in Python.",
-        )
+        what = f"the model {origin}, so that it does not say what the columns of a {name} file mean"
+        raise InputError(what, path=source.name, hint="Give the input as JSON lines, or predict in Python.")
     fills = getattr(model, "imputation_", None) is not None
-    return replace(trained, format=told, complete=hasattr(model, "weights_") and not fills)
+    return replace(trained, format=name, complete=hasattr(model, "weights_") and not fills)
 
 
 def _complete_conll(X: Sequences, recipe: Recipe, source: Input) -> Recipe:
@@ -170,11 +160,8 @@ def _complete_conll(X: Sequences, recipe: Recipe, source: Input) -> Recipe:
     width = len(X.columns)
     names = recipe.columns or tuple(X.columns)
     if len(names) != width:
-        raise InputError(
-            f"has {width} columns and {len(names)} names were given: {', '.join(names)}",
-            path=source.name,
-            hint="Name every column of the file, the label's too.",
-        )
+        what = f"has {width} columns and {len(names)} names were given: {', '.join(names)}"
+        raise InputError(what, path=source.name, hint="Name every column of the file, the label's too.")
     if len(set(names)) < width:
         raise InputError(f"two columns have the same name: {', '.join(names)}")
     if width == 1:
@@ -198,11 +185,9 @@ def _split_label(X: Sequences, recipe: Recipe, source: Input) -> tuple[Sequences
     features = tuple(name for name in recipe.columns if name != recipe.label)
     width = len(X.columns)
     if width not in (len(features), len(recipe.columns)):
-        raise InputError(
-            f"has {width} columns where the model needs {len(features)}: {', '.join(features)}",
-            path=source.name,
-            hint=f"Labelled files have {len(recipe.columns)}, with {recipe.label!r}.",
-        )
+        what = f"has {width} columns where the model needs {len(features)}: {', '.join(features)}"
+        hint = f"Labelled files have {len(recipe.columns)}, with {recipe.label!r}."
+        raise InputError(what, path=source.name, hint=hint)
     names = recipe.columns if width == len(recipe.columns) else features
     columns = dict(zip(names, X.columns.values()))
     labels = columns.pop(recipe.label, None) if recipe.label is not None else None
@@ -218,8 +203,7 @@ def _join(parts: list[Any], sources: Iterable[Input]) -> Any:
         return [sequence for part in parts for sequence in part]
     first = parts[0]
     for part, source in zip(parts, sources):
-        same = isinstance(part, Sequences) and isinstance(first, Sequences) and part.kinds == first.kinds
-        if not same:
+        if not (isinstance(part, Sequences) and isinstance(first, Sequences) and part.kinds == first.kinds):
             raise InputError("has other columns, or other kinds of columns, than the first file", path=source.name)
     lengths = np.concatenate([part.lengths for part in parts])
     return Sequences(

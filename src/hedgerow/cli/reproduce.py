@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Annotated, Any
 
-import typer
+from typer import Argument, Option
 
 from hedgerow.errors import HedgerowError
 
@@ -13,7 +13,7 @@ from hedgerow.errors import HedgerowError
 def command(
     name: Annotated[
         str,
-        typer.Argument(
+        Argument(
             metavar="NAME",
             help="thesis-3.4, thesis-3.5, thesis-3.6, thesis-fig-3.1, thesis-fig-3.3, thesis-fig-4.1,"
             " thesis-table-4.1, thesis-fig-4.2, thesis-5.3, thesis-5.4, thesis-5.5, future-lines; icml-table-3;"
@@ -21,17 +21,15 @@ def command(
             " labelwise-fig-2; tree-objectives; search-methods; slides-methods, slides-tts or slides-tts-19000.",
         ),
     ],
-    quick: Annotated[bool, typer.Option("--quick", help="Little data, few iterations: only to see it run.")] = False,
-    seeds: Annotated[int, typer.Option(metavar="N", min=1, help="Seeds: of folds, draws, orders.")] = 5,
-    jobs: Annotated[int | None, typer.Option(metavar="N", min=1, help="Processes. \\[all cores]")] = None,
-    folds: Annotated[int, typer.Option(metavar="N", min=2, help="Folds of the lines of papers.")] = 5,
+    quick: Annotated[bool, Option("--quick", help="Little data, few iterations: only to see it run.")] = False,
+    seeds: Annotated[int, Option(metavar="N", min=1, help="Seeds: of folds, draws, orders.")] = 5,
+    jobs: Annotated[int | None, Option(metavar="N", min=1, help="Processes. \\[all cores]")] = None,
+    folds: Annotated[int, Option(metavar="N", min=2, help="Folds of the lines of papers.")] = 5,
     leave_one_out: Annotated[
-        bool, typer.Option("--leave-one-out", help="Leave one paper out at a time, instead of folds.")
+        bool, Option("--leave-one-out", help="Leave one paper out at a time, instead of folds.")
     ] = False,
-    data: Annotated[
-        str | None, typer.Option(metavar="FOLDER", help="Where the data sets lie. \\[$HEDGEROW_DATA]")
-    ] = None,
-    out: Annotated[str, typer.Option("--out", "-o", metavar="FOLDER", help="For the numbers and the picture.")] = (
+    data: Annotated[str | None, Option(metavar="FOLDER", help="Where the data sets lie. \\[$HEDGEROW_DATA]")] = None,
+    out: Annotated[str, Option("--out", "-o", metavar="FOLDER", help="For the numbers and the picture.")] = (
         "experiments-output"
     ),
 ) -> None:
@@ -39,15 +37,9 @@ def command(
 
     Prints ours beside the published figures, and writes NAME.json and NAME.png.
     """
+    folds_or_none = None if leave_one_out else folds
     _runner().reproduce(
-        name,
-        quick=quick,
-        seeds=seeds,
-        jobs=jobs,
-        folds=None if leave_one_out else folds,
-        data=data,
-        out=out,
-        verbose=True,
+        name, quick=quick, seeds=seeds, jobs=jobs, folds=folds_or_none, data=data, out=out, verbose=True
     )
 
 

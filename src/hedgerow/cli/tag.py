@@ -6,8 +6,9 @@ import os
 import sys
 from typing import Annotated, Any
 
-import typer
+from typer import Argument, Option
 
+from hedgerow.cli import train_options as options
 from hedgerow.cli.flags import in_flags
 from hedgerow.cli.inputs import STANDARD, Input, check_format, load_chain
 from hedgerow.cli.train import check_writable
@@ -15,20 +16,16 @@ from hedgerow.errors import InputError
 
 
 def command(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model file.")],
-    data: Annotated[str, typer.Argument(metavar="DATA", help="The file to tag; - is standard input.")] = STANDARD,
-    output: Annotated[
-        str, typer.Option("--output", "-o", metavar="FILE", help="Where to; - is standard output.")
-    ] = STANDARD,
-    decoder: Annotated[
-        str | None, typer.Option(metavar="NAME", help="viterbi, posterior or beam. \\[the model's]")
-    ] = None,
-    probabilities: Annotated[bool, typer.Option("--probabilities", "-p", help="Add how probable they are.")] = False,
+    model: options.ModelFile,
+    data: Annotated[str, Argument(metavar="DATA", help="The file to tag; - is standard input.")] = STANDARD,
+    output: Annotated[str, Option("--output", "-o", metavar="FILE", help="Where to; - is standard output.")] = STANDARD,
+    decoder: Annotated[str | None, Option(metavar="NAME", help="viterbi, posterior or beam. \\[the model's]")] = None,
+    probabilities: Annotated[bool, Option("--probabilities", "-p", help="Add how probable they are.")] = False,
     k_best: Annotated[
-        int | None, typer.Option("--k-best", "-k", metavar="N", help="The N best labelings, best first.")
+        int | None, Option("--k-best", "-k", metavar="N", help="The N best labelings, best first.")
     ] = None,
     format: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The input's format. \\[by suffix; as in training]")
+        str | None, Option(metavar="NAME", help="The input's format. \\[by suffix; as in training]")
     ] = None,
 ) -> None:
     """Write a file again with predicted labels.
@@ -59,31 +56,23 @@ def _check_output(output: str) -> None:
 
 
 def tag(
-    model: str,
-    data: str,
-    *,
-    decoder: str | None = None,
-    probabilities: bool = False,
-    k_best: int | None = None,
+    model: str, data: str, *, decoder: str | None = None, probabilities: bool = False, k_best: int | None = None,
     format: str | None = None,
-) -> bytes:
-    """The content of a file, in its own format, with predicted labels.
-
-    Parameters
-    ----------
-    model : path of a model that `hedgerow train` made
-    data : path of the file, or "-" for standard input
-    decoder : "viterbi", "posterior" or "beam"; the model's own by default
-    probabilities : add the probability of each predicted label, or with `k_best` of each labeling
-    k_best : how many labelings to give, the most probable first
-    format : the format of the file; told from its suffix, else that of the training files
-    """
+) -> bytes:  # fmt: skip
+    """The content of a file, in its own format, with predicted labels. The parameters are the options of the command.
+    With `k_best`, `probabilities` are those of whole labelings."""
     from hedgerow.cli.output import labelled
     from hedgerow.cli.recipe import recipe_of
 
     if k_best is not None and decoder == "posterior":
         raise InputError("--k-best gives whole labelings, which the posterior decoder does not have")
     crf = load_chain(model)
+    asked = [("--probabilities", probabilities, "predict_proba"), ("--k-best", k_best is not None, "predict_k_best")]
+    for option, given, method in asked:
+        if given and not hasattr(crf, method):
+            kind = type(crf).__name__
+            what = "has no probabilities" if method == "predict_proba" else "has no list of best labelings"
+            raise InputError(f"{option}: a {kind} {what}", hint="Leave it out, or tag with another model.", path=model)
     source = Input(data)
     recipe = recipe_of(crf, source, None if format is None else check_format(format))
     X, y = recipe.read(source)
@@ -92,7 +81,7 @@ def tag(
 
 
 def _predict(model: Any, X: Any, decoder: str | None, probabilities: bool) -> dict[str, list[list[Any]]]:
-    """Name of a new column → its values, a list a sequence."""
+    """Name of a new column → its values, a list per sequence."""
     dataset = model.encode(X)
     columns = {"predicted": list(model.predict(dataset, decoder=decoder))}
     if probabilities:
@@ -105,14 +94,14 @@ def _predict(model: Any, X: Any, decoder: str | None, probabilities: bool) -> di
 
 
 def _k_best(model: Any, X: Any, k: int, probabilities: bool) -> dict[str, list[list[Any]]]:
-    """One column a labeling. A short sequence may have fewer than k: None then stands in the columns of the others."""
-    found = model.predict_k_best(X, k)
+    """One column per labeling. A short sequence may have fewer than k: the other columns then hold None."""
+    labelings = model.predict_k_best(X, k)
     columns: dict[str, list[list[Any]]] = {}
     for j in range(k):
         name = "" if j == 0 else f"_{j + 1}"
-        columns[f"predicted{name}"] = [best[j][0] if j < len(best) else [None] * len(best[0][0]) for best in found]
+        columns[f"predicted{name}"] = [best[j][0] if j < len(best) else [None] * len(best[0][0]) for best in labelings]
         if probabilities:
             columns[f"probability{name}"] = [
-                [round(best[j][1], 4) if j < len(best) else None] * len(best[0][0]) for best in found
+                [round(best[j][1], 4) if j < len(best) else None] * len(best[0][0]) for best in labelings
             ]
     return columns

@@ -10,15 +10,15 @@ import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import typer
 
 from hedgerow.cli import train_options as options
 from hedgerow.cli.flags import in_flags
 from hedgerow.cli.info import kept_iteration, model_sizes
-from hedgerow.cli.inputs import TABLES, Input, check_format
-from hedgerow.cli.models import MODELS, find_model, read_settings
+from hedgerow.cli.inputs import TABLES, Input, Reading, check_format
+from hedgerow.cli.models import MODELS, find_model, make_model, parameters_of, read_settings
 from hedgerow.errors import InputError
 
 if TYPE_CHECKING:
@@ -64,19 +64,18 @@ def command(
     quiet: options.Quiet = False,
 ) -> None:
     """Train a model on labelled files. Ctrl-C keeps the best model so far."""
+    reading, reach = options.reading(template, format, columns, separator, label, by, kinds), options.window(window)
     parameters = options.given_parameters(
         model, order=order, objective=objective, trainer=trainer, l2=l2, l1=l1, max_iter=max_iter, trees=trees,
         leaves=leaves, l2_regularization=l2_regularization, edges=edges,
         learning_rate=options.number_or_name(learning_rate), min_frequency=min_frequency, missing=missing,
         transitions=transitions, constraints=constraints,
     )  # fmt: skip
-    parameters |= {"n_jobs": jobs, "verbose": 0 if quiet else 1} | read_settings(model, settings or ())
+    parameters |= {"n_jobs": jobs, "verbose": 0 if quiet else 1} | read_settings(model, settings or (), trainer)
     with in_flags(command, options.parameter_options(model)), contextlib.nullcontext() if quiet else log_lines():
         crf = train(
-            data, model_out, model=model, dev=dev, template=template, format=format, columns=options.names(columns),
-            separator=None if separator is None else separator.replace("\\t", "\t"), label=label,
-            by=options.names(by), kinds=options.kinds(kinds), window=options.window(window), scoring=scoring, seed=seed,
-            parameters=parameters,
+            data, model_out, model=model, dev=dev, window=reach, scoring=scoring, seed=seed, parameters=parameters,
+            **reading,
         )  # fmt: skip
     if not quiet:
         print(summary(crf, model_out))
@@ -90,64 +89,44 @@ def train(
     *,
     model: str = "linear",
     dev: str | None = None,
-    template: str | None = None,
-    format: str | None = None,
-    columns: Sequence[str] = (),
-    separator: str | None = None,
-    label: str | None = None,
-    by: Sequence[str] = (),
-    kinds: Mapping[str, str] | None = None,
     window: int | tuple[int, int] | None = None,
     scoring: str | None = None,
     seed: int = 0,
     parameters: Mapping[str, Any] | None = None,
+    **reading: Unpack[Reading],
 ) -> ChainModel:
     """Train a model on files and save it with what `tag` and `eval` need to read such files again.
 
-    Parameters
-    ----------
-    data : paths of labelled files of one format; "-" is standard input
-    model_out : where the model is saved
-    model : "linear" for a LinearCRF, "tree" for a TreeCRF, or another key of `hedgerow.cli.models.MODELS`
-    dev : a file that stops training early, or a share of the sequences, such as "0.1", to hold out for that; "0" holds
-        out none, as a LinearCRF does by itself
-    template : path of a CRF++ template
-    format : "conll", "csv", "tsv", "parquet", "jsonl" or "crfsuite"; told from the suffix, else conll
-    columns, separator, label, by, kinds : as in `read_conll` and `read_table`
-    window : as in the models; by default 2 around columns and tokens, and 0 where the features are ready-made
-    scoring : what counts on sequences that are held out
-    seed : chooses the sequences to hold out, and what else a model draws
-    parameters : more parameters of the model
+    The parameters are the options of the command. dev may also be a share of the sequences, such as "0.1", to hold out;
+    "0" holds out none. The window is by default 2 around columns and tokens, and 0 where the features are ready-made.
     """
     kind = find_model(model)
     check_writable(model_out)
     share = _share(dev)
-    _check_model_options(model, dev, window)
+    for option, value, trait in (("dev", dev, "holds_out"), ("window", window, "window")):
+        if value is not None and not getattr(kind, trait):
+            options.refuse_option(option, model, [name for name, other in MODELS.items() if getattr(other, trait)])
     if scoring is not None and (share == 0.0 or (dev is None and model != "tree")):
         raise InputError("--scoring is for --dev", hint="Give sequences to stop early by, as --dev FILE or --dev 0.1.")
-    if scoring is not None and "scoring" not in kind.load()().get_params():
-        raise InputError(
-            f"--scoring means nothing to --model {model}", hint="It stops by the likelihood: leave it out."
-        )
-    told = {"columns": columns, "separator": separator, "label": label, "by": by, "kinds": kinds}
-    complete = kind.complete and (parameters or {}).get("missing") is None
-    X, y, recipe = read_files(data, format, template, told, complete=complete)
+    if scoring is not None and "scoring" not in parameters_of(kind.load()):
+        hint = "It stops by the likelihood: leave it out."
+        raise InputError(f"--scoring is not supported with --model {model}", hint=hint)
+    X, y, recipe = read_files(data, reading, complete=kind.complete and (parameters or {}).get("missing") is None)
     if kind.window:
         window = default_window(X, recipe) if window is None else window
-    crf = new_model(
-        model, recipe, {"window": window, "scoring": scoring, "random_state": seed if kind.draws else None}, parameters
-    )
-    held_out = {}
+    given: dict[str, Any] = {"window": window, "scoring": scoring, "random_state": seed if kind.draws else None}
     if share is not None:
-        crf.set_params(early_stopping=share != 0.0, **({"validation_fraction": share} if share else {}))
-    elif dev is not None:
+        given |= {"early_stopping": share != 0.0, "validation_fraction": share or None}
+    crf: ChainModel = new_model(model, recipe, given, parameters)
+    held_out = {}
+    if share is None and dev is not None:
         held_out = dict(zip(("X_val", "y_val"), recipe.read_labelled(Input(dev))))
     began = time.perf_counter()
     with warnings.catch_warnings():
         # How training ended is in the summary.
         warnings.filterwarnings("ignore", message="training (stopped|was interrupted)")
         crf.fit(X, y, **held_out)
-    kept = _trained_on(crf, X, y) if not held_out else y
+    kept = _trained_on(crf, y) if not held_out else y
     crf.metadata_ = {
         "reader": recipe.to_json(),
         "training": {
@@ -162,14 +141,15 @@ def train(
     return crf
 
 
-def _trained_on(crf: ChainModel, X: Any, y: AnyArray) -> AnyArray:
+def _trained_on(crf: ChainModel, y: AnyArray) -> AnyArray:
     """The labels of the sequences that the kept model was trained on: without those that it held out itself, unless
     it was trained again on all."""
-    from hedgerow.estimators.validation import hold_out
+    from hedgerow.estimators.prepare import choose_held_out, label_sets
 
-    if not crf._holds_out() or getattr(crf, "refitted_", False):
+    wanted = crf._preparation()  # with the same seed, so the same sequences
+    if not wanted.holds_out or getattr(crf, "refitted_", False):
         return y
-    kept: AnyArray = hold_out(crf, X, y, None, None, None)[1]  # by the same seed, so the same sequences
+    kept: AnyArray = y[choose_held_out(label_sets(y), wanted.validation_fraction, wanted.random_state)[0]]
     return kept
 
 
@@ -194,67 +174,56 @@ def summary(model: ChainModel, path: str) -> str:
         *((what, f"{number:,}") for what, number in model_sizes(model).items()),
         ("iterations", f"{model.n_iter_} ({ends[model.outcome_]}{kept_iteration(model)})"),
         ("loss", f"{model.loss_:.4f}"),
-        (f"dev {model._scoring()}", None if facts["score"] is None else f"{facts['score']:.4f}{again}"),
+        *([] if facts["score"] is None else [(f"dev {model._scoring()}", f"{facts['score']:.4f}{again}")]),
         ("seconds", f"{facts['seconds']:.1f}"),
         ("file", path),
     ]
-    return "\n".join(f"{name:<14} {value}" for name, value in lines if value is not None)
+    return "\n".join(f"{name:<14} {value}" for name, value in lines)
 
 
-def new_model(name: str, recipe: Recipe, told: Mapping[str, Any], parameters: Mapping[str, Any] | None) -> ChainModel:
-    """The model that the options describe; of those in `told`, None means that it is not said."""
-    said = {parameter: value for parameter, value in told.items() if value is not None} | dict(parameters or {})
-    if name in ("linear", "m3n"):  # trees may always split on the previous label and a column together
-        said = {"transition_columns": _pair_columns(recipe)} | said
-    model: ChainModel = find_model(name).load()(**said)
-    return model
+def new_model(name: str, recipe: Recipe, options: Mapping[str, Any], parameters: Mapping[str, Any] | None) -> Any:
+    """The model that the options describe; of those in `options`, None means that it is not said."""
+    from hedgerow.data.readers import Template
+
+    given = {parameter: value for parameter, value in options.items() if value is not None} | dict(parameters or {})
+    # The columns of a template's B lines score pairs of labels. Trees may always split on the previous label and a
+    # column together.
+    if name in ("linear", "m3n") and recipe.template is not None:
+        given = {"transition_columns": Template.parse(recipe.template).bigram_columns or None} | given
+    return make_model(name, given)
 
 
-def _check_model_options(name: str, dev: str | None, window: Any) -> None:
-    """Refuse options that the model has no use for, before anything is read."""
-    kind = MODELS[name]
-    if dev is not None and not kind.holds_out:
-        options.refuse_option("dev", name, [own for own, other in MODELS.items() if other.holds_out])
-    if window is not None and not kind.window:
-        options.refuse_option("window", name, [own for own, other in MODELS.items() if other.window])
-
-
-def read_files(
-    data: Sequence[str], format: str | None, template: str | None, told: Mapping[str, Any], *, complete: bool
-) -> tuple[Any, AnyArray, Recipe]:
+def read_files(data: Sequence[str], reading: Reading, *, complete: bool) -> tuple[Any, AnyArray, Recipe]:
     """The training corpus and how it was read. The bytes of the files are let go when this returns."""
     from hedgerow.cli.recipe import Recipe, read_training
     from hedgerow.data.readers import Template
 
-    sources = [Input(path) for path in data]
-    format = check_format(format or sources[0].suffix_format or "conll")
-    _check_options(format, sources[0], told)
+    sources, template = [Input(path) for path in data], reading.get("template")
+    format = check_format(reading.get("format") or sources[0].suffix_format or "conll")
+    _check_options(format, sources[0], reading)
     plan = Recipe(
         format,
-        columns=tuple(told["columns"]),
-        label=told["label"],
-        by=tuple(told["by"]),
-        kinds=dict(told["kinds"] or {}),
+        columns=tuple(reading.get("columns", ())),
+        label=reading.get("label"),
+        by=tuple(reading.get("by", ())),
+        kinds=dict(reading.get("kinds", {})),
         template=None if template is None else Template.read(template).text,
-        separator=told["separator"],
+        separator=reading.get("separator"),
         complete=complete,
     )
     return read_training(sources, plan)
 
 
-def _check_options(format: str, first: Input, told: Mapping[str, Any]) -> None:
+def _check_options(format: str, first: Input, reading: Reading) -> None:
     """Refuse an option that the format has no use for, and a table without --by."""
     conll, table = ("columns", "separator", "label"), ("columns", "label", "by", "kinds")
     useful = conll if format == "conll" else table if format in TABLES else ()
-    for name, value in told.items():
-        if value and name not in useful:
-            raise InputError(f"--{name} has no meaning for {format} files", path=first.name)
-    if format in TABLES and not told["by"]:
-        raise InputError(
-            "a table needs --by, the column that tells its sequences apart",
-            path=first.name,
-            hint="CoNLL columns with tabs are --format conll.",
-        )
+    for name, value in reading.items():
+        if value and name not in ("format", "template", *useful):
+            raise InputError(f"--{name} is not supported with {format} files", path=first.name)
+    if format in TABLES and not reading.get("by"):
+        what = "a table needs --by, the column that tells its sequences apart"
+        raise InputError(what, path=first.name, hint="CoNLL columns with tabs are --format conll.")
 
 
 def default_window(X: Any, recipe: Recipe) -> int:
@@ -266,15 +235,8 @@ def default_window(X: Any, recipe: Recipe) -> int:
     return 2 if columns or tokens else 0
 
 
-def _pair_columns(recipe: Recipe) -> list[str] | None:
-    """The columns of the template's B lines, which score pairs of labels."""
-    from hedgerow.data.readers import Template
-
-    return None if recipe.template is None else Template.parse(recipe.template).bigram_columns or None
-
-
 def _share(dev: str | None) -> float | None:
-    """The share of the sequences to hold out, where --dev is none of None and a file."""
+    """The share of the sequences to hold out, where --dev is neither None nor a file."""
     if dev is None or os.path.exists(dev):
         return None
     try:

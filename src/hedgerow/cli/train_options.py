@@ -1,62 +1,56 @@
-"""The options of `hedgerow train`: what they are called, and what their text means."""
+"""The options of `hedgerow train`, some of which other commands have too: their names, and what their text means."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any, NoReturn
 
-import typer
+from typer import Argument, Option
 
+from hedgerow.cli.inputs import Reading
 from hedgerow.cli.models import MODELS, find_model, listed
 from hedgerow.errors import InputError
 
 # What the options are called and what --help says of them.
-Data = Annotated[list[str], typer.Argument(metavar="DATA", help="Labelled files; - is standard input.")]
-ModelOut = Annotated[str, typer.Option("--model-out", "-o", metavar="FILE", help="Where the model goes.")]
-Model = Annotated[
-    str,
-    typer.Option(
-        "--model",
-        "-m",
-        metavar="NAME",
-        show_default=False,
-        help="linear, tree, hmm, memm, ffmemm, sw, rsw, … \\[linear]",
-    ),
-]
-Dev = Annotated[str | None, typer.Option(metavar="FILE", help="Stop early by these, or by a share. \\[none; tree 0.1]")]
-Template = Annotated[str | None, typer.Option(metavar="FILE", help="A CRF++ template that makes the features.")]
-Format = Annotated[str | None, typer.Option(metavar="NAME", help="conll, csv, tsv, parquet, jsonl, crfsuite.")]
-Columns = Annotated[str | None, typer.Option(metavar="A,B,…", help="Names of CoNLL columns; of a table, those to use.")]
+Data = Annotated[list[str], Argument(metavar="DATA", help="Labelled files; - is standard input.")]
+ModelOut = Annotated[str, Option("--model-out", "-o", metavar="FILE", help="Where the model goes.")]
+_MODELS = "linear, tree, hmm, memm, ffmemm, sw, rsw, … \\[linear]"
+Model = Annotated[str, Option("--model", "-m", metavar="NAME", show_default=False, help=_MODELS)]
+Dev = Annotated[str | None, Option(metavar="FILE", help="Stop early by these, or by a share. \\[none; tree 0.1]")]
+Template = Annotated[str | None, Option(metavar="FILE", help="A CRF++ template that makes the features.")]
+Format = Annotated[str | None, Option(metavar="NAME", help="conll, csv, tsv, parquet, jsonl, crfsuite.")]
+Columns = Annotated[str | None, Option(metavar="A,B,…", help="Names of CoNLL columns; of a table, those to use.")]
 Separator = Annotated[
-    str | None, typer.Option(metavar="TEXT", help="Between CoNLL columns, such as '\\t'. \\[spaces and tabs]")
+    str | None, Option(metavar="TEXT", help="Between CoNLL columns, such as '\\t'. \\[spaces and tabs]")
 ]
-Label = Annotated[str | None, typer.Option(metavar="NAME", help="The label's column, or its index. \\[last; 'label']")]
-By = Annotated[str | None, typer.Option(metavar="A,B,…", help="The columns that tell a table's sequences apart.")]
-Kinds = Annotated[str | None, typer.Option(metavar="A=KIND,…", help="Table columns: categorical, numeric, boolean.")]
-Window = Annotated[str | None, typer.Option(metavar="N", help="Positions seen each side; 1,2 for before, after. \\[2]")]
-Order = Annotated[int | None, typer.Option(metavar="N", help="How many labels before it a label depends on. \\[1]")]
-Objective = Annotated[
-    str | None, typer.Option(metavar="NAME", help="What to minimise: log_likelihood, labelwise, margin, …")
+Label = Annotated[str | None, Option(metavar="NAME", help="The label's column, or its index. \\[last; 'label']")]
+By = Annotated[str | None, Option(metavar="A,B,…", help="The columns that tell a table's sequences apart.")]
+Kinds = Annotated[str | None, Option(metavar="A=KIND,…", help="Table columns: categorical, numeric, boolean.")]
+Window = Annotated[str | None, Option(metavar="N", help="Positions seen each side; 1,2 for before, after. \\[2]")]
+Order = Annotated[int | None, Option(metavar="N", help="How many labels before it a label depends on. \\[1]")]
+Objective = Annotated[str | None, Option(metavar="NAME", help="What to minimise: log_likelihood, labelwise, margin, …")]
+Trainer = Annotated[str | None, Option(metavar="NAME", help="Linear: lbfgs, adagrad, smd, … \\[auto]")]
+L2 = Annotated[float | None, Option(metavar="X", help="Linear: weight of the penalty ‖w‖². \\[1]")]
+L1 = Annotated[float | None, Option(metavar="X", help="Linear: weight of the penalty ‖w‖₁. \\[0]")]
+MaxIter = Annotated[int | None, Option(metavar="N", help="Linear: the most iterations, or passes. \\[500; 50]")]
+Trees = Annotated[int | None, Option(metavar="N", help="Tree: the most trees of a label. \\[500]")]
+Leaves = Annotated[int | None, Option(metavar="N", help="Tree: the most leaves of a tree. \\[32]")]
+L2Regularization = Annotated[float | None, Option(metavar="X", help="Tree: λ, which makes leaves small. \\[20]")]
+LearningRate = Annotated[str | None, Option(metavar="X", help="Tree: a number, or line_search. \\[0.3]")]
+Edges = Annotated[str | None, Option(metavar="NAME", help="Tree: joint, or shared for many labels. \\[joint]")]
+MinFrequency = Annotated[float | None, Option(metavar="N", help="Leave out rarer features.")]
+Missing = Annotated[str | None, Option(metavar="NAME", help="Gaps: impute, indicator; tree: weighting, …")]
+Transitions = Annotated[str | None, Option(metavar="NAME", help="all, forbid_unseen; linear: observed. \\[all]")]
+Constraints = Annotated[str | None, Option(metavar="NAME", help="Legal label order: iob1, iob2, bioes.")]
+Set = Annotated[list[str] | None, Option("--set", metavar="NAME=X", help="Any other parameter of the model.")]
+Scoring = Annotated[str | None, Option(metavar="NAME", help="To stop early by: accuracy, span_f1, log_likelihood, …")]
+ModelFile = Annotated[str, Argument(metavar="MODEL", help="A model file.")]
+Scheme = Annotated[
+    str | None, Option(metavar="NAME", help="Spans: auto, iob1, iob2, iobes, bilou. \\[if labels look so]")
 ]
-Trainer = Annotated[str | None, typer.Option(metavar="NAME", help="Linear: lbfgs, adagrad, smd, … \\[auto]")]
-L2 = Annotated[float | None, typer.Option(metavar="X", help="Linear: weight of the penalty ‖w‖². \\[1]")]
-L1 = Annotated[float | None, typer.Option(metavar="X", help="Linear: weight of the penalty ‖w‖₁. \\[0]")]
-MaxIter = Annotated[int | None, typer.Option(metavar="N", help="Linear: the most iterations, or passes. \\[500; 50]")]
-Trees = Annotated[int | None, typer.Option(metavar="N", help="Tree: the most trees of a label. \\[500]")]
-Leaves = Annotated[int | None, typer.Option(metavar="N", help="Tree: the most leaves of a tree. \\[32]")]
-L2Regularization = Annotated[float | None, typer.Option(metavar="X", help="Tree: λ, which makes leaves small. \\[20]")]
-LearningRate = Annotated[str | None, typer.Option(metavar="X", help="Tree: a number, or line_search. \\[0.3]")]
-Edges = Annotated[str | None, typer.Option(metavar="NAME", help="Tree: joint, or shared for many labels. \\[joint]")]
-MinFrequency = Annotated[float | None, typer.Option(metavar="N", help="Leave out rarer features.")]
-Missing = Annotated[str | None, typer.Option(metavar="NAME", help="Gaps: impute, indicator; tree: weighting, …")]
-Transitions = Annotated[str | None, typer.Option(metavar="NAME", help="all, forbid_unseen; linear: observed. \\[all]")]
-Constraints = Annotated[str | None, typer.Option(metavar="NAME", help="Legal label order: iob1, iob2, bioes.")]
-Set = Annotated[list[str] | None, typer.Option("--set", metavar="NAME=X", help="Any other parameter of the model.")]
-Scoring = Annotated[
-    str | None, typer.Option(metavar="NAME", help="To stop early by: accuracy, span_f1, log_likelihood, …")
-]
-Jobs = Annotated[int, typer.Option("--jobs", "-j", metavar="N", help="Threads; -1 is all cores.")]
-Seed = Annotated[int, typer.Option(metavar="N", help="Chooses what is held out, and all else.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
+AsJson = Annotated[bool, Option("--json", help="Print JSON.")]
+Jobs = Annotated[int, Option("--jobs", "-j", metavar="N", help="Threads; -1 is all cores.")]
+Seed = Annotated[int, Option(metavar="N", help="Chooses what is held out, and all else.")]
+Quiet = Annotated[bool, Option("--quiet", "-q", help="Print errors only.")]
 
 # What the options that all models have set, where it is not called the same.
 _COMMON = {"n_jobs": "jobs", "random_state": "seed", "validation_fraction": "dev"}
@@ -64,26 +58,46 @@ _COMMON = {"n_jobs": "jobs", "random_state": "seed", "validation_fraction": "dev
 
 def parameter_options(model: str) -> dict[str, str]:
     """Parameter → option, of a model; where both are called the same it may be left out."""
-    own = MODELS[model].options if model in MODELS else {}
-    return _COMMON | {parameter: option for option, parameter in own.items()}
+    names = MODELS[model].options if model in MODELS else {}
+    return _COMMON | {parameter: option for option, parameter in names.items()}
 
 
 def given_parameters(model: str, **options: Any) -> dict[str, Any]:
     """The parameters that the options given (those that are not None) set; an error for one of another model."""
-    own = find_model(model).options
-    found = {}
+    names = find_model(model).options
+    given = {}
     for option, value in options.items():
         if value is not None:
-            if option not in own:
+            if option not in names:
                 refuse_option(option, model, [name for name, other in MODELS.items() if option in other.options])
-            found[own[option]] = value
-    return found
+            given[names[option]] = value
+    return given
 
 
 def refuse_option(option: str, model: str, owners: list[str]) -> NoReturn:
     """Raise the error for an option that other models have."""
     what = f"--{option.replace('_', '-')} is for --model {listed(owners)}"
     raise InputError(what, hint=f"This one is {model}.")
+
+
+def reading(
+    template: str | None, format: str | None, columns: str | None, separator: str | None, label: str | None,
+    by: str | None, kinds: str | None,
+) -> Reading:  # fmt: skip
+    """The options that say how files are read."""
+    pairs = [part.partition("=") for part in names(kinds)]
+    for name, equals, _ in pairs:
+        if not equals:
+            raise InputError(f"--kinds {name!r} has no kind", hint="Write --kinds size=numeric,code=categorical.")
+    return {
+        "template": template,
+        "format": format,
+        "columns": names(columns),
+        "separator": None if separator is None else separator.replace("\\t", "\t"),
+        "label": label,
+        "by": names(by),
+        "kinds": {name.strip(): kind.strip() for name, _, kind in pairs},
+    }
 
 
 def names(text: str | None) -> list[str]:
@@ -95,14 +109,6 @@ def number_or_name(text: str | None) -> float | str | None:
         return None if text is None else float(text)
     except ValueError:
         return text
-
-
-def kinds(text: str | None) -> dict[str, str]:
-    pairs = [part.partition("=") for part in names(text)]
-    for name, equals, _ in pairs:
-        if not equals:
-            raise InputError(f"--kinds {name!r} names no kind", hint="Write --kinds size=numeric,code=categorical.")
-    return {name.strip(): kind.strip() for name, _, kind in pairs}
 
 
 def window(text: str | None) -> int | tuple[int, int] | None:

@@ -10,7 +10,6 @@ from typing import Annotated, Any, Literal, NoReturn
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-from hedgerow.compat.features import rows_of, state_features, transition_features
 from hedgerow.compat.items import as_known, as_weights
 from hedgerow.data.columns import MixedTypesError
 from hedgerow.data.dataset import Label
@@ -33,24 +32,17 @@ UNLIMITED = 2**31 - 1  # CRFsuite's own default for the iterations of L-BFGS
 _TRAINERS = {"lbfgs": ("lbfgs", UNLIMITED), "l2sgd": ("annealed_sgd", 1000), "ap": ("averaged_perceptron", 100)}
 
 # Parameters of one trainer. With another, CRFsuite refuses them too.
-_OF_OTHERS = {
-    "calibration_eta": "l2sgd",
-    "calibration_rate": "l2sgd",
-    "calibration_samples": "l2sgd",
-    "calibration_candidates": "l2sgd",
-    "calibration_max_trials": "l2sgd",
-    "pa_type": "pa",
-    "c": "pa",
-    "error_sensitive": "pa",
-    "averaging": "pa",
-    "variance": "arow",
-    "gamma": "arow",
+_OF_TRAINERS = {
+    "l2sgd": [f"calibration_{name}" for name in ("eta", "rate", "samples", "candidates", "max_trials")],
+    "pa": ["pa_type", "c", "error_sensitive", "averaging"],
+    "arow": ["variance", "gamma"],
+    "lbfgs": ["c1"],
 }
 
 
 @dataclass(frozen=True)
 class TrainingLog:
-    """What happened in training: a dict an iteration, with "num", "loss" and "time" (seconds)."""
+    """What happened in training: a dict per iteration, with "num", "loss" and "time" (seconds)."""
 
     iterations: list[dict[str, Any]]
 
@@ -84,7 +76,7 @@ class CRF(BaseEstimator):  # type: ignore[misc]
         not the same one; a model that converged is.
     delta, period : float and int, default 1e-5 and 10
         Training ends when the loss fell by less than the share `delta` in `period` iterations. LinearCRF looks at ten
-        iterations: its `tol` is delta·10/period, the same fall an iteration. A period of 0 goes on to the limit of the
+        iterations: its `tol` is delta·10/period, the same fall per iteration. A period of 0 goes on to the limit of the
         arithmetic.
     epsilon, num_memories, linesearch, max_linesearch, and with "l2sgd" calibration_eta, calibration_rate,
     calibration_samples, calibration_candidates, calibration_max_trials
@@ -210,19 +202,17 @@ class CRF(BaseEstimator):  # type: ignore[misc]
         if algorithm not in _TRAINERS:
             hint = "Use 'ap', or hedgerow.LinearCRF(objective='margin')."
             raise InputError(f"algorithm={algorithm!r} is not available", hint=hint)
-        for name, owner in _OF_OTHERS.items():
-            if getattr(self, name) is not None and owner != algorithm:
-                what = f"{name} belongs to algorithm={owner!r} and means nothing to {algorithm!r}"
-                raise InputError(what, hint="Leave it out.")
-        if self.c1 and algorithm != "lbfgs":
-            raise InputError(
-                f"c1 belongs to algorithm='lbfgs' and means nothing to {algorithm!r}", hint="Leave it out."
-            )
+        for owner, names in _OF_TRAINERS.items():
+            for name in names:
+                value = getattr(self, name)
+                is_given = bool(value) if name == "c1" else value is not None  # c1=0 is no penalty
+                if is_given and owner != algorithm:
+                    what = f"{name} belongs to algorithm={owner!r} and is not supported with {algorithm!r}"
+                    raise InputError(what, hint="Leave it out.")
         if self.model_filename is not None:
-            raise InputError(
-                "model_filename names a CRFsuite model, which hedgerow neither reads nor writes",
-                hint="Train again; model_.save(path) writes the model and hedgerow.load(path) reads it.",
-            )
+            what = "model_filename names a CRFsuite model, which hedgerow neither reads nor writes"
+            hint = "Train again; model_.save(path) writes the model and hedgerow.load(path) reads it."
+            raise InputError(what, hint=hint)
         if self.trainer_cls is not None:
             raise InputError("trainer_cls is a trainer of python-crfsuite", hint="Leave it out; see training_log_.")
 
@@ -242,8 +232,7 @@ class CRF(BaseEstimator):  # type: ignore[misc]
 
     def predict_single(self, xseq: Any) -> list[Label]:
         """The labels of one sequence."""
-        labels: list[Label] = self.predict([xseq])[0]
-        return labels
+        return list(self.predict([xseq])[0])
 
     def predict_marginals(self, X: Any) -> AnyArray:
         """The probability of each label at each position: an array of lists of dicts, dtype object."""
@@ -251,15 +240,14 @@ class CRF(BaseEstimator):  # type: ignore[misc]
         columns = [model.schema_.label_codes[label] for label in self.classes_]
 
         def marginals(sequences: list[Any]) -> list[Any]:
-            found = self._asked(model.predict_proba, sequences)
-            return [[dict(zip(self.classes_, row)) for row in probs[:, columns].tolist()] for probs in found]
+            probabilities = self._asked(model.predict_proba, sequences)
+            return [[dict(zip(self.classes_, row)) for row in probs[:, columns].tolist()] for probs in probabilities]
 
         return _with_empty(X, marginals)
 
     def predict_marginals_single(self, xseq: Any) -> list[dict[Label, float]]:
         """The probability of each label at each position of one sequence."""
-        probs: list[dict[Label, float]] = self.predict_marginals([xseq])[0]
-        return probs
+        return list(self.predict_marginals([xseq])[0])
 
     def score(self, X: Any, y: Any) -> float:
         """The share of positions whose label is right."""
@@ -267,13 +255,17 @@ class CRF(BaseEstimator):  # type: ignore[misc]
 
     @property
     def state_features_(self) -> dict[tuple[str, Label], float]:
-        """(attribute, label) → weight, the largest first."""
-        return state_features(self._fitted())
+        """(attribute, label) → weight, the largest first, where it is not 0."""
+        weights = self._fitted().feature_weights()
+        return {(name, label): weight for name, label, weight in weights if weight != 0.0}
 
     @property
     def transition_features_(self) -> dict[tuple[Label, Label], float]:
-        """(from, to) → weight."""
-        return transition_features(self._fitted())
+        """(from, to) → weight, where it is not 0."""
+        model = self._fitted()
+        labels, layout = model.schema_.labels, model.layout_
+        moves = zip(layout.arc_from.tolist(), layout.arc_to.tolist(), layout.split(model.weights_)[1].tolist())
+        return {(labels[u], labels[v]): weight for u, v, weight in moves if weight != 0.0}
 
     @property
     def attributes_(self) -> list[str]:
@@ -314,6 +306,11 @@ class CRF(BaseEstimator):  # type: ignore[misc]
         return self.model_
 
 
+def rows_of(sequence: Any) -> Any:
+    """A sequence as LinearCRF takes it: python-crfsuite's ItemSequence is turned back to dicts."""
+    return sequence.items() if type(sequence).__name__ == "ItemSequence" else sequence
+
+
 def _check_held_out(X_dev: list[Any], y_dev: list[Any]) -> None:
     if len(X_dev) != len(y_dev):
         raise InputError(f"X_dev has {len(X_dev)} sequences and y_dev has {len(y_dev)}")
@@ -336,12 +333,9 @@ def _by_appearance(labels: tuple[Label, ...], y: list[Any]) -> list[Label]:
 
 def _with_empty(X: list[Any], function: Any) -> AnyArray:
     """function on the sequences that have positions; an empty list for the others."""
-    found: list[Any] = [[] for _ in X]
-    filled = [i for i, sequence in enumerate(X) if len(sequence)]
-    if filled:
-        for i, result in zip(filled, function([X[i] for i in filled])):
-            found[i] = result
-    return object_array(found)
+    filled = [sequence for sequence in X if len(sequence)]
+    results = iter(function(filled) if filled else ())
+    return object_array(next(results) if len(sequence) else [] for sequence in X)
 
 
 def _training_log(model: LinearCRF) -> TrainingLog:

@@ -1,21 +1,4 @@
 """The names of sklearn_crfsuite.metrics."""
 
-from hedgerow.metrics import (
-    flat_accuracy_score,
-    flat_classification_report,
-    flat_f1_score,
-    flat_fbeta_score,
-    flat_precision_score,
-    flat_recall_score,
-    sequence_accuracy_score,
-)
-
-__all__ = [
-    "flat_accuracy_score",
-    "flat_classification_report",
-    "flat_f1_score",
-    "flat_fbeta_score",
-    "flat_precision_score",
-    "flat_recall_score",
-    "sequence_accuracy_score",
-]
+from hedgerow.metrics.flat import *  # noqa: F403
+from hedgerow.metrics.flat import __all__ as __all__

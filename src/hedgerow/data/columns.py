@@ -4,17 +4,18 @@ gather such values while a corpus is read."""
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, NoReturn
 
 import numpy as np
 
+from hedgerow.data.dataset import Window
 from hedgerow.data.rows import LISTS, NUMBERS, Field, is_nothing, ordered
 from hedgerow.data.sequences import Kind
 from hedgerow.errors import InputError
-from hedgerow.legend import CODE, FIRST_VALUE, INDEX, MISSING, AnyArray, CodeArray, FloatArray, IndexArray
+from hedgerow.legend import CODE, INDEX, AnyArray, CodeArray, FloatArray, IndexArray
 
 # From a flat position to the sequence and the position in it; for a feature of the whole, from i to (i, None).
 Locate = Callable[[int], tuple[int, int | None]]
@@ -186,6 +187,20 @@ def _lists(name: str, values: Any, where: IndexArray, locate: Locate) -> Values:
 # ------------------------------------------------------------------------------------------------ columns
 
 
+def window_offsets(window: Window, name: str) -> tuple[int, ...]:
+    """The offsets of a column's window: `window` is a half-width, a pair (before, after), or a mapping to these.
+
+    In a mapping the entry "*" serves the attributes and the columns that are not named; without it they have no window.
+    """
+    given = window.get(name, window.get("*", 0)) if isinstance(window, Mapping) else window
+    pair = given if isinstance(given, (tuple, list)) else (given, given)
+    good = len(pair) == 2 and all(isinstance(w, (int, np.integer)) and not isinstance(w, bool) for w in pair)
+    if not good or min(pair) < 0:
+        hint = "Give a half-width such as 2, a pair (before, after), or a mapping of column to one of them."
+        raise InputError(f"⟦window⟧ is {given!r}", hint=hint, column=name if isinstance(window, Mapping) else None)
+    return tuple(range(-int(pair[0]), int(pair[1]) + 1))
+
+
 def growing_vocabulary() -> defaultdict[str, int]:
     """A dict that gives the next number to each string it has not seen."""
     vocabulary: defaultdict[str, int] = defaultdict()
@@ -264,8 +279,3 @@ class AttributeBuilder:
 def attribute_name(key: str, text: str) -> str:
     """The name of the value of a category, or of an item of a list."""
     return f"{key}:{text}"
-
-
-def flag_codes(numbers: FloatArray) -> CodeArray:
-    """Codes of flags: MISSING for NaN, then false, then true."""
-    return np.where(np.isnan(numbers), MISSING, (numbers != 0) + FIRST_VALUE).astype(CODE)

@@ -11,15 +11,15 @@ offsets. So the start and the end of a sequence are values of their own for ever
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from hedgerow.data.sequences import Kind
-from hedgerow.data.vocabulary import Vocabulary
 from hedgerow.errors import InputError
 from hedgerow.legend import (
     FIRST_VALUE,
@@ -39,14 +39,86 @@ Window = int | tuple[int, int] | Mapping[str, int | tuple[int, int]]
 OUTSIDE_COLUMN = "(outside)"
 
 
+class Vocabulary:
+    """Distinct strings in a fixed order, which cost their bytes; a dict is there only while somebody looks up.
+
+    utf8 : uint8[bytes]; ends : int64[V], string i ends at ends[i]
+    """
+
+    def __init__(self, names: Sequence[str]) -> None:
+        joined = "".join(names)
+        data = joined.encode("utf-8", "surrogatepass")
+        if len(data) == len(joined):  # all ASCII: characters are bytes
+            sizes = np.fromiter(map(len, names), dtype=INDEX, count=len(names))
+        else:
+            encoded = (len(name.encode("utf-8", "surrogatepass")) for name in names)
+            sizes = np.fromiter(encoded, dtype=INDEX, count=len(names))
+        self.utf8: npt.NDArray[np.uint8] = np.frombuffer(data, dtype=np.uint8)
+        self.ends: IndexArray = np.cumsum(sizes, dtype=INDEX)
+        self._lookup: dict[str, int] | None = None
+
+    @classmethod
+    def from_arrays(cls, utf8: npt.NDArray[np.uint8], ends: IndexArray) -> Vocabulary:
+        """The vocabulary that these two arrays hold; ValueError where they do not fit together."""
+        made = cls.__new__(cls)
+        made.utf8, made.ends, made._lookup = utf8, ends, None
+        fits = (ends[-1] if len(ends) else 0) == len(utf8) and np.all(ends >= 0)
+        if not fits or np.any(ends[1:] < ends[:-1]):  # differences could wrap
+            raise ValueError("the offsets of a vocabulary do not fit its text")
+        made.names()
+        return made
+
+    def extended(self, names: Sequence[str]) -> Vocabulary:
+        """This vocabulary and more strings, none of which it has. The lookup is handed on, not built again."""
+        made = Vocabulary(names)
+        made._lookup = self.lookup.copy()
+        made._lookup.update(zip(names, range(len(self), len(self) + len(names))))
+        before = int(self.ends[-1]) if len(self) else 0
+        made.utf8 = np.concatenate([self.utf8, made.utf8])
+        made.ends = np.concatenate([self.ends, made.ends + before])
+        return made
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Vocabulary):
+            return NotImplemented
+        return np.array_equal(self.utf8, other.utf8) and np.array_equal(self.ends, other.ends)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"Vocabulary({len(self)} strings)"
+
+    def __getstate__(self) -> dict[str, object]:
+        return {"utf8": self.utf8, "ends": self.ends, "_lookup": None}
+
+    def names(self) -> list[str]:
+        """All strings, in order."""
+        text = self.utf8.tobytes()
+        ends = self.ends.tolist()
+        if text.isascii():
+            whole = text.decode("ascii")
+            return [whole[begin:end] for begin, end in zip([0, *ends], ends)]
+        return [text[begin:end].decode("utf-8", "surrogatepass") for begin, end in zip([0, *ends], ends)]
+
+    @property
+    def lookup(self) -> dict[str, int]:
+        """String to place in the order. Built at the first use and kept; never pickled."""
+        if self._lookup is None:
+            self._lookup = {name: i for i, name in enumerate(self.names())}
+        return self._lookup
+
+
 @dataclass(frozen=True, eq=False)
 class Column:
     """One single-valued feature.
 
     `offsets` are the places of its window, in order. `fill` is what an absent number means: 0 for a CRFsuite-style
-    weight, NaN (missing) for a declared column. `constant` columns have one value a sequence. `center` and `spread` are
-    the mean and the standard deviation of a numeric column whose numbers are measurements (declared, or from an array
-    or a frame), for models that want them standardised; 0 and 1 for a CRFsuite-style weight.
+    weight, NaN (missing) for a declared column. `constant` columns have one value per sequence. `center` and
+    `spread` are the mean and the standard deviation of a numeric column whose numbers are measurements (declared,
+    or from an array or a frame), for models that want them standardised; 0 and 1 for a CRFsuite-style weight.
     """
 
     name: str
@@ -57,6 +129,11 @@ class Column:
     constant: bool = False
     center: float = 0.0
     spread: float = 1.0
+    n_codes: int = field(init=False)  # in use, MISSING and OUTSIDE among them
+
+    def __post_init__(self) -> None:
+        n_values = 0 if self.vocabulary is None else len(self.vocabulary)
+        object.__setattr__(self, "n_codes", FIRST_VALUE + (2 if self.kind == "boolean" else n_values))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Column):
@@ -69,20 +146,14 @@ class Column:
 
     __hash__ = None  # type: ignore[assignment]
 
-    @property
-    def n_codes(self) -> int:
-        """Codes in use, MISSING and OUTSIDE among them."""
-        if self.kind == "boolean":
-            return FIRST_VALUE + 2
-        return FIRST_VALUE + (len(self.vocabulary) if self.vocabulary is not None else 0)
-
 
 @dataclass(frozen=True)
 class Schema:
     """Columns in their stored order, the attribute vocabulary, and the labels.
 
     `declared` is what the user said of the columns ("*" for all others); `window` is what the offsets were made from,
-    kept for the reader.
+    kept for the reader; `gap` is how far the widest window reaches,
+    and `classes` are the labels as an array: of str where all are str, of int where all are int.
     """
 
     columns: tuple[Column, ...]
@@ -91,12 +162,16 @@ class Schema:
     labels: tuple[Label, ...]
     window: Any = field(default=0, compare=False)
     declared: Mapping[str, Kind] = field(default_factory=dict)
+    gap: int = field(init=False, compare=False)
+    n_attributes: int = field(init=False, compare=False)
+    classes: AnyArray = field(init=False, compare=False, repr=False)
 
-    @property
-    def gap(self) -> int:
-        """How far the widest window reaches."""
+    def __post_init__(self) -> None:
         every = [o for column in self.columns for o in column.offsets] + list(self.attribute_offsets)
-        return max((abs(o) for o in every), default=0)
+        object.__setattr__(self, "gap", max((abs(o) for o in every), default=0))
+        object.__setattr__(self, "n_attributes", len(self.attributes))
+        kind = np.int64 if all(isinstance(label, int) for label in self.labels) else None
+        object.__setattr__(self, "classes", np.array(self.labels, dtype=kind))
 
     def of(self, *kinds: Kind, constant: bool = False) -> list[Column]:
         """The columns of these kinds, in stored order: row i of `codes` or `numeric` belongs to entry i."""
@@ -110,17 +185,11 @@ class Schema:
     def label_codes(self) -> dict[Label, int]:
         return {label: k for k, label in enumerate(self.labels)}
 
-    @property
-    def classes(self) -> AnyArray:
-        """The labels as an array: of str where all are str, of int where all are int."""
-        if all(isinstance(label, int) for label in self.labels):
-            return np.array(self.labels, dtype=np.int64)
-        return np.array(self.labels, dtype=object if not self.labels else None)
-
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """A corpus that a scorer can read. All arrays are C-contiguous and read-only. P = N + gap·(S+1).
+    """A corpus that a scorer can read: S sequences of N positions, K labels. All arrays are C-contiguous and read-only.
+    P = N + gap·(S+1).
 
     offsets      int64[S+1]     flat positions of the sequences
     start        int64[S]       padded place of each sequence's first position
@@ -149,23 +218,17 @@ class Dataset:
     labels: CodeArray | None = None
     allowed: BoolArray | None = None
     weight_seq: FloatArray | None = None
+    n_sequences: int = field(init=False)
+    n_positions: int = field(init=False)
+    n_labels: int = field(init=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "n_sequences", len(self.start))
+        object.__setattr__(self, "n_positions", int(self.offsets[-1]))
+        object.__setattr__(self, "n_labels", len(self.schema.labels))
         for value in vars(self).values():
             if isinstance(value, np.ndarray):
                 value.flags.writeable = False
-
-    @property
-    def n_sequences(self) -> int:
-        return len(self.start)
-
-    @property
-    def n_positions(self) -> int:
-        return int(self.offsets[-1])
-
-    @property
-    def n_labels(self) -> int:
-        return len(self.schema.labels)
 
     def __len__(self) -> int:
         return self.n_sequences
@@ -175,7 +238,7 @@ class Dataset:
 
     def equals(self, other: Dataset) -> bool:
         """Same schema, same arrays, to the bit."""
-        names = [name for name in vars(self) if name != "schema"]
+        names = [one.name for one in fields(self) if one.init and one.name != "schema"]
         return self.schema == other.schema and all(_same(getattr(self, n), getattr(other, n)) for n in names)
 
     def take(self, sequences: IndexArray) -> Dataset:
@@ -219,6 +282,22 @@ class Dataset:
             raise InputError(f"{purpose} needs a label here", sequence=sequence, position=position)
         return self.labels
 
+    def require_numbers(self) -> None:
+        """Refuse missing numbers: a linear score has no value for them. An absent one that means 0 adds nothing."""
+        schema = self.schema
+        _, places, _ = padded_places(self.offsets, schema.gap)
+        for constant, rows in ((False, self.numeric), (True, self.seq_numeric)):
+            for column, numbers in zip(schema.of("numeric", constant=constant), rows):
+                missing = np.isnan(numbers if constant else numbers[places])
+                if np.isnan(column.fill) and missing.any():
+                    place = int(np.argmax(missing))
+                    sequence, position = (place, None) if constant else locate(self.offsets, place)
+                    hint = (
+                        "Let the model fill it in: ⟦missing='impute'⟧, or 'indicator', which adds a flag that says so."
+                    )
+                    what = "a number is missing, and a linear model has no score for that"
+                    raise InputError(what, hint=hint, sequence=sequence, position=position, column=column.name)
+
 
 def _same(a: Any, b: Any) -> bool:
     if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
@@ -242,20 +321,3 @@ def padded_places(offsets: IndexArray, gap: int) -> tuple[IndexArray, IndexArray
     if gap:
         places += np.repeat(shift, np.diff(offsets))
     return start, places, int(offsets[-1]) + gap * (n_sequences + 1)
-
-
-def window_offsets(window: Window, name: str) -> tuple[int, ...]:
-    """The offsets of a column's window: `window` is a half-width, a pair (before, after), or a mapping to these.
-
-    In a mapping the entry "*" serves the attributes and the columns that are not named; without it they have no window.
-    """
-    given = window.get(name, window.get("*", 0)) if isinstance(window, Mapping) else window
-    pair = given if isinstance(given, (tuple, list)) else (given, given)
-    good = len(pair) == 2 and all(isinstance(w, (int, np.integer)) and not isinstance(w, bool) for w in pair)
-    if not good or min(pair) < 0:
-        raise InputError(
-            f"⟦window⟧ is {given!r}",
-            hint="Give a half-width such as 2, a pair (before, after), or a mapping of column to one of them.",
-            column=name if isinstance(window, Mapping) else None,
-        )
-    return tuple(range(-int(pair[0]), int(pair[1]) + 1))

@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.data.columns import Locate, attribute_name, flag_codes, read_values
-from hedgerow.data.dataset import OUTSIDE_COLUMN, Column, Dataset, Schema, Window, padded_places
+from hedgerow.data.columns import Locate, attribute_name, read_values
+from hedgerow.data.dataset import OUTSIDE_COLUMN, Column, Dataset, Schema, Vocabulary, Window, padded_places
 from hedgerow.data.labels import CodedLabels, encode_labels, learn_labels, with_weights
 from hedgerow.data.reading import Learner, Reader
 from hedgerow.data.rows import Block, Field
-from hedgerow.data.settling import Blank, Entries, Learnt, by_position, compress_rows, settle
-from hedgerow.data.vocabulary import Vocabulary
+from hedgerow.data.settling import Entries, Learnt, blank_columns, by_position, compress_rows, flag_codes, settle
 from hedgerow.errors import HedgerowWarning, InputError, warn
 from hedgerow.legend import CODE, FIRST_VALUE, MISSING, AnyArray, CodeArray, FloatArray, IndexArray
 
@@ -57,13 +56,7 @@ def learn_corpus(
 
 
 def encode(
-    schema: Schema,
-    X: Any,
-    y: Any = None,
-    *,
-    lengths: Any = None,
-    sample_weight: Any = None,
-    may_be_empty: bool = False,
+    schema: Schema, X: Any, y: Any = None, *, lengths: Any = None, sample_weight: Any = None, may_be_empty: bool = False
 ) -> Dataset:
     """Encode a corpus by a schema learnt before. Attributes and values that it does not know are ignored.
 
@@ -105,7 +98,7 @@ class Coder(Reader):
         column = self.columns.get(field.name)
         if column is not None:
             self._add_column(column, field, where, self.locate)
-        elif len(self.schema.attributes):
+        elif self.schema.n_attributes:
             self._add_attributes(field, where)
 
     def add_constant(self, field: Field, where: IndexArray) -> None:
@@ -171,7 +164,7 @@ class Coder(Reader):
         """
         absent = [name for name in self.columns if name not in self.given]
         has = f"The model reads {_list(self.columns)}; the data has {_list(self.given)}"
-        if not absent and self.unknown and not len(self.schema.attributes):
+        if not absent and self.unknown and not self.schema.n_attributes:
             what = f"the data has {len(self.given)} columns where the model expects {len(self.columns)}"
             raise InputError(what, hint=f"{has}.")
         if not absent or not self.given:
@@ -185,12 +178,14 @@ class Coder(Reader):
         self._check_columns()
         schema = self.schema
         start, places, size = padded_places(offsets, schema.gap)
-        blank = Blank([(c.kind, c.constant) for c in schema.columns], places, size, len(start))
-        for column, row in zip(schema.columns, blank.rows):
+        rows, (codes, numeric, *constants) = blank_columns(
+            [(c.kind, c.constant) for c in schema.columns], places, size, len(start)
+        )
+        for column, row in zip(schema.columns, rows):
             for where, values in self.parts.pop((column.name, column.constant), ()):
                 row[where if column.constant else places[where]] = values
         attributes = compress_rows(by_position(self.attributes), places, size)
-        return blank.dataset(schema, offsets, start, attributes, labels)
+        return Dataset(schema, offsets, start, codes, numeric, *attributes, *constants, *(labels or ()))
 
 
 def _holds_values(field: Field) -> bool:

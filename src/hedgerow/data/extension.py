@@ -12,13 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.data.columns import Locate, growing_codes, growing_vocabulary, read_values
-from hedgerow.data.dataset import OUTSIDE_COLUMN, Column, Dataset, Label, Schema, window_offsets
+from hedgerow.data.columns import Locate, growing_codes, growing_vocabulary, read_values, window_offsets
+from hedgerow.data.dataset import OUTSIDE_COLUMN, Column, Dataset, Label, Schema, Vocabulary
 from hedgerow.data.encoding import Coder
 from hedgerow.data.labels import CodedLabels, learn_labels, with_weights
 from hedgerow.data.rows import Field
 from hedgerow.data.settling import first_appearance
-from hedgerow.data.vocabulary import Vocabulary
 from hedgerow.errors import HedgerowWarning, InputError, warn
 from hedgerow.legend import CODE, FIRST_VALUE, CodeArray, IndexArray
 
@@ -76,13 +75,9 @@ class Extender(Coder):
         if values is None:
             return
         sequence, position = locate(int(values.where[0]))
-        raise InputError(
-            "the column is new: the data that the model began with had no value in it",
-            hint="Begin anew with data that has it. New values, keys of dicts and labels can be added, columns cannot.",
-            sequence=sequence,
-            position=position,
-            column=field.name,
-        )
+        what = "the column is new: the data that the model began with had no value in it"
+        hint = "Begin anew with data that has it. New values, keys of dicts and labels can be added, columns cannot."
+        raise InputError(what, hint=hint, sequence=sequence, position=position, column=field.name)
 
     def look_up(self, vocabulary: Vocabulary, texts: list[str]) -> CodeArray:
         """The places of texts in a vocabulary; new ones stand after its end, in order of their appearance."""
@@ -113,7 +108,7 @@ class Extender(Coder):
 
     def _check_known(self) -> None:
         """Warn where dicts have none of the columns and only attributes that are new: names may be misspelt."""
-        old = len(self.schema.attributes)
+        old = self.schema.n_attributes
         foreign = bool(self.given) and bool(self.columns) and self.given.isdisjoint(self.columns)
         if foreign and self.attributes and all((ids >= old).all() for _, ids, _ in self.attributes):
             what = f"nothing that the model knows is in the data: none of its columns {sorted(self.columns)[:6]}"
@@ -126,7 +121,7 @@ class Extender(Coder):
         key = column.name, column.constant
         parts = self.parts[key]
         names, codes = _by_appearance(list(new), len(column.vocabulary) + FIRST_VALUE, parts)
-        self.parts[key] = [(where, own) for (where, _), own in zip(parts, codes)]
+        self.parts[key] = [(where, new_codes) for (where, _), new_codes in zip(parts, codes)]
         return replace(column, vocabulary=column.vocabulary.extended(names))
 
     def _grow_attributes(self) -> Vocabulary:
@@ -136,7 +131,9 @@ class Extender(Coder):
             return known
         parts = [(where, ids) for where, ids, _ in self.attributes]
         names, codes = _by_appearance(list(new), len(known), parts)
-        self.attributes = [(where, own, weights) for (where, _, weights), own in zip(self.attributes, codes)]
+        self.attributes = [
+            (where, new_codes, weights) for (where, _, weights), new_codes in zip(self.attributes, codes)
+        ]
         return known.extended(names)
 
 
@@ -153,7 +150,7 @@ def _by_appearance(
     shift = CODE(end - FIRST_VALUE)
     order, rank = first_appearance(codes[new] - shift, len(names))
     moved = np.concatenate([np.arange(end, dtype=CODE), rank[FIRST_VALUE:] + shift])
-    return [names[i] for i in order], [moved[own] for _, own in parts]
+    return [names[i] for i in order], [moved[part_codes] for _, part_codes in parts]
 
 
 def _with_outside(columns: tuple[Column, ...], attribute_offsets: tuple[int, ...]) -> tuple[Column, ...]:

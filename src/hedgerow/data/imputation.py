@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 
@@ -43,8 +43,8 @@ class Imputation:
         """The corpus with its gaps filled, and with flags as its last columns."""
         schema, (_, places, _) = dataset.schema, padded_places(dataset.offsets, dataset.schema.gap)
         everywhere: IndexArray = np.arange(dataset.n_sequences)
-        codes, numeric = _Rows(schema, False, dataset.codes, dataset.numeric, places).filled(self)
-        seq_codes, seq_numeric = _Rows(schema, True, dataset.seq_codes, dataset.seq_numeric, everywhere).filled(self)
+        codes, numeric = _Stored(schema, False, dataset.codes, dataset.numeric, places).filled(self)
+        seq_codes, seq_numeric = _Stored(schema, True, dataset.seq_codes, dataset.seq_numeric, everywhere).filled(self)
         return replace(
             dataset,
             schema=self.extend(schema),
@@ -56,7 +56,7 @@ class Imputation:
 
 
 @dataclass(frozen=True)
-class _Rows:
+class _Stored:
     """The stored columns of a corpus, of positions or of sequences. where : the places that have values."""
 
     schema: Schema
@@ -65,27 +65,27 @@ class _Rows:
     numeric: FloatArray
     where: IndexArray
 
-    def filled(self, own: Imputation) -> tuple[CodeArray, FloatArray]:
+    def filled(self, imputation: Imputation) -> tuple[CodeArray, FloatArray]:
         """Codes, with those of flags after them, and numbers."""
         codes, numeric, flags = self.codes.copy(), self.numeric.copy(), []
         for row, column in enumerate(self.schema.of("categorical", "boolean", constant=self.constant)):
-            gone = self.where[codes[row, self.where] == MISSING]
-            if column.name in own.flags:
-                flags.append(self._flags(gone))
-            if column.name in own.codes:
-                codes[row, gone] = own.codes[column.name]
+            missing = self.where[codes[row, self.where] == MISSING]
+            if column.name in imputation.flags:
+                flags.append(self._flags(missing))
+            if column.name in imputation.codes:
+                codes[row, missing] = imputation.codes[column.name]
         for row, column in enumerate(self.schema.of("numeric", constant=self.constant)):
-            gone = self.where[np.isnan(numeric[row, self.where])]
-            if column.name in own.flags:
-                flags.append(self._flags(gone))
-            if column.name in own.numbers:
-                numeric[row, gone] = own.numbers[column.name]
+            missing = self.where[np.isnan(numeric[row, self.where])]
+            if column.name in imputation.flags:
+                flags.append(self._flags(missing))
+            if column.name in imputation.numbers:
+                numeric[row, missing] = imputation.numbers[column.name]
         return np.concatenate([codes, np.array(flags, dtype=CODE).reshape(-1, codes.shape[1])]), numeric
 
-    def _flags(self, gone: IndexArray) -> AnyArray:
+    def _flags(self, missing: IndexArray) -> AnyArray:
         flags = np.full(self.codes.shape[1], OUTSIDE, dtype=CODE)
         flags[self.where] = FIRST_VALUE
-        flags[gone] = FIRST_VALUE + 1
+        flags[missing] = FIRST_VALUE + 1
         return flags
 
 
@@ -127,11 +127,21 @@ def learn_imputation(
     return Imputation(found_codes, found_numbers, tuple(flagged))
 
 
-def seen_schema(model: Any) -> Schema:
+def fill(imputation: Imputation | None, dataset: Dataset) -> Dataset:
+    """The corpus as a model sees it."""
+    return dataset if imputation is None else imputation.apply(dataset)
+
+
+class FittedModel(Protocol):
+    """What has a schema; and `imputation_`, where its estimator knows such."""
+
+    schema_: Schema
+
+
+def seen_schema(model: FittedModel) -> Schema:
     """The columns that a fitted model sees: those of the data, and flags."""
-    imputation, schema = getattr(model, "imputation_", None), model.schema_
-    extended: Schema = schema if imputation is None else imputation.extend(schema)
-    return extended
+    imputation: Imputation | None = getattr(model, "imputation_", None)
+    return model.schema_ if imputation is None else imputation.extend(model.schema_)
 
 
 def stored_columns(dataset: Dataset) -> Iterator[tuple[Column, AnyArray]]:

@@ -88,10 +88,10 @@ def _distinct(flat: list[Any], offsets: IndexArray) -> tuple[Label, ...]:
     if not labels:
         raise InputError("y has no label at all", hint="At least one position must be labelled.")
     plain = str if isinstance(next(iter(labels)), str) else int  # not np.str_ or np.int64: they print badly
-    found: list[Any] = sorted(map(plain, labels))
+    distinct: list[Any] = sorted(map(plain, labels))
     if plain is int:
-        _check_range(found[0], found[-1], flat, offsets)
-    return tuple(found)
+        _check_range(distinct[0], distinct[-1], flat, offsets)
+    return tuple(distinct)
 
 
 def _merge_labels(known: tuple[Label, ...], classes: Any, flat: list[Any], offsets: IndexArray) -> tuple[Label, ...]:
@@ -100,10 +100,10 @@ def _merge_labels(known: tuple[Label, ...], classes: Any, flat: list[Any], offse
     first = next((t for t, value in enumerate(flat) if value is not None), None)
     if known and first is None:
         return _sorted(known)
-    found = _distinct(flat, offsets)
-    if known and first is not None and type(found[0]) is not type(known[0]):
+    distinct = _distinct(flat, offsets)
+    if known and first is not None and type(distinct[0]) is not type(known[0]):
         _refuse(*_beside(flat[first], known[0]), first, offsets)
-    return _sorted((*known, *found))
+    return _sorted((*known, *distinct))
 
 
 def _sorted(labels: Iterable[Any]) -> tuple[Label, ...]:
@@ -197,6 +197,27 @@ def _code(label: Any, t: int, offsets: IndexArray, codes: dict[Label, int]) -> i
         what = f"the label {label!r} is not one of those seen in training"
         _refuse(what, f"Known labels: {known}.", t, offsets)
     return codes[label]
+
+
+def allowed_labels(dataset: Dataset, rows: slice) -> BoolArray | None:
+    """The labels that are possible at some positions, (n, K); None where any is."""
+    if dataset.labels is None:
+        return None
+    labels = dataset.labels[rows]
+    known = labels != UNLABELLED
+    if dataset.allowed is not None:
+        mask = dataset.allowed[rows].copy()
+    elif known.any():
+        mask = np.ones((len(labels), dataset.n_labels), dtype=bool)
+    else:
+        return None
+    mask[known] = np.arange(dataset.n_labels) == labels[known, None]
+    return mask
+
+
+def is_label(value: Any) -> bool:
+    """Whether a value is of a type that labels have."""
+    return isinstance(value, (str, int, np.integer))
 
 
 def _refuse(what: str, hint: str, t: int, offsets: IndexArray) -> None:

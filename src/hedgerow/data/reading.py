@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Set
-from itertools import compress
+from itertools import accumulate, compress
 from typing import Any
 
 import numpy as np
 
-from hedgerow.data.columns import AttributeBuilder, ColumnBuilder, check_numbers, to_numbers
-from hedgerow.data.dataset import OUTSIDE_COLUMN, Window, locate, window_offsets
+from hedgerow.data.columns import AttributeBuilder, ColumnBuilder, check_numbers, to_numbers, window_offsets
+from hedgerow.data.dataset import OUTSIDE_COLUMN, Window, locate
 from hedgerow.data.rows import Block, Field, blocks
 from hedgerow.data.sequences import KINDS, Kind, Sequences
 from hedgerow.errors import InputError
@@ -20,7 +20,7 @@ class Reader:
     """Takes a corpus in blocks and hands on their parts, with rows counted from the start of the corpus."""
 
     def __init__(self) -> None:
-        self.lengths: list[int] = []
+        self.ends: list[int] = [0]  # of the sequences read so far, counted from the start of the corpus
         self.n_positions = 0
 
     def read(self, X: Any, y: Any, lengths: Any, *, may_be_empty: bool = False) -> tuple[Any, IndexArray]:
@@ -31,14 +31,14 @@ class Reader:
             X, y = split_lengths(X, lengths, y)
         for block in _blocks(X):
             self.add(block)
-        if not self.lengths and not may_be_empty:
+        if len(self.ends) == 1 and not may_be_empty:
             raise InputError("X has no sequences", hint="Give at least one sequence.")
-        return y, self.offsets()
+        return y, np.array(self.ends, dtype=INDEX)
 
     def add(self, block: Block) -> None:
-        first = len(self.lengths)
-        self.lengths.extend(block.lengths)
-        size = sum(block.lengths)
+        first = len(self.ends) - 1
+        self.ends.extend(accumulate(block.lengths[1:], initial=self.n_positions + block.lengths[0]))
+        size = self.ends[-1] - self.n_positions
         everywhere = np.arange(self.n_positions, self.n_positions + size, dtype=INDEX)
         shifted: dict[int, IndexArray] = {}  # fields of one group of rows share one array
         for field in block.fields:
@@ -62,12 +62,8 @@ class Reader:
             self.add_constant(field, where + first)
         self.n_positions += size
 
-    def offsets(self) -> IndexArray:
-        """int64[S+1]: where the sequences read so far begin and end."""
-        return np.concatenate([[0], np.cumsum(self.lengths)]).astype(INDEX)
-
     def locate(self, flat: int) -> tuple[int, int | None]:
-        return locate(self.offsets(), flat)
+        return locate(np.array(self.ends, dtype=INDEX), flat)
 
     def locate_sequence(self, sequence: int) -> tuple[int, int | None]:
         return sequence, None
@@ -163,12 +159,9 @@ class Learner(Reader):
         builder = self.builder(field.name, constant=True)
         builder.read(field, where, self.locate_sequence)
         if builder.kind == "attributes":
-            raise InputError(
-                "a feature of the whole sequence is a list",
-                hint="Give it one value, or each item a key of its own: {'topic:sport': True}.",
-                sequence=int(where[0]),
-                column=field.name,
-            )
+            what = "a feature of the whole sequence is a list"
+            hint = "Give it one value, or each item a key of its own: {'topic:sport': True}."
+            raise InputError(what, hint=hint, sequence=int(where[0]), column=field.name)
 
     def add_entries(self, where: IndexArray, names: list[str], weights: FloatArray | None) -> None:
         self.attributes.add(where, names, weights)

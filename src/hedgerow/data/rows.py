@@ -64,9 +64,9 @@ def blocks(corpus: Iterable[Any]) -> Iterator[Block]:
     first = size = width = 0
     for i, item in enumerate(corpus):
         features.append(item.features if isinstance(item, Item) else {})
-        found, rows = recognise(item.positions if isinstance(item, Item) else item, i)
-        shape = _agree(shape, found, i)
-        if found in ("rows of numbers", "rows of values", "sparse rows"):
+        shape_of_item, rows = recognise(item.positions if isinstance(item, Item) else item, i)
+        shape = _agree(shape, shape_of_item, i)
+        if shape_of_item in ("rows of numbers", "rows of values", "sparse rows"):
             width = rows.shape[1] if i == 0 else width
             if rows.shape[1] != width:
                 raise InputError(f"has {rows.shape[1]} columns where the sequences before have {width}", sequence=i)
@@ -79,17 +79,14 @@ def blocks(corpus: Iterable[Any]) -> Iterator[Block]:
         yield _turn(shape, pending, features, first)
 
 
-def _agree(shape: Shape, found: Shape, i: int) -> Shape:
+def _agree(shape: Shape, new: Shape, i: int) -> Shape:
     """The shape of a corpus so far, with one more sequence."""
-    if shape == found or (found == "blank" and shape in ("tokens", "dicts", "attribute lists")):
+    if shape == new or (new == "blank" and shape in ("tokens", "dicts", "attribute lists")):
         return shape
-    if shape == "blank" and (i == 0 or found in ("tokens", "dicts", "attribute lists")):
-        return found
-    raise InputError(
-        f"is of the shape {found!r} where the sequences before it are of the shape {shape!r}",
-        hint="Mixed types: give all sequences in one shape.",
-        sequence=i,
-    )
+    if shape == "blank" and (i == 0 or new in ("tokens", "dicts", "attribute lists")):
+        return new
+    what = f"is of the shape {new!r} where the sequences before it are of the shape {shape!r}"
+    raise InputError(what, hint="Mixed types: give all sequences in one shape.", sequence=i)
 
 
 def _turn(shape: Shape, sequences: list[Any], features: list[Mapping[str, Any]], first: int) -> Block:
@@ -125,18 +122,14 @@ def _turn_features(features: list[Mapping[str, Any]]) -> list[Field]:
 
 
 def _check_types(sequences: list[Any], wanted: tuple[type, ...], first: int) -> None:
-    found = set(map(type, chain.from_iterable(sequences)))
-    if all(issubclass(kind, wanted) or is_nothing(kind) for kind in found):
+    types = set(map(type, chain.from_iterable(sequences)))
+    if all(issubclass(kind, wanted) or is_nothing(kind) for kind in types):
         return
     for i, rows in enumerate(sequences, first):
         for t, row in enumerate(rows):
             if not isinstance(row, wanted) and not is_null(row):
-                raise InputError(
-                    f"{row!r} is {described(row)} where other positions are {wanted[0].__name__}",
-                    hint="Mixed types: give every position in one shape.",
-                    sequence=i,
-                    position=t,
-                )
+                what = f"{row!r} is {described(row)} where other positions are {wanted[0].__name__}"
+                raise InputError(what, hint="Mixed types: give every position in one shape.", sequence=i, position=t)
 
 
 def _turn_dicts(block: Block, sequences: list[Any], first: int) -> None:
@@ -217,11 +210,8 @@ def _turn_attribute_lists(block: Block, sequences: list[Any], first: int) -> Non
         flat = int(np.searchsorted(np.cumsum(sizes), bad, side="right"))
         offsets = np.concatenate([[0], np.cumsum(block.lengths)])
         i = int(np.searchsorted(offsets, flat, side="right")) - 1
-        raise InputError(
-            f"the attribute {names[bad]!r} is {described(names[bad])}, not str",
-            sequence=first + i,
-            position=flat - int(offsets[i]),
-        )
+        what = f"the attribute {names[bad]!r} is {described(names[bad])}, not str"
+        raise InputError(what, sequence=first + i, position=flat - int(offsets[i]))
     block.entries.append((np.repeat(np.arange(len(rows), dtype=INDEX), sizes), names, None))
 
 
@@ -271,13 +261,11 @@ def _turn_frames(block: Block, sequences: list[Any], first: int) -> None:
 def recognise(item: Any, i: int) -> tuple[Shape, Any]:
     """The shape of sequence i, and its rows."""
     if isinstance(item, (str, bytes)):
-        raise InputError(
-            "is a str, not a sequence of positions", hint="Split it: list(text) or text.split().", sequence=i
-        )
+        hint = "Split it: list(text) or text.split()."
+        raise InputError("is a str, not a sequence of positions", hint=hint, sequence=i)
     if isinstance(item, Mapping):
-        raise InputError(
-            "is a dict", hint="A sequence is a list with one dict a position; wrap it in a list.", sequence=i
-        )
+        hint = "A sequence is a list with one dict per position; wrap it in a list."
+        raise InputError("is a dict", hint=hint, sequence=i)
     if isinstance(item, Set):
         raise InputError("is a set, and a sequence has an order", hint="Give a list of positions.", sequence=i)
     if hasattr(item, "tocsr"):
@@ -339,14 +327,10 @@ def _recognise_list(rows: Sequence[Any], i: int) -> tuple[Shape, Any]:
         inner = next((value for row in rows if isinstance(row, LISTS) for value in row), "")
         return ("rows of numbers", _matrix(rows, i)) if isinstance(inner, NUMBERS) else ("attribute lists", rows)
     if isinstance(sample, NUMBERS):
-        hint = "Give numeric features as a 2-D array (one row a position), symbols as str."
+        hint = "Give numeric features as a 2-D array (one row per position), symbols as str."
         raise InputError("is a list of numbers", hint=hint, sequence=i, position=first)
-    raise InputError(
-        f"a position is {described(sample)}",
-        hint="A position is a dict of features, a token, a list of attributes or a row of numbers.",
-        sequence=i,
-        position=first,
-    )
+    hint = "A position is a dict of features, a token, a list of attributes or a row of numbers."
+    raise InputError(f"a position is {described(sample)}", hint=hint, sequence=i, position=first)
 
 
 def _stacked(rows: Sequence[Any], i: int) -> AnyArray:

@@ -44,7 +44,7 @@ class Sequences:
     Parameters
     ----------
     columns : mapping of name to array of N values
-        One flat array a column. Categorical columns hold str or None (object dtype), numeric columns float64 with
+        One flat array per column. Categorical columns hold str or None (object dtype), numeric columns float64 with
         NaN for missing, boolean columns bool (or object with None), attribute columns lists of str (object dtype).
     offsets : array of S+1 integers
         Sequence i owns the rows offsets[i] … offsets[i+1]-1.
@@ -80,9 +80,8 @@ class Sequences:
             raise InputError("offsets must start at 0 and never fall")
         for name, values in self._columns.items():
             if len(values) != self._offsets[-1]:
-                raise InputError(
-                    f"has {len(values)} values where offsets give {self._offsets[-1]} positions", column=name
-                )
+                what = f"has {len(values)} values where offsets give {self._offsets[-1]} positions"
+                raise InputError(what, column=name)
         for name, values in self._constants.items():
             if len(values) != len(self._offsets) - 1:
                 raise InputError(f"has {len(values)} values for {len(self._offsets) - 1} sequences", column=name)
@@ -147,7 +146,7 @@ class Sequences:
 
     @property
     def constants(self) -> dict[str, AnyArray]:
-        """The features of just these sequences as a whole, one value a sequence."""
+        """The features of just these sequences as a whole, one value per sequence."""
         if self._is_whole():
             return dict(self._constants)
         return {name: values[self._index] for name, values in self._constants.items()}

@@ -8,12 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hedgerow.data.columns import AttributeBuilder, ColumnBuilder, Values, attribute_name, flag_codes
-from hedgerow.data.dataset import OUTSIDE_COLUMN, Column, Dataset, Label, Schema, padded_places, window_offsets
+from hedgerow.data.columns import AttributeBuilder, ColumnBuilder, Values, attribute_name, window_offsets
+from hedgerow.data.dataset import OUTSIDE_COLUMN, Column, Dataset, Label, Schema, Vocabulary, padded_places
 from hedgerow.data.labels import CodedLabels
 from hedgerow.data.reading import Learner
 from hedgerow.data.sequences import Kind
-from hedgerow.data.vocabulary import Vocabulary
 from hedgerow.errors import InputError
 from hedgerow.legend import CODE, FIRST_VALUE, INDEX, MISSING, OUTSIDE, AnyArray, CodeArray, FloatArray, IndexArray
 
@@ -59,16 +58,17 @@ def settle(learner: Learner, offsets: IndexArray, names: tuple[Label, ...], labe
     gap = max(abs(o) for reach in (attribute_offsets, *(reach for _, reach, _ in plan)) for o in reach)
     start, places, size = padded_places(offsets, gap)
     vocabulary = Vocabulary([texts[i] for i in order])
-    blank = Blank(
+    rows, (codes, numeric, *constants) = blank_columns(
         [(builder.kind or "categorical", constant) for builder, _, constant in plan], places, size, len(start)
     )
+    attributes = compress_rows((where, ids, values), places, size)
     each = np.arange(len(start), dtype=INDEX)
     columns = [
         _write(builder, row, each if constant else places, reach, constant)
-        for (builder, reach, constant), row in zip(plan, blank.rows)
+        for (builder, reach, constant), row in zip(plan, rows)
     ]
     schema = Schema(tuple(columns), vocabulary, attribute_offsets, names, window, dict(learner.declared))
-    dataset = blank.dataset(schema, offsets, start, compress_rows((where, ids, values), places, size), labels)
+    dataset = Dataset(schema, offsets, start, codes, numeric, *attributes, *constants, *(labels or ()))
     return Learnt(dataset, ids)
 
 
@@ -170,6 +170,11 @@ def _standard(numbers: FloatArray) -> tuple[float, float]:
     return (center, spread) if np.isfinite(spread) and spread > 1e-12 * abs(center) else (0.0, 1.0)
 
 
+def flag_codes(numbers: FloatArray) -> CodeArray:
+    """Codes of flags: MISSING for NaN, then false, then true."""
+    return np.where(np.isnan(numbers), MISSING, (numbers != 0) + FIRST_VALUE).astype(CODE)
+
+
 def first_appearance(codes: CodeArray, n_values: int) -> tuple[IndexArray, CodeArray]:
     """The values that occur, in order of their first place in `codes`, and the map from old codes to new ones: MISSING
     for those that do not occur."""
@@ -183,44 +188,27 @@ def first_appearance(codes: CodeArray, n_values: int) -> tuple[IndexArray, CodeA
     return order, rank
 
 
-class Blank:
+def blank_columns(
+    shapes: list[tuple[Kind, bool]], places: IndexArray, size: int, n_sequences: int
+) -> tuple[list[AnyArray], list[AnyArray]]:
     """The column arrays of a Dataset before any value is in them: inside all is missing, outside all is outside.
 
-    `shapes` gives kind and constancy of each column, in stored order; `rows[i]` is the array of column i, a view of the
-    array that holds all columns of its group.
+    `shapes` gives kind and constancy of each column, in stored order. Returned are the array of each column, a view of
+    the array that holds all columns of its group, and `codes`, `numeric`, `seq_codes` and `seq_numeric`.
     """
-
-    def __init__(self, shapes: list[tuple[Kind, bool]], places: IndexArray, size: int, n_sequences: int) -> None:
-        self.groups: dict[tuple[bool, bool], AnyArray] = {}
+    groups: dict[tuple[bool, bool], AnyArray] = {}
+    for constant in (False, True):
         for numeric in (False, True):
-            for constant in (False, True):
-                n = sum((kind == "numeric", c) == (numeric, constant) for kind, c in shapes)
-                shape = n, n_sequences if constant else size
-                self.groups[numeric, constant] = (
-                    np.full(shape, np.nan) if numeric else np.full(shape, OUTSIDE, dtype=CODE)
-                )
-        left = {group: iter(array) for group, array in self.groups.items()}
-        self.rows: list[AnyArray] = []
-        for kind, constant in shapes:
-            row = next(left[kind == "numeric", constant])
-            row[slice(None) if constant else places] = np.nan if kind == "numeric" else MISSING
-            self.rows.append(row)
-
-    def dataset(
-        self,
-        schema: Schema,
-        offsets: IndexArray,
-        start: IndexArray,
-        attributes: Entries,
-        labels: CodedLabels | None,
-    ) -> Dataset:
-        """The Dataset, once the rows are filled. `attributes` are what `compress_rows` gave."""
-        groups = self.groups
-        own = (None, None) if labels is None else labels
-        return Dataset(
-            schema, offsets, start, groups[False, False], groups[True, False], *attributes,
-            groups[False, True], groups[True, True], *own,
-        )  # fmt: skip
+            n = sum((kind == "numeric", c) == (numeric, constant) for kind, c in shapes)
+            shape = n, n_sequences if constant else size
+            groups[numeric, constant] = np.full(shape, np.nan) if numeric else np.full(shape, OUTSIDE, dtype=CODE)
+    left = {group: iter(array) for group, array in groups.items()}
+    rows: list[AnyArray] = []
+    for kind, constant in shapes:
+        row = next(left[kind == "numeric", constant])
+        row[slice(None) if constant else places] = np.nan if kind == "numeric" else MISSING
+        rows.append(row)
+    return rows, list(groups.values())
 
 
 def by_position(parts: list[Entries]) -> Entries:
@@ -257,14 +245,15 @@ def compress_rows(entries: Entries, places: IndexArray, size: int) -> Entries:
 # ------------------------------------------------------------------------------------------------ some sequences
 
 
-def narrow(learnt: Learnt, kept: IndexArray, held: IndexArray) -> tuple[Dataset, Dataset]:
+def narrow(learnt: Learnt, kept: IndexArray, part: Dataset, rest: Dataset) -> tuple[Dataset, Dataset]:
     """Some sequences as if no others had been read, and others by the schema that is learnt from these.
 
-    What `kept` alone says is learnt anew: values and attributes in the order of their first appearance, means and
+    part, rest : the sequences `kept` of the corpus, and others, as `Dataset.take` gives them
+
+    What `part` alone says is learnt anew: values and attributes in the order of their first appearance, means and
     deviations. Which keys are columns, and of which kind, is as in the whole corpus.
     """
     whole = learnt.dataset
-    part, rest = whole.take(kept), whole.take(held)
     columns: dict[tuple[str, bool], Column] = {}
     part, rest = _narrow_columns(part, rest, columns)
     begin = whole.attr_ptr[whole.start[kept]]

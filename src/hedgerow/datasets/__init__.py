@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from hedgerow.datasets.chunking import chunking_features
-from hedgerow.datasets.conll2000 import load_conll2000
+from hedgerow.datasets.conll2000 import chunking_features, load_conll2000
 from hedgerow.datasets.future import make_future
 from hedgerow.datasets.hyphenation import load_hyphenation
 from hedgerow.datasets.made import MadeChain, make_chunking_like, make_sequences

@@ -1,8 +1,10 @@
-"""CoNLL-2000: chunking of Wall Street Journal text; columns word, part of speech, chunk label in IOB2."""
+"""CoNLL-2000: chunking of Wall Street Journal text, with columns word, part of speech and chunk label in IOB2; and the
+usual attributes for chunking: words and part-of-speech tags nearby, and pairs and triples of them."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -13,6 +15,7 @@ from hedgerow.legend import AnyArray
 if TYPE_CHECKING:
     from hedgerow.data.sequences import Sequences
 
+_COLUMNS = ("word", "pos", "chunk")
 _URL = "https://www.clips.uantwerpen.be/conll2000/chunking/"
 
 
@@ -28,9 +31,7 @@ _PARTS = (
 )
 
 
-def load_conll2000(
-    folder: str | os.PathLike[str] | None = None,
-) -> tuple[Sequences, AnyArray, Sequences, AnyArray]:
+def load_conll2000(folder: str | os.PathLike[str] | None = None) -> tuple[Sequences, AnyArray, Sequences, AnyArray]:
     """The chunking data as `X_train, y_train, X_test, y_test`: 8,936 and 2,012 sentences with 22 labels.
 
     X is Sequences with the columns "word" and "pos", y an object array of lists of labels.
@@ -42,12 +43,10 @@ def load_conll2000(
     from hedgerow.data.readers.conll import read_conll
 
     place = _find(folder)
-    columns = ("word", "pos", "chunk")
-    X_train, y_train = read_conll(place / "train.txt", columns=columns, label="chunk")
-    X_test, y_test = read_conll(place / "test.txt", columns=columns, label="chunk")
-    assert y_train is not None
-    assert y_test is not None
-    return X_train, y_train, X_test, y_test
+    train, test = (read_conll(place / part.name, columns=_COLUMNS, label="chunk") for part in _PARTS)
+    assert train[1] is not None
+    assert test[1] is not None
+    return train[0], train[1], test[0], test[1]
 
 
 def _find(folder: str | os.PathLike[str] | None) -> Path:
@@ -69,3 +68,28 @@ def _complete(place: Path) -> Path:
         if not (place / part.name).is_file():
             raise InputError(f"has no file {part.name}", path=os.fspath(place))
     return place
+
+
+# (column, offsets): the value of an attribute is what stands in the column at these offsets, joined by "|".
+TEMPLATES: tuple[tuple[str, tuple[int, ...]], ...] = (
+    *(("word", (offset,)) for offset in (-2, -1, 0, 1, 2)),
+    *(("word", pair) for pair in ((-1, 0), (0, 1))),
+    *(("pos", (offset,)) for offset in (-2, -1, 0, 1, 2)),
+    *(("pos", pair) for pair in ((-2, -1), (-1, 0), (0, 1), (1, 2))),
+    *(("pos", triple) for triple in ((-2, -1, 0), (-1, 0, 1), (0, 1, 2))),
+)
+_KEYS = tuple("|".join(f"{column}[{offset}]" for offset in offsets) for column, offsets in TEMPLATES)
+
+
+def chunking_features(words: Sequence[str], tags: Sequence[str]) -> list[dict[str, str]]:
+    """The 19 attributes of every position, as dicts. One that reaches outside the sentence is absent."""
+    length = len(words)
+    columns = {"word": words, "pos": tags}
+    rows: list[dict[str, str]] = []
+    for t in range(length):
+        row = {}
+        for key, (column, offsets) in zip(_KEYS, TEMPLATES):
+            if t + offsets[0] >= 0 and t + offsets[-1] < length:
+                row[key] = "|".join([columns[column][t + offset] for offset in offsets])
+        rows.append(row)
+    return rows

@@ -31,10 +31,8 @@ def fetch_gzip(url: str, path: Path, *, size: int, sha256: str) -> None:
         with urllib.request.urlopen(url, timeout=_TIMEOUT) as answer, gzip.open(answer) as unpacked:
             contents = unpacked.read(size + 1)
     except (OSError, EOFError, zlib.error) as error:
-        raise InputError(
-            f"{url} cannot be downloaded: {error}",
-            hint=f"Fetch it by other means, unpack it, and save it as {path}",
-        ) from error
+        hint = f"Fetch it by other means, unpack it, and save it as {path}"
+        raise InputError(f"{url} cannot be downloaded: {error}", hint=hint) from error
     if len(contents) != size or hashlib.sha256(contents).hexdigest() != sha256:
         raise InputError(f"{url} is not the file it was: its SHA-256 should be {sha256}")
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from hedgerow.data.readers.columns import nested
 from hedgerow.data.sequences import Kind, Sequences
 from hedgerow.errors import InputError
 from hedgerow.legend import AnyArray, BoolArray, IndexArray
@@ -51,17 +52,14 @@ def make_future(
         labels = n_true + ahead >= LEAST_TRUE
     else:
         labels = local ^ ahead if kind == "xor" else local | ahead
-    y = np.empty(n_sequences, dtype=object)
-    for i, row in enumerate(labels.reshape(n_sequences, length)):
-        y[i] = row.astype(int).tolist()
-    return X, y
+    return X, nested(labels.astype(int).tolist(), X.offsets)
 
 
 def pattern_of_future(X: Sequences) -> BoolArray:
     """(N,): which positions of `make_future` have the pattern that labels before them depend on."""
     bits: BoolArray = np.array([X.columns[f"x{i + 1}"] for i in range(N_COUNTED)], dtype=bool)
-    found: BoolArray = bits.sum(axis=0) <= MOST_TRUE
-    return found
+    pattern: BoolArray = bits.sum(axis=0) <= MOST_TRUE
+    return pattern
 
 
 def any_ahead(there: BoolArray, offsets: IndexArray, bag: int | None = BAG) -> BoolArray:
@@ -70,5 +68,5 @@ def any_ahead(there: BoolArray, offsets: IndexArray, bag: int | None = BAG) -> B
     place = np.arange(len(there)) + 1
     ends = np.repeat(offsets[1:], np.diff(offsets))
     last = ends if bag is None else np.minimum(place + bag, ends)
-    found: BoolArray = counts[last] > counts[place]
-    return found
+    ahead: BoolArray = counts[last] > counts[place]
+    return ahead

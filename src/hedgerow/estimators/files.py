@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from hedgerow import persistence
@@ -67,10 +68,10 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
 def _lost(model: Any, header: Mapping[str, Any]) -> Iterator[str]:
     """What the file cannot hold of a model, in words."""
     lost = sorted(model.get_params(deep=False).keys() - header["parameters"].keys())
-    if "start" in lost and "linear" in header["state"]:  # the file holds the model that the trees stand on
-        lost.remove("start")
-        if plain_parameters(model.start) != header["state"]["linear"]["parameters"]:
-            yield "start was set anew; a loaded model has the linear model that its trees stand on instead"
+    if "init" in lost and "linear" in header["state"]:  # the file holds the model that the trees stand on
+        lost.remove("init")
+        if plain_parameters(model.init) != header["state"]["linear"]["parameters"]:
+            yield "init was set anew; a loaded model has the linear model that its trees stand on instead"
     if lost:
         yield f"the file cannot hold {', '.join(lost)}; a loaded model has the default instead"
 
@@ -86,23 +87,19 @@ def write_model(model: Any, section: Section) -> None:
     """Put a fitted model into a section of a file."""
     name, state = type(model).__name__, Section({}, section.tensors, section.path)
     write_steps(find_kind(name).state.steps, model, state)
-    section.header |= {
-        "kind": name,
-        "parameters": plain_parameters(model),
-        "metadata": getattr(model, "metadata_", {}),
-        "state": state.header,
-    }
+    metadata = getattr(model, "metadata_", {})
+    section.header |= {"kind": name, "parameters": plain_parameters(model), "metadata": metadata, "state": state.header}
 
 
 def plain_parameters(model: Any) -> dict[str, Any]:
     """The parameters that JSON can hold; one it cannot (a function, a random generator) goes back to its default."""
-    found = {}
+    parameters = {}
     for name, value in model.get_params(deep=False).items():
-        try:
-            found[name] = plain(value)
-        except (TypeError, ValueError):
-            continue
-    return found
+        if name == "estimator" and hasattr(value, "get_params"):
+            value = {"kind": type(value).__name__, "parameters": plain_parameters(value)}
+        with suppress(TypeError, ValueError):
+            parameters[name] = plain(value)
+    return parameters
 
 
 # ------------------------------------------------------------------------------------------------ from files
@@ -132,7 +129,8 @@ def read_model(section: Section, scope: Scope) -> Any:
     """The model in a section of a file."""
     kind = find_kind(section.value("kind"))
     parameters, metadata = (section.inner(name, section.value(name)).header for name in ("parameters", "metadata"))
-    parameters = {_RENAMED.get(name, name): tupled(value) for name, value in parameters.items()}
+    renamed = {**_RENAMED, **kind.state.renamed}
+    parameters = {renamed.get(name, name): tupled(value) for name, value in parameters.items()}
     if kind.state.parameters is not None:
         parameters = kind.state.parameters(parameters)
     model = kind.estimator(**parameters)

@@ -3,21 +3,17 @@ to another chain."""
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 
 from hedgerow.chain.edges import HistoryEdges
-from hedgerow.chain.inference import check_legal, legal_sequences
+from hedgerow.chain.inference import legal_sequences
 from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.chain.structure.histories import NOTHING, START, Histories
 from hedgerow.chain.structure.states import StateSpace
 from hedgerow.data.dataset import Dataset, Label, Schema
-from hedgerow.errors import InputError
-from hedgerow.estimators.base import allowed_labels
-from hedgerow.estimators.constraints import only_possible
+from hedgerow.data.labels import allowed_labels
+from hedgerow.estimators.constraints import check_open, only_possible
 from hedgerow.legend import FloatArray
-from hedgerow.parallel import plan_chunks
 from hedgerow.training.boosting.arc_steps import count_arcs
 
 Names = tuple[tuple[Label | None, ...], Label]
@@ -33,7 +29,7 @@ def observed_histories(
     assert dataset.labels is not None
     forbidden = transitions == "forbid_unseen"
     least = max(1, int(np.ceil(min_frequency))) if transitions == "observed" else 1
-    found = Histories.observed(
+    histories = Histories.observed(
         dataset.labels,
         dataset.offsets,
         dataset.n_labels,
@@ -43,36 +39,14 @@ def observed_histories(
         min_count=least,
     )
     if forbidden:
-        _check_open(dataset, space, found)
-    return found
+        edges = HistoryEdges.from_scores(histories, np.zeros(histories.n_arcs))
+        check_open(dataset, space, edges, "Only labels that all are known show a history.")
+    return histories
 
 
-def _check_open(dataset: Dataset, space: StateSpace, histories: Histories) -> None:
-    """Refuse sequences whose unlabelled positions cannot be filled by histories that are seen elsewhere."""
-    assert dataset.labels is not None
-    edges = HistoryEdges.from_scores(histories, np.zeros(histories.n_arcs))
-    for first, last in pairwise(plan_chunks(dataset.offsets).tolist()):
-        rows = slice(int(dataset.offsets[first]), int(dataset.offsets[last]))
-        mask = allowed_labels(dataset, rows)
-        if mask is None or (dataset.labels[rows] >= 0).all():
-            continue
-        offsets = dataset.offsets[first : last + 1] - dataset.offsets[first]
-        potentials = ChainPotentials(np.zeros(mask.shape), offsets, edges, sequence_base=first)
-        potentials.add_start_end(space.start_scores(), space.end_scores())
-        try:
-            check_legal(potentials.restrict(mask))
-        except InputError as error:
-            raise InputError(
-                "⟦transitions='forbid_unseen'⟧ leaves no labeling for the unlabelled positions here",
-                hint="Only labels that all are known show a history. Label more, or use ⟦transitions='all'⟧.",
-                sequence=error.sequence,
-                position=error.position,
-            ) from error
-
-
-def without_unseen(held_out: Dataset, histories: Histories | None) -> Dataset:
+def without_unseen(held_out: Dataset, histories: Histories) -> Dataset:
     """The held-out sequences whose labels are possible; the others would score −inf whatever the model is."""
-    if histories is None or (histories.back_off >= 0).any():  # unseen labels back off
+    if (histories.back_off >= 0).any():  # unseen labels back off
         return held_out
     mask = allowed_labels(held_out, slice(0, held_out.n_positions))
     if mask is None:

@@ -1,61 +1,17 @@
-"""The parameters that several estimators have, each declared and described once; and what their values stand for."""
+"""The parameters that several estimators have, each declared and described once."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
-import numpy as np
-
-from hedgerow.data.dataset import Label, Window, window_offsets
+from hedgerow.data.dataset import Label, Window
 from hedgerow.data.imputation import MIDDLES
-from hedgerow.declarations import Check, Count, NonNegative, OneOf, Range, Share, check_value, declared
-from hedgerow.errors import InputError
-from hedgerow.estimators.costs import Costs, check_costs
-from hedgerow.estimators.scoring import Scoring, check_scoring
-from hedgerow.parallel import count_threads
+from hedgerow.declarations import Check, Count, NonNegative, OneOf, Range, Share, declared
+from hedgerow.estimators.values import BEAM_WIDTH, Costs, Scoring, check_costs, check_scoring, random_generator
 from hedgerow.trees.binning import MAX_VALUES
 
-if TYPE_CHECKING:
-    from hedgerow.chain.decoding import Decoder
-
-BEAM_WIDTH = 20
-
 Direction = Literal["left_to_right", "right_to_left"]
-
-
-# ------------------------------------------------------------------------------------------------ what values stand for
-
-
-def check_threads(n_jobs: Any) -> None:
-    """Refuse what is no number of threads."""
-    check_value("n_jobs", n_jobs, Annotated[int, Range()] | None)
-    count_threads(n_jobs)
-
-
-def find_decoder(name: Any, beam_width: int = BEAM_WIDTH) -> Decoder:
-    """The decoder of that name; `beam_width` is for "beam"."""
-    from hedgerow.chain.decoding import DECODERS, decoder
-
-    check_value("decoder", name, Annotated[str, OneOf(tuple(DECODERS))])
-    return decoder(name, int(beam_width))
-
-
-def random_generator(random_state: Any) -> np.random.RandomState:
-    """The generator that None, a seed or a RandomState stands for."""
-    from sklearn.utils import check_random_state
-
-    try:
-        return check_random_state(random_state)  # type: ignore[no-any-return]
-    except (TypeError, ValueError) as error:
-        hint = "Give None, a whole number from 0 to 2**32 - 1, or a numpy.random.RandomState."
-        raise InputError(f"⟦random_state⟧ is {random_state!r}", hint=hint) from error
-
-
-def same_window(one: Window, other: Window) -> bool:
-    """Whether two windows mean the same: 1 and (1, 1) do."""
-    names = {"*"}.union(*(window for window in (one, other) if isinstance(window, Mapping)))
-    return all(window_offsets(one, name) == window_offsets(other, name) for name in names)
 
 
 # ------------------------------------------------------------------------------------------------ of every estimator
@@ -74,7 +30,7 @@ class Running:
         only where logging is set up).
     """
 
-    n_jobs: Annotated[int | None, Check(check_threads)] = None
+    n_jobs: Count | Annotated[int, Range(most=-1)] | None = None
     verbose: Annotated[int, Range(0)] | bool = 0
 
 

@@ -35,10 +35,10 @@ class Value(NamedTuple):
     """How a bin is written: a string of the data, or a word of ours."""
 
     text: str
-    own: bool = False
+    alone: bool = False
 
 
-MISSING_VALUE, OUTSIDE_VALUE = Value("missing", own=True), Value("outside", own=True)
+MISSING_VALUE, OUTSIDE_VALUE = Value("missing", alone=True), Value("outside", alone=True)
 
 
 @dataclass(frozen=True)
@@ -64,13 +64,13 @@ class Choice:
         chosen = [value for b in (without if no else inside) if (value := self.values[b]) is not None]
         if {MISSING_VALUE, OUTSIDE_VALUE} == set(chosen):
             return f"{self.name} is missing or outside"
-        if len(chosen) == 1 and chosen[0].own:
+        if len(chosen) == 1 and chosen[0].alone:
             return f"{self.name} is {'not ' * no}{chosen[0].text}"
         if len(chosen) == 1:
             text = chosen[0].text if self.name == PREVIOUS else repr(chosen[0].text)
             return f"{self.name} {'!' * no}= {text}"
         if self.name != PREVIOUS:
-            chosen.sort(key=lambda value: (not value.own, value.text))
+            chosen.sort(key=lambda value: (not value.alone, value.text))
         shown = _first(list(map(_in_set, chosen)), self.most)
         rest = [f"… {len(chosen) - len(shown)} more"] if len(chosen) > len(shown) else []
         return f"{self.name} {'not ' * no}in {{{', '.join(shown + rest)}}}"

@@ -46,14 +46,13 @@ class FutureFeatureSummary:
         lines = [f"{self.weight:+.2f} for {self.label!r} where {self.place} has the pattern:"]
         for i, rule in enumerate(self.rules):
             lines.append(f"  {'or ' if i else '   '}{rule.when}  ({rule.weight:.0%})")
-        lines.append(
-            f"  {self.pattern_share:.1%} of the positions have it, {self.bag_share:.1%} have it ahead of them;"
-        )
-        lines.append(f"  the rules agree with the feature at {self.fidelity:.1%} of the positions")
+        lines += [
+            f"  {self.pattern_share:.1%} of the positions have it, {self.bag_share:.1%} have it ahead of them;",
+            f"  the rules agree with the feature at {self.fidelity:.1%} of the positions",
+        ]
         if self.bag_accuracy is not None:
-            lines.append(
-                f"  ahead or not tells whether the label is {self.label!r} in {self.bag_accuracy:.1%} of cases"
-            )
+            share = f"in {self.bag_accuracy:.1%} of cases"
+            lines.append(f"  ahead or not tells whether the label is {self.label!r} {share}")
         return "\n".join(lines)
 
 
@@ -81,15 +80,16 @@ def future_features(model: Any, X: Any, y: Any = None, *, max_rules: int = 16) -
     truth = None if y is None else np.array([label for row in y for label in row], dtype=object)
     if truth is not None and len(truth) != len(ahead):
         raise InputError(f"y has {len(truth)} labels for {len(ahead)} positions")
-    found = []
+    features = []
     for j, feature in enumerate(model.scorer_.features):
         label = model.schema_.labels[feature.label]
-        own, fidelity = _distil(model, X, patterns[:, j], max_rules)
+        distilled, fidelity = _distil(model, X, patterns[:, j], max_rules)
         positive = ahead[:, j] > _HALF
         accuracy = None if truth is None else float((positive == (truth == label)).mean())
         shares = float((patterns[:, j] > _HALF).mean()), float(positive.mean())
-        found.append(FutureFeatureSummary(label, feature.weight, _place(model), own, fidelity, *shares, accuracy))
-    return found
+        summary = label, feature.weight, _place(model), distilled, fidelity
+        features.append(FutureFeatureSummary(*summary, *shares, accuracy))
+    return features
 
 
 def _place(model: Any) -> str:
@@ -109,8 +109,8 @@ def _distil(model: Any, X: Any, probs: FloatArray, max_leaf_nodes: int) -> tuple
     growth = Growth(max_leaf_nodes, l2_regularization=0.0, subsets=False)
     positive = (probs > _HALF).astype(np.float64)
     tree, values = RowTrees(model.scorer_.inputs, data, np.ones(len(probs)), growth).fit(positive)
-    found = [rule for rule in rules(_one_tree(model, tree), None) if rule.weight > _HALF]
-    return tuple(found), float(((values > _HALF) == (positive > 0)).mean())
+    distilled = [rule for rule in rules(_one_tree(model, tree), None) if rule.weight > _HALF]
+    return tuple(distilled), float(((values > _HALF) == (positive > 0)).mean())
 
 
 def _one_tree(model: Any, tree: Tree) -> Any:

@@ -12,8 +12,9 @@ import numpy as np
 from hedgerow.data.imputation import seen_schema
 from hedgerow.errors import InputError
 from hedgerow.explain.fields import PREVIOUS
-from hedgerow.explain.splits import HAS, LEAF, Splits, require_trees
+from hedgerow.explain.splits import Splits, require_trees
 from hedgerow.legend import FloatArray
+from hedgerow.trees.nodes import HAS, LEAF, RULE, STREAM
 
 _SHOWN = 20  # rows of a table that is printed
 
@@ -78,9 +79,8 @@ def importance(model: Any, by: str | None = None) -> Importance:
     if not linear:
         require_trees(model)
     if by not in choices:
-        raise InputError(
-            f"⟦by⟧ is {by!r}", hint=f"For {type(model).__name__} choose {' or '.join(map(repr, choices))}."
-        )
+        hint = f"For {type(model).__name__} choose {' or '.join(map(repr, choices))}."
+        raise InputError(f"⟦by⟧ is {by!r}", hint=hint)
     totals: dict[_Key, float] = defaultdict(float)
     for key, value in _of_weights(model) if linear else _of_splits(model, by):
         totals[key] += value
@@ -101,10 +101,11 @@ def _name(row: Share) -> str:
 def _of_splits(model: Any, by: str) -> Iterator[tuple[_Key, float]]:
     """Gain or number of the splits of each input, in the order of streams."""
     ensemble, splits = model.ensemble_, Splits(model)
-    nodes = ensemble.nodes[ensemble.nodes[:, 0] != LEAF]
-    values = ensemble.gains[ensemble.nodes[:, 0] != LEAF] if by == "gain" else np.ones(len(nodes))
-    items = np.where(nodes[:, 2] == HAS, nodes[:, 1], -1)
-    kinds, which = np.unique(np.stack([nodes[:, 0], items, nodes[:, 2]], axis=1), axis=0, return_inverse=True)
+    is_split = ensemble.nodes[:, STREAM] != LEAF
+    nodes = ensemble.nodes[is_split]
+    values = ensemble.gains[is_split] if by == "gain" else np.ones(len(nodes))
+    items = np.where(nodes[:, RULE] == HAS, nodes[:, 1], -1)
+    kinds, which = np.unique(np.stack([nodes[:, STREAM], items, nodes[:, RULE]], axis=1), axis=0, return_inverse=True)
     sums = np.bincount(which.ravel(), weights=values, minlength=len(kinds))
     for node, value in zip(kinds.tolist(), sums.tolist()):
         read = splits.read(node)
@@ -113,22 +114,22 @@ def _of_splits(model: Any, by: str) -> Iterator[tuple[_Key, float]]:
 
 def _of_weights(model: Any) -> Iterator[tuple[_Key, float]]:
     """Σ|w| of each feature of a LinearCRF. Weights of label pairs count for the column that they belong to."""
-    from hedgerow.linear.streams import Streams
+    from hedgerow.linear.index import Streams
 
     layout, schema = model.layout_, seen_schema(model)
     nodes, arcs, pairs = layout.split(np.abs(model.weights_))
-    yield from _of_rows(schema, layout.nodes.streams, _row_sums(layout.nodes, nodes), None)
+    yield from _of_rows(schema, layout.nodes.streams, _row_sums(layout.nodes, nodes))
     yield (PREVIOUS, None), float(arcs.sum())
     if layout.pairs is not None:
         streams = Streams.of(schema, set(layout.pair_columns))
-        yield from _of_rows(schema, streams, _row_sums(layout.pairs, pairs), set(layout.pair_columns))
+        yield from _of_rows(schema, streams, _row_sums(layout.pairs, pairs))
 
 
 def _row_sums(index: Any, weights: FloatArray) -> FloatArray:
     return np.bincount(index.slot_rows(), weights=weights, minlength=index.streams.n_rows).astype(np.float64)
 
 
-def _of_rows(schema: Any, streams: Any, sums: FloatArray, names: set[str] | None) -> Iterator[tuple[_Key, float]]:
+def _of_rows(schema: Any, streams: Any, sums: FloatArray) -> Iterator[tuple[_Key, float]]:
     """Sums of weight rows by column and offset. A stream's rows go on to where the next stream's begin."""
     codes, numbers = ("categorical", "boolean"), ("numeric",)
     begins: list[tuple[int, _Key]] = []

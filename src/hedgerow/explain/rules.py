@@ -9,7 +9,8 @@ import numpy as np
 
 from hedgerow.errors import InputError
 from hedgerow.explain.fields import signed
-from hedgerow.explain.splits import LABEL, LEAF, Input, Splits, label_code
+from hedgerow.explain.splits import Input, Splits, label_code
+from hedgerow.trees.nodes import FALSE_CHILD, LABEL, LEAF, STREAM, TRUE_CHILD
 
 Path = frozenset[tuple[Input, int]]  # for each input that matters, the bins that it may have
 
@@ -72,13 +73,13 @@ def rules(model: Any, n: int | None = 20, label: Any = None) -> list[Rule]:
 def weigh_paths(model: Any, k: int) -> dict[Path, float]:
     """The sum of the leaves of each path of label k, with what is added to pairs of labels whatever the input."""
     splits, ensemble = Splits(model), model.ensemble_
-    found: dict[Path, float] = defaultdict(float)
+    weights: dict[Path, float] = defaultdict(float)
     for u, score in _pair_scores(model, k):
-        found[frozenset([(Input(LABEL), 1 << u)])] += score
+        weights[frozenset([(Input(LABEL), 1 << u)])] += score
     n_trees = ensemble.n_iterations * ensemble.trees_per_step
     for j in range(n_trees):
-        _add_tree(splits, ensemble.tree(j * ensemble.n_labels + k), found)
-    return dict(found)
+        _add_tree(splits, ensemble.tree(j * ensemble.n_labels + k), weights)
+    return dict(weights)
 
 
 def _pair_scores(model: Any, k: int) -> list[tuple[int, float]]:
@@ -95,20 +96,20 @@ def _pair_scores(model: Any, k: int) -> list[tuple[int, float]]:
     return [(u, float(score)) for u, score in enumerate(scores) if score != 0.0]
 
 
-def _add_tree(splits: Splits, tree: Any, found: dict[Path, float]) -> None:
+def _add_tree(splits: Splits, tree: Any, weights: dict[Path, float]) -> None:
     """Add the leaves of one tree to the paths. Paths that nothing can take are left out."""
     nodes, values = tree.nodes.tolist(), tree.values.tolist()
     ahead: list[tuple[int, dict[Input, int]]] = [(0, {})]
     while ahead:
         i, path = ahead.pop()
         node = nodes[i]
-        if node[0] == LEAF:
-            found[frozenset(path.items())] += values[i]
+        if node[STREAM] == LEAF:
+            weights[frozenset(path.items())] += values[i]
             continue
         read, bins = splits.ask(node, tree.sets)
         possible = splits.field(read).possible
         before = path.get(read, possible)
-        for child, side in ((node[4], before & ~bins), (node[3], before & bins)):
+        for child, side in ((node[FALSE_CHILD], before & ~bins), (node[TRUE_CHILD], before & bins)):
             if side == before:
                 ahead.append((child, path))
             elif side:

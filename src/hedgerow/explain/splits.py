@@ -14,13 +14,26 @@ from hedgerow.errors import InputError
 from hedgerow.explain import fields
 from hedgerow.explain.fields import PREVIOUS, START, Attribute, Choice, Field, Number, Value
 from hedgerow.legend import FIRST_VALUE, MISSING, OUTSIDE
-from hedgerow.trees.binning import ATTRIBUTES, ITEMS, ORDERED
-
-EQUAL, AT_MOST, AT_MOST_OR_SPECIAL, SUBSET, HAS = range(5)  # the rules of a node, as in `kernels.growing`
-LABEL, LEAF = -1, -2  # streams that are none
+from hedgerow.trees.binning import ATTRIBUTES
+from hedgerow.trees.nodes import (
+    AT_MOST_OR_SPECIAL,
+    BIN,
+    COLUMN,
+    EQUAL,
+    HAS,
+    ITEMS,
+    LABEL,
+    MISSING_BIN,
+    N_BINS,
+    OFFSET,
+    ORDERED,
+    RULE,
+    STREAM,
+    SUBSET,
+)
 
 _SPECIAL = [fields.MISSING_VALUE, fields.OUTSIDE_VALUE]  # by their codes
-_FLAGS = [Value("false", own=True), Value("true", own=True)]
+_FLAGS = [Value("false", alone=True), Value("true", alone=True)]
 
 
 class Input(NamedTuple):
@@ -55,13 +68,13 @@ class Splits:
     def _used_codes(self, nodes: Any) -> dict[int, dict[int, int]]:
         """Of the columns of very many codes: the codes that some split asks for, each with its bin. No condition can
         tell the others apart, so that they share one bin, the last."""
-        has = nodes[(nodes[:, 0] >= 0) & (nodes[:, 2] == HAS)]
-        found = {}
+        has = nodes[(nodes[:, STREAM] >= 0) & (nodes[:, RULE] == HAS)]
+        used = {}
         for c, (name, kind) in enumerate(zip(self.binning.names, self.binning.kinds)):
             if kind == ITEMS and name != ATTRIBUTES:
-                items = np.unique(has[self.binning.streams[0, has[:, 0]] == c, 1])
-                found[c] = {code: b for b, code in enumerate(self.binning.item_source[c][items].tolist())}
-        return found
+                items = np.unique(has[self.binning.streams[COLUMN, has[:, STREAM]] == c, BIN])
+                used[c] = {code: b for b, code in enumerate(self.binning.item_source[c][items].tolist())}
+        return used
 
     def read(self, node: Sequence[int]) -> Input:
         """What a split reads. node: stream, bin, rule, …"""
@@ -91,13 +104,13 @@ class Splits:
         """What tells the way of rows that have no value for split i of a tree, one after the other; nothing where that
         cannot be, or is a value."""
         stream = tree.nodes[i, 0]
-        if tree.shares is None or stream == LABEL or self.binning.streams[5, stream] < 0:
+        if tree.shares is None or stream == LABEL or self.binning.streams[MISSING_BIN, stream] < 0:
             return ()
-        share, own = float(tree.shares[i]), tree.surrogates[:, 0] == i
+        share, stand_ins = float(tree.shares[i]), tree.surrogates[:, 0] == i
         if 0.0 < share < 1.0:
             return (f"{share:.1%} yes",)
-        asked = [self._surrogate(int(s), way) for s, way in zip(tree.surrogates[own, 1], tree.surrogate_sets[own])]
-        return *(f"as {text}" for text in asked), "yes" if share == 1.0 else "no"
+        surrogates = zip(tree.surrogates[stand_ins, 1], tree.surrogate_sets[stand_ins])
+        return *(f"as {self._surrogate(int(s), way)}" for s, way in surrogates), "yes" if share == 1.0 else "no"
 
     def _surrogate(self, stream: int, way: Any) -> str:
         """A surrogate as a condition. Of the previous label it knows whether there is one."""
@@ -119,7 +132,7 @@ class Splits:
 
     def offset(self, read: Input) -> int | None:
         """The window offset that is read; None for the previous label."""
-        return None if read.stream == LABEL else int(self.binning.streams[1, read.stream])
+        return None if read.stream == LABEL else int(self.binning.streams[OFFSET, read.stream])
 
     def field(self, read: Input) -> Field:
         """The possible bins of what is read, and how to say what it has to be."""
@@ -135,8 +148,8 @@ class Splits:
         """Nothing is outside at offset 0. Nothing is missing where an absent number means one, nor where trees take a
         missing value for none: their conditions are about values."""
         if read.stream == LABEL and self._histories is not None:
-            own = [Value(self._histories.name(h, self.schema.labels)) for h in range(self._histories.n_histories)]
-            return Choice(f"{PREVIOUS}s", own, (1 << len(own)) - 1, self._most)
+            histories = [Value(self._histories.name(h, self.schema.labels)) for h in range(self._histories.n_histories)]
+            return Choice(f"{PREVIOUS}s", histories, (1 << len(histories)) - 1, self._most)
         if read.stream == LABEL:
             labels = [*(Value(str(label)) for label in self.schema.labels), Value(START)]
             return Choice(PREVIOUS, labels, (1 << len(labels)) - 1, self._most)
@@ -155,7 +168,7 @@ class Splits:
             barred = [b for b, never in ((n_bins - 2, missing_never), (n_bins - 1, offset == 0)) if never]
             return Number(name, self.binning.thresholds[c].tolist(), _all_but(n_bins, barred))
         if column.name == OUTSIDE_COLUMN:
-            return Choice(f"position[{place}]", [Value("inside", own=True), _SPECIAL[OUTSIDE]], 0b11, self._most)
+            return Choice(f"position[{place}]", [Value("inside", alone=True), _SPECIAL[OUTSIDE]], 0b11, self._most)
         return self._choice(name, column, self._used.get(c), outside=offset != 0)
 
     def _choice(self, name: str, column: Column, used: dict[int, int] | None, *, outside: bool) -> Choice:
@@ -174,10 +187,10 @@ class Splits:
         return Choice(name, [*map(write, codes), *rest], _all_but(len(codes) + len(rest), never), self._most)
 
     def _column(self, stream: int) -> int:
-        return int(self.binning.streams[0, stream])
+        return int(self.binning.streams[COLUMN, stream])
 
     def _n_bins(self, stream: int) -> int:
-        return int(self.binning.streams[3, stream])
+        return int(self.binning.streams[N_BINS, stream])
 
     def _source(self, c: int, item: int) -> int:
         """The code or attribute behind an item."""

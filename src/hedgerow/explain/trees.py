@@ -7,7 +7,8 @@ from typing import Any
 
 from hedgerow.errors import InputError
 from hedgerow.explain.fields import signed
-from hedgerow.explain.splits import LEAF, Splits, label_code, require_trees
+from hedgerow.explain.splits import Splits, label_code, require_trees
+from hedgerow.trees.nodes import FALSE_CHILD, LEAF, STREAM, TRUE_CHILD
 
 _INDENT = "    "
 _WIDEST = 72  # leaves stand in a line under each other up to this column
@@ -37,15 +38,15 @@ def branches(model: Any, iteration: int, label: Any, member: int = 1, most: int 
     """The nodes of one tree, the root first. Parameters as in `tree_text`; `most` values of a set are written out."""
     splits = Splits(model, most)
     tree = find_tree(model, iteration, label, member)
-    found = []
+    result = []
     for i, (node, value, rows) in enumerate(zip(tree.nodes.tolist(), tree.values.tolist(), tree.counts.tolist())):
-        if node[0] == LEAF:
+        if node[STREAM] == LEAF:
             shown = rows if tree.shares is None else round(rows, 1)  # shares of rows add up to any number
-            found.append(Branch("", -1, -1, value, shown))
+            result.append(Branch("", -1, -1, value, shown))
         else:
             text, without = splits.text(*splits.ask(node, tree.sets)), splits.without_value(tree, i)
-            found.append(Branch(text, node[3], node[4], 0.0, rows, without))
-    return found
+            result.append(Branch(text, node[TRUE_CHILD], node[FALSE_CHILD], 0.0, rows, without))
+    return result
 
 
 def find_tree(model: Any, iteration: int, label: Any, member: int = 1) -> Any:
@@ -53,17 +54,15 @@ def find_tree(model: Any, iteration: int, label: Any, member: int = 1) -> Any:
     require_trees(model)
     ensemble, k = model.ensemble_, label_code(model, label)
     if not 1 <= iteration <= ensemble.n_iterations:
-        raise InputError(
-            f"there is no iteration {iteration}",
-            hint=f"The model has the iterations 1 to {ensemble.n_iterations}.",
-        )
+        hint = f"The model has the iterations 1 to {ensemble.n_iterations}."
+        raise InputError(f"there is no iteration {iteration}", hint=hint)
     if not 1 <= member <= ensemble.trees_per_step:
         raise InputError(f"there is no tree {member} of a step", hint=f"A step has {ensemble.trees_per_step}.")
     return ensemble.tree(((iteration - 1) * ensemble.trees_per_step + member - 1) * ensemble.n_labels + k)
 
 
 def tree_text(model: Any, iteration: int, label: Any, member: int = 1) -> str:
-    """One tree as text: a condition a line, and behind it what its rows add to the score of the label.
+    """One tree as text: one condition per line, and behind it what its rows add to the score of the label.
 
     Parameters
     ----------
@@ -75,18 +74,18 @@ def tree_text(model: Any, iteration: int, label: Any, member: int = 1) -> str:
     A row is a position with one previous label. With missing="weighting" and "surrogate" a condition says in brackets
     what becomes of rows without a value: how many of them go the way of those where it holds, or what is asked instead.
     """
-    found = branches(model, iteration, label, member)
-    root = found[0]
-    n_leaves = sum(branch.is_leaf for branch in found)
+    nodes = branches(model, iteration, label, member)
+    root = nodes[0]
+    n_leaves = sum(branch.is_leaf for branch in nodes)
     head = f"iteration {iteration}, label {label}: {_count(n_leaves, 'leaf', 'leaves')}, {_rows(root)}"
-    lines = [("always", root)] if root.is_leaf else _conditions(found)
+    lines = [("always", root)] if root.is_leaf else _conditions(nodes)
     width = min(_WIDEST, max(len(text) for text, leaf in lines if leaf is not None))
     wide = max(len(_value(leaf)) for _, leaf in lines if leaf is not None)
     body = [text if leaf is None else f"{text:<{width}}  {_value(leaf):>{wide}}  {_rows(leaf)}" for text, leaf in lines]
     return "\n".join([head, *body])
 
 
-def _conditions(found: list[Branch]) -> list[tuple[str, Branch | None]]:
+def _conditions(nodes: list[Branch]) -> list[tuple[str, Branch | None]]:
     """Lines of text, each with the leaf that it leads to, if it does. A false side that splits again is an `elif`,
     so that trees that take one value after the other stay flat. Not recursive: a tree may be deep."""
     lines: list[tuple[str, Branch | None]] = []
@@ -97,8 +96,8 @@ def _conditions(found: list[Branch]) -> list[tuple[str, Branch | None]]:
             lines.append(task)
             continue
         node, depth, word = task
-        branch, pad = found[node], _INDENT * depth
-        yes, no = found[branch.true], found[branch.false]
+        branch, pad = nodes[node], _INDENT * depth
+        yes, no = nodes[branch.true], nodes[branch.false]
         ahead.append((f"{pad}else:", no) if no.is_leaf else (branch.false, depth, "elif"))
         if not yes.is_leaf:
             ahead.append((branch.true, depth + 1, "if"))

@@ -8,19 +8,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hedgerow.lattice.corpus import Corpus
-from hedgerow.lattice.forms import Form
-from hedgerow.lattice.objectives import Objective
-from hedgerow.lattice.potentials import Potentials
+from hedgerow.lattice.dataset import GraphDataset
+from hedgerow.lattice.objectives import Loss, States
+from hedgerow.lattice.scores import Form, Potentials
 from hedgerow.lattice.tree_rows import RowGrower, bin_rows, learn_rows, tree_values
 from hedgerow.legend import FloatArray
 from hedgerow.parallel import Lanes
 from hedgerow.training.boosting.rows import tree_seed
-from hedgerow.training.monitor import Monitor
 from hedgerow.trees.binning import Binning
 from hedgerow.trees.growing import Tree
-
-MAX_HALVINGS = 10  # beyond them a step moves nothing: the trees are dropped
 
 
 class Bins(NamedTuple):
@@ -30,116 +26,131 @@ class Bins(NamedTuple):
     edges: Binning
 
     @classmethod
-    def learn(cls, corpus: Corpus, max_bins: int) -> Bins:
-        return cls(learn_rows(corpus.nodes, max_bins), learn_rows(edge_rows(corpus), max_bins))
+    def learn(cls, dataset: GraphDataset, max_bins: int) -> Bins:
+        return cls(learn_rows(dataset.nodes, max_bins), learn_rows(edge_rows(dataset), max_bins))
 
 
-def edge_rows(corpus: Corpus) -> FloatArray:
+def edge_rows(dataset: GraphDataset) -> FloatArray:
     """The features of edges, and their direction as one more."""
-    return np.column_stack([corpus.edges, corpus.directions.astype(np.float64)])
+    return np.column_stack([dataset.edges, dataset.directions.astype(np.float64)])
 
 
-class Iteration(NamedTuple):
-    """The trees of one iteration, a value each."""
+class GraphTrees(NamedTuple):
+    """The trees of one iteration, one per value of a node and of an edge."""
 
     nodes: list[Tree]
     edges: list[Tree]
 
-    def scaled(self, factor: float) -> Iteration:
-        return Iteration([tree.scaled(factor) for tree in self.nodes], [tree.scaled(factor) for tree in self.edges])
+    def scaled(self, factor: float) -> GraphTrees:
+        return GraphTrees([tree.scaled(factor) for tree in self.nodes], [tree.scaled(factor) for tree in self.edges])
 
 
-class Values:
-    """The values of the nodes (N, P) and edges (M, Q) of a corpus, to which trees are added."""
+class TreeValues:
+    """The values of the nodes (N, P) and edges (M, Q) of graphs, to which trees are added."""
 
-    def __init__(self, form: Form, corpus: Corpus, nodes: FloatArray, edges: FloatArray) -> None:
-        self.form, self.corpus = form, corpus
+    def __init__(self, form: Form, dataset: GraphDataset, nodes: FloatArray, edges: FloatArray) -> None:
+        self.form, self.dataset = form, dataset
         self.nodes, self.edges = nodes, edges
 
+    @classmethod
+    def start(cls, form: Form, dataset: GraphDataset, nodes: FloatArray) -> TreeValues:
+        """The values before any tree: `nodes` (P,) at every node, 0 at every edge."""
+        edges: FloatArray = np.zeros((len(dataset.edges), len(form.edge_tables)))
+        return cls(form, dataset, np.tile(nodes, (len(dataset.nodes), 1)), edges)
+
     def potentials(self, i: int) -> Potentials:
-        nodes = self.form.node_scores(np.ascontiguousarray(self.nodes[self.corpus.nodes_of(i)]))
-        edges = self.form.edge_scores(np.ascontiguousarray(self.edges[self.corpus.edges_of(i)]))
-        return Potentials(self.corpus.topologies[i], nodes, edges)
+        nodes = self.form.node_scores(np.ascontiguousarray(self.nodes[self.dataset.node_slices[i]]))
+        edges = self.form.edge_scores(np.ascontiguousarray(self.edges[self.dataset.edge_slices[i]]))
+        return Potentials(self.dataset.topologies[i], nodes, edges)
 
 
 class TreeScorer:
-    """Adds trees to the values of a corpus by the bins of its features."""
+    """Adds trees to the values of graphs by the bins of their features."""
 
-    def __init__(self, bins: Bins, values: Values) -> None:
+    def __init__(self, bins: Bins, values: TreeValues) -> None:
         self.values = values
-        corpus = values.corpus
-        self._node_data = bin_rows(bins.nodes, corpus.nodes, growing=False)
-        self._edge_data = bin_rows(bins.edges, edge_rows(corpus), growing=False) if len(corpus.edges) else None
+        self.n_added = 0
+        dataset = values.dataset
+        self._node_data = bin_rows(bins.nodes, dataset.nodes, growing=False)
+        self._edge_data = bin_rows(bins.edges, edge_rows(dataset), growing=False) if len(dataset.edges) else None
 
-    def add(self, iterations: Sequence[Iteration]) -> None:
+    def add_new(self, iterations: Sequence[GraphTrees]) -> None:
+        """Add the iterations that came after those that were added."""
+        self.add(iterations[self.n_added :])
+
+    def add(self, iterations: Sequence[GraphTrees]) -> None:
+        self.n_added += len(iterations)
         tree_values(self._node_data, [tree for one in iterations for tree in one.nodes], self.values.nodes)
         if self._edge_data is not None:
             tree_values(self._edge_data, [tree for one in iterations for tree in one.edges], self.values.edges)
 
 
-class Booster:
-    """The state of boosting on one corpus. Use inside `with Lanes(...)`.
+class GraphBooster:
+    """The state of boosting on graphs, as `training.boosting.line_search.Boosting` says. Use inside `with Lanes(...)`.
 
-    iterations : what was added to the values, the first iteration first
-    unconverged : the graphs on which the last evaluation did not come to rest
+    iterations : those of an earlier fit, if any, which are added to the values; and then those of each step
+    unconverged : the graphs on which inference did not converge in the last evaluation
     """
 
     def __init__(
         self,
-        values: Values,
+        values: TreeValues,
         bins: Bins,
-        objective: Objective,
         lanes: Lanes,
+        iterations: list[GraphTrees],
         *,
         learning_rate: float,
         seed: int,
         **options: Any,
     ) -> None:
-        corpus = values.corpus
-        assert corpus.labels is not None
-        self.values, self.objective, self.lanes = values, objective, lanes
-        self.labels = corpus.labels
+        dataset = values.dataset
+        assert dataset.labels is not None
+        self.values, self.lanes = values, lanes
+        self.labels = dataset.labels
         self.learning_rate, self.seed = learning_rate, seed
-        self.iterations: list[Iteration] = []
+        self.iterations = iterations
+        if iterations:
+            TreeScorer(bins, values).add(iterations)
         self.scale = 0.0
         self._draws = options["max_features"] < 1.0
-        self._has_edges = len(corpus.edges) > 0
-        weights = corpus.spread_weights() or (None, None)
-        self._node_growers = _growers(bins.nodes, corpus.nodes, weights[0], lanes, options)
+        self._has_edges = len(dataset.edges) > 0
+        weights = dataset.spread_weights() or (None, None)
+        self._node_growers = _growers(bins.nodes, dataset.nodes, weights[0], lanes, options)
         self._edge_growers: deque[RowGrower] = deque()
         if self._has_edges:
-            self._edge_growers = _growers(bins.edges, edge_rows(corpus), weights[1], lanes, options)
-        self._direction = Iteration([], [])
+            self._edge_growers = _growers(bins.edges, edge_rows(dataset), weights[1], lanes, options)
+        self._direction = GraphTrees([], [])
         self._added: tuple[list[FloatArray], list[FloatArray]] = [], []
-        n = corpus.n_graphs
+        n = len(dataset.topologies)
         self._losses: FloatArray = np.zeros(n)
-        self._states: list[tuple[FloatArray, ...]] = [()] * n
-        self._rested = [True] * n
+        self._states: list[States] = [()] * n
+        self._converged = [True] * n
         self._node_gradient: FloatArray = np.zeros_like(values.nodes)
         self._edge_gradient: FloatArray = np.zeros_like(values.edges)
 
     @property
     def unconverged(self) -> int:
-        return self._rested.count(False)
+        return self._converged.count(False)
 
-    def evaluate(self) -> float:
+    def evaluate(self, objective: Loss) -> float:
         """The loss, and its gradient by every value."""
-        corpus, form = self.values.corpus, self.values.form
+        dataset, form = self.values.dataset, self.values.form
 
         def work(lane: int, i: int) -> None:
-            own = corpus.nodes_of(i)
-            given = self.values.potentials(i), self.labels[own], self._states[i]
-            found = self.objective(*given, *corpus.weights_of(i))
-            weight = 1.0 if corpus.weights is None else float(corpus.weights[i])
-            self._losses[i], self._states[i], self._rested[i] = weight * found.loss, found.states, found.converged
-            self._node_gradient[own] = weight * form.node_values(found.node_gradient)
-            self._edge_gradient[corpus.edges_of(i)] = weight * form.edge_values(found.edge_gradient)
+            rows = dataset.node_slices[i]
+            node_weights = None if dataset.node_weights is None else dataset.node_weights[rows]
+            result = objective(self.values.potentials(i), self.labels[rows], self._states[i], node_weights)
+            weight = 1.0 if dataset.weights is None else float(dataset.weights[i])
+            self._losses[i], self._states[i] = weight * result.loss, result.states
+            self._converged[i] = result.converged
+            self._node_gradient[rows] = weight * form.node_values(result.node_gradient)
+            self._edge_gradient[dataset.edge_slices[i]] = weight * form.edge_values(result.edge_gradient)
 
-        self.lanes.run(work, corpus.n_graphs)
+        self.lanes.run(work, len(self._losses))
         return float(self._losses.sum())
 
-    def step(self) -> Iteration:
-        """Grow trees to the gradient that `evaluate` left and add them, times the learning rate."""
+    def step(self, scale: float | None = None) -> GraphTrees:
+        """Grow trees to the gradient that `evaluate` left and add them, times `scale`, or else the learning rate."""
         P, Q = self.values.nodes.shape[1], self.values.edges.shape[1] if self._has_edges else 0
         trees: list[Any] = [None] * (P + Q)
         added: list[Any] = [None] * (P + Q)
@@ -157,10 +168,10 @@ class Booster:
 
         self.lanes.run(work, P + Q)
         self._added = added[:P], added[P:]
-        self._direction = Iteration(trees[:P], trees[P:])
+        self._direction = GraphTrees(trees[:P], trees[P:])
         self.scale = 0.0
         self.iterations.append(self._direction)
-        self.rescale(self.learning_rate)
+        self.rescale(self.learning_rate if scale is None else scale)
         return self.iterations[-1]
 
     def rescale(self, scale: float) -> None:
@@ -176,31 +187,6 @@ class Booster:
 def _growers(
     binning: Binning, rows: FloatArray, weights: FloatArray | None, lanes: Lanes, options: dict[str, Any]
 ) -> deque[RowGrower]:
-    """Growers on the rows of all graphs, one a thread."""
+    """Growers on the rows of all graphs, one per thread."""
     data = bin_rows(binning, rows, growing=True)
-    return deque(RowGrower(binning, data, weights, **options) for _ in range(lanes.n_threads))
-
-
-def boost(booster: Booster, monitor: Monitor, scorer: TreeScorer | None) -> None:
-    """Add iterations until the monitor says stop. A step that raises the loss is halved until it does not.
-
-    scorer : of the held-out graphs, which the monitor validates on
-    """
-    loss = booster.evaluate()
-    done = monitor.begin(loss)
-    while not done:
-        before = loss
-        booster.step()
-        loss = booster.evaluate()
-        for _ in range(MAX_HALVINGS):
-            if loss <= before:
-                break
-            booster.rescale(booster.scale / 2.0)
-            loss = booster.evaluate()
-        else:
-            if loss > before:
-                booster.rescale(0.0)
-                loss = booster.evaluate()
-        if scorer is not None:
-            scorer.add(booster.iterations[-1:])
-        done = monitor.step(loss)
+    return deque(RowGrower(data, weights, **options) for _ in range(lanes.n_threads))

@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 
 from hedgerow.estimators.codec.arrays import Array, scores
-from hedgerow.estimators.codec.parts import State
+from hedgerow.estimators.codec.parts import State, made_by_order
 from hedgerow.estimators.codec.schema import FITTED, labels
 from hedgerow.estimators.codec.steps import Allocates, Let, Scope
-from hedgerow.estimators.codec.upgrade import Old
+from hedgerow.estimators.codec.upgrade import Old, with_trainer
 from hedgerow.estimators.codec.values import choice, count, flag
-from hedgerow.lattice.forms import FORMS, Form
-from hedgerow.lattice.linear import Layout, Scaling
+from hedgerow.lattice.scores import FORMS, Form, Layout, Scaling
 from hedgerow.legend import FLOAT
 
+RENAMED = {"schedule": "message_schedule"}
 _LEAST_SPREAD = 1e-300  # features are divided by it
 
 
@@ -76,16 +76,11 @@ STATE = State(
         Array("node_center", FLOAT, ("F",), of=lambda model: model.scaling_.node_center),
         Array("node_spread", FLOAT, ("F",), above=_LEAST_SPREAD, of=lambda model: model.scaling_.node_spread),
         Array("edge_spread", FLOAT, ("E",), above=_LEAST_SPREAD, of=lambda model: model.scaling_.edge_spread),
-        Let(
-            "layout",
-            lambda scope: Layout(made_form(scope), scope["F"], scope["E"], scope["n_directions"]),
-            of="layout_",
-        ),
-        Let(
-            "scaling",
-            lambda scope: Scaling(scope["node_center"], scope["node_spread"], scope["edge_spread"]),
-            of="scaling_",
-        ),
+        Let("made form", made_form),
+        Let("layout", made_by_order(Layout, "made form", "F", "E", "n_directions"), of="layout_"),
+        Let("scaling", made_by_order(Scaling, "node_center", "node_spread", "edge_spread"), of="scaling_"),
     ),
     upgrade,
+    parameters=with_trainer,
+    renamed=RENAMED,
 )

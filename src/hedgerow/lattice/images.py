@@ -49,7 +49,7 @@ def read_mask(path: str | os.PathLike[str]) -> IndexArray:
     if pixels.ndim == 3 and (pixels == pixels[..., :1]).all():
         pixels = pixels[..., 0]  # grey, written as a colour
     if pixels.ndim != 2 or pixels.dtype.kind not in "iu":
-        hint = "A mask has one whole number a pixel: save it in grey, or with a palette."
+        hint = "A mask has one whole number per pixel: save it in grey, or with a palette."
         raise InputError("the mask is a coloured image, or has fractions", hint=hint, path=os.fspath(path))
     return pixels.astype(INDEX)
 
@@ -77,18 +77,18 @@ def find_images(place: str | os.PathLike[str], suffixes: tuple[str, ...] = IMAGE
         return {where.stem: where}
     if not where.is_dir():
         raise InputError("there is no such file or folder", path=str(where))
-    found: dict[str, Path] = {}
+    files: dict[str, Path] = {}
     for path in sorted(where.iterdir()):
         if path.suffix.lower() not in suffixes or path.name.startswith("."):
             continue
-        if path.stem in found:
-            hint = "An image and its mask are told by the name before the suffix; rename one."
-            raise InputError(f"{found[path.stem].name} and {path.name} have the same name", hint=hint, path=str(where))
-        found[path.stem] = path
-    if not found:
+        if path.stem in files:
+            hint = "An image and its mask are matched by the name before the suffix; rename one."
+            raise InputError(f"{files[path.stem].name} and {path.name} have the same name", hint=hint, path=str(where))
+        files[path.stem] = path
+    if not files:
         hint = f"Files are taken by their suffix: {' '.join(suffixes)}."
         raise InputError("the folder has no images", hint=hint, path=str(where))
-    return found
+    return files
 
 
 def read_images(paths: Iterable[Path], *, n_channels: int | None = None) -> list[FloatArray]:
@@ -97,12 +97,12 @@ def read_images(paths: Iterable[Path], *, n_channels: int | None = None) -> list
     first, wanted = "training", n_channels
     for path in paths:
         image = read_image(path)
-        own = 1 if image.ndim == 2 else image.shape[2]
+        channels = 1 if image.ndim == 2 else image.shape[2]
         if wanted is None:
-            first, wanted = path.name, own
-        if own != wanted:
+            first, wanted = path.name, channels
+        if channels != wanted:
             hint = "Save all as grey or all as coloured images, with or without transparency."
-            raise InputError(f"the image has {own} channels, and {first} had {wanted}", hint=hint, path=str(path))
+            raise InputError(f"the image has {channels} channels, and {first} had {wanted}", hint=hint, path=str(path))
         images.append(image)
     return images
 
@@ -115,10 +115,10 @@ def read_folders(
     Masks without an image are left alone: a folder of masks may serve several folders of images.
     """
     files, of_masks = find_images(images), find_images(masks, MASKS)
-    lost = [path for name, path in files.items() if name not in of_masks]
-    if lost:
-        what = f"{len(lost)} of {len(files)} images have no mask in {os.fspath(masks)}"
-        raise InputError(what, hint="Name it like its image, but for the suffix.", path=str(lost[0]))
+    without_mask = [path for name, path in files.items() if name not in of_masks]
+    if without_mask:
+        what = f"{len(without_mask)} of {len(files)} images have no mask in {os.fspath(masks)}"
+        raise InputError(what, hint="Name it like its image, but for the suffix.", path=str(without_mask[0]))
     pixels = read_images(files.values(), n_channels=n_channels)
     labels = [read_mask(of_masks[name]) for name in files]
     for name, image, mask in zip(files, pixels, labels):
@@ -139,9 +139,9 @@ def _pillow() -> Any:
 
 def _read(path: str | os.PathLike[str], *, palette: bool) -> AnyArray:
     """The pixels of a file; with `palette` the numbers of colours where it has a palette, else the colours."""
-    own = _pillow()
+    pillow = _pillow()
     try:
-        with own.open(path) as image:
+        with pillow.open(path) as image:
             image.load()
             if image.mode == "P" and not palette:
                 image = image.convert("RGBA" if "transparency" in image.info else "RGB")

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from hedgerow.declarations import documented
 from hedgerow.errors import InputError, warn
-from hedgerow.lattice.base import LatticeModel, Scores, accuracy, advice
-from hedgerow.lattice.corpus import Corpus, check_known
-from hedgerow.lattice.forms import Form
-from hedgerow.lattice.linear import Design, Layout, Scaling
+from hedgerow.lattice.base import LatticeModel, Scores
+from hedgerow.lattice.dataset import GraphDataset
 from hedgerow.lattice.parameters import LatticeParameters
-from hedgerow.lattice.training import Trained, train
+from hedgerow.lattice.scores import Design, Form, Layout, Scaling
+from hedgerow.lattice.training import train
 from hedgerow.legend import FloatArray
+from hedgerow.trainers import name_of
+from hedgerow.training.monitor import Trained
 
 
 @documented
@@ -33,7 +33,7 @@ class LatticeCRF(LatticeParameters, LatticeModel):
     n_iter_, loss_, history_, best_iteration_ : as in LinearCRF
     outcome_ : why training ended: "converged", "max_iter", "early_stopping" or "interrupted"; "stuck" where no step
         makes the loss smaller though it is steep, "diverged" where an online trainer made it larger
-    converged_ : whether inference came to rest on every training item at the weights kept
+    converged_ : whether inference converged on every training item at the weights kept
 
     Examples
     --------
@@ -46,6 +46,10 @@ class LatticeCRF(LatticeParameters, LatticeModel):
     >>> model.predict([image])[0].shape
     (8, 8)
     """
+
+    layout_: Layout
+    scaling_: Scaling
+    weights_: FloatArray
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, X_val: Any = None, y_val: Any = None) -> LatticeCRF:
         """Train on labelled items.
@@ -60,37 +64,32 @@ class LatticeCRF(LatticeParameters, LatticeModel):
         X_val, y_val : held-out items; training stops when the share of right labels on them no longer rises
         """
         self._check_parameters()
-        problem = self._problem(X, y, sample_weight, X_val, y_val)
-        check_known(problem.corpus.nodes, problem.corpus)
-        layout, scaling = self._lay_out(problem.corpus, problem.labels)
-        warm = self._warm_weights(problem.labels, layout)
-        if warm is not None:
-            scaling = self.scaling_
+        data = self._training_graphs(X, y, sample_weight, X_val, y_val)
+        data.train.require_numbers()
+        layout = Layout.of(Form.of(self.form, len(data.labels)), data.train, directions=self.directions)
+        warm = self._warm_weights(data.labels, layout) if self.warm_start else None
+        scaling = self.scaling_ if warm is not None else Scaling.learn(data.train, standardize=self.standardize)
         validate = None
-        if problem.held_out is not None:
-            held_out = problem.held_out
-            check_known(held_out.nodes, held_out)
+        if data.held_out is not None:
+            held_out = data.held_out
+            held_out.require_numbers()
             probe = Design(layout, scaling, held_out)
 
             def validate(weights: FloatArray) -> float:
-                return accuracy(held_out, self._decode(held_out, _at(probe, weights), self.decoder, warn=False))
+                return self._accuracy(held_out, lambda i: probe.potentials(i, weights), warn=False)
 
         search_by = "max_product" if self.decoder == "posterior" else self.decoder
         previous = self.history_ if warm is not None else None
-        trained = train(self, Design(layout, scaling, problem.corpus), search_by, warm, previous, validate)
-        self._store(problem.corpus, problem.labels, layout, scaling, trained)
+        design = Design(layout, scaling, data.train)
+        trained, unconverged = train(self, design, search_by, warm, previous, validate)
+        self.layout_, self.scaling_, self.weights_ = layout, scaling, trained.learnt
+        self._keep(data, trained, unconverged)
+        self._warn(trained, unconverged)
         return self
 
-    def _lay_out(self, corpus: Corpus, labels: tuple[Any, ...]) -> tuple[Layout, Scaling]:
-        n_directions = 1
-        if self.directions == "separate" and len(corpus.directions):
-            n_directions = int(corpus.directions.max()) + 1
-        form = Form.of(self.form, len(labels))
-        layout = Layout(form, corpus.nodes.shape[1], corpus.edges.shape[1], n_directions)
-        return layout, Scaling.learn(corpus, standardize=self.standardize)
-
     def _warm_weights(self, labels: tuple[Any, ...], layout: Layout) -> FloatArray | None:
-        if not self.warm_start or not hasattr(self, "weights_"):
+        """The weights of the previous fit, where there is one."""
+        if not hasattr(self, "weights_"):
             return None
         same = tuple(self.classes_.tolist()) == labels and self.layout_.same_as(layout)
         if not same:
@@ -98,44 +97,32 @@ class LatticeCRF(LatticeParameters, LatticeModel):
             raise InputError(what, hint="Set ⟦warm_start=False⟧.")
         return self.weights_.copy()
 
-    def _store(
-        self, corpus: Corpus, labels: tuple[Any, ...], layout: Layout, scaling: Scaling, trained: Trained
-    ) -> None:
-        self.classes_ = np.array(labels)
-        n_given = corpus.edges.shape[1] - (corpus.nodes.shape[1] if self.differences else 0)
-        self.n_features_ = corpus.nodes.shape[1], n_given
-        self.layout_, self.scaling_ = layout, scaling
-        self.weights_ = trained.weights
-        self.history_, self.n_iter_ = trained.history, trained.n_iter
-        self.best_iteration_, self.loss_ = trained.best.iteration, trained.best.loss
-        self.outcome_ = trained.outcome
-        self.converged_ = trained.unconverged == 0
-        if trained.unconverged:
-            what = f"inference did not come to rest on {trained.unconverged} of {corpus.n_graphs} training items"
-            warn(f"{what}; {advice(self.inference)}", ConvergenceWarning, stacklevel=3)
+    def _warn(self, trained: Trained[FloatArray], unconverged: int) -> None:
+        """Say so where training did not end well."""
         if trained.outcome == "interrupted":
             what = f"training was interrupted after {trained.n_iter} iterations; the best weights so far are kept"
             warn(what, ConvergenceWarning, stacklevel=3)
         elif trained.outcome == "diverged":
             what = f"training made the loss larger, to {trained.best.loss:.6g}; give a smaller ⟦gain⟧, or ⟦gain='auto'⟧"
             warn(what, ConvergenceWarning, stacklevel=3)
-        elif trained.outcome == "stuck" and not trained.unconverged:
+        elif trained.outcome == "stuck" and not unconverged:
             what = (
                 "training is stuck: no step makes the loss smaller, and yet it is steep. Inference jumps there; use"
                 " ⟦trainer='annealed_sgd'⟧, ⟦inference='tree_reweighted'⟧, or a larger ⟦l2⟧"
             )
             warn(what, ConvergenceWarning, stacklevel=3)
-        elif trained.outcome == "max_iter" and self.trainer == "lbfgs":
+        elif trained.outcome == "max_iter" and name_of(self.trainer) == "lbfgs":
             what = "training stopped after ⟦max_iter⟧ iterations before it converged; raise ⟦max_iter⟧ or ⟦tol⟧"
             warn(what, ConvergenceWarning, stacklevel=3)
 
-    def _scores(self, corpus: Corpus) -> Scores:
-        check_known(corpus.nodes, corpus)
+    def _scores(self, dataset: GraphDataset) -> Scores:
+        dataset.require_numbers()
         n = self.layout_.n_directions
-        if n > 1 and len(corpus.directions) and int(corpus.directions.max()) >= n:
-            what = f"X has edges of direction {int(corpus.directions.max())}, and training had {n} directions"
+        if n > 1 and len(dataset.directions) and int(dataset.directions.max()) >= n:
+            what = f"X has edges of direction {int(dataset.directions.max())}, and training had {n} directions"
             raise InputError(what, hint="Give grids of as many ⟦neighbours⟧, or set ⟦directions='tied'⟧.")
-        return _at(Design(self.layout_, self.scaling_, corpus), self.weights_)
+        design, weights = Design(self.layout_, self.scaling_, dataset), self.weights_
+        return lambda i: design.potentials(i, weights)
 
     @property
     def node_weights_(self) -> FloatArray:
@@ -147,7 +134,3 @@ class LatticeCRF(LatticeParameters, LatticeModel):
     def edge_weights_(self) -> FloatArray:
         """(directions, 1 + E, Q)."""
         return self.layout_.split(self.weights_)[1]
-
-
-def _at(design: Design, weights: FloatArray) -> Scores:
-    return lambda i: design.potentials(i, weights)

@@ -7,40 +7,42 @@ online trainers of chains share (passes, the gain found by trying, what happens 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hedgerow.lattice.evaluation import Evaluation
 from hedgerow.legend import FloatArray, IndexArray
+from hedgerow.trainers import SMD, AnnealedSGD, GainTrainer
 from hedgerow.training.monitor import Monitor
-from hedgerow.training.online.batches import Diverged
-from hedgerow.training.online.passes import Observe, train
+from hedgerow.training.online.batches import SAMPLE, Diverged
+from hedgerow.training.online.learners import shuffled_batches
+from hedgerow.training.online.passes import train
 from hedgerow.training.online.sgd import CAUTION, falling_rate
+
+if TYPE_CHECKING:
+    from hedgerow.lattice.training import GraphEvaluation
 
 ONLINE = ("sgd", "annealed_sgd", "smd")
 LARGEST = 1e6  # of a weight; beyond it training has gone astray
 NUDGE = 1e-3  # of the weights along a direction, for the Hessian by differences of gradients: see `curve`
-SAMPLE = 64  # graphs whose loss tells that of the corpus before training
 
 
 class GraphBatches:
-    """Batches of the graphs of a corpus, as a `trainers.learners.Corpus`."""
+    """Batches of the graphs of a dataset, as `training.online.learners.BatchSource` says."""
 
     flat_at_zero = False
 
-    def __init__(self, evaluation: Evaluation, *, batch_size: int, seed: int) -> None:
-        corpus = evaluation.design.corpus
+    def __init__(self, evaluation: GraphEvaluation, *, batch_size: int, seed: int) -> None:
         self.evaluation = evaluation
         self.batch_size = batch_size
         self.seed = seed
         self.passes = 0.0
-        self.n_corpus = corpus.n_graphs
-        self.lengths = np.diff(corpus.node_offsets)
+        self.lengths = evaluation.dataset.sizes
+        self.n_corpus = len(self.lengths)
 
     def order(self, number: int) -> Iterator[IndexArray]:
         """The batches of pass `number`, in an order of its own."""
-        order = np.random.default_rng([self.seed, number]).permutation(self.n_corpus)
-        return (order[i : i + self.batch_size] for i in range(0, len(order), self.batch_size))
+        return shuffled_batches(np.arange(self.n_corpus), self.batch_size, self.seed, number)
 
     def clear(self) -> None:
         """Messages of weights that went astray are no place to begin."""
@@ -62,7 +64,7 @@ class GraphBatches:
         """As `gradient`, with the Hessian times a direction.
 
         By differences of two gradients, whose inference begins with the messages at hand and takes a few updates. The
-        nudge is large enough for messages that are at rest up to 1e-6.
+        nudge is large enough for messages that have converged up to 1e-6.
         """
         loss, gradient = self.gradient(graphs, weights)
         size = float(np.abs(direction).max())
@@ -85,7 +87,7 @@ class GraphBatches:
         return loss, gradient
 
 
-class Descent:
+class DenseDescent:
     """w ← w − η (g + 2·l2·(b/m)·w), with η = gain / (1 + rate·passes)."""
 
     def __init__(self, batches: GraphBatches, start: FloatArray, l2: float, gain: float, rate: float) -> None:
@@ -106,8 +108,8 @@ class Descent:
         return self.w.copy()
 
 
-class MetaDescent(Descent):
-    """Stochastic meta-descent, equations (19) to (21) of the paper, with the bound 2 that `trainers.smd` has too.
+class DenseMetaDescent(DenseDescent):
+    """Stochastic meta-descent, equations (19) to (21) of the paper, with the bound 2 that `online.smd` of chains has.
 
     η ← η · min(2, max(½, 1 − μ·g·v)),   w ← w − η·g,   v ← λ·v − η·(g + λ·H v).
     """
@@ -133,24 +135,17 @@ class MetaDescent(Descent):
 
 
 def train_online(
-    name: str,
-    batches: GraphBatches,
-    weights: FloatArray,
-    monitor: Monitor,
-    *,
-    l2: float,
-    gain: float | str,
-    meta_gain: float,
-    gain_decay: float,
-    observe: Observe | None = None,
+    trainer: GainTrainer, batches: GraphBatches, weights: FloatArray, monitor: Monitor, *, l2: float
 ) -> FloatArray:
-    """Train by the trainer of this name; the weights that the monitor keeps."""
+    """Train by these settings; the weights that the monitor keeps."""
 
-    def plain(start: FloatArray, gain: float) -> Descent:
-        return Descent(batches, start, l2, gain, falling_rate(l2, gain) if name == "annealed_sgd" else 0.0)
+    def plain(start: FloatArray, gain: float) -> DenseDescent:
+        rate = falling_rate(l2, gain) if isinstance(trainer, AnnealedSGD) else 0.0
+        return DenseDescent(batches, start, l2, gain, rate)
 
-    def meta(start: FloatArray, gain: float) -> MetaDescent:
-        return MetaDescent(batches, start, l2, gain, meta_gain, gain_decay)
+    def meta(start: FloatArray, gain: float) -> DenseMetaDescent:
+        assert isinstance(trainer, SMD)
+        return DenseMetaDescent(batches, start, l2, gain, trainer.meta_gain, trainer.gain_decay)
 
-    make = meta if name == "smd" else plain
-    return train(batches, weights, monitor, make, l2=l2, gain=gain, observe=observe, tune=plain)
+    make = meta if isinstance(trainer, SMD) else plain
+    return train(batches, weights, monitor, make, l2=l2, gain=trainer.gain, observe=None, tune=plain)

@@ -6,16 +6,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from hedgerow.declarations import (
-    Check,
-    Count,
-    NonNegative,
-    OneOf,
-    Positive,
-    Range,
-    check_parameters,
-    declared,
-)
+from hedgerow.declarations import Check, Count, NonNegative, OneOf, Range, check_parameters, declared
 from hedgerow.errors import InputError
 from hedgerow.estimators.parameters import (
     Drawing,
@@ -26,15 +17,26 @@ from hedgerow.estimators.parameters import (
     TreeGrowing,
     WarmStart,
 )
-from hedgerow.lattice.forms import FORMS
-from hedgerow.lattice.inference.infer import METHODS, SCHEDULES, Inference, check_inference
+from hedgerow.lattice.graphs import grid_directions
+from hedgerow.lattice.inference.infer import METHODS, SCHEDULES, Inference
 from hedgerow.lattice.inference.search import SEARCHES
-from hedgerow.lattice.inference.topology import grid_directions
 from hedgerow.lattice.objectives import OBJECTIVES
 from hedgerow.lattice.online import ONLINE
+from hedgerow.lattice.scores import FORMS
+from hedgerow.trainers import SMD, AnnealedSGD, Trainer, check_trainer, name_of
 
 DECODERS = ("posterior", *SEARCHES)
-TRAINERS = ("lbfgs", *ONLINE)
+
+
+_check_name = check_trainer("lbfgs", *ONLINE)
+
+
+def _check_trainer(trainer: Any) -> None:
+    _check_name(trainer)
+    for kind, form in ((AnnealedSGD, "inverse"), (SMD, "plain")):
+        if isinstance(trainer, kind) and trainer.schedule not in ("auto", form):
+            what = f"⟦trainer⟧ is {trainer!r}, and lattices have the schedule {form!r} alone"
+            raise InputError(what, hint="Leave schedule out.")
 
 
 def _check_unlabelled(value: Any) -> None:
@@ -66,14 +68,14 @@ class GraphParameters(EarlyStopping, WarmStart, Drawing, Running):
         belief propagation, which is closer to log Z and faster on large images, but jumps where edges are strong.
         "mean_field": a bound from below. The two bounds get better as updates go on. The first two are exact on graphs
         without a circle.
-    schedule
+    message_schedule
         The order of loopy messages: sweeps back and forth, all at once, or the one that would change most first.
     damping
         The share of an old loopy message that stays. Where messages swing it rises by itself: it is rarely needed.
     max_updates
         The most updates of every message.
     inference_tol
-        The change of a message below which it is at rest.
+        The change of a message below which it has converged.
     decoder
         The most probable label of each node, or a search for the best labeling. "graph_cut" is exact for two labels
         whose edges favour equal ones, and needs PyMaxflow.
@@ -94,7 +96,7 @@ class GraphParameters(EarlyStopping, WarmStart, Drawing, Running):
     form: Annotated[str, OneOf(tuple(FORMS))] = "symmetric"
     objective: Annotated[str, OneOf(tuple(OBJECTIVES))] = "log_likelihood"
     inference: Annotated[str, OneOf(METHODS)] = "tree_reweighted"
-    schedule: Annotated[str, OneOf(SCHEDULES)] = "sequential"
+    message_schedule: Annotated[str, OneOf(SCHEDULES)] = "sequential"
     damping: Annotated[float, Range(0, 0.99)] = 0.0
     max_updates: Count = 1000
     inference_tol: Annotated[float, Range(0, 1)] = 1e-6
@@ -112,8 +114,9 @@ class LatticeParameters(Penalty, GraphParameters):
         The penalty l2·‖w‖².
     directions
         Whether horizontal, vertical and diagonal edges have the same weights.
-    trainer
-        On all items at once, or on `batch_size` at a time.
+    trainer : {"lbfgs", "sgd", "annealed_sgd", "smd"} or Trainer
+        On all items at once, or on a few at a time. Settings are given by an object of `hedgerow.trainers`:
+        SGD(gain=0.01, batch_size=4).
     standardize
         Whether features are divided by their spread (and those of nodes moved to mean 0) before they are weighted.
     start
@@ -124,14 +127,6 @@ class LatticeParameters(Penalty, GraphParameters):
         The most iterations, by default 200; of an online trainer the most passes, by default 50.
     tol
         Training ends when the loss fell by less than this share in ten iterations.
-    batch_size
-        Items that an online trainer looks at before each step.
-    gain
-        The first step size of an online trainer; "auto" finds it on a few items.
-    meta_gain
-        μ of "smd".
-    gain_decay
-        λ of "smd".
     warm_start
         Start from the weights of the previous fit.
     random_state : int or RandomState
@@ -139,16 +134,12 @@ class LatticeParameters(Penalty, GraphParameters):
     """
 
     directions: Literal["tied", "separate"] = "tied"
-    trainer: Annotated[str, OneOf(TRAINERS)] = "lbfgs"
+    trainer: Annotated[str | Trainer, Check(_check_trainer)] = "lbfgs"
     standardize: bool = True
     start: Literal["logistic_regression", "zero"] = "logistic_regression"
     edge_start: Annotated[float, Range(-100, 100)] = 0.0
     max_iter: Count | None = None
     tol: NonNegative = 1e-5
-    batch_size: Count = 1
-    gain: Positive | Literal["auto"] = "auto"
-    meta_gain: NonNegative = 0.1
-    gain_decay: Annotated[float, Range(0, 1)] = 1.0
 
 
 @declared
@@ -184,12 +175,25 @@ def check_graph_parameters(model: Any) -> None:
     if model.neighbours is not None:
         grid_directions(model.ndim, model.neighbours)
     check_inference(inference_of(model))
-    if model.objective == "margin" and getattr(model, "trainer", None) == "smd":
+    if model.objective == "margin" and name_of(getattr(model, "trainer", "")) == "smd":
         hint = "Use 'sgd' or 'annealed_sgd' for the margin, whose slope jumps."
         raise InputError("smd needs an objective with a Hessian", hint=hint)
 
 
 def inference_of(model: Any) -> Inference:
     """How the model infers."""
-    own = model.schedule, float(model.damping), int(model.max_updates), float(model.inference_tol)
-    return Inference(model.inference, *own)
+    how = model.message_schedule, float(model.damping), int(model.max_updates), float(model.inference_tol)
+    return Inference(model.inference, *how)
+
+
+def check_inference(inference: Inference) -> None:
+    """Refuse a method and a schedule that do not go together."""
+    if inference.method == "loopy":
+        return
+    name = f"⟦inference={inference.method!r}⟧"
+    if inference.schedule != "sequential":
+        hint = "Its updates are sequential; leave ⟦message_schedule⟧ out, or set ⟦inference='loopy'⟧."
+        raise InputError(f"{name} has no ⟦message_schedule⟧ {inference.schedule!r}", hint=hint)
+    if inference.damping != 0.0:
+        hint = "It gets better at every update; leave ⟦damping⟧ at 0, or set ⟦inference='loopy'⟧."
+        raise InputError(f"{name} has no ⟦damping⟧", hint=hint)

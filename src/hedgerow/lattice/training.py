@@ -1,39 +1,134 @@
-"""How the weights of a linear lattice are found: where they start, and the trainer."""
+"""How the weights of a linear lattice are found: the loss at given weights, where they start, and the trainer."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from hedgerow.estimators.parameters import random_generator
-from hedgerow.lattice.evaluation import Evaluation, LineEvaluation, LineMonitor
-from hedgerow.lattice.linear import Design
-from hedgerow.lattice.objectives import Loss, make_objective
-from hedgerow.lattice.online import ONLINE, GraphBatches, train_online
+from hedgerow.estimators.values import random_generator
+from hedgerow.lattice.objectives import GraphObjective, Loss, States, independent
+from hedgerow.lattice.online import GraphBatches, train_online
 from hedgerow.lattice.parameters import inference_of
-from hedgerow.lattice.potentials import Potentials
-from hedgerow.legend import UNLABELLED, CodeArray, FloatArray
+from hedgerow.lattice.scores import Design
+from hedgerow.legend import FloatArray, IndexArray
 from hedgerow.parallel import MAX_LANES, Lanes
+from hedgerow.trainers import GainTrainer, find_trainer
 from hedgerow.training import kernels
-from hedgerow.training.monitor import Monitor, Step
+from hedgerow.training.monitor import Monitor, Step, Trained
 from hedgerow.training.whole.lbfgs import lbfgs
 
+KEPT_BYTES = 1 << 30  # of the messages that are kept between evaluations, to begin the next one with
+MAX_REJECTED = 8  # trials at which messages do not converge; by then the step has become very short
 START_ITERATIONS = 100  # of the logistic regression that node weights start from
 PASSES, ITERATIONS = 50, 200
 STEEP = 0.01  # a slope by a weight, over the number of nodes, with which no training has converged
 
 
-class Trained(NamedTuple):
-    """The weights, how training went, and on how many graphs inference was not at rest at the end."""
+class GraphEvaluation:
+    """Weights in, loss and gradient out. Use inside `with Lanes(...)`: bits do not depend on it.
 
-    weights: FloatArray
-    history: list[Step]
-    n_iter: int
-    best: Step
-    outcome: str
-    unconverged: int
+    keeps : whether the messages of one evaluation are where the next one begins, so that it takes few updates. Where
+        messages can converge in several ways, the loss then depends on what was evaluated before, which a search
+        along a line does not bear: see `LineEvaluation`.
+
+    unconverged : the graphs on which the last evaluation did not converge
+    """
+
+    def __init__(self, design: Design, loss: Loss, lanes: Lanes, *, keeps: bool = False) -> None:
+        dataset = design.dataset
+        assert dataset.labels is not None
+        self.design = design
+        self.dataset = dataset
+        self.loss = loss
+        self.lanes = lanes
+        self.labels = dataset.labels
+        n, K = len(dataset.topologies), design.layout.form.edge_tables.shape[1]
+        self._keeps = keeps and 4 * 8 * K * len(dataset.edges) <= KEPT_BYTES
+        self._states: list[States] = [()] * n
+        self._losses: FloatArray = np.zeros(n)
+        self._converged: list[bool] = [True] * n
+
+    @property
+    def unconverged(self) -> int:
+        return self._converged.count(False)
+
+    def __call__(self, weights: FloatArray) -> tuple[float, FloatArray]:
+        sums: FloatArray = np.zeros((self.lanes.n_lanes, self.design.layout.n_weights))
+
+        def work(lane: int, i: int) -> None:
+            self._losses[i] = self._add(i, weights, sums[lane])
+
+        self.lanes.run(work, len(self._losses))
+        total: FloatArray = np.zeros(sums.shape[1])
+        for part in sums:
+            total += part
+        return float(self._losses.sum()), total
+
+    def some(self, graphs: IndexArray, weights: FloatArray) -> tuple[float, FloatArray]:
+        """The loss and the gradient of some graphs, one after the other."""
+        total: FloatArray = np.zeros(self.design.layout.n_weights)
+        loss = sum(self._add(int(i), weights, total) for i in graphs)
+        return loss, total
+
+    def accept(self, weights: FloatArray) -> None:
+        """Training goes on from these weights."""
+
+    def forget(self) -> None:
+        """Begin the next evaluation without earlier messages."""
+        self._states = [()] * len(self._states)
+
+    def _add(self, i: int, weights: FloatArray, total: FloatArray) -> float:
+        """The loss of graph i; adds its gradient to `total`."""
+        dataset, rows = self.dataset, self.dataset.node_slices[i]
+        node_weights = None if dataset.node_weights is None else dataset.node_weights[rows]
+        result = self.loss(self.design.potentials(i, weights), self.labels[rows], self._states[i], node_weights)
+        self._converged[i] = result.converged
+        if self._keeps:
+            self._states[i] = result.states
+        weight = 1.0 if dataset.weights is None else float(dataset.weights[i])
+        self.design.pull(i, weight * result.node_gradient, weight * result.edge_gradient, total)
+        return weight * result.loss
+
+
+class LineEvaluation(GraphEvaluation):
+    """An evaluation for searches along a line, on losses whose messages can converge in several ways.
+
+    Where such a way ends, messages linger and converge, if at all, in another one, with another loss: value and
+    gradient are not those of one function there. So weights at which messages converge on fewer graphs than where the
+    search began count as worse than these. Every evaluation begins like that of a prediction, with messages that say
+    nothing, so that no loss is counted that a prediction does not come to; `keeps` is for losses where messages
+    converge in one way only.
+    """
+
+    def __init__(self, design: Design, loss: Loss, lanes: Lanes, *, keeps: bool = False) -> None:
+        super().__init__(design, loss, lanes, keeps=keeps)
+        self._worst: int | None = None
+        self._start_loss, self._n_rejected = 0.0, 0
+        self._trials: dict[bytes, tuple[int, float]] = {}
+
+    def __call__(self, weights: FloatArray) -> tuple[float, FloatArray]:
+        if self._n_rejected >= MAX_REJECTED:  # so near that point no step helps
+            return self._start_loss + 1.0 + abs(self._start_loss), np.zeros_like(weights)
+        loss, gradient = super().__call__(weights)
+        self._trials[weights.tobytes()] = self.unconverged, loss
+        if self._worst is not None and self.unconverged > self._worst:
+            self._n_rejected += 1
+            loss = max(loss, self._start_loss) + 1.0 + abs(self._start_loss)
+        return loss, gradient
+
+    def accept(self, weights: FloatArray) -> None:
+        """The next search begins here."""
+        if weights.tobytes() in self._trials:
+            self._worst, self._start_loss = self._trials[weights.tobytes()]
+        self._n_rejected = 0
+        self._trials.clear()
+
+    def forget(self) -> None:
+        super().forget()
+        self._worst, self._n_rejected = None, 0
 
 
 def train(
@@ -43,79 +138,59 @@ def train(
     warm: FloatArray | None,
     previous: list[Step] | None,
     validate: Callable[[FloatArray], float] | None,
-) -> Trained:
-    """Train the weights of a design by the parameters of a LatticeCRF."""
-    inference = inference_of(model)
-    objective = make_objective(model.objective, inference, search_by)
-    online = model.trainer in ONLINE
+) -> tuple[Trained[FloatArray], int]:
+    """The weights of a design, trained by the parameters of a LatticeCRF; and on how many graphs inference did not
+    converge at the end."""
+    objective = GraphObjective(model.objective, inference_of(model), search_by)
+    trainer, n_graphs = find_trainer(model.trainer), len(design.dataset.topologies)
+    online = isinstance(trainer, GainTrainer)
     most = model.max_iter if model.max_iter is not None else PASSES if online else ITERATIONS
-    monitor = LineMonitor(
-        max_iter=most,
-        tol=model.tol,
-        validate=validate,
-        n_iter_no_change=model.n_iter_no_change,
-        verbose=int(model.verbose),
-        previous=previous if warm is not None else None,
-    )
-    with Lanes(model.n_jobs, min(MAX_LANES, design.corpus.n_graphs)) as lanes, monitor:
-        start = warm if warm is not None else start_weights(model, design, lanes)
-        if online:
-            evaluation = Evaluation(design, objective, lanes, keeps=True)
-            weights = _online(model, evaluation, start, monitor)
-        else:
-            # A tree-reweighted bound is convex: messages come to rest in one way.
-            keeps = model.inference == "tree_reweighted"
-            evaluation = monitor.evaluation = LineEvaluation(design, objective, lanes, keeps=keeps)
-            weights = lbfgs(evaluation, start, monitor, l2=model.l2)
-        evaluation.forget()
-        loss, gradient = evaluation(weights)  # and whether inference comes to rest at the weights that are kept
+    with Lanes(model.n_jobs, min(MAX_LANES, n_graphs)) as lanes:
+        # A tree-reweighted bound is convex: messages converge in one way.
+        keeps = online or model.inference == "tree_reweighted"
+        evaluation = (GraphEvaluation if online else LineEvaluation)(design, objective, lanes, keeps=keeps)
+        with Monitor(
+            max_iter=most,
+            tol=model.tol,
+            validate=validate,
+            accept=evaluation.accept,
+            n_iter_no_change=model.n_iter_no_change,
+            verbose=int(model.verbose),
+            previous=previous if warm is not None else None,
+        ) as monitor:
+            start = warm if warm is not None else start_weights(model, design, lanes)
+            if isinstance(trainer, GainTrainer):
+                weights = _train_online(model, trainer, evaluation, start, monitor)
+            else:
+                weights = lbfgs(evaluation, start, monitor, l2=model.l2)
+            evaluation.forget()
+            loss, gradient = evaluation(weights)  # and whether inference converges at the weights that are kept
+            trained = monitor.trained(weights)
     outcome = monitor.outcome
     if online and loss + model.l2 * kernels.vectors.dot(weights, weights) > monitor.start_loss:
         outcome = "diverged"
-    if not online and outcome == "converged":
-        slope = np.abs(gradient + 2.0 * model.l2 * weights).max()
-        outcome = "stuck" if slope > STEEP * float(design.corpus.node_offsets[-1]) else outcome
-    return Trained(weights, monitor.history, monitor.n_iter, monitor.kept, outcome, evaluation.unconverged)
+    elif not online and outcome == "converged":
+        steepest = np.abs(gradient + 2.0 * model.l2 * weights).max()
+        outcome = "stuck" if steepest > STEEP * len(design.dataset.nodes) else outcome
+    return replace(trained, outcome=outcome), evaluation.unconverged
 
 
-def _online(model: Any, evaluation: Evaluation, start: FloatArray, monitor: Monitor) -> FloatArray:
+def _train_online(
+    model: Any, trainer: GainTrainer, evaluation: GraphEvaluation, start: FloatArray, monitor: Monitor
+) -> FloatArray:
     seed = int(random_generator(model.random_state).randint(2**31 - 1))
-    batches = GraphBatches(evaluation, batch_size=model.batch_size, seed=seed)
-    own = {"l2": model.l2, "gain": model.gain, "meta_gain": model.meta_gain, "gain_decay": model.gain_decay}
-    return train_online(model.trainer, batches, start, monitor, **own)
+    batches = GraphBatches(evaluation, batch_size=trainer.batch_size or 1, seed=seed)
+    return train_online(trainer, batches, start, monitor, l2=model.l2)
 
 
 def start_weights(model: Any, design: Design, lanes: Lanes) -> FloatArray:
     """Node weights of a logistic regression, or 0; edge weights that favour equal labels by `edge_start`."""
     layout = design.layout
+    edges = layout.form.equal_labels(model.edge_start)
     weights: FloatArray = np.zeros(layout.n_weights)
-    if model.start == "logistic_regression":
-        weights = logistic_regression(design, lanes, l2=model.l2)
+    if model.start == "logistic_regression":  # the weights of nodes as if no edge were there
+        monitor = Monitor(max_iter=START_ITERATIONS, tol=1e-6)
+        weights = lbfgs(GraphEvaluation(design, independent, lanes), weights, monitor, l2=model.l2)
     weights[layout.n_node_weights :] = 0.0
-    layout.split(weights)[1][:] = layout.form.equal_labels(model.edge_start)
+    layout.split(weights)[1][:] = edges
     return weights
-
-
-def logistic_regression(design: Design, lanes: Lanes, *, l2: float) -> FloatArray:
-    """The weights of nodes as if no edge were there; those of edges are 0."""
-    monitor = Monitor(max_iter=START_ITERATIONS, tol=1e-6)
-    start: FloatArray = np.zeros(design.layout.n_weights)
-    return lbfgs(Evaluation(design, independent, lanes), start, monitor, l2=l2)
-
-
-def independent(
-    potentials: Potentials, labels: CodeArray, states: tuple[FloatArray, ...] = (), weights: FloatArray | None = None
-) -> Loss:
-    """−Σ w_i log P(y_i) over the nodes with a label, each by its own scores."""
-    known = labels != UNLABELLED
-    counts: FloatArray = np.ones(len(labels)) if weights is None else weights
-    scores = potentials.node_scores - potentials.node_scores.max(axis=1, keepdims=True)
-    probs = np.exp(scores)
-    whole = probs.sum(axis=1)
-    loss = float((counts[known] * (np.log(whole[known]) - scores[known, labels[known]])).sum())
-    probs /= whole[:, None]
-    probs[known, labels[known]] -= 1.0
-    probs[~known] = 0.0
-    probs *= counts[:, None]
-    n, K = potentials.topology.n_edges, potentials.n_labels
-    return Loss(loss, probs, np.zeros((n, K, K)))

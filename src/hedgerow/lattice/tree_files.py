@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from hedgerow.estimators.codec.arrays import scores
@@ -12,7 +10,7 @@ from hedgerow.estimators.codec.steps import Check, Let, Scope, refuse
 from hedgerow.estimators.codec.trees import BINNING, ensemble
 from hedgerow.estimators.codec.upgrade import Old
 from hedgerow.lattice.boosting import Bins
-from hedgerow.lattice.files import LATTICE, made_form, upgrade_lattice
+from hedgerow.lattice.files import LATTICE, RENAMED, made_form, upgrade_lattice
 from hedgerow.lattice.tree_rows import row_dataset
 
 
@@ -26,11 +24,7 @@ def _level(name: str, n_values: str) -> Part:
         ),
         lambda scope: (scope["binning"], scope["ensemble"]),
     )
-    return Part(name, record, of=_itself)
-
-
-def _itself(model: Any) -> Any:
-    return model
+    return Part(name, record, of=lambda model: model)
 
 
 def check_iterations(scope: Scope) -> None:
@@ -63,4 +57,5 @@ STATE = State(
         Let("edge trees", lambda scope: scope["edge"][1], of="edge_trees_"),
     ),
     upgrade,
+    renamed=RENAMED,
 )

@@ -7,14 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.data.dataset import Column, Dataset, Schema
-from hedgerow.data.vocabulary import Vocabulary
+from hedgerow.data.dataset import Column, Dataset, Schema, Vocabulary
 from hedgerow.legend import CODE, INDEX, AnyArray, FloatArray
 from hedgerow.training.boosting.scores import all_first
 from hedgerow.trees import kernels
 from hedgerow.trees.binning import BinnedData, Binning, bin_dataset, learn_binning
 from hedgerow.trees.ensemble import add_trees
-from hedgerow.trees.growing import Grower, Leaves, Tree
+from hedgerow.trees.growing import Grower, Tree
 
 _BOUND = 2.0  # of a row's gradient, in size: what words have room for
 _UNIT = 1 << 12  # what a row of weight 1 counts, where weights are not all 1
@@ -60,12 +59,12 @@ def tree_values(data: BinnedData, trees: Sequence[Tree], values: FloatArray, *, 
 
 
 class RowGrower:
-    """Grows trees on rows. Holds the buffers, so one a thread.
+    """Grows trees on rows. Holds the buffers, so one per thread.
 
     weights : (n,) what each row counts, 0 for none; None where all count 1
     """
 
-    def __init__(self, binning: Binning, data: BinnedData, weights: FloatArray | None, **options: Any) -> None:
+    def __init__(self, data: BinnedData, weights: FloatArray | None, **options: Any) -> None:
         self.data = data
         self._largest = 1.0
         self._weights = None
@@ -77,34 +76,28 @@ class RowGrower:
             options["total_weight"] = float(self._weights.sum()) + len(weights) / _UNIT
             options["l2_regularization"] = options["l2_regularization"] / self._largest
             options["min_samples_leaf"] = options["min_samples_leaf"] / self._largest
-        self._grower = Grower(binning, data, 1, unit=self._unit, **options)
-        self._max_leaf_nodes = int(options["max_leaf_nodes"])
+        self._grower = Grower(data, 1, unit=self._unit, **options)
 
     def grow(self, gradient: FloatArray, seed: int = 0) -> tuple[Tree, FloatArray]:
         """A tree for a gradient (n,), which is weighted already; and what it adds to each row (n,)."""
-        n, own = len(gradient), self._grower
+        n, grower = len(gradient), self._grower
         bound = float(np.abs(gradient).max(initial=0.0)) / self._largest / _BOUND
         unit = max(1.0, bound) * self._largest
         scaled = gradient / unit
-        where = self.data.home, self.data.home_first, 0, n
-        words = own.words
+        where = self.data.window_place, self.data.window_first, 0, n
+        words = grower.words
         if self.data.grouped:
             words[:] = 0
         edges: FloatArray = np.empty((n, 1))  # no row has a label before it
         if self._weights is None:
             possible: AnyArray = np.ones(2, dtype=np.uint8)
-            kernels.boosting.make_words(edges, scaled, *where, possible, own.one, own.bits, self.data.grouped, words)
+            kernels.boosting.make_words(
+                edges, scaled, *where, possible, grower.one, grower.bits, self.data.grouped, words
+            )
         else:
-            rest: tuple[Any, ...] = own.one, self._unit, own.bits, self.data.grouped, words
+            rest: tuple[Any, ...] = grower.one, self._unit, grower.bits, self.data.grouped, words
             kernels.boosting.make_weighted_words(edges, scaled, edges, self._weights, *where, *rest)
-        tree, leaves = own.grow(seed)
+        tree, leaves = grower.grow(seed)
+        assert leaves is not None  # no value is one more value
         factor = max(1.0, bound)
-        return tree.scaled(factor), self._added(leaves, n, factor)
-
-    def _added(self, leaves: Leaves, n: int, factor: float) -> FloatArray:
-        values: FloatArray = np.zeros(
-            self._max_leaf_nodes + 1
-        )  # a row that counts nothing may have any number for a leaf
-        values[: len(leaves.values)] = factor * leaves.values
-        found: FloatArray = values[leaves.leaf_of[self.data.home, 0]]
-        return found
+        return tree.scaled(factor), grower.row_values(leaves, factor)

@@ -163,20 +163,20 @@ class _Part:
 
     def touch(self, active: AnyArray, stamp: CodeArray, mark: int) -> None:
         """Note the weights of the positions that are active."""
-        own = self.lists
-        spread_ptr, spread, _, entry_ptr, entry_slot, _, _ = own.lists
+        part = self.lists
+        spread_ptr, spread, _, entry_ptr, entry_slot, _, _ = part.lists
         self._n_runs, self._n_slots = kernels.online.touch(
-            own.begin, own.length, active, spread_ptr, spread, entry_ptr, entry_slot,
+            part.begin, part.length, active, spread_ptr, spread, entry_ptr, entry_slot,
             stamp, mark, self._runs, self._slots, self._n_always,
         )  # fmt: skip
 
     def scatter(self, active: AnyArray, rows: FloatArray, gradient: FloatArray) -> None:
-        own = self.lists
-        kernels.online.scatter(own.begin, own.length, active, *own.lists, rows, gradient)
+        part = self.lists
+        kernels.online.scatter(part.begin, part.length, active, *part.lists, rows, gradient)
 
     def descend(self, active: AnyArray, rows: FloatArray, real: AnyArray, x: FloatArray, step: float) -> None:
-        own = self.lists
-        kernels.online.descend(own.begin, own.length, active, *own.lists, rows, real, x, step)
+        part = self.lists
+        kernels.online.descend(part.begin, part.length, active, *part.lists, rows, real, x, step)
 
 
 class BatchChain:
@@ -201,7 +201,7 @@ class BatchChain:
             left = kept_bytes - self._nodes.lists.n_bytes
             self._pairs = _Part(FeatureLists(pairs, working.pairs, left), slice(0, 0))
         self.edges = EdgeTables(working)
-        self._start, self._end = layout.space.start_scores(), layout.space.end_scores()
+        self._start, self._end = layout.space.start_scores, layout.space.end_scores
         self._nothing: FloatArray = np.zeros(layout.n_labels)
         self._stamp: CodeArray = np.zeros(working.size, dtype=CODE)
         self._mark = 0
@@ -244,8 +244,8 @@ class BatchChain:
 
     def score(self, x: FloatArray, factor: float = 1.0) -> None:
         """Node scores and edge tables at the weights factor·x."""
-        own = self._nodes.lists
-        fixed = (own.begin, own.length, *own.lists, x, factor)
+        part = self._nodes.lists
+        fixed = (part.begin, part.length, *part.lists, x, factor)
         kernels.online.gather(*fixed, self._start, self._end, self.scores, self.first)
         self.edges.load(x, factor)
 
@@ -267,10 +267,10 @@ class BatchChain:
 
     def direction(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """x as a direction of the scores: of nodes (n, K), and of edges (K, K) or (K, n, K) [to, position, from]."""
-        own = self._nodes.lists
+        part = self._nodes.lists
         nodes: FloatArray = np.empty((self.n, self.working.layout.n_labels))
         kernels.online.gather(
-            own.begin, own.length, *own.lists, x, 1.0, self._nothing, self._nothing, nodes, self.first
+            part.begin, part.length, *part.lists, x, 1.0, self._nothing, self._nothing, nodes, self.first
         )
         edges = self.edges.direction(x)
         if self._pairs is not None:
@@ -280,9 +280,9 @@ class BatchChain:
     def _pair_scores(self, x: FloatArray, factor: float) -> FloatArray:
         """(K, n, K) [to, position, from]: what the features of a position add to its edges."""
         assert self._pairs is not None
-        own, K = self._pairs.lists, self.working.layout.n_labels
+        part, K = self._pairs.lists, self.working.layout.n_labels
         scores, nothing = np.empty((self.n, K * K)), np.zeros(K * K)
-        kernels.online.gather(own.begin, own.length, *own.lists, x, factor, nothing, nothing, scores, self.first)
+        kernels.online.gather(part.begin, part.length, *part.lists, x, factor, nothing, nothing, scores, self.first)
         return scores.reshape(self.n, K, K).transpose(1, 0, 2)
 
     def touch(self) -> None:

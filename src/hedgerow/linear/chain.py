@@ -1,20 +1,209 @@
-"""The linear chain: node weights, weights of transitions or of histories, and, where asked for, weights of label pairs
-by feature."""
+"""Linear scores: how they and their gradients pass through the weights of sparse features and numbers, and the chain of
+node weights, weights of transitions or of histories, and, where asked for, weights of label pairs by feature. And the
+loss of a corpus and its gradient at given weights: all that a trainer sees of the data."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import deque
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from hedgerow.chain.edges import HistoryEdges, SharedEdges
-from hedgerow.chain.potentials import ChainPotentials, Edges
+from hedgerow.chain.objectives.result import Objective
+from hedgerow.chain.potentials import ChainPotentials, Edges, Truth
 from hedgerow.chain.structure.histories import Histories
 from hedgerow.chain.structure.states import StateSpace
+from hedgerow.chain.workspace import Workspace
 from hedgerow.data.dataset import Dataset
-from hedgerow.legend import FloatArray, IndexArray
-from hedgerow.linear.index import WeightIndex
-from hedgerow.linear.scorer import ChunkFeatures, LinearScorer
+from hedgerow.errors import InputError
+from hedgerow.legend import CODE, INDEX, CodeArray, FloatArray, IndexArray
+from hedgerow.linear import kernels
+from hedgerow.linear.index import Reads, WeightIndex
+from hedgerow.parallel import Lanes, plan_chunks
+
+# A row with at least this many weights also stands in the dense table: adding a whole row of K weights is then
+# cheaper than as many entries. Chosen on chunking with 22 labels, where 10 was slower in a first trial.
+TABLE_SIZE = 6
+# Compiled features are kept between evaluations up to this many bytes; beyond it a chunk is compiled each time anew,
+# which costs about half as much again as the evaluation itself.
+KEPT_BYTES = 2 << 30
+
+
+@dataclass(frozen=True)
+class ChunkFeatures:
+    """What the positions of a chunk have: table rows and entries, weighted entries, places for the numbers."""
+
+    places: IndexArray
+    sequences: IndexArray
+    ptr: CodeArray
+    table: CodeArray
+    cell: CodeArray
+    slot: CodeArray
+    weighted: tuple[CodeArray, CodeArray, FloatArray] | None
+    constants: ChunkFeatures | None
+    numbers: FloatArray
+
+    @property
+    def n_positions(self) -> int:
+        return len(self.ptr) - 1
+
+    @property
+    def n_bytes(self) -> int:
+        """The memory of the lists."""
+        lists = (self.places, self.sequences, self.ptr, self.table, self.cell, self.slot, *(self.weighted or ()))
+        return sum(array.nbytes for array in lists)
+
+
+class LinearScorer:
+    """Scores from weights. `load` the weights, then `score` chunks; `pull` takes gradients back to the weights."""
+
+    def __init__(self, index: WeightIndex) -> None:
+        self.index, sizes = index, np.diff(index.row_ptr)
+        self.table_rows: IndexArray = np.flatnonzero(sizes >= TABLE_SIZE).astype(INDEX)
+        self.table_row: CodeArray = np.full(len(sizes), -1, dtype=CODE)
+        self.table_row[self.table_rows] = np.arange(len(self.table_rows), dtype=CODE)
+        self.table: FloatArray = np.zeros((len(self.table_rows), index.n_outputs))
+        self.weights: FloatArray = np.zeros(index.n_weights)
+        self._number_slots = _dense_slots(index, index.streams.num_base)
+        self._constant_slots = _dense_slots(index, index.streams.seq_num_base)
+
+    def load(self, weights: FloatArray) -> None:
+        """Use these weights from now on."""
+        self.weights = weights.view()
+        self.weights.flags.writeable = False  # as those of a memory-mapped model are: one compiled form serves both
+        self._number_weights = _dense(self.weights, self._number_slots)
+        self._constant_weights = _dense(self.weights, self._constant_slots)
+        kernels.sparse.fill_table(self.table_rows, self.index.row_ptr, self.index.slot_label, self.weights, self.table)
+
+    def compile(self, dataset: Dataset, first: int, last: int) -> ChunkFeatures:
+        """The features of sequences first … last-1 of a dataset."""
+        streams = self.index.streams
+        lengths = np.diff(dataset.offsets[first : last + 1])
+        if int(lengths.sum()) * self.index.n_outputs > np.iinfo(CODE).max:
+            what = f"sequences {first} … {last - 1} are too long for {self.index.n_outputs} scores per position"
+            raise InputError(what)
+        sequences = np.repeat(np.arange(first, last, dtype=INDEX), lengths)
+        begin = dataset.offsets[first:last] - dataset.offsets[first]
+        places = np.repeat(dataset.start[first:last] - begin, lengths) + np.arange(len(sequences), dtype=INDEX)
+        weighted = dataset.attr_val is not None and len(streams.attr_shift) > 0
+        lists = self._lists(
+            dataset.codes, places, (streams.column, streams.shift, streams.base), None if weighted else dataset
+        )
+        constants = None
+        if len(streams.seq_column) or len(streams.seq_num_column):
+            numbers = np.arange(first, last, dtype=INDEX)
+            nowhere = np.zeros_like(streams.seq_column)
+            coded = self._lists(dataset.seq_codes, numbers, (streams.seq_column, nowhere, streams.seq_base), None)
+            constants = ChunkFeatures(numbers, numbers, *coded, None, None, dataset.seq_numeric)
+        entries = self._weighted(dataset, places) if weighted else None
+        return ChunkFeatures(places, sequences - first, *lists, entries, constants, dataset.numeric)
+
+    def _lists(
+        self,
+        codes: CodeArray,
+        places: IndexArray,
+        streams: tuple[IndexArray, IndexArray, IndexArray],
+        attributes: Dataset | None,
+    ) -> tuple[CodeArray, CodeArray, CodeArray, CodeArray]:
+        index, known = self.index, self.index.streams
+        none = np.empty(0, dtype=INDEX)
+        reads = (
+            (none, np.empty(0, dtype=CODE), none, none)
+            if attributes is None
+            else (attributes.attr_ptr, attributes.attr_id, known.attr_shift, known.attr_base)
+        )
+        n_table, n_entries = kernels.sparse.count_features(
+            codes, places, *streams, *reads, index.row_ptr, self.table_row
+        )
+        ptr, table = np.empty(len(places) + 1, dtype=CODE), np.empty(n_table, dtype=CODE)
+        cell, slot = np.empty(n_entries, dtype=CODE), np.empty(n_entries, dtype=CODE)
+        kernels.sparse.list_features(
+            codes, places, *streams, *reads,
+            index.row_ptr, self.table_row, index.slot_label, index.n_outputs, ptr, table, cell, slot,
+        )  # fmt: skip
+        return ptr, table, cell, slot
+
+    def _weighted(self, dataset: Dataset, places: IndexArray) -> tuple[CodeArray, CodeArray, FloatArray]:
+        index, streams = self.index, self.index.streams
+        fixed = (places, dataset.attr_ptr, dataset.attr_id, dataset.attr_val, streams.attr_shift, streams.attr_base)
+        rest = (index.row_ptr, index.slot_label, index.n_outputs)
+        none, nothing = np.empty(0, dtype=CODE), np.empty(0)
+        n = kernels.sparse.list_weighted(*fixed, *rest, none, none, nothing)
+        cell, slot, value = np.empty(n, dtype=CODE), np.empty(n, dtype=CODE), np.empty(n)
+        if n:
+            kernels.sparse.list_weighted(*fixed, *rest, cell, slot, value)
+        return cell, slot, value
+
+    def score(self, chunk: ChunkFeatures, scores: FloatArray) -> None:
+        """Write the scores (n, M) of a chunk."""
+        streams = self.index.streams
+        self._gather(chunk, streams.number_reads, self._number_weights, scores)
+        if chunk.constants is not None:
+            of_sequences = np.empty((chunk.constants.n_positions, self.index.n_outputs))
+            self._gather(chunk.constants, streams.constant_reads, self._constant_weights, of_sequences)
+            scores += of_sequences[chunk.sequences]
+
+    def _gather(self, chunk: ChunkFeatures, reads: Reads, number_weights: FloatArray, scores: FloatArray) -> None:
+        cells = scores.reshape(-1)
+        kernels.sparse.gather(chunk.ptr, chunk.table, chunk.cell, chunk.slot, self.weights, self.table, scores, cells)
+        if chunk.weighted is not None:
+            kernels.sparse.gather_weighted(*chunk.weighted, self.weights, cells)
+        if len(number_weights):
+            kernels.sparse.gather_numbers(chunk.numbers, chunk.places, *reads, number_weights, scores)
+
+    def new_gradient(self) -> tuple[FloatArray, FloatArray]:
+        """An accumulator for `pull`: of the slots, and of the table."""
+        return np.zeros(self.index.n_weights), np.zeros_like(self.table)
+
+    def pull(self, chunk: ChunkFeatures, gradient: FloatArray, into: tuple[FloatArray, FloatArray]) -> None:
+        """Add the gradient with respect to the scores (n, M) to an accumulator."""
+        streams = self.index.streams
+        self._scatter(chunk, streams.number_reads, self._number_slots, gradient, into)
+        if chunk.constants is not None:
+            begin = np.flatnonzero(np.diff(chunk.sequences, prepend=-1))
+            sums = np.add.reduceat(gradient, begin, axis=0)
+            self._scatter(chunk.constants, streams.constant_reads, self._constant_slots, sums, into)
+
+    def _scatter(
+        self,
+        chunk: ChunkFeatures,
+        reads: Reads,
+        number_slots: IndexArray,
+        gradient: FloatArray,
+        into: tuple[FloatArray, FloatArray],
+    ) -> None:
+        cells = gradient.reshape(-1)
+        kernels.sparse.scatter(chunk.ptr, chunk.table, chunk.cell, chunk.slot, gradient, cells, *into)
+        if chunk.weighted is not None:
+            kernels.sparse.scatter_weighted(*chunk.weighted, cells, into[0])
+        if len(number_slots):
+            sums = np.zeros(number_slots.shape)
+            kernels.sparse.scatter_numbers(chunk.numbers, chunk.places, *reads, gradient, sums)
+            has = number_slots >= 0
+            into[0][number_slots[has]] += sums[has]
+
+    def finish(self, accumulator: tuple[FloatArray, FloatArray]) -> FloatArray:
+        """The gradient of the weights that an accumulator holds."""
+        grad, table = accumulator
+        kernels.sparse.drain_table(self.table_rows, self.index.row_ptr, self.index.slot_label, table, grad)
+        return grad
+
+
+def _dense_slots(index: WeightIndex, rows: IndexArray) -> IndexArray:
+    """int64[len(rows), M]: the slot of each weight of some rows, −1 where a pair has none."""
+    slots = np.full((len(rows), index.n_outputs), -1, dtype=INDEX)
+    for i, row in enumerate(rows):
+        row_slots = np.arange(index.row_ptr[row], index.row_ptr[row + 1])
+        slots[i, index.slot_label[row_slots]] = row_slots
+    return slots
+
+
+def _dense(weights: FloatArray, slots: IndexArray) -> FloatArray:
+    return np.where(slots >= 0, weights[slots], 0.0) if len(weights) else np.zeros(slots.shape)
+
+
+# ------------------------------------------------------------------------------------------------ chains
 
 
 @dataclass(frozen=True)
@@ -26,6 +215,7 @@ class ChainLayout:
     pair_columns : the columns whose features score pairs, sorted
     histories : of chains of order 2 and more. Each of their arcs has a weight, and scores that and the weights of the
         arcs it backs off to: a weight for every seen run of labels
+    n_arcs : how many transitions, or arcs of histories, have a weight
     """
 
     nodes: WeightIndex
@@ -35,19 +225,16 @@ class ChainLayout:
     pairs: WeightIndex | None = None
     pair_columns: tuple[str, ...] = ()
     histories: Histories | None = None
+    n_labels: int = field(init=False)
+    n_arcs: int = field(init=False)
+    n_weights: int = field(init=False)
 
-    @property
-    def n_labels(self) -> int:
-        return self.nodes.n_outputs
-
-    @property
-    def n_arcs(self) -> int:
-        """How many transitions, or arcs of histories, have a weight."""
-        return len(self.arc_from) if self.histories is None else self.histories.n_arcs
-
-    @property
-    def n_weights(self) -> int:
-        return self.nodes.n_weights + self.n_arcs + (self.pairs.n_weights if self.pairs else 0)
+    def __post_init__(self) -> None:
+        n_arcs = len(self.arc_from) if self.histories is None else self.histories.n_arcs
+        n_pairs = 0 if self.pairs is None else self.pairs.n_weights
+        object.__setattr__(self, "n_labels", self.nodes.n_outputs)
+        object.__setattr__(self, "n_arcs", n_arcs)
+        object.__setattr__(self, "n_weights", self.nodes.n_weights + n_arcs + n_pairs)
 
     def split(self, weights: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Views of the node, transition and pair weights."""
@@ -56,7 +243,7 @@ class ChainLayout:
 
     def edge_table(self, arcs: FloatArray) -> FloatArray:
         """(K, K) [from, to]: the transition weights, 0 where a transition has none, −inf where it is forbidden."""
-        table = self.space.mask_edges(np.zeros((self.n_labels, self.n_labels)))
+        table = self.space.edge_scores.copy()
         table[self.arc_from, self.arc_to] += arcs
         return table
 
@@ -79,21 +266,21 @@ class LinearChain:
         self.nodes = LinearScorer(layout.nodes)
         self.pairs = LinearScorer(layout.pairs) if layout.pairs is not None else None
         space = layout.space
-        self.start_scores = None if space.start.all() else space.start_scores()
-        self.end_scores = None if space.end.all() else space.end_scores()
+        self.start_scores = None if space.start.all() else space.start_scores
+        self.end_scores = None if space.end.all() else space.end_scores
 
     def load(self, weights: FloatArray) -> None:
         nodes, arcs, pairs = self.layout.split(weights)
+        histories = self.layout.histories
+        edges = self.layout.edge_table(arcs) if histories is None else histories.add_back_off(arcs)
         self.nodes.load(nodes)
-        self.edges = self._edges(arcs)
         if self.pairs is not None:
             self.pairs.load(pairs)
-
-    def _edges(self, arcs: FloatArray) -> Edges:
-        histories = self.layout.histories
+        self.edges: Edges
         if histories is not None:
-            return HistoryEdges.from_scores(histories, histories.add_back_off(arcs))
-        return SharedEdges.from_scores(self.layout.edge_table(arcs))
+            self.edges = HistoryEdges.from_scores(histories, edges)
+        else:
+            self.edges = SharedEdges.from_scores(edges)
 
     def compile(self, dataset: Dataset, first: int, last: int) -> ChainFeatures:
         offsets = dataset.offsets[first : last + 1] - dataset.offsets[first]
@@ -138,8 +325,8 @@ class ChainGradient:
         self.edges += edges.sum(axis=1).T
         if self.chain.pairs is not None and chunk.pairs is not None and self.pairs is not None:
             n = edges.shape[1]
-            own = np.ascontiguousarray(edges.transpose(1, 0, 2)).reshape(n, -1)
-            self.chain.pairs.pull(chunk.pairs, own, self.pairs)
+            by_position = np.ascontiguousarray(edges.transpose(1, 0, 2)).reshape(n, -1)
+            self.chain.pairs.pull(chunk.pairs, by_position, self.pairs)
 
     def write(self, out: FloatArray) -> None:
         """Add what was summed to a vector laid out as the weights are."""
@@ -152,3 +339,61 @@ class ChainGradient:
             arcs += self.edges[layout.arc_from, layout.arc_to]
         if self.chain.pairs is not None and self.pairs is not None:
             pairs += self.chain.pairs.finish(self.pairs)
+
+
+class _Seat:
+    """What a thread needs to work on a lane: sums, messages, scores."""
+
+    def __init__(self, chain: LinearChain, widest: int) -> None:
+        self.gradient, self.workspace = ChainGradient(chain), Workspace()
+        self.scores: FloatArray = np.empty((widest, chain.layout.n_labels))
+
+
+class Evaluation:
+    """The loss of a labelled corpus under a linear chain. Use inside `with Lanes(...)`: bits do not depend on it."""
+
+    def __init__(self, chain: LinearChain, dataset: Dataset, objective: Objective, lanes: Lanes) -> None:
+        self.chain, self.dataset, self.objective, self.lanes = chain, dataset, objective, lanes
+        self.plan = plan_chunks(dataset.offsets)
+        self.n_evaluations, self.n_chunks = 0, len(self.plan) - 1
+        self._kept: list[ChainFeatures | None] = [None] * self.n_chunks
+        self._kept_bytes = 0
+        widest = int(np.diff(dataset.offsets[self.plan]).max())
+        self._free = deque(_Seat(chain, widest) for _ in range(lanes.n_threads))
+        self._taken: dict[int, _Seat] = {}
+        self._losses: FloatArray = np.zeros(self.n_chunks)
+        self._total: FloatArray = np.empty(0)
+
+    def __call__(self, weights: FloatArray) -> tuple[float, FloatArray]:
+        """The loss and its gradient with respect to the weights."""
+        self.n_evaluations += 1
+        self.chain.load(weights)
+        self._total = np.zeros(self.chain.layout.n_weights)
+        self.lanes.run(self._work, self.n_chunks, self._finish)
+        return float(self._losses.sum()), self._total
+
+    def _work(self, lane: int, c: int) -> None:
+        first, last, data = int(self.plan[c]), int(self.plan[c + 1]), self.dataset
+        if lane not in self._taken:
+            self._taken[lane] = self._free.popleft()
+            self._taken[lane].gradient.clear()
+        seat, chunk = self._taken[lane], self._kept[c]
+        if chunk is None:
+            chunk = self.chain.compile(data, first, last)
+            size = chunk.nodes.n_bytes + (chunk.pairs.n_bytes if chunk.pairs is not None else 0)
+            if self._kept_bytes + size <= KEPT_BYTES:
+                self._kept[c], self._kept_bytes = chunk, self._kept_bytes + size
+        potentials = self.chain.potentials(chunk, seat.scores)
+        rows = slice(int(data.offsets[first]), int(data.offsets[last]))
+        assert data.labels is not None
+        truth = Truth(data.labels, data.allowed, data.weight_seq).take(rows, slice(first, last))
+        result = self.objective(potentials, truth, seat.workspace)
+        self._losses[c] = result.loss
+        seat.gradient.add(chunk, result.node_gradient, result.edge_gradient)
+
+    def _finish(self, lane: int) -> None:
+        """Add what a lane summed, in the order of the lanes, and free its seat."""
+        if lane in self._taken:
+            seat = self._taken.pop(lane)
+            seat.gradient.write(self._total)
+            self._free.append(seat)

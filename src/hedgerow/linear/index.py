@@ -1,15 +1,192 @@
-"""Which (feature, output) pairs have a weight, and where it stands in the vector of weights."""
+"""Which features a linear score reads, and where their weights stand.
+
+A stream is a column at a window offset. Each owns a run of weight rows, so a feature's row is base + code; a row has a
+weight for every output that it was seen with, or for all.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from hedgerow.data.dataset import Dataset
-from hedgerow.legend import CODE, INDEX, BoolArray, CodeArray, FloatArray, IndexArray
+from hedgerow.data.columns import attribute_name
+from hedgerow.data.dataset import OUTSIDE_COLUMN, Column, Dataset, Schema
+from hedgerow.legend import (
+    CODE,
+    FIRST_VALUE,
+    FLOAT,
+    INDEX,
+    MISSING,
+    OUTSIDE,
+    BoolArray,
+    CodeArray,
+    FloatArray,
+    IndexArray,
+)
 from hedgerow.linear import kernels
-from hedgerow.linear.streams import Streams
+
+Reads = tuple[IndexArray, IndexArray, FloatArray, FloatArray]
+
+
+@dataclass(frozen=True)
+class Streams:
+    """Where each stream reads and where its rows begin; the order is codes, numbers, constants, attributes.
+
+    column, shift, base            int64[] of the code streams
+    attr_shift, attr_base          int64[] of the attributes, one per window offset
+    num_column, num_shift, num_base  int64[] of the numbers; each owns one row
+    num_center, num_scale          float64[]: a number counts as (x − center)·scale, so that units do not matter
+    seq_column, seq_base           int64[] of the constant codes
+    seq_num_column, seq_num_base   int64[] of the constant numbers; seq_num_center, seq_num_scale as above
+    """
+
+    column: IndexArray
+    shift: IndexArray
+    base: IndexArray
+    attr_shift: IndexArray
+    attr_base: IndexArray
+    num_column: IndexArray
+    num_shift: IndexArray
+    num_base: IndexArray
+    num_center: FloatArray
+    num_scale: FloatArray
+    seq_column: IndexArray
+    seq_base: IndexArray
+    seq_num_column: IndexArray
+    seq_num_base: IndexArray
+    seq_num_center: FloatArray
+    seq_num_scale: FloatArray
+    n_rows: int
+    number_reads: Reads = field(init=False, repr=False, compare=False)
+    constant_reads: Reads = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Column, shift, center and scale of the numbers, as kernels take them; constant ones have no window."""
+        numbers = self.num_column, self.num_shift, self.num_center, self.num_scale
+        nowhere = np.zeros_like(self.seq_num_column)
+        object.__setattr__(self, "number_reads", numbers)
+        object.__setattr__(
+            self, "constant_reads", (self.seq_num_column, nowhere, self.seq_num_center, self.seq_num_scale)
+        )
+
+    @classmethod
+    def of(cls, schema: Schema, names: set[str] | None = None) -> Streams:
+        """The streams of a schema, or only those of the columns named (attributes go by the name "*")."""
+        rows = 0
+        parts: dict[str, list[tuple[int, int, int]]] = {kind: [] for kind in ("code", "attr", "num", "seq", "seq_num")}
+        plan: list[tuple[str, int, Column]] = []
+        for kind, columns in _groups(schema).items():
+            plan.extend((kind, i, column) for i, column in enumerate(columns))
+        for kind, i, column in plan:
+            if names is None or column.name in names:
+                for offset in column.offsets:
+                    parts[kind].append((i, offset, rows))
+                    rows += column.n_codes if kind in ("code", "seq") else 1
+        if schema.n_attributes and (names is None or "*" in names):
+            for offset in schema.attribute_offsets:
+                parts["attr"].append((0, offset, rows))
+                rows += schema.n_attributes
+
+        def array(kind: str, field: int) -> IndexArray:
+            return np.array([part[field] for part in parts[kind]], dtype=INDEX)
+
+        def standard(kind: str) -> tuple[FloatArray, FloatArray]:
+            columns = [_groups(schema)[kind][part[0]] for part in parts[kind]]
+            return np.array([c.center for c in columns], dtype=FLOAT), np.array(
+                [1 / c.spread for c in columns], dtype=FLOAT
+            )
+
+        return cls(
+            array("code", 0), array("code", 1), array("code", 2),
+            array("attr", 1), array("attr", 2),
+            array("num", 0), array("num", 1), array("num", 2), *standard("num"),
+            array("seq", 0), array("seq", 2),
+            array("seq_num", 0), array("seq_num", 2), *standard("seq_num"),
+            rows,
+        )  # fmt: skip
+
+    def observations(
+        self, dataset: Dataset, schema: Schema, places: IndexArray, sequences: IndexArray
+    ) -> Iterator[tuple[int, int, IndexArray, IndexArray, FloatArray]]:
+        """For each stream, in order: its first row, its number of rows, and what it has at some padded places.
+
+        The last three are the observations that count (indices into `places`), their rows (from 0), and their values
+        (one value stands for all). `sequences` gives the sequence of each place.
+        """
+        columns = schema.of("categorical", "boolean")
+        for c, shift, base in zip(self.column, self.shift, self.base):
+            yield _coded(int(base), columns[c], dataset.codes[c][places + shift])
+        reads = zip(self.num_column, self.num_shift, self.num_base, self.num_center, self.num_scale)
+        for d, shift, base, center, scale in reads:
+            yield _number(int(base), (dataset.numeric[d][places + shift] - center) * scale)
+        columns = schema.of("categorical", "boolean", constant=True)
+        for c, base in zip(self.seq_column, self.seq_base):
+            yield _coded(int(base), columns[c], dataset.seq_codes[c][sequences])
+        constants = zip(self.seq_num_column, self.seq_num_base, self.seq_num_center, self.seq_num_scale)
+        for d, base, center, scale in constants:
+            yield _number(int(base), (dataset.seq_numeric[d][sequences] - center) * scale)
+        for shift, base in zip(self.attr_shift, self.attr_base):
+            begin, end = dataset.attr_ptr[places + shift], dataset.attr_ptr[places + shift + 1]
+            which = np.repeat(np.arange(len(places), dtype=INDEX), end - begin)
+            first = np.cumsum(end - begin) - (end - begin)
+            entries = np.repeat(begin - first, end - begin) + np.arange(len(which), dtype=INDEX)
+            values = np.ones(1) if dataset.attr_val is None else dataset.attr_val[entries]
+            yield int(base), schema.n_attributes, which, dataset.attr_id[entries].astype(INDEX), values
+
+
+def _groups(schema: Schema) -> dict[str, list[Column]]:
+    return {
+        "code": schema.of("categorical", "boolean"),
+        "num": schema.of("numeric"),
+        "seq": schema.of("categorical", "boolean", constant=True),
+        "seq_num": schema.of("numeric", constant=True),
+    }
+
+
+def _coded(base: int, column: Column, codes: CodeArray) -> tuple[int, int, IndexArray, IndexArray, FloatArray]:
+    which = np.flatnonzero(codes != MISSING)
+    rows = codes[which].astype(INDEX)
+    if column.kind != "boolean":
+        return base, column.n_codes, which, rows, np.ones(1)
+    false = rows == FIRST_VALUE  # the feature with the value 0: it counts as seen, as in CRFsuite, and adds nothing
+    return base, column.n_codes, which, np.where(false, FIRST_VALUE + 1, rows), np.where(false, 0.0, 1.0)
+
+
+def _number(base: int, numbers: FloatArray) -> tuple[int, int, IndexArray, IndexArray, FloatArray]:
+    which = np.flatnonzero(numbers == numbers)
+    return base, 1, which, np.zeros(len(which), dtype=INDEX), numbers[which]
+
+
+def row_names(schema: Schema, names: set[str] | None = None) -> list[str]:
+    """What each row stands for, in python-crfsuite's manner: "word:the", "bias"; at a window offset "word[-1]:the"."""
+    rows: list[str] = []
+    for kind, columns in _groups(schema).items():
+        for column in columns:
+            if names is not None and column.name not in names:
+                continue
+            for offset in column.offsets:
+                name = f"{column.name}[{offset:+d}]" if offset else column.name
+                rows.extend(_value_names(name, column) if kind in ("code", "seq") else [name])
+    if schema.n_attributes and (names is None or "*" in names):
+        for offset in schema.attribute_offsets:
+            tail = f"[{offset:+d}]" if offset else ""
+            rows.extend(f"{name}{tail}" for name in schema.attributes.names())
+    return rows
+
+
+def _value_names(name: str, column: Column) -> list[str]:
+    if column.name == OUTSIDE_COLUMN:
+        return [f"{name} is not", name]
+    special = {MISSING: f"{name} is missing", OUTSIDE: f"{name} is outside"}
+    if column.kind == "boolean":
+        return [special[MISSING], special[OUTSIDE], f"{name} is false", name]
+    assert column.vocabulary is not None
+    return [special[MISSING], special[OUTSIDE], *(attribute_name(name, value) for value in column.vocabulary.names())]
+
+
+# ------------------------------------------------------------------------------------------------ weights
 
 
 @dataclass(frozen=True)
@@ -24,14 +201,12 @@ class WeightIndex:
     n_outputs: int
     row_ptr: IndexArray
     slot_label: CodeArray
+    n_weights: int = field(init=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "n_weights", len(self.slot_label))
         for array in (self.row_ptr, self.slot_label):  # always frozen: a kernel compiles again for a read-only array
             array.flags.writeable = False
-
-    @property
-    def n_weights(self) -> int:
-        return len(self.slot_label)
 
     def slot_rows(self) -> IndexArray:
         """int64[W]: the row of each slot."""
@@ -107,3 +282,23 @@ def _complete(
     dense[place[rows[seen]], slot[seen]] = total[seen]
     pointer = np.concatenate([[0], np.cumsum(kept) * n_outputs]).astype(INDEX)
     return pointer, np.tile(np.arange(n_outputs, dtype=CODE), len(dense)), dense.ravel()
+
+
+def weight_statistics(
+    dataset: Dataset, index: WeightIndex, totals: FloatArray, where: IndexArray
+) -> tuple[FloatArray, FloatArray]:
+    """Frequency and mean square of the feature of each slot. `totals` has how often each slot is seen."""
+    streams, rows = index.streams, index.slot_rows()
+    frequency: FloatArray = np.bincount(rows, weights=totals, minlength=streams.n_rows).astype(np.float64)
+    square = np.ones(streams.n_rows)
+    if len(streams.num_column) or len(streams.seq_num_column) or dataset.attr_val is not None:
+        sequences = np.searchsorted(dataset.offsets, where, side="right") - 1
+        places = where + (dataset.start - dataset.offsets[:-1])[sequences]
+        for base, n_rows, which, codes, values in streams.observations(dataset, dataset.schema, places, sequences):
+            if len(values) == len(which):  # else one 1 that serves them all
+                count = np.bincount(codes[values != 0], minlength=n_rows)
+                seen = np.flatnonzero(count)
+                frequency[base + seen] = count[seen]
+                squares = np.bincount(codes, weights=values**2, minlength=n_rows)[seen]
+                square[base + seen] = np.where(squares > 0, squares / count[seen], 1.0)
+    return np.maximum(frequency, 1.0)[rows], square[rows]  # a feature may be seen with the value 0 alone

@@ -41,10 +41,10 @@ class SpreadIndex:
         self.n_slots = int(self.n_slots_of.sum())
         rows = index.slot_rows()
         within = np.where(wide[rows], index.slot_label, np.arange(len(rows)) - index.row_ptr[rows])
-        own = self.first_slot[rows] + within
+        slots = self.first_slot[rows] + within
         self.label_of: CodeArray = np.zeros(self.n_slots, dtype=CODE)
-        self.label_of[own] = index.slot_label
-        self.place: IndexArray = origin + own
+        self.label_of[slots] = index.slot_label
+        self.place: IndexArray = origin + slots
 
 
 class WorkingLayout:
@@ -65,9 +65,8 @@ class WorkingLayout:
             self.pairs = SpreadIndex(layout.pairs, first_pair, pair_counts)
         self.size = first_pair + (self.pairs.n_slots if self.pairs is not None else 0)
         if self.size > np.iinfo(CODE).max:
-            raise InputError(
-                f"{self.size:,} weights are too many to train online", hint="Use ⟦trainer='lbfgs'⟧, or ⟦min_frequency⟧."
-            )
+            hint = "Use ⟦trainer='lbfgs'⟧, or ⟦min_frequency⟧."
+            raise InputError(f"{self.size:,} weights are too many to train online", hint=hint)
         arcs = np.arange(self.nodes.n_slots, first_pair)
         pairs = self.pairs.place if self.pairs is not None else arcs[:0]
         self._place: IndexArray = np.concatenate([self.nodes.place, arcs, pairs])

@@ -18,10 +18,9 @@ from hedgerow.metrics.scorers import (
     sequence_accuracy_scorer,
     span_f1_scorer,
 )
-from hedgerow.metrics.sequences import sequence_accuracy
 from hedgerow.metrics.significance import mcnemar, two_proportions
 from hedgerow.metrics.spans import span_f1, span_report, spans
-from hedgerow.metrics.tokens import label_accuracy, label_f1, label_report
+from hedgerow.metrics.tokens import label_accuracy, label_f1, label_report, sequence_accuracy
 
 __all__ = [
     "check_labels",

@@ -10,6 +10,16 @@ from typing import Any
 
 from hedgerow.metrics.labelings import Label, Labelings, as_sequences, check_same_lengths
 
+__all__ = [
+    "flat_accuracy_score",
+    "flat_classification_report",
+    "flat_f1_score",
+    "flat_fbeta_score",
+    "flat_precision_score",
+    "flat_recall_score",
+    "sequence_accuracy_score",
+]
+
 
 def flat_accuracy_score(y_true: Labelings, y_pred: Labelings) -> float:
     """scikit-learn's accuracy_score over positions."""

@@ -13,7 +13,7 @@ from hedgerow.errors import InputError
 from hedgerow.legend import CODE, INDEX, UNLABELLED, CodeArray, IndexArray
 
 Label = str | int
-# One item a sequence, each a list, tuple or 1-D array of labels.
+# One item per sequence, each a list, tuple or 1-D array of labels.
 Labelings = Iterable[Any]
 
 
@@ -22,7 +22,7 @@ class Coded:
     """Several labelings of the same N positions.
 
     labels   the K distinct labels, integers before strings, each kind sorted
-    codes    one array[N] a labeling: places in `labels`, UNLABELLED where the label is None
+    codes    one array[N] per labeling: places in `labels`, UNLABELLED where the label is None
     offsets  array[S+1]; sequence i owns the positions offsets[i] … offsets[i+1]-1
     """
 
@@ -67,8 +67,7 @@ def code_labelings(y_true: Labelings, *y_pred: Labelings) -> Coded:
     if offsets[-1] == 0:
         raise InputError("y_true holds no positions", hint="Give at least one sequence with a label.")
     codebook = _Codebook()
-    names = ["y_true", *("y_pred" for _ in predictions)]
-    codes = [_code(y, codebook, name) for y, name in zip([true, *predictions], names)]
+    codes = [_code(true, codebook, "y_true"), *(_code(y, codebook, "y_pred") for y in predictions)]
     order = sorted(range(len(codebook.labels)), key=lambda code: sort_key(codebook.labels[code]))
     # One more place at the end, so that UNLABELLED (-1) stays what it is.
     rank = np.full(len(order) + 1, UNLABELLED, dtype=CODE)
@@ -90,9 +89,8 @@ def check_labels(y: Labelings, known: Iterable[Label] | None = None) -> None:
     codes = coded.codes[0]
     missing = np.flatnonzero(codes == UNLABELLED)
     if missing.size:
-        raise coded.error(
-            "the label is missing (None)", int(missing[0]), hint="Scoring needs a label at every position."
-        )
+        hint = "Scoring needs a label at every position."
+        raise coded.error("the label is missing (None)", int(missing[0]), hint=hint)
     if known is None:
         return
     allowed = set(known)
@@ -100,11 +98,8 @@ def check_labels(y: Labelings, known: Iterable[Label] | None = None) -> None:
     if unknown.size:
         label = coded.labels[codes[unknown[0]]]
         listed = ", ".join(repr(name) for name in sorted(allowed, key=sort_key)[:10])
-        raise coded.error(
-            f"the label {label!r} is unknown",
-            int(unknown[0]),
-            hint=f"Known labels: {listed}{', …' if len(allowed) > 10 else ''}.",
-        )
+        hint = f"Known labels: {listed}{', …' if len(allowed) > 10 else ''}."
+        raise coded.error(f"the label {label!r} is unknown", int(unknown[0]), hint=hint)
 
 
 def sort_key(label: Label) -> tuple[bool, Any]:
@@ -115,7 +110,7 @@ def sort_key(label: Label) -> tuple[bool, Any]:
 def as_sequences(y: Labelings, name: str) -> list[list[Any]]:
     """A list of label lists. A str, or a flat list of labels, is refused."""
     if isinstance(y, (str, bytes)) or not hasattr(y, "__iter__"):
-        raise InputError(f"{name} is a {type(y).__name__}", hint="Give one list of labels a sequence.")
+        raise InputError(f"{name} is a {type(y).__name__}", hint="Give one list of labels per sequence.")
     return [labels if type(labels) is list else _as_list(labels, name, i) for i, labels in enumerate(y)]
 
 
@@ -123,11 +118,8 @@ def _as_list(labels: Any, name: str, sequence: int) -> list[Any]:
     if isinstance(labels, np.ndarray) and labels.ndim == 1:
         return list(labels.tolist())
     if isinstance(labels, (str, bytes, dict, set, frozenset, np.ndarray)) or not hasattr(labels, "__iter__"):
-        raise InputError(
-            f"{name} holds {labels!r} where a list of labels belongs",
-            hint="Give one list of labels a sequence, as in [['B', 'I'], ['O']].",
-            sequence=sequence,
-        )
+        hint = "Give one list of labels per sequence, as in [['B', 'I'], ['O']]."
+        raise InputError(f"{name} holds {labels!r} where a list of labels belongs", hint=hint, sequence=sequence)
     return list(labels)
 
 
@@ -148,10 +140,7 @@ def _code(y: list[list[Any]], codebook: _Codebook, name: str) -> CodeArray:
         for i, labels in enumerate(y):
             for t, label in enumerate(labels):
                 if label is not None and not isinstance(label, (str, int, np.integer)):
-                    raise InputError(
-                        f"{name} holds {label!r}, a {type(label).__name__}",
-                        hint="Labels are str or int; None means that the position has no label.",
-                        sequence=i,
-                        position=t,
-                    ) from None
+                    what = f"{name} holds {label!r}, a {type(label).__name__}"
+                    hint = "Labels are str or int; None means that the position has no label."
+                    raise InputError(what, hint=hint, sequence=i, position=t) from None
         raise

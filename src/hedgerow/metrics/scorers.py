@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from hedgerow.errors import InputError
-from hedgerow.metrics.sequences import sequence_accuracy
 from hedgerow.metrics.spans import span_f1
-from hedgerow.metrics.tokens import label_accuracy, label_f1
+from hedgerow.metrics.tokens import label_accuracy, label_f1, sequence_accuracy
 
 Metric = Callable[..., float]
 
@@ -20,13 +20,13 @@ METRICS: dict[str, Metric] = {
 }
 
 
+@dataclass(repr=False)
 class Scorer:
     """A metric with scikit-learn's signature `scorer(estimator, X, y)`; higher is better."""
 
-    def __init__(self, metric: Metric, greater_is_better: bool, options: dict[str, Any]) -> None:
-        self.metric = metric
-        self.greater_is_better = greater_is_better
-        self.options = options
+    metric: Metric
+    greater_is_better: bool
+    options: dict[str, Any]
 
     def __call__(self, estimator: Any, X: Any, y: Any) -> float:
         value = self.metric(y, estimator.predict(X), **self.options)
@@ -63,8 +63,6 @@ def get_metric(name: str | Metric) -> Metric:
     if callable(name):
         return name
     if not isinstance(name, str) or name not in METRICS:
-        raise InputError(
-            f"the metric {name!r} is unknown",
-            hint=f"Known metrics: {', '.join(METRICS)}; or give a function of (y_true, y_pred).",
-        )
+        hint = f"Known metrics: {', '.join(METRICS)}; or give a function of (y_true, y_pred)."
+        raise InputError(f"the metric {name!r} is unknown", hint=hint)
     return METRICS[name]

@@ -11,7 +11,10 @@ import numpy as np
 from hedgerow.errors import InputError
 from hedgerow.legend import UNLABELLED
 from hedgerow.metrics.labelings import Labelings, code_labelings
-from hedgerow.metrics.sequences import sequence_decisions
+from hedgerow.metrics.tokens import sequence_decisions
+
+Unit = Literal["label", "sequence"]
+Exact = bool | Literal["auto"]
 
 # With fewer decisions that differ, the chi-squared approximation is poor.
 _EXACT_BELOW = 25
@@ -44,18 +47,13 @@ class ProportionsResult:
 
 
 def mcnemar(
-    y_true: Labelings,
-    y_pred_a: Labelings,
-    y_pred_b: Labelings,
-    *,
-    unit: Literal["label", "sequence"] = "label",
-    exact: bool | Literal["auto"] = "auto",
+    y_true: Labelings, y_pred_a: Labelings, y_pred_b: Labelings, *, unit: Unit = "label", exact: Exact = "auto"
 ) -> McNemarResult:
     """McNemar's test on two labelings of the same sequences.
 
     Parameters
     ----------
-    y_true, y_pred_a, y_pred_b : one item a sequence, each a list of labels
+    y_true, y_pred_a, y_pred_b : one item per sequence, each a list of labels
     unit : what is right or wrong: a "label" or a whole "sequence". Labels of one sequence depend on each
         other, so the p-value by label tends to be too small; sequences are independent.
     exact : True for the binomial test, False for chi-squared with continuity correction; "auto" is exact when

@@ -20,13 +20,7 @@ from hedgerow.metrics.labelings import Coded, Label, Labelings, as_sequences, co
 
 Scheme = Literal["auto", "iob1", "iob2", "iobes", "bilou"]
 # A scheme says which prefixes may occur. What a prefix means is the same in all of them.
-_PREFIXES: dict[str, str] = {
-    "auto": "BIOESLU",
-    "iob1": "BIO",
-    "iob2": "BIO",
-    "iobes": "BIOES",
-    "bilou": "BIOLU",
-}
+_PREFIXES = {"auto": "BIOESLU", "iob1": "BIO", "iob2": "BIO", "iobes": "BIOES", "bilou": "BIOLU"}
 
 
 class Span(NamedTuple):
@@ -111,7 +105,7 @@ def span_report(y_true: Labelings, y_pred: Labelings, scheme: Scheme = "auto") -
 
     Parameters
     ----------
-    y_true, y_pred : one item a sequence, each a list of labels
+    y_true, y_pred : one item per sequence, each a list of labels
     scheme : the prefixes that may occur, see `spans`
     """
     coded = code_labelings(y_true, y_pred)
@@ -120,27 +114,12 @@ def span_report(y_true: Labelings, y_pred: Labelings, scheme: Scheme = "auto") -
     true_ends, true_types = table.by_start(true_codes)
     found_ends, found_types = table.by_start(predicted_codes)
     correct = (true_ends > 0) & (true_ends == found_ends) & (true_types == found_types)
-    n_types = len(table.types)
-    counts = np.stack(
-        [
-            np.bincount(types[marked], minlength=n_types)
-            for types, marked in (
-                (true_types, true_ends > 0),
-                (found_types, found_ends > 0),
-                (true_types, correct),
-            )
-        ]
-    )
-    return SpanReport(
-        overall=_span_scores(*counts.sum(axis=1).tolist()),
-        per_type={
-            name: _span_scores(*column)
-            for name, column in zip(table.types, counts.T.tolist())
-            if column[0] or column[1]
-        },
-        positions=len(true_codes),
-        right=int(np.count_nonzero(true_codes == predicted_codes)),
-    )
+    types_of = true_types[true_ends > 0], found_types[found_ends > 0], true_types[correct]
+    counts = np.stack([np.bincount(types, minlength=len(table.types)) for types in types_of])
+    columns = zip(table.types, counts.T.tolist())
+    per_type = {name: _span_scores(*column) for name, column in columns if column[0] or column[1]}
+    right = int(np.count_nonzero(true_codes == predicted_codes))
+    return SpanReport(_span_scores(*counts.sum(axis=1).tolist()), per_type, len(true_codes), right)
 
 
 def span_f1(y_true: Labelings, y_pred: Labelings, scheme: Scheme = "auto") -> float:
@@ -164,11 +143,8 @@ class _Table:
         self.first = coded.offsets[:-1][np.diff(coded.offsets) > 0]
         unlabelled = np.flatnonzero(coded.codes[0] == UNLABELLED)
         if unlabelled.size:
-            raise coded.error(
-                "the true label is missing (None)",
-                int(unlabelled[0]),
-                hint="Spans need a label at every position; leave such sequences out.",
-            )
+            hint = "Spans need a label at every position; leave such sequences out."
+            raise coded.error("the true label is missing (None)", int(unlabelled[0]), hint=hint)
         parts = [str(label).partition("-") for label in coded.labels]
         prefixes = [prefix for prefix, _, _ in parts]
         for code, prefix in enumerate(prefixes):
@@ -185,11 +161,8 @@ class _Table:
     def _refuse(coded: Coded, code: int, scheme: str) -> None:
         index = min(int(hits[0]) for codes in coded.codes if (hits := np.flatnonzero(codes == code)).size)
         prefixes = ", ".join(f"{prefix}-" for prefix in _PREFIXES[scheme] if prefix != "O")
-        raise coded.error(
-            f"{coded.labels[code]!r} is not a span label of scheme {scheme!r}",
-            index,
-            hint=f"A label is O or starts with one of {prefixes}. For other labels use label_f1.",
-        )
+        hint = f"A label is O or starts with one of {prefixes}. For other labels use label_f1."
+        raise coded.error(f"{coded.labels[code]!r} is not a span label of scheme {scheme!r}", index, hint=hint)
 
     def boundaries(self, codes: CodeArray) -> tuple[IndexArray, IndexArray]:
         """Flat starts and (exclusive) ends of all spans, in order."""

@@ -1,4 +1,4 @@
-"""Metrics that count positions: accuracy, and precision, recall and F1 of each label.
+"""Metrics that count positions (accuracy, and precision, recall and F1 of each label), and those of whole sequences.
 
 Positions whose true label is None are left out. A ratio with a zero denominator takes the value
 `zero_division`, as in scikit-learn.
@@ -13,7 +13,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from hedgerow.errors import InputError
-from hedgerow.legend import FLOAT, UNLABELLED, AnyArray, CodeArray, FloatArray, IndexArray
+from hedgerow.legend import FLOAT, UNLABELLED, AnyArray, BoolArray, CodeArray, FloatArray, IndexArray
 from hedgerow.metrics.labelings import Label, Labelings, code_labelings
 
 Average = Literal["micro", "macro", "weighted"]
@@ -56,8 +56,9 @@ class LabelReport:
         width = max(len(name) for name, _ in rows + averages)
         lines = [f"{'':{width}}  precision  recall      f1  support"]
         for block in (rows, averages):
-            for name, s in block:
-                lines.append(f"{name:>{width}}  {s.precision:9.4f}  {s.recall:6.4f}  {s.f1:6.4f}  {s.support:7d}")
+            lines += [
+                f"{n:>{width}}  {s.precision:9.4f}  {s.recall:6.4f}  {s.f1:6.4f}  {s.support:7d}" for n, s in block
+            ]
             lines.append("")
         return "\n".join([*lines, f"accuracy {self.accuracy:.4f}"])
 
@@ -67,33 +68,36 @@ def label_accuracy(y_true: Labelings, y_pred: Labelings, sample_weight: Iterable
 
     Parameters
     ----------
-    y_true, y_pred : one item a sequence, each a list of labels (str or int)
-    sample_weight : S numbers, or one list of T numbers a sequence, optional
+    y_true, y_pred : one item per sequence, each a list of labels (str or int)
+    sample_weight : S numbers, or one list of T numbers per sequence, optional
     """
     coded = code_labelings(y_true, y_pred)
+    weights = None if sample_weight is None else _position_weights(sample_weight, coded.offsets)
     true, predicted = coded.codes
+    return code_accuracy(true, predicted, weights)
+
+
+def code_accuracy(true: CodeArray, predicted: CodeArray, weights: FloatArray | None = None) -> float:
+    """The share of labelled positions, or nodes, that are right: codes (N,), UNLABELLED where there is no true label;
+    weights (N,)."""
     labelled = _labelled(true)
     right = (true == predicted)[labelled]
-    if sample_weight is None:
+    if weights is None:
         return float(np.mean(right))
-    weights = _position_weights(sample_weight, coded.offsets)[labelled]
-    total = float(weights.sum())
+    total = float(weights[labelled].sum())
     if total == 0.0:
         raise InputError("the weights of all labelled positions are zero")
-    return float(weights[right].sum()) / total
+    return float(weights[labelled][right].sum()) / total
 
 
 def label_report(
-    y_true: Labelings,
-    y_pred: Labelings,
-    labels: Iterable[Label] | None = None,
-    zero_division: float = 0.0,
+    y_true: Labelings, y_pred: Labelings, labels: Iterable[Label] | None = None, zero_division: float = 0.0
 ) -> LabelReport:
     """Precision, recall and F1 of each label, with micro, macro and weighted averages.
 
     Parameters
     ----------
-    y_true, y_pred : one item a sequence, each a list of labels (str or int)
+    y_true, y_pred : one item per sequence, each a list of labels (str or int)
     labels : the labels to report and average over, in this order; default: all that occur, sorted
     zero_division : 0.0 or 1.0, the value of a ratio whose denominator is zero
     """
@@ -102,9 +106,7 @@ def label_report(
     coded = code_labelings(y_true, y_pred)
     labelled = _labelled(coded.codes[0])
     true, predicted = (codes[labelled] for codes in coded.codes)
-    names, counts = _counts(coded.labels, true, predicted)
-    if labels is not None:
-        names, counts = _select(names, counts, list(labels))
+    names, counts = _counts(coded.labels, true, predicted, None if labels is None else list(labels))
     support = counts[2]
     ratios = _ratios(counts, zero_division)
     macro = ratios.mean(axis=1)
@@ -141,50 +143,43 @@ def _labelled(true: CodeArray) -> AnyArray:
 
 
 def _position_weights(sample_weight: Iterable[Any], offsets: IndexArray) -> FloatArray:
-    """Weights of the N positions, from S numbers or from one list of numbers a sequence."""
+    """Weights of the N positions, from S numbers or from one list of numbers per sequence."""
     items = list(sample_weight)
     lengths = np.diff(offsets)
     if len(items) != len(lengths):
-        raise InputError(
-            f"sample_weight has {len(items)} items for {len(lengths)} sequences",
-            hint="Give one number, or one list of numbers, a sequence.",
-        )
+        hint = "Give one number, or one list of numbers, per sequence."
+        raise InputError(f"sample_weight has {len(items)} items for {len(lengths)} sequences", hint=hint)
     if all(np.ndim(item) == 0 for item in items):
         weights = np.repeat(np.asarray(items, dtype=FLOAT), lengths)
     else:
         for i, (item, length) in enumerate(zip(items, lengths)):
             if np.shape(item) != (length,):
-                raise InputError(f"sample_weight has not {length} numbers", sequence=i)
+                raise InputError(f"sample_weight does not have {length} numbers", sequence=i)
         weights = np.concatenate([np.asarray(item, dtype=FLOAT) for item in items])
     if not np.all(np.isfinite(weights)) or np.any(weights < 0):
         raise InputError("sample_weight holds a negative or infinite number")
     return weights
 
 
-def _counts(labels: tuple[Label, ...], true: CodeArray, predicted: CodeArray) -> tuple[list[Label], IndexArray]:
-    """The labels that occur, and rows (right, found, support) of counts for them."""
-    n_labels = len(labels)
-    right, found, support = (
-        np.bincount(codes, minlength=n_labels) for codes in (true[true == predicted], predicted, true)
-    )
-    occur = np.flatnonzero(found + support)
-    return [labels[code] for code in occur], np.stack([right, found, support])[:, occur]
-
-
-def _select(names: list[Label], counts: IndexArray, wanted: list[Label]) -> tuple[list[Label], IndexArray]:
-    """The columns of `counts` for the wanted labels; a label that never occurs has zeros."""
+def _counts(
+    labels: tuple[Label, ...], true: CodeArray, predicted: CodeArray, wanted: list[Label] | None
+) -> tuple[list[Label], IndexArray]:
+    """The wanted labels, by default those that occur, and rows (right, found, support) of counts for them."""
+    codes = true[true == predicted], predicted, true
+    counts = np.stack([np.bincount(some, minlength=len(labels) + 1) for some in codes])  # the last column is of none
+    if wanted is None:
+        wanted = [labels[code] for code in np.flatnonzero(counts[1] + counts[2])]
     if not wanted or len(set(wanted)) != len(wanted):
         raise InputError("labels must name at least one label, and each once")
-    place = {name: column for column, name in enumerate(names)}
-    padded = np.pad(counts, ((0, 0), (0, 1)))
-    return wanted, padded[:, [place.get(label, -1) for label in wanted]]
+    place = {label: code for code, label in enumerate(labels)}
+    return wanted, counts[:, [place.get(label, -1) for label in wanted]]
 
 
 def _ratios(counts: IndexArray, zero_division: float) -> FloatArray:
     """Rows (precision, recall, F1) from rows (right, found, support)."""
-    right, found, support = counts
+    right, n_predicted, support = counts
     numerators = np.stack([right, right, 2 * right]).astype(FLOAT)
-    denominators = np.stack([found, support, found + support]).astype(FLOAT)
+    denominators = np.stack([n_predicted, support, n_predicted + support]).astype(FLOAT)
     ratios: FloatArray = np.full_like(numerators, zero_division)
     return np.divide(numerators, denominators, out=ratios, where=denominators > 0)
 
@@ -192,3 +187,33 @@ def _ratios(counts: IndexArray, zero_division: float) -> FloatArray:
 def _row(ratios: FloatArray, support: np.int64) -> Scores:
     precision, recall, f1 = ratios.tolist()
     return Scores(precision, recall, f1, int(support))
+
+
+# ------------------------------------------------------------------------------------------------ whole sequences
+
+
+def sequence_accuracy(y_true: Labelings, y_pred: Labelings) -> float:
+    """The share of sequences whose labelled positions are all right.
+
+    Sequences without a labelled position are left out.
+    """
+    coded = code_labelings(y_true, y_pred)
+    true, predicted = coded.codes
+    right, labelled = sequence_decisions(true, predicted, coded.offsets)
+    _labelled(true)  # or an error
+    return float(np.mean(right[labelled]))
+
+
+def sequence_decisions(true: CodeArray, predicted: CodeArray, offsets: IndexArray) -> tuple[BoolArray, BoolArray]:
+    """Two arrays[S]: whether no labelled position is wrong, and whether there is a labelled position."""
+    labelled = true != UNLABELLED
+    wrong = labelled & (true != predicted)
+    return _count(wrong, offsets) == 0, _count(labelled, offsets) > 0
+
+
+def _count(marked: BoolArray, offsets: IndexArray) -> IndexArray:
+    """The number of marked positions of each sequence."""
+    # Not np.add.reduceat, which gets empty sequences wrong.
+    running = np.concatenate([[0], np.cumsum(marked)])
+    counts: IndexArray = running[offsets[1:]] - running[offsets[:-1]]
+    return counts

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,6 +16,7 @@ from hedgerow.data.sequences import take_sequences
 from hedgerow.errors import HedgerowError, InputError
 from hedgerow.legend import AnyArray, IndexArray
 from hedgerow.metrics import label_accuracy, mcnemar, sequence_accuracy, span_f1
+from hedgerow.metrics.significance import Unit
 from hedgerow.report.memory import PeakMemory
 
 WARM_UP = 20  # sequences that a model is tried on first, so that compiling counts for no one
@@ -21,6 +24,7 @@ LEVEL = 0.05  # a smaller p-value counts as significant
 
 Split = tuple[IndexArray, IndexArray]
 Say = Callable[[str], None]
+Failures = dict[str, str]  # model → why it could not be trained
 
 
 @dataclass(frozen=True)
@@ -76,55 +80,39 @@ class Comparison:
         """The table as text: a header, and a row for each model."""
         spans = any(entry.span_f1 is not None for entry in self.entries)
         header = ("model", "accuracy", *(("span F1",) if spans else ()), "sequences", "train s", "predict s", "MB")
-        found: list[tuple[str, ...]] = [(*header, "p labels", "p sequences")]
+        rows: list[tuple[str, ...]] = [(*header, "p labels", "p sequences")]
         for entry in self.entries:
             f1 = () if not spans else ("–" if entry.span_f1 is None else f"{entry.span_f1:.4f}",)
-            found.append(
-                (
-                    entry.name,
-                    f"{entry.accuracy:.4f}",
-                    *f1,
-                    f"{entry.sequence_accuracy:.4f}",
-                    f"{entry.train_seconds:.2f}",
-                    f"{entry.predict_seconds:.2f}",
-                    "–" if entry.peak_bytes is None else f"{entry.peak_bytes / 1e6:.0f}",
-                    _p(entry.p_labels),
-                    _p(entry.p_sequences),
-                )
-            )
-        return found
+            right = f"{entry.accuracy:.4f}", *f1, f"{entry.sequence_accuracy:.4f}"
+            seconds = f"{entry.train_seconds:.2f}", f"{entry.predict_seconds:.2f}"
+            memory = "–" if entry.peak_bytes is None else f"{entry.peak_bytes / 1e6:.0f}"
+            rows.append((entry.name, *right, *seconds, memory, _p(entry.p_labels), _p(entry.p_sequences)))
+        return rows
 
     def notes(self) -> list[str]:
         """What belongs below the table, a sentence each."""
         how = "on the test sequences" if self.folds == 1 else f"in {self.folds} folds, the same for all"
-        found = [
-            f"{self.n_sequences:,} sequences, {self.n_labels:,} labels, {how}. p: McNemar's test against the best,"
-            f" {self.best.name}."
-        ]
-        found += [f"{name} is left out: {why}" for name, why in self.failed.items()]
-        if self.interrupted:
-            found.append("It was interrupted; models that were not finished are left out.")
-        return found
+        sizes = f"{self.n_sequences:,} sequences, {self.n_labels:,} labels, {how}."
+        notes = [f"{sizes} p: McNemar's test against the best, {self.best.name}."]
+        notes += [f"{name} is left out: {why}" for name, why in self.failed.items()]
+        stopped = ["It was interrupted; models that were not finished are left out."] if self.interrupted else []
+        return notes + stopped
 
     def __str__(self) -> str:
         rows = self.rows()
         widths = [max(map(len, column)) for column in zip(*rows)]
         lines = [
-            "  ".join(f"{cell:<{width}}" if j == 0 else f"{cell:>{width}}" for j, (cell, width) in enumerate(own))
-            for own in (list(zip(row, widths)) for row in rows)
+            "  ".join(f"{cell:<{width}}" if j == 0 else f"{cell:>{width}}" for j, (cell, width) in enumerate(cells))
+            for cells in (list(zip(row, widths)) for row in rows)
         ]
         return "\n".join([*(line.rstrip() for line in lines), "", *self.notes()])
 
     def to_csv(self) -> str:
-        """The entries as comma-separated values, one line a model."""
-        import csv
-        import io
-
+        """The entries as comma-separated values, one line per model."""
         names = [name for name in Entry.__dataclass_fields__ if name != "fold_accuracies"]
         text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(names)
-        writer.writerows([["" if (v := getattr(own, n)) is None else v for n in names] for own in self.entries])
+        rows = [["" if (v := getattr(entry, n)) is None else v for n in names] for entry in self.entries]
+        csv.writer(text, lineterminator="\n").writerows([names, *rows])
         return text.getvalue()
 
 
@@ -158,7 +146,7 @@ def compare(
     groups : S values, such as the document of each sentence: a group is never cut in two
     random_state : seed of the folds
     scheme : how spans are written ("auto", "iob1", "iob2", "iobes", "bilou"); None counts no spans
-    say : told what is being done, a line a time
+    say : called with a line of text about what is being done
 
     Ctrl-C ends it, and the models that are finished are compared. A model that refuses the data is left out, and the
     Comparison says why. Each model is tried on a few sequences first, so that times are without compiling.
@@ -168,7 +156,7 @@ def compare(
     if scheme is not None:
         span_f1([["O"]], [["O"]], scheme)  # type: ignore[arg-type]
     tasks, truth = _tasks(X, y, X_test, y_test, cv, groups, random_state)
-    runs, failed, interrupted = _run_all(models, tasks, say or _silent)
+    runs, failed, interrupted = _run_all(models, tasks, say or (lambda message: None))
     if not runs:
         if interrupted:
             raise KeyboardInterrupt
@@ -178,12 +166,7 @@ def compare(
     return Comparison(entries, len(truth), n_labels, len(tasks), failed, interrupted)
 
 
-def _silent(message: str) -> None:
-    pass
-
-
-@dataclass(frozen=True)
-class _Task:
+class _Task(NamedTuple):
     """Sequences to train on and to test on."""
 
     X: Any
@@ -207,13 +190,13 @@ def _tasks(X: Any, y: Any, X_test: Any, y_test: Any, cv: Any, groups: Any, seed:
     """The tasks, and the true labels of all their test sequences, end to end."""
     if (X_test is None) != (y_test is None):
         raise InputError("X_test and y_test go together", hint="Give both, or neither.")
-    for name, own, other in (("y", X, y), ("y_test", X_test, y_test)):
-        if own is not None and len(own) != len(other):
-            raise InputError(f"there are {len(own)} sequences and {name} has {len(other)}")
+    for name, sequences, labels in (("y", X, y), ("y_test", X_test, y_test)):
+        if sequences is not None and len(sequences) != len(labels):
+            raise InputError(f"there are {len(sequences)} sequences and {name} has {len(labels)}")
     if X_test is not None:
         return [_Task(X, y, X_test, y_test)], [list(row) for row in y_test]
     tasks = [
-        _Task(*(take_sequences(own, part) for part in (train, test) for own in (X, y)))
+        _Task(*(take_sequences(given, part) for part in (train, test) for given in (X, y)))
         for train, test in _splits(X, cv, groups, seed)
     ]
     return tasks, [list(row) for task in tasks for row in task.y_test]
@@ -222,30 +205,24 @@ def _tasks(X: Any, y: Any, X_test: Any, y_test: Any, cv: Any, groups: Any, seed:
 def _splits(X: Any, cv: Any, groups: Any, seed: Any) -> list[Split]:
     from sklearn.model_selection import GroupKFold, KFold
 
+    from hedgerow.model_selection import check_partition
+
     if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool):
         most = len(X) if groups is None else len(set(groups))
         if not 2 <= cv <= most:
             raise InputError(f"⟦cv⟧ is {cv}", hint=f"Give 2 to {most} folds: there are {most} to spread over them.")
         cv = KFold(int(cv), shuffle=True, random_state=seed) if groups is None else GroupKFold(int(cv))
     splits: list[Split] = list(cv.split(np.zeros(len(X)), None, groups))
-    times = np.bincount(np.concatenate([test for _, test in splits]), minlength=len(X))
-    if (times != 1).any():
-        raise InputError(
-            f"is in {times[times != 1][0]} test parts of ⟦cv⟧",
-            hint="Every sequence must be in exactly one, as with KFold and GroupKFold.",
-            sequence=int(np.flatnonzero(times != 1)[0]),
-        )
+    check_partition([test for _, test in splits], len(X))
     return splits
 
 
-def _run_all(
-    models: Mapping[str, Any], tasks: Sequence[_Task], say: Say
-) -> tuple[dict[str, _Run], dict[str, str], bool]:
+def _run_all(models: Mapping[str, Any], tasks: Sequence[_Task], say: Say) -> tuple[dict[str, _Run], Failures, bool]:
     """All models, one after the other. Ctrl-C ends it; the model under way is dropped."""
     from sklearn.base import clone
 
     runs: dict[str, _Run] = {}
-    failed: dict[str, str] = {}
+    failed: Failures = {}
     try:
         for name, model in models.items():
             run = _Run()
@@ -299,26 +276,16 @@ def _stop_if_interrupted(model: Any) -> None:
 
 def _entries(runs: Mapping[str, _Run], truth: list[Any], scheme: str | None) -> list[Entry]:
     """The best first, each with the tests against it."""
-    found = sorted((_entry(name, run, truth, scheme) for name, run in runs.items()), key=lambda own: -own.accuracy)
-    best = runs[found[0].name].predicted
-
-    def tested() -> Iterator[Entry]:
-        for own in found[1:]:
-            rival = runs[own.name].predicted
-            tests = [mcnemar(truth, best, rival, unit=unit).p_value for unit in ("label", "sequence")]
-            yield Entry(**{**own.__dict__, "p_labels": tests[0], "p_sequences": tests[1]})
-
-    return [found[0], *tested()]
-
-
-def _entry(name: str, run: _Run, truth: list[Any], scheme: str | None) -> Entry:
-    return Entry(
-        name=name,
-        accuracy=label_accuracy(truth, run.predicted),
-        span_f1=None if scheme is None else span_f1(truth, run.predicted, scheme),  # type: ignore[arg-type]
-        sequence_accuracy=sequence_accuracy(truth, run.predicted),
-        fold_accuracies=tuple(run.accuracies),
-        train_seconds=run.train_seconds,
-        predict_seconds=run.predict_seconds,
-        peak_bytes=run.peak_bytes,
-    )
+    accuracies = {name: label_accuracy(truth, run.predicted) for name, run in runs.items()}
+    ranking = sorted(runs, key=lambda name: -accuracies[name])
+    entries = []
+    for name in ranking:
+        run, best = runs[name], runs[ranking[0]]
+        f1 = None if scheme is None else span_f1(truth, run.predicted, scheme)  # type: ignore[arg-type]
+        right = accuracies[name], f1, sequence_accuracy(truth, run.predicted), tuple(run.accuracies)
+        p_values: tuple[float | None, ...] = (None, None)
+        if run is not best:
+            units: tuple[Unit, ...] = ("label", "sequence")
+            p_values = tuple(mcnemar(truth, best.predicted, run.predicted, unit=unit).p_value for unit in units)
+        entries.append(Entry(name, *right, run.train_seconds, run.predict_seconds, run.peak_bytes, *p_values))
+    return entries

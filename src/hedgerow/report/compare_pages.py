@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from hedgerow.report.compare import LEVEL, Comparison, Entry
-from hedgerow.report.style import AMBER, GREENS, INK, PALE, new_figure, save_figure
+from hedgerow.report.style import AMBER, GREENS, INK, PALE, new_figure, save_figure, show_axes
 
 _STYLE = f"""
 body {{ font: 16px/1.5 system-ui, sans-serif; color: {INK}; margin: 2rem auto; max-width: 64rem; padding: 0 1rem; }}
@@ -38,9 +38,8 @@ def plot_comparison(comparison: Comparison, path: str | os.PathLike[str] | None 
     for row, entry in enumerate(entries):
         colour = AMBER if _differs(entry) else GREENS[3]
         if len(entry.fold_accuracies) > 1:
-            left.plot(
-                entry.fold_accuracies, [row] * len(entry.fold_accuracies), "o", color=PALE, alpha=0.5, markersize=3
-            )
+            rows = [row] * len(entry.fold_accuracies)
+            left.plot(entry.fold_accuracies, rows, "o", color=PALE, alpha=0.5, markersize=3)
         left.plot(entry.accuracy, row, "o", color=colour, markersize=7)
         right.plot(max(entry.train_seconds, 1e-3), row, "o", color=colour, markersize=7)
     left.set_yticks(range(len(entries)), [entry.name for entry in entries])
@@ -48,12 +47,9 @@ def plot_comparison(comparison: Comparison, path: str | os.PathLike[str] | None 
     right.set_xscale("log")
     for ax, title in ((left, "labels right"), (right, "seconds of training")):
         ax.set_title(title, color=INK, fontsize=10, loc="left")
-        ax.grid(axis="x", color=PALE, alpha=0.25, linewidth=0.8)
-        ax.spines[["top", "right"]].set_visible(False)
-        ax.spines[["left", "bottom"]].set_color(PALE)
-        ax.tick_params(colors=INK, length=3, labelsize=9)
-    if path is not None:
-        save_figure(figure, path)
+        show_axes(ax, "x")
+        ax.tick_params(labelsize=9)
+    save_figure(figure, path)
     return figure
 
 

@@ -49,24 +49,18 @@ def plot_future(
     words = [str(t) for t in range(len(patterns))] if tokens is None else [str(token) for token in tokens]
     if len(words) != len(patterns):
         raise InputError(f"there are {len(words)} tokens for {len(patterns)} positions")
-    names = _row_names(model)
+    side = "before" if model.scorer_.backward else "ahead"
+    names = []
+    for j, feature in enumerate(model.scorer_.features, 1):
+        names += [f"pattern {j}", f"{side}: {model.schema_.labels[feature.label]}"]
     if ax is None:
         column = max(0.5, _LETTER * max(map(len, words)) + 0.15)
         ax = new_axes(column * len(words) + 0.09 * max(map(len, names)), (len(names) + 1) * _UNIT)
     for row in range(len(names)):
         _draw_row(ax, row, (patterns if row % 2 == 0 else ahead)[:, row // 2], AMBER if row % 2 == 0 else GREENS[3])
     _draw_frame(ax, words, names)
-    if path is not None:
-        save_figure(ax.figure, path)
+    save_figure(ax.figure, path)
     return ax
-
-
-def _row_names(model: Any) -> list[str]:
-    side = "before" if model.scorer_.backward else "ahead"
-    found = []
-    for j, feature in enumerate(model.scorer_.features, 1):
-        found += [f"pattern {j}", f"{side}: {model.schema_.labels[feature.label]}"]
-    return found
 
 
 def _draw_row(ax: Any, row: int, probs: FloatArray, colour: str) -> None:
@@ -89,5 +83,4 @@ def _draw_frame(ax: Any, words: list[str], names: list[str]) -> None:
     ax.tick_params(length=0)
     for row in range(2, len(names), 2):
         ax.axhline(row, color=PALE, linewidth=0.6)
-    for spine in ax.spines.values():
-        spine.set_visible(False)
+    ax.spines[:].set_visible(False)

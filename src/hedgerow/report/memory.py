@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import gc
-from types import TracebackType
+import re
+from pathlib import Path
 
-_STATUS = "/proc/self/status"
-_RESET = "/proc/self/clear_refs"
+_STATUS = Path("/proc/self/status")
+_RESET = Path("/proc/self/clear_refs")
 
 
 class PeakMemory:
@@ -17,34 +18,19 @@ class PeakMemory:
 
     def __enter__(self) -> PeakMemory:
         gc.collect()
-        self._before = _read("VmRSS") if _reset_peak() else None
+        try:
+            _RESET.write_text("5")  # the kernel begins anew to note the peak
+            self._before = _read("VmRSS")
+        except OSError:
+            self._before = None
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        peak = _read("VmHWM")
-        if self._before is not None and peak is not None:
+    def __exit__(self, *error: object) -> None:
+        if self._before is not None and (peak := _read("VmHWM")) is not None:
             self.size = max(0, peak - self._before)
-
-
-def _reset_peak() -> bool:
-    """Let the kernel begin anew to note the peak."""
-    try:
-        with open(_RESET, "w", encoding="ascii") as file:
-            file.write("5")
-    except OSError:
-        return False
-    return True
 
 
 def _read(name: str) -> int | None:
     """An entry of the status of this process, in bytes."""
-    try:
-        with open(_STATUS, encoding="ascii", errors="replace") as file:
-            for line in file:
-                if line.startswith(f"{name}:"):
-                    return int(line.split()[1]) * 1024
-    except OSError:
-        return None
-    return None
+    entry = re.search(rf"^{name}:\s*(\d+)", _STATUS.read_text(errors="replace"), re.MULTILINE)
+    return int(entry[1]) * 1024 if entry else None

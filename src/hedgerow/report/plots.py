@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from hedgerow.errors import InputError
 from hedgerow.legend import AnyArray, FloatArray
-from hedgerow.report.style import AMBER, GREENS, INK, PALE, new_axes, new_figure, save_figure
+from hedgerow.report import style
+from hedgerow.report.style import AMBER, GREENS, INK, PALE
 
 if TYPE_CHECKING:
     from hedgerow.training.monitor import Step
@@ -51,13 +52,12 @@ def plot_sequence(
     names = [str(classes[row]) for row in rows.tolist()]
     if ax is None:
         margin = 0.4 + 0.11 * max(len(name) for name in names)
-        ax = new_axes(edges[-1] * _UNIT + margin, (len(rows) + 0.85) * _UNIT + 0.1)
+        ax = style.new_axes(edges[-1] * _UNIT + margin, (len(rows) + 0.85) * _UNIT + 0.1)
     place_of = {int(row): place for place, row in enumerate(rows)}
     path_rows = np.array([place_of[int(label)] for label in marked])
     _draw_cells(ax, probs[:, rows], edges, path_rows)
     _draw_frame(ax, words, names, edges, path_rows)
-    if path is not None:
-        save_figure(ax.figure, path)
+    style.save_figure(ax.figure, path)
     return ax
 
 
@@ -74,7 +74,7 @@ def plot_history(history: Sequence[Step], path: str | os.PathLike[str] | None = 
     if len(history) == 0:
         raise InputError("the history has no step to draw", hint="Fit the model first")
     scored = [(step.iteration, step.score) for step in history if step.score is not None]
-    figure = new_figure(6.4, 4.6 if scored else 2.6)
+    figure = style.new_figure(6.4, 4.6 if scored else 2.6)
     panels = figure.subplots(2 if scored else 1, 1, sharex=True, squeeze=False)[:, 0]
     _draw_line(panels[0], [(step.iteration, step.loss) for step in history], "loss", GREENS[3])
     if scored:
@@ -82,26 +82,20 @@ def plot_history(history: Sequence[Step], path: str | os.PathLike[str] | None = 
         _mark_best(panels[1], *max(scored, key=lambda item: item[1]))
     panels[-1].set_xlabel("iteration", color=INK)
     panels[-1].xaxis.get_major_locator().set_params(integer=True)
-    if path is not None:
-        save_figure(figure, path)
+    style.save_figure(figure, path)
     return figure
 
 
 def _check_sequence(
-    tokens: Sequence[object],
-    probabilities: npt.ArrayLike,
-    classes: Sequence[object],
-    labels: Sequence[object] | None,
+    tokens: Sequence[object], probabilities: npt.ArrayLike, classes: Sequence[object], labels: Sequence[object] | None
 ) -> tuple[FloatArray, AnyArray]:
     """The probabilities as (T, K), and the number of the marked label at each position as (T,)."""
     probs = np.asarray(probabilities, dtype=np.float64)
     if len(tokens) == 0:
         raise InputError("there is nothing to draw: the sequence is empty")
     if probs.shape != (len(tokens), len(classes)):
-        raise InputError(
-            f"probabilities have the shape {probs.shape} where {len(tokens)} tokens and {len(classes)} classes"
-            f" ask for ({len(tokens)}, {len(classes)})"
-        )
+        what = f"{len(tokens)} tokens and {len(classes)} classes ask for ({len(tokens)}, {len(classes)})"
+        raise InputError(f"probabilities have the shape {probs.shape} where {what}")
     if not np.all((probs >= 0) & (probs <= 1 + 1e-6)):
         raise InputError("probabilities must lie between 0 and 1")
     if labels is None:
@@ -117,73 +111,39 @@ def _check_sequence(
 
 def _draw_cells(ax: Any, probs: FloatArray, edges: FloatArray, path_rows: AnyArray) -> None:
     """A tile for every (position, label), the darker the more probable; the marked tiles have a rim."""
-    from matplotlib.colors import LinearSegmentedColormap
-    from matplotlib.patches import FancyBboxPatch
-
-    colours = LinearSegmentedColormap.from_list("hedgerow", GREENS)
+    colours = style.shades()
     middles = (edges[:-1] + edges[1:]) / 2
     ax.plot(middles, path_rows, color=AMBER, linewidth=1.6, alpha=0.7, zorder=2, solid_joinstyle="round")
     for (t, row), p in np.ndenumerate(probs):
         chosen = path_rows[t] == row
-        tile = FancyBboxPatch(
-            (float(edges[t]) + 0.14, row - 0.36),
-            float(edges[t + 1] - edges[t]) - 0.28,
-            0.72,
-            boxstyle="round,pad=0,rounding_size=0.16",
-            facecolor=colours(float(p)),
-            edgecolor=AMBER if chosen else "none",
-            linewidth=1.8 if chosen else 0.0,
-            zorder=3 if chosen else 1,
-        )
-        ax.add_patch(tile)
+        rim = {"edgecolor": AMBER, "linewidth": 1.8, "zorder": 3} if chosen else {"linewidth": 0.0, "zorder": 1}
+        width = float(edges[t + 1] - edges[t]) - 0.28
+        style.draw_tile(ax, float(edges[t]) + 0.14, row - 0.36, width, 0.72, 0.16, facecolor=colours(float(p)), **rim)
         if chosen or p >= _WRITTEN:
-            ax.text(
-                middles[t], row, f"{p:.0%}", ha="center", va="center_baseline", fontsize=8.5, zorder=4,
-                color="white" if p > 0.55 else INK,
-            )  # fmt: skip
+            ink = "white" if p > 0.55 else INK
+            style.write(ax, float(middles[t]), row, f"{p:.0%}", 8.5, ink, va="center_baseline", zorder=4)
 
 
 def _draw_frame(ax: Any, words: list[str], names: list[str], edges: FloatArray, path_rows: AnyArray) -> None:
     """Tokens above their columns, labels beside their rows, and no box around it all."""
     middles = (edges[:-1] + edges[1:]) / 2
     for middle, word in zip(middles, words):
-        # A token may be "$": it is text, not the start of a formula.
-        ax.text(
-            middle, -0.62, word, ha="center", va="bottom", fontsize=13, color=INK, family="monospace",
-            parse_math=False,
-        )  # fmt: skip
+        style.write(ax, middle, -0.62, word, 13, va="bottom", family="monospace")
     ax.set_xlim(edges[0], edges[-1])
     ax.set_ylim(len(names) - 0.5, -1.35)
-    ax.set_xticks([])
-    ax.set_yticks(range(len(names)), names)
     used = set(path_rows.tolist())
-    for row, text in enumerate(ax.get_yticklabels()):
+    for row, text in enumerate(style.name_rows(ax, names)):
         text.set_color(INK if row in used else PALE)
-        text.set_fontsize(10.5)
-        text.set_parse_math(False)
-    ax.tick_params(length=0, pad=6)
-    for side in ax.spines.values():
-        side.set_visible(False)
 
 
 def _draw_line(ax: Any, points: list[tuple[int, float]], name: str, colour: str) -> None:
     ax.plot(*zip(*points), color=colour, linewidth=2, marker="o" if len(points) == 1 else None)
     ax.set_ylabel(name, color=INK)
-    ax.grid(axis="y", color=PALE, alpha=0.25, linewidth=0.8)
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.spines[["left", "bottom"]].set_color(PALE)
-    ax.tick_params(colors=INK, length=3)
+    style.show_axes(ax, "y")
 
 
 def _mark_best(ax: Any, iteration: int, score: float) -> None:
     """A dot at the best score, with its number below."""
     ax.plot(iteration, score, "o", color=AMBER, markersize=6)
-    ax.annotate(
-        f"{score:.4g} at {iteration}",
-        (iteration, score),
-        xytext=(0, -16),
-        textcoords="offset points",
-        ha="center",
-        color=AMBER,
-        fontsize=9,
-    )
+    place: dict[str, Any] = {"xytext": (0, -16), "textcoords": "offset points", "ha": "center"}
+    ax.annotate(f"{score:.4g} at {iteration}", (iteration, score), color=AMBER, fontsize=9, **place)

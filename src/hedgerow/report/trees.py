@@ -8,14 +8,14 @@ from __future__ import annotations
 import math
 import os
 import textwrap
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from typing import Any, NamedTuple
 
 from hedgerow.errors import InputError
 from hedgerow.explain.fields import PREVIOUS, signed
 from hedgerow.explain.importance import Importance, Share, importance
 from hedgerow.explain.trees import Branch, branches
-from hedgerow.report.style import AMBER, GREENS, INK, PALE, new_axes, save_figure
+from hedgerow.report.style import AMBER, GREENS, INK, PALE, draw_tile, name_rows, new_axes, save_figure, shades, write
 
 _FONT = 8.0  # points
 _LETTER = _FONT * 0.602 / 72  # the width of a letter in inches
@@ -44,12 +44,7 @@ class _Box(NamedTuple):
 
 
 def plot_tree(
-    model: Any,
-    iteration: int,
-    label: Any,
-    member: int = 1,
-    path: str | os.PathLike[str] | None = None,
-    ax: Any = None,
+    model: Any, iteration: int, label: Any, member: int = 1, path: str | os.PathLike[str] | None = None, ax: Any = None
 ) -> Any:
     """Draw one tree. Where the condition in a box holds, the way goes left.
 
@@ -68,8 +63,8 @@ def plot_tree(
 
     Returns the axes.
     """
-    found = branches(model, iteration, label, member, most=5)
-    boxes = _lay_out(found)
+    nodes = branches(model, iteration, label, member, most=5)
+    boxes = _lay_out(nodes)
     left = min(box.x - box.width / 2 for box in boxes) - 0.05
     right = max(box.x + box.width / 2 for box in boxes) + 0.05
     bottom = min(box.y - box.height / 2 for box in boxes) - 0.05
@@ -78,32 +73,24 @@ def plot_tree(
         ax = new_axes(max(right - left, 2.0), top - bottom)
         scale = 1.0
     else:
-        room = ax.get_window_extent()
-        wanted = max((right - left) / room.width, (top - bottom) / room.height) * ax.figure.dpi
+        extent = ax.get_window_extent()
+        wanted = max((right - left) / extent.width, (top - bottom) / extent.height) * ax.figure.dpi
         scale = min(1.0, 1 / wanted)
     ax.set_xlim(left, right)
     ax.set_ylim(bottom, top)
     ax.set_aspect("equal")
     ax.set_axis_off()
-    _draw_ways(ax, found, boxes, scale)
-    _draw_boxes(ax, found, boxes, scale)
-    ax.text(
-        boxes[0].x, top - 0.05, f"{label}, iteration {iteration}", ha="center", va="top", color=INK,
-        fontsize=11 * scale, parse_math=False,
-    )  # fmt: skip
-    if path is not None:
-        save_figure(ax.figure, path)
+    _draw_ways(ax, nodes, boxes, scale)
+    _draw_boxes(ax, nodes, boxes, scale)
+    write(ax, boxes[0].x, top - 0.05, f"{label}, iteration {iteration}", 11 * scale, va="top")
+    save_figure(ax.figure, path)
     return ax
 
 
 def plot_importance(
-    model: Any,
-    by: str | None = None,
-    n: int = 20,
-    path: str | os.PathLike[str] | None = None,
-    ax: Any = None,
+    model: Any, by: str | None = None, n: int = 20, path: str | os.PathLike[str] | None = None, ax: Any = None
 ) -> Any:
-    """Draw how much of a model rests on each column: a row a column, a cell a window offset, the total as a bar.
+    """Draw how much of a model rests on each column: a row per column, a cell per window offset, the total as a bar.
 
     Parameters
     ----------
@@ -115,37 +102,36 @@ def plot_importance(
 
     Returns the axes. The previous label has a bar and no cells.
     """
-    found = model if isinstance(model, Importance) else importance(model, by)
-    shown = found.columns[:n]
+    shares = model if isinstance(model, Importance) else importance(model, by)
+    shown = shares.columns[:n]
     if not shown:
         raise InputError("there is nothing to draw: no feature is used")
     names = {total.column for total in shown}
-    offsets = sorted({row.offset for row in found.rows if row.offset is not None and row.column in names})
+    offsets = sorted({row.offset for row in shares.rows if row.offset is not None and row.column in names})
     if ax is None:
         margin = 0.5 + 0.085 * max(len(total.column) for total in shown)
         width = _WIDE * len(offsets) + _BAR + 1.7
         ax = new_axes(margin + width * _CELL, (len(shown) + 1.2) * _CELL)
-    _draw_shares(ax, found, shown, offsets)
+    _draw_shares(ax, shares, shown, offsets)
     _draw_totals(ax, shown, _WIDE * len(offsets) + 0.35)
-    _frame_shares(ax, found, shown, offsets)
-    if path is not None:
-        save_figure(ax.figure, path)
+    _frame_shares(ax, shares, shown, offsets)
+    save_figure(ax.figure, path)
     return ax
 
 
-def _lay_out(found: list[Branch]) -> list[_Box]:
+def _lay_out(nodes: list[Branch]) -> list[_Box]:
     """A box for each node: a subtree stands as near to the one beside it as their widest levels allow, and a node
     stands nearer to the larger of its subtrees, so that a long line of splits goes straight down."""
-    lines = [_lines(branch) for branch in found]
-    widths = [max(map(len, own)) * _LETTER + 2 * _PAD for own in lines]
-    heights = [len(own) * _LINE + 2 * _PAD for own in lines]
-    order = _from_the_root(found)
+    lines = [_lines(branch) for branch in nodes]
+    widths = [max(map(len, text)) * _LETTER + 2 * _PAD for text in lines]
+    heights = [len(text) * _LINE + 2 * _PAD for text in lines]
+    order = _from_the_root(nodes)
     reach: dict[int, list[tuple[float, float]]] = {}  # of each subtree: left and right of every level, from its root
-    shift = [0.0] * len(found)  # of each node, from its parent
-    n_leaves = [1] * len(found)
+    shift = [0.0] * len(nodes)  # of each node, from its parent
+    n_leaves = [1] * len(nodes)
     for node, _ in reversed(order):
         half = widths[node] / 2
-        branch = found[node]
+        branch = nodes[node]
         if branch.is_leaf:
             reach[node] = [(-half, half)]
             continue
@@ -154,52 +140,31 @@ def _lay_out(found: list[Branch]) -> list[_Box]:
         n_leaves[node] = n_leaves[branch.true] + n_leaves[branch.false]
         shift[branch.true] = -apart * n_leaves[branch.false] / n_leaves[node]
         shift[branch.false] = apart + shift[branch.true]
-        reach[node] = [(-half, half), *_beside(left, shift[branch.true], right, shift[branch.false])]
-    return _place(found, order, shift, lines, widths, heights)
-
-
-def _beside(
-    left: list[tuple[float, float]], to_left: float, right: list[tuple[float, float]], to_right: float
-) -> list[tuple[float, float]]:
-    """The reach of two subtrees together."""
-    merged = []
-    for level in range(max(len(left), len(right))):
-        low = left[level][0] + to_left if level < len(left) else right[level][0] + to_right
-        high = right[level][1] + to_right if level < len(right) else left[level][1] + to_left
-        merged.append((low, high))
-    return merged
-
-
-def _place(
-    found: list[Branch],
-    order: list[tuple[int, int]],
-    shift: list[float],
-    lines: list[list[str]],
-    widths: list[float],
-    heights: list[float],
-) -> list[_Box]:
-    """Add up the shifts from the root down, and set the levels under each other."""
+        left = [(low + shift[branch.true], high + shift[branch.true]) for low, high in left]
+        right = [(low + shift[branch.false], high + shift[branch.false]) for low, high in right]
+        reach[node] = [(-half, half), *(((a or b)[0], (b or a)[1]) for a, b in zip_longest(left, right))]
+    # Add up the shifts from the root down, and set the levels under each other.
     tallest = [0.0] * (order[-1][1] + 1)
     for node, depth in order:
         tallest[depth] = max(tallest[depth], heights[node])
     middle = [0.0]
     for above, below in pairwise(tallest):
         middle.append(middle[-1] - above / 2 - _LEVEL - below / 2)
-    x = [0.0] * len(found)
-    boxes: list[_Box | None] = [None] * len(found)
+    x = [0.0] * len(nodes)
+    boxes: list[_Box | None] = [None] * len(nodes)
     for node, depth in order:
         boxes[node] = _Box(x[node], middle[depth], widths[node], heights[node], lines[node])
-        for child in () if found[node].is_leaf else (found[node].true, found[node].false):
+        for child in () if nodes[node].is_leaf else (nodes[node].true, nodes[node].false):
             x[child] = x[node] + shift[child]
     return [box for box in boxes if box is not None]
 
 
-def _from_the_root(found: list[Branch]) -> list[tuple[int, int]]:
+def _from_the_root(nodes: list[Branch]) -> list[tuple[int, int]]:
     """(node, depth), level by level."""
     order = [(0, 0)]
     for node, depth in order:
-        if not found[node].is_leaf:
-            order += [(found[node].true, depth + 1), (found[node].false, depth + 1)]
+        if not nodes[node].is_leaf:
+            order += [(nodes[node].true, depth + 1), (nodes[node].false, depth + 1)]
     return order
 
 
@@ -212,84 +177,57 @@ def _lines(branch: Branch) -> list[str]:
     return [*lines, *(f"missing: {way}" for way in branch.without)]
 
 
-def _draw_ways(ax: Any, found: list[Branch], boxes: list[_Box], scale: float) -> None:
+def _draw_ways(ax: Any, nodes: list[Branch], boxes: list[_Box], scale: float) -> None:
     """A curve from each split to its two children; the first two say which is which."""
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
 
     steps = [Path.MOVETO, Path.CURVE4, Path.CURVE4, Path.CURVE4]
-    for node, branch in enumerate(found):
+    for node, branch in enumerate(nodes):
         for child, word in () if branch.is_leaf else ((branch.true, "yes"), (branch.false, "no")):
             begin = boxes[node].x, boxes[node].y - boxes[node].height / 2
             end = boxes[child].x, boxes[child].y + boxes[child].height / 2
             middle = (begin[1] + end[1]) / 2
-            share = found[child].rows / max(found[0].rows, 1.0)
+            share = nodes[child].rows / max(nodes[0].rows, 1.0)
             way = Path([begin, (begin[0], middle), (end[0], middle), end], steps)
             width = (0.7 + 3.8 * math.sqrt(share)) * scale
             ax.add_patch(PathPatch(way, facecolor="none", edgecolor="#c9d1cb", linewidth=width, zorder=1))
             if node == 0:
                 side = -1 if word == "yes" else 1
-                ax.text(
-                    (begin[0] + end[0]) / 2 + 0.08 * side, middle + 0.05, word, color=PALE, fontsize=_FONT * scale,
-                    ha="right" if side < 0 else "left", va="bottom",
-                )  # fmt: skip
+                x, anchor = (begin[0] + end[0]) / 2 + 0.08 * side, "right" if side < 0 else "left"
+                write(ax, x, middle + 0.05, word, _FONT * scale, PALE, ha=anchor, va="bottom")
 
 
-def _draw_boxes(ax: Any, found: list[Branch], boxes: list[_Box], scale: float) -> None:
+def _draw_boxes(ax: Any, nodes: list[Branch], boxes: list[_Box], scale: float) -> None:
     """Splits in white with a rim; leaves in green where the label gains, in amber where it loses."""
-    from matplotlib.colors import LinearSegmentedColormap
-    from matplotlib.patches import FancyBboxPatch
-
-    colours = [LinearSegmentedColormap.from_list("hedgerow", ends) for ends in (_NEGATIVE, _POSITIVE)]
-    largest = max((abs(branch.value) for branch in found), default=0.0) or 1.0
-    for branch, box in zip(found, boxes):
-        strength = abs(branch.value) / largest
-        tile = FancyBboxPatch(
-            (box.x - box.width / 2, box.y - box.height / 2),
-            box.width,
-            box.height,
-            boxstyle=f"round,pad=0,rounding_size={0.1 if branch.is_leaf else 0.05}",
-            facecolor=colours[branch.value > 0](strength) if branch.is_leaf else "white",
-            edgecolor="none" if branch.is_leaf else PALE,
-            linewidth=0.8 * scale,
-            zorder=2,
-        )
-        ax.add_patch(tile)
+    colours = shades(_NEGATIVE), shades(_POSITIVE)
+    largest = max((abs(branch.value) for branch in nodes), default=0.0) or 1.0
+    for branch, box in zip(nodes, boxes):
+        look: dict[str, Any] = {"facecolor": "white", "edgecolor": PALE}
+        if branch.is_leaf:
+            look = {"facecolor": colours[branch.value > 0](abs(branch.value) / largest)}
+        corner, rounding = (box.x - box.width / 2, box.y - box.height / 2), 0.1 if branch.is_leaf else 0.05
+        tile = draw_tile(ax, *corner, box.width, box.height, rounding, linewidth=0.8 * scale, zorder=2, **look)
         colour = _letters_on(tile)
         for i, line in enumerate(box.lines):
             small = branch.is_leaf and i == 1  # the rows of a leaf
-            ax.text(
-                box.x, box.y + (len(box.lines) / 2 - i - 0.5) * _LINE, line, ha="center", va="center",
-                fontsize=(_FONT - 1.5 if small else _FONT) * scale, family="monospace", color=colour,
-                alpha=0.75 if small else 1.0, zorder=3, parse_math=False,
-            )  # fmt: skip
+            y, size = box.y + (len(box.lines) / 2 - i - 0.5) * _LINE, (_FONT - 1.5 if small else _FONT) * scale
+            look = {"va": "center", "family": "monospace", "alpha": 0.75 if small else 1.0, "zorder": 3}
+            write(ax, box.x, y, line, size, colour, **look)
 
 
-def _draw_shares(ax: Any, found: Importance, shown: tuple[Share, ...], offsets: list[int]) -> None:
+def _draw_shares(ax: Any, result: Importance, shown: tuple[Share, ...], offsets: list[int]) -> None:
     """A tile for each column and offset, the darker the more important."""
-    from matplotlib.colors import LinearSegmentedColormap
-    from matplotlib.patches import FancyBboxPatch
-
-    colours = LinearSegmentedColormap.from_list("hedgerow", GREENS)
-    shares = {(row.column, row.offset): row.share for row in found.rows}
+    colours = shades()
+    shares = {(row.column, row.offset): row.share for row in result.rows}
     largest = max((shares.get((total.column, o), 0.0) for total in shown for o in offsets), default=0.0) or 1.0
     for place, total in enumerate(shown):
         for c, offset in enumerate(offsets if total.column != PREVIOUS else []):
             share = shares.get((total.column, offset), 0.0)
-            tile = FancyBboxPatch(
-                (_WIDE * c + 0.06, place - 0.42),
-                _WIDE - 0.12,
-                0.84,
-                boxstyle="round,pad=0,rounding_size=0.14",
-                facecolor=colours(share / largest),
-                edgecolor="none",
-            )
-            ax.add_patch(tile)
+            colour = colours(share / largest)
+            tile = draw_tile(ax, _WIDE * c + 0.06, place - 0.42, _WIDE - 0.12, 0.84, 0.14, facecolor=colour)
             if share:
-                ax.text(
-                    _WIDE * (c + 0.5), place, _percent(share), ha="center", va="center_baseline", fontsize=8,
-                    color=_letters_on(tile),
-                )  # fmt: skip
+                write(ax, _WIDE * (c + 0.5), place, _percent(share), 8, _letters_on(tile), va="center_baseline")
 
 
 def _draw_totals(ax: Any, shown: tuple[Share, ...], begin: float) -> None:
@@ -301,30 +239,15 @@ def _draw_totals(ax: Any, shown: tuple[Share, ...], begin: float) -> None:
         ax.text(begin + length + 0.15, place, _percent(total.share), va="center_baseline", fontsize=8.5, color=INK)
 
 
-def _frame_shares(ax: Any, found: Importance, shown: tuple[Share, ...], offsets: list[int]) -> None:
+def _frame_shares(ax: Any, result: Importance, shown: tuple[Share, ...], offsets: list[int]) -> None:
     """Columns beside their rows, offsets above their cells, and no box around it all."""
     for c, offset in enumerate(offsets):
-        ax.text(
-            _WIDE * (c + 0.5),
-            -0.62,
-            f"{offset:+d}" if offset else "0",
-            ha="center",
-            va="bottom",
-            fontsize=9.5,
-            color=INK,
-        )
-    ax.text(_WIDE * len(offsets) + 0.35, -0.62, f"by {found.by}", ha="left", va="bottom", fontsize=9.5, color=PALE)
+        text = f"{offset:+d}" if offset else "0"
+        write(ax, _WIDE * (c + 0.5), -0.62, text, 9.5, va="bottom")
+    ax.text(_WIDE * len(offsets) + 0.35, -0.62, f"by {result.by}", ha="left", va="bottom", fontsize=9.5, color=PALE)
     ax.set_xlim(0, _WIDE * len(offsets) + _BAR + 1.6)
     ax.set_ylim(len(shown) - 0.4, -1.3)
-    ax.set_xticks([])
-    ax.set_yticks(range(len(shown)), [total.column for total in shown])
-    for text in ax.get_yticklabels():
-        text.set_color(INK)
-        text.set_fontsize(10.5)
-        text.set_parse_math(False)
-    ax.tick_params(length=0, pad=6)
-    for side in ax.spines.values():
-        side.set_visible(False)
+    name_rows(ax, [total.column for total in shown])
 
 
 def _letters_on(tile: Any) -> str:

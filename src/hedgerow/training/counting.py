@@ -52,18 +52,18 @@ def _node_weights(dataset: Dataset, index: WeightIndex, spread: FloatArray, smoo
     streams = index.streams
     numbers = set(streams.num_base.tolist()) | set(streams.seq_num_base.tolist())
     for base, n_rows, which, rows, values in streams.observations(dataset, dataset.schema, places, sequences):
-        own = slice(int(index.row_ptr[base]), int(index.row_ptr[base + n_rows]))
-        if base in numbers or own.start == own.stop:
+        slots = slice(int(index.row_ptr[base]), int(index.row_ptr[base + n_rows]))
+        if base in numbers or slots.start == slots.stop:
             continue
         counted = spread[where[which]] * (values != 0)
         cells = rows * K + labels[where[which]]
         counts = np.bincount(cells, weights=counted, minlength=n_rows * K).reshape(n_rows, K)
         seen = counts.sum(axis=1)
         share = seen / max(per_label.sum(), 1e-300)
-        row, label = slot_rows[own] - base, index.slot_label[own]
+        row, label = slot_rows[slots] - base, index.slot_label[slots]
         with np.errstate(divide="ignore", invalid="ignore"):
-            found = np.log((counts[row, label] + smoothing * share[row]) / (per_label[label] + smoothing) / share[row])
-        weights[own] = np.where(np.isfinite(found), found, 0.0)
+            ratios = np.log((counts[row, label] + smoothing * share[row]) / (per_label[label] + smoothing) / share[row])
+        weights[slots] = np.where(np.isfinite(ratios), ratios, 0.0)
     return weights
 
 
@@ -83,5 +83,5 @@ def _smoothed(counts: FloatArray, totals: FloatArray, smoothing: float) -> Float
     """Each row of counts as shares of its sum, drawn towards the shares of `totals`; never 0."""
     K = len(counts)
     share = (totals + 1.0 / K) / (totals.sum() + 1.0)
-    found: FloatArray = (counts + max(smoothing, 1e-9) * share) / (counts.sum(axis=1, keepdims=True) + smoothing)
-    return found
+    smoothed: FloatArray = (counts + max(smoothing, 1e-9) * share) / (counts.sum(axis=1, keepdims=True) + smoothing)
+    return smoothed

@@ -3,12 +3,12 @@
     minimise  l2·‖w‖² + Σ_i c_i max_Y [Δ(Y_i, Y) + score(Y) − score(Y_i)]         ((5) of Gross et al. 2007)
 
 It works on the dual, one sequence at a time, with the best step; there is no gain to choose. What a step costs is what
-its sequence touches. Weights are averaged over steps, later ones more (step k counts k), and once a pass the loss of
+its sequence touches. Weights are averaged over steps, later ones more (step k counts k), and once per pass the loss of
 the average is compared with the dual, which lies below the minimum: training ends when the gap is small enough. The
-gap falls about as 1 / passes. It is made for many sequences: one long sequence is one block, with one step a pass.
+gap falls about as 1 / passes. It is made for many sequences: one long sequence is one block, with one step per pass.
 
-Memory beyond the corpus: the lists of features that online training has too; sixteen bytes a cell of the dual, of which
-there are none where a sequence was never labelled wrong (two to five a wrong position); six numbers a weight.
+Memory beyond the corpus: the lists of features that online training has too; sixteen bytes per cell of the dual, of
+which there are none where a sequence was never labelled wrong (two to five per wrong position); six numbers per weight.
 """
 
 from __future__ import annotations
@@ -23,11 +23,10 @@ from hedgerow.errors import InputError
 from hedgerow.legend import CODE, INDEX, UNLABELLED, BoolArray, FloatArray, IndexArray
 from hedgerow.linear import kernels as linear_kernels
 from hedgerow.linear.batches import FeatureLists, RowReader
-from hedgerow.linear.chain import ChainLayout
+from hedgerow.linear.chain import KEPT_BYTES, ChainLayout
 from hedgerow.linear.working import WorkingLayout
 from hedgerow.parallel import plan_chunks
 from hedgerow.training import kernels
-from hedgerow.training.evaluation import KEPT_BYTES
 from hedgerow.training.monitor import Monitor
 
 
@@ -85,7 +84,7 @@ class Solver:
         self._importance = np.ones(dataset.n_sequences) if dataset.weight_seq is None else dataset.weight_seq
         self._blocks = [_new_blocks(len(chunk), 0) for chunk in self._chunks]
         self._chain = _chain(self.working, costs)
-        self._room = _room(self.working, int(np.diff(dataset.offsets).max(initial=1)))
+        self._buffers = _buffers(self.working, int(np.diff(dataset.offsets).max(initial=1)))
         self._weights: FloatArray = np.zeros(self.working.size)
         self._late: FloatArray = np.zeros(self.working.size)
         self._totals: FloatArray = np.zeros(3)
@@ -99,7 +98,7 @@ class Solver:
             new = _new_blocks(len(chunk.length), len(old.cells) + 4 * int(chunk.length.sum()))
             order = rng.permutation(len(chunk.length))
             n = linear_kernels.frank_wolfe.take_steps(
-                chunk, self._chain, order, self.l2, self._state, old, new, self._room
+                chunk, self._chain, order, self.l2, self._state, old, new, self._buffers
             )
             self._blocks[c] = new._replace(cells=new.cells[:n].copy(), values=new.values[:n].copy())
 
@@ -109,7 +108,7 @@ class Solver:
         edges = self._edges(x)
         total = self.l2 * _square(weights)
         for sequences in self._chunks:
-            total += linear_kernels.frank_wolfe.losses(self._chunk(sequences), self._chain, x, edges, self._room)
+            total += linear_kernels.frank_wolfe.losses(self._chunk(sequences), self._chain, x, edges, self._buffers)
         return float(total)
 
     def last(self) -> FloatArray:
@@ -161,8 +160,8 @@ def _chain(working: WorkingLayout, costs: FloatArray) -> Any:
     arc_slot = np.full((K, K), -1, dtype=CODE)
     arc_slot[layout.arc_from, layout.arc_to] = np.arange(working.arcs.start, working.arcs.stop)
     return linear_kernels.frank_wolfe.Chain(
-        layout.space.start_scores(),
-        layout.space.end_scores(),
+        layout.space.start_scores,
+        layout.space.end_scores,
         layout.arc_from,
         layout.arc_to,
         working.arcs.start,
@@ -178,15 +177,15 @@ def _new_blocks(n_sequences: int, n_cells: int) -> Any:
     return linear_kernels.frank_wolfe.Blocks(ends[0], ends[1], np.empty(n_cells, dtype=INDEX), np.empty(n_cells))
 
 
-def _room(working: WorkingLayout, longest: int) -> Any:
+def _buffers(working: WorkingLayout, longest: int) -> Any:
     K, W = working.layout.n_labels, working.size
     deep = longest if working.pairs is not None else 1
     n_cells = longest * K + deep * K * K
-    return linear_kernels.frank_wolfe.Room(
+    return linear_kernels.frank_wolfe.Buffers(
         node=np.empty((longest, K)),
         best=np.empty((longest, K)),
-        own=np.empty((deep, K * K)),
-        found=np.empty(longest, dtype=CODE),
+        pairs=np.empty((deep, K * K)),
+        labels=np.empty(longest, dtype=CODE),
         cells=np.empty(n_cells),
         seen=np.zeros(n_cells, dtype=np.uint8),
         listed=np.empty(n_cells, dtype=INDEX),
@@ -204,10 +203,8 @@ def _check(layout: ChainLayout, dataset: Dataset, weights: FloatArray, l2: float
     if not l2 > 0.0:
         raise InputError(f"Frank–Wolfe with ⟦l2={l2}⟧ has no dual to work on", hint="Choose an ⟦l2⟧ above 0.")
     if weights.any():
-        raise InputError(
-            "Frank–Wolfe starts from its dual variables, and cannot start from weights",
-            hint="Start from zeros, without ⟦warm_start⟧, or choose another ⟦trainer⟧.",
-        )
+        hint = "Start from zeros, without ⟦warm_start⟧, or choose another ⟦trainer⟧."
+        raise InputError("Frank–Wolfe starts from its dual variables, and cannot start from weights", hint=hint)
     labels = dataset.labels
     if labels is None:
         raise InputError("Frank–Wolfe needs the true labels")

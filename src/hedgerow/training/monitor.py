@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from types import FrameType, TracebackType
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -20,6 +20,8 @@ from hedgerow.legend import FloatArray
 log = logging.getLogger("hedgerow")
 
 PERIOD = 10  # the loss is compared with the loss so many iterations ago
+
+Learnt = TypeVar("Learnt")
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,17 @@ class Step:
     stage: str = ""
 
 
+@dataclass(frozen=True)
+class Trained(Generic[Learnt]):
+    """What training gives, and how it went: `n_iter` iterations, of which `best` is the one that is kept."""
+
+    learnt: Learnt
+    history: list[Step]
+    n_iter: int
+    best: Step
+    outcome: str
+
+
 class Monitor:
     """Keeps the history and the best weights, and says when to stop. A context manager: it listens for Ctrl-C.
 
@@ -47,6 +60,7 @@ class Monitor:
     tol : stop when the loss fell by less than this share in the last ten iterations, or is known to be nearer than
         this share to its minimum
     validate : the score on held-out sequences (higher is better), of the weights where the trainer has any; or None
+    accept : told the weights that training starts from, and those of every iteration; or None
     n_iter_no_change : with `validate`, stop after so many iterations without a better score
     verbose : 1 shows a progress bar on a terminal and log lines elsewhere
     stage : what is minimised, where training has several stages
@@ -61,6 +75,7 @@ class Monitor:
         max_iter: int,
         tol: float,
         validate: Callable[..., float] | None = None,
+        accept: Callable[[FloatArray], None] | None = None,
         n_iter_no_change: int = 10,
         verbose: int = 0,
         previous: list[Step] | None = None,
@@ -70,6 +85,7 @@ class Monitor:
         self.max_iter = max_iter
         self.tol = tol
         self.validate = validate
+        self.accept = accept
         self.n_iter_no_change = n_iter_no_change
         self.verbose = verbose
         self.plateau = plateau
@@ -139,6 +155,8 @@ class Monitor:
     def begin(self, loss: float, weights: FloatArray | None = None, gap: float = np.inf) -> bool:
         """Note the loss before the first iteration; True means that there is nothing to do. `gap` as in `step`."""
         self.start_loss = loss
+        if self.accept is not None and weights is not None:
+            self.accept(weights)
         if self.warm and self.validate is not None:
             self._keep_best(Step(self.first, loss, 0.0, self._score(weights)), weights)
         if gap <= self.tol * abs(loss):
@@ -148,6 +166,8 @@ class Monitor:
 
     def step(self, loss: float, weights: FloatArray | None = None, gap: float = np.inf) -> bool:
         """Record an iteration; True means stop. `gap` bounds how far the loss is from its minimum."""
+        if self.accept is not None and weights is not None:
+            self.accept(weights)
         score = self._score(weights)
         record = Step(len(self.history) + 1, loss, time.perf_counter() - self._began, score, self.stage)
         self.history.append(record)
@@ -161,6 +181,10 @@ class Monitor:
     def finish(self, outcome: str) -> None:
         """The trainer ended by itself, for this reason."""
         self.outcome = outcome
+
+    def trained(self, learnt: Learnt) -> Trained[Learnt]:
+        """What was learnt, with how its training went."""
+        return Trained(learnt, self.history, self.n_iter, self.kept, self.outcome)
 
     def weights(self, last: FloatArray) -> FloatArray:
         """The weights to keep: of the best score where scores are taken, else the last ones."""
@@ -224,9 +248,3 @@ def _progress_bar(total: int) -> Any:
     bar.add_task("compiling", total=total)
     bar.start()
     return bar
-
-
-def check_loss(loss: float, weights: FloatArray) -> None:
-    """A loss that is not a number is a fault of the numerics; say so at once."""
-    if not np.isfinite(loss):
-        raise FloatingPointError(f"the loss became {loss} (largest weight {np.abs(weights).max():.3g})")

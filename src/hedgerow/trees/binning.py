@@ -1,4 +1,4 @@
-"""Columns as small bins: codes as they are, numbers by quantiles, learnt once a model and used at every prediction.
+"""Columns as small bins: codes as they are, numbers by quantiles, learnt once per model and used at every prediction.
 
 Columns of at most 256 bins are dense: a byte a place. Columns of more codes, and attributes, are sparse: each code or
 attribute is an item of its own, and a place lists the items that stand there. An attribute with values has more items
@@ -17,9 +17,8 @@ from hedgerow.data.dataset import OUTSIDE_COLUMN, Column, Dataset, Schema
 from hedgerow.errors import InputError
 from hedgerow.legend import INDEX, MISSING, OUTSIDE, AnyArray, CodeArray, FloatArray, IndexArray
 from hedgerow.trees import kernels
+from hedgerow.trees.nodes import CODES, ITEMS, KIND, MAX_BINS, N_SPECIAL, ORDERED
 
-CODES, ORDERED, ITEMS = 0, 1, 2
-MAX_BINS = 256  # of a dense column: a byte
 MAX_VALUES = 253  # of a numeric column, so that missing and outside fit into a byte with them
 MAX_CUTS = 7  # of the values of an attribute
 ATTRIBUTES = "*"  # what the group of all attributes is called
@@ -60,22 +59,21 @@ class Binning:
 
     @cached_property
     def streams(self) -> IndexArray:
-        """int64[6, ·]: column, offset, first, bins, kind, missing. `first` counts sparse items over all sparse streams;
-        `missing` is the bin, or the item, that stands for no value, −1 where none does."""
+        """int64[6, ·]: the streams, with the fields of `trees.nodes`."""
         rows = []
         n_items = 0
         for c, (low, width) in enumerate(self.offsets):
-            kind, size, gone = self.kinds[c], self.n_bins[c], self._missing(c)
+            kind, size, missing_bin = self.kinds[c], self.n_bins[c], self._missing_bin(c)
             for o in range(low, low + width):
-                rows.append((c, o, n_items if kind == ITEMS else 0, size, kind, gone))
+                rows.append((c, o, n_items if kind == ITEMS else 0, size, kind, missing_bin))
                 n_items += size if kind == ITEMS else 0
         table: IndexArray = np.array(rows, dtype=INDEX).reshape(-1, 6)
         return np.ascontiguousarray(table.T)
 
-    def _missing(self, c: int) -> int:
+    def _missing_bin(self, c: int) -> int:
         """The bin or item of column c that stands for no value. An absent attribute is a value, and so is inside."""
         if self.kinds[c] == ORDERED:
-            return self.n_bins[c] - 2
+            return self.n_bins[c] - N_SPECIAL
         if self.names[c] in (ATTRIBUTES, OUTSIDE_COLUMN):
             return -1
         source = self.item_source[c]
@@ -84,7 +82,7 @@ class Binning:
 
     @cached_property
     def blocks(self) -> IndexArray:
-        """int64[C, 7] of the dense columns: bins, lowest offset, width, stride, base in a histogram, kind, stream."""
+        """int64[C, 7]: the dense columns, with the fields of `trees.nodes`."""
         rows, base, stream = [], 0, 0
         for c in range(self.n_dense):
             low, width = self.offsets[c]
@@ -93,16 +91,6 @@ class Binning:
             base, stream = base + self.n_bins[c] * stride, stream + width
         table: IndexArray = np.array(rows, dtype=INDEX).reshape(-1, 7)
         return table
-
-    @property
-    def n_hist(self) -> int:
-        """The cells of a dense histogram."""
-        return int((self.blocks[:, 0] * self.blocks[:, 3]).sum())
-
-    @property
-    def n_sparse_bins(self) -> int:
-        """The cells of a sparse histogram, were it dense."""
-        return int(self.streams[3, self.streams[4] == ITEMS].sum())
 
     @property
     def margin(self) -> int:
@@ -114,13 +102,14 @@ class Binning:
 class BinnedData:
     """The bins of a corpus, for prediction or for growing.
 
-    columns : what kernels read (see kernels.growing.Columns)
+    columns : what kernels read (see kernels.state.Columns)
     place : int64[N], the place of each position
     first : uint8[P] by place
     growing : the columns on which trees grow: the same, or one copy of each window where many are equal
     places : int32[R], the places of `growing` that stand for rows
-    home : int32[N], the one that stands for a position
-    home_first : uint8[·] by place of `growing`
+    window_place : int32[N], the one that stands for a position, and all others with its window
+    window_first : uint8[·] by place of `growing`
+    grouped : whether positions share places of `growing`
     """
 
     columns: Any
@@ -128,23 +117,14 @@ class BinnedData:
     first: AnyArray
     growing: Any
     places: CodeArray
-    home: CodeArray
-    home_first: AnyArray
+    window_place: CodeArray
+    window_first: AnyArray
+    grouped: bool = False
 
     @property
     def bins(self) -> AnyArray:
         bins: AnyArray = self.columns.bins
         return bins
-
-    @property
-    def items(self) -> CodeArray:
-        items: CodeArray = self.columns.items
-        return items
-
-    @property
-    def grouped(self) -> bool:
-        """Whether positions with equal windows share a place."""
-        return len(self.places) < len(self.place)
 
 
 def learn_binning(
@@ -152,7 +132,7 @@ def learn_binning(
 ) -> Binning:
     """Choose bins for every column of a training corpus; sparse items rarer than `min_frequency` are left out.
 
-    keep_missing : keep the item for no value of a sparse column however rare it is, as `trees/missing.py` needs it
+    keep_missing : keep the item for no value of a sparse column however rare it is, for trees in which that is none
     """
     dense, sparse = _columns(dataset)
     entries: list[tuple[Any, ...]] = []
@@ -161,7 +141,7 @@ def learn_binning(
         if column.kind == "numeric":
             known = values[~np.isnan(values)]
             edges = _quantiles(known if np.isnan(column.fill) else np.append(known, column.fill), max_bins)
-            entries.append((column.name, ORDERED, len(edges) + 3, edges, None, None, (low, width)))
+            entries.append((column.name, ORDERED, len(edges) + 1 + N_SPECIAL, edges, None, None, (low, width)))
         else:
             entries.append((column.name, CODES, column.n_codes, None, None, None, (low, width)))
     for column, values in sparse:
@@ -172,7 +152,7 @@ def learn_binning(
         kept = np.flatnonzero(frequent).astype(np.int32)
         cuts = np.full(len(kept), np.nan)
         entries.append((column.name, ITEMS, len(kept), None, kept, cuts, window_of(column.offsets)))
-    if len(dataset.schema.attributes):
+    if dataset.schema.n_attributes:
         source, cuts = _attribute_items(dataset, min_frequency)
         window = window_of(dataset.schema.attribute_offsets)
         entries.append((ATTRIBUTES, ITEMS, len(source), None, source, cuts, window))
@@ -192,11 +172,11 @@ def split_columns(schema: Schema) -> tuple[list[Stored], list[Stored]]:
         schema.of("categorical", "boolean", constant=True),
         schema.of("numeric", constant=True),
     ]
-    marked = len(schema.attributes) > 0
+    marked = schema.n_attributes > 0
     stored = [Stored(column, g, row) for g, columns in enumerate(groups) for row, column in enumerate(columns)]
-    found = [one for one in stored if one.column.name != OUTSIDE_COLUMN or marked]
-    wide = [one.column.kind != "numeric" and one.column.n_codes > MAX_BINS for one in found]
-    return [one for one, w in zip(found, wide) if not w], [one for one, w in zip(found, wide) if w]
+    kept = [one for one in stored if one.column.name != OUTSIDE_COLUMN or marked]
+    wide = [one.column.kind != "numeric" and one.column.n_codes > MAX_BINS for one in kept]
+    return [one for one, w in zip(kept, wide) if not w], [one for one, w in zip(kept, wide) if w]
 
 
 def _columns(dataset: Dataset) -> tuple[list[tuple[Column, AnyArray]], list[tuple[Column, AnyArray]]]:
@@ -234,7 +214,7 @@ def _quantiles(values: FloatArray, max_bins: int) -> FloatArray:
 def _attribute_items(dataset: Dataset, min_frequency: float) -> tuple[CodeArray, FloatArray]:
     """The items of attributes that are frequent enough: one that says "there", and some by their values."""
     ids = dataset.attr_id
-    counts = np.bincount(ids, minlength=len(dataset.schema.attributes))
+    counts = np.bincount(ids, minlength=dataset.schema.n_attributes)
     kept = np.flatnonzero(counts >= max(1, min_frequency)).astype(np.int32)
     if dataset.attr_val is None:
         return kept, np.full(len(kept), np.nan)
@@ -244,9 +224,9 @@ def _attribute_items(dataset: Dataset, min_frequency: float) -> tuple[CodeArray,
     cuts: list[float] = []
     for a in kept:
         values = dataset.attr_val[order[ends[a] - counts[a] : ends[a]]]
-        own = _quantiles(values, MAX_CUTS + 1)[:MAX_CUTS]
-        sources += [int(a)] * (1 + len(own))
-        cuts += [np.nan, *own.tolist()]
+        quantiles = _quantiles(values, MAX_CUTS + 1)[:MAX_CUTS]
+        sources += [int(a)] * (1 + len(quantiles))
+        cuts += [np.nan, *quantiles.tolist()]
     return np.array(sources, dtype=np.int32), np.array(cuts)
 
 
@@ -261,15 +241,15 @@ def bin_dataset(binning: Binning, dataset: Dataset, *, postings: bool) -> Binned
     first: AnyArray = np.zeros(size, dtype=np.uint8)
     first[place[dataset.offsets[:-1]]] = 1
     items, item_ptr = _sparse_items(binning, dataset, sparse, place, size, margin)
-    n_sparse = int((binning.streams[4] == ITEMS).sum())
+    n_sparse = int((binning.streams[KIND] == ITEMS).sum())
     nothing: tuple[CodeArray, IndexArray] = np.empty(0, np.int32), np.zeros((0, 0), INDEX)
     by_code = _postings(binning, bins) if postings else nothing
     by_item = _item_places(binning, items, item_ptr) if postings else nothing
-    columns = kernels.growing.Columns(
+    columns = kernels.state.Columns(
         bins, binning.blocks, margin, binning.streams, n_sparse, *by_code, items, item_ptr, *by_item
     )
-    home = place.astype(np.int32)
-    alone = BinnedData(columns, place, first, columns, home, home, first)
+    places = place.astype(np.int32)
+    alone = BinnedData(columns, place, first, columns, places, places, first)
     return _group(binning, alone) if postings else alone
 
 
@@ -285,25 +265,20 @@ def _dense_bins(
     sequence = np.repeat(np.arange(dataset.n_sequences), np.diff(dataset.offsets))
     for c, (column, values) in enumerate(dense):
         bins[c] = binning.n_bins[c] - 1 if binning.kinds[c] == ORDERED else OUTSIDE
-        own = values[sequence] if column.constant else values[inside]
+        column_values = values[sequence] if column.constant else values[inside]
         edges = binning.thresholds[c]
         if edges is None:
-            bins[c, place] = own
+            bins[c, place] = column_values
         else:
             if not np.isnan(column.fill):
-                own = np.where(np.isnan(own), column.fill, own)
-            found = np.searchsorted(edges, own, side="left")
-            bins[c, place] = np.where(np.isnan(own), binning.n_bins[c] - 2, found)
+                column_values = np.where(np.isnan(column_values), column.fill, column_values)
+            bin_ = np.searchsorted(edges, column_values, side="left")
+            bins[c, place] = np.where(np.isnan(column_values), binning.n_bins[c] - N_SPECIAL, bin_)
     return bins
 
 
 def _sparse_items(
-    binning: Binning,
-    dataset: Dataset,
-    sparse: list[tuple[Column, AnyArray]],
-    place: IndexArray,
-    size: int,
-    margin: int,
+    binning: Binning, dataset: Dataset, sparse: list[tuple[Column, AnyArray]], place: IndexArray, size: int, margin: int
 ) -> tuple[CodeArray, IndexArray]:
     """items int32[], item_ptr int64[G, P+1]: the items of each sparse column that stand at each place."""
     lists: list[CodeArray] = [np.empty(0, dtype=np.int32)]
@@ -320,12 +295,12 @@ def _sparse_items(
             source, weights = dataset.attr_id.astype(np.int64), dataset.attr_val
             counts = np.zeros(size, dtype=INDEX)
             counts[margin : size - margin] = np.diff(dataset.attr_ptr)
-            n_sources = len(dataset.schema.attributes)
-        own, per_place = _expand(binning, binning.n_dense + g, source, weights, counts, n_sources)
-        lists.append(own)
+            n_sources = dataset.schema.n_attributes
+        items, per_place = _expand(binning, binning.n_dense + g, source, weights, counts, n_sources)
+        lists.append(items)
         ptr[g, 1:] = np.cumsum(per_place)
         ptr[g] += n
-        n += len(own)
+        n += len(items)
     return np.concatenate(lists), ptr
 
 
@@ -339,16 +314,16 @@ def _expand(
     low = np.searchsorted(of_item, np.arange(n_sources + 1))
     repeats = (low[1:] - low[:-1])[source]
     entry = np.repeat(np.arange(len(source)), repeats)
-    found = low[source[entry]] + np.arange(len(entry)) - np.repeat(np.cumsum(repeats) - repeats, repeats)
+    items = low[source[entry]] + np.arange(len(entry)) - np.repeat(np.cumsum(repeats) - repeats, repeats)
     if weights is not None:
-        over = np.isnan(cut[found]) | (weights[entry] > cut[found])
-        entry, found = entry[over], found[over]
+        over = np.isnan(cut[items]) | (weights[entry] > cut[items])
+        entry, items = entry[over], items[over]
     where = np.repeat(np.arange(len(counts)), counts)[entry]
-    key = where * max(1, len(of_item)) + found
+    key = where * max(1, len(of_item)) + items
     if np.any(key[1:] <= key[:-1]):  # a place may name an attribute twice, and has its items once
-        where, found = np.divmod(np.unique(key), max(1, len(of_item)))
+        where, items = np.divmod(np.unique(key), max(1, len(of_item)))
     per_place: IndexArray = np.bincount(where, minlength=len(counts)).astype(INDEX)
-    return found.astype(np.int32), per_place
+    return items.astype(np.int32), per_place
 
 
 def _postings(binning: Binning, bins: AnyArray) -> tuple[CodeArray, IndexArray]:
@@ -360,10 +335,10 @@ def _postings(binning: Binning, bins: AnyArray) -> tuple[CodeArray, IndexArray]:
     for c in range(len(bins)):
         ptr[c] = n
         if binning.kinds[c] == CODES:
-            own = bins[c, margin : size - margin]
-            lists.append((np.argsort(own, kind="stable") + margin).astype(np.int32))
-            ptr[c, 1:] += np.cumsum(np.bincount(own, minlength=MAX_BINS))
-            n += len(own)
+            codes = bins[c, margin : size - margin]
+            lists.append((np.argsort(codes, kind="stable") + margin).astype(np.int32))
+            ptr[c, 1:] += np.cumsum(np.bincount(codes, minlength=MAX_BINS))
+            n += len(codes)
     return np.concatenate(lists), ptr
 
 
@@ -377,11 +352,11 @@ def _item_places(binning: Binning, items: CodeArray, item_ptr: IndexArray) -> tu
         begin, end = item_ptr[g, 0], item_ptr[g, -1]
         where = np.repeat(np.arange(item_ptr.shape[1] - 1, dtype=np.int32), np.diff(item_ptr[g]))
         inner = (where >= margin) & (where < item_ptr.shape[1] - 1 - margin)  # no place sees beyond
-        own, where = items[begin:end][inner], where[inner]
-        lists.append(where[np.argsort(own, kind="stable")])
-        ptr[g, 1:] = np.cumsum(np.bincount(own, minlength=ptr.shape[1] - 1))
+        ids, where = items[begin:end][inner], where[inner]
+        lists.append(where[np.argsort(ids, kind="stable")])
+        ptr[g, 1:] = np.cumsum(np.bincount(ids, minlength=ptr.shape[1] - 1))
         ptr[g] += n
-        n += len(own)
+        n += len(ids)
     return np.concatenate(lists), ptr
 
 
@@ -391,11 +366,13 @@ def _group(binning: Binning, alone: BinnedData) -> BinnedData:
     if len(place) < _GROUP_FROM or columns.n_sparse or not len(columns.blocks):
         return alone
     hashes: IndexArray = np.zeros(len(place), dtype=INDEX)
-    kernels.boosting.hash_windows(columns, place, first, hashes)
+    kernels.boosting.hash_windows(columns.bins, columns.blocks, place, first, hashes)
     _, which, group = np.unique(hashes, return_index=True, return_inverse=True)
     if 2 * len(which) > len(place):
         return alone
-    if not kernels.boosting.same_windows(columns, place, place[which][group]):  # two windows with one hash
+    if not kernels.boosting.same_windows(
+        columns.bins, columns.blocks, place, place[which][group]
+    ):  # two windows with one hash
         return alone
     low = min(lowest for lowest, _ in binning.offsets)
     span = max(lowest + width for lowest, width in binning.offsets) - low
@@ -408,4 +385,4 @@ def _group(binning: Binning, alone: BinnedData) -> BinnedData:
     firsts[places] = first[place[which]]
     postings, posting_ptr = _postings(binning, bins)
     growing = columns._replace(bins=bins, postings=postings, posting_ptr=posting_ptr)
-    return BinnedData(columns, place, first, growing, places, places[group], firsts)
+    return BinnedData(columns, place, first, growing, places, places[group], firsts, grouped=True)

@@ -10,8 +10,9 @@ import numpy as np
 
 from hedgerow.legend import INDEX, AnyArray, FloatArray, IndexArray
 from hedgerow.trees import kernels
-from hedgerow.trees.binning import ITEMS, MAX_BINS, BinnedData
+from hedgerow.trees.binning import BinnedData
 from hedgerow.trees.growing import Tree
+from hedgerow.trees.nodes import ITEMS, KIND, LEAF, LEAF_BITS, MAX_BINS, N_BINS, STREAM
 
 _PLACE_OF: IndexArray = np.zeros(67, dtype=INDEX)  # of the one bit of a word, by the word modulo 67: all powers differ
 _PLACE_OF[[pow(2, i, 67) for i in range(66)]] = np.arange(66)
@@ -70,7 +71,7 @@ class Ensemble:
 
     @property
     def n_leaves(self) -> int:
-        return int((self.nodes[:, 0] == -2).sum())
+        return int((self.nodes[:, STREAM] == LEAF).sum())
 
     def tree(self, j: int) -> Tree:
         nodes, sets = slice(*self.ptr[j : j + 2]), slice(*self.set_ptr[j : j + 2])
@@ -80,9 +81,9 @@ class Ensemble:
         assert self.surrogate_ptr is not None
         assert self.surrogates is not None
         assert self.surrogate_sets is not None
-        own = slice(*self.surrogate_ptr[j : j + 2])
+        rows = slice(*self.surrogate_ptr[j : j + 2])
         return tree._replace(
-            shares=self.shares[nodes], surrogates=self.surrogates[own], surrogate_sets=self.surrogate_sets[own]
+            shares=self.shares[nodes], surrogates=self.surrogates[rows], surrogate_sets=self.surrogate_sets[rows]
         )
 
     def trees(self) -> list[Tree]:
@@ -104,7 +105,7 @@ def _of_missing(trees: Sequence[Tree]) -> dict[str, Any]:
     sets = [tree.surrogate_sets for tree in trees if tree.surrogate_sets is not None]
     return {
         "shares": np.concatenate(shares),
-        "surrogate_ptr": np.concatenate([[0], np.cumsum([len(own) for own in surrogates])]).astype(INDEX),
+        "surrogate_ptr": np.concatenate([[0], np.cumsum([len(table) for table in surrogates])]).astype(INDEX),
         "surrogates": np.concatenate(surrogates),
         "surrogate_sets": np.concatenate(sets),
     }
@@ -131,9 +132,9 @@ def add_trees(
     K, _, n_before = edge_scores.shape
     columns, masks = data.columns, kernels.leaf_masks
     n_nodes = max((len(tree.values) for tree in trees), default=1)
-    n_streams, n_bins = columns.streams.shape[1], int(columns.streams[3, columns.streams[4] != ITEMS].sum())
-    width = -(-(n_nodes + 1) // 2 // masks.BITS)
-    work = (
+    n_streams, n_bins = columns.streams.shape[1], int(columns.streams[N_BINS, columns.streams[KIND] != ITEMS].sum())
+    width = -(-(n_nodes + 1) // 2 // LEAF_BITS)
+    buffers = (
         np.empty(n_streams, dtype=INDEX),
         np.empty(n_streams, dtype=INDEX),
         np.empty((min(n_bins, n_nodes * MAX_BINS), width), dtype=INDEX),
@@ -142,32 +143,31 @@ def add_trees(
         np.empty((4, n_nodes + 1), dtype=INDEX),
         np.empty((masks.BLOCK, width), dtype=INDEX),
     )
-    more = _room_for_gaps(trees, n_streams, n_before, width)
+    most = max((len(tree.values) for tree in trees if tree.surrogates is not None), default=0)
+    gap_buffers = _make_gap_buffers(most, n_streams, n_before, width) if most else ()
     reads = columns.bins, columns.streams, len(columns.blocks), columns.items, columns.item_ptr, places, data.first
     for j, tree in enumerate(trees):
-        into = edge_scores[j % K], node_scores[j % K]
-        own = *reads, tree.nodes, tree.values, tree.sets
-        if tree.surrogates is None:
-            masks.add_tree(*own, float(scale), _PLACE_OF, *work, *into)
-            continue
-        ptr: IndexArray = np.searchsorted(tree.surrogates[:, 0], np.arange(len(tree.values) + 1))
-        gaps: list[Any] = [tree.shares, tree.surrogates, tree.surrogate_sets, ptr]
-        gaps += [float(scale), _PLACE_OF, *work, *more, *into]
-        masks.add_tree_with_gaps(*own, *gaps)
+        gaps: Any = ()
+        if tree.surrogates is not None:
+            ptr: IndexArray = np.searchsorted(tree.surrogates[:, 0], np.arange(len(tree.values) + 1))
+            gaps = kernels.leaf_gaps.Gaps(tree.shares, tree.surrogates, tree.surrogate_sets, ptr, *gap_buffers)
+        masks.add_tree(
+            *reads, tree.nodes, tree.values, tree.sets, float(scale), _PLACE_OF, *buffers, gaps, edge_scores[j % K],
+            node_scores[j % K],
+        )  # fmt: skip
 
 
-def _room_for_gaps(trees: Sequence[Tree], n_streams: int, n_before: int, width: int) -> tuple[AnyArray, ...]:
+def _make_gap_buffers(n_nodes: int, n_streams: int, n_before: int, width: int) -> tuple[AnyArray, ...]:
     """Buffers for trees in which a missing value is none; a tree splits on as many streams at most as it has splits."""
-    most = max((len(tree.values) for tree in trees if tree.surrogates is not None), default=0)
-    n_used, block = min(n_streams, most // 2), kernels.leaf_masks.BLOCK if most else 0
+    n_used, n_leaves, block = min(n_streams, n_nodes // 2), n_nodes // 2 + 1, kernels.leaf_masks.BLOCK
     return (
         np.empty(n_before, dtype=INDEX),
         np.empty((n_before + 2, width), dtype=INDEX),
         np.empty(n_before + 1),
-        np.empty((2, n_streams if most else 0), dtype=INDEX),
-        np.empty((n_used, most // 2 + 1)),
-        np.empty((n_used, most // 2 + 1)),
-        np.empty((most, 2, width), dtype=INDEX),
+        np.empty((2, n_streams), dtype=INDEX),
+        np.empty((n_used, n_leaves)),
+        np.empty((n_used, n_leaves)),
+        np.empty((n_nodes, 2, width), dtype=INDEX),
         np.empty((block, n_used + 1), dtype=np.int32),
         np.empty(block, dtype=INDEX),
     )

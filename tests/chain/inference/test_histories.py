@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hedgerow.chain import kernels, workspace
 from hedgerow.chain.edges import HistoryEdges, chain_from_scores, history_rows
 from hedgerow.chain.inference import Workspace, log_partition, marginals, node_marginals, sample
-from hedgerow.chain.potentials import ChainPotentials
+from hedgerow.chain.potentials import ChainPotentials, Truth
 from hedgerow.chain.structure.histories import Histories
 from hedgerow.chain.structure.states import StateSpace
 from hedgerow.errors import InputError
@@ -314,7 +314,7 @@ class TestErrors:
 def test_forced_labels(rng):
     case = make_case(rng, 3, 2, [5])
     labels = np.array([1, -1, 0, -1, 2])
-    potentials = case.potentials().restrict(case.potentials().permitted(labels, None))
+    potentials = case.potentials().restrict(case.potentials().permitted(Truth(labels)))
     probs = marginals(potentials).node_probs
     known = labels >= 0
     np.testing.assert_allclose(probs[known, labels[known]], 1.0, rtol=1e-12)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hedgerow.chain.edges import HistoryEdges
 from hedgerow.chain.inference import Workspace, position_scores
 from hedgerow.chain.objectives import log_likelihood
-from hedgerow.chain.potentials import ChainPotentials
+from hedgerow.chain.potentials import ChainPotentials, Truth
 from hedgerow.chain.structure.histories import Histories
 from hedgerow.errors import InputError
 from reproduction.datasets import load_nettalk
@@ -63,7 +63,7 @@ def test_loss_equals_enumeration(case, seed, share, sets):
     with np.errstate(divide="ignore"):
         expected = expected_loss(case, labels, allowed if sets else None, weights)
     if np.isfinite(expected):  # at a scale of 1000 the table's probabilities are 0
-        found = log_likelihood(case.potentials(), labels, allowed=allowed if sets else None, weights=weights)
+        found = log_likelihood(case.potentials(), Truth(labels, allowed=allowed if sets else None, weights=weights))
         np.testing.assert_allclose(found.loss, expected, rtol=1e-7, atol=1e-9)
 
 
@@ -77,7 +77,7 @@ def test_gradient_equals_differences(rng, order, share, forbidden):
 
     def loss(node, arcs):
         potentials = chain_from_arcs(node, arcs, case.histories, case.offsets)
-        return log_likelihood(potentials, labels, allowed=allowed, weights=weights)
+        return log_likelihood(potentials, Truth(labels, allowed=allowed, weights=weights))
 
     at = loss(case.node, case.arc_scores)
     step = 1e-5
@@ -103,7 +103,7 @@ def test_scores_of_a_labeling(case):
 @settings(max_examples=30)
 @given(case=cases())
 def test_unlabelled_sequences_have_no_loss(case):
-    found = log_likelihood(case.potentials(), np.full(len(case.node), -1))
+    found = log_likelihood(case.potentials(), Truth(np.full(len(case.node), -1)))
     assert found.loss == pytest.approx(0.0, abs=1e-8)
     np.testing.assert_allclose(found.node_gradient, 0.0, rtol=0, atol=1e-9)
     np.testing.assert_allclose(found.edge_gradient, 0.0, rtol=0, atol=1e-9)
@@ -112,8 +112,8 @@ def test_unlabelled_sequences_have_no_loss(case):
 def test_a_set_of_one_is_a_label(rng):
     case = make_case(rng, 4, 2, [5, 3])
     allowed = np.arange(4) == case.labels[:, None]
-    sets = log_likelihood(case.potentials(), np.full(8, -1), allowed=allowed)
-    labels = log_likelihood(case.potentials(), case.labels)
+    sets = log_likelihood(case.potentials(), Truth(np.full(8, -1), allowed=allowed))
+    labels = log_likelihood(case.potentials(), Truth(case.labels))
     assert sets.loss == pytest.approx(labels.loss, rel=1e-12)
     np.testing.assert_allclose(sets.node_gradient, labels.node_gradient, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(sets.edge_gradient, labels.edge_gradient, rtol=1e-9, atol=1e-12)
@@ -122,8 +122,8 @@ def test_a_set_of_one_is_a_label(rng):
 def test_a_workspace_changes_nothing(rng):
     case = make_case(rng, 3, 2, [4, 2])
     labels, _ = hide(case, rng, 0.4)
-    kept = log_likelihood(case.potentials(), labels, workspace=Workspace())
-    fresh = log_likelihood(case.potentials(), labels)
+    kept = log_likelihood(case.potentials(), Truth(labels), workspace=Workspace())
+    fresh = log_likelihood(case.potentials(), Truth(labels))
     assert kept.loss == fresh.loss
     np.testing.assert_array_equal(kept.node_gradient, fresh.node_gradient)
 
@@ -138,7 +138,7 @@ class TestErrors:
 
     def test_truth_that_no_history_has_seen(self):
         with pytest.raises(InputError, match="true label 0 does not follow") as caught:
-            log_likelihood(self.potentials(), np.array([0, 0, 1, 1, 0]))
+            log_likelihood(self.potentials(), Truth(np.array([0, 0, 1, 1, 0])))
         assert (caught.value.sequence, caught.value.position) == (8, 2)
         assert self.potentials().edges.arcs_of(self.potentials(), np.array([0, 0, 1, 0, 0])).tolist()[3:] == [-1, -1]
 
@@ -146,24 +146,24 @@ class TestErrors:
         node = np.zeros((5, 2))
         node[1, 0] = -np.inf
         with pytest.raises(InputError, match="true label 0 is not allowed") as caught:
-            log_likelihood(self.potentials(node), np.array([1, 0, 1, 1, 1]))
+            log_likelihood(self.potentials(node), Truth(np.array([1, 0, 1, 1, 1])))
         assert (caught.value.sequence, caught.value.position) == (7, 1)
 
     def test_partial_truth_that_no_labeling_fits(self):
         with pytest.raises(InputError, match="no legal labeling") as caught:
-            log_likelihood(self.potentials(), np.array([0, 0, 1, -1, 0]))
+            log_likelihood(self.potentials(), Truth(np.array([0, 0, 1, -1, 0])))
         assert (caught.value.sequence, caught.value.position) == (8, 2)
 
     def test_a_label_that_does_not_exist(self):
         with pytest.raises(InputError, match="label 2") as caught:
-            log_likelihood(self.potentials(), np.array([0, 0, 1, 2, 1]))
+            log_likelihood(self.potentials(), Truth(np.array([0, 0, 1, 2, 1])))
         assert (caught.value.sequence, caught.value.position) == (8, 1)
 
     def test_too_few_labels_or_weights(self):
         with pytest.raises(InputError, match="as many labels"):
-            log_likelihood(self.potentials(), np.array([0]))
+            log_likelihood(self.potentials(), Truth(np.array([0])))
         with pytest.raises(InputError, match="as many weights"):
-            log_likelihood(self.potentials(), np.array([0, 0, 1, 1, 1]), weights=np.ones(3))
+            log_likelihood(self.potentials(), Truth(np.array([0, 0, 1, 1, 1]), weights=np.ones(3)))
 
 
 @compiled
@@ -183,7 +183,7 @@ def test_order_two_learns_what_order_one_cannot(rng, additive):
 
         def loss(weights, h=histories):
             scores = h.add_back_off(weights) if additive else weights
-            found = log_likelihood(chain_from_arcs(np.zeros((n, 2)), scores, h, offsets), labels)
+            found = log_likelihood(chain_from_arcs(np.zeros((n, 2)), scores, h, offsets), Truth(labels))
             gradient = h.pull_back_off(found.edge_gradient) if additive else found.edge_gradient
             return found.loss + 0.01 * weights @ weights, gradient + 0.02 * weights
 

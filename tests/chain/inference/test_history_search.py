@@ -99,11 +99,7 @@ class TestErrors:
     def test_illegal(self):
         node = np.zeros((3, 2))
         node[0, 1] = node[2, 0] = -np.inf
-        searches = (
-            best_labelings,
-            lambda p: k_best(p, 2),
-            lambda p: beam_labelings(p, 5),
-        )
+        searches = (best_labelings, lambda p: k_best(p, 2), lambda p: beam_labelings(p, 5))
         for search in searches:
             with pytest.raises(InputError, match="no legal labeling") as caught:
                 search(self.potentials(node))

@@ -13,7 +13,7 @@ from hedgerow.chain import inference
 from hedgerow.chain.edges import HistoryTables, chain_from_scores
 from hedgerow.chain.inference import beam_labelings, check_legal, legal_sequences
 from hedgerow.chain.objectives import log_likelihood
-from hedgerow.chain.potentials import ChainPotentials
+from hedgerow.chain.potentials import ChainPotentials, Truth
 from hedgerow.chain.structure.history_table import HistoryTable
 from hedgerow.errors import InputError
 
@@ -124,15 +124,15 @@ def test_gradient_by_differences(rng, partial):
         labels[[2, 3]] = -1
         allowed = np.ones((5, 2), dtype=bool)
         allowed[3] = [False, True]
-    options = {"allowed": allowed, "weights": np.array([2.0, 0.5])}
-    found = log_likelihood(potentials, labels, **options)
+    truth = Truth(labels, allowed, np.array([2.0, 0.5]))
+    found = log_likelihood(potentials, truth)
     scores, node = potentials.edges.scores, potentials.node_scores
     for array, gradient in ((scores, found.edge_gradient), (node, found.node_gradient)):
         for place in [tuple(rng.integers(size) for size in array.shape) for _ in range(25)]:
             losses = []
             for step in (1e-5, -1e-5):
                 array[place] += step
-                losses.append(log_likelihood(potentials, labels, **options).loss)
+                losses.append(log_likelihood(potentials, truth).loss)
                 array[place] -= step
             assert gradient[place] == pytest.approx((losses[0] - losses[1]) / 2e-5, rel=1e-5, abs=1e-7)
 
@@ -150,7 +150,7 @@ def test_a_truth_that_is_not_allowed():
     potentials = make(1, 2, 2, (3,))
     potentials.node_scores[1, 0] = -np.inf
     with pytest.raises(InputError, match="the true label 0 is not allowed here") as caught:
-        log_likelihood(potentials, np.array([1, 0, 1]))
+        log_likelihood(potentials, Truth(np.array([1, 0, 1])))
     assert (caught.value.sequence, caught.value.position) == (0, 1)
 
 

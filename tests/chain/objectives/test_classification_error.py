@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from hedgerow.chain.edges import chain_from_scores
 from hedgerow.chain.inference import best_labelings, legal_sequences, log_partition, marginals
 from hedgerow.chain.objectives.classification_error import ClassificationError, fold_edges, fold_nodes, wrong_chain
+from hedgerow.chain.potentials import Truth
 from tests.reference.cases import cases, make_case
 from tests.reference.enumeration import enumerate_chunk
 
@@ -22,8 +23,8 @@ def test_approaches_the_number_of_wrong_sequences(seed):
     case = make_case(np.random.default_rng(seed), 3, [1] * 6 + [4] * 3, scale=3.0)
     best, _ = best_labelings(case.potentials())
     wrong = np.logical_or.reduceat(best != case.labels, case.offsets[:-1]).sum()
-    assert ClassificationError(1e7)(case.potentials(), case.labels).loss == pytest.approx(wrong, abs=0.01)
-    soft = ClassificationError(1e7, 1e5)(case.potentials(), case.labels).loss
+    assert ClassificationError(1e7)(case.potentials(), Truth(case.labels)).loss == pytest.approx(wrong, abs=0.01)
+    soft = ClassificationError(1e7, 1e5)(case.potentials(), Truth(case.labels)).loss
     assert soft == pytest.approx(wrong, abs=0.01)
 
 
@@ -60,7 +61,7 @@ def test_the_chain_of_wrong_labelings(case, seed):
 def test_a_sequence_that_cannot_be_wrong_adds_nothing():
     potentials = chain_from_scores(np.zeros((3, 1)), np.zeros((1, 1)), [0, 2, 3])
     for softness in (None, 1.0):
-        found = ClassificationError(3.0, softness)(potentials, np.zeros(3, dtype=int))
+        found = ClassificationError(3.0, softness)(potentials, Truth(np.zeros(3, dtype=int)))
         assert found.loss == 0.0
         assert not found.node_gradient.any()
 
@@ -68,7 +69,7 @@ def test_a_sequence_that_cannot_be_wrong_adds_nothing():
 def test_a_sure_sequence_keeps_its_digits():
     """P(truth) = 1 − e^{−60}: a sum over the others by subtraction would be 0, and its logarithm −inf."""
     node = np.array([[60.0, 0.0, -1.0]])
-    found = ClassificationError(0.1, 1.0)(chain_from_scores(node, np.zeros((3, 3))), np.array([0]))
+    found = ClassificationError(0.1, 1.0)(chain_from_scores(node, np.zeros((3, 3))), Truth(np.array([0])))
     margin = 60.0 - np.log(1.0 + np.exp(-1.0))
     error = 1.0 / (1.0 + np.exp(0.1 * margin))
     assert found.loss == pytest.approx(error, rel=1e-12)
@@ -84,5 +85,5 @@ def test_subtraction_and_the_chain_of_wrong_labelings_agree(rng, monkeypatch, fo
     found = []
     for bound in (0.0, 2.0):
         monkeypatch.setattr("hedgerow.chain.objectives.classification_error._SURE", bound)
-        found.append(ClassificationError(0.5, 0.8)(potentials_of(case, form), labels, allowed=allowed))
+        found.append(ClassificationError(0.5, 0.8)(potentials_of(case, form), Truth(labels, allowed=allowed)))
     check_gradients(found[0], (found[1].loss, found[1].node_gradient, found[1].edge_gradient))

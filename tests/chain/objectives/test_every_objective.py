@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hedgerow.chain.edges import chain_from_scores
 from hedgerow.chain.inference import Workspace
 from hedgerow.chain.objectives import NAMES, make_objective
-from hedgerow.chain.potentials import ChainPotentials
+from hedgerow.chain.potentials import ChainPotentials, Truth
 from hedgerow.errors import InputError
 from tests.reference import objectives as slow
 from tests.reference.cases import Case, cases, make_case
@@ -33,11 +33,7 @@ SOFT_RULES = {
     "labelwise": lambda: slow.labelwise(4.0, 6.0),
     "classification_error": lambda: slow.classification_error(4.0, 0.7),
 }
-COST_RULES = {
-    "expected_accuracy": slow.expected_accuracy,
-    "margin": slow.margin,
-    "slack_margin": slow.slack_margin,
-}
+COST_RULES = {"expected_accuracy": slow.expected_accuracy, "margin": slow.margin, "slack_margin": slow.slack_margin}
 PARTIAL = tuple(name for name in NAMES if name != "pseudo_likelihood")
 
 
@@ -75,7 +71,7 @@ def test_loss_and_gradient_equal_the_table(name, problem):
     case, form, labels, allowed, weights, _ = problem
     K = case.node.shape[1]
     expected = slow.loss_and_gradient(HAMMING_RULES[name](K), *case.arrays, labels, allowed, weights)
-    found = make(name, K)(potentials_of(case, form), labels, allowed=allowed, weights=weights)
+    found = make(name, K)(potentials_of(case, form), Truth(labels, allowed=allowed, weights=weights))
     check_gradients(found, expected)
 
 
@@ -87,7 +83,7 @@ def test_soft_maxima_equal_the_table(name, problem):
     softness = 6.0 if name == "labelwise" else 0.7
     expected = slow.loss_and_gradient(SOFT_RULES[name](), *case.arrays, labels, allowed, weights)
     objective = make(name, case.node.shape[1], softness=softness)
-    check_gradients(objective(potentials_of(case, form), labels, allowed=allowed, weights=weights), expected)
+    check_gradients(objective(potentials_of(case, form), Truth(labels, allowed=allowed, weights=weights)), expected)
 
 
 @pytest.mark.parametrize("name", COST_RULES)
@@ -100,7 +96,7 @@ def test_costs_equal_the_table(name, problem):
     if name != "slack_margin":
         costs = costs + 1e-3 * rng.random(costs.shape) * (costs > 0)  # no two labelings tie
     expected = slow.loss_and_gradient(COST_RULES[name](costs), *case.arrays, labels, allowed, weights)
-    found = make(name, K, costs=costs)(potentials_of(case, form), labels, allowed=allowed, weights=weights)
+    found = make(name, K, costs=costs)(potentials_of(case, form), Truth(labels, allowed=allowed, weights=weights))
     check_gradients(found, expected)
 
 
@@ -111,10 +107,10 @@ def test_gradient_equals_differences(rng, name, form):
     for forbidden, share in ((0.0, 0.0), (0.3, 0.5)):
         case = make_case(rng, 4, [5, 1, 7], scale=2.0, forbidden=forbidden, per_position=form == "position")
         labels, allowed = hide(case, rng, 0.0 if name == "pseudo_likelihood" else share)
-        given_truth = {"labels": labels, "allowed": allowed, "weights": weights}
+        truth = Truth(labels, allowed, weights)
         for softness in (None, 0.9) if name in SOFT_RULES else (None,):
             objective = make_objective(name, n_labels=4, sharpness=1.5, softness=softness)
-            check_differences(partial(objective, **given_truth), case, form, rng)
+            check_differences(partial(objective, truth=truth), case, form, rng)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -125,11 +121,11 @@ def test_a_chunk_is_its_sequences(name, case, seed):
     labels, allowed = hide(case, np.random.default_rng(seed), 0.0 if name == "pseudo_likelihood" else 0.3)
     objective = make(name, case.node.shape[1])
     potentials = case.potentials()
-    together = objective(potentials, labels, allowed=allowed, workspace=Workspace())
+    together = objective(potentials, Truth(labels, allowed=allowed), workspace=Workspace())
     losses, shared = [], np.zeros(case.node.shape[1:] * 2)
     for i in range(potentials.n_sequences):
         rows = potentials.rows(i)
-        alone = objective(potentials.sequence(i), labels[rows], allowed=allowed[rows])
+        alone = objective(potentials.sequence(i), Truth(labels[rows], allowed=allowed[rows]))
         losses.append(alone.loss)
         np.testing.assert_allclose(alone.node_gradient, together.node_gradient[rows], rtol=1e-9, atol=1e-11)
         if case.edges.ndim == 3:
@@ -147,7 +143,7 @@ def test_a_chunk_is_its_sequences(name, case, seed):
 def test_gradients_are_finite_and_sum_to_zero(name, case, seed):
     """At scores up to a thousand and with most arcs forbidden: adding to all scores of a position changes nothing."""
     labels, allowed = hide(case, np.random.default_rng(seed), 0.0 if name == "pseudo_likelihood" else 0.3)
-    found = make(name, case.node.shape[1])(case.potentials(), labels, allowed=allowed)
+    found = make(name, case.node.shape[1])(case.potentials(), Truth(labels, allowed=allowed))
     assert np.isfinite(found.loss)
     assert found.loss >= -1e-9
     size = 1.0 + np.abs(found.node_gradient).max()
@@ -168,7 +164,7 @@ def test_forms_of_edges_agree(rng, name):
     own = Case(case.node, np.repeat(case.edges.T[:, None], len(case.node), axis=1), case.offsets, case.labels)
     objective = make(name, 5)
     dense, arcs, position = (
-        objective(potentials_of(c, form), labels, allowed=allowed)
+        objective(potentials_of(c, form), Truth(labels, allowed=allowed))
         for c, form in ((case, "dense"), (case, "arcs"), (own, "position"))
     )
     check_gradients(arcs, (dense.loss, dense.node_gradient, dense.edge_gradient))
@@ -180,9 +176,9 @@ def test_forms_of_edges_agree(rng, name):
 def test_weight_two_is_the_sequence_twice(rng, name):
     case = make_case(rng, 3, [4, 2])
     objective = make(name, 3)
-    heavy = objective(case.potentials(), case.labels, weights=np.array([2.0, 1.0]))
+    heavy = objective(case.potentials(), Truth(case.labels, weights=np.array([2.0, 1.0])))
     twice = chain_from_scores(np.concatenate([case.node[:4], case.node]), case.edges, [0, 4, 8, 10])
-    both = objective(twice, np.concatenate([case.labels[:4], case.labels]))
+    both = objective(twice, Truth(np.concatenate([case.labels[:4], case.labels])))
     assert heavy.loss == pytest.approx(both.loss, rel=1e-12)
     np.testing.assert_allclose(heavy.edge_gradient, both.edge_gradient, rtol=1e-10, atol=1e-12)
 
@@ -190,7 +186,7 @@ def test_weight_two_is_the_sequence_twice(rng, name):
 @pytest.mark.parametrize("name", PARTIAL)
 def test_nothing_known_is_no_loss(rng, name):
     case = make_case(rng, 3, [4, 1, 2], forbidden=0.3)
-    found = make(name, 3)(case.potentials(), np.full(7, -1))
+    found = make(name, 3)(case.potentials(), Truth(np.full(7, -1)))
     assert found.loss == pytest.approx(0.0, abs=1e-12)
     np.testing.assert_allclose(found.node_gradient, 0.0, rtol=0, atol=1e-12)
     np.testing.assert_allclose(found.edge_gradient, 0.0, rtol=0, atol=1e-12)
@@ -200,8 +196,8 @@ def test_nothing_known_is_no_loss(rng, name):
 def test_a_set_of_one_is_a_label(rng, name):
     """Not for margins, where a label has costs and an allowed set none."""
     case = make_case(rng, 3, [4, 1, 2])
-    sets = make(name, 3)(case.potentials(), np.full(7, -1), allowed=np.arange(3) == case.labels[:, None])
-    known = make(name, 3)(case.potentials(), case.labels)
+    sets = make(name, 3)(case.potentials(), Truth(np.full(7, -1), allowed=np.arange(3) == case.labels[:, None]))
+    known = make(name, 3)(case.potentials(), Truth(case.labels))
     check_gradients(sets, (known.loss, known.node_gradient, known.edge_gradient))
 
 
@@ -210,11 +206,11 @@ def test_a_set_of_one_is_a_label(rng, name):
 def test_long_sequences_are_stable(rng, name, form):
     """100,000 positions: the gradient of a cut piece, away from its ends, is that of the whole."""
     case = make_case(rng, 3, [100_000], scale=1.0)
-    whole = make(name, 3)(potentials_of(case, form), case.labels)
+    whole = make(name, 3)(potentials_of(case, form), Truth(case.labels))
     np.testing.assert_allclose(whole.node_gradient.sum(axis=1), 0.0, rtol=0, atol=1e-11)
     middle = slice(70_000, 70_400)
     piece = Case(case.node[middle], case.edges, np.array([0, 400]), case.labels[middle])
-    alone = make(name, 3)(potentials_of(piece, form), piece.labels)
+    alone = make(name, 3)(potentials_of(piece, form), Truth(piece.labels))
     np.testing.assert_allclose(whole.node_gradient[70_150:70_250], alone.node_gradient[150:250], rtol=1e-8, atol=1e-12)
     into = whole.node_gradient[1:].sum(axis=0)  # every label but the first one is entered by one edge
     np.testing.assert_allclose(whole.edge_gradient.sum(axis=0), into, rtol=0, atol=1e-7)
@@ -226,13 +222,13 @@ def test_impossible_truths_are_refused(name):
     base = chain_from_scores(np.zeros((5, 2)), stay, [0, 2, 5])
     potentials = ChainPotentials(base.node_scores, base.offsets, base.edges, sequence_base=7)
     with pytest.raises(InputError, match="from 1 to 0") as caught:
-        make(name, 2)(potentials, np.array([0, 0, 1, 1, 0]))
+        make(name, 2)(potentials, Truth(np.array([0, 0, 1, 1, 0])))
     assert (caught.value.sequence, caught.value.position) == (8, 2)
     with pytest.raises(InputError, match="as many labels"):
-        make(name, 2)(potentials, np.array([0]))
+        make(name, 2)(potentials, Truth(np.array([0])))
     with pytest.raises(InputError, match="as many weights"):
-        make(name, 2)(potentials, np.array([0, 0, 1, 1, 1]), weights=np.ones(3))
+        make(name, 2)(potentials, Truth(np.array([0, 0, 1, 1, 1]), weights=np.ones(3)))
     if name != "pseudo_likelihood":
         with pytest.raises(InputError, match="no legal labeling") as caught:
-            make(name, 2)(potentials, np.array([0, 0, 1, -1, 0]))
+            make(name, 2)(potentials, Truth(np.array([0, 0, 1, -1, 0])))
         assert (caught.value.sequence, caught.value.position) == (8, 2)

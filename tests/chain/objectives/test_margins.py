@@ -11,7 +11,7 @@ from hedgerow.chain.edges import chain_from_scores
 from hedgerow.chain.inference import best_labelings
 from hedgerow.chain.objectives import make_objective, perceptron, slack_search
 from hedgerow.chain.objectives.margins import cost_rows
-from hedgerow.chain.potentials import ChainPotentials
+from hedgerow.chain.potentials import ChainPotentials, Truth
 from hedgerow.errors import InputError
 from tests.reference import chain as reference
 from tests.reference import objectives as slow
@@ -22,7 +22,7 @@ HAMMING = 1.0 - np.eye(2)
 
 def losses(case, names=("perceptron", "margin", "slack_margin")):
     K = case.node.shape[1]
-    return [make_objective(name, n_labels=K)(case.potentials(), case.labels).loss for name in names]
+    return [make_objective(name, n_labels=K)(case.potentials(), Truth(case.labels)).loss for name in names]
 
 
 @settings(max_examples=30)
@@ -42,7 +42,7 @@ def test_a_wide_margin_has_no_loss():
     node = 20.0 * np.eye(3)[[0, 2, 1, 1]]
     potentials = chain_from_scores(node, np.zeros((3, 3)))
     for name in ("perceptron", "margin", "slack_margin"):
-        found = make_objective(name, n_labels=3)(potentials, np.array([0, 2, 1, 1]))
+        found = make_objective(name, n_labels=3)(potentials, Truth(np.array([0, 2, 1, 1])))
         assert found.loss == 0.0
         assert not found.node_gradient.any()
         assert not found.edge_gradient.any()
@@ -50,7 +50,7 @@ def test_a_wide_margin_has_no_loss():
 
 def test_a_start_from_zeros_learns():
     """All labelings are equal, and the one that is not the truth is taken: the lowest labels."""
-    found = perceptron(chain_from_scores(np.zeros((3, 2)), np.zeros((2, 2))), np.array([0, 1, 1]))
+    found = perceptron(chain_from_scores(np.zeros((3, 2)), np.zeros((2, 2))), Truth(np.array([0, 1, 1])))
     assert found.loss == 0.0
     np.testing.assert_array_equal(found.node_gradient, [[0, 0], [1, -1], [1, -1]])
     np.testing.assert_array_equal(found.edge_gradient, [[2, -1], [0, -1]])
@@ -58,8 +58,8 @@ def test_a_start_from_zeros_learns():
 
 def test_costs_of_zero_make_a_perceptron(rng):
     case = make_case(rng, 3, [5, 4])
-    free = make_objective("margin", n_labels=3, costs=np.zeros((3, 3)))(case.potentials(), case.labels)
-    assert free.loss == pytest.approx(perceptron(case.potentials(), case.labels).loss)
+    free = make_objective("margin", n_labels=3, costs=np.zeros((3, 3)))(case.potentials(), Truth(case.labels))
+    assert free.loss == pytest.approx(perceptron(case.potentials(), Truth(case.labels)).loss)
 
 
 class TestSlackSearch:
@@ -70,7 +70,7 @@ class TestSlackSearch:
         case = make_case(rng, 2, [9, 5, 7], scale=scale, forbidden=rng.choice([0.0, 0.3]))
         costs = np.array([[0.0, 1.0], [3.0, 0.0]]) if whole else HAMMING
         expected = slow.loss_and_gradient(slow.slack_margin(costs), *case.arrays, case.labels)
-        found = make_objective("slack_margin", n_labels=2, costs=costs)(case.potentials(), case.labels)
+        found = make_objective("slack_margin", n_labels=2, costs=costs)(case.potentials(), Truth(case.labels))
         assert found.loss == pytest.approx(expected[0], rel=1e-9, abs=1e-9)
 
     def test_answers_under_the_hull_are_found(self, monkeypatch, rng):
@@ -120,7 +120,7 @@ class TestSlackSearch:
         base = case.potentials()
         potentials = ChainPotentials(base.node_scores, base.offsets, base.edges, sequence_base=4)
         with pytest.raises(InputError, match="60 positions") as caught:
-            make_objective("slack_margin", n_labels=3)(potentials, case.labels)
+            make_objective("slack_margin", n_labels=3)(potentials, Truth(case.labels))
         assert caught.value.sequence == 5
 
     def test_long_easy_sequences_need_no_search(self, rng):
@@ -128,9 +128,9 @@ class TestSlackSearch:
         labels = rng.integers(3, size=20_000)
         node = 3.0 * np.eye(3)[labels] + 0.1 * rng.normal(size=(20_000, 3))
         potentials = chain_from_scores(node, np.zeros((3, 3)))
-        assert make_objective("slack_margin", n_labels=3)(potentials, labels).loss == 0.0
+        assert make_objective("slack_margin", n_labels=3)(potentials, Truth(labels)).loss == 0.0
         wrong = (labels + 1) % 3
-        found = make_objective("slack_margin", n_labels=3)(potentials, wrong)
+        found = make_objective("slack_margin", n_labels=3)(potentials, Truth(wrong))
         assert found.loss > 20_000.0
 
     def test_costs_that_are_not_whole(self):

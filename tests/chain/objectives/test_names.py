@@ -39,11 +39,7 @@ def test_softness_where_there_is_none(name):
 
 @pytest.mark.parametrize(
     ("options", "words"),
-    [
-        ({"sharpness": 0.0}, "sharpness"),
-        ({"sharpness": float("nan")}, "sharpness"),
-        ({"softness": -1.0}, "softness"),
-    ],
+    [({"sharpness": 0.0}, "sharpness"), ({"sharpness": float("nan")}, "sharpness"), ({"softness": -1.0}, "softness")],
 )
 def test_numbers_that_make_no_sense(options, words):
     with pytest.raises(InputError, match=words):

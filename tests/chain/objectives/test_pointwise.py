@@ -8,6 +8,7 @@ import pytest
 from hedgerow.chain.edges import chain_from_scores
 from hedgerow.chain.inference import log_partition
 from hedgerow.chain.objectives import log_likelihood, pointwise
+from hedgerow.chain.potentials import Truth
 from tests.reference.cases import make_case
 
 from .laws import FORMS, in_form
@@ -15,7 +16,7 @@ from .laws import FORMS, in_form
 
 def test_one_position_has_the_likelihood(rng):
     case = make_case(rng, 3, [1, 1, 1])
-    one, other = pointwise(case.potentials(), case.labels), log_likelihood(case.potentials(), case.labels)
+    one, other = pointwise(case.potentials(), Truth(case.labels)), log_likelihood(case.potentials(), Truth(case.labels))
     assert one.loss == pytest.approx(other.loss, rel=1e-12)
     np.testing.assert_allclose(one.node_gradient, other.node_gradient, rtol=1e-10, atol=1e-13)
 
@@ -26,7 +27,9 @@ def test_labels_that_are_sure_of_each_other(rng):
     node = rng.normal(size=(6, 2))
     potentials = chain_from_scores(node, stay)
     labels = np.ones(6, dtype=int)
-    assert pointwise(potentials, labels).loss == pytest.approx(6 * log_likelihood(potentials, labels).loss, rel=1e-10)
+    assert pointwise(potentials, Truth(labels)).loss == pytest.approx(
+        6 * log_likelihood(potentials, Truth(labels)).loss, rel=1e-10
+    )
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -37,12 +40,12 @@ def test_probabilities_that_are_not_floats(rng, form, gap):
     node = case.node.copy()
     node[5, case.labels[5]] -= gap
     potentials = in_form(form, node, case.edges, case.offsets)
-    found = pointwise(potentials, case.labels, weights=np.array([1.0, 0.5, 2.0]))
+    found = pointwise(potentials, Truth(case.labels, weights=np.array([1.0, 0.5, 2.0])))
     loss, nodes, pairs = 0.0, np.zeros(node.shape), np.zeros(case.edges.shape)
     for t, weight in enumerate(np.repeat([1.0, 0.5, 2.0], [4, 3, 5])):
         labels = np.full(12, -1)
         labels[t] = case.labels[t]
-        one = log_likelihood(in_form(form, node, case.edges, case.offsets), labels)
+        one = log_likelihood(in_form(form, node, case.edges, case.offsets), Truth(labels))
         loss += weight * one.loss
         nodes += weight * one.node_gradient
         pairs += weight * one.edge_gradient
@@ -60,12 +63,12 @@ def test_an_allowed_set_that_is_all_but_impossible(rng):
     allowed = np.ones((5, 4), dtype=bool)
     allowed[2] = [False, True, True, False]
     potentials = chain_from_scores(node, edges)
-    found = pointwise(potentials, np.full(5, -1), allowed=allowed)
+    found = pointwise(potentials, Truth(np.full(5, -1), allowed=allowed))
     inside = log_partition(potentials.restrict(allowed))[0]
     assert found.loss == pytest.approx(log_partition(potentials)[0] - inside, rel=1e-12)
     np.testing.assert_allclose(
         found.node_gradient,
-        log_likelihood(potentials, np.full(5, -1), allowed=allowed).node_gradient,
+        log_likelihood(potentials, Truth(np.full(5, -1), allowed=allowed)).node_gradient,
         rtol=1e-9,
         atol=1e-12,
     )

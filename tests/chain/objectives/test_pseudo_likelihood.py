@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from hedgerow.chain.edges import chain_from_scores
 from hedgerow.chain.objectives import log_likelihood, pseudo_likelihood
+from hedgerow.chain.potentials import Truth
 from hedgerow.errors import InputError
 from tests.reference import pseudo_likelihood as slow
 from tests.reference.cases import cases, make_case
@@ -21,7 +22,7 @@ def test_loss_equals_its_definition(case, seed):
     weights = np.random.default_rng(seed).random(len(case.offsets) - 1)
     with np.errstate(divide="ignore"):
         expected = float(np.dot(slow.loss(*case.arrays, case.labels), weights))
-    found = pseudo_likelihood(case.potentials(), case.labels, weights=weights)
+    found = pseudo_likelihood(case.potentials(), Truth(case.labels, weights=weights))
     if np.isfinite(expected):  # at a scale of 1000 a probability may be 0
         np.testing.assert_allclose(found.loss, expected, rtol=1e-9, atol=1e-9)
 
@@ -47,9 +48,7 @@ def test_gradient_equals_differences(rng, per_position, forbidden):
     weights = np.array([1.0, 0.5, 2.0])
 
     def loss(node, edges):
-        return pseudo_likelihood(
-            chain_from_scores(node, edges, case.offsets), case.labels, weights=weights
-        )  # fmt: skip
+        return pseudo_likelihood(chain_from_scores(node, edges, case.offsets), Truth(case.labels, weights=weights))
 
     at = loss(case.node, case.edges)
     step = 1e-5
@@ -67,7 +66,7 @@ def test_gradient_equals_differences(rng, per_position, forbidden):
 def test_gradient_equals_the_formula(rng):
     """I(k'=y_{t−1})·[p_t(k) − I(k=y_t)] + I(t≥2)·I(k=y_t)·[p_{t−1}(k') − I(k'=y_{t−1})]; a start: the first."""
     case = make_case(rng, 3, [4, 1, 3], per_position=True)
-    found = pseudo_likelihood(case.potentials(), case.labels)
+    found = pseudo_likelihood(case.potentials(), Truth(case.labels))
     probs, y = slow.conditional(*case.arrays, case.labels), case.labels
     for t in range(8):
         if t in case.offsets:
@@ -84,15 +83,15 @@ def test_gradient_equals_the_formula(rng):
 def test_shared_edges_sum_the_gradients_of_positions(rng):
     case = make_case(rng, 4, [5, 2, 1])
     own = np.broadcast_to(case.edges.T[:, None], (4, 8, 4))
-    shared = pseudo_likelihood(case.potentials(), case.labels)
-    each = pseudo_likelihood(chain_from_scores(case.node, own, case.offsets), case.labels)
+    shared = pseudo_likelihood(case.potentials(), Truth(case.labels))
+    each = pseudo_likelihood(chain_from_scores(case.node, own, case.offsets), Truth(case.labels))
     assert shared.loss == pytest.approx(each.loss, rel=1e-12)
     np.testing.assert_allclose(shared.edge_gradient, each.edge_gradient.sum(axis=1).T, atol=1e-12)
 
 
 def test_one_position_has_the_likelihood(rng):
     case = make_case(rng, 3, [1, 1, 1])
-    one, other = (f(case.potentials(), case.labels) for f in (pseudo_likelihood, log_likelihood))
+    one, other = (f(case.potentials(), Truth(case.labels)) for f in (pseudo_likelihood, log_likelihood))
     assert one.loss == pytest.approx(other.loss, rel=1e-12)
     np.testing.assert_allclose(one.node_gradient, other.node_gradient, atol=1e-12)
 
@@ -101,19 +100,19 @@ class TestErrors:
     def test_an_unknown_label(self):
         potentials = chain_from_scores(np.zeros((5, 2)), np.zeros((2, 2)), [0, 2, 5])
         with pytest.raises(InputError, match="pseudo-likelihood needs every label") as caught:
-            pseudo_likelihood(potentials, np.array([0, 1, 0, -1, 0]))
+            pseudo_likelihood(potentials, Truth(np.array([0, 1, 0, -1, 0])))
         assert (caught.value.sequence, caught.value.position) == (1, 1)
 
     def test_a_truth_that_is_forbidden(self):
         stay = np.where(np.eye(2, dtype=bool), 0.0, -np.inf)
         potentials = chain_from_scores(np.zeros((5, 2)), stay, [0, 2, 5])
         with pytest.raises(InputError, match="from 1 to 0") as caught:
-            pseudo_likelihood(potentials, np.array([0, 0, 1, 1, 0]))
+            pseudo_likelihood(potentials, Truth(np.array([0, 0, 1, 1, 0])))
         assert (caught.value.sequence, caught.value.position) == (1, 2)
 
     def test_labels_and_weights_that_do_not_fit(self):
         potentials = chain_from_scores(np.zeros((5, 2)), np.zeros((2, 2)), [0, 2, 5])
         with pytest.raises(InputError, match="as many labels"):
-            pseudo_likelihood(potentials, np.array([0]))
+            pseudo_likelihood(potentials, Truth(np.array([0])))
         with pytest.raises(InputError, match="as many weights"):
-            pseudo_likelihood(potentials, np.zeros(5, dtype=int), weights=np.ones(3))
+            pseudo_likelihood(potentials, Truth(np.zeros(5, dtype=int), weights=np.ones(3)))

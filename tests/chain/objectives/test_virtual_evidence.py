@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from hedgerow.chain.edges import chain_from_scores
 from hedgerow.chain.objectives import BOOSTED, NAMES, make_objective, pointwise, pseudo_likelihood, virtual_evidence
+from hedgerow.chain.potentials import Truth
 from tests.reference import virtual_evidence as slow
 from tests.reference.cases import cases, make_case
 
@@ -31,8 +32,8 @@ def parts(case):
 def test_the_value_is_that_of_the_pointwise_likelihood(case, seed):
     """The messages of a chain are exact, so that a label given them has its marginal probability."""
     weights = np.random.default_rng(seed).random(len(case.offsets) - 1)
-    found = virtual_evidence(case.potentials(), case.labels, weights=weights)
-    expected = pointwise(case.potentials(), case.labels, weights=weights)
+    found = virtual_evidence(case.potentials(), Truth(case.labels, weights=weights))
+    expected = pointwise(case.potentials(), Truth(case.labels, weights=weights))
     if expected.loss < 500:  # a probability of less than 1e-290 counts as that
         np.testing.assert_allclose(found.loss, expected.loss, rtol=1e-7, atol=1e-7)
     assert np.isfinite(found.node_gradient).all()
@@ -58,7 +59,7 @@ def test_the_gradient_is_that_of_fixed_messages(rng, per_position, sets):
         own = zip(parts(moved), messages, weights)
         return sum(w * slow.loss(n, e, right[rows], sent) for (n, e, rows), sent, w in own)
 
-    found = virtual_evidence(case.potentials(), labels, allowed=allowed, weights=weights)
+    found = virtual_evidence(case.potentials(), Truth(labels, allowed=allowed, weights=weights))
     np.testing.assert_allclose(found.loss, loss(case.node, case.edges), rtol=1e-9)
     step = 1e-5
     for which, gradient in ((0, found.node_gradient), (1, found.edge_gradient)):
@@ -75,9 +76,9 @@ def test_the_gradient_is_that_of_fixed_messages(rng, per_position, sets):
 def test_it_is_not_the_gradient_of_the_value(rng):
     """Nor that of the pseudo-likelihood, whose neighbours are the true ones."""
     case = make_case(rng, 3, [5], per_position=False)
-    own = virtual_evidence(case.potentials(), case.labels)
+    own = virtual_evidence(case.potentials(), Truth(case.labels))
     for other in (pointwise, pseudo_likelihood):
-        assert np.abs(own.edge_gradient - other(case.potentials(), case.labels).edge_gradient).max() > 1e-3
+        assert np.abs(own.edge_gradient - other(case.potentials(), Truth(case.labels)).edge_gradient).max() > 1e-3
 
 
 def test_messages_that_are_sure_are_true_neighbours(rng):
@@ -86,15 +87,15 @@ def test_messages_that_are_sure_are_true_neighbours(rng):
     node = case.node.copy()
     node[[0, 2], case.labels[[0, 2]]] += 200.0
     potentials = chain_from_scores(node, case.edges, case.offsets)
-    soft, hard = (objective(potentials, case.labels) for objective in (virtual_evidence, pseudo_likelihood))
+    soft, hard = (objective(potentials, Truth(case.labels)) for objective in (virtual_evidence, pseudo_likelihood))
     np.testing.assert_allclose(soft.node_gradient[1], hard.node_gradient[1], rtol=1e-9)
 
 
 def test_pieces_do_not_matter(rng, monkeypatch):
     case = make_case(rng, 3, [4, 1, 3, 2], per_position=False)
-    whole = virtual_evidence(case.potentials(), case.labels)
+    whole = virtual_evidence(case.potentials(), Truth(case.labels))
     monkeypatch.setattr(sys.modules[virtual_evidence.__module__], "_PIECE", 20)
-    cut = virtual_evidence(case.potentials(), case.labels)
+    cut = virtual_evidence(case.potentials(), Truth(case.labels))
     np.testing.assert_allclose(cut.loss, whole.loss, rtol=1e-12)
     np.testing.assert_allclose(cut.node_gradient, whole.node_gradient, rtol=1e-12)
     np.testing.assert_allclose(cut.edge_gradient, whole.edge_gradient, rtol=1e-12)

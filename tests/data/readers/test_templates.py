@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from hedgerow.data.readers.columns import objects
 from hedgerow.data.readers.conll import read_conll
-from hedgerow.data.readers.regexps import translate
-from hedgerow.data.readers.templates import Template
+from hedgerow.data.readers.templates import Template, translate
 from hedgerow.data.sequences import Item, Sequences
 from hedgerow.errors import InputError
 

@@ -8,12 +8,7 @@ from hedgerow.errors import InputError
 from reproduction.datasets import load_hyphen_windows, load_nettalk, load_paper_lines, load_protein
 from reproduction.datasets.folders import find_folder
 
-LOADERS = {
-    "protein": load_protein,
-    "nettalk": load_nettalk,
-    "hyphen": load_hyphen_windows,
-    "parscit": load_paper_lines,
-}
+LOADERS = {"protein": load_protein, "nettalk": load_nettalk, "hyphen": load_hyphen_windows, "parscit": load_paper_lines}
 
 
 def test_the_folder_given_comes_first(tmp_path, monkeypatch):

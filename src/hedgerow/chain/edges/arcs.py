@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from hedgerow.chain import kernels
-from hedgerow.chain.edges.messages import Messages, Pieces
+from hedgerow.chain.edges.messages import Pieces
 from hedgerow.chain.edges.tables import Recursion
 from hedgerow.chain.workspace import Workspace
 from hedgerow.legend import INDEX, FloatArray, IndexArray
@@ -66,12 +66,10 @@ class ArcLists:
         table[self._out_from, self.out_to] = arc_sums * self.out_exps
         return table
 
-    def recursions(self, work: Workspace) -> tuple[Recursion, Recursion]:
+    @property
+    def recursions(self) -> tuple[Recursion, Recursion]:
         """The scaled recursions, forward and backward."""
-        return (
-            partial(kernels.arcs.forward, work.node_exp, *self._into),
-            partial(kernels.arcs.backward, work.node_exp, *self._out),
-        )
+        return partial(kernels.arcs.forward, self._into), partial(kernels.arcs.backward, self._out)
 
     def edge_marginals(self, work: Workspace, pieces: Pieces) -> FloatArray:
         arc_sums = np.zeros(len(self.out_to))
@@ -79,42 +77,19 @@ class ArcLists:
             kernels.arcs.sum_edges(work.alpha, work.node_exp, self.out_ptr, self.out_to, arc_sums, t0, t1)
         return self._table(arc_sums)
 
-    def moment_recursions(
-        self, messages: Messages, terms: FloatArray, direction: FloatArray | None
-    ) -> tuple[int, Recursion, Recursion]:
-        work, arcs = messages.work, kernels.arc_covariance
-        K = work.node_probs.shape[1]
-        given = messages.potentials.first, work.alpha, work.node_probs
-        ahead, back = (work.past, work.future, work.moved), (work.future, work.moved)
+    def moment_recursions(self, direction: FloatArray | None) -> tuple[int, Recursion, Recursion]:
+        K, lists = len(self.out_ptr) - 1, kernels.arcs
         cells = 20 * K + 5 * len(self.out_to)
         if direction is None:
-            return (
-                cells,
-                partial(arcs.forward, terms, work.node_exp, *self._into, *given, *ahead),
-                partial(arcs.backward, work.node_exp, *self._out, *given, *back),
-            )
+            return cells, partial(lists.past, self._into), partial(lists.future, self._out)
         into_to = np.repeat(np.arange(K), np.diff(self.into_ptr))
-        into_moves = self.into_exps * direction[self.into_from, into_to]
-        out_moves = self.out_exps * direction[self._out_from, self.out_to]
-        return (
-            2 * cells,
-            partial(arcs.forward_along, terms, work.node_exp, *self._into, into_moves, *given, *ahead),
-            partial(arcs.backward_along, work.node_exp, *self._out, out_moves, *given, *back),
-        )
+        into = *self._into, self.into_exps * direction[self.into_from, into_to]
+        out = *self._out, self.out_exps * direction[self._out_from, self.out_to]
+        return 2 * cells, partial(lists.past_along, into), partial(lists.future_along, out)
 
-    def edge_moments(
-        self, work: Workspace, direction: FloatArray | None, pieces: Pieces
-    ) -> tuple[FloatArray, FloatArray | None]:
-        given = work.alpha, work.node_exp, work.past, work.future, self.out_ptr, self.out_to
-        sums, prob_sums = np.zeros((2, len(self.out_to)))
+    def edge_moments(self, work: Workspace, pieces: Pieces) -> FloatArray:
+        sums = np.zeros(len(self.out_to))
+        given = work.alpha, work.node_exp, work.past, work.future, self.out_ptr, self.out_to, sums
         for t0, t1 in pieces:
-            if direction is None:
-                kernels.arc_covariance.sum_edges(*given, sums, t0, t1)
-            else:
-                kernels.arc_covariance.sum_edges_along(*given, sums, prob_sums, t0, t1)
-        moved = self._table(sums)
-        if direction is None:
-            return moved, None
-        probs = self._table(prob_sums)
-        moved += direction * probs
-        return moved, probs
+            kernels.arcs.sum_moments(*given, t0, t1)
+        return self._table(sums)

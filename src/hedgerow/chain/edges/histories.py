@@ -11,7 +11,7 @@ from hedgerow.chain import kernels
 from hedgerow.chain.edges.history_rows import pieces
 from hedgerow.chain.edges.history_search import HistoryBeam, HistorySearch
 from hedgerow.chain.edges.history_sums import HistorySums
-from hedgerow.chain.potentials import ChainPotentials, Edges, Marginals
+from hedgerow.chain.potentials import ChainPotentials, Edges, Gradients, Marginals
 from hedgerow.chain.structure.histories import Histories
 from hedgerow.chain.workspace import Workspace
 from hedgerow.errors import InputError
@@ -144,13 +144,9 @@ class HistoryEdges(Edges):
         return np.where(known, nodes + np.where(arcs >= 0, self.scores[arcs], -np.inf), 0.0)
 
     def subtract_labeling(
-        self,
-        potentials: ChainPotentials,
-        labels: AnyArray,
-        weights: FloatArray,
-        node_gradient: FloatArray,
-        edge_gradient: FloatArray,
+        self, potentials: ChainPotentials, labels: AnyArray, weights: FloatArray, gradients: Gradients
     ) -> None:
+        node_gradient, edge_gradient = gradients
         rows = np.flatnonzero(labels >= 0)
         arcs = self.arcs_of(potentials, np.where(labels >= 0, labels, 0))[rows]
         node_gradient[rows, labels[rows]] -= weights[rows]

@@ -14,7 +14,7 @@ import numpy as np
 
 from hedgerow.chain import kernels
 from hedgerow.chain.edges.positions import PositionEdges
-from hedgerow.chain.potentials import ChainPotentials, Edges, Marginals
+from hedgerow.chain.potentials import ChainPotentials, Edges, Gradients, Marginals
 from hedgerow.chain.structure.history_table import HistoryTable
 from hedgerow.chain.workspace import Workspace, slices
 from hedgerow.errors import InputError
@@ -168,13 +168,9 @@ class HistoryTables(Edges):
         return np.where(labels >= 0, potentials.node_scores[rows, labels] + self.scores[labels, rows, before], 0.0)
 
     def subtract_labeling(
-        self,
-        potentials: ChainPotentials,
-        labels: AnyArray,
-        weights: FloatArray,
-        node_gradient: FloatArray,
-        edge_gradient: FloatArray,
+        self, potentials: ChainPotentials, labels: AnyArray, weights: FloatArray, gradients: Gradients
     ) -> None:
+        node_gradient, edge_gradient = gradients
         rows = np.flatnonzero(labels >= 0)
         before = self._histories_before(potentials, labels)
         node_gradient[rows, labels[rows]] -= weights[rows]

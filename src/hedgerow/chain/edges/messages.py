@@ -6,6 +6,7 @@ domain instead.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,13 +20,7 @@ from hedgerow.legend import FloatArray
 if TYPE_CHECKING:
     from hedgerow.chain.edges.tables import TableEdges
 
-Pieces = list[tuple[int, int]]
-
-
-def edge_pieces(work: Workspace, cells: int) -> Pieces:
-    """The calls for what is made of the edges into positions 1 … n−1, of so many cells for each pair of labels."""
-    n, width = work.alpha.shape
-    return [(t0 + 1, t1 + 1) for t0, t1 in slices(n - 1, cells * width * width)]
+Pieces = Iterable[tuple[int, int]]
 
 
 def log_forward(potentials: ChainPotentials, edge_scores: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -180,24 +175,30 @@ class Messages:
         """
         work, edges, potentials = self.work, self.edges, self.potentials
         work.reserve_moments()
-        cells, forward, backward = edges.moment_recursions(self, terms, edge_direction)
+        cells, forward, backward = edges.moment_recursions(edge_direction)
+        rows = work.moment_rows(potentials.first, terms)
         for t0, t1 in slices(len(terms), cells):
-            forward(t0, t1)
+            forward(rows, t0, t1)
         for t0, t1 in slices(len(terms), cells, back=True):
-            backward(t0, t1)
+            backward(rows, t0, t1)
         spread = None if weights is None else potentials.spread_weights(weights)
         if spread is not None and not edges.per_position:  # sums over a chunk cannot be weighted afterwards
             work.node_exp *= spread[:, None]
             work.future *= spread[:, None]
-        moved, probs = edges.edge_moments(self, edge_direction, edge_pieces(work, 3))
+        n, cells = len(terms), work.sums.size  # edges lead into all positions but the first
+        moved, probs = edges.edge_moments(work, slices(n, 3 * cells, first=1)), None
+        if edge_direction is not None:
+            probs = edges.edge_marginals(work, slices(n, cells, first=1))
+            for to, along, pairs in zip(moved, edge_direction, probs):
+                to += along * pairs
         for i, logs in self.redone.items():
-            rows = potentials.rows(i)
-            direction = None if edge_direction is None else edges.rows_of(edge_direction, rows)
-            work.moved[rows], one_moved, one_probs = logs.covariance(terms[rows], direction)
+            span = potentials.rows(i)
+            direction = None if edge_direction is None else edges.rows_of(edge_direction, span)
+            work.moved[span], one_moved, one_probs = logs.covariance(terms[span], direction)
             weight = 1.0 if weights is None else weights[i]
-            edges.put_sequence(moved, one_moved, rows, weight)
+            edges.put_sequence(moved, one_moved, span, weight)
             if probs is not None:
-                edges.put_sequence(probs, one_probs, rows, weight)
+                edges.put_sequence(probs, one_probs, span, weight)
         if spread is not None:
             work.moved *= spread[:, None]
             edges.weigh(moved, spread)

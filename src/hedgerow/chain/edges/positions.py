@@ -9,9 +9,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from hedgerow.chain import kernels
-from hedgerow.chain.edges.messages import Messages, Pieces
+from hedgerow.chain.edges.messages import Pieces
 from hedgerow.chain.edges.tables import Passes, Recursion, TableEdges
-from hedgerow.chain.potentials import ChainPotentials
+from hedgerow.chain.potentials import ChainPotentials, Gradients
 from hedgerow.chain.workspace import Workspace, slices
 from hedgerow.errors import InputError
 from hedgerow.legend import FLOAT, AnyArray, FloatArray, IndexArray
@@ -71,10 +71,10 @@ class PositionEdges(TableEdges):
         scores = None if self.kept_scores is None else np.ascontiguousarray(self.kept_scores[:, rows])
         return PositionEdges(exps, self.shifts[rows], scores)
 
-    def passes(self, work: Workspace) -> Passes:
-        forward = partial(kernels.position_chain.forward, work.node_exp, self.exps)
-        backward = partial(kernels.position_chain.backward, work.node_exp, self.exps)
-        return Passes(forward, backward, self.shifts)
+    @property
+    def passes(self) -> Passes:
+        tables = kernels.position_chain
+        return Passes(partial(tables.forward, self.exps), partial(tables.backward, self.exps), self.shifts)
 
     def edge_marginals(self, work: Workspace, pieces: Pieces) -> FloatArray:
         probs: FloatArray = np.empty(self.exps.shape)
@@ -83,40 +83,20 @@ class PositionEdges(TableEdges):
             kernels.position_chain.edge_probs(work.alpha, work.node_exp, self.exps, probs, t0, t1)
         return probs
 
-    def moment_recursions(
-        self, messages: Messages, terms: FloatArray, direction: FloatArray | None
-    ) -> tuple[int, Recursion, Recursion]:
-        work, K, tables = messages.work, self.n_labels, kernels.position_covariance
-        given = messages.potentials.first, work.alpha, work.node_probs
-        ahead, back = (work.past, work.future, work.moved), (work.carried, work.future, work.moved)
+    def moment_recursions(self, direction: FloatArray | None) -> tuple[int, Recursion, Recursion]:
+        cells, tables = self.n_labels**2, kernels.position_chain
         if direction is None:
-            return (
-                K * K,
-                partial(tables.forward, terms, work.node_exp, self.exps, *given, *ahead),
-                partial(tables.backward, work.node_exp, self.exps, *given, *back),
-            )
-        return (
-            2 * K * K,
-            partial(tables.forward_along, terms, work.node_exp, self.exps, direction, *given, *ahead),
-            partial(tables.backward_along, work.node_exp, self.exps, direction, *given, *back),
-        )
+            return cells, partial(tables.past, self.exps), partial(tables.future, self.exps)
+        along = self.exps, direction
+        return 2 * cells, partial(tables.past_along, along), partial(tables.future_along, along)
 
-    def edge_moments(
-        self, messages: Messages, direction: FloatArray | None, pieces: Pieces
-    ) -> tuple[FloatArray, FloatArray | None]:
-        work = messages.work
-        given = work.alpha, work.node_exp, work.past, work.future, self.exps
+    def edge_moments(self, work: Workspace, pieces: Pieces) -> FloatArray:
         moved: FloatArray = np.empty(self.exps.shape)
         moved[:, :1] = 0.0
-        if direction is None:
-            for t0, t1 in pieces:
-                kernels.position_covariance.edges(*given, moved, t0, t1)
-            return moved, None
-        probs: FloatArray = np.empty(self.exps.shape)
-        probs[:, :1] = 0.0
+        given = work.alpha, work.node_exp, work.past, work.future, self.exps, moved
         for t0, t1 in pieces:
-            kernels.position_covariance.edges_along(*given, direction, moved, probs, t0, t1)
-        return moved, probs
+            kernels.position_chain.edge_moments(*given, t0, t1)
+        return moved
 
     def reach(self, potentials: ChainPotentials) -> tuple[AnyArray, IndexArray]:
         n, K = potentials.node_scores.shape
@@ -141,15 +121,16 @@ class PositionEdges(TableEdges):
         return best
 
     def position_scores(self, potentials: ChainPotentials, labels: AnyArray) -> FloatArray:
-        if self.kept_scores is not None:
-            return TableEdges.position_scores(self, potentials, labels)  # a class with slots has no super()
-        # exponentials: logarithms of a few alone
         rows = np.arange(potentials.n_positions)
         scores: FloatArray = np.where(labels >= 0, potentials.node_scores[rows, labels], 0.0)
         inner = np.flatnonzero((potentials.first[:-1] == 0) & (labels >= 0))
         inner = inner[labels[inner - 1] >= 0]
-        with np.errstate(divide="ignore"):
-            scores[inner] += np.log(self.exps[labels[inner], inner, labels[inner - 1]]) + self.shifts[inner]
+        moves = labels[inner], inner, labels[inner - 1]
+        if self.kept_scores is not None:
+            scores[inner] += self.kept_scores[moves]
+        else:
+            with np.errstate(divide="ignore"):
+                scores[inner] += np.log(self.exps[moves]) + self.shifts[inner]
         return scores
 
     def add_neighbours(
@@ -158,14 +139,9 @@ class PositionEdges(TableEdges):
         if self.kept_scores is None:
             kernels.pseudo.add_neighbour_logs(self.exps, self.shifts, labels, potentials.first, scores, t0, t1)
         else:
-            TableEdges.add_neighbours(self, scores, potentials, labels, t0, t1)
+            TableEdges.add_neighbours(self, scores, potentials, labels, t0, t1)  # a class with slots has no super()
 
     def subtract_labeling(
-        self,
-        potentials: ChainPotentials,
-        labels: AnyArray,
-        weights: FloatArray,
-        node_gradient: FloatArray,
-        edge_gradient: FloatArray,
+        self, potentials: ChainPotentials, labels: AnyArray, weights: FloatArray, gradients: Gradients
     ) -> None:
-        kernels.position_chain.subtract_truth(potentials.first, labels, weights, node_gradient, edge_gradient)
+        kernels.position_chain.subtract_truth(potentials.first, labels, weights, *gradients)

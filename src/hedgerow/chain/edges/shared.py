@@ -10,10 +10,10 @@ import numpy as np
 
 from hedgerow.chain import kernels
 from hedgerow.chain.edges.arcs import ArcLists
-from hedgerow.chain.edges.messages import Messages, Pieces, edge_pieces
+from hedgerow.chain.edges.messages import Pieces
 from hedgerow.chain.edges.positions import PositionEdges
 from hedgerow.chain.edges.tables import Passes, Recursion, TableEdges
-from hedgerow.chain.potentials import ChainPotentials
+from hedgerow.chain.potentials import ChainPotentials, Gradients
 from hedgerow.chain.workspace import Workspace, padded_width, slices
 from hedgerow.errors import InputError
 from hedgerow.legend import FLOAT, AnyArray, FloatArray, IndexArray
@@ -76,67 +76,42 @@ class SharedEdges(TableEdges):
     def at_positions(self, added: FloatArray) -> PositionEdges:
         return PositionEdges.from_scores(added + self.scores_to)
 
-    def passes(self, work: Workspace) -> Passes:
+    @property
+    def passes(self) -> Passes:
         """Where all arcs score the same, both passes cost K at each position, not K²."""
         if self.arcs is not None:
-            return Passes(*self.arcs.recursions(work), self.shift, self.even)
-        forward = partial(kernels.chain.forward, work.node_exp, self.exps_to)
-        backward = partial(kernels.chain.backward, work.node_exp, self.exps)
+            return Passes(*self.arcs.recursions, self.shift, self.even)
+        forward, backward = partial(kernels.chain.forward, self.exps_to), partial(kernels.chain.backward, self.exps)
         return Passes(forward, backward, self.shift, self.even)
 
     def edge_marginals(self, work: Workspace, pieces: Pieces) -> FloatArray:
         if self.arcs is not None:
             return self.arcs.edge_marginals(work, pieces)
-        work.sums[:] = 0.0
+        K, sums = self.n_labels, work.sums
+        sums[:] = 0.0
         for t0, t1 in pieces:
-            kernels.chain.sum_edges(work.alpha, work.node_exp, work.sums, t0, t1)
-        return self._table(work)
+            kernels.chain.sum_edges(work.alpha, work.node_exp, sums, t0, t1)
+        return np.multiply(sums[:K, :K], self.exps[:K, :K])
 
-    def _table(self, work: Workspace) -> FloatArray:
-        """(K, K) [from, to] from the sums of the workspace, times the exponentials."""
-        K = self.n_labels
-        table: FloatArray = work.sums[:K, :K] * self.exps[:K, :K]
-        return table
-
-    def moment_recursions(
-        self, messages: Messages, terms: FloatArray, direction: FloatArray | None
-    ) -> tuple[int, Recursion, Recursion]:
+    def moment_recursions(self, direction: FloatArray | None) -> tuple[int, Recursion, Recursion]:
         if self.arcs is not None:
-            return self.arcs.moment_recursions(messages, terms, direction)
-        work, K, dense = messages.work, self.n_labels, kernels.covariance
-        width = work.alpha.shape[1]
-        given = messages.potentials.first, work.alpha, work.node_probs, work.carried
-        ahead, back = (work.past, work.future, work.moved), (work.future, work.moved)
+            return self.arcs.moment_recursions(direction)
+        K, dense = self.n_labels, kernels.covariance
         if direction is None:
-            return (
-                width * width,
-                partial(dense.forward, terms, work.node_exp, self.exps_to, *given, *ahead),
-                partial(dense.backward, work.node_exp, self.exps, *given, *back),
-            )
-        moves = np.zeros((width, width))
+            return self.exps.size, partial(dense.past, self.exps_to), partial(dense.future, self.exps)
+        moves = np.zeros(self.exps.shape)
         moves[:K, :K] = self.exps[:K, :K] * direction
-        moves_to = np.ascontiguousarray(moves.T)
-        return (
-            2 * width * width,
-            partial(dense.forward_along, terms, work.node_exp, self.exps_to, moves_to, *given, *ahead),
-            partial(dense.backward_along, work.node_exp, self.exps, moves, *given, *back),
-        )
+        tables, tables_to = (self.exps, moves), (self.exps_to, np.ascontiguousarray(moves.T))
+        return 2 * self.exps.size, partial(dense.past_along, tables_to), partial(dense.future_along, tables)
 
-    def edge_moments(
-        self, messages: Messages, direction: FloatArray | None, pieces: Pieces
-    ) -> tuple[FloatArray, FloatArray | None]:
-        work = messages.work
+    def edge_moments(self, work: Workspace, pieces: Pieces) -> FloatArray:
         if self.arcs is not None:
-            return self.arcs.edge_moments(work, direction, pieces)
-        work.sums[:] = 0.0
+            return self.arcs.edge_moments(work, pieces)
+        K, sums = self.n_labels, work.sums
+        sums[:] = 0.0
         for t0, t1 in pieces:
-            kernels.covariance.sum_edges(work.alpha, work.node_exp, work.past, work.future, work.sums, t0, t1)
-        moved = self._table(work)
-        if direction is None:
-            return moved, None
-        probs = self.edge_marginals(work, edge_pieces(work, 1))
-        moved += direction * probs
-        return moved, probs
+            kernels.covariance.sum_edges(work.alpha, work.node_exp, work.past, work.future, sums, t0, t1)
+        return np.multiply(sums[:K, :K], self.exps[:K, :K])
 
     def reach(self, potentials: ChainPotentials) -> tuple[AnyArray, IndexArray]:
         n, K = potentials.node_scores.shape
@@ -162,11 +137,6 @@ class SharedEdges(TableEdges):
         return best
 
     def subtract_labeling(
-        self,
-        potentials: ChainPotentials,
-        labels: AnyArray,
-        weights: FloatArray,
-        node_gradient: FloatArray,
-        edge_gradient: FloatArray,
+        self, potentials: ChainPotentials, labels: AnyArray, weights: FloatArray, gradients: Gradients
     ) -> None:
-        kernels.truth.subtract_shared(potentials.first, labels, weights, node_gradient, edge_gradient)
+        kernels.truth.subtract_shared(potentials.first, labels, weights, *gradients)

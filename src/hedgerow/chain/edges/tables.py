@@ -12,15 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 import numpy as np
 
 from hedgerow.chain import kernels
-from hedgerow.chain.edges.messages import (
-    LogMessages,
-    Messages,
-    Pieces,
-    edge_pieces,
-    log_backward,
-    log_forward,
-    total_log_sum,
-)
+from hedgerow.chain.edges.messages import LogMessages, Messages, Pieces, log_backward, log_forward, total_log_sum
 from hedgerow.chain.potentials import ChainPotentials, Edges, Marginals
 from hedgerow.chain.workspace import Workspace, slices
 from hedgerow.errors import InputError
@@ -32,7 +24,7 @@ Recursion = Callable[..., None]
 class Passes(NamedTuple):
     """The scaled recursions of a form of edges.
 
-    forward, backward : kernels, with the node exponentials and the edges given
+    forward, backward : kernels, with the edges given, for rows of messages
     shift : what the exponentials of the edges leave out: a number, or (n,) with one for each position
     even : whether every arc scores the same, so that each position is a chain of its own
     """
@@ -74,26 +66,23 @@ class TableEdges(Edges):
     def scores_plus(self, table: FloatArray) -> FloatArray:
         """The scores plus those of a table (K, K) [from, to]: of the shape of gradients."""
 
+    @property
     @abstractmethod
-    def passes(self, work: Workspace) -> Passes:
-        """The scaled recursions over the buffers of a workspace."""
+    def passes(self) -> Passes:
+        """The scaled recursions."""
 
     @abstractmethod
     def edge_marginals(self, work: Workspace, pieces: Pieces) -> FloatArray:
-        """Σ_t P_t(u, v) or P_t(u, v), as in `Marginals`, from messages, in the calls that `edge_pieces` gives."""
+        """Σ_t P_t(u, v) or P_t(u, v), as in `Marginals`, from messages, in these calls for positions 1 … n−1."""
 
     @abstractmethod
-    def moment_recursions(
-        self, messages: Messages, terms: FloatArray, direction: FloatArray | None
-    ) -> tuple[int, Recursion, Recursion]:
-        """The recursions of covariances, forward and backward, with all but t0 and t1 given, and the cells that they
-        cost at each position; as `Messages.covariance` needs them."""
+    def moment_recursions(self, direction: FloatArray | None) -> tuple[int, Recursion, Recursion]:
+        """The cells that covariances cost at each position, and their recursions, forward and backward, for rows of
+        moments; with a direction of the edges, as `Messages.covariance` has it."""
 
     @abstractmethod
-    def edge_moments(
-        self, messages: Messages, direction: FloatArray | None, pieces: Pieces
-    ) -> tuple[FloatArray, FloatArray | None]:
-        """The covariances of the edges, and their marginals where there is a direction for them."""
+    def edge_moments(self, work: Workspace, pieces: Pieces) -> FloatArray:
+        """The covariances of the edges, as `edge_marginals`, without what a direction of theirs adds."""
 
     @abstractmethod
     def reach(self, potentials: ChainPotentials) -> tuple[AnyArray, IndexArray]:
@@ -130,19 +119,18 @@ class TableEdges(Edges):
         """Fill node_exp, top, alpha, scale and underflows of the workspace; with `back` also node_probs, and node_exp
         becomes β'. Return log Z, (s,), and the sequences whose messages underflow."""
         (n, K), first, offsets = potentials.node_scores.shape, potentials.first, potentials.offsets
+        forward, backward, shift, even = self.passes
         work.reserve(n, K)
         width = work.alpha.shape[1]
         pieces = slices(n, width * (width + 20))
-        forward, backward, shift, even = self.passes(work)
-        begins = np.ones_like(first) if even else first
+        rows = work.message_rows(np.ones_like(first) if even else first)
         exponents = potentials.node_scores, work.node_exp, work.top, work.scratch, work.scratch_bits
         for t0, t1 in pieces:
             kernels.chain.exponentials(*exponents, t0, t1)
-            forward(begins, work.alpha, work.scale, work.underflows, t0, t1)
+            forward(rows, t0, t1)
         if back:
-            into = begins, work.alpha, work.scale, work.beta, work.node_probs, work.underflows
             for t0, t1 in slices(n, width * width, back=True):
-                backward(*into, t0, t1)
+                backward(rows, t0, t1)
             if even:  # β is 1 everywhere, and so β' is α
                 np.multiply(work.alpha, first[:-1, None] == 0, out=work.node_exp)
         # log Z = Σ_t (log c_t + top_t) + Σ_{t≥2} shift_t
@@ -213,7 +201,7 @@ class TableEdges(Edges):
             work.node_exp[potentials.rows(i)] = 0.0
         if weights is not None and not self.per_position:
             work.node_exp *= np.repeat(weights, np.diff(potentials.offsets))[:, None]
-        edges = self.edge_marginals(work, edge_pieces(work, 1))
+        edges = self.edge_marginals(work, slices(potentials.n_positions, work.sums.size, first=1))
         for i in underflowed:
             rows, logs = potentials.rows(i), self.log_messages(potentials, i)
             values[i], work.node_probs[rows] = logs.log_partition, logs.node_probs()
@@ -310,12 +298,8 @@ class TableEdges(Edges):
             if t < t1:
                 self.check_legal(potentials)
                 i, position = potentials.place(int(t))
-                raise InputError(
-                    "the beam ran into a dead end",
-                    hint="Use a wider one, or exact search.",
-                    sequence=i,
-                    position=position,
-                )
+                hint = "Use a wider one, or exact search."
+                raise InputError("the beam ran into a dead end", hint=hint, sequence=i, position=position)
         labels = np.empty(n, dtype=CODE)
         kernels.beam.trace(potentials.first, states, came_from, labels)
         return labels, scores[potentials.offsets[1:] - 1, 0]
@@ -357,12 +341,9 @@ def check_sums(potentials: ChainPotentials, log_partition: FloatArray) -> FloatA
 def _refuse_illegal(potentials: ChainPotentials, row: int) -> None:
     """Raise the error of a chunk whose position `row` no legal labeling passes."""
     i, position = potentials.place(row)
-    raise InputError(
-        "no legal labeling exists: no label that is possible here follows one that is possible before",
-        hint="Allow more transitions, or more labels at this position",
-        sequence=i,
-        position=position,
-    )
+    what = "no legal labeling exists: no label that is possible here follows one that is possible before"
+    hint = "Allow more transitions, or more labels at this position"
+    raise InputError(what, hint=hint, sequence=i, position=position)
 
 
 def _k_best_of_sequence(one: ChainPotentials, edges: TableEdges, k: int) -> tuple[CodeArray, FloatArray]:

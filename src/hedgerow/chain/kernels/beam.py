@@ -8,11 +8,10 @@ from __future__ import annotations
 import numpy as np
 
 from hedgerow.jit import kernel, part
-from hedgerow.legend import AnyArray, CodeArray, FloatArray
 
 
 @part
-def choose(totals: FloatArray, count: int, kept: AnyArray) -> int:
+def choose(totals, count, kept):
     """The places of the w best of the first `count` totals, best first, the lower place of equal ones; impossible ones
     are left out.
 
@@ -38,19 +37,7 @@ def choose(totals: FloatArray, count: int, kept: AnyArray) -> int:
 
 
 @kernel
-def search(
-    node: FloatArray,
-    edges: FloatArray,
-    first: AnyArray,
-    states: CodeArray,
-    scores: FloatArray,
-    came_from: CodeArray,
-    n_kept: CodeArray,
-    totals: FloatArray,
-    ranks: CodeArray,
-    t0: int,
-    t1: int,
-) -> int:
+def search(node, edges, first, states, scores, came_from, n_kept, totals, ranks, t0, t1):
     """Extend the beams of a chunk from t0 to t1−1; returns the position where nothing is left, or t1.
 
     states, scores (n, w) IN/OUT: the labels kept at each position, best first, and the score of the best way to each;
@@ -78,7 +65,7 @@ def search(
 
 
 @kernel
-def trace(first: AnyArray, states: CodeArray, came_from: CodeArray, labels: CodeArray) -> None:
+def trace(first, states, came_from, labels):
     """The labels (n,) OUT of the best way of each sequence. states, came_from (n, w) of `search` IN."""
     rank = 0
     for t in range(labels.shape[0] - 1, -1, -1):

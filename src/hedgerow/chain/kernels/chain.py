@@ -1,17 +1,22 @@
-"""Chain kernels for shared edges: scaled forward-backward, its sums, and boolean reachability.
+"""Scaled forward-backward along chains, for every form of edges; its sums and boolean reachability for shared edges.
 
 All work on a chunk: n positions of whole sequences, `first[t] = 1` where a sequence starts and `first[n] = 1`.
 A call covers positions t0 … t1−1 and leaves its state in the arrays, so that a long sequence is cut into short
 calls. Rows of messages are padded with zeros to P columns, P the next multiple of four: the inner loops then have
 no remainder. IN arrays are read, OUT arrays are written, IN/OUT both.
+
+What a form of edges does in a recursion is its `carry`: product = edges · vector for one step, with zeros in the
+padding. A recursion stands once, here with the carry of one table (P, P) for all positions; other files bind theirs.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from hedgerow.jit import chain_kernel, kernel
-from hedgerow.legend import AnyArray, FloatArray, IndexArray
+from hedgerow.legend import AnyArray, FloatArray
 
 # Under this size a message has lost digits, or has lost a way that is still possible: see `forward`.
 UNDERFLOW = 1e-280
@@ -24,7 +29,7 @@ _ROUND = 6755399441055744.0  # 1.5 · 2^52: adding it rounds to an integer, whic
 
 
 @chain_kernel
-def _shift(node: FloatArray, shifted: FloatArray, top: FloatArray, t0: int, t1: int) -> None:
+def _shift(node, shifted, top, t0, t1):
     """shifted[(t − t0) P + v] = node[t, v] − top[t], with top[t] = max_v node[t, v], or 0 where all are −inf.
 
     node (n, K) IN, shifted ((t1 − t0) P,) OUT with −inf in the padding, top (n,) OUT.
@@ -46,15 +51,7 @@ def _shift(node: FloatArray, shifted: FloatArray, top: FloatArray, t0: int, t1: 
 
 
 @chain_kernel
-def _exponentials(
-    x: FloatArray,
-    exps: FloatArray,
-    whole: FloatArray,
-    whole_bits: IndexArray,
-    rest: FloatArray,
-    power: FloatArray,
-    power_bits: IndexArray,
-) -> None:
+def _exponentials(x, exps, whole, whole_bits, rest, power, power_bits):
     """exps = exp(x) for x ≤ 0, to two units in the last place; 0 under −708; NaN stays NaN.
 
     exp(x) = 2^k · exp(r), k = round(x / log 2), r = x − k log 2, exp(r) by its Taylor series to r^12. Every loop
@@ -84,9 +81,7 @@ def _exponentials(
 
 
 @chain_kernel
-def exponentials(
-    node: FloatArray, node_exp: FloatArray, top: FloatArray, scratch: FloatArray, bits: IndexArray, t0: int, t1: int
-) -> None:
+def exponentials(node, node_exp, top, scratch, bits, t0, t1):
     """node_exp[t, v] = exp(node[t, v] − top[t]), top[t] = max_v node[t, v], a few rows at a time.
 
     A row that is −inf everywhere has top 0 and exponentials 0.
@@ -106,18 +101,38 @@ def exponentials(
         _exponentials(shifted, exps, scratch[0], bits[0], scratch[1], scratch[2], bits[2])
 
 
+class MessageRows(NamedTuple):
+    """The messages of a chunk.
+
+    first (n+1,); node_exp (n, P), which becomes β'; alpha (n, P); scale (n,), c_t; underflows (n,); beta (P,), the
+    backward message where a call stopped; node_probs (n, K)
+    """
+
+    first: AnyArray
+    node_exp: FloatArray
+    alpha: FloatArray
+    scale: FloatArray
+    underflows: AnyArray
+    beta: FloatArray
+    node_probs: FloatArray
+
+
 @chain_kernel
-def _multiply(matrix: FloatArray, vector: FloatArray, product: FloatArray) -> None:
-    """product = matrix · vector, four rows at a time. matrix (P, P) IN, vector (P,) IN, product (P,) OUT."""
-    P = matrix.shape[0]
+def carry(table, t, vector, other, product):
+    """product = table · vector, four rows at a time. table (P, P) IN, vector (P,) IN, product (P,) OUT.
+
+    t is the position that the step leads to, or back from. Only where scores move along a direction does `other` count:
+    product = edges · vector + (edges ∘ direction) · other.
+    """
+    P = table.shape[0]
     for i in range(0, P, 4):
         s0 = s1 = s2 = s3 = 0.0
         for j in range(P):
             x = vector[j]
-            s0 += matrix[i, j] * x
-            s1 += matrix[i + 1, j] * x
-            s2 += matrix[i + 2, j] * x
-            s3 += matrix[i + 3, j] * x
+            s0 += table[i, j] * x
+            s1 += table[i + 1, j] * x
+            s2 += table[i + 2, j] * x
+            s3 += table[i + 3, j] * x
         product[i] = s0
         product[i + 1] = s1
         product[i + 2] = s2
@@ -125,65 +140,46 @@ def _multiply(matrix: FloatArray, vector: FloatArray, product: FloatArray) -> No
 
 
 @chain_kernel
-def forward(
-    node_exp: FloatArray,
-    edge_exp_to: FloatArray,
-    first: AnyArray,
-    alpha: FloatArray,
-    scale: FloatArray,
-    faint: AnyArray,
-    t0: int,
-    t1: int,
-) -> None:
+def forward(edges, rows, t0, t1):
     """Scaled forward messages:
 
         x_t(v) = e^{node_t(v)} · Σ_u α_{t−1}(u) e^{edge(u,v)},   c_t = Σ_v x_t(v),   α_t(v) = x_t(v) / c_t,
 
-    with e^{node_t(v)} alone at a first position. faint[t] counts the labels with x_t(v) under 1e-280. Exponentials
+    with e^{node_t(v)} alone at a first position. underflows[t] counts the labels with x_t(v) under 1e-280. Exponentials
     lose what is under 1e-308, so a state whose x is larger has lost nothing that can be seen; one that is possible
     and smaller may have lost everything. A sum under 1e-280 is stored as c_t = 1: the
     sequence is then redone or illegal, and 1 / c_t must not overflow.
 
-    node_exp (n, P) IN, edge_exp_to (P, P) = e^{edge} as [to, from] IN, first (n+1,) IN; alpha (n, P) IN/OUT (row
-    t0−1 is read), scale (n,) OUT, faint (n,) OUT.
+    rows: first, node_exp IN; alpha IN/OUT (row t0−1 is read), scale, underflows OUT.
+    edges: e^{edge} IN, as [to, from].
     """
-    K = alpha.shape[1]
+    first, node_exp, alpha, scale = rows.first, rows.node_exp, rows.alpha, rows.scale
+    P = alpha.shape[1]
     for t in range(t0, t1):
         total = 0.0
         small = 0
         if first[t]:
-            for v in range(K):
+            for v in range(P):
                 x = node_exp[t, v]
                 alpha[t, v] = x
                 total += x
                 small += x < UNDERFLOW
         else:
-            _multiply(edge_exp_to, alpha[t - 1], alpha[t])
-            for v in range(K):
+            carry(edges, t, alpha[t - 1], alpha[t - 1], alpha[t])
+            for v in range(P):
                 x = alpha[t, v] * node_exp[t, v]
                 alpha[t, v] = x
                 total += x
                 small += x < UNDERFLOW
-        faint[t] = small
+        rows.underflows[t] = small
         scale[t] = 1.0 if total < UNDERFLOW else total
         inverse = 1.0 / scale[t]
-        for v in range(K):
+        for v in range(P):
             alpha[t, v] *= inverse
 
 
 @chain_kernel
-def backward(
-    node_exp: FloatArray,
-    edge_exp: FloatArray,
-    first: AnyArray,
-    alpha: FloatArray,
-    scale: FloatArray,
-    beta: FloatArray,
-    node_probs: FloatArray,
-    faint: AnyArray,
-    t0: int,
-    t1: int,
-) -> None:
+def backward(edges, rows, t0, t1):
     """Scaled backward messages, from t1−1 down to t0:
 
         β_T(v) = 1,   β'_t(v) = e^{node_t(v)} β_t(v) / c_t,   β_{t−1}(u) = Σ_v e^{edge(u,v)} β'_t(v),
@@ -191,12 +187,13 @@ def backward(
 
     β'_t takes the place of e^{node_t}, and is 0 at a first position: the sum of α_{t−1} β'_t over a whole chunk
     then needs no mask. It is 0, too, where α_t(v) is 0: β can grow past all bounds where nothing leads, and 0 · ∞
-    is not 0. faint[t] is raised by the number of labels with β_t(v) under 1e-280.
+    is not 0. underflows[t] is raised by the number of labels with β_t(v) under 1e-280.
 
-    node_exp (n, P) IN/OUT, edge_exp (P, P) = e^{edge} as [from, to] IN, first (n+1,) IN, alpha (n, P) IN, scale
-    (n,) IN, beta (P,) IN/OUT, node_probs (n, K) OUT, faint (n,) IN/OUT.
+    rows: first, alpha, scale IN; node_exp, beta, underflows IN/OUT; node_probs OUT.
+    edges: e^{edge} IN, as [from, to].
     """
-    K = node_probs.shape[1]
+    first, node_exp, alpha, beta = rows.first, rows.node_exp, rows.alpha, rows.beta
+    K = rows.node_probs.shape[1]
     P = alpha.shape[1]
     for t in range(t1 - 1, t0 - 1, -1):
         if first[t + 1]:
@@ -205,21 +202,21 @@ def backward(
         small = 0
         for v in range(K):
             small += beta[v] < UNDERFLOW
-            node_probs[t, v] = alpha[t, v] * beta[v] if alpha[t, v] != 0.0 else 0.0
-        faint[t] += small
+            rows.node_probs[t, v] = alpha[t, v] * beta[v] if alpha[t, v] != 0.0 else 0.0
+        rows.underflows[t] += small
         if first[t]:
             for v in range(P):
                 node_exp[t, v] = 0.0
         else:
-            inverse = 1.0 / scale[t]
+            inverse = 1.0 / rows.scale[t]
             for v in range(P):
                 x = node_exp[t, v] * beta[v] * inverse
                 node_exp[t, v] = x if alpha[t, v] != 0.0 else 0.0
-            _multiply(edge_exp, node_exp[t], beta)
+            carry(edges, t, node_exp[t], node_exp[t], beta)
 
 
 @chain_kernel
-def sum_edges(alpha: FloatArray, beta_prime: FloatArray, sums: FloatArray, t0: int, t1: int) -> None:
+def sum_edges(alpha, beta_prime, sums, t0, t1):
     """sums(u, v) += Σ_t α_{t−1}(u) β'_t(v) for t0 ≤ t < t1, t0 ≥ 1; times e^{edge(u,v)} these are Σ_t P_t(u, v).
 
     Eight positions at a time, so that a row of sums is read and written once for eight of them.
@@ -246,9 +243,7 @@ def sum_edges(alpha: FloatArray, beta_prime: FloatArray, sums: FloatArray, t0: i
 
 
 @kernel
-def reach(
-    possible: AnyArray, arcs: AnyArray, first: AnyArray, reached: AnyArray, n_reached: AnyArray, t0: int, t1: int
-) -> None:
+def reach(possible, arcs, first, reached, n_reached, t0, t1):
     """reached[t, v] = 1 where label v at t is possible and some legal way from the start leads to it.
 
     possible (n, K) uint8 IN, arcs (K, K) [from, to] uint8 IN, first (n+1,) IN; reached (n, K) uint8 IN/OUT (row
@@ -271,9 +266,7 @@ def reach(
 
 
 @kernel
-def reach_end(
-    reached: AnyArray, arcs_to: AnyArray, first: AnyArray, open_: AnyArray, n_open: AnyArray, t0: int, t1: int
-) -> None:
+def reach_end(reached, arcs_to, first, open_, n_open, t0, t1):
     """open_[t, u] = 1 where a legal way leads from label u at t to the end of its sequence; t from t1−1 down to t0.
 
     reached (n, K) uint8 IN, arcs_to (K, K) [to, from] uint8 IN, first (n+1,) IN; open_ (n, K) uint8 IN/OUT (row t1

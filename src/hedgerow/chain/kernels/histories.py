@@ -14,9 +14,8 @@ from __future__ import annotations
 import numpy as np
 
 from hedgerow.chain.kernels.chain import UNDERFLOW
-from hedgerow.chain.kernels.history_arcs import HistoryArcs, HistoryBuffers, all_flows, find_arc, list_arcs
+from hedgerow.chain.kernels.history_arcs import all_flows, find_arc, list_arcs
 from hedgerow.jit import kernel, part
-from hedgerow.legend import FloatArray, IndexArray
 
 # A difference has the digits of the larger number. One that is smaller than that by CANCELLED is summed directly.
 CANCELLED = 1e-6
@@ -27,15 +26,7 @@ NEGLIGIBLE = 1e-20
 
 
 @part
-def _weigh_arcs(
-    node_exp: FloatArray,
-    scale: float,
-    arc_exp: FloatArray,
-    histories: HistoryArcs,
-    beta: FloatArray,
-    label_weights: FloatArray,
-    arc_weights: FloatArray,
-) -> None:
+def _weigh_arcs(node_exp, scale, arc_exp, histories, beta, label_weights, arc_weights):
     """arc_weights[a] = E_t(a). node_exp (P,), scale, beta (S,) of position t IN; label_weights (K,) scratch,
     arc_weights (A,) OUT."""
     arc_label, arc_next = histories.arc_label, histories.arc_next
@@ -47,9 +38,7 @@ def _weigh_arcs(
 
 
 @part
-def _leads_on(
-    s: int, node: FloatArray, arc_scores: FloatArray, histories: HistoryArcs, beta: FloatArray, buffers: HistoryBuffers
-) -> bool:
+def _leads_on(s, node, arc_scores, histories, beta, buffers):
     """Whether a label is possible after history s; node (K,), beta (S,) of the position that follows IN."""
     for i in range(list_arcs(histories, s, buffers.listed)):
         a = buffers.listed[i]
@@ -59,20 +48,7 @@ def _leads_on(
 
 
 @kernel
-def backward(
-    node: FloatArray,
-    node_exp: FloatArray,
-    arc_scores: FloatArray,
-    arc_exp: FloatArray,
-    histories: HistoryArcs,
-    beta: FloatArray,
-    scale: FloatArray,
-    buffers: HistoryBuffers,
-    base: int,
-    end: int,
-    t0: int,
-    t1: int,
-) -> bool:
+def backward(node, node_exp, arc_scores, arc_exp, histories, beta, scale, buffers, base, end, t0, t1):
     """β from t1−1 down to t0, with β = 1 at end−1, O(s) the labels seen after s and b its back-off:
 
         β_{t−1}(s) = Σ_{k∈O(s)} E_t(s,k) + [β_{t−1}(b) − Σ_{k∈O(s)} E_t(b,k)],   c_t = max_s β_t(s).
@@ -122,14 +98,7 @@ def backward(
 
 
 @kernel
-def start_sum(
-    node_exp: FloatArray,
-    scale: float,
-    arc_exp: FloatArray,
-    histories: HistoryArcs,
-    beta: FloatArray,
-    buffers: HistoryBuffers,
-) -> float:
+def start_sum(node_exp, scale, arc_exp, histories, beta, buffers):
     """β before the first label. node_exp (P,), scale, beta (S,) of the first position IN."""
     total = 0.0
     for i in range(list_arcs(histories, histories.start, buffers.listed)):
@@ -139,7 +108,7 @@ def start_sum(
 
 
 @part
-def _flow(s: int, label: int, alpha: FloatArray, subtree: FloatArray, histories: HistoryArcs) -> float:
+def _flow(s, label, alpha, subtree, histories):
     """The α of all histories whose `label` takes the arc of s: of s, and of those that back off to it without having
     seen the label. alpha, subtree (S,) IN."""
     total = float(alpha[s])
@@ -151,20 +120,8 @@ def _flow(s: int, label: int, alpha: FloatArray, subtree: FloatArray, histories:
 
 @kernel
 def forward(
-    node_exp: FloatArray,
-    arc_exp: FloatArray,
-    histories: HistoryArcs,
-    beta: FloatArray,
-    scale: FloatArray,
-    sequence_weight: float,
-    alpha: FloatArray,
-    node_probs: FloatArray,
-    arc_sums: FloatArray,
-    buffers: HistoryBuffers,
-    base: int,
-    t0: int,
-    t1: int,
-) -> None:
+    node_exp, arc_exp, histories, beta, scale, sequence_weight, alpha, node_probs, arc_sums, buffers, base, t0, t1
+):  # fmt: skip
     """Probabilities of arcs, t from t0 to t1−1, with α_t(s) = P_t(s) / β_t(s):
 
         P_t(a) = flow_t(a) · E_t(a),   flow_t(s,k) = Σ α_{t−1}(r) over the histories r whose label k takes the arc of s.
@@ -211,23 +168,9 @@ def forward(
 
 @kernel
 def sums(
-    node: FloatArray,
-    node_exp: FloatArray,
-    arc_scores: FloatArray,
-    arc_exp: FloatArray,
-    offsets: IndexArray,
-    begin: int,
-    end: int,
-    histories: HistoryArcs,
-    beta: FloatArray,
-    scale: FloatArray,
-    totals: FloatArray,
-    weights: FloatArray,
-    alpha: FloatArray,
-    node_probs: FloatArray,
-    arc_sums: FloatArray,
-    buffers: HistoryBuffers,
-) -> int:
+    node, node_exp, arc_scores, arc_exp, offsets, begin, end, histories, beta, scale, totals, weights, alpha,
+    node_probs, arc_sums, buffers,
+):  # fmt: skip
     """`backward`, `start_sum` and, where there are weights, `forward` of the sequences begin … end−1, each of which
     fits the rows of beta; returns the first one that must be redone, `end` where there is none.
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hedgerow.jit import kernel, part
-from hedgerow.legend import AnyArray, CodeArray, FloatArray, IndexArray
+from hedgerow.legend import CodeArray, FloatArray
 
 
 class HistoryArcs(NamedTuple):
@@ -37,7 +37,7 @@ class HistoryBuffers(NamedTuple):
 
 
 @part
-def list_arcs(histories: HistoryArcs, s: int, listed: CodeArray) -> int:
+def list_arcs(histories, s, listed):
     """The arcs that labels take after history s: those of s, then those of shorter ones for labels s has not seen.
 
     listed (K,) OUT; returns how many.
@@ -61,7 +61,7 @@ def list_arcs(histories: HistoryArcs, s: int, listed: CodeArray) -> int:
 
 
 @part
-def find_arc(histories: HistoryArcs, s: int, label: int) -> int:
+def find_arc(histories, s, label):
     """The arc of history s for a label, −1 where it has none."""
     arc_ptr, arc_label = histories.arc_ptr, histories.arc_label
     low, high = arc_ptr[s], arc_ptr[s + 1]
@@ -75,7 +75,7 @@ def find_arc(histories: HistoryArcs, s: int, label: int) -> int:
 
 
 @kernel
-def follow(labels: AnyArray, first: AnyArray, histories: HistoryArcs, arcs: IndexArray) -> None:
+def follow(labels, first, histories, arcs):
     """The arc that each label of a labeling takes; −1 where there is none, and to the end of that sequence.
 
     labels (n,) all known IN, first (n+1,) IN, 1 where a sequence starts; arcs (n,) OUT.
@@ -92,7 +92,7 @@ def follow(labels: AnyArray, first: AnyArray, histories: HistoryArcs, arcs: Inde
 
 
 @part
-def all_flows(histories: HistoryArcs, alpha: AnyArray, subtree: AnyArray, flows: AnyArray) -> None:
+def all_flows(histories, alpha, subtree, flows):
     """subtree(s) = the α of s and of all that back off to it, directly or not, and
 
         flows(s,k) = subtree(s) − Σ_{c: b(c)=s, k∈O(c)} subtree(c),   O(c) the labels seen after c:
@@ -116,16 +116,7 @@ def all_flows(histories: HistoryArcs, alpha: AnyArray, subtree: AnyArray, flows:
 
 
 @kernel
-def reach(
-    node: FloatArray,
-    arc_scores: FloatArray,
-    histories: HistoryArcs,
-    reached: IndexArray,
-    subtree: IndexArray,
-    flows: IndexArray,
-    t0: int,
-    t1: int,
-) -> int:
+def reach(node, arc_scores, histories, reached, subtree, flows, t0, t1):
     """The first position from t0 on that no legal way reaches, t1 where there is none. Flows count histories: exactly.
 
     node (n, K) IN; reached (S,), 1 for the histories possible at t0−1, IN/OUT; subtree (S,), flows (A,) scratch.

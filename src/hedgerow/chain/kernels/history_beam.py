@@ -10,25 +10,12 @@ from __future__ import annotations
 import numpy as np
 
 from hedgerow.chain.kernels.beam import choose
-from hedgerow.chain.kernels.history_arcs import HistoryArcs, list_arcs
+from hedgerow.chain.kernels.history_arcs import list_arcs
 from hedgerow.jit import kernel, part
-from hedgerow.legend import CodeArray, FloatArray, IndexArray
 
 
 @part
-def _expand(
-    node: FloatArray,
-    arc_scores: FloatArray,
-    histories: HistoryArcs,
-    states: CodeArray,
-    scores: FloatArray,
-    n_kept: int,
-    place: CodeArray,
-    new_states: CodeArray,
-    new_scores: FloatArray,
-    came_by: IndexArray,
-    listed: CodeArray,
-) -> int:
+def _expand(node, arc_scores, histories, states, scores, n_kept, place, new_states, new_scores, came_by, listed):
     """The histories that those of a beam lead to by one label, each once, with its best score; returns how many.
 
     node (K,) IN, states, scores (w,) IN; place (S,) OUT, the number of each new history; new_states, new_scores,
@@ -56,22 +43,9 @@ def _expand(
 
 @kernel
 def search(
-    node: FloatArray,
-    arc_scores: FloatArray,
-    histories: HistoryArcs,
-    states: CodeArray,
-    scores: FloatArray,
-    n_kept: IndexArray,
-    came_by: IndexArray,
-    place: CodeArray,
-    new_states: CodeArray,
-    new_scores: FloatArray,
-    new_came_by: IndexArray,
-    kept: IndexArray,
-    listed: CodeArray,
-    t0: int,
-    t1: int,
-) -> int:
+    node, arc_scores, histories, states, scores, n_kept, came_by, place, new_states, new_scores, new_came_by, kept,
+    listed, t0, t1,
+):  # fmt: skip
     """Extend the beam by one label after the other; returns the position where nothing is left, or t1.
 
     states, scores, came_by (T+1, w), n_kept (T+1,) IN/OUT (row t0 is read), came_by as in `_expand`; new_states,

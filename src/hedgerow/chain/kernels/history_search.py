@@ -7,25 +7,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from hedgerow.chain.kernels.history_arcs import HistoryArcs, list_arcs
+from hedgerow.chain.kernels.history_arcs import list_arcs
 from hedgerow.jit import kernel, part
-from hedgerow.legend import CodeArray, FloatArray, IndexArray
 
 
 @kernel
-def best_ahead(
-    node: FloatArray,
-    arc_scores: FloatArray,
-    histories: HistoryArcs,
-    best: FloatArray,
-    arc_totals: FloatArray,
-    choice: CodeArray,
-    listed: CodeArray,
-    base: int,
-    end: int,
-    t0: int,
-    t1: int,
-) -> None:
+def best_ahead(node, arc_scores, histories, best, arc_totals, choice, listed, base, end, t0, t1):
     """V_{t−1}(s) = max [ψ(a) + node_t(k) + V_t(next(a))] over the arcs that labels take after s; 0 at end−1.
 
     t from t1−1 down to t0. What s has not seen is not better than the best of its back-off b: so it is looked at only
@@ -66,7 +53,7 @@ def best_ahead(
 
 
 @part
-def _rank(score: float, item: int, scores: FloatArray, items: IndexArray, n_kept: int) -> int:
+def _rank(score, item, scores, items, n_kept):
     """Put an item among the best, falling, after those of equal score. scores, items (w,) IN/OUT; returns how many."""
     width = scores.shape[0]
     if n_kept == width:
@@ -85,23 +72,9 @@ def _rank(score: float, item: int, scores: FloatArray, items: IndexArray, n_kept
 
 @kernel
 def k_best(
-    node: FloatArray,
-    arc_scores: FloatArray,
-    histories: HistoryArcs,
-    best: FloatArray,
-    states: CodeArray,
-    scores: FloatArray,
-    n_states: int,
-    came_by: IndexArray,
-    totals: FloatArray,
-    items: IndexArray,
-    next_states: CodeArray,
-    next_scores: FloatArray,
-    listed: CodeArray,
-    base: int,
-    t0: int,
-    t1: int,
-) -> int:
+    node, arc_scores, histories, best, states, scores, n_states, came_by, totals, items, next_states, next_scores,
+    listed, base, t0, t1,
+):  # fmt: skip
     """The k best beginnings of labelings at t0 … t1−1, by their score so far and V_t, the best that can follow.
 
     A beginning among the k best labelings is among the k best beginnings: each of those has a labeling as good as its
@@ -133,7 +106,7 @@ def k_best(
 
 
 @kernel
-def trace(came_by: IndexArray, arc_label: CodeArray, r: int, labels: CodeArray, t0: int, t1: int) -> int:
+def trace(came_by, arc_label, r, labels, t0, t1):
     """Follow a labeling from the r-th of t1−1 down to t0; returns which one it continues at t0−1.
 
     came_by (n, w) IN, r · A + a for arc a after the r-th; labels (n,) int32 OUT.

@@ -14,22 +14,10 @@ import math
 import numpy as np
 
 from hedgerow.jit import kernel
-from hedgerow.legend import AnyArray, CodeArray, FloatArray
 
 
 @kernel
-def forward(
-    node: FloatArray,
-    scores: FloatArray,
-    first: AnyArray,
-    ahead: CodeArray,
-    log_alpha: FloatArray,
-    tops: FloatArray,
-    row: FloatArray,
-    sums: FloatArray,
-    t0: int,
-    t1: int,
-) -> int:
+def forward(node, scores, first, ahead, log_alpha, tops, row, sums, t0, t1):
     """log α_{t+1}(s) = log Σ exp(log α_t(h) + score_t(k, h) + node_t(k)) over the h and k that lead to s.
 
     The largest of each row is taken out and kept: log Z of a sequence is the sum of its tops. Returns the position that
@@ -74,19 +62,7 @@ def forward(
 
 
 @kernel
-def backward(
-    node: FloatArray,
-    scores: FloatArray,
-    first: AnyArray,
-    ahead: CodeArray,
-    log_alpha: FloatArray,
-    row: FloatArray,
-    next_row: FloatArray,
-    node_probs: FloatArray,
-    probs: FloatArray,
-    t0: int,
-    t1: int,
-) -> None:
+def backward(node, scores, first, ahead, log_alpha, row, next_row, node_probs, probs, t0, t1):
     """Probabilities, t from t1−1 down to t0:
 
         P_t(k, h) ∝ exp(log α_t(h) + score_t(k, h) + node_t(k) + log β_{t+1}(next)),   log β_t(h) = log Σ_k exp(…).
@@ -131,18 +107,7 @@ def backward(
 
 
 @kernel
-def best_ahead(
-    node: FloatArray,
-    scores: FloatArray,
-    first: AnyArray,
-    ahead: CodeArray,
-    row: FloatArray,
-    next_row: FloatArray,
-    choice: CodeArray,
-    values: FloatArray,
-    t0: int,
-    t1: int,
-) -> None:
+def best_ahead(node, scores, first, ahead, row, next_row, choice, values, t0, t1):
     """The best label after each history, from t1−1 down to t0; of equal ones the lowest.
 
     row (H,) IN/OUT: the best score that follows after t1−1; choice (n, H), values (n,) OUT: the label, and at first
@@ -164,7 +129,7 @@ def best_ahead(
 
 
 @kernel
-def trace(first: AnyArray, ahead: CodeArray, choice: CodeArray, labels: CodeArray) -> None:
+def trace(first, ahead, choice, labels):
     """labels (n,) OUT: the best labeling of each sequence. choice (n, H) of `best_ahead` IN."""
     h = 0
     for t in range(labels.shape[0]):

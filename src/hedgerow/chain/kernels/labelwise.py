@@ -10,20 +10,10 @@ from __future__ import annotations
 import numpy as np
 
 from hedgerow.jit import kernel
-from hedgerow.legend import AnyArray, CodeArray, FloatArray
 
 
 @kernel
-def pointwise(
-    probs: FloatArray,
-    labels: AnyArray,
-    allowed: AnyArray,
-    weights: FloatArray,
-    true_probs: FloatArray,
-    terms: FloatArray,
-    t0: int,
-    t1: int,
-) -> None:
+def pointwise(probs, labels, allowed, weights, true_probs, terms, t0, t1):
     """true_probs[t] = P_t(A), 1 where there is no loss; terms of −w log P_t(A): −w P_t(v) / P_t(A) for v in A, else 0.
 
     probs (n, K) IN, weights (n,) IN, true_probs (n,) OUT, terms (n, K) OUT.
@@ -49,16 +39,7 @@ def pointwise(
 
 
 @kernel
-def expected_costs(
-    probs: FloatArray,
-    labels: AnyArray,
-    allowed: AnyArray,
-    costs: FloatArray,
-    weights: FloatArray,
-    terms: FloatArray,
-    t0: int,
-    t1: int,
-) -> None:
+def expected_costs(probs, labels, allowed, costs, weights, terms, t0, t1):
     """terms of the expected cost w Σ_v cost(A, v) P_t(v), which is their sum; cost(A, v) = min_{y∈A} costs[y, v].
 
     probs (n, K) IN, costs (K, K) as [true, predicted] IN, weights (n,) IN, terms (n, K) OUT.
@@ -82,15 +63,7 @@ def expected_costs(
 
 
 @kernel
-def rivals(
-    probs: FloatArray,
-    labels: AnyArray,
-    allowed: AnyArray,
-    margins: FloatArray,
-    rival: CodeArray,
-    t0: int,
-    t1: int,
-) -> None:
+def rivals(probs, labels, allowed, margins, rival, t0, t1):
     """margins[t] = P_t(A) − max_{v∉A} P_t(v), and rival[t] that label, the lowest of equal ones.
 
     rival is −1 and the margin 0 where there is no loss: nothing is known of the label, or no label is wrong.
@@ -121,16 +94,7 @@ def rivals(
 
 
 @kernel
-def rival_terms(
-    probs: FloatArray,
-    labels: AnyArray,
-    allowed: AnyArray,
-    rival: CodeArray,
-    slopes: FloatArray,
-    terms: FloatArray,
-    t0: int,
-    t1: int,
-) -> None:
+def rival_terms(probs, labels, allowed, rival, slopes, terms, t0, t1):
     """terms of a loss with derivative slopes[t] by the margin of `rivals`: slope · P_t(v) on A, −slope · P_t(rival).
 
     probs (n, K) IN, rival (n,) IN, slopes (n,) IN, terms (n, K) OUT.
@@ -151,9 +115,7 @@ def rival_terms(
 
 
 @kernel
-def wrong_scores(
-    probs: FloatArray, labels: AnyArray, allowed: AnyArray, softness: float, scores: FloatArray, t0: int, t1: int
-) -> None:
+def wrong_scores(probs, labels, allowed, softness, scores, t0, t1):
     """scores[t, v] = softness · P_t(v) where v is wrong, −inf where it is right or nothing is known of the label.
 
     probs (n, K) IN, scores (n, K) OUT.
@@ -167,16 +129,7 @@ def wrong_scores(
 
 
 @kernel
-def soft_margins(
-    probs: FloatArray,
-    labels: AnyArray,
-    allowed: AnyArray,
-    exps: FloatArray,
-    margins: FloatArray,
-    totals: FloatArray,
-    t0: int,
-    t1: int,
-) -> None:
+def soft_margins(probs, labels, allowed, exps, margins, totals, t0, t1):
     """totals[t] = Σ_v exps_t(v), 0 where there is no loss, and margins[t] = P_t(A), of which the soft maximum is taken.
 
     probs (n, K) IN, exps (n, P) of the `wrong_scores` less the largest of a row IN; margins, totals (n,) OUT.
@@ -195,17 +148,7 @@ def soft_margins(
 
 
 @kernel
-def soft_terms(
-    probs: FloatArray,
-    labels: AnyArray,
-    allowed: AnyArray,
-    exps: FloatArray,
-    totals: FloatArray,
-    slopes: FloatArray,
-    terms: FloatArray,
-    t0: int,
-    t1: int,
-) -> None:
+def soft_terms(probs, labels, allowed, exps, totals, slopes, terms, t0, t1):
     """As `rival_terms`, with each wrong label the rival to the share exps_t(v) / totals_t.
 
     probs (n, K) IN, exps (n, P), totals, slopes (n,) IN, terms (n, K) OUT.

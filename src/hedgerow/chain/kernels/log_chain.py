@@ -14,14 +14,13 @@ import math
 import numpy as np
 
 from hedgerow.jit import kernel
-from hedgerow.legend import AnyArray, FloatArray
 
 # exp of less, beside a term of 1, does not change a sum in its last digit; most exponentials of steep scores are such
 UNSEEN = -60.0
 
 
 @kernel
-def _take_top(messages: FloatArray) -> float:
+def _take_top(messages):
     """Subtract the largest of the messages (K,) IN/OUT from all, and return it; 0 where all are −inf."""
     top = -np.inf
     for v in range(messages.shape[0]):
@@ -34,9 +33,7 @@ def _take_top(messages: FloatArray) -> float:
 
 
 @kernel
-def forward(
-    node: FloatArray, edges: FloatArray, first: AnyArray, log_alpha: FloatArray, tops: FloatArray, t0: int, t1: int
-) -> None:
+def forward(node, edges, first, log_alpha, tops, t0, t1):
     """log α_t(v) = node_t(v) + log Σ_u exp(log α_{t−1}(u) + edge_t(u, v)) − top_t, no sum at a first position.
 
     node (n, K) IN, edges IN, first (n+1,) IN; log_alpha (n, K) IN/OUT (row t0−1 is read), tops (n,) OUT: what makes
@@ -66,9 +63,7 @@ def forward(
 
 
 @kernel
-def backward(
-    node: FloatArray, edges: FloatArray, first: AnyArray, log_beta: FloatArray, tops: FloatArray, t0: int, t1: int
-) -> None:
+def backward(node, edges, first, log_beta, tops, t0, t1):
     """log β_t(u) = log Σ_v exp(edge_{t+1}(u, v) + node_{t+1}(v) + log β_{t+1}(v)) − top_t, 0 at a last position.
 
     node (n, K) IN, edges IN, first (n+1,) IN; log_beta (n, K) IN/OUT (row t1 is read, where there is one), tops (n,)
@@ -98,17 +93,7 @@ def backward(
 
 
 @kernel
-def edge_probs(
-    node: FloatArray,
-    edges: FloatArray,
-    first: AnyArray,
-    log_alpha: FloatArray,
-    tops: FloatArray,
-    log_beta: FloatArray,
-    probs: FloatArray,
-    t0: int,
-    t1: int,
-) -> None:
+def edge_probs(node, edges, first, log_alpha, tops, log_beta, probs, t0, t1):
     """probs[v, ·, u] += P_t(u, v) = exp(log α_{t−1}(u) + edge_t(u, v) + node_t(v) + log β_t(v) − z_t),
 
     with z_t = top_t + log Σ_v exp(log α_t(v) + log β_t(v)), so that the sum is 1 at each t. A first position has

@@ -17,29 +17,14 @@ import math
 import numpy as np
 
 from hedgerow.jit import kernel
-from hedgerow.legend import AnyArray, FloatArray
 
 
 @kernel
-def centre(
-    node: FloatArray,
-    edges: FloatArray,
-    first: AnyArray,
-    log_alpha: FloatArray,
-    alpha_tops: FloatArray,
-    node_probs: FloatArray,
-    direction: FloatArray,
-    terms: FloatArray,
-    own: FloatArray,
-    past: FloatArray,
-    future: FloatArray,
-    t0: int,
-    t1: int,
-) -> None:
-    """own_t(v) = d_t(v) = terms_t(v) − P_t(v) [Σ_k terms_t(k) + E[C_t]]; past and future: d and the terms of C.
+def centre(node, edges, first, log_alpha, alpha_tops, node_probs, direction, terms, centred, past, future, t0, t1):
+    """centred_t(v) = d_t(v) = terms_t(v) − P_t(v) [Σ_k terms_t(k) + E[C_t]]; past and future: d and the terms of C.
 
     P_t(u,v) = P_t(v) P(u at t−1 | v at t). node (n, K), edges, first (n+1,), log_alpha (n, K) and alpha_tops (n,) of
-    `log_chain.forward` IN; node_probs (n, K), terms (n, K) = c_t(v) P_t(v) IN; own, past, future (n, K) OUT (row
+    `log_chain.forward` IN; node_probs (n, K), terms (n, K) = c_t(v) P_t(v) IN; centred, past, future (n, K) OUT (row
     t0−1 of future is added to).
     """
     K = node.shape[1]
@@ -58,23 +43,13 @@ def centre(
             total += terms[t, v] + past[t, v]
         for v in range(K):
             x = terms[t, v] - node_probs[t, v] * total
-            own[t, v] = x
+            centred[t, v] = x
             past[t, v] += x
             future[t, v] = x
 
 
 @kernel
-def forward(
-    node: FloatArray,
-    edges: FloatArray,
-    first: AnyArray,
-    log_beta: FloatArray,
-    beta_tops: FloatArray,
-    past: FloatArray,
-    moved: FloatArray,
-    t0: int,
-    t1: int,
-) -> None:
+def forward(node, edges, first, log_beta, beta_tops, past, moved, t0, t1):
     """past_t(v) += Σ_u P(v at t | u at t−1) past_{t−1}(u), each term also added to moved[v, ·, u].
 
     log_beta (n, K) and beta_tops (n,) of `log_chain.backward` IN; past (n, K) IN/OUT (row t0−1 is read); moved (to,
@@ -96,17 +71,7 @@ def forward(
 
 
 @kernel
-def backward(
-    node: FloatArray,
-    edges: FloatArray,
-    first: AnyArray,
-    log_alpha: FloatArray,
-    alpha_tops: FloatArray,
-    future: FloatArray,
-    moved: FloatArray,
-    t0: int,
-    t1: int,
-) -> None:
+def backward(node, edges, first, log_alpha, alpha_tops, future, moved, t0, t1):
     """future_{t−1}(u) += Σ_v P(u at t−1 | v at t) future_t(v), t from t1−1 down to t0, each term also added to moved.
 
     log_alpha (n, K) and alpha_tops (n,) of `log_chain.forward` IN; future (n, K) IN/OUT (row t0−1 is written).

@@ -9,22 +9,14 @@ import math
 
 import numpy as np
 
-from hedgerow.chain.kernels.history_arcs import HistoryArcs, HistoryBuffers, list_arcs
+from hedgerow.chain.kernels.history_arcs import list_arcs
 from hedgerow.chain.kernels.log_chain import UNSEEN
 from hedgerow.chain.kernels.search import draw
 from hedgerow.jit import kernel, part
-from hedgerow.legend import CodeArray, FloatArray
 
 
 @part
-def _score_arcs(
-    s: int,
-    node: FloatArray,
-    arc_scores: FloatArray,
-    histories: HistoryArcs,
-    log_beta: FloatArray,
-    buffers: HistoryBuffers,
-) -> tuple[int, float]:
+def _score_arcs(s, node, arc_scores, histories, log_beta, buffers):
     """The arcs that labels take after history s into position t, listed, and ψ(a) + node_t(k) + log β_t(next(a)) of
     each, by_label; returns how many, and the largest score.
 
@@ -41,7 +33,7 @@ def _score_arcs(
 
 
 @part
-def _exponentiate(scores: FloatArray, count: int, largest: float, least: float) -> float:
+def _exponentiate(scores, count, largest, least):
     """scores[i] = exp(scores[i] − largest), 0 where that is not above exp(least); returns their sum."""
     total = 0.0
     for i in range(count):
@@ -51,14 +43,7 @@ def _exponentiate(scores: FloatArray, count: int, largest: float, least: float) 
 
 
 @kernel
-def history_sum(
-    s: int,
-    node: FloatArray,
-    arc_scores: FloatArray,
-    histories: HistoryArcs,
-    log_beta: FloatArray,
-    buffers: HistoryBuffers,
-) -> float:
+def history_sum(s, node, arc_scores, histories, log_beta, buffers):
     """log β_{t−1}(s) = log Σ exp(ψ(a) + node_t(k) + log β_t(next(a))) over the arcs that labels take after s.
 
     node (K,), log_beta (S,) of position t IN.
@@ -70,18 +55,7 @@ def history_sum(
 
 
 @kernel
-def backward(
-    node: FloatArray,
-    arc_scores: FloatArray,
-    histories: HistoryArcs,
-    log_beta: FloatArray,
-    tops: FloatArray,
-    buffers: HistoryBuffers,
-    base: int,
-    end: int,
-    t0: int,
-    t1: int,
-) -> None:
+def backward(node, arc_scores, histories, log_beta, tops, buffers, base, end, t0, t1):
     """log β − top from t1−1 down to t0, 0 at end−1.
 
     node (n, K) IN; log_beta (rows, S) IN/OUT (row t1 is read), tops (n,) OUT: what makes the largest log β_t 0.
@@ -104,19 +78,8 @@ def backward(
 
 @kernel
 def forward(
-    node: FloatArray,
-    arc_scores: FloatArray,
-    histories: HistoryArcs,
-    log_beta: FloatArray,
-    sequence_weight: float,
-    state_probs: FloatArray,
-    node_probs: FloatArray,
-    arc_sums: FloatArray,
-    buffers: HistoryBuffers,
-    base: int,
-    t0: int,
-    t1: int,
-) -> None:
+    node, arc_scores, histories, log_beta, sequence_weight, state_probs, node_probs, arc_sums, buffers, base, t0, t1
+):  # fmt: skip
     """P_t(next(a)) += P_{t−1}(s) · P(a | s), P(a | s) ∝ exp(ψ(a) + node_t(k) + log β_t(next(a))), t from t0 to t1−1.
 
     log_beta (rows, S) IN, a row may lack any constant; state_probs (S,) of t0−1 IN/OUT, node_probs (n, K) OUT,
@@ -144,19 +107,7 @@ def forward(
 
 
 @kernel
-def sample(
-    node: FloatArray,
-    arc_scores: FloatArray,
-    histories: HistoryArcs,
-    log_beta: FloatArray,
-    uniforms: FloatArray,
-    labels: CodeArray,
-    buffers: HistoryBuffers,
-    base: int,
-    s: int,
-    t0: int,
-    t1: int,
-) -> int:
+def sample(node, arc_scores, histories, log_beta, uniforms, labels, buffers, base, s, t0, t1):
     """Draw labels, t from t0 to t1−1: P(a | s) ∝ exp(ψ(a) + node_t(k) + log β_t(next(a))). Returns where s leads.
 
     The arc is drawn by `draw`, in the order of `list_arcs`, with uniforms[t] times the total as the mark.

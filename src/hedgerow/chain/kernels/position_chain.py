@@ -1,96 +1,75 @@
-"""Chain kernels for edges of their own at every position, stored (to, n, from). See `chain` for the conventions."""
+"""The kernels of `chain` and `covariance` for edges of their own at every position, stored (to, n, from). See there."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from hedgerow.jit import chain_kernel, kernel
-from hedgerow.legend import AnyArray, FloatArray
+from hedgerow.chain.kernels import chain, covariance
+from hedgerow.jit import chain_kernel, chain_kernel_with, kernel
+from hedgerow.legend import FloatArray
 
-FAINT = 1e-280  # as in `chain`; a kernel file stands alone, because the cache of one does not see edits in another
-
-
-@chain_kernel
-def forward(
-    node_exp: FloatArray,
-    edge_exp: FloatArray,
-    first: AnyArray,
-    alpha: FloatArray,
-    scale: FloatArray,
-    faint: AnyArray,
-    t0: int,
-    t1: int,
-) -> None:
-    """x_t(v) = e^{node_t(v)} · Σ_u α_{t−1}(u) e^{edge_t(u,v)}, c_t = Σ_v x_t(v), α_t(v) = x_t(v) / c_t.
-
-    As `chain.forward`, with edge_exp (K, n, K) as [to, position, from] IN.
-    """
-    K = edge_exp.shape[0]
-    P = alpha.shape[1]
-    for t in range(t0, t1):
-        for v in range(P):
-            alpha[t, v] = node_exp[t, v]
-        if not first[t]:
-            for v in range(K):
-                total = 0.0
-                for u in range(K):
-                    total += alpha[t - 1, u] * edge_exp[v, t, u]
-                alpha[t, v] *= total
-        total = 0.0
-        small = 0
-        for v in range(P):
-            total += alpha[t, v]
-            small += alpha[t, v] < FAINT
-        faint[t] = small
-        scale[t] = 1.0 if total < FAINT else total
-        inverse = 1.0 / scale[t]
-        for v in range(P):
-            alpha[t, v] *= inverse
+Along = tuple[FloatArray, FloatArray]  # e^{edge} and the direction C, (K, n, K) each
 
 
 @chain_kernel
-def backward(
-    node_exp: FloatArray,
-    edge_exp: FloatArray,
-    first: AnyArray,
-    alpha: FloatArray,
-    scale: FloatArray,
-    beta: FloatArray,
-    node_probs: FloatArray,
-    faint: AnyArray,
-    t0: int,
-    t1: int,
-) -> None:
-    """β'_t(v) = e^{node_t(v)} β_t(v) / c_t, β_{t−1}(u) = Σ_v e^{edge_t(u,v)} β'_t(v), P_t(v) = α_t(v) β_t(v).
-
-    As `chain.backward`, with edge_exp (K, n, K) as [to, position, from] IN.
-    """
+def _carry_on(edge_exp, t, vector, other, product):
+    """product[v] = Σ_u vector[u] e^{edge_t(u,v)}. edge_exp (K, n, K) IN, vector (P,) IN, product (P,) OUT."""
     K = edge_exp.shape[0]
-    for t in range(t1 - 1, t0 - 1, -1):
-        if first[t + 1]:
-            for v in range(K):
-                beta[v] = 1.0
-        small = 0
-        for v in range(K):
-            small += beta[v] < FAINT
-            node_probs[t, v] = alpha[t, v] * beta[v] if alpha[t, v] != 0.0 else 0.0
-        faint[t] += small
-        inverse = 0.0 if first[t] else 1.0 / scale[t]
-        for v in range(K):
-            x = node_exp[t, v] * beta[v] * inverse
-            node_exp[t, v] = x if alpha[t, v] != 0.0 and not first[t] else 0.0
+    for v in range(K):
+        x = 0.0
         for u in range(K):
-            beta[u] = 0.0
-        for v in range(K):
-            x = node_exp[t, v]
-            for u in range(K):
-                beta[u] += edge_exp[v, t, u] * x
+            x += vector[u] * edge_exp[v, t, u]
+        product[v] = x
+    product[K:] = 0.0
 
 
 @chain_kernel
-def edge_probs(
-    alpha: FloatArray, beta_prime: FloatArray, edge_exp: FloatArray, probs: FloatArray, t0: int, t1: int
-) -> None:
+def _carry_on_along(edges, t, vector, other, product):
+    """product[v] = Σ_u (vector[u] + other[u] C_t(u,v)) e^{edge_t(u,v)}."""
+    edge_exp, direction = edges
+    K = edge_exp.shape[0]
+    for v in range(K):
+        x = 0.0
+        for u in range(K):
+            x += (vector[u] + other[u] * direction[v, t, u]) * edge_exp[v, t, u]
+        product[v] = x
+    product[K:] = 0.0
+
+
+@chain_kernel
+def _carry_back(edge_exp, t, vector, other, product):
+    """product[u] = Σ_v e^{edge_t(u,v)} vector[v], in the order in which the edges are stored."""
+    K = edge_exp.shape[0]
+    product[:] = 0.0
+    for v in range(K):
+        x = vector[v]
+        for u in range(K):
+            product[u] += edge_exp[v, t, u] * x
+
+
+@chain_kernel
+def _carry_back_along(edges, t, vector, other, product):
+    """product[u] = Σ_v e^{edge_t(u,v)} (vector[v] + C_t(u,v) other[v])."""
+    edge_exp, direction = edges
+    K = edge_exp.shape[0]
+    product[:] = 0.0
+    for v in range(K):
+        x, y = vector[v], other[v]
+        for u in range(K):
+            product[u] += edge_exp[v, t, u] * (x + direction[v, t, u] * y)
+
+
+# With edge_exp (K, n, K), and the direction beside it for those along one
+forward = chain_kernel_with(chain.forward, f"{__name__}.forward", carry=_carry_on)
+backward = chain_kernel_with(chain.backward, f"{__name__}.backward", carry=_carry_back)
+past = chain_kernel_with(covariance.past, f"{__name__}.past", carry=_carry_on)
+past_along = chain_kernel_with(covariance.past, f"{__name__}.past_along", carry=_carry_on_along)
+future = chain_kernel_with(covariance.future, f"{__name__}.future", carry=_carry_back)
+future_along = chain_kernel_with(covariance.future, f"{__name__}.future_along", carry=_carry_back_along)
+
+
+@chain_kernel
+def edge_probs(alpha, beta_prime, edge_exp, probs, t0, t1):
     """probs[v, t, u] = P_t(u, v) = α_{t−1}(u) e^{edge_t(u,v)} β'_t(v); 0 at t = 0 and at other first positions.
 
     alpha, beta_prime (n, P) IN (β' is 0 at first positions), edge_exp (K, n, K) IN, probs (K, n, K) OUT.
@@ -107,14 +86,23 @@ def edge_probs(
                     probs[v, t, u] = alpha[t - 1, u] * edge_exp[v, t, u] * x
 
 
+@chain_kernel
+def edge_moments(alpha, beta_prime, past, future, edge_exp, moved, t0, t1):
+    """moved[v, t, u] = e^{edge_t(u,v)} [past_{t−1}(u) β'_t(v) + α_{t−1}(u) future_t(v)] for t0 ≤ t < t1, t0 ≥ 1.
+
+    alpha, beta_prime, past, future (n, P) IN (β' and future are 0 at first positions), edge_exp (K, n, K) IN, moved
+    (K, n, K) OUT.
+    """
+    K = edge_exp.shape[0]
+    for v in range(K):
+        for t in range(t0, t1):
+            x, y = future[t, v], beta_prime[t, v]
+            for u in range(K):
+                moved[v, t, u] = edge_exp[v, t, u] * (past[t - 1, u] * y + alpha[t - 1, u] * x)
+
+
 @kernel
-def subtract_truth(
-    first: AnyArray,
-    labels: AnyArray,
-    weights: FloatArray,
-    node_gradient: FloatArray,
-    edge_gradient: FloatArray,
-) -> None:
+def subtract_truth(first, labels, weights, node_gradient, edge_gradient):
     """Take weights[t] from the gradients of node_t(y_t) and edge_t(y_{t−1}, y_t).
 
     labels (n,) IN, −1 where a position is passed over, with all others of its sequence; node_gradient (n, K),
@@ -129,36 +117,32 @@ def subtract_truth(
 
 
 @kernel
-def reach(
-    possible: AnyArray, edges: FloatArray, first: AnyArray, reached: AnyArray, n_reached: AnyArray, t0: int, t1: int
-) -> None:
+def reach(possible, edges, first, reached, n_reached, t0, t1):
     """As `chain.reach`, with edge scores (K, n, K) as [to, position, from] IN; −inf is impossible."""
     K = possible.shape[1]
     for t in range(t0, t1):
         count = 0
         for v in range(K):
-            found = first[t]
+            reachable = first[t]
             for u in range(K):
                 if not first[t] and reached[t - 1, u] and edges[v, t, u] > -np.inf:
-                    found = 1
-            reached[t, v] = found & possible[t, v]
+                    reachable = 1
+            reached[t, v] = reachable & possible[t, v]
             count += reached[t, v]
         n_reached[t] = count
 
 
 @kernel
-def reach_end(
-    reached: AnyArray, edges: FloatArray, first: AnyArray, open_: AnyArray, n_open: AnyArray, t0: int, t1: int
-) -> None:
+def reach_end(reached, edges, first, open_, n_open, t0, t1):
     """As `chain.reach_end`, with edge scores (K, n, K) as [to, position, from] IN; −inf is impossible."""
     K = reached.shape[1]
     for t in range(t1 - 1, t0 - 1, -1):
         count = 0
         for u in range(K):
-            found = first[t + 1]
+            reachable = first[t + 1]
             for v in range(K):
                 if not first[t + 1] and reached[t + 1, v] and open_[t + 1, v]:
-                    found |= edges[v, t + 1, u] > -np.inf
-            open_[t, u] = found
-            count += found
+                    reachable |= edges[v, t + 1, u] > -np.inf
+            open_[t, u] = reachable
+            count += reachable
         n_open[t] = count

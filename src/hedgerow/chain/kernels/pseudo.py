@@ -1,4 +1,4 @@
-"""Labels given their true neighbours. Edges (to, n | 1, from): one table a position, or one for all.
+"""Labels given their true neighbours. Edges (to, n | 1, from): one table per position, or one for all.
 
 labels (n,), all known; first (n+1,) as in `chain`. A call covers positions t0 … t1−1.
 """
@@ -10,11 +10,10 @@ import math
 import numpy as np
 
 from hedgerow.jit import chain_kernel, kernel
-from hedgerow.legend import AnyArray, FloatArray
 
 
 @kernel
-def add_neighbours(edges: FloatArray, labels: AnyArray, first: AnyArray, scores: FloatArray, t0: int, t1: int) -> None:
+def add_neighbours(edges, labels, first, scores, t0, t1):
     """scores[t, v] += edge_t(y_{t−1}, v) + edge_{t+1}(v, y_{t+1}), without what a first or a last position lacks.
 
     edges (K, n | 1, K) IN, scores (n, K) IN/OUT.
@@ -33,9 +32,7 @@ def add_neighbours(edges: FloatArray, labels: AnyArray, first: AnyArray, scores:
 
 
 @kernel
-def add_neighbour_logs(
-    exps: FloatArray, shifts: FloatArray, labels: AnyArray, first: AnyArray, scores: FloatArray, t0: int, t1: int
-) -> None:
+def add_neighbour_logs(exps, shifts, labels, first, scores, t0, t1):
     """As `add_neighbours`, of edges that are known by exps (K, n, K) = e^{edge − shift} and shifts (n,) IN."""
     K = scores.shape[1]
     for t in range(t0, t1):
@@ -49,7 +46,7 @@ def add_neighbour_logs(
 
 
 @chain_kernel
-def normalise(exps: FloatArray, probs: FloatArray, totals: FloatArray, t0: int, t1: int) -> None:
+def normalise(exps, probs, totals, t0, t1):
     """totals[t] = Σ_v exps[t, v], probs = exps / totals. exps (n, P) IN, probs (n, K), totals (n,) OUT."""
     K = probs.shape[1]
     for t in range(t0, t1):
@@ -63,7 +60,7 @@ def normalise(exps: FloatArray, probs: FloatArray, totals: FloatArray, t0: int, 
 
 
 @chain_kernel
-def turn(probs: FloatArray, along: FloatArray, weights: FloatArray, t0: int, t1: int) -> None:
+def turn(probs, along, weights, t0, t1):
     """along[t, v] = w_t p_t(v) [along_t(v) − Σ_k p_t(k) along_t(k)], how p_t moves when its scores move along.
 
     probs (n, K) IN, weights (n,) IN, along (n, K) IN/OUT.
@@ -78,7 +75,7 @@ def turn(probs: FloatArray, along: FloatArray, weights: FloatArray, t0: int, t1:
 
 
 @kernel
-def add_edges(excess: FloatArray, labels: AnyArray, first: AnyArray, gradient: FloatArray, t0: int, t1: int) -> None:
+def add_edges(excess, labels, first, gradient, t0, t1):
     """gradient of edge_t(u, v) += [u = y_{t−1}] d_t(v) + [v = y_t] d_{t−1}(u), for t0 ≤ t < t1 but first positions.
 
     excess d (n, K) IN, gradient (K, n | 1, K) IN/OUT.

@@ -10,47 +10,55 @@ import math
 import numpy as np
 
 from hedgerow.jit import kernel, part
-from hedgerow.legend import AnyArray, CodeArray, FloatArray
+
+
+@part
+def best_step(before, edges, row):
+    """row[v] = max_u [before[u] + edges[u, v]]. before (K,) IN, edges (K, K) as [from, to] IN, row (K,) OUT.
+
+    Four labels u at a time, so that a row is read and written once for four of them.
+    """
+    K = len(row)
+    whole = K // 4 * 4
+    for v in range(K):
+        row[v] = -np.inf
+    for u in range(0, whole, 4):
+        x0, x1, x2, x3 = before[u], before[u + 1], before[u + 2], before[u + 3]
+        for v in range(K):
+            y0, y1 = x0 + edges[u, v], x1 + edges[u + 1, v]
+            y2, y3 = x2 + edges[u + 2, v], x3 + edges[u + 3, v]
+            y0 = y0 if y0 > y1 else y1
+            y2 = y2 if y2 > y3 else y3
+            y0 = y0 if y0 > y2 else y2
+            row[v] = y0 if y0 > row[v] else row[v]
+    for u in range(whole, K):
+        x0 = before[u]
+        for v in range(K):
+            y0 = x0 + edges[u, v]
+            row[v] = y0 if y0 > row[v] else row[v]
 
 
 @kernel
-def viterbi_shared(node: FloatArray, edges: FloatArray, first: AnyArray, best: FloatArray, t0: int, t1: int) -> None:
+def viterbi_shared(node, edges, first, best, t0, t1):
     """best_t(v) = node_t(v) + max_u [best_{t−1}(u) + edge(u, v)], node_t(v) alone at a first position.
 
     node (n, K) IN, edges (K, K) as [from, to] IN, first (n+1,) IN, best (n, K) IN/OUT (row t0−1 is read). No
     pointers are kept: `trace` finds the way back.
     """
     K = node.shape[1]
-    whole = K // 4 * 4
     for t in range(t0, t1):
         row = best[t]
         if first[t]:
             for v in range(K):
                 row[v] = node[t, v]
             continue
-        before = best[t - 1]
-        for v in range(K):
-            row[v] = -np.inf
-        for u in range(0, whole, 4):  # four at a time, so that a row is read and written once for four of them
-            x0, x1, x2, x3 = before[u], before[u + 1], before[u + 2], before[u + 3]
-            for v in range(K):
-                y0, y1 = x0 + edges[u, v], x1 + edges[u + 1, v]
-                y2, y3 = x2 + edges[u + 2, v], x3 + edges[u + 3, v]
-                y0 = y0 if y0 > y1 else y1
-                y2 = y2 if y2 > y3 else y3
-                y0 = y0 if y0 > y2 else y2
-                row[v] = y0 if y0 > row[v] else row[v]
-        for u in range(whole, K):
-            x0 = before[u]
-            for v in range(K):
-                y0 = x0 + edges[u, v]
-                row[v] = y0 if y0 > row[v] else row[v]
+        best_step(best[t - 1], edges, row)
         for v in range(K):
             row[v] += node[t, v]
 
 
 @kernel
-def viterbi_positions(node: FloatArray, edges: FloatArray, first: AnyArray, best: FloatArray, t0: int, t1: int) -> None:
+def viterbi_positions(node, edges, first, best, t0, t1):
     """As `viterbi_shared`, with edges (K, n, K) as [to, position, from] IN."""
     K = node.shape[1]
     for t in range(t0, t1):
@@ -65,7 +73,7 @@ def viterbi_positions(node: FloatArray, edges: FloatArray, first: AnyArray, best
 
 
 @kernel
-def trace(edges: FloatArray, first: AnyArray, best: FloatArray, labels: CodeArray, t0: int, t1: int) -> None:
+def trace(edges, first, best, labels, t0, t1):
     """The way back through `best`, t from t1−1 down to t0: of equal maxima the lowest label.
 
     edges (K, n | 1, K) as [to, ·, from] IN, best (n, K) IN, labels (n,) int32 IN/OUT (labels[t1] is read).
@@ -87,9 +95,7 @@ def trace(edges: FloatArray, first: AnyArray, best: FloatArray, labels: CodeArra
 
 
 @kernel
-def k_best(
-    node: FloatArray, edges: FloatArray, first: AnyArray, best: FloatArray, back: CodeArray, t0: int, t1: int
-) -> None:
+def k_best(node, edges, first, best, back, t0, t1):
     """best[t, v, ·]: the scores of the best labelings up to t that end in v, falling; −inf where there are no more.
 
     back[t, v, r] = u · k + r': labeling r comes from labeling r' of label u at t−1. Of equal scores the lower (u, r')
@@ -121,7 +127,7 @@ def k_best(
 
 
 @kernel
-def trace_k(back: CodeArray, label: int, rank: int, labels: CodeArray, t0: int, t1: int) -> tuple[int, int]:
+def trace_k(back, label, rank, labels, t0, t1):
     """Follow one labeling of `k_best` from (label, rank) at t1−1 down to t0; return where it continues at t0−1.
 
     back (n, K, k) IN, labels (n,) int32 OUT.
@@ -135,7 +141,7 @@ def trace_k(back: CodeArray, label: int, rank: int, labels: CodeArray, t0: int, 
 
 
 @part
-def draw(weights: FloatArray, count: int, mark: float) -> int:
+def draw(weights, count, mark):
     """The first of `count` weights whose cumulated sum exceeds the mark; the last one above 0, should rounding leave
     nothing over it."""
     chosen = 0
@@ -150,16 +156,7 @@ def draw(weights: FloatArray, count: int, mark: float) -> int:
 
 
 @kernel
-def sample(
-    log_alpha: FloatArray,
-    edges: FloatArray,
-    first: AnyArray,
-    uniforms: FloatArray,
-    weights: FloatArray,
-    labels: CodeArray,
-    t0: int,
-    t1: int,
-) -> None:
+def sample(log_alpha, edges, first, uniforms, weights, labels, t0, t1):
     """Draw labels backward, t from t1−1 down to t0: P(y_t = u | y_{t+1}) ∝ α_t(u) e^{edge_{t+1}(u, y_{t+1})}.
 
     The label is drawn by `draw`, with uniforms[t] times the total as the mark.
@@ -184,16 +181,7 @@ def sample(
 
 
 @kernel
-def entropy(
-    node: FloatArray,
-    edges: FloatArray,
-    first: AnyArray,
-    log_beta: FloatArray,
-    tops: FloatArray,
-    ahead: FloatArray,
-    t0: int,
-    t1: int,
-) -> None:
+def entropy(node, edges, first, log_beta, tops, ahead, t0, t1):
     """ahead[t, u] = the entropy of what follows label u at t, from t1−1 down to t0; 0 at a last position:
 
         h_t(u) = Σ_v p(v | u) [h_{t+1}(v) − log p(v | u)],

@@ -11,20 +11,10 @@ from __future__ import annotations
 import numpy as np
 
 from hedgerow.jit import kernel
-from hedgerow.legend import AnyArray, CodeArray, FloatArray, IndexArray
 
 
 @kernel
-def search(
-    node: FloatArray,
-    edges: FloatArray,
-    costs: IndexArray,
-    least: IndexArray,
-    most: IndexArray,
-    best: FloatArray,
-    t0: int,
-    t1: int,
-) -> None:
+def search(node, edges, costs, least, most, best, t0, t1):
     """best[t, v, h] = V_t(v, h), −inf where no labeling has that cost or it is not searched.
 
     node (T, K) IN, edges (K, T | 1, K) IN, costs (T, K) int64 IN, least, most (T,) IN; best (T, K, H+1) IN/OUT (row
@@ -56,9 +46,7 @@ def search(
 
 
 @kernel
-def trace(
-    edges: FloatArray, costs: IndexArray, best: FloatArray, label: int, h: int, labels: CodeArray, t0: int, t1: int
-) -> tuple[int, int]:
+def trace(edges, costs, best, label, h, labels, t0, t1):
     """Follow the best labeling of cost h from `label` at t1−1 down to t0, of equal ones by the lowest label before.
 
     Return the label and the cost at t0−1. labels (T,) int32 OUT, the others as in `search` IN.
@@ -78,15 +66,7 @@ def trace(
 
 
 @kernel
-def tighten(
-    lengths: AnyArray,
-    begins: IndexArray,
-    slopes: FloatArray,
-    rests: FloatArray,
-    bounds: FloatArray,
-    tallest: FloatArray,
-    place: IndexArray,
-) -> None:
+def tighten(lengths, begins, slopes, rests, bounds, tallest, place):
     """Lower the bounds on h (1 − truth + best score of cost h) of some sequences by a line each, and find the largest.
 
     bounds[begins[i] + h] = min(itself, h (rests[i] − slopes[i] h)) for 0 ≤ h < lengths[i]; tallest[i] is the largest of

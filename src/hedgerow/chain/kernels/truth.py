@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from hedgerow.jit import kernel
-from hedgerow.legend import AnyArray, FloatArray
 
 
 @kernel
-def position_scores(
-    node: FloatArray, edges: FloatArray, first: AnyArray, labels: AnyArray, scores: FloatArray, t0: int, t1: int
-) -> None:
+def position_scores(node, edges, first, labels, scores, t0, t1):
     """scores[t] = node_t(y_t) + edge_t(y_{t−1}, y_t), without the parts that have an unknown label or are not there.
 
     node (n, K) IN, edges (K, n | 1, K) as [to, ·, from] IN, first (n+1,) IN, scores (n,) OUT.
@@ -24,9 +21,7 @@ def position_scores(
 
 
 @kernel
-def subtract_shared(
-    first: AnyArray, labels: AnyArray, weights: FloatArray, node_gradient: FloatArray, edge_gradient: FloatArray
-) -> None:
+def subtract_shared(first, labels, weights, node_gradient, edge_gradient):
     """Take weights[t] from the gradients of node_t(y_t) and of edge(y_{t−1}, y_t).
 
     labels (n,) IN, −1 where a position is passed over, with all others of its sequence; node_gradient (n, K),

@@ -14,6 +14,7 @@ from hedgerow.chain.objectives.margins import Margin, SlackMargin, perceptron
 from hedgerow.chain.objectives.pseudo_likelihood import pseudo_likelihood, pseudo_likelihood_curvature
 from hedgerow.chain.objectives.result import Curvature, Curved, LossAndGradient, Objective
 from hedgerow.chain.objectives.virtual_evidence import virtual_evidence
+from hedgerow.chain.potentials import Truth
 from hedgerow.errors import InputError
 from hedgerow.legend import FLOAT, FloatArray
 
@@ -27,6 +28,7 @@ __all__ = [
     "Curved",
     "LossAndGradient",
     "Objective",
+    "Truth",
     "log_likelihood",
     "make_objective",
     "perceptron",

@@ -21,7 +21,7 @@ from hedgerow.chain.inference import Workspace, best_labelings, legal_sequences,
 from hedgerow.chain.objectives.labelings import add_labeling, best_truth, difference, zero_gradients
 from hedgerow.chain.objectives.labelwise import smoothed_errors
 from hedgerow.chain.objectives.result import LossAndGradient
-from hedgerow.chain.potentials import ChainPotentials
+from hedgerow.chain.potentials import ChainPotentials, Truth
 from hedgerow.legend import AnyArray, BoolArray, FloatArray, IndexArray
 
 # Under this share of wrong labelings, all labelings less the right ones have lost digits.
@@ -42,26 +42,19 @@ class ClassificationError:
     softness: float | None = None
 
     def __call__(
-        self,
-        potentials: ChainPotentials,
-        labels: AnyArray,
-        *,
-        allowed: BoolArray | None = None,
-        weights: FloatArray | None = None,
-        workspace: Workspace | None = None,
+        self, potentials: ChainPotentials, truth: Truth, workspace: Workspace | None = None
     ) -> LossAndGradient:
-        """The loss of a chunk and its gradient with respect to every score. Arguments as `Objective` has them."""
-        labels = potentials.check_labels(labels)
-        potentials.spread_weights(weights)
-        truth, scores = best_truth(potentials, labels, allowed)
-        right = potentials.permitted(labels, allowed)
-        given = np.ones(potentials.n_sequences) if weights is None else weights
+        """The loss of a chunk and its gradient with respect to every score."""
+        truth, _ = potentials.check_truth(truth)
+        labels, scores = best_truth(potentials, truth)
+        right = potentials.permitted(truth)
+        weights = np.ones(potentials.n_sequences) if truth.weights is None else truth.weights
         if self.softness is not None:
-            return self._soft(potentials, right, truth, scores, given, self.softness)
-        wrong, best = _best_wrong(potentials, right, truth)
+            return self._soft(potentials, right, labels, scores, weights, self.softness)
+        wrong, best = _best_wrong(potentials, right, labels)
         losses, slopes = _losses(scores, best, self.sharpness)
-        loss = float((given * losses).sum())
-        return LossAndGradient(loss, *difference(potentials, wrong, truth, given * slopes))
+        loss = float((weights * losses).sum())
+        return LossAndGradient(loss, *difference(potentials, wrong, labels, weights * slopes))
 
     def _soft(
         self,

@@ -6,30 +6,30 @@ import numpy as np
 
 from hedgerow.chain.edges.tables import tables_of
 from hedgerow.chain.inference import best_labelings, check_legal
-from hedgerow.chain.potentials import ChainPotentials
-from hedgerow.legend import AnyArray, BoolArray, FloatArray, IndexArray
+from hedgerow.chain.potentials import ChainPotentials, Truth
+from hedgerow.legend import AnyArray, FloatArray, IndexArray
 
 
-def check_truth(potentials: ChainPotentials, labels: AnyArray, allowed: BoolArray | None) -> None:
+def check_legal_truth(potentials: ChainPotentials, truth: Truth) -> None:
     """Raise an error where the known labels and allowed sets of a sequence fit no legal labeling."""
-    edges, partial = tables_of(potentials), potentials.partly_labelled(labels)
+    edges, partial = tables_of(potentials), potentials.partly_labelled(truth.labels)
     if len(partial):
-        check_legal(potentials.fitting(partial, labels, allowed)[0])
-    edges.true_scores(potentials, labels)
+        check_legal(potentials.fitting(partial, truth)[0])
+    edges.true_scores(potentials, truth.labels)
 
 
-def best_truth(potentials: ChainPotentials, labels: AnyArray, allowed: BoolArray | None) -> tuple[AnyArray, FloatArray]:
+def best_truth(potentials: ChainPotentials, truth: Truth) -> tuple[AnyArray, FloatArray]:
     """The best labeling that the known labels and allowed sets leave, (n,), and its scores, (s,).
 
     Of equal ones as `best_labelings` chooses. Where none is legal, an error.
     """
-    edges, partial = tables_of(potentials), potentials.partly_labelled(labels)
-    if not len(partial):
-        return labels, edges.true_scores(potentials, labels)
-    part, rows = potentials.fitting(partial, labels, allowed)
-    truth = labels.copy()
-    truth[rows], _ = best_labelings(part)
-    return truth, edges.true_scores(potentials, truth)
+    edges, partial = tables_of(potentials), potentials.partly_labelled(truth.labels)
+    labels = truth.labels
+    if len(partial):
+        part, rows = potentials.fitting(partial, truth)
+        labels = labels.copy()
+        labels[rows], _ = best_labelings(part)
+    return labels, edges.true_scores(potentials, labels)
 
 
 def difference(

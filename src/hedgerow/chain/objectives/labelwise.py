@@ -22,11 +22,11 @@ import numpy as np
 from hedgerow.chain import kernels
 from hedgerow.chain.edges.messages import Messages
 from hedgerow.chain.edges.tables import tables_of
-from hedgerow.chain.objectives.labelings import check_truth
+from hedgerow.chain.objectives.labelings import check_legal_truth
 from hedgerow.chain.objectives.result import LossAndGradient
-from hedgerow.chain.potentials import ChainPotentials
+from hedgerow.chain.potentials import ChainPotentials, Truth
 from hedgerow.chain.workspace import Workspace, slices
-from hedgerow.legend import CODE, UNLABELLED, AnyArray, BoolArray, FloatArray
+from hedgerow.legend import CODE, UNLABELLED, AnyArray, FloatArray
 
 _SMALLEST = 1e-290  # a probability under this has lost digits, and is found again in the log domain
 
@@ -60,64 +60,50 @@ class MarginalTruth:
         return LossAndGradient(loss, moved.node, moved.edges)
 
 
-def _marginal_truth(
-    potentials: ChainPotentials,
-    labels: AnyArray,
-    allowed: BoolArray | None,
-    weights: FloatArray | None,
-    workspace: Workspace | None,
-) -> MarginalTruth:
+def _marginal_truth(potentials: ChainPotentials, truth: Truth, workspace: Workspace | None) -> MarginalTruth:
     """Check the truth and find the marginals. An impossible truth is an error."""
-    labels = potentials.check_labels(labels)
-    spread = potentials.spread_weights(weights)
-    check_truth(potentials, labels, allowed)
+    truth, spread = potentials.check_truth(truth)
+    check_legal_truth(potentials, truth)
     messages = tables_of(potentials).messages(potentials, workspace)
     work = messages.work
     work.reserve_moments()
     sets = np.empty((0, potentials.n_labels), dtype=np.uint8)
-    if allowed is not None:
-        sets = np.ascontiguousarray(allowed).view(np.uint8)
-    return MarginalTruth(messages, work.node_probs, labels, sets, spread, work.terms)
+    if truth.allowed is not None:
+        sets = np.ascontiguousarray(truth.allowed).view(np.uint8)
+    return MarginalTruth(messages, work.node_probs, truth.labels, sets, spread, work.terms)
 
 
-def pointwise(
-    potentials: ChainPotentials,
-    labels: AnyArray,
-    *,
-    allowed: BoolArray | None = None,
-    weights: FloatArray | None = None,
-    workspace: Workspace | None = None,
-) -> LossAndGradient:
-    """The loss of a chunk and its gradient with respect to every score. Arguments as `Objective` has them."""
-    truth = _marginal_truth(potentials, labels, allowed, weights, workspace)
-    true_probs = np.empty(len(truth.labels))
-    given = truth.probs, truth.labels, truth.allowed, truth.weights
-    for t0, t1 in truth.pieces:
-        kernels.labelwise.pointwise(*given, true_probs, truth.terms, t0, t1)
+def pointwise(potentials: ChainPotentials, truth: Truth, workspace: Workspace | None = None) -> LossAndGradient:
+    """The loss of a chunk and its gradient with respect to every score."""
+    chunk = _marginal_truth(potentials, truth, workspace)
+    true_probs = np.empty(len(chunk.labels))
+    given = chunk.probs, chunk.labels, chunk.allowed, chunk.weights
+    for t0, t1 in chunk.pieces:
+        kernels.labelwise.pointwise(*given, true_probs, chunk.terms, t0, t1)
     small = true_probs < _SMALLEST
     if small.any():
         for lost in np.flatnonzero(np.logical_or.reduceat(small, potentials.offsets[:-1])):
-            truth.messages.redo(int(lost))
-    for i in truth.messages.redone:
+            chunk.messages.redo(int(lost))
+    for i in chunk.messages.redone:
         true_probs[potentials.rows(i)] = 1.0
     log_true = np.log(true_probs)
-    for i in truth.messages.redone:
+    for i in chunk.messages.redone:
         rows = potentials.rows(i)
-        log_true[rows] = _log_terms(truth, i, rows)
-    return truth.result(-float((truth.weights * log_true).sum()))
+        log_true[rows] = _log_terms(chunk, i, rows)
+    return chunk.result(-float((chunk.weights * log_true).sum()))
 
 
-def _log_terms(truth: MarginalTruth, i: int, rows: slice) -> FloatArray:
+def _log_terms(chunk: MarginalTruth, i: int, rows: slice) -> FloatArray:
     """log P_t(A) at the positions of one sequence, (T,), with the terms −w P_t(v) / P_t(A), from the log domain."""
-    labels = truth.labels[rows, None]
-    right = np.arange(truth.probs.shape[1]) == labels
-    if len(truth.allowed):
-        right |= (labels == UNLABELLED) & (truth.allowed[rows] > 0)
+    labels = chunk.labels[rows, None]
+    right = np.arange(chunk.probs.shape[1]) == labels
+    if len(chunk.allowed):
+        right |= (labels == UNLABELLED) & (chunk.allowed[rows] > 0)
     else:
         right |= labels == UNLABELLED
-    log_probs = np.where(right, truth.messages.redone[i].log_probs, -np.inf)
+    log_probs = np.where(right, chunk.messages.redone[i].log_probs, -np.inf)
     log_true: FloatArray = np.logaddexp.reduce(log_probs, axis=1)
-    truth.terms[rows] = -truth.weights[rows, None] * np.exp(log_probs - log_true[:, None])
+    chunk.terms[rows] = -chunk.weights[rows, None] * np.exp(log_probs - log_true[:, None])
     return log_true
 
 
@@ -128,20 +114,14 @@ class ExpectedAccuracy:
     costs: FloatArray
 
     def __call__(
-        self,
-        potentials: ChainPotentials,
-        labels: AnyArray,
-        *,
-        allowed: BoolArray | None = None,
-        weights: FloatArray | None = None,
-        workspace: Workspace | None = None,
+        self, potentials: ChainPotentials, truth: Truth, workspace: Workspace | None = None
     ) -> LossAndGradient:
-        """The loss of a chunk and its gradient with respect to every score. Arguments as `Objective` has them."""
-        truth = _marginal_truth(potentials, labels, allowed, weights, workspace)
-        given = truth.probs, truth.labels, truth.allowed, self.costs, truth.weights
-        for t0, t1 in truth.pieces:
-            kernels.labelwise.expected_costs(*given, truth.terms, t0, t1)
-        return truth.result(float(truth.terms.sum()))
+        """The loss of a chunk and its gradient with respect to every score."""
+        chunk = _marginal_truth(potentials, truth, workspace)
+        given = chunk.probs, chunk.labels, chunk.allowed, self.costs, chunk.weights
+        for t0, t1 in chunk.pieces:
+            kernels.labelwise.expected_costs(*given, chunk.terms, t0, t1)
+        return chunk.result(float(chunk.terms.sum()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,49 +136,43 @@ class Labelwise:
     softness: float | None = None
 
     def __call__(
-        self,
-        potentials: ChainPotentials,
-        labels: AnyArray,
-        *,
-        allowed: BoolArray | None = None,
-        weights: FloatArray | None = None,
-        workspace: Workspace | None = None,
+        self, potentials: ChainPotentials, truth: Truth, workspace: Workspace | None = None
     ) -> LossAndGradient:
-        """The loss of a chunk and its gradient with respect to every score. Arguments as `Objective` has them."""
-        truth = _marginal_truth(potentials, labels, allowed, weights, workspace)
+        """The loss of a chunk and its gradient with respect to every score."""
+        chunk = _marginal_truth(potentials, truth, workspace)
         if self.softness is None:
-            return truth.result(self._hard(truth))
-        return truth.result(self._soft(truth, self.softness))
+            return chunk.result(self._hard(chunk))
+        return chunk.result(self._soft(chunk, self.softness))
 
-    def _hard(self, truth: MarginalTruth) -> float:
+    def _hard(self, chunk: MarginalTruth) -> float:
         """The loss, with its terms, where the best wrong label alone counts."""
-        n = len(truth.labels)
+        n = len(chunk.labels)
         margins, rival = np.empty(n), np.empty(n, dtype=CODE)
-        given = truth.probs, truth.labels, truth.allowed
-        for t0, t1 in truth.pieces:
+        given = chunk.probs, chunk.labels, chunk.allowed
+        for t0, t1 in chunk.pieces:
             kernels.labelwise.rivals(*given, margins, rival, t0, t1)
         losses, slopes = smoothed_errors(margins, self.sharpness)
-        slopes *= truth.weights
-        for t0, t1 in truth.pieces:
-            kernels.labelwise.rival_terms(*given, rival, slopes, truth.terms, t0, t1)
-        return float((truth.weights * losses)[rival >= 0].sum())
+        slopes *= chunk.weights
+        for t0, t1 in chunk.pieces:
+            kernels.labelwise.rival_terms(*given, rival, slopes, chunk.terms, t0, t1)
+        return float((chunk.weights * losses)[rival >= 0].sum())
 
-    def _soft(self, truth: MarginalTruth, softness: float) -> float:
+    def _soft(self, chunk: MarginalTruth, softness: float) -> float:
         """The loss, with its terms, where every wrong label counts by its share."""
-        work, n = truth.messages.work, len(truth.labels)
+        work, n = chunk.messages.work, len(chunk.labels)
         exps, tops, margins, totals = work.past, np.empty(n), np.empty(n), np.empty(n)
-        given = truth.probs, truth.labels, truth.allowed
-        for t0, t1 in truth.pieces:
-            kernels.labelwise.wrong_scores(*given, softness, truth.terms, t0, t1)
-            kernels.chain.exponentials(truth.terms, exps, tops, work.scratch, work.scratch_bits, t0, t1)
+        given = chunk.probs, chunk.labels, chunk.allowed
+        for t0, t1 in chunk.pieces:
+            kernels.labelwise.wrong_scores(*given, softness, chunk.terms, t0, t1)
+            kernels.chain.exponentials(chunk.terms, exps, tops, work.scratch, work.scratch_bits, t0, t1)
             kernels.labelwise.soft_margins(*given, exps, margins, totals, t0, t1)
         has_loss = totals > 0.0
         margins -= (tops + np.log(np.where(has_loss, totals, 1.0))) / softness
         losses, slopes = smoothed_errors(margins, self.sharpness)
-        slopes *= truth.weights
-        for t0, t1 in truth.pieces:
-            kernels.labelwise.soft_terms(*given, exps, totals, slopes, truth.terms, t0, t1)
-        return float((truth.weights * losses)[has_loss].sum())
+        slopes *= chunk.weights
+        for t0, t1 in chunk.pieces:
+            kernels.labelwise.soft_terms(*given, exps, totals, slopes, chunk.terms, t0, t1)
+        return float((chunk.weights * losses)[has_loss].sum())
 
 
 def smoothed_errors(margins: FloatArray, sharpness: float) -> tuple[FloatArray, FloatArray]:

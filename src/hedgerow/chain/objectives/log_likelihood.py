@@ -8,78 +8,62 @@ the same among the labelings that fit the truth where that is known in part.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
+
 from hedgerow.chain.edges.tables import check_sums, tables_of
 from hedgerow.chain.inference import Workspace, covariance
 from hedgerow.chain.objectives.result import Curved, LossAndGradient
-from hedgerow.chain.potentials import ChainPotentials
-from hedgerow.legend import UNLABELLED, AnyArray, BoolArray, FloatArray
+from hedgerow.chain.potentials import ChainPotentials, Edges, Gradients, Truth
+from hedgerow.legend import UNLABELLED, AnyArray, FloatArray
 
 
-def log_likelihood(
-    potentials: ChainPotentials,
-    labels: AnyArray,
-    *,
-    allowed: BoolArray | None = None,
-    weights: FloatArray | None = None,
-    workspace: Workspace | None = None,
-) -> LossAndGradient:
-    """The loss of a chunk and its gradient with respect to every score.
-
-    Parameters
-    ----------
-    labels : (n,), the true labels; −1 where the label is not known
-    allowed : bool (n, K), optional
-        The labels that an unknown one may be. Without it, any. Rows of known labels are not read.
-    weights : (s,), optional
-        A weight for each sequence.
-    workspace : Workspace, optional
-        The node gradient then lives in it, and the next call overwrites it.
-    """
-    labels = potentials.check_labels(labels)
-    spread = potentials.spread_weights(weights)
-    edges = potentials.edges
+def log_likelihood(potentials: ChainPotentials, truth: Truth, workspace: Workspace | None = None) -> LossAndGradient:
+    """The loss of a chunk and its gradient with respect to every score."""
+    truth, spread = potentials.check_truth(truth)
+    edges, weights = potentials.edges, truth.weights
     weights_of_terms = None if edges.weighed_last else weights
     sums = edges.marginals(potentials, workspace, weights_of_terms)
-    gradients = node_gradient, edge_gradient = sums.node_probs, sums.edges
+    gradients = sums.node_probs, sums.edges
     if weights_of_terms is not None:
-        node_gradient *= spread[:, None]
-        edges.weigh(edge_gradient, spread)
-    losses = _subtract_truth(potentials, labels, allowed, weights_of_terms, sums.log_partition, *gradients)
+        _weigh(edges, gradients, spread)
+    losses = _subtract_truth(potentials, replace(truth, weights=weights_of_terms), sums.log_partition, gradients)
     if weights is not None:
         losses = losses * weights
         if edges.weighed_last:
-            node_gradient *= spread[:, None]
-            edges.weigh(edge_gradient, spread)
+            _weigh(edges, gradients, spread)
     return LossAndGradient(float(losses.sum()), *gradients)
 
 
+def _weigh(edges: Edges, gradients: Gradients, weights: FloatArray) -> None:
+    """Multiply gradients by weights (n,), in place."""
+    nodes, pairs = gradients
+    nodes *= weights[:, None]
+    edges.weigh(pairs, weights)
+
+
 def _subtract_truth(
-    potentials: ChainPotentials,
-    labels: AnyArray,
-    allowed: BoolArray | None,
-    weights: FloatArray | None,
-    log_partition: FloatArray,
-    node_gradient: FloatArray,
-    edge_gradient: FloatArray,
+    potentials: ChainPotentials, truth: Truth, log_partition: FloatArray, gradients: Gradients
 ) -> FloatArray:
     """Turn weighted marginals into the gradient, in place, and log partitions (s,) into losses, without weights."""
-    edges, spread = potentials.edges, potentials.spread_weights(weights)
-    partial = potentials.partly_labelled(labels)
-    whole = labels  # the labels of the other sequences
+    edges, spread = potentials.edges, potentials.spread_weights(truth.weights)
+    partial = potentials.partly_labelled(truth.labels)
+    whole = truth.labels  # the labels of the other sequences
     if len(partial):
-        part, rows = potentials.fitting(partial, labels, allowed)
-        whole = labels.copy()
+        part, rows = potentials.fitting(partial, truth)
+        whole = whole.copy()
         whole[rows] = UNLABELLED
     losses: FloatArray = log_partition - edges.true_scores(potentials, whole)
-    edges.subtract_labeling(potentials, whole, spread, node_gradient, edge_gradient)
+    edges.subtract_labeling(potentials, whole, spread, gradients)
     if not len(partial):
         return losses
-    truth = part.edges.marginals(part, None, None if weights is None else weights[partial])
-    losses[partial] -= truth.log_partition
-    node_gradient[rows] -= truth.node_probs * spread[rows, None]
-    if weights is not None:
-        edges.weigh(truth.edges, spread[rows])
-    edges.subtract_part(edge_gradient, truth.edges, rows)
+    fits = part.edges.marginals(part, None, None if truth.weights is None else truth.weights[partial])
+    losses[partial] -= fits.log_partition
+    gradients[0][rows] -= fits.node_probs * spread[rows, None]
+    if truth.weights is not None:
+        edges.weigh(fits.edges, spread[rows])
+    edges.subtract_part(gradients[1], fits.edges, rows)
     return losses
 
 
@@ -94,37 +78,30 @@ def log_likelihood_messages(potentials: ChainPotentials, labels: AnyArray, works
     if underflowed:
         return None
     scores = edges.position_scores(potentials, labels)
-    edges.check_possible(potentials, labels, scores)
+    if np.isneginf(scores).any():
+        edges.refuse_labels(potentials, labels, scores)
     return float(check_sums(potentials, values).sum() - scores.sum())
 
 
 def log_likelihood_curvature(
-    potentials: ChainPotentials,
-    labels: AnyArray,
-    node_direction: FloatArray,
-    edge_direction: FloatArray,
-    *,
-    allowed: BoolArray | None = None,
-    weights: FloatArray | None = None,
-    workspace: Workspace | None = None,
+    potentials: ChainPotentials, truth: Truth, direction: Gradients, workspace: Workspace | None = None
 ) -> Curved:
-    """The gradient of `log_likelihood`, and its derivative along a direction. Arguments as `Curvature` has them."""
-    labels = potentials.check_labels(labels)
-    spread = potentials.spread_weights(weights)
-    edges = tables_of(potentials)
+    """The gradient of `log_likelihood`, and its derivative along a direction."""
+    truth, spread = potentials.check_truth(truth)
+    edges, weights, (nodes, pairs) = tables_of(potentials), truth.weights, direction
     messages = edges.messages(potentials, workspace)
-    moved = messages.covariance(messages.terms(node_direction), edge_direction, weights)
+    moved = messages.covariance(messages.terms(nodes), pairs, weights)
     assert moved.edge_marginals is not None
     gradients = node_gradient, _ = messages.work.node_probs, moved.edge_marginals
     if weights is not None:
         node_gradient *= spread[:, None]
-    losses = _subtract_truth(potentials, labels, allowed, weights, messages.log_partition, *gradients)
-    partial = potentials.partly_labelled(labels)
+    losses = _subtract_truth(potentials, truth, messages.log_partition, gradients)
+    partial = potentials.partly_labelled(truth.labels)
     if len(partial):
-        part, rows = potentials.fitting(partial, labels, allowed)
-        direction = node_direction[rows], edges.rows_of(edge_direction, rows)
-        truth = covariance(part, *direction, weights=None if weights is None else weights[partial])
-        moved.node[rows] -= truth.node
-        edges.subtract_part(moved.edges, truth.edges, rows)
+        part, rows = potentials.fitting(partial, truth)
+        weights_of_part = None if weights is None else weights[partial]
+        fits = covariance(part, nodes[rows], edges.rows_of(pairs, rows), weights=weights_of_part)
+        moved.node[rows] -= fits.node
+        edges.subtract_part(moved.edges, fits.edges, rows)
     loss = float(losses.sum() if weights is None else (losses * weights).sum())
     return Curved(loss, *gradients, moved.node, moved.edges)

@@ -21,21 +21,14 @@ from hedgerow.chain.inference import Workspace, best_labelings
 from hedgerow.chain.objectives.labelings import best_truth, difference
 from hedgerow.chain.objectives.result import LossAndGradient
 from hedgerow.chain.objectives.slack_search import steepest_labelings
-from hedgerow.chain.potentials import ChainPotentials
+from hedgerow.chain.potentials import ChainPotentials, Truth
 from hedgerow.errors import InputError
-from hedgerow.legend import UNLABELLED, AnyArray, BoolArray, FloatArray
+from hedgerow.legend import UNLABELLED, AnyArray, FloatArray
 
 
-def perceptron(
-    potentials: ChainPotentials,
-    labels: AnyArray,
-    *,
-    allowed: BoolArray | None = None,
-    weights: FloatArray | None = None,
-    workspace: Workspace | None = None,
-) -> LossAndGradient:
-    """The loss of a chunk and a subgradient by every score. Arguments as `Objective` has them."""
-    return _beyond_truth(potentials, potentials, potentials.check_labels(labels), allowed, weights)
+def perceptron(potentials: ChainPotentials, truth: Truth, workspace: Workspace | None = None) -> LossAndGradient:
+    """The loss of a chunk and a subgradient by every score."""
+    return _beyond_truth(potentials, potentials, potentials.check_truth(truth)[0])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,34 +38,21 @@ class Margin:
     costs: FloatArray
 
     def __call__(
-        self,
-        potentials: ChainPotentials,
-        labels: AnyArray,
-        *,
-        allowed: BoolArray | None = None,
-        weights: FloatArray | None = None,
-        workspace: Workspace | None = None,
+        self, potentials: ChainPotentials, truth: Truth, workspace: Workspace | None = None
     ) -> LossAndGradient:
-        """The loss of a chunk and a subgradient by every score. Arguments as `Objective` has them."""
-        labels = potentials.check_labels(labels)
-        costly = replace(potentials, node_scores=potentials.node_scores + cost_rows(self.costs, labels))
-        return _beyond_truth(potentials, costly, labels, allowed, weights)
+        """The loss of a chunk and a subgradient by every score."""
+        truth, _ = potentials.check_truth(truth)
+        costly = replace(potentials, node_scores=potentials.node_scores + cost_rows(self.costs, truth.labels))
+        return _beyond_truth(potentials, costly, truth)
 
 
-def _beyond_truth(
-    potentials: ChainPotentials,
-    costly: ChainPotentials,
-    labels: AnyArray,
-    allowed: BoolArray | None,
-    weights: FloatArray | None,
-) -> LossAndGradient:
+def _beyond_truth(potentials: ChainPotentials, costly: ChainPotentials, truth: Truth) -> LossAndGradient:
     """Loss max of the scores of `costly` − score of the truth by `potentials`, and best − truth."""
-    potentials.spread_weights(weights)
-    truth, scores = best_truth(potentials, labels, allowed)
+    true_labels, scores = best_truth(potentials, truth)
     labels, best = best_labelings(costly)
-    slopes = np.ones(potentials.n_sequences) if weights is None else weights
+    slopes = np.ones(potentials.n_sequences) if truth.weights is None else truth.weights
     loss = float((slopes * np.maximum(best - scores, 0.0)).sum())  # the truth is among them; rounding could tell else
-    return LossAndGradient(loss, *difference(potentials, labels, truth, slopes))
+    return LossAndGradient(loss, *difference(potentials, labels, true_labels, slopes))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,22 +69,16 @@ class SlackMargin:
             raise InputError("costs of slack_margin must be whole numbers", hint="Scale and round them, or use margin")
 
     def __call__(
-        self,
-        potentials: ChainPotentials,
-        labels: AnyArray,
-        *,
-        allowed: BoolArray | None = None,
-        weights: FloatArray | None = None,
-        workspace: Workspace | None = None,
+        self, potentials: ChainPotentials, truth: Truth, workspace: Workspace | None = None
     ) -> LossAndGradient:
-        """The loss of a chunk and a subgradient by every score. Arguments as `Objective` has them."""
-        labels = potentials.check_labels(labels)
-        potentials.spread_weights(weights)
-        truth, scores = best_truth(potentials, labels, allowed)
-        labels, values, heights = steepest_labelings(potentials, cost_rows(self.costs, labels), truth, scores)
-        slopes = heights if weights is None else heights * weights
-        loss = float((values if weights is None else values * weights).sum())
-        return LossAndGradient(loss, *difference(potentials, labels, truth, slopes))
+        """The loss of a chunk and a subgradient by every score."""
+        truth, _ = potentials.check_truth(truth)
+        true_labels, scores = best_truth(potentials, truth)
+        costs = cost_rows(self.costs, truth.labels)
+        labels, values, slopes = steepest_labelings(potentials, costs, true_labels, scores)
+        if truth.weights is not None:
+            values, slopes = values * truth.weights, slopes * truth.weights
+        return LossAndGradient(float(values.sum()), *difference(potentials, labels, true_labels, slopes))
 
 
 def cost_rows(costs: FloatArray, labels: AnyArray) -> FloatArray:

@@ -15,48 +15,32 @@ import numpy as np
 from hedgerow.chain import kernels
 from hedgerow.chain.edges.tables import tables_of
 from hedgerow.chain.objectives.result import Curved, LossAndGradient
-from hedgerow.chain.potentials import ChainPotentials
+from hedgerow.chain.potentials import ChainPotentials, Gradients, Truth
 from hedgerow.chain.workspace import Workspace, slices
 from hedgerow.errors import InputError
-from hedgerow.legend import UNLABELLED, AnyArray, BoolArray, FloatArray
+from hedgerow.legend import UNLABELLED, AnyArray, FloatArray
 
 
-def pseudo_likelihood(
-    potentials: ChainPotentials,
-    labels: AnyArray,
-    *,
-    allowed: BoolArray | None = None,
-    weights: FloatArray | None = None,
-    workspace: Workspace | None = None,
-) -> LossAndGradient:
-    """The loss of a chunk and its gradient with respect to every score.
-
-    Parameters
-    ----------
-    labels : (n,), the true labels. All must be known: the neighbours of an unknown label have no probability.
-    allowed : as other objectives have it; not used
-    weights : (s,), optional
-        A weight for each sequence.
-    workspace : Workspace, optional
-        The node gradient then lives in it, and the next call overwrites it.
-    """
-    labels = _known_labels(potentials, labels)
-    spread = potentials.spread_weights(weights)
+def pseudo_likelihood(potentials: ChainPotentials, truth: Truth, workspace: Workspace | None = None) -> LossAndGradient:
+    """The loss of a chunk and its gradient with respect to every score. Every label must be known: the neighbours of
+    an unknown one have no probability."""
+    labels, spread = _known_labels(potentials, truth)
     loss, excess = _conditional(potentials, labels, spread, workspace or Workspace())
     excess[np.arange(len(labels)), labels] -= 1.0
     excess *= spread[:, None]
     return LossAndGradient(loss, excess, _edge_derivatives(potentials, labels, excess))
 
 
-def _known_labels(potentials: ChainPotentials, labels: AnyArray) -> AnyArray:
-    """The true labels (n,), where all are known and legal."""
-    labels = potentials.check_labels(labels)
+def _known_labels(potentials: ChainPotentials, truth: Truth) -> tuple[AnyArray, FloatArray]:
+    """The true labels (n,), where all are known and legal, and the weight of each position's sequence (n,)."""
+    truth, spread = potentials.check_truth(truth)
+    labels = truth.labels
     if (labels == UNLABELLED).any():
         i, position = potentials.place(int(np.argmax(labels == UNLABELLED)))
         hint = "Use the log-likelihood, or label this position."
         raise InputError("pseudo-likelihood needs every label", hint=hint, sequence=i, position=position)
     tables_of(potentials).true_scores(potentials, labels)
-    return labels
+    return labels, spread
 
 
 def _conditional(
@@ -87,26 +71,18 @@ def _edge_derivatives(potentials: ChainPotentials, labels: AnyArray, excess: Flo
 
 
 def pseudo_likelihood_curvature(
-    potentials: ChainPotentials,
-    labels: AnyArray,
-    node_direction: FloatArray,
-    edge_direction: FloatArray,
-    *,
-    allowed: BoolArray | None = None,
-    weights: FloatArray | None = None,
-    workspace: Workspace | None = None,
+    potentials: ChainPotentials, truth: Truth, direction: Gradients, workspace: Workspace | None = None
 ) -> Curved:
-    """The gradient of `pseudo_likelihood`, and its derivative along a direction. Arguments as `Curvature` has them."""
-    labels = _known_labels(potentials, labels)
-    spread = potentials.spread_weights(weights)
+    """The gradient of `pseudo_likelihood`, and its derivative along a direction."""
+    labels, spread = _known_labels(potentials, truth)
     work = workspace or Workspace()
     loss, excess = _conditional(potentials, labels, spread, work)
     n, K = excess.shape
     along = work.moved
-    along[:] = node_direction
-    direction = edge_direction if edge_direction.ndim == 3 else np.ascontiguousarray(edge_direction.T)[:, None]
+    along[:], edges = direction
+    edges_to = edges if edges.ndim == 3 else np.ascontiguousarray(edges.T)[:, None]
     for t0, t1 in slices(n, 20 * K):
-        kernels.pseudo.add_neighbours(direction, labels, potentials.first, along, t0, t1)
+        kernels.pseudo.add_neighbours(edges_to, labels, potentials.first, along, t0, t1)
         kernels.pseudo.turn(excess, along, spread, t0, t1)
     excess[np.arange(n), labels] -= 1.0
     excess *= spread[:, None]

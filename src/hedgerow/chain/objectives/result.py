@@ -1,13 +1,13 @@
-"""What every objective returns for a chunk."""
+"""What every objective takes and returns for a chunk."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Protocol
 
-from hedgerow.chain.potentials import ChainPotentials
+from hedgerow.chain.potentials import ChainPotentials, Gradients, Truth
 from hedgerow.chain.workspace import Workspace
-from hedgerow.legend import AnyArray, BoolArray, FloatArray
+from hedgerow.legend import FloatArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,35 +43,20 @@ class Curved:
 class Objective(Protocol):
     """A loss of potentials and true labels.
 
-    labels (n,), −1 where not known; allowed bool (n, K), the labels that an unknown one may be, without it any; weights
-    (s,), one for each sequence; with a workspace, gradients may live in it, and the next call overwrites them.
+    With a workspace, gradients may live in it, and the next call overwrites them.
     """
 
     def __call__(
-        self,
-        potentials: ChainPotentials,
-        labels: AnyArray,
-        *,
-        allowed: BoolArray | None = None,
-        weights: FloatArray | None = None,
-        workspace: Workspace | None = None,
+        self, potentials: ChainPotentials, truth: Truth, workspace: Workspace | None = None
     ) -> LossAndGradient: ...
 
 
 class Curvature(Protocol):
     """The gradient of an objective and its Hessian times a direction.
 
-    node_direction (n, K), edge_direction shaped as the edge gradient, both finite; the rest as in `Objective`.
+    direction : shaped as the gradients, and finite
     """
 
     def __call__(
-        self,
-        potentials: ChainPotentials,
-        labels: AnyArray,
-        node_direction: FloatArray,
-        edge_direction: FloatArray,
-        *,
-        allowed: BoolArray | None = None,
-        weights: FloatArray | None = None,
-        workspace: Workspace | None = None,
+        self, potentials: ChainPotentials, truth: Truth, direction: Gradients, workspace: Workspace | None = None
     ) -> Curved: ...

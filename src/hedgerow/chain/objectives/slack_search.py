@@ -105,16 +105,16 @@ def _pass(state: _Search, active: IndexArray, slopes: FloatArray) -> tuple[Float
     part, rows = state.potentials.take(active)
     costs = state.costs[rows]
     added = np.repeat(slopes, np.diff(part.offsets))[:, None] * costs
-    found, _ = best_labelings(replace(part, node_scores=part.node_scores + added))
+    labelings, _ = best_labelings(replace(part, node_scores=part.node_scores + added))
     starts = part.offsets[:-1]
-    scores = np.add.reduceat(position_scores(part, found), starts)
-    heights = np.add.reduceat(costs[np.arange(len(rows)), found], starts)
+    scores = np.add.reduceat(position_scores(part, labelings), starts)
+    heights = np.add.reduceat(costs[np.arange(len(rows)), labelings], starts)
     noted = np.full(len(state.values), np.nan), np.full(len(state.values), np.nan)
     noted[0][active], noted[1][active] = heights, scores
     state.points.append(noted)
     size = 1.0 + np.abs(scores) + np.abs(state.truth[active])
     state.tolerance[active] = np.maximum(state.tolerance[active], 1e-12 * state.sizes[active] * size)
-    _note(state, active, found, rows, np.diff(part.offsets), heights, scores)
+    _note(state, active, labelings, rows, np.diff(part.offsets), heights, scores)
     rests = 1.0 - state.truth[active] + scores + slopes * heights
     tallest, place = np.empty(len(active)), np.empty(len(active), dtype=INDEX)
     lines = state.sizes[active], state.begins[active], slopes, rests
@@ -125,7 +125,7 @@ def _pass(state: _Search, active: IndexArray, slopes: FloatArray) -> tuple[Float
 def _note(
     state: _Search,
     active: IndexArray,
-    found: AnyArray,
+    labelings: AnyArray,
     rows: IndexArray,
     lengths: IndexArray,
     heights: FloatArray,
@@ -137,7 +137,7 @@ def _note(
     state.values[active[better]] = values[better]
     state.heights[active[better]] = heights[better]
     chosen = np.repeat(better, lengths)
-    state.labels[rows[chosen]] = found[chosen]
+    state.labels[rows[chosen]] = labelings[chosen]
 
 
 def _chords(state: _Search, active: IndexArray, place: IndexArray) -> tuple[FloatArray, BoolArray]:

@@ -22,32 +22,24 @@ import numpy as np
 
 from hedgerow.chain.edges import PositionEdges, tables_of
 from hedgerow.chain.inference import Workspace, marginals
-from hedgerow.chain.objectives.labelings import check_truth
+from hedgerow.chain.objectives.labelings import check_legal_truth
 from hedgerow.chain.objectives.result import LossAndGradient
-from hedgerow.chain.potentials import ChainPotentials
-from hedgerow.legend import INDEX, AnyArray, BoolArray, FloatArray
+from hedgerow.chain.potentials import ChainPotentials, Truth
+from hedgerow.legend import INDEX, BoolArray, FloatArray
 from hedgerow.parallel import plan_chunks
 
 _PIECE = 4_000_000  # edge probabilities held at once, where edges are shared
 _SMALLEST = 1e-290
 
 
-def virtual_evidence(
-    potentials: ChainPotentials,
-    labels: AnyArray,
-    *,
-    allowed: BoolArray | None = None,
-    weights: FloatArray | None = None,
-    workspace: Workspace | None = None,
-) -> LossAndGradient:
-    """The loss of a chunk, and its gradient with the messages held fixed. Arguments as `Objective` has them.
+def virtual_evidence(potentials: ChainPotentials, truth: Truth, workspace: Workspace | None = None) -> LossAndGradient:
+    """The loss of a chunk, and its gradient with the messages held fixed.
 
     For chains of order 1 and 0. A position of which nothing is known adds nothing.
     """
-    labels = potentials.check_labels(labels)
-    spread = potentials.spread_weights(weights)
-    check_truth(potentials, labels, allowed)
-    right = potentials.permitted(labels, allowed)
+    truth, spread = potentials.check_truth(truth)
+    check_legal_truth(potentials, truth)
+    right = potentials.permitted(truth)
     if potentials.edges.per_position:
         return _of_piece(potentials, right, spread, workspace)
     scores_to = tables_of(potentials).scores_to

@@ -176,8 +176,8 @@ class Histories:
 
     def name(self, state: int, label_names: Sequence[object]) -> str:
         """A history in words: "⊥ a b"; "·" is the empty one."""
-        own = [v for v in self.labels[state].tolist() if v != NOTHING]
-        return " ".join("⊥" if v == START else str(label_names[v]) for v in own) or "·"
+        labels = [v for v in self.labels[state].tolist() if v != NOTHING]
+        return " ".join("⊥" if v == START else str(label_names[v]) for v in labels) or "·"
 
     def add_back_off(self, arc_weights: FloatArray) -> FloatArray:
         """(A,), each weight plus those of the arcs it backs off to: ψ(s, k) = w(s, k) + ψ(b(s), k).
@@ -257,15 +257,15 @@ def _backing_off(corpus: _Corpus, order: int, forbidden: BoolArray, min_count: i
         _, which, counts = np.unique(codes * K + corpus.labels[rows], return_inverse=True, return_counts=True)
         often = counts[which] >= (min_count if order else np.inf)  # order 0 has no arcs here but those that forbid
         rows, codes = rows[often], codes[often]
-        found = np.arange(K + 1) if length == 1 else np.unique(codes)
-        states = n_states + np.searchsorted(found, codes)
+        distinct = np.arange(K + 1) if length == 1 else np.unique(codes)
+        states = n_states + np.searchsorted(distinct, codes)
         keys.append(np.unique(states * K + corpus.labels[rows]))
         if length == 1:
             u, v = np.nonzero(forbidden)
             keys[1] = np.union1d(keys[1], (2 + u) * K + v)
-        parents.append(found // (K + 1))
-        symbols.append(found % (K + 1))
-        n_states += len(found)
+        parents.append(distinct // (K + 1))
+        symbols.append(distinct % (K + 1))
+        n_states += len(distinct)
     return _assemble(K, order, np.concatenate(parents), np.concatenate(symbols), np.concatenate(keys), forbidden)
 
 
@@ -337,8 +337,8 @@ def _seen_only(corpus: _Corpus, order: int, forbidden: BoolArray) -> Histories:
     tuples[at == n, -1:] = START
     seen = (corpus.labels >= 0) & (states[before] >= 0)
     if order:
-        own = tuples[states[before], -1]
-        seen &= (own < 0) | ~forbidden[np.maximum(own, 0), corpus.labels]
+        last = tuples[states[before], -1]
+        seen &= (last < 0) | ~forbidden[np.maximum(last, 0), corpus.labels]
     keys, arcs = np.unique(states[before[seen]] * K + corpus.labels[seen], return_index=True)
     return Histories.linked(
         n_labels=K,

@@ -66,8 +66,8 @@ class HistoryTable:
     def possible(self) -> BoolArray:
         """bool (n+1, H): the histories that stand before the d-th position of a sequence; the last row is for d ≥ n."""
         depth = (self.labels != NO_LABEL).sum(axis=1)
-        found: BoolArray = depth == np.arange(self.order + 1)[:, None]
-        return found
+        possible: BoolArray = depth == np.arange(self.order + 1)[:, None]
+        return possible
 
     def before(self, labels: AnyArray, first: AnyArray) -> CodeArray:
         """int32 (n,): the history before each position.
@@ -99,5 +99,5 @@ class HistoryTable:
 
     def name(self, history: int, label_names: Sequence[object]) -> str:
         """A history in words: "⊥ a b"."""
-        own = [str(label_names[v]) for v in self.labels[history].tolist() if v != NO_LABEL]
-        return " ".join(own if len(own) == self.order else ["⊥", *own])
+        names = [str(label_names[v]) for v in self.labels[history].tolist() if v != NO_LABEL]
+        return " ".join(names if len(names) == self.order else ["⊥", *names])

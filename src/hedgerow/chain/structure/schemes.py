@@ -42,10 +42,8 @@ def _split(name: str, scheme: str) -> tuple[str, str]:
     plain = len(name) == 1
     named = separator != "" and separator in "-_" and kind != "" and tag != "O"
     if not (fits and (plain or named)):
-        raise InputError(
-            f"the label {name!r} does not fit the scheme {scheme!r}",
-            hint=f"Labels are 'O', or one of {', '.join(_TAGS[scheme].replace('O', ''))}, alone or as in 'B-NP'",
-        )
+        hint = f"Labels are 'O', or one of {', '.join(_TAGS[scheme].replace('O', ''))}, alone or as in 'B-NP'"
+        raise InputError(f"the label {name!r} does not fit the scheme {scheme!r}", hint=hint)
     return _SAME_TAG.get(tag, tag), kind
 
 

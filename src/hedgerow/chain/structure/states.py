@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from hedgerow.chain.structure.schemes import legal_moves
 from hedgerow.errors import InputError
-from hedgerow.legend import INDEX, AnyArray, BoolArray, FloatArray, IndexArray
+from hedgerow.legend import AnyArray, BoolArray, FloatArray, IndexArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,17 +19,24 @@ class StateSpace:
     start : bool (K,), labels that may come first
     transitions : bool (K, K) [from, to], labels that may follow each other
     end : bool (K,), labels that may come last
+    start_scores, edge_scores, end_scores : the same as scores, 0 where it is legal and −inf elsewhere
     """
 
     start: BoolArray
     transitions: BoolArray
     end: BoolArray
+    start_scores: FloatArray = field(init=False, repr=False, compare=False)
+    edge_scores: FloatArray = field(init=False, repr=False, compare=False)
+    end_scores: FloatArray = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         K = len(self.start)
         if self.transitions.shape != (K, K) or self.start.shape != (K,) or self.end.shape != (K,):
             shapes = f"{self.start.shape}, {self.transitions.shape} and {self.end.shape}"
             raise InputError(f"start, transitions and end of shapes {shapes} do not fit together")
+        object.__setattr__(self, "start_scores", np.where(self.start, 0.0, -np.inf))
+        object.__setattr__(self, "edge_scores", np.where(self.transitions, 0.0, -np.inf))
+        object.__setattr__(self, "end_scores", np.where(self.end, 0.0, -np.inf))
 
     @property
     def n_labels(self) -> int:
@@ -81,23 +88,6 @@ class StateSpace:
         if other.n_labels != self.n_labels:
             raise InputError(f"{self.n_labels} and {other.n_labels} labels do not fit together")
         return StateSpace(self.start & other.start, self.transitions & other.transitions, self.end & other.end)
-
-    def arcs(self) -> tuple[IndexArray, IndexArray]:
-        """The legal transitions as lists (from, to), sorted by from and then by to, (A,) each."""
-        arc_from, arc_to = np.nonzero(self.transitions)
-        return arc_from.astype(INDEX), arc_to.astype(INDEX)
-
-    def start_scores(self) -> FloatArray:
-        """(K,): 0 where a label may come first, −inf elsewhere."""
-        return np.where(self.start, 0.0, -np.inf)
-
-    def end_scores(self) -> FloatArray:
-        """(K,): 0 where a label may come last, −inf elsewhere."""
-        return np.where(self.end, 0.0, -np.inf)
-
-    def mask_edges(self, edge_scores: FloatArray) -> FloatArray:
-        """Edge scores (K, K) with −inf in place of the illegal ones."""
-        return np.where(self.transitions, edge_scores, -np.inf)
 
     def is_full(self) -> bool:
         """Whether nothing is illegal."""

@@ -1,4 +1,4 @@
-"""Readers: files, frames and arrays in, sequences and labels out. One file a format."""
+"""Readers: files, frames and arrays in, sequences and labels out. One file per format."""
 
 from __future__ import annotations
 

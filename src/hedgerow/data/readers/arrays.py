@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.data.readers.columns import BadValue, check_finite, column_of
-from hedgerow.data.readers.labels import nested, plain_labels
+from hedgerow.data.readers.columns import BadValue, check_finite, column_of, nested, plain_labels
 from hedgerow.data.sequences import Kind, Sequences
 from hedgerow.errors import InputError
 from hedgerow.legend import FLOAT, INDEX, AnyArray, IndexArray
@@ -154,7 +153,7 @@ def _as_array(X: Any) -> AnyArray:
 def _offsets(lengths: Any) -> IndexArray:
     sizes = _as_array(lengths)
     if sizes.ndim != 1 or len(sizes) == 0 or sizes.dtype.kind not in "iu":
-        raise InputError("⟦lengths⟧ must be a list of integers, one a sequence")
+        raise InputError("⟦lengths⟧ must be a list of integers, one per sequence")
     if (sizes <= 0).any():
         raise InputError(f"its length is {sizes[sizes <= 0][0]}", sequence=int(np.flatnonzero(sizes <= 0)[0]))
     return np.concatenate([[0], np.cumsum(sizes)]).astype(INDEX)
@@ -181,7 +180,7 @@ def _flatten_padded(X: AnyArray, lengths: Any, y: Any) -> tuple[AnyArray, Any, A
 def _split_labels(y: Any, offsets: IndexArray) -> AnyArray:
     values = y.tolist() if hasattr(y, "tolist") else list(y)
     if len(values) != offsets[-1]:
-        hint = "With ⟦lengths=⟧, y is flat: one label a position."
+        hint = "With ⟦lengths=⟧, y is flat: one label per position."
         raise InputError(f"X has {offsets[-1]} positions and y has {len(values)} labels", hint=hint)
     try:
         return nested(plain_labels(values), offsets)

@@ -1,8 +1,10 @@
-"""One column of plain Python values becomes an array with a kind; a value that does not fit is named."""
+"""One column of plain Python values becomes an array with a kind, labels become a list per sequence; a value that does
+not fit is named."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -29,11 +31,16 @@ class BadValue(Exception):
         self.what = what
         self.hint = hint
 
-    def at(self, offsets: IndexArray, column: str | None = None) -> InputError:
-        """The same as an InputError, for rows that are cut into sequences by `offsets`."""
-        sequence = int(np.searchsorted(offsets, self.row, side="right")) - 1
-        position = int(self.row - offsets[sequence])
-        return InputError(self.what, hint=self.hint, sequence=sequence, position=position, column=column)
+    def at(self, offsets: IndexArray, column: str | None = None, rank: int | None = None, **where: Any) -> InputError:
+        """The same as an InputError, for rows that are cut into sequences by `offsets`.
+
+        rank : which row it is in the order of the sequences, where that is not the order of the rows
+        where : the path and the line, where they are known
+        """
+        row = self.row if rank is None else rank
+        sequence = int(np.searchsorted(offsets, row, side="right")) - 1
+        position = int(row - offsets[sequence])
+        return InputError(self.what, hint=self.hint, sequence=sequence, position=position, column=column, **where)
 
 
 def kind_of(value: Any) -> Kind | None:
@@ -57,14 +64,14 @@ def column_of(values: Sequence[Any]) -> tuple[Kind, AnyArray]:
     for row, value in enumerate(values):
         if is_null(value):
             continue
-        found = kind_of(value)
-        if found is None:
+        value_kind = kind_of(value)
+        if value_kind is None:
             raise BadValue(row, f"a value of type {type(value).__name__} cannot be a feature")
         if kind is None:
-            kind = found
-        elif found != kind:
+            kind = value_kind
+        elif value_kind != kind:
             hint = "A column holds text, numbers, booleans or lists of text, not a mixture."
-            raise BadValue(row, f"{value!r} is {_WORDS[found]} where the rows before hold {_WORDS[kind]}", hint)
+            raise BadValue(row, f"{value!r} is {_WORDS[value_kind]} where the rows before hold {_WORDS[kind]}", hint)
     return kind or "categorical", _array(values, kind or "categorical")
 
 
@@ -116,3 +123,35 @@ def shared(values: Sequence[Any]) -> list[Any]:
     """The same values, with equal ones kept in memory once."""
     kept: dict[Any, Any] = {}
     return list(map(kept.setdefault, values, values))
+
+
+# ------------------------------------------------------------------------------------------------ labels
+
+
+def plain_label(value: Any, row: int) -> str | int | None:
+    """The label as plain str, int or None.
+
+    An integral float counts as its integer, because data frames turn integers with a gap into floats.
+    """
+    if type(value) is str or type(value) is int:
+        return value
+    if is_null(value):
+        return None
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
+        return int(value)
+    if isinstance(value, (float, np.floating)) and float(value).is_integer():
+        return int(value)
+    hint = "Labels are strings or integers, and None where unlabelled."
+    raise BadValue(row, f"{value!r} cannot be a label", hint)
+
+
+def plain_labels(values: Iterable[Any]) -> list[Any]:
+    """The labels of N positions as plain Python values. Raises BadValue with the row."""
+    return [plain_label(value, row) for row, value in enumerate(values)]
+
+
+def nested(labels: Sequence[Any], offsets: IndexArray) -> AnyArray:
+    """The labels of N positions as a one-dimensional object array of S lists."""
+    return objects([list(labels[begin:end]) for begin, end in pairwise(offsets.tolist())])

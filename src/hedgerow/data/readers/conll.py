@@ -1,4 +1,4 @@
-"""CoNLL columns: one position a line, columns side by side, a blank line after each sequence."""
+"""CoNLL columns: one position per line, columns side by side, a blank line after each sequence."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.data.readers.columns import objects, shared
-from hedgerow.data.readers.labels import nested
+from hedgerow.data.readers.columns import nested, objects, shared
 from hedgerow.data.readers.source import Source, read_lines
 from hedgerow.data.sequences import Sequences
 from hedgerow.errors import InputError
@@ -131,12 +130,9 @@ class _File:
         width = int(self.widths[filled[0]])
         ragged = filled[self.widths[filled] != width]
         if len(ragged):
-            raise InputError(
-                f"expected {width} columns, as in line {filled[0] + 1}, and found {self.widths[ragged[0]]}",
-                path=self.path,
-                line=int(ragged[0]) + 1,
-                hint="If values hold spaces, give the ⟦separator⟧, such as a tab.",
-            )
+            what = f"expected {width} columns, as in line {filled[0] + 1}, and found {self.widths[ragged[0]]}"
+            hint = "If values hold spaces, give the ⟦separator⟧, such as a tab."
+            raise InputError(what, path=self.path, line=int(ragged[0]) + 1, hint=hint)
         return width
 
     def offsets(self) -> IndexArray:
@@ -162,11 +158,8 @@ def _names(columns: Sequence[str] | None, width: int, path: str | None) -> list[
         return [str(j) for j in range(width)]
     names = list(columns)
     if len(names) != width:
-        raise InputError(
-            f"has {width} columns and {len(names)} names were given: {', '.join(map(repr, names))}",
-            path=path,
-            hint="Name every column of the file, the label's too.",
-        )
+        what = f"has {width} columns and {len(names)} names were given: {', '.join(map(repr, names))}"
+        raise InputError(what, path=path, hint="Name every column of the file, the label's too.")
     if len(set(names)) < width:
         raise InputError(f"two columns have the same name: {', '.join(map(repr, names))}", path=path)
     return names

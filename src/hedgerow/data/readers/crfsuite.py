@@ -15,8 +15,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from hedgerow.data.readers.columns import is_null
-from hedgerow.data.readers.labels import nested
+from hedgerow.data.readers.columns import is_null, nested
 from hedgerow.data.readers.source import Source, read_lines
 from hedgerow.data.sequences import Item
 from hedgerow.errors import InputError
@@ -65,9 +64,7 @@ def read_crfsuite(source: Source, *, encoding: str = "utf-8") -> tuple[list[list
 
 
 def write_crfsuite(
-    target: str | os.PathLike[str] | IO[str],
-    X: Iterable[Iterable[Any]],
-    y: Iterable[Sequence[str | int]],
+    target: str | os.PathLike[str] | IO[str], X: Iterable[Iterable[Any]], y: Iterable[Sequence[str | int]]
 ) -> None:
     """Write sequences and their labels as CRFsuite's text format.
 
@@ -110,12 +107,8 @@ def _parse_field(field: str, path: str | None, number: int) -> _Field:
     except ValueError:
         weight = math.nan
     if not math.isfinite(weight):
-        raise InputError(
-            f"{match[2]!r} is not a weight, in {field!r}",
-            path=path,
-            line=number,
-            hint=r"Write \: for a colon that belongs to a name.",
-        )
+        hint = r"Write \: for a colon that belongs to a name."
+        raise InputError(f"{match[2]!r} is not a weight, in {field!r}", path=path, line=number, hint=hint)
     return name, weight
 
 

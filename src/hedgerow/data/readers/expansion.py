@@ -1,6 +1,6 @@
 """The values of template rules for all positions at once, by integer codes.
 
-A string is built once for every distinct combination of values, never once a position.
+A string is built once for every distinct combination of values, never once per position.
 """
 
 from __future__ import annotations
@@ -76,14 +76,10 @@ def _expand_rule(rule: Rule, reader: _Reader) -> AnyArray:
     coded = [reader.read(command) for command in rule.commands]
     combined, members = _combine(coded)
     picked = [[column.values[code] for code in codes.tolist()] for column, codes in zip(coded, members)]
-    frame = "".join("{}" if isinstance(part, Command) else _literal(part) for part in rule.parts)
-    texts = [None if None in values else frame.format(*values) for values in zip(*picked)]
+    frame = "".join("%s" if isinstance(part, Command) else part.replace("%", "%%") for part in rule.parts)
+    texts = [None if None in values else frame % values for values in zip(*picked)]
     result: AnyArray = objects(texts)[combined]
     return result
-
-
-def _literal(text: str) -> str:
-    return text.replace("{", "{{").replace("}", "}}")
 
 
 def _combine(coded: list[_Coded]) -> tuple[IndexArray, list[IndexArray]]:
@@ -130,13 +126,12 @@ class _Reader:
         change = _change(command)
         if change is None:
             return plain
-        changed = [None if value is None else change(value) for value in plain.values]
-        codes, values = _distinct(changed)
-        return _Coded(codes[plain.codes], values)
+        changed = _distinct([None if value is None else change(value) for value in plain.values])
+        return _Coded(changed.codes[plain.codes], changed.values)
 
     def _coded(self, col: int) -> _Coded:
         if col not in self._plain:
-            self._plain[col] = _Coded(*_distinct(self.columns[col].tolist()))
+            self._plain[col] = _distinct(self.columns[col].tolist())
         return self._plain[col]
 
     def _shifted(self, column: _Coded, row: int) -> _Coded:
@@ -160,15 +155,14 @@ def _change(command: Command) -> Callable[[str], str] | None:
         return lambda value: "true" if search(value) else "false"
 
     def match(value: str) -> str:
-        found = search(value)
-        text = found[0] if found else ""
+        match = search(value)
+        text = match[0] if match else ""
         return text.lower() if command.lower else text
 
     return match
 
 
-def _distinct(values: Sequence[Text]) -> tuple[IndexArray, list[Text]]:
-    """Codes in order of first appearance, and the distinct values."""
+def _distinct(values: Sequence[Text]) -> _Coded:
+    """Values as codes, in order of first appearance."""
     numbers: dict[Text, int] = {value: code for code, value in enumerate(dict.fromkeys(values))}
-    codes = np.fromiter(map(numbers.__getitem__, values), dtype=INDEX, count=len(values))
-    return codes, list(numbers)
+    return _Coded(np.fromiter(map(numbers.__getitem__, values), dtype=INDEX, count=len(values)), list(numbers))

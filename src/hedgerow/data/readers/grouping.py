@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 
-from hedgerow.data.readers.columns import BadValue, check_known, is_null, objects
-from hedgerow.data.readers.labels import nested, plain_labels
+from hedgerow.data.readers.columns import BadValue, check_known, is_null, nested, objects, plain_labels
 from hedgerow.data.sequences import KINDS, Kind, Sequences
 from hedgerow.errors import InputError
 from hedgerow.legend import INDEX, AnyArray, IndexArray
@@ -43,13 +43,14 @@ def cut(
     allow_missing: bool = True,
 ) -> tuple[Sequences, AnyArray | None]:
     """Cut a table into sequences; the parameters are those of `hedgerow.sequences` and of `read_table`."""
-    groups = [by] if isinstance(by, str) else list(by)
+    groups, constant = as_names(by), as_names(constant)
     kinds = dict(kinds or {})
     used = [*groups, *([label] if label is not None else [])]
     features = [name for name in table.names if name not in used] if columns is None else list(columns)
-    constant = _as_names(constant)
     features += [name for name in constant if name not in features]
-    _check_names(table, [*used, *features, *kinds])
+    unknown = next((name for name in [*used, *features, *kinds] if name not in table.names), None)
+    if unknown is not None:
+        raise InputError(f"there is no column {unknown!r}", path=table.path, hint=f"Columns are {_list(table.names)}.")
     for name, kind in kinds.items():
         if kind not in KINDS:
             raise InputError(f"{kind!r} is not a kind", column=name, hint=f"Kinds are {', '.join(KINDS)}.")
@@ -58,11 +59,11 @@ def cut(
 
     order, offsets = group_rows(table, groups)
     stored: dict[str, AnyArray] = {}
-    found: dict[str, Kind] = {}
+    settled: dict[str, Kind] = {}
     for name in features:
         try:
-            found[name], values = table.column(name, kinds.get(name))
-            if found[name] == "numeric" and not allow_missing:
+            settled[name], values = table.column(name, kinds.get(name))
+            if settled[name] == "numeric" and not allow_missing:
                 check_known(values)
         except BadValue as bad:
             raise _place(bad, table, name, order, offsets) from None
@@ -75,7 +76,12 @@ def cut(
             raise _place(bad, table, label, order, offsets) from None
         y = nested(objects(labels)[order].tolist(), offsets)
     constants = {name: _once(stored.pop(name), name, offsets) for name in constant}
-    return Sequences(stored, offsets, found, constants), y
+    return Sequences(stored, offsets, settled, constants), y
+
+
+def as_names(names: str | Sequence[str]) -> list[str]:
+    """One name, or several, as a list."""
+    return [names] if isinstance(names, str) else list(names)
 
 
 def group_rows(table: Table, groups: Sequence[str]) -> tuple[IndexArray, IndexArray]:
@@ -103,11 +109,11 @@ def group_rows(table: Table, groups: Sequence[str]) -> tuple[IndexArray, IndexAr
 
 
 def _once(values: AnyArray, name: str, offsets: IndexArray) -> AnyArray:
-    """One value a sequence, of a column that must not change within one."""
+    """One value per sequence, of a column that must not change within one."""
     firsts = values[offsets[:-1]]
     repeated = np.repeat(firsts, np.diff(offsets))
     if values.dtype == object:
-        differs = np.fromiter(map(_differ, values, repeated), dtype=bool, count=len(values))
+        differs = np.fromiter(map(operator.ne, values, repeated), dtype=bool, count=len(values))
     else:
         # NaN differs from itself, and yet a column that is missing throughout does not change.
         differs = (values != repeated) & ~((values != values) & (repeated != repeated))
@@ -115,38 +121,14 @@ def _once(values: AnyArray, name: str, offsets: IndexArray) -> AnyArray:
     if len(changes):
         row = int(changes[0])
         what = f"changes from {repeated[row]!r} to {values[row]!r} within a sequence"
-        raise BadValue(row, what, "A constant column has one value a sequence.").at(offsets, name)
+        raise BadValue(row, what, "A constant column has one value per sequence.").at(offsets, name)
     return firsts
-
-
-def _differ(one: Any, other: Any) -> bool:
-    return bool(one != other)
 
 
 def _place(bad: BadValue, table: Table, name: str, order: IndexArray, offsets: IndexArray) -> InputError:
     """An InputError for a row of the table, with its place among the sequences."""
     rank = int(np.flatnonzero(order == bad.row)[0])
-    sequence = int(np.searchsorted(offsets, rank, side="right")) - 1
-    return InputError(
-        bad.what,
-        hint=bad.hint,
-        sequence=sequence,
-        position=rank - int(offsets[sequence]),
-        column=name,
-        path=table.path,
-        line=table.line(bad.row),
-    )
-
-
-def _as_names(names: Sequence[str]) -> list[str]:
-    return [names] if isinstance(names, str) else list(names)
-
-
-def _check_names(table: Table, wanted: Sequence[str]) -> None:
-    for name in wanted:
-        if name not in table.names:
-            hint = f"Columns are {_list(table.names)}."
-            raise InputError(f"there is no column {name!r}", path=table.path, hint=hint)
+    return bad.at(offsets, name, rank, path=table.path, line=table.line(bad.row))
 
 
 def _list(names: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""JSON lines: one sequence a line, as tokens, as dicts of features, or as columns.
+"""JSON lines: one sequence per line, as tokens, as dicts of features, or as columns.
 
     {"tokens": ["the", "cat"], "labels": ["DT", "NN"]}
     {"features": [{"word": "the", "length": 3}, {"word": "cat", "length": 3}], "labels": ["DT", "NN"]}
@@ -16,8 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.data.readers.columns import BadValue, column_of
-from hedgerow.data.readers.labels import plain_label
+from hedgerow.data.readers.columns import BadValue, column_of, plain_label
 from hedgerow.data.readers.source import Source, read_lines
 from hedgerow.data.sequences import Kind, Sequences
 from hedgerow.errors import InputError
@@ -40,9 +39,9 @@ def read_jsonl(source: Source, *, encoding: str = "utf-8") -> tuple[list[list[An
         raise InputError("has no lines", path=path, hint='A line is a sequence, such as {"tokens": ["the", "cat"]}.')
     form = _form(records[0][1], path, records[0][0])
     for number, record in records:
-        found = _form(record, path, number)
-        if found != form:
-            what = f"has {found!r} where the lines before have {form!r}"
+        form_here = _form(record, path, number)
+        if form_here != form:
+            what = f"has {form_here!r} where the lines before have {form!r}"
             raise InputError(what, path=path, line=number, hint="Write all lines in one form.")
         _check_items(record[form], form, path, number)
     lengths = [_length(record[form], path, number) for number, record in records]
@@ -84,28 +83,22 @@ def _check_text(record: dict[str, Any], path: str | None, number: int) -> None:
 
 
 def _form(record: dict[str, Any], path: str | None, number: int) -> str:
-    found = [form for form in _FORMS if form in record]
-    if len(found) != 1:
-        what = f"has {' and '.join(map(repr, found))}" if found else "has no sequence"
+    forms = [form for form in _FORMS if form in record]
+    if len(forms) != 1:
+        what = f"has {' and '.join(map(repr, forms))}" if forms else "has no sequence"
         raise InputError(what, path=path, line=number, hint='Give one of "tokens", "features" and "columns".')
-    return found[0]
+    return forms[0]
 
 
 def _check_items(items: Any, form: str, path: str | None, number: int) -> None:
     """The outer shape of a sequence; what the values may be is for the encoder to say."""
     wanted = dict if form == "columns" else list
     if not isinstance(items, wanted):
-        what = f"{form!r} is {type(items).__name__}, not {wanted.__name__}"
-        raise InputError(what, path=path, line=number)
-    if form == "columns":
-        return
-    for t, item in enumerate(items):
-        if form == "features":
-            fits = isinstance(item, dict)
-        else:
-            is_list = isinstance(item, list) and all(isinstance(name, str) for name in item)
-            fits = item is None or isinstance(item, str) or is_list
-        if not fits:
+        raise InputError(f"{form!r} is {type(items).__name__}, not {wanted.__name__}", path=path, line=number)
+    for t, item in enumerate(items if form != "columns" else ()):
+        is_list = isinstance(item, list) and all(isinstance(name, str) for name in item)
+        is_token = item is None or isinstance(item, str) or is_list
+        if not (isinstance(item, dict) if form == "features" else is_token):
             wish = "a dict of features" if form == "features" else "text or a list of text"
             raise InputError(f"{item!r} is not {wish}", position=t, path=path, line=number)
 
@@ -163,8 +156,7 @@ def _columns(records: list[tuple[int, dict[str, Any]]], lengths: list[int], path
             raise InputError(what, path=path, line=number)
         for name, values in columns.items():
             if isinstance(values, list) != isinstance(first[name], list):
-                what = "is a list in some lines and one value in others"
-                raise InputError(what, column=name, path=path, line=number)
+                raise InputError("is a list in some lines and one value in others", column=name, path=path, line=number)
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(INDEX)
     kinds: dict[str, Kind] = {}
     stored: dict[str, AnyArray] = {}
@@ -176,10 +168,9 @@ def _columns(records: list[tuple[int, dict[str, Any]]], lengths: list[int], path
         try:
             kinds[name], (stored if varies else constants)[name] = column_of(flat)
         except BadValue as bad:
-            sequence = int(np.searchsorted(offsets, bad.row, side="right")) - 1 if varies else bad.row
-            position = bad.row - int(offsets[sequence]) if varies else None
-            line = records[sequence][0]
-            raise InputError(
-                bad.what, hint=bad.hint, sequence=sequence, position=position, column=name, path=path, line=line
-            ) from None
+            if not varies:
+                line = records[bad.row][0]
+                raise InputError(bad.what, hint=bad.hint, sequence=bad.row, column=name, path=path, line=line) from None
+            line = records[int(np.searchsorted(offsets, bad.row, side="right")) - 1][0]
+            raise bad.at(offsets, name, path=path, line=line) from None
     return Sequences(stored, offsets, kinds, constants)

@@ -26,10 +26,8 @@ def read_lines(source: Source, encoding: str = "utf-8") -> tuple[str | None, lis
         return label, _cut(_as_text(_read_file(source, label), encoding, label))
     if isinstance(source, Iterable):
         return None, _from_iterable(source, encoding)
-    raise InputError(
-        f"cannot read text from {type(source).__name__}",
-        hint="Give a path, an open file or an iterable of lines.",
-    )
+    hint = "Give a path, an open file or an iterable of lines."
+    raise InputError(f"cannot read text from {type(source).__name__}", hint=hint)
 
 
 def _read_path(name: str) -> bytes:
@@ -46,9 +44,8 @@ def _read_file(file: Any, name: str | None) -> Any:
     try:
         return file.read()
     except UnicodeDecodeError as error:
-        raise InputError(
-            f"is not {error.encoding} text", path=name, hint="Open the file in binary mode to learn the line."
-        ) from error
+        hint = "Open the file in binary mode to learn the line."
+        raise InputError(f"is not {error.encoding} text", path=name, hint=hint) from error
 
 
 def _as_text(content: Any, encoding: str, name: str | None) -> str:
@@ -77,12 +74,9 @@ def _decode(content: bytes, encoding: str, name: str | None, line: int | None = 
         return content.decode(encoding)
     except UnicodeDecodeError as error:
         place = line if line is not None else content.count(b"\n", 0, error.start) + 1
-        raise InputError(
-            f"byte {content[error.start]:#04x} is not {encoding} text",
-            path=name,
-            line=place,
-            hint="Convert the file to UTF-8, or in Python give its encoding.",
-        ) from error
+        what = f"byte {content[error.start]:#04x} is not {encoding} text"
+        hint = "Convert the file to UTF-8, or in Python give its encoding."
+        raise InputError(what, path=name, line=place, hint=hint) from error
     except LookupError as error:
         raise InputError(f"{encoding!r} is not an encoding that Python knows") from error
 

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from hedgerow.data.readers.columns import BadValue, booleans, check_finite, objects, shared
-from hedgerow.data.readers.grouping import Kinds, cut, group_rows
+from hedgerow.data.readers.grouping import Kinds, as_names, cut, group_rows
 from hedgerow.data.readers.source import Source, read_lines
 from hedgerow.data.readers.tables import FrameTable
 from hedgerow.data.sequences import Kind, Sequences
@@ -35,7 +35,7 @@ def read_table(
     allow_missing: bool = True,
     encoding: str = "utf-8",
 ) -> tuple[Sequences, AnyArray | None]:
-    """Read a CSV, TSV or Parquet file, one row a position, and cut it into sequences.
+    """Read a CSV, TSV or Parquet file, one row per position, and cut it into sequences.
 
     Parameters
     ----------
@@ -77,14 +77,16 @@ def label_table(
     table = _open(source, format, encoding)
     if name in table.names:
         raise InputError(f"there is a column {name!r} already", path=table.path, hint="Give another name.")
-    order, _ = group_rows(table, [by] if isinstance(by, str) else list(by))
+    order, _ = group_rows(table, as_names(by))
     flat = [label for sequence in y for label in sequence]
     if len(flat) != len(order):
         raise InputError(f"has {len(order)} rows where {len(flat)} labels were given", path=table.path)
     labels: AnyArray = np.empty(len(flat), dtype=object)
     labels[order] = objects(flat)
     if isinstance(table, FrameTable):
-        _write_parquet(table.frame.to_native().append_column(name, [labels.tolist()]), target)
+        import pyarrow.parquet
+
+        pyarrow.parquet.write_table(table.frame.to_native().append_column(name, [labels.tolist()]), target)
     elif isinstance(target, (str, os.PathLike)):
         with open(target, "w", encoding=encoding, newline="") as file:
             table.write(file, name, labels.tolist())
@@ -93,39 +95,30 @@ def label_table(
 
 
 def _open(source: Source, format: Format | None, encoding: str) -> TextTable | FrameTable:
+    path = os.fspath(source) if isinstance(source, (str, os.PathLike)) else None
     if format is None:
-        suffix = Path(source).suffix.lower() if isinstance(source, (str, os.PathLike)) else ""
+        suffix = Path(path or "").suffix.lower()
         if suffix not in _SUFFIXES:
-            raise InputError(
-                "cannot tell the format of the table",
-                path=os.fspath(source) if isinstance(source, (str, os.PathLike)) else None,
-                hint=f"Give ⟦format=⟧, or a file that ends in {', '.join(_SUFFIXES)}.",
-            )
+            hint = f"Give ⟦format=⟧, or a file that ends in {', '.join(_SUFFIXES)}."
+            raise InputError("cannot tell the format of the table", path=path, hint=hint)
         format = _SUFFIXES[suffix]
     if format == "parquet":
-        return _read_parquet(source)
+        return _read_parquet(source, path)
     if format not in ("csv", "tsv"):
         raise InputError(f"{format!r} is not a format of tables", hint="Formats are csv, tsv and parquet.")
     return TextTable(*read_lines(source, encoding), format)
 
 
-def _read_parquet(source: Any) -> FrameTable:
+def _read_parquet(source: Any, path: str | None) -> FrameTable:
     try:
         import pyarrow
         import pyarrow.parquet
     except ImportError:
         raise MissingExtraError("pyarrow", "parquet", "reading Parquet") from None
-    path = os.fspath(source) if isinstance(source, (str, os.PathLike)) else None
     try:
         return FrameTable(pyarrow.parquet.read_table(source), path)
     except (OSError, pyarrow.ArrowException, TypeError) as error:
         raise InputError(f"cannot be read as Parquet: {error}", path=path) from error
-
-
-def _write_parquet(table: Any, target: Any) -> None:
-    import pyarrow.parquet
-
-    pyarrow.parquet.write_table(table, target)
 
 
 class TextTable:
@@ -142,7 +135,10 @@ class TextTable:
             raise InputError("two columns have one name, or one has none", path=path, line=rows[0][0])
         self.lines = [number for number, _ in rows[1:]]
         self.rows = [fields for _, fields in rows[1:]]
-        self._check_widths()
+        for number, fields in zip(self.lines, self.rows):
+            if len(fields) != len(self.names):
+                what = f"expected {len(self.names)} columns, as in the header, and found {len(fields)}"
+                raise InputError(what, path=self.path, line=number)
 
     def _rows(self, lines: list[str]) -> Iterator[tuple[int, list[str]]]:
         """The fields of every row that is not blank, with the number of its last line."""
@@ -154,12 +150,6 @@ class TextTable:
             yield from ((reader.line_num, fields) for fields in reader if fields)
         except csv.Error as error:
             raise InputError(f"is not valid CSV: {error}", path=self.path, line=reader.line_num) from error
-
-    def _check_widths(self) -> None:
-        for number, fields in zip(self.lines, self.rows):
-            if len(fields) != len(self.names):
-                what = f"expected {len(self.names)} columns, as in the header, and found {len(fields)}"
-                raise InputError(what, path=self.path, line=number)
 
     def line(self, row: int) -> int | None:
         return self.lines[row]

@@ -28,7 +28,7 @@ def sequences(
     Parameters
     ----------
     frame : pandas or polars DataFrame, pyarrow Table, or another eager frame that narwhals knows
-        One row a position.
+        One row per position.
     by : str or list of str
         The group column, or several: rows with equal values are one sequence. They keep their order and need not be
         adjacent; sequences come in the order of their first rows.
@@ -98,22 +98,24 @@ class FrameTable:
         if kind == "categorical":
             return kind, objects(shared([_text(value) for value in series.to_list()]))
         if dtype.is_numeric():
-            found: tuple[Kind, AnyArray] = "numeric", _numbers(series)
+            column: tuple[Kind, AnyArray] = "numeric", _numbers(series)
         elif dtype == nw.Boolean:
             values = [None if is_null(value) else bool(value) for value in series.to_list()]
-            found = ("numeric", _from_booleans(values)) if kind == "numeric" else ("boolean", booleans(values))
+            column = "boolean", booleans(values)
+            if kind == "numeric":  # None becomes NaN
+                column = "numeric", np.array(values, dtype=FLOAT)
         elif dtype in (nw.String, nw.Categorical, nw.Enum):
-            found = "categorical", _strings(series)
+            column = "categorical", _strings(series)
         elif dtype in (nw.List, nw.Array):
-            found = column_of([[] if is_null(value) else list(value) for value in series.to_list()])
+            column = column_of([[] if is_null(value) else list(value) for value in series.to_list()])
         elif dtype in (nw.Object, nw.Unknown):
-            found = column_of(series.to_list())
+            column = column_of(series.to_list())
         else:
             hint = "Turn it into numbers or text, or leave it out with ⟦columns=⟧."
             raise InputError(f"a column of {dtype} cannot be a feature", column=name, path=self.path, hint=hint)
-        if kind is not None and found[0] != kind:
-            raise InputError(f"holds {found[0]} values, not {kind}", column=name, path=self.path)
-        return found
+        if kind is not None and column[0] != kind:
+            raise InputError(f"holds {column[0]} values, not {kind}", column=name, path=self.path)
+        return column
 
 
 def _numbers(series: Any) -> AnyArray:
@@ -123,10 +125,6 @@ def _numbers(series: Any) -> AnyArray:
     numbers = (series.cast(nw.Float64) if has_null else series).to_numpy().astype(FLOAT)
     check_finite(numbers)
     return np.ascontiguousarray(numbers)
-
-
-def _from_booleans(values: list[bool | None]) -> AnyArray:
-    return np.array([np.nan if value is None else float(value) for value in values], dtype=FLOAT)
 
 
 def _strings(series: Any) -> AnyArray:

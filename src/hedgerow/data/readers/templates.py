@@ -15,11 +15,11 @@ from __future__ import annotations
 
 import os
 import re
+import string
 from collections.abc import Iterable
 from typing import Literal
 
 from hedgerow.data.readers.expansion import Command, Rule, expand
-from hedgerow.data.readers.regexps import translate
 from hedgerow.data.readers.source import read_lines
 from hedgerow.data.sequences import Sequences
 from hedgerow.errors import InputError
@@ -90,12 +90,9 @@ class Template:
         for rule in self.rules:
             for command in rule.commands:
                 if command.col >= len(names):
-                    raise InputError(
-                        f"asks for column {command.col}; there are {len(names)}: {', '.join(map(repr, names))}",
-                        path=self.path,
-                        line=rule.line,
-                        hint="Columns count from 0, and the label's column is not one of them.",
-                    )
+                    what = f"asks for column {command.col}; there are {len(names)}: {', '.join(map(repr, names))}"
+                    hint = "Columns count from 0, and the label's column is not one of them."
+                    raise InputError(what, path=self.path, line=rule.line, hint=hint)
                 kind = X.kinds[names[command.col]]
                 if kind != "categorical":
                     what = f"asks for column {names[command.col]!r}, which is {kind}"
@@ -108,12 +105,8 @@ def _parse_line(line: str, number: int, path: str | None) -> Rule | None:
         return None
     prefix = line[0].upper()
     if prefix not in "UB*":
-        raise InputError(
-            f"a rule starts with U, B or *, not with {line[0]!r}",
-            path=path,
-            line=number,
-            hint=f"The line is {line!r}.",
-        )
+        hint = f"The line is {line!r}."
+        raise InputError(f"a rule starts with U, B or *, not with {line[0]!r}", path=path, line=number, hint=hint)
     name = _HEAD.match(line)[0]  # type: ignore[index]
     rest = line[len(name) :].removeprefix(":")
     try:
@@ -179,3 +172,54 @@ def _what_is_wrong(text: str, place: int) -> str:
     if _KNOWN_COMMAND.match(text, place):
         return f"cannot read the brackets of {text[place:]!r}; they look like %x[-1,0]"
     return f"unknown command {text[place : place + 2]!r}; there are %x, %t and %m"
+
+
+# -------------------------------------------------------------------------------------------- regular expressions
+
+# Wapiti's classes are those of the C locale.
+_CLASSES = {
+    "a": "A-Za-z",
+    "d": "0-9",
+    "l": "a-z",
+    "p": re.escape(string.punctuation),
+    "s": r" \t\n\r\f\v",
+    "u": "A-Z",
+    "w": "A-Za-z0-9",
+}
+
+
+def translate(regexp: str) -> str:
+    r"""Wapiti's regular expression in Python's syntax.
+
+    It knows `.`, the classes `\a \d \l \p \s \u \w` and their complements in upper case, `^` at the start, `$` at the
+    end, and `*` and `?` behind a character. Everything else stands for itself, a backslash before it or not. As in
+    Wapiti, `*` takes as little as it can.
+    """
+    place = 1 if regexp.startswith("^") else 0
+    pieces = [r"\A" if place else ""]
+    while place < len(regexp):
+        character = regexp[place]
+        if character == "$" and place == len(regexp) - 1:
+            pieces.append(r"\Z")
+            break
+        if character in "*?":
+            raise ValueError(f"{character!r} in {regexp!r} has nothing to repeat; write \\{character} for itself")
+        width = 2 if character == "\\" and place + 1 < len(regexp) else 1
+        pieces.append(_single(regexp[place : place + width]))
+        place += width
+        if place < len(regexp) and regexp[place] in "*?":
+            pieces.append("*?" if regexp[place] == "*" else "?")
+            place += 1
+    return "".join(pieces)
+
+
+def _single(text: str) -> str:
+    """One character, escaped or not, as a Python pattern of one character."""
+    if text == ".":
+        return r"[\s\S]"
+    if len(text) == 1:
+        return re.escape(text)
+    character = text[1]
+    if character.lower() in _CLASSES:
+        return f"[{'^' if character.isupper() else ''}{_CLASSES[character.lower()]}]"
+    return re.escape(character)

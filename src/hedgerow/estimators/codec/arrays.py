@@ -14,8 +14,15 @@ from hedgerow.legend import FLOAT, INDEX, AnyArray, IndexArray
 LARGEST = 1e100  # of weights and scores: sums of them, and of products with features, stay finite
 
 
+class Tensor(Field):
+    """A field that is kept as tensors."""
+
+    def present(self, section: Section) -> bool:
+        return section.path + self.name in section.tensors
+
+
 @dataclass(frozen=True)
-class Array(Field):
+class Array(Tensor):
     """A tensor.
 
     shape : its sizes, or a function of the scope that gives them
@@ -42,9 +49,6 @@ class Array(Field):
     nan: bool = False
     frozen: bool = False
 
-    def present(self, section: Section) -> bool:
-        return section.path + self.name in section.tensors
-
     def pack(self, value: Any, section: Section) -> None:
         section.tensors[section.path + self.name] = np.asarray(value)
 
@@ -59,7 +63,7 @@ class Array(Field):
         """Refuse an array that is not as declared."""
         shape = self.shape(scope) if callable(self.shape) else self.shape
         fits = array.dtype == self.dtype and array.ndim == len(shape)
-        if not fits or not all(scope.fits(own, found) for own, found in zip(shape, array.shape)):
+        if not fits or not all(scope.fits(size, actual) for size, actual in zip(shape, array.shape)):
             refuse(f"{name} is {array.dtype} of shape {array.shape}")
         if array.size and array.dtype != np.bool_:
             self._check_values(array, name, scope)
@@ -97,7 +101,7 @@ def pointers(name: str, n: str, into: Size, **more: Any) -> Array:
 
 
 @dataclass(frozen=True)
-class Ragged(Field):
+class Ragged(Tensor):
     """n arrays, kept end to end with pointers. None among them is kept as an empty array.
 
     values : how the arrays are declared, end to end
@@ -105,9 +109,6 @@ class Ragged(Field):
 
     n: str
     values: Array
-
-    def present(self, section: Section) -> bool:
-        return section.path + self.name in section.tensors
 
     def pack(self, value: Any, section: Section) -> None:
         none = np.empty(0, self.values.dtype)

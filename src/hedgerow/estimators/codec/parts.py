@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from hedgerow.errors import InputError
@@ -24,17 +25,24 @@ class State(NamedTuple):
     upgrade : makes the state of a file of format 1 that of format 2
     settle : gives a model what else follows from what was read
     parameters : brings parameters of older files up to date, beyond other names
+    renamed : the names that parameters of this kind alone had, and those that they have now
     """
 
     steps: Sequence[Step]
     upgrade: Callable[[Old], None]
     settle: Callable[[Any, Scope], None] | None = None
     parameters: Callable[[dict[str, Any]], dict[str, Any]] | None = None
+    renamed: Mapping[str, str] = MappingProxyType({})
 
 
 def made_by(constructor: Callable[..., Any], *names: str) -> Callable[[Scope], Any]:
     """Makes an object by a call with these names of the scope as arguments."""
     return lambda scope: constructor(**{name: scope[name] for name in names})
+
+
+def made_by_order(constructor: Callable[..., Any], *names: str) -> Callable[[Scope], Any]:
+    """The same where the arguments are called otherwise: they are given in order."""
+    return lambda scope: constructor(*(scope[name] for name in names))
 
 
 def pack(record: Record, value: Any) -> tuple[dict[str, Any], Tensors]:
@@ -76,6 +84,13 @@ def read_steps(steps: Sequence[Step], section: Section, scope: Scope) -> None:
         refuse(f"there is {section.path + name!r}, which has no place here")
 
 
+def read_record(record: Record, section: Section, scope: Scope) -> Any:
+    """The object in a section, whose steps have a scope of their own."""
+    inner = Scope(scope)
+    read_steps(record.steps, section, inner)
+    return record.make(inner)
+
+
 @dataclass(frozen=True)
 class Part(Field):
     """An object with fields of its own."""
@@ -87,9 +102,7 @@ class Part(Field):
         write_steps(self.record.steps, value, section.inner(self.name, header))
 
     def unpack(self, section: Section, scope: Scope) -> Any:
-        inner = Scope(scope)
-        read_steps(self.record.steps, section.inner(self.name, section.value(self.name)), inner)
-        return self.record.make(inner)
+        return read_record(self.record, section.inner(self.name, section.value(self.name)), scope)
 
 
 @dataclass(frozen=True)
@@ -105,14 +118,13 @@ class Each(Field):
             write_steps(self.record.steps, one, section.inner(f"{self.name}.{i}", header))
 
     def unpack(self, section: Section, scope: Scope) -> tuple[Any, ...]:
-        headers, found = section.value(self.name), []
+        headers = section.value(self.name)
         if not isinstance(headers, list):
             refuse(f"{section.path}{self.name} is no list")
-        for i, header in enumerate(headers):
-            inner = Scope(scope)
-            read_steps(self.record.steps, section.inner(f"{self.name}.{i}", header), inner)
-            found.append(self.record.make(inner))
-        return tuple(found)
+        return tuple(
+            read_record(self.record, section.inner(f"{self.name}.{i}", header), scope)
+            for i, header in enumerate(headers)
+        )
 
 
 @dataclass(frozen=True)
@@ -141,5 +153,5 @@ class Model(Field):
 
         inner = section.inner(self.name, section.value(self.name))
         if inner.header.get("kind") not in self.kinds:
-            refuse(f"{section.path}{self.name} is none of {', '.join(self.kinds)}")
+            refuse(f"{section.path}{self.name} is not one of {', '.join(self.kinds)}")
         return read_model(inner, Scope(n_bytes=scope["n_bytes"]))

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from hedgerow.chain.structure.states import StateSpace
-from hedgerow.data.dataset import OUTSIDE_COLUMN, Column, Schema
+from hedgerow.data.dataset import OUTSIDE_COLUMN, Column, Schema, Vocabulary
 from hedgerow.data.imputation import Imputation
 from hedgerow.data.sequences import KINDS
-from hedgerow.data.vocabulary import Vocabulary
 from hedgerow.estimators.codec.arrays import Array
 from hedgerow.estimators.codec.parts import Each, Part, Record, made_by
 from hedgerow.estimators.codec.steps import Allocates, Check, Let, Scope, refuse
@@ -24,10 +23,7 @@ _LEAST_SPREAD = 1e-300  # numbers are divided by it
 _OFFSETS = "the offsets of a window, which follow each other"
 
 VOCABULARY = Record(
-    (
-        Array("utf8", np.uint8, ("bytes",)),
-        Array("ends", INDEX, ("V",), low=0, rises="weakly"),
-    ),
+    (Array("utf8", np.uint8, ("bytes",)), Array("ends", INDEX, ("V",), low=0, rises="weakly")),
     lambda scope: Vocabulary.from_arrays(scope["utf8"], scope["ends"]),
 )
 
@@ -57,12 +53,6 @@ def check_column(scope: Scope) -> None:
         refuse(f"the column {OUTSIDE_COLUMN!r} has values")
 
 
-def _make_column(scope: Scope) -> Column:
-    names = ("name", "kind", "offsets", "vocabulary", "constant", "center", "spread")
-    fill = np.nan if scope["absent"] == "missing" else 0.0
-    return Column(**{name: scope[name] for name in names}, fill=fill)
-
-
 COLUMN = Record(
     (
         text("name"),
@@ -74,8 +64,9 @@ COLUMN = Record(
         real("spread", above=_LEAST_SPREAD),
         Part("vocabulary", VOCABULARY, when=lambda scope: scope["kind"] == "categorical"),
         Check(check_column),
+        Let("fill", lambda scope: np.nan if scope["absent"] == "missing" else 0.0),
     ),
-    _make_column,
+    made_by(Column, "name", "kind", "offsets", "vocabulary", "constant", "center", "spread", "fill"),
 )
 
 
@@ -102,14 +93,14 @@ def check_columns(scope: Scope) -> None:
             refuse(f"the column {column.name!r} is {column.kind}, and was declared {declared}")
 
 
-def _label_bytes(scope: Scope) -> int:
-    return 4 * len(scope["labels"]) * max(len(str(label)) for label in scope["labels"])
-
-
 def labels(**more: Any) -> tuple[Value, Allocates]:
     """The labels. Arrays of strings take as much for each as for the longest."""
+
+    def n_bytes(scope: Scope) -> int:
+        return 4 * len(scope["labels"]) * max(len(str(label)) for label in scope["labels"])
+
     field = Value("labels", _are_labels, "distinct texts, or distinct whole numbers, in order", back=tuple, **more)
-    return field, Allocates("an array of the labels", _label_bytes)
+    return field, Allocates("an array of the labels", n_bytes)
 
 
 SCHEMA = Record(
@@ -126,11 +117,7 @@ SCHEMA = Record(
 )
 
 SPACE = Record(
-    (
-        Array("start", np.bool_, ("K",)),
-        Array("transitions", np.bool_, ("K", "K")),
-        Array("end", np.bool_, ("K",)),
-    ),
+    (Array("start", np.bool_, ("K",)), Array("transitions", np.bool_, ("K", "K")), Array("end", np.bool_, ("K",))),
     made_by(StateSpace, "start", "transitions", "end"),
 )
 
@@ -141,8 +128,8 @@ SPACE = Record(
 def _are_codes(given: dict[str, Any], scope: Scope) -> bool:
     sizes: dict[str, int] = {}  # of columns of positions and of sequences, which may share a name
     for column in scope["schema"].columns:
-        own = column.n_codes if column.kind != "numeric" else 0
-        sizes[column.name] = min(own, sizes.get(column.name, own))
+        n_codes = column.n_codes if column.kind != "numeric" else 0
+        sizes[column.name] = min(n_codes, sizes.get(column.name, n_codes))
     return all(type(code) is int and FIRST_VALUE <= code < sizes.get(name, 0) for name, code in given.items())
 
 
@@ -155,19 +142,14 @@ def check_flags(scope: Scope) -> None:
     """Columns with flags are listed as the data is stored: codes before numbers, those of sequences after both."""
     kinds: tuple[tuple[Any, ...], ...] = (("categorical", "boolean"), ("numeric",))
     flags, schema = set(scope["flags"]), scope["schema"]
-    groups = (schema.of(*own, constant=constant) for constant in (False, True) for own in kinds)
+    groups = (schema.of(*kind, constant=constant) for constant in (False, True) for kind in kinds)
     stored = [column.name for group in groups for column in group if column.name in flags]
     if stored != list(scope["flags"]) or len(stored) > len(flags):
         refuse("the flags of missing values do not fit the columns")
 
 
 IMPUTATION = Record(
-    (
-        mapping("codes", _are_codes),
-        mapping("numbers", _are_numbers),
-        texts("flags"),
-        Check(check_flags),
-    ),
+    (mapping("codes", _are_codes), mapping("numbers", _are_numbers), texts("flags"), Check(check_flags)),
     made_by(Imputation, "codes", "numbers", "flags"),
 )
 

@@ -11,6 +11,7 @@ is made after the sizes of its arrays were checked, so that few bytes cannot ask
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, NoReturn
@@ -34,26 +35,17 @@ class Scope:
     are known from the shapes of their arrays: those are their own."""
 
     def __init__(self, outer: Scope | None = None, /, **known: Any) -> None:
-        self.outer, self.own = outer, known
+        self.known: ChainMap[str, Any] = ChainMap(known, *(outer.known.maps if outer else ()))
         self.sizes: dict[str, int] = {}
 
     def __getitem__(self, name: str) -> Any:
-        scope: Scope | None = self
-        while scope is not None:
-            if name in scope.own:
-                return scope.own[name]
-            scope = scope.outer
-        return self.sizes[name]
+        return self.known[name] if name in self.known else self.sizes[name]
 
     def __setitem__(self, name: str, value: Any) -> None:
-        self.own[name] = value
+        self.known[name] = value
 
     def __contains__(self, name: str) -> bool:
-        try:
-            self[name]
-        except KeyError:
-            return False
-        return True
+        return name in self.known or name in self.sizes
 
     def size(self, given: Size) -> int:
         """What a size stands for."""
@@ -62,13 +54,13 @@ class Scope:
         name, _, more = given.partition("+")
         return int(self[name]) + int(more or 0)
 
-    def fits(self, given: Size, found: int) -> bool:
-        """Whether a size is the one that was found. A name that is not known yet stands for it from now on."""
+    def fits(self, given: Size, actual: int) -> bool:
+        """Whether a size is the actual one. A name that is not known yet stands for it from now on."""
         if isinstance(given, str) and given.partition("+")[0] not in self:
             name, _, more = given.partition("+")
-            self.sizes[name] = found - int(more or 0)
-            return found >= int(more or 0)
-        return self.size(given) == found
+            self.sizes[name] = actual - int(more or 0)
+            return actual >= int(more or 0)
+        return self.size(given) == actual
 
 
 @dataclass
@@ -164,9 +156,9 @@ class Field(Step):
             self.pack(value, section)
 
     def read(self, section: Section, scope: Scope) -> None:
-        there = self.present(section)
-        wanted = there if self.optional else self.when is None or bool(self.when(scope))
-        if there and not wanted:
+        present = self.present(section)
+        wanted = present if self.optional else self.when is None or bool(self.when(scope))
+        if present and not wanted:
             refuse(f"there is {section.path + self.name!r}, which has no place here")
         scope[self.name] = self.unpack(section, scope) if wanted else None
 

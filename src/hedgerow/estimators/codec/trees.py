@@ -14,12 +14,28 @@ from hedgerow.estimators.codec.parts import Record
 from hedgerow.estimators.codec.steps import Check, Let, Scope, Step, refuse
 from hedgerow.estimators.codec.values import count
 from hedgerow.legend import CODE, FLOAT, INDEX, AnyArray, BoolArray, IndexArray
-from hedgerow.trees.binning import ATTRIBUTES, CODES, ITEMS, MAX_BINS, ORDERED, Binning, split_columns, window_of
+from hedgerow.trees.binning import ATTRIBUTES, Binning, split_columns, window_of
 from hedgerow.trees.ensemble import Ensemble
-
-EQUAL, AT_MOST, AT_MOST_OR_SPECIAL, SUBSET, HAS = range(5)  # the rules of splits, as kernels number them
-LABEL, LEAF = -1, -2
-
+from hedgerow.trees.nodes import (
+    AT_MOST,
+    AT_MOST_OR_SPECIAL,
+    BIN,
+    CODES,
+    EQUAL,
+    HAS,
+    ITEMS,
+    KIND,
+    LABEL,
+    LEAF,
+    MAX_BINS,
+    N_BINS,
+    N_SPECIAL,
+    ORDERED,
+    RULE,
+    STREAM,
+    SUBSET,
+    TRUE_CHILD,
+)
 
 # ------------------------------------------------------------------------------------------------ columns as bins
 
@@ -29,25 +45,25 @@ def _make_binning(scope: Scope) -> Binning:
     schema: Schema = scope["columns"]
     dense, sparse = split_columns(schema)
     wide = [(one.column.name, one.column.n_codes, one.column.offsets) for one in sparse]
-    if len(schema.attributes):
-        wide.append((ATTRIBUTES, len(schema.attributes), schema.attribute_offsets))
+    if schema.n_attributes:
+        wide.append((ATTRIBUTES, schema.n_attributes, schema.attribute_offsets))
     n = len(dense)
     if scope["C"] != n + len(wide) or not scope["C"]:
         refuse(f"there are bins of {scope['C']} columns, and trees can split on {n + len(wide)}")
     learnt = list(zip(scope["thresholds"], scope["item_source"], scope["item_cut"]))
-    entries = [_dense_bins(one.column, *own) for one, own in zip(dense, learnt)]
-    entries += [_items(*column, *own) for column, own in zip(wide, learnt[n:])]
+    entries = [_dense_bins(one.column, *bins) for one, bins in zip(dense, learnt)]
+    entries += [_items(*column, *bins) for column, bins in zip(wide, learnt[n:])]
     return Binning(*(tuple(part) for part in zip(*entries)))
 
 
 def _dense_bins(column: Any, edges: AnyArray, source: AnyArray, cut: AnyArray) -> tuple[Any, ...]:
     window = window_of(column.offsets)
     numeric = column.kind == "numeric"
-    sound = len(edges) + 3 <= MAX_BINS and np.all(edges[1:] > edges[:-1]) and (numeric or not len(edges))
+    sound = len(edges) + 1 + N_SPECIAL <= MAX_BINS and np.all(edges[1:] > edges[:-1]) and (numeric or not len(edges))
     if not sound or len(source) or len(cut):
         refuse(f"the bins of the column {column.name!r} are not sound")
     if numeric:
-        return column.name, ORDERED, len(edges) + 3, edges, None, None, window
+        return column.name, ORDERED, len(edges) + 1 + N_SPECIAL, edges, None, None, window
     return column.name, CODES, column.n_codes, None, None, None, window
 
 
@@ -91,7 +107,7 @@ def check_children(scope: Scope) -> None:
     """Every split leads to two later nodes of its tree, and every node but the first is a child exactly once."""
     nodes, ptr = scope["nodes"], scope["ptr"]
     first = _spread(ptr[:-1], ptr)
-    split, children = nodes[:, 0] != LEAF, nodes[:, 3:]
+    split, children = nodes[:, STREAM] != LEAF, nodes[:, TRUE_CHILD:]
     place, size = np.arange(len(nodes)) - first, _spread(np.diff(ptr), ptr)
     inside = (children > place[:, None]) & (children < size[:, None])
     if not inside[split].all():
@@ -104,16 +120,16 @@ def check_children(scope: Scope) -> None:
 def check_splits(scope: Scope) -> None:
     """Every split asks for a bin, an item or a set that its column has, by a rule of its column's kind."""
     nodes, ptr, streams = scope["nodes"], scope["ptr"], scope["binning"].streams
-    stream, bin_, rule = nodes[:, 0], nodes[:, 1], nodes[:, 2]
+    stream, bin_, rule = nodes[:, STREAM], nodes[:, BIN], nodes[:, RULE]
     split = stream != LEAF
     if np.any(stream < LEAF) or np.any(stream >= streams.shape[1]):
         refuse("a tree splits on what is not there")
     if not scope["before"] and np.any(stream == LABEL):
         refuse("a tree splits on the previous label, which it does not see")
     inner = np.where(stream >= 0, stream, 0)
-    ends = np.where(stream == LABEL, scope["before"] + 1, streams[3][inner])
+    ends = np.where(stream == LABEL, scope["before"] + 1, streams[N_BINS][inner])
     ends = np.where(rule == SUBSET, _spread(np.diff(scope["set_ptr"]), ptr), ends)
-    kinds = np.where(stream == LABEL, CODES, streams[4][inner])
+    kinds = np.where(stream == LABEL, CODES, streams[KIND][inner])
     if np.any(split & ((bin_ < 0) | (bin_ >= ends) | ~_fits(kinds, rule))):
         refuse("a split of a tree does not fit its column")
 
@@ -122,21 +138,21 @@ def _fits(kinds: IndexArray, rule: IndexArray) -> BoolArray:
     """Whether a rule is one of those that a column of this kind is split by."""
     codes = (kinds == CODES) & ((rule == EQUAL) | (rule == SUBSET))
     ordered = (kinds == ORDERED) & ((rule == AT_MOST) | (rule == AT_MOST_OR_SPECIAL))
-    found: BoolArray = codes | ordered | ((kinds == ITEMS) & (rule == HAS))
-    return found
+    fits: BoolArray = codes | ordered | ((kinds == ITEMS) & (rule == HAS))
+    return fits
 
 
 def check_surrogates(scope: Scope) -> None:
     """A surrogate is of a split of its tree, in the order of nodes, and asks a dense stream or the previous label."""
     if scope["shares"] is None:
         return
-    nodes, ptr, own = scope["nodes"], scope["ptr"], scope["surrogate_ptr"]
+    nodes, ptr, begins = scope["nodes"], scope["ptr"], scope["surrogate_ptr"]
     node, stream = scope["surrogates"][:, 0], scope["surrogates"][:, 1]
-    sizes = np.repeat(np.diff(ptr), np.diff(own))
-    place = np.repeat(ptr[:-1], np.diff(own)) + np.clip(node, 0, sizes - 1)
+    sizes = _spread(np.diff(ptr), begins)
+    place = _spread(ptr[:-1], begins) + np.clip(node, 0, sizes - 1)
     inside = (node >= 0) & (node < sizes) & (nodes[place, 0] >= 0)
-    inside[1:] &= (node[1:] >= node[:-1]) | np.isin(np.arange(1, len(node)), own)
-    dense = scope["binning"].streams[4] != ITEMS
+    inside[1:] &= (node[1:] >= node[:-1]) | np.isin(np.arange(1, len(node)), begins)
+    dense = scope["binning"].streams[KIND] != ITEMS
     if not inside.all() or np.any((stream < LABEL) | (stream >= len(dense))) or not dense[stream[stream >= 0]].all():
         refuse("a surrogate of a split is not sound")
 

@@ -1,14 +1,32 @@
-"""Files of format 1 as format 2 has them. Format 1 had one flat header, and names of tensors that each kind chose.
+"""Files of older versions as this one has them.
 
-What all models have is moved here, and what one kind has in its own `upgrade`.
+Format 1 had one flat header, and names of tensors that each kind chose. What all models have is moved here, and what
+one kind has in its own `upgrade`. Parameters have had other names, and settings of trainers stood among them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import fields
 from typing import Any
 
 from hedgerow.estimators.codec.steps import Tensors
+from hedgerow.trainers import TRAINERS, make_trainer
+
+_SETTINGS = ("batch_size", "gain", "schedule", "meta_gain", "gain_decay", "lazy")
+
+
+def with_trainer(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Parameters with a trainer of settings as an object; older files have the settings beside its name."""
+    upgraded, trainer = dict(parameters), parameters.get("trainer")
+    given = {name: upgraded.pop(name) for name in _SETTINGS if name in upgraded}
+    if isinstance(trainer, dict):
+        upgraded["trainer"] = make_trainer(trainer["name"], trainer["settings"])
+    elif given and trainer in TRAINERS:
+        defaults = {field.name: field.default for field in fields(TRAINERS[trainer])}
+        changed = {name: x for name, x in given.items() if name in defaults and x not in (defaults[name], "auto")}
+        upgraded["trainer"] = make_trainer(trainer, changed) if changed else trainer
+    return upgraded
 
 
 class Old:
@@ -31,8 +49,8 @@ class Old:
 
     def new(self) -> tuple[dict[str, Any], Tensors]:
         """Header and tensors of format 2."""
-        own = {"kind": self.kind, "parameters": self.parameters, "metadata": self.metadata, "state": self.state}
-        return own, self.moved
+        header = {"kind": self.kind, "parameters": self.parameters, "metadata": self.metadata, "state": self.state}
+        return header, self.moved
 
     def part(self, path: str, **values: Any) -> None:
         """A part of the state, with these values."""
@@ -55,8 +73,9 @@ class Old:
     def model(self, name: str) -> None:
         """A model inside, whose tensors were called by its name and theirs."""
         prefix = f"{name}."
-        own = {key.removeprefix(prefix): self.tensors.pop(key) for key in list(self.tensors) if key.startswith(prefix)}
-        self.state[name], tensors = Old(self.header[name], own, self._upgrade_of).new()
+        keys = [key for key in self.tensors if key.startswith(prefix)]
+        inner = {key.removeprefix(prefix): self.tensors.pop(key) for key in keys}
+        self.state[name], tensors = Old(self.header[name], inner, self._upgrade_of).new()
         self.moved |= {f"{prefix}{key}": array for key, array in tensors.items()}
 
     def schema(self) -> None:
@@ -88,8 +107,8 @@ class Old:
         """Bins and trees; those in which a missing value is none have more."""
         learnt = ("thresholds", "item_source", "item_cut")
         self.move(binning, *learnt, *(f"{name}_ptr" for name in learnt), old=f"{prefix}bins")
-        own = f"{prefix}trees"
+        old = f"{prefix}trees"
         gaps = ("shares", "surrogate_ptr", "surrogates", "surrogate_sets")
-        more = gaps if f"{own}.shares" in self.tensors else ()
-        self.move(ensemble, "ptr", "set_ptr", "nodes", "values", "gains", "counts", "sets", *more, old=own)
+        more = gaps if f"{old}.shares" in self.tensors else ()
+        self.move(ensemble, "ptr", "set_ptr", "nodes", "values", "gains", "counts", "sets", *more, old=old)
         self.part(ensemble, trees_per_step=trees_per_step)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from hedgerow.estimators.codec.steps import Field, Scope, Section, Size, refuse
+from hedgerow.trainers import Trainer
 
 
 def plain(value: Any) -> Any:
@@ -19,9 +20,11 @@ def plain(value: Any) -> Any:
 
 
 def _known(value: Any) -> Any:
-    """What JSON does not know, as what it does: numbers and arrays of NumPy, sets."""
+    """What JSON does not know, as what it does: numbers and arrays of NumPy, sets, trainers."""
     if isinstance(value, (np.generic, np.ndarray)):
         return value.tolist()
+    if isinstance(value, Trainer):
+        return {"name": value.name, "settings": value.get_params()}
     if isinstance(value, (set, frozenset)):
         return sorted(value, key=repr)
     if isinstance(value, Mapping):
@@ -83,20 +86,14 @@ def whole(name: str, low: int = 0, high: float = math.inf, points_into: Size | N
 
 def count(name: str, low: int = 0, each: int = 1, **more: Any) -> Value:
     """How many of something there are, each of which takes so many bytes of the file or more."""
-
-    def sound(value: Any, scope: Scope) -> bool:
-        return type(value) is int and low <= value <= scope["n_bytes"] // each
-
-    return Value(name, sound, f"a whole number from {low}, and not more than the file has room for", **more)
+    words = f"a whole number from {low}, and not more than the file has room for"
+    return Value(name, lambda n, scope: type(n) is int and low <= n <= scope["n_bytes"] // each, words, **more)
 
 
 def real(name: str, above: float = -math.inf, below: float = math.inf, **more: Any) -> Value:
     """A finite number."""
-
-    def sound(value: Any, scope: Scope) -> bool:
-        return type(value) is float and above < value < below
-
-    return Value(name, sound, f"a finite number above {above} and below {below}", **more)
+    words = f"a finite number above {above} and below {below}"
+    return Value(name, lambda x, scope: type(x) is float and above < x < below, words, **more)
 
 
 def choice(name: str, choices: tuple[str, ...], **more: Any) -> Value:

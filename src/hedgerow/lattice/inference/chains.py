@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hedgerow.lattice import kernels
-from hedgerow.lattice.inference.topology import Topology
+from hedgerow.lattice.graphs import Topology
 from hedgerow.legend import CODE, AnyArray, BoolArray, CodeArray, FloatArray
 
 ENOUGH = 0.9  # of the weight of a spanning tree: no other order is tried where the given one covers so much
@@ -34,8 +34,8 @@ def cover(topology: Topology) -> Cover:
     """Chains that cover much: in the order the nodes have, breadth first, or depth first."""
     if topology.is_acyclic:
         return Cover(topology, np.ones(topology.n_edges))
-    peeled, gone = _peel(topology)
-    circles: BoolArray = ~np.logical_or.reduce(gone[topology.ends], axis=1)
+    peeled, is_peeled = _peel(topology)
+    circles: BoolArray = ~np.logical_or.reduce(is_peeled[topology.ends], axis=1)
     best, best_order = _weigh(topology, topology.order, circles), topology.order
     if best.sum() < ENOUGH * (topology.n_nodes - topology.n_components):
         for order in _other_orders(topology):
@@ -45,7 +45,7 @@ def cover(topology: Topology) -> Cover:
     if best_order is topology.order and not len(peeled):
         return Cover(topology, best)
     # Trees come after what they hang on: the first sweep back has told all they have to say when it comes to circles.
-    order = np.concatenate([best_order[~gone[best_order]], peeled[::-1]])
+    order = np.concatenate([best_order[~is_peeled[best_order]], peeled[::-1]])
     return Cover(topology.in_order(order), best)
 
 
@@ -53,9 +53,9 @@ def _peel(topology: Topology) -> tuple[CodeArray, BoolArray]:
     """The nodes that are in no circle and between none, each after what hangs on it; and a mark for them."""
     n = topology.n_nodes
     peeled, degree = np.empty((2, n), dtype=CODE)
-    gone: AnyArray = np.zeros(n, dtype=np.uint8)
-    count = kernels.order.peel(topology.ends, topology.ptr, topology.out, peeled, degree, gone)
-    return peeled[:count], gone.astype(bool)
+    removed: AnyArray = np.zeros(n, dtype=np.uint8)
+    count = kernels.order.peel(topology.ends, topology.ptr, topology.out, peeled, degree, removed)
+    return peeled[:count], removed.astype(bool)
 
 
 def _other_orders(topology: Topology) -> list[CodeArray]:
@@ -72,11 +72,11 @@ def _weigh(topology: Topology, order: CodeArray, circles: BoolArray) -> FloatArr
     rank: CodeArray = np.empty(n, dtype=CODE)
     rank[order] = np.arange(n, dtype=CODE)
     before, after = np.sort(rank[topology.ends[circles]], axis=1).T
-    own: FloatArray = np.full(len(before), 1.0 / topology.n_edges)
+    inside: FloatArray = np.full(len(before), 1.0 / topology.n_edges)
     total = 0.0
-    while own.sum() > GAIN * total:
-        total = float(own.sum())
-        own /= np.maximum(np.bincount(before, own, n)[before], np.bincount(after, own, n)[after])
+    while inside.sum() > GAIN * total:
+        total = float(inside.sum())
+        inside /= np.maximum(np.bincount(before, inside, n)[before], np.bincount(after, inside, n)[after])
     weights: FloatArray = np.ones(topology.n_edges)
-    weights[circles] = own
+    weights[circles] = inside
     return weights

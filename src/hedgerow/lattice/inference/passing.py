@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hedgerow.lattice import kernels
+from hedgerow.lattice.graphs import Topology
 from hedgerow.lattice.inference.chains import Cover
-from hedgerow.lattice.inference.topology import Topology
-from hedgerow.lattice.potentials import Potentials
+from hedgerow.lattice.scores import Potentials
 from hedgerow.legend import INDEX, AnyArray, FloatArray, IndexArray
 
 STEEP = 300.0  # of the logarithm of a product of messages; the node's own score and a margin come on top
@@ -215,21 +215,22 @@ class LogPassing(Passing):
 
     def relax(self, damping: float, maximise: bool, tol: float) -> float:
         """As many updates as there are messages; the largest change that is left to make."""
-        top, own = self.topology, self.potentials
+        top, scores = self.topology, self.potentials
         left = 0.0
         for begin in range(0, len(self.messages), SLICE):
             n = min(SLICE, len(self.messages) - begin)
             left = kernels.log_messages.relax(
-                own.node_scores, own.edge_scores, self._rho, top.ends, top.ptr, top.out, self.messages, self._pending,
-                self._urgency, self._heap, self._place, self._product, float(damping), bool(maximise), n, float(tol),
+                scores.node_scores, scores.edge_scores, self._rho, top.ends, top.ptr, top.out, self.messages,
+                self._pending, self._urgency, self._heap, self._place, self._product, float(damping), bool(maximise), n,
+                float(tol),
             )  # fmt: skip
         return left
 
     def _node_beliefs(self, probs: FloatArray, begin: int, end: int) -> float:
-        top, own = self.topology, self.potentials
+        top, scores = self.topology, self.potentials
         return float(
             kernels.log_messages.node_beliefs(
-                own.node_scores, self._rho, top.ptr, top.out, self.messages, probs, self._product, begin, end
+                scores.node_scores, self._rho, top.ptr, top.out, self.messages, probs, self._product, begin, end
             )
         )
 
@@ -275,7 +276,9 @@ def make_passing(
     potentials: Potentials, *, reweighted: bool = False, by_logs: bool = False, start: FloatArray | None = None
 ) -> Passing:
     """Messages that say nothing yet, or those of an earlier call, in the form that the scores ask for."""
-    top, steepness = potentials.topology, potentials.steepness()
+    top, edges = potentials.topology, potentials.edge_scores
+    # How far, at any node, the logarithms of its messages can be apart in all.
+    steepness = float(kernels.messages.steepness(edges, top.ptr, top.out, np.empty(len(edges))))
     logs = reweighted or by_logs or steepness > STEEP
     if start is not None:
         start = start.copy() if in_logs(start) == logs else None
@@ -290,3 +293,10 @@ def make_passing(
 def in_logs(messages: FloatArray) -> bool:
     """Whether messages are logarithms: on exponentials the largest entry is 1."""
     return messages.size == 0 or bool(messages.max() <= 0.0)
+
+
+def checked(change: float) -> float:
+    """The largest change of a message, which must be a number."""
+    if not np.isfinite(change):
+        raise FloatingPointError("the messages are not numbers: the scores are too large")
+    return change

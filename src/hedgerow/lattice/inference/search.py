@@ -7,10 +7,9 @@ from importlib import import_module
 import numpy as np
 
 from hedgerow.errors import InputError, MissingExtraError
-from hedgerow.lattice.inference.infer import Inference, run
+from hedgerow.lattice.inference.infer import Inference, propagate
 from hedgerow.lattice.inference.labelings import Labeling, improve
-from hedgerow.lattice.inference.passing import make_passing
-from hedgerow.lattice.potentials import Potentials
+from hedgerow.lattice.scores import Potentials
 from hedgerow.legend import CODE
 
 SEARCHES = ("max_product", "icm", "graph_cut")
@@ -27,14 +26,8 @@ def search(potentials: Potentials, method: str, inference: Inference) -> Labelin
         return graph_cut(potentials)
     if method == "icm":
         return improve(potentials, potentials.node_scores.argmax(axis=1))
-    passing = make_passing(
-        potentials,
-        reweighted=inference.method == "tree_reweighted",
-        by_logs=inference.schedule == "residual" and not potentials.topology.is_acyclic,
-    )
-    report = run(passing, inference, maximise=True)
-    found = improve(potentials, passing.node_probs().argmax(axis=1))
-    return found._replace(converged=report.converged)
+    passing, report = propagate(potentials, inference, maximise=True)
+    return improve(potentials, passing.node_probs().argmax(axis=1))._replace(converged=report.converged)
 
 
 def is_submodular(potentials: Potentials) -> bool:

@@ -105,13 +105,13 @@ def depth_first(ends, ptr, out, order, turn, stack):
 
 
 @kernel
-def peel(ends, ptr, out, peeled, degree, gone):
+def peel(ends, ptr, out, peeled, degree, removed):
     """Take nodes with one edge away until there are none, each after what hung on it; returns how many.
 
     What is left are circles, what joins them, and a single node of each part that has none.
 
-    IN ends (M, 2), ptr (n+1,), out (2M,); OUT peeled (n,), whose first places are filled; gone (n,) of zeros, 1 for
-    those taken; WORK degree (n,)
+    IN ends (M, 2), ptr (n+1,), out (2M,); OUT peeled (n,), whose first places are filled; removed (n,) of zeros, 1
+    for those taken; WORK degree (n,)
     """
     filled, done, n_peeled = 0, 0, 0
     for i in range(degree.shape[0]):
@@ -126,11 +126,11 @@ def peel(ends, ptr, out, peeled, degree, gone):
             continue
         peeled[n_peeled] = i
         n_peeled += 1
-        gone[i] = 1
+        removed[i] = 1
         for a in range(ptr[i], ptr[i + 1]):
             h = out[a]
             j = ends[h >> 1, 1 - (h & 1)]
-            if not gone[j]:
+            if not removed[j]:
                 degree[j] -= 1
                 if degree[j] == 1:
                     peeled[filled] = j

@@ -2,7 +2,7 @@
 
 The dual variables of a sequence are probabilities α of its labelings. All that is kept of them is how far the labels
 that they expect are from the truth, in cells: of a label v at position t it is [v = y_t] − Σ_Y α(Y)·[Y_t = v], and of
-a transition the same, summed over the sequence, or one cell a position where features score pairs of labels. In a
+a transition the same, summed over the sequence, or one cell per position where features score pairs of labels. In a
 sequence of T positions the cells are numbered t·K + v, then T·K + e·K² + to·K + from, e = t or 0. Cells that are 0 are
 not stored: a sequence costs memory where it was once labelled wrong. The weights are
 
@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hedgerow.chain.kernels.search import best_step
 from hedgerow.jit import kernel, part
 from hedgerow.legend import AnyArray
 
@@ -42,7 +43,7 @@ class Features(NamedTuple):
 
 
 class Chunk(NamedTuple):
-    """Some sequences: nodes and pairs (Features; pairs are read only where the chain is paired); labels int32[N] of
+    """Some sequences: nodes and pairs (Features; pairs are read only where has_pairs); labels int32[N] of
     the corpus, begin and length int64[s] in it; importance float64[s], the weights c."""
 
     nodes: Features
@@ -55,8 +56,8 @@ class Chunk(NamedTuple):
 
 class Chain(NamedTuple):
     """start, end float64[K], scores; arc_from, arc_to int64[A], the transitions with a weight, the first at arc_base;
-    arc_slot int32[K, K] [from, to], their weights' places, −1: none; real uint8[W], 0 where a spread row has room
-    and no weight; costs float64[K, K] [true, predicted], zeros on the diagonal; paired: whether pairs are scored."""
+    arc_slot int32[K, K] [from, to], their weights' places, −1: none; real uint8[W], 0 where a spread row has buffers
+    and no weight; costs float64[K, K] [true, predicted], zeros on the diagonal; has_pairs: whether pairs are scored."""
 
     start: AnyArray
     end: AnyArray
@@ -66,7 +67,7 @@ class Chain(NamedTuple):
     arc_slot: AnyArray
     real: AnyArray
     costs: AnyArray
-    paired: bool
+    has_pairs: bool
 
 
 class Blocks(NamedTuple):
@@ -88,15 +89,15 @@ class State(NamedTuple):
     totals: AnyArray
 
 
-class Room(NamedTuple):
-    """Buffers for the longest sequence: node, best float64[T, K], own float64[T or 1, K²] [t, to·K + from], found
+class Buffers(NamedTuple):
+    """Buffers for the longest sequence: node, best float64[T, K], pairs float64[T or 1, K²] [t, to·K + from], labels
     int32[T]; cells float64[C], seen uint8[C] (zeros), listed int64[C]; moved float64[W], marked uint8[W] (zeros),
     touched int64[W]."""
 
     node: AnyArray
     best: AnyArray
-    own: AnyArray
-    found: AnyArray
+    pairs: AnyArray
+    labels: AnyArray
     cells: AnyArray
     seen: AnyArray
     listed: AnyArray
@@ -114,216 +115,202 @@ def _add_scores(features, i, T, w, scores):
     for t in range(T):
         row = scores[t]
         for q in range(features.spread_ptr[begin + t], features.spread_ptr[begin + t + 1]):
-            own = w[spread[q] : spread[q] + M]  # a slice, so that the loop vectorises
+            weights = w[spread[q] : spread[q] + M]  # a slice, so that the loop vectorises
             x = features.spread_value[q] if valued else 1.0
             for k in range(M):
-                row[k] += x * own[k]
+                row[k] += x * weights[k]
         for q in range(features.entry_ptr[begin + t], features.entry_ptr[begin + t + 1]):
             row[outputs[q]] += (features.entry_value[q] if valued else 1.0) * w[slots[q]]
 
 
 @part
-def _score(chunk, chain, i, w, room):
-    """The scores of sequence i, costs added to those of the nodes. OUT room.node, room.own; where it begins, and T."""
+def _score(chunk, chain, i, w, buffers):
+    """The scores of sequence i, costs added to those of the nodes. OUT its node and pairs; where it begins, T."""
     begin, T = chunk.begin[i], chunk.length[i]
     K = len(chain.start)
     for t in range(T):
         for v in range(K):
-            room.node[t, v] = chain.costs[chunk.labels[begin + t], v]
+            buffers.node[t, v] = chain.costs[chunk.labels[begin + t], v]
     for v in range(K):
-        room.node[0, v] += chain.start[v]
-        room.node[T - 1, v] += chain.end[v]
-    _add_scores(chunk.nodes, i, T, w, room.node)
-    if chain.paired:
-        room.own[:T] = 0.0
-        _add_scores(chunk.pairs, i, T, w, room.own)
+        buffers.node[0, v] += chain.start[v]
+        buffers.node[T - 1, v] += chain.end[v]
+    _add_scores(chunk.nodes, i, T, w, buffers.node)
+    if chain.has_pairs:
+        buffers.pairs[:T] = 0.0
+        _add_scores(chunk.pairs, i, T, w, buffers.pairs)
     return begin, T
 
 
 @part
-def _forward(edges, own, paired, node, best, T):
+def _forward(edges, pairs, has_pairs, node, best, T):
     """best_t(v) = node_t(v) + max_u [best_{t−1}(u) + edge_t(u, v)]. OUT best float64[≥ T, K]."""
     K = node.shape[1]
-    whole = K // 4 * 4
     for v in range(K):
         best[0, v] = node[0, v]
     for t in range(1, T):
         before, row = best[t - 1], best[t]
-        for v in range(K):
-            row[v] = -np.inf
-        if paired:
+        if has_pairs:
             for v in range(K):
+                row[v] = -np.inf
                 for u in range(K):
-                    y0 = before[u] + (edges[u, v] + own[t, v * K + u])
+                    y0 = before[u] + (edges[u, v] + pairs[t, v * K + u])
                     row[v] = y0 if y0 > row[v] else row[v]
         else:
-            for u in range(0, whole, 4):  # four at a time, so that a row is read and written once for four of them
-                x0, x1, x2, x3 = before[u], before[u + 1], before[u + 2], before[u + 3]
-                for v in range(K):
-                    y0, y1 = x0 + edges[u, v], x1 + edges[u + 1, v]
-                    y2, y3 = x2 + edges[u + 2, v], x3 + edges[u + 3, v]
-                    y0 = y0 if y0 > y1 else y1
-                    y2 = y2 if y2 > y3 else y3
-                    y0 = y0 if y0 > y2 else y2
-                    row[v] = y0 if y0 > row[v] else row[v]
-            for u in range(whole, K):
-                for v in range(K):
-                    y0 = before[u] + edges[u, v]
-                    row[v] = y0 if y0 > row[v] else row[v]
+            best_step(before, edges, row)
         for v in range(K):
             row[v] += node[t, v]
 
 
 @part
-def _search(edges, paired, T, room):
-    """Viterbi: the best labeling, room.found, and its score. IN room.node, room.own; WORK room.best."""
-    best, own, found = room.best, room.own, room.found
+def _search(edges, has_pairs, T, buffers):
+    """Viterbi: the best labeling, buffers.labels, and its score. IN buffers.node, buffers.pairs; WORK buffers.best."""
+    best, pairs, labels = buffers.best, buffers.pairs, buffers.labels
     K = best.shape[1]
-    _forward(edges, own, paired, room.node, best, T)
+    _forward(edges, pairs, has_pairs, buffers.node, best, T)
     last = 0
     for v in range(1, K):
         if best[T - 1, v] > best[T - 1, last]:
             last = v
-    found[T - 1] = last
+    labels[T - 1] = last
     for t in range(T - 1, 0, -1):
-        v, u, largest = found[t], 0, -np.inf
+        v, u, largest = labels[t], 0, -np.inf
         for k in range(K):
-            y = best[t - 1, k] + (edges[k, v] + own[t, v * K + k] if paired else edges[k, v])
+            y = best[t - 1, k] + (edges[k, v] + pairs[t, v * K + k] if has_pairs else edges[k, v])
             if y > largest:
                 u, largest = k, y
-        found[t - 1] = u
+        labels[t - 1] = u
     return best[T - 1, last]
 
 
 @kernel
-def losses(chunk, chain, w, edges, room):
+def losses(chunk, chain, w, edges, buffers):
     """Σ_i c_i (max_Y [cost(Y) + score(Y)] − score of the truth) over a chunk, at weights w. IN edges as in State."""
     K, total = len(chain.start), 0.0
     for i in range(len(chunk.importance)):
         if chunk.importance[i] == 0.0:
             continue
-        begin, T = _score(chunk, chain, i, w, room)
-        value = _search(edges, chain.paired, T, room)
+        begin, T = _score(chunk, chain, i, w, buffers)
+        value = _search(edges, chain.has_pairs, T, buffers)
         for t in range(T):
             v = chunk.labels[begin + t]
-            value -= room.node[t, v]
+            value -= buffers.node[t, v]
             if t > 0:
                 u = chunk.labels[begin + t - 1]
-                value -= edges[u, v] + (room.own[t, v * K + u] if chain.paired else 0.0)
+                value -= edges[u, v] + (buffers.pairs[t, v * K + u] if chain.has_pairs else 0.0)
         total += chunk.importance[i] * value
     return total
 
 
 @part
-def _list(room, n, cell, amount):
-    """Add to a cell of the direction; a new one is listed. Returns how many are."""
-    if not room.seen[cell]:
-        room.seen[cell] = 1
-        room.cells[cell] = 0.0
-        room.listed[n] = cell
+def _add(values, seen, listed, n, at, amount):
+    """values[at] += amount; where it is new it starts from 0 and is listed. Returns how many are."""
+    if not seen[at]:
+        seen[at] = 1
+        values[at] = 0.0
+        listed[n] = at
         n += 1
-    room.cells[cell] += amount
+    values[at] += amount
     return n
 
 
 @part
-def _direct(chain, labels, begin, T, old, i, room):
-    """The direction B in room.cells; room.listed has the cells, first those of the block in its order. How many."""
+def _list(buffers, n, cell, amount):
+    """Add to a cell of the direction; a new one is listed. Returns how many are."""
+    return _add(buffers.cells, buffers.seen, buffers.listed, n, cell, amount)
+
+
+@part
+def _direct(chain, labels, begin, T, old, i, buffers):
+    """The direction B in cells; `listed` has its cells, first those of the block in its order. How many."""
     K, n = len(chain.start), 0
     for q in range(old.begin[i], old.end[i]):
-        n = _list(room, n, old.cells[q], -old.values[q])
+        n = _list(buffers, n, old.cells[q], -old.values[q])
     for t in range(T):
-        v, found = labels[begin + t], room.found[t]
-        if v != found:
-            n = _list(room, n, t * K + v, 1.0)
-            n = _list(room, n, t * K + found, -1.0)
+        v, predicted = labels[begin + t], buffers.labels[t]
+        if v != predicted:
+            n = _list(buffers, n, t * K + v, 1.0)
+            n = _list(buffers, n, t * K + predicted, -1.0)
         if t > 0:
-            u, before = labels[begin + t - 1], room.found[t - 1]
-            if v != found or u != before:
-                home = T * K + (t * K * K if chain.paired else 0)
-                n = _list(room, n, home + v * K + u, 1.0)
-                n = _list(room, n, home + found * K + before, -1.0)
+            u, before = labels[begin + t - 1], buffers.labels[t - 1]
+            if v != predicted or u != before:
+                base = T * K + (t * K * K if chain.has_pairs else 0)
+                n = _list(buffers, n, base + v * K + u, 1.0)
+                n = _list(buffers, n, base + predicted * K + before, -1.0)
     return n
 
 
 @part
-def _touch(room, n, slot, amount):
+def _touch(buffers, n, slot, amount):
     """Add to the move of a weight; a new one is listed. Returns how many are."""
-    if not room.marked[slot]:
-        room.marked[slot] = 1
-        room.moved[slot] = 0.0
-        room.touched[n] = slot
-        n += 1
-    room.moved[slot] += amount
-    return n
+    return _add(buffers.moved, buffers.marked, buffers.touched, n, slot, amount)
 
 
 @part
-def _spread(features, real, i, t, output, amount, room, n):
+def _spread(features, real, i, t, output, amount, buffers, n):
     """Move the weights of position t of sequence i for one output. Returns how many weights are listed."""
     p = features.begin[i] + t
     valued = len(features.spread_value) + len(features.entry_value) > 0
     for q in range(features.spread_ptr[p], features.spread_ptr[p + 1]):
         slot = features.spread[q] + output
         if real[slot]:
-            n = _touch(room, n, slot, amount * (features.spread_value[q] if valued else 1.0))
+            n = _touch(buffers, n, slot, amount * (features.spread_value[q] if valued else 1.0))
     for q in range(features.entry_ptr[p], features.entry_ptr[p + 1]):
         if features.entry_output[q] == output:
-            n = _touch(room, n, features.entry_slot[q], amount * (features.entry_value[q] if valued else 1.0))
+            n = _touch(buffers, n, features.entry_slot[q], amount * (features.entry_value[q] if valued else 1.0))
     return n
 
 
 @part
-def _pull(chunk, chain, edges, i, factor, n_cells, room):
-    """Take the direction to the weights, times `factor`, into room.moved and room.touched.
+def _pull(chunk, chain, edges, i, factor, n_cells, buffers):
+    """Take the direction to the weights, times `factor`, into buffers.moved and buffers.touched.
 
     Returns how many are touched, −Σ B·score, costs in it, and −Σ B·cost.
     """
     K, n, rise, cost = len(chain.start), 0, 0.0, 0.0
     T = chunk.length[i]
     for q in range(n_cells):
-        cell = room.listed[q]
-        b = room.cells[cell]
+        cell = buffers.listed[q]
+        b = buffers.cells[cell]
         if cell < T * K:
             t, v = cell // K, cell % K
-            rise -= b * room.node[t, v]
+            rise -= b * buffers.node[t, v]
             cost -= b * chain.costs[chunk.labels[chunk.begin[i] + t], v]
-            n = _spread(chunk.nodes, chain.real, i, t, v, factor * b, room, n)
+            n = _spread(chunk.nodes, chain.real, i, t, v, factor * b, buffers, n)
             continue
         t, pair = (cell - T * K) // (K * K), (cell - T * K) % (K * K)
         v, u = pair // K, pair % K
         rise -= b * edges[u, v]
         if chain.arc_slot[u, v] >= 0:
-            n = _touch(room, n, chain.arc_slot[u, v], factor * b)
-        if chain.paired:
-            rise -= b * room.own[t, pair]
-            n = _spread(chunk.pairs, chain.real, i, t, pair, factor * b, room, n)
+            n = _touch(buffers, n, chain.arc_slot[u, v], factor * b)
+        if chain.has_pairs:
+            rise -= b * buffers.pairs[t, pair]
+            n = _spread(chunk.pairs, chain.real, i, t, pair, factor * b, buffers, n)
     return n, rise, cost
 
 
 @part
-def _move(chain, state, room, n, step, late):
+def _move(chain, state, buffers, n, step, late):
     """weights += step·moved, late += late·step·moved, and the table of edges to match; the marks are wiped off."""
     arcs = len(chain.arc_from)
     for q in range(n):
-        slot = room.touched[q]
-        room.marked[slot] = 0
-        state.weights[slot] += step * room.moved[slot]
-        state.late[slot] += late * step * room.moved[slot]
+        slot = buffers.touched[q]
+        buffers.marked[slot] = 0
+        state.weights[slot] += step * buffers.moved[slot]
+        state.late[slot] += late * step * buffers.moved[slot]
         a = slot - chain.arc_base
         if 0 <= a < arcs:
             state.edges[chain.arc_from[a], chain.arc_to[a]] = state.weights[slot]
 
 
 @part
-def _keep(old, new, i, tail, room, n_cells, step):
+def _keep(old, new, i, tail, buffers, n_cells, step):
     """The block after a step, D + step·B, from `tail` on; cells that are 0 are dropped. Returns the new tail."""
     begin, size = old.begin[i], old.end[i] - old.begin[i]
     new.begin[i] = tail
     for q in range(n_cells):
-        cell = room.listed[q]
-        room.seen[cell] = 0
-        value = (old.values[begin + q] if q < size else 0.0) + step * room.cells[cell]
+        cell = buffers.listed[q]
+        buffers.seen[cell] = 0
+        value = (old.values[begin + q] if q < size else 0.0) + step * buffers.cells[cell]
         if value != 0.0:
             new.cells[tail], new.values[tail] = cell, value
             tail += 1
@@ -332,24 +319,24 @@ def _keep(old, new, i, tail, room, n_cells, step):
 
 
 @kernel
-def take_steps(chunk, chain, order, l2, state, old, new, room):
+def take_steps(chunk, chain, order, l2, state, old, new, buffers):
     """A step for each sequence of a chunk, in the order given; returns how many cells the new blocks have.
 
-    IN  chunk, chain, order int64[s], l2, old (Blocks); IN/OUT state; WORK room
-    OUT new (Blocks), with room for all old cells and four more a position
+    IN  chunk, chain, order int64[s], l2, old (Blocks); IN/OUT state; WORK buffers
+    OUT new (Blocks), with space for all old cells and four more per position
     """
     tail = 0
     for i in order:
         c = chunk.importance[i]
         n_cells, step = 0, 0.0
         if c > 0.0:
-            begin, T = _score(chunk, chain, i, state.weights, room)
-            _search(state.edges, chain.paired, T, room)
-            n_cells = _direct(chain, chunk.labels, begin, T, old, i, room)
-            n, rise, cost = _pull(chunk, chain, state.edges, i, c / (2.0 * l2), n_cells, room)
+            begin, T = _score(chunk, chain, i, state.weights, buffers)
+            _search(state.edges, chain.has_pairs, T, buffers)
+            n_cells = _direct(chain, chunk.labels, begin, T, old, i, buffers)
+            n, rise, cost = _pull(chunk, chain, state.edges, i, c / (2.0 * l2), n_cells, buffers)
             bend = 0.0
             for q in range(n):
-                bend += 2.0 * l2 * room.moved[room.touched[q]] ** 2
+                bend += 2.0 * l2 * buffers.moved[buffers.touched[q]] ** 2
             rise *= c
             if rise > 0.0:  # rounding alone makes it less
                 step = 1.0 if bend <= rise else rise / bend
@@ -357,6 +344,6 @@ def take_steps(chunk, chain, order, l2, state, old, new, room):
             late = state.totals[0] * (state.totals[0] - 1.0)
             state.totals[1] += step * c * cost
             state.totals[2] += late * step * c * cost
-            _move(chain, state, room, n, step, late)
-        tail = _keep(old, new, i, tail, room, n_cells, step)
+            _move(chain, state, buffers, n, step, late)
+        tail = _keep(old, new, i, tail, buffers, n_cells, step)
     return tail

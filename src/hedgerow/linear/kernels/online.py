@@ -255,14 +255,14 @@ def descend(
 
 @kernel
 def likelihood(
-    begin, length, labels, scores, table, shift, top, scale, faint, spare, sums, exps, arc_of, origin, probs, grad
+    begin, length, labels, scores, table, shift, top, scale, underflowed, spare, sums, exps, arc_of, origin, probs, grad
 ):  # fmt: skip
     """The loss Σ_i (log Z_i − score of the truth) of a batch after forward-backward, and its gradient, P − truth.
 
     Returns NaN, and changes nothing, where messages became too small to trust.
 
     IN   begin, length int64[m]: the flat positions of the sequences; labels int32[N], scores float64[n, K], table
-         float64[K, K], top, scale float64[n], faint, spare int32[n]: how many labels are faint, and how many may be;
+         float64[K, K], top, scale float64[n], underflowed, spare int32[n]: so many labels did, and may;
          sums, exps float64[P, P]: Σ_t P_t(u, v) is their product; arc_of int32[K, K], −1 where an arc has no weight
     OUT  probs float64[n, K] IN/OUT, becomes the gradient of the scores; grad float64[X]: origin + arc is added to
     """
@@ -273,7 +273,7 @@ def likelihood(
             loss += math.log(scale[t]) + top[t] - scores[t, labels[p]]
             if p > begin[i]:
                 loss += shift - table[labels[p - 1], labels[p]]
-            if faint[t] > spare[t]:
+            if underflowed[t] > spare[t]:
                 return math.nan
             t += 1
     if not loss < math.inf:
@@ -296,12 +296,12 @@ def likelihood(
 
 
 @kernel
-def errors(begin, length, labels, found, scores, table, arc_of, origin, active, rows, grad):
+def errors(begin, length, labels, predicted, scores, table, arc_of, origin, active, rows, grad):
     """The loss Σ_i (score of the best labeling − score of the truth) of a batch, and its gradient, best − truth.
 
     Returns NaN, and changes no gradient, where the scores are not numbers or the truth is not legal.
 
-    IN   begin, length, labels, scores, table, arc_of, origin as in `likelihood`; found int32[n], the best labeling
+    IN   begin, length, labels, scores, table, arc_of, origin as in `likelihood`; predicted int32[n], the best labeling
     OUT  active uint8[n]: 1 where the two differ; rows float64[n, K]: the gradient of the scores there; grad: as there
     """
     K = scores.shape[1]
@@ -309,11 +309,11 @@ def errors(begin, length, labels, found, scores, table, arc_of, origin, active, 
     t = 0
     for i in range(len(begin)):
         for p in range(begin[i], begin[i] + length[i]):
-            here, best = labels[p], found[t]
+            here, best = labels[p], predicted[t]
             active[t] = here != best
             loss += scores[t, best] - scores[t, here]
             if p > begin[i]:
-                loss += table[found[t - 1], best] - table[labels[p - 1], here]
+                loss += table[predicted[t - 1], best] - table[labels[p - 1], here]
             t += 1
     if not loss < math.inf:
         return math.nan
@@ -323,10 +323,10 @@ def errors(begin, length, labels, found, scores, table, arc_of, origin, active, 
             if active[t]:
                 for k in range(K):
                     rows[t, k] = 0.0
-                rows[t, found[t]] = 1.0
+                rows[t, predicted[t]] = 1.0
                 rows[t, labels[p]] = -1.0
             if p > begin[i] and (active[t] or active[t - 1]):
-                arc, true_arc = arc_of[found[t - 1], found[t]], arc_of[labels[p - 1], labels[p]]
+                arc, true_arc = arc_of[predicted[t - 1], predicted[t]], arc_of[labels[p - 1], labels[p]]
                 if arc >= 0:
                     grad[origin + arc] += 1.0
                 if true_arc >= 0:

@@ -11,27 +11,29 @@ from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.chain.objectives import LABELWISE
 from hedgerow.chain.potentials import ChainPotentials
+from hedgerow.chain.structure.states import StateSpace
 from hedgerow.data.dataset import Dataset, Label
 from hedgerow.data.imputation import Imputation, seen_schema
 from hedgerow.declarations import check_parameters, documented
 from hedgerow.errors import InputError, warn
-from hedgerow.estimators.base import ChainModel
-from hedgerow.estimators.constraints import legal_space
-from hedgerow.estimators.corpus import cut_flat, training_dataset
+from hedgerow.estimators.base import StoppedChain
 from hedgerow.estimators.histories import arc_names, observed_histories
-from hedgerow.estimators.missing import OF_LINEAR, check_missing, fill, learn_missing, seen_part
-from hedgerow.estimators.validation import Validation, encode_held_out, hold_out
+from hedgerow.estimators.prepare import Preparation, Prepared
+from hedgerow.estimators.scored import ScoredChain
+from hedgerow.estimators.validation import ChainValidation, Measure
+from hedgerow.estimators.values import OF_LINEAR, check_missing, seen_part
 from hedgerow.legend import FloatArray
 from hedgerow.linear.chain import ChainLayout, LinearChain
-from hedgerow.linear.scorer import check_numbers
-from hedgerow.models.crf.linear_layout import carry_over, lay_out, named_weights, weights_of
-from hedgerow.models.crf.linear_training import LinearTraining, Plan, Trained
+from hedgerow.models.crf.linear_layout import Statistics, carry_over, lay_out, named_weights, weights_of
+from hedgerow.models.crf.linear_training import LinearTraining, Plan
 from hedgerow.models.crf.parameters import LinearParameters
 from hedgerow.models.crf.partial_fit import partial_fit
+from hedgerow.trainers import OnlineTrainer
+from hedgerow.training.monitor import Trained
 
 
 @documented
-class LinearCRF(LinearParameters, ChainModel):
+class LinearCRF(LinearParameters, StoppedChain, ScoredChain):
     """A conditional random field with linear scores: what CRFsuite, CRF++ and Wapiti train.
 
     Attributes
@@ -62,65 +64,37 @@ class LinearCRF(LinearParameters, ChainModel):
 
     imputation_: Imputation | None
 
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
-        X_val: Any = None,
-        y_val: Any = None,
-        *,
-        lengths: Any = None,
-    ) -> LinearCRF:
-        """Train on labelled sequences.
-
-        Parameters
-        ----------
-        X : list of sequences (lists of dicts, of tokens, of attribute lists; 2-D arrays; data frames), a generator of
-            them, `Sequences`, or flat arrays with `lengths`; or a Dataset that `hedgerow.data.encoding.learn` made,
-            which saves encoding a corpus twice and brings its own labels, weights, window and columns
-        y : list of lists of labels; None is unlabelled, a set gives the labels that are possible
-        sample_weight : (S,) weights of the sequences, or a list of arrays of 0 (unlabelled) and 1
-        X_val, y_val : held-out sequences; training stops when `scoring` on them no longer rises. X_val may be a
-            Dataset with labels, encoded by the schema of the training Dataset; y_val is then left out
-        lengths : the lengths of the sequences, where X and y are flat
-        """
-        self._check_parameters()
-        X, y = cut_flat(X, y, lengths)
-        X, y, sample_weight, X_val, y_val = hold_out(self, X, y, sample_weight, X_val, y_val)
-        given = training_dataset(self, X, y, sample_weight)
-        imputation = learn_missing(self, given, trees=False)
-        dataset = fill(imputation, given)
-        check_numbers(dataset, dataset.schema)
-        held_out = encode_held_out(given.schema, X_val, y_val)
-        if held_out is not None:
-            held_out = fill(imputation, held_out)
-            check_numbers(held_out, dataset.schema)
-        longer = self.order > 1
-        space = legal_space(dataset, self.constraints, forbid_unseen=self.transitions == "forbid_unseen" and not longer)
-        seen: dict[str, Any] = {"transitions": self.transitions, "min_frequency": self.min_frequency}
-        histories = observed_histories(dataset, space, int(self.order), **seen) if longer else None
-        layout, statistics = lay_out(
-            dataset,
-            space,
-            **seen,
-            pairs=self.pairs,
-            transition_columns=self.transition_columns,
-            order=int(self.order),
-            histories=histories,
-        )
-        warm = None
+    def _train(self, ready: Prepared, duration: Any = None) -> None:
+        layout, statistics = self._lay_out(ready.dataset, ready.space)
+        start = None
         if self.warm_start and hasattr(self, "weights_"):
-            warm = carry_over(seen_schema(self), self.layout_, self.weights_, dataset.schema, layout)
-        validation = None if held_out is None else Validation(self, layout, held_out)
-        if validation is not None:  # a metric that cannot score y_val is found before any training
-            validation(np.zeros(layout.n_weights) if warm is None else warm)
-        plan = Plan.of(self, dataset, warm=warm is not None)
-        training = LinearTraining(self, plan, dataset, layout, statistics, validation)
-        trained = training.train(warm, None if warm is None else self.history_)
-        self.imputation_ = imputation
-        self._store(given, layout, trained)
-        return self
+            start = carry_over(seen_schema(self), self.layout_, self.weights_, ready.dataset.schema, layout)
+        validation = None
+        if ready.held_out is not None:
+            measure = Measure(ready.held_out, self._scoring(), self._decoder_name(), self.beam_width)
+            validation = ChainValidation(layout, measure, self.n_jobs)
+            # A metric that cannot score y_val is found before any training.
+            validation(np.zeros(layout.n_weights) if start is None else start)
+        plan = Plan.of(self, ready.dataset, warm=start is not None)
+        training = LinearTraining(self, plan, ready.dataset, layout, statistics, validation)
+        trained = training.train(start, None if start is None else self.history_)
+        self._store(ready.given, ready.imputation, layout, trained, online=isinstance(plan.trainer, OnlineTrainer))
+
+    def _preparation(self, **more: Any) -> Preparation:
+        # From order 2 on runs of labels that training does not show are forbidden, and not transitions.
+        forbids = self.transitions == "forbid_unseen" and self.order <= 1
+        return super()._preparation(needs_numbers=True, forbid_unseen=forbids, **more)
+
+    def _lay_out(self, dataset: Dataset, space: StateSpace) -> tuple[ChainLayout, Statistics]:
+        """The weights that the training sequences ask for."""
+        order, histories = int(self.order), None
+        seen: dict[str, Any] = {"transitions": self.transitions, "min_frequency": self.min_frequency}
+        if order > 1:
+            histories = observed_histories(dataset, space, order, **seen)
+        columns = self.transition_columns
+        return lay_out(
+            dataset, space, **seen, pairs=self.pairs, transition_columns=columns, order=order, histories=histories
+        )
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None, *, classes: Any = None) -> LinearCRF:
         """Learn from some more sequences: one pass of an online trainer over them.
@@ -144,21 +118,25 @@ class LinearCRF(LinearParameters, ChainModel):
         check_missing(self, OF_LINEAR)
         return Plan.of(self)
 
-    def _store(self, dataset: Dataset, layout: ChainLayout, trained: Trained) -> None:
-        self.schema_ = dataset.schema
-        self.classes_ = dataset.schema.classes
-        self.layout_ = layout
-        self.weights_ = trained.weights
+    def _store(
+        self,
+        dataset: Dataset,
+        imputation: Imputation | None,
+        layout: ChainLayout,
+        trained: Trained[FloatArray],
+        *,
+        online: bool,
+    ) -> None:
+        self._keep(dataset.schema, trained)
+        self.imputation_, self.layout_ = imputation, layout
+        self.weights_ = trained.learnt
         self.weights_.flags.writeable = False  # potentials are kept between calls: a write would reach only a part
-        self.metadata_ = {}
-        self.history_ = trained.history
-        self.n_iter_ = trained.n_iter
-        self.best_iteration_ = trained.best.iteration
-        self.loss_ = trained.best.loss
         self.n_sequences_ = dataset.n_sequences
-        self.outcome_ = trained.outcome
-        if what := trained.complaint(self.max_iter):
-            warn(what, ConvergenceWarning, stacklevel=3)
+        if what := _describe_end(trained, self.max_iter, online=online):
+            warn(what, ConvergenceWarning, stacklevel=4)
+
+    def _complaint(self) -> str:
+        return ""  # said when weights are stored, of `partial_fit` too
 
     def _decoder_name(self) -> str:
         if self.decoder != "auto":
@@ -175,13 +153,13 @@ class LinearCRF(LinearParameters, ChainModel):
     def _potentials(self, dataset: Dataset, first: int, last: int) -> ChainPotentials:
         self._prepare()
         chain = self._chain[1]
-        chunk = chain.compile(*seen_part(self, dataset, first, last))
+        chunk = chain.compile(*seen_part(self.imputation_, dataset, first, last))
         return chain.potentials(replace(chunk, first_sequence=first))
 
     def _dataset(self, X: Any, known: Any, lengths: Any) -> Dataset:
         dataset = super()._dataset(X, known, lengths)
-        if getattr(self, "imputation_", None) is None:
-            check_numbers(dataset, self.schema_)
+        if self.imputation_ is None:
+            dataset.require_numbers()
         return dataset
 
     def __getstate__(self) -> dict[str, Any]:
@@ -215,3 +193,17 @@ class LinearCRF(LinearParameters, ChainModel):
         """(feature, label, weight), the largest weights first; of one label where it is given."""
         check_is_fitted(self)
         return weights_of(label, self.schema_, named_weights(seen_schema(self), self.layout_, self.weights_))
+
+
+def _describe_end(trained: Trained[FloatArray], max_iter: int | None, *, online: bool) -> str:
+    """What is to be said of how training ended; nothing where it ended well. max_iter as the user gave it."""
+    if trained.outcome == "interrupted":
+        return f"training was interrupted after {trained.n_iter} iterations; the best weights so far are kept"
+    if trained.outcome == "diverged":
+        return f"training made the loss larger, to {trained.best.loss:.6g}; give a smaller ⟦gain⟧, or ⟦gain='auto'⟧"
+    if trained.outcome == "stuck":
+        return "no first step made the loss smaller; ⟦start='log_likelihood'⟧ or an online ⟦trainer⟧ may"
+    if trained.outcome == "max_iter" and not online:
+        most = "⟦max_iter⟧" if max_iter is None else f"⟦max_iter={max_iter}⟧"
+        return f"training stopped after {most} iterations before it converged; raise ⟦max_iter⟧ or ⟦tol⟧"
+    return ""

@@ -12,8 +12,7 @@ from hedgerow.data.dataset import Column, Dataset, Label, Schema
 from hedgerow.estimators.constraints import legal_space
 from hedgerow.legend import CODE, INDEX, FloatArray, IndexArray
 from hedgerow.linear.chain import ChainLayout
-from hedgerow.linear.index import WeightIndex
-from hedgerow.linear.streams import Streams
+from hedgerow.linear.index import Streams, WeightIndex
 from hedgerow.models.crf.linear_layout import lay_out
 
 
@@ -47,18 +46,18 @@ def extend_layout(
     transitions, pairs : as in LinearCRF. The columns whose features score label pairs stay those of the old layout.
     """
     columns = None if old.pairs is None else old.pair_columns
-    own, _ = lay_out(
+    fresh, _ = lay_out(
         dataset, space, transitions=transitions, pairs=pairs, min_frequency=0.0, transition_columns=columns
     )
     labels = label_map(old_schema, dataset.schema)
     schemas, complete = (old_schema, dataset.schema), pairs == "all"
-    nodes, of_nodes = _merge(schemas, old.nodes, own.nodes, labels, complete=complete)
-    arc_from, arc_to, of_arcs = _merge_arcs(old, own, labels)
+    nodes, of_nodes = _merge(schemas, old.nodes, fresh.nodes, labels, complete=complete)
+    arc_from, arc_to, of_arcs = _merge_arcs(old, fresh, labels)
     before = [of_nodes, of_arcs + old.nodes.n_weights]
     label_pairs = None
-    if old.pairs is not None and own.pairs is not None:
-        outputs = (labels[:, None] * own.n_labels + labels).ravel()  # to·K + from
-        label_pairs, of_pairs = _merge(schemas, old.pairs, own.pairs, outputs, complete=complete)
+    if old.pairs is not None and fresh.pairs is not None:
+        outputs = (labels[:, None] * fresh.n_labels + labels).ravel()  # to·K + from
+        label_pairs, of_pairs = _merge(schemas, old.pairs, fresh.pairs, outputs, complete=complete)
         before.append(of_pairs + old.n_weights - old.pairs.n_weights)
     layout = ChainLayout(nodes, arc_from, arc_to, space, label_pairs, old.pair_columns)
     return layout, Moved(np.concatenate(before))
@@ -88,27 +87,27 @@ def label_map(old: Schema, new: Schema) -> IndexArray:
 
 
 def _merge(
-    schemas: tuple[Schema, Schema], old: WeightIndex, own: WeightIndex, output_map: IndexArray, *, complete: bool
+    schemas: tuple[Schema, Schema], old: WeightIndex, fresh: WeightIndex, output_map: IndexArray, *, complete: bool
 ) -> tuple[WeightIndex, IndexArray]:
     """The slots of an old index and of that of new data in one; and the old slot before which each new one stands.
 
     Slots are sorted by row and output, and neither changes its order from the old index to the new one.
     """
-    M = own.n_outputs
-    rows, sizes = _row_map(schemas, old.streams, own.streams), np.diff(old.row_ptr)
+    M = fresh.n_outputs
+    rows, sizes = _row_map(schemas, old.streams, fresh.streams), np.diff(old.row_ptr)
     outputs = output_map.astype(CODE)[old.slot_label]
     keys = np.repeat(rows * M, sizes) + outputs
-    wanted = own.slot_rows() * M + own.slot_label
+    wanted = fresh.slot_rows() * M + fresh.slot_label
     if complete and len(output_map) < M:  # the features seen before get weights for the new outputs
         added = np.setdiff1d(np.arange(M, dtype=INDEX), output_map)
         wanted = np.union1d(wanted, (rows[sizes > 0][:, None] * M + added).ravel())
     before = np.searchsorted(keys, wanted)
     is_new = np.append(keys, -1)[before] != wanted
     before, wanted = before[is_new], wanted[is_new]
-    new_sizes = np.bincount(wanted // M, minlength=own.streams.n_rows)
+    new_sizes = np.bincount(wanted // M, minlength=fresh.streams.n_rows)
     new_sizes[rows] += sizes
     row_ptr = np.concatenate([np.zeros(1, dtype=INDEX), np.cumsum(new_sizes, dtype=INDEX)])
-    return WeightIndex(own.streams, M, row_ptr, np.insert(outputs, before, wanted % M)), before
+    return WeightIndex(fresh.streams, M, row_ptr, np.insert(outputs, before, wanted % M)), before
 
 
 def _row_map(schemas: tuple[Schema, Schema], old: Streams, new: Streams) -> IndexArray:
@@ -140,10 +139,10 @@ def _runs(schema: Schema, streams: Streams) -> list[tuple[tuple[str, str, int], 
     return list(zip(keys, begins.tolist(), sizes.tolist()))
 
 
-def _merge_arcs(old: ChainLayout, own: ChainLayout, labels: IndexArray) -> tuple[IndexArray, IndexArray, IndexArray]:
+def _merge_arcs(old: ChainLayout, fresh: ChainLayout, labels: IndexArray) -> tuple[IndexArray, IndexArray, IndexArray]:
     """The transitions of both layouts, (A,) and (A,), and the old one before which each new one stands."""
-    K = own.n_labels
-    keys, wanted = labels[old.arc_from] * K + labels[old.arc_to], own.arc_from * K + own.arc_to
+    K = fresh.n_labels
+    keys, wanted = labels[old.arc_from] * K + labels[old.arc_to], fresh.arc_from * K + fresh.arc_to
     wanted = np.setdiff1d(wanted, keys)
     before = np.searchsorted(keys, wanted)
     return *np.divmod(np.insert(keys, before, wanted), K), before

@@ -5,16 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from hedgerow.estimators.codec.arrays import Array, scores
-from hedgerow.estimators.codec.histories import HISTORIES
-from hedgerow.estimators.codec.linear import weight_index
+from hedgerow.estimators.codec.chain import HISTORIES, weight_index
 from hedgerow.estimators.codec.parts import Part, Record, State, made_by
 from hedgerow.estimators.codec.schema import CHAIN, SPACE
 from hedgerow.estimators.codec.steps import Check, Let, Scope, refuse
-from hedgerow.estimators.codec.upgrade import Old
+from hedgerow.estimators.codec.upgrade import Old, with_trainer
 from hedgerow.estimators.codec.values import texts, whole
 from hedgerow.legend import INDEX
 from hedgerow.linear.chain import ChainLayout
-from hedgerow.linear.streams import Streams
+from hedgerow.linear.index import Streams
 
 
 def check_arcs(scope: Scope) -> None:
@@ -26,19 +25,17 @@ def check_arcs(scope: Scope) -> None:
         refuse("there are weights of transitions beside those of histories")
 
 
+def _pair_streams(scope: Scope) -> Streams:
+    return Streams.of(scope["seen"], set(scope["pair_columns"]))
+
+
 # Of the columns that the model sees, `scope["seen"]`.
 LAYOUT = Record(
     (
         Part("space", SPACE),
-        Part("nodes", weight_index(lambda scope: Streams.of(scope["seen"]), lambda scope: int(scope["K"]))),
+        Part("nodes", weight_index(lambda scope: Streams.of(scope["seen"]))),
         texts("pair_columns"),
-        Part(
-            "pairs",
-            weight_index(
-                lambda scope: Streams.of(scope["seen"], set(scope["pair_columns"])), lambda scope: int(scope["K"] ** 2)
-            ),
-            optional=True,
-        ),
+        Part("pairs", weight_index(_pair_streams, lambda scope: int(scope["K"] ** 2)), optional=True),
         Part("histories", HISTORIES, optional=True),
         Array("arc_from", INDEX, ("A",), points_into="K"),
         Array("arc_to", INDEX, ("A",), points_into="K"),
@@ -72,4 +69,5 @@ STATE = State(
         whole("n_sequences", of="n_sequences_"),
     ),
     upgrade,
+    parameters=with_trainer,
 )

@@ -15,8 +15,7 @@ from hedgerow.estimators.constraints import count_moves
 from hedgerow.estimators.histories import carry_histories, history_frequency
 from hedgerow.legend import CODE, INDEX, CodeArray, FloatArray, IndexArray
 from hedgerow.linear.chain import ChainLayout
-from hedgerow.linear.index import WeightIndex, index_weights
-from hedgerow.linear.streams import Streams, row_names
+from hedgerow.linear.index import Streams, WeightIndex, index_weights, row_names, weight_statistics
 
 
 @dataclass(frozen=True)
@@ -52,15 +51,15 @@ def lay_out(
 
     def index(names: set[str] | None, where: IndexArray, outputs: CodeArray, n_outputs: int) -> _Indexed:
         streams = Streams.of(dataset.schema, names)
-        found, totals = index_weights(
+        indexed, totals = index_weights(
             dataset, streams, where, outputs, n_outputs, min_frequency=min_frequency, all_pairs=pairs == "all"
         )
-        return found, *_row_statistics(dataset, found, totals, where)
+        return indexed, *weight_statistics(dataset, indexed, totals, where)
 
-    nodes, *of_nodes = index(None, where, labels, K)
     arc_from, arc_to = _arcs(dataset, space, transitions, min_frequency)
     if order != 1:
         arc_from, arc_to = arc_from[:0], arc_to[:0]
+    nodes, *of_nodes = index(None, where, labels, K)
     of_arcs = [np.full(len(arc_from), max(len(where), 1) / K), np.ones(len(arc_from))]
     if histories is not None:
         of_arcs = [history_frequency(dataset, histories), np.ones(histories.n_arcs)]
@@ -104,11 +103,12 @@ def _observed_moves(dataset: Dataset) -> tuple[IndexArray, CodeArray]:
 
 def _arcs(dataset: Dataset, space: StateSpace, transitions: str, min_frequency: float) -> tuple[IndexArray, IndexArray]:
     """The transitions that have a weight: all legal ones, or those seen, and seen often enough."""
-    if transitions != "observed":
-        return space.arcs()
-    counts = count_moves(dataset)
-    seen = (counts > 0) & (counts >= min_frequency)
-    return StateSpace(space.start, space.transitions & seen, space.end).arcs()
+    moves = space.transitions
+    if transitions == "observed":
+        counts = count_moves(dataset)
+        moves = moves & (counts > 0) & (counts >= min_frequency)
+    arc_from, arc_to = np.nonzero(moves)
+    return arc_from.astype(INDEX), arc_to.astype(INDEX)
 
 
 def _check_columns(schema: Schema, names: Iterable[str]) -> set[str]:
@@ -116,35 +116,12 @@ def _check_columns(schema: Schema, names: Iterable[str]) -> set[str]:
         raise InputError(f"⟦transition_columns⟧ is the str {names!r}", hint="Give a list of column names.")
     if not isinstance(names, Iterable):
         raise InputError(f"⟦transition_columns⟧ is {names!r}", hint="Give a list of column names.")
-    known = {column.name for column in schema.columns} | ({"*"} if len(schema.attributes) else set())
+    known = {column.name for column in schema.columns} | ({"*"} if schema.n_attributes else set())
     wanted = {name if isinstance(name, str) else repr(name) for name in names}
     for name in sorted(wanted - known, key=str):
-        raise InputError(
-            "is in ⟦transition_columns⟧ and not in the data",
-            hint=f"Columns: {', '.join(sorted(known)[:10])}.",
-            column=name,
-        )
+        hint = f"Columns: {', '.join(sorted(known)[:10])}."
+        raise InputError("is in ⟦transition_columns⟧ and not in the data", hint=hint, column=name)
     return wanted
-
-
-def _row_statistics(
-    dataset: Dataset, index: WeightIndex, totals: FloatArray, where: IndexArray
-) -> tuple[FloatArray, FloatArray]:
-    """Frequency and mean square of the feature of each slot. `totals` has how often each slot is seen."""
-    streams, rows = index.streams, index.slot_rows()
-    frequency: FloatArray = np.bincount(rows, weights=totals, minlength=streams.n_rows).astype(np.float64)
-    square = np.ones(streams.n_rows)
-    if len(streams.num_column) or len(streams.seq_num_column) or dataset.attr_val is not None:
-        sequences = np.searchsorted(dataset.offsets, where, side="right") - 1
-        places = where + (dataset.start - dataset.offsets[:-1])[sequences]
-        for base, n_rows, which, own, values in streams.observations(dataset, dataset.schema, places, sequences):
-            if len(values) == len(which):  # else one 1 that serves them all
-                count = np.bincount(own[values != 0], minlength=n_rows)
-                seen = np.flatnonzero(count)
-                frequency[base + seen] = count[seen]
-                squares = np.bincount(own, weights=values**2, minlength=n_rows)[seen]
-                square[base + seen] = np.where(squares > 0, squares / count[seen], 1.0)
-    return np.maximum(frequency, 1.0)[rows], square[rows]  # a feature may be seen with the value 0 alone
 
 
 def named_weights(schema: Schema, layout: ChainLayout, weights: FloatArray) -> list[tuple[str, Label, float]]:
@@ -157,15 +134,15 @@ def named_weights(schema: Schema, layout: ChainLayout, weights: FloatArray) -> l
 
 
 def weights_of(
-    label: Label | None, schema: Schema, found: list[tuple[str, Label, float]]
+    label: Label | None, schema: Schema, weights: list[tuple[str, Label, float]]
 ) -> list[tuple[str, Label, float]]:
     """Of entries (what is seen, label, weight) those of one label; all where it is None."""
     if label is None:
-        return found
+        return weights
     if label not in schema.labels:
         known = ", ".join(map(repr, schema.labels[:10])) + (", …" if len(schema.labels) > 10 else "")
         raise InputError(f"the label {label!r} is not one of those seen in training", hint=f"Known: {known}.")
-    return [entry for entry in found if entry[1] == label]
+    return [entry for entry in weights if entry[1] == label]
 
 
 def carry_over(

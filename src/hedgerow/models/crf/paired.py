@@ -1,15 +1,28 @@
-"""A corpus that two models read: trees by one schema, and the linear chain below them by another."""
+"""Trees that stand on a linear chain: its model, and a corpus that two models read, each by its own schema."""
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass, fields, replace
 from typing import Any
+
+from sklearn.base import clone
 
 from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.data.dataset import Dataset
 from hedgerow.errors import InputError
+from hedgerow.estimators.prepare import Prepared, Sources
 from hedgerow.legend import IndexArray
 from hedgerow.models.crf.linear import LinearCRF
+
+
+def linear_below(init: LinearCRF, ready: Prepared) -> LinearCRF:
+    """The linear model that the trees stand on; one that is not fitted yet is fitted to the training sequences."""
+    if hasattr(init, "weights_"):
+        return copy.deepcopy(init)  # to fit it anew must not change this model
+    fresh: LinearCRF = clone(init)
+    assert ready.sources is not None
+    return fresh.fit(*ready.sources.training(ready)[:3])
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,17 +40,31 @@ class PairedDataset(Dataset):
 
 def pair(linear: LinearCRF | None, dataset: Dataset, X: Any) -> Dataset:
     """The dataset with what the linear chain, if there is one, reads of X; X may be the dataset itself."""
+    return _beside(linear, dataset, dataset, X)
+
+
+def pair_all(linear: LinearCRF, ready: Prepared) -> tuple[Dataset, Dataset | None]:
+    """The same of the sequences that train, and of those that are held out, as trees see them."""
+    sources = ready.sources or Sources(ready.given)
+    dataset = _beside(linear, ready.dataset, ready.given, sources.training(ready).X)
+    if ready.held_out is None or ready.held_given is None:
+        return dataset, None
+    return dataset, _beside(linear, ready.held_out, ready.held_given, sources.held_out(ready))
+
+
+def _beside(linear: LinearCRF | None, dataset: Dataset, given: Dataset, X: Any) -> Dataset:
+    """A corpus, with gaps filled or not, beside what the linear chain reads of it. given : with its gaps"""
     if linear is None or isinstance(dataset, PairedDataset):
         return dataset
-    if linear.schema_ == dataset.schema:
-        below = linear._dataset(dataset, None, None)
+    if linear.schema_ == given.schema:
+        below = linear._dataset(given, None, None)
     elif isinstance(X, Dataset):
         hint = "Give the sequences themselves, or what encode() of this model made of them."
         raise InputError("the linear model below the trees was not trained on this Dataset's columns", hint=hint)
     else:
         below = linear._dataset(X, None, None)
-    own = {field.name: getattr(dataset, field.name) for field in fields(dataset)}
-    return PairedDataset(**own, below=below)
+    values = {field.name: getattr(dataset, field.name) for field in fields(dataset) if field.init}
+    return PairedDataset(**values, below=below)
 
 
 def check_below(linear: LinearCRF, dataset: Dataset, *, joint: bool) -> None:

@@ -27,13 +27,10 @@ from hedgerow.estimators.parameters import (
     WarmStart,
     Windowed,
 )
-from hedgerow.estimators.scoring import LOG_LIKELIHOOD, Scoring, check_scoring
+from hedgerow.estimators.values import LOG_LIKELIHOOD, Scoring, check_scoring
+from hedgerow.trainers import TRAINERS, Trainer, check_trainer
 
 TREE_OBJECTIVES = (*(name for name in NAMES if name != "perceptron"), *BOOSTED)  # a sum of trees has no average
-# On the whole corpus at once; and on a few sequences at a time, where an iteration is a pass.
-WHOLE = ("lbfgs", "conjugate_gradient", "gradient_descent")
-ONLINE = ("sgd", "annealed_sgd", "adagrad", "adam", "smd", "averaged_perceptron")
-TRAINERS = (*WHOLE, *ONLINE, "frank_wolfe")
 
 
 @declared
@@ -65,12 +62,13 @@ class LinearParameters(
         "labelwise" (a smooth count of wrong labels), "expected_accuracy", "margin", "slack_margin",
         "classification_error" (a smooth count of wrong labelings), "perceptron". "auto" is the log-likelihood, or what
         the trainer is for.
-    trainer : str
+    trainer : str or Trainer
         How: "lbfgs", "conjugate_gradient", "gradient_descent" on the whole corpus; "sgd", "annealed_sgd", "adagrad",
         "adam", "smd" (stochastic meta-descent) on a few sequences at a time; "averaged_perceptron"; "frank_wolfe" for
         the margin, which knows how far from the minimum it is. "auto" is "lbfgs" where the objective is smooth,
         "averaged_perceptron" for "perceptron", and for the margins "adagrad", or "frank_wolfe" where every label is
         known, l2 is above 0 and training begins at zero. L-BFGS takes objectives with kinks too, but may stop at one.
+        Settings of a trainer are given by an object of `hedgerow.trainers`: SGD(gain=0.1, batch_size=4).
     l2
         The penalty l2·‖w‖² (CRFsuite's c2). Objectives that count errors have smaller losses than the likelihood, and
         want a smaller one.
@@ -82,20 +80,6 @@ class LinearParameters(
     tol
         Training ends when the loss fell by less than this share in ten iterations, or is known to be nearer than
         this share to its minimum; of "frank_wolfe", whose bound is a loose one, a thousand times this share.
-    batch_size
-        Sequences that an online trainer looks at before each step: by default 8, and 1 for "averaged_perceptron".
-    gain
-        The first step size of an online trainer; "auto" finds it on a few sequences.
-    schedule : str
-        Of "annealed_sgd": "averaged", or "inverse", the classic η₀/(1 + r·t). Of "smd": "averaged" (over the last
-        pass), "plain", as published, or "annealed". "auto" is "averaged".
-    meta_gain
-        μ of "smd".
-    gain_decay
-        λ of "smd".
-    lazy
-        Whether a step of "smd" moves only the weights that its batch touches, which is an approximation; without it a
-        step costs as much as there are weights.
     sharpness : float or list of float
         λ of the sigmoid that "labelwise" (default 5, then 15) and "classification_error" (default 1) count errors with;
         a list is a stage each, which begins with the weights of the one before.
@@ -130,14 +114,8 @@ class LinearParameters(
     """
 
     objective: Annotated[str, OneOf(("auto", *NAMES))] = "auto"
-    trainer: Annotated[str, OneOf(("auto", *TRAINERS))] = "auto"
+    trainer: Annotated[str | Trainer, Check(check_trainer("auto", *TRAINERS))] = "auto"
     order: Annotated[int, Range(0, MAX_ORDER)] = 1
-    batch_size: Count | None = None
-    gain: Positive | Literal["auto"] = "auto"
-    schedule: str = "auto"
-    meta_gain: NonNegative = 0.1
-    gain_decay: Annotated[float, Range(0, 1)] = 1.0
-    lazy: bool = True
     sharpness: float | Iterable[float] | None = None
     start: Literal["auto", "zero", "log_likelihood", "counts"] = "auto"
     transitions: Literal["all", "observed", "forbid_unseen"] = "all"
@@ -145,11 +123,11 @@ class LinearParameters(
     decoder: Literal["auto", "viterbi", "posterior", "beam"] = "auto"
 
 
-def _check_start(start: Any) -> None:
+def _check_init(init: Any) -> None:
     from hedgerow.models.crf.linear import LinearCRF
 
-    if not isinstance(start, LinearCRF):
-        check_value("start", start, Literal["zero", "constant"])
+    if not isinstance(init, LinearCRF):
+        check_value("init", init, Literal["zero", "constant"])
 
 
 @declared
@@ -186,7 +164,7 @@ class TreeParameters(
         of up to order+1 labels that training shows. The objective is then the log-likelihood.
     leaves
         "newton" divides by Σp(1−p) + λ instead of rows + λ: longer steps, which rare labels among very many need.
-    start : {"zero", "constant"} or LinearCRF
+    init : {"zero", "constant"} or LinearCRF
         The scores before any tree: none, the best constant table of transitions, or those of a linear model, to which
         trees add interactions. A LinearCRF that is not fitted is fitted to the training sequences first.
     pseudo_likelihood_steps
@@ -234,7 +212,7 @@ class TreeParameters(
     edges: Literal["joint", "shared"] = "joint"
     order: Annotated[int, Range(0, MAX_ORDER)] = 1
     leaves: Literal["mean", "newton"] = "mean"
-    start: Annotated[Any, Check(_check_start)] = "zero"
+    init: Annotated[Any, Check(_check_init)] = "zero"
     pseudo_likelihood_steps: Annotated[int, Range(0)] = 0
     likelihood_steps: Annotated[int, Range(0)] | Literal["auto"] = "auto"
     sharpness: Positive | None = None
@@ -253,9 +231,8 @@ class TreeParameters(
 def check_tree_parameters(model: Any) -> None:
     """Refuse values of the parameters of a TreeCRF that do not go together."""
     if model.leaves == "newton" and model.l2_regularization == 0:
-        raise InputError(
-            "⟦leaves='newton'⟧ with ⟦l2_regularization=0⟧ has no bound", hint="Give a value above 0, such as 1."
-        )
+        hint = "Give a value above 0, such as 1."
+        raise InputError("⟦leaves='newton'⟧ with ⟦l2_regularization=0⟧ has no bound", hint=hint)
     if model.n_bags and model.warm_start:
         raise InputError("⟦warm_start⟧ is not supported with bags", hint="Set ⟦warm_start=False⟧, or ⟦n_bags=0⟧.")
     for name in ("sharpness", "softness"):
@@ -273,10 +250,9 @@ def check_tree_parameters(model: Any) -> None:
 
 def _check_tree_order(model: Any) -> None:
     """Refuse what a TreeCRF of another order than 1 cannot do."""
-    if not isinstance(model.start, str) or model.start != "zero":
-        raise InputError(
-            f"⟦start⟧ is for ⟦order⟧ 1, and ⟦order⟧ is {model.order}", hint="Leave ⟦start⟧ as it is, 'zero'."
-        )
+    if not isinstance(model.init, str) or model.init != "zero":
+        hint = "Leave ⟦init⟧ as it is, 'zero'."
+        raise InputError(f"⟦init⟧ is for ⟦order⟧ 1, and ⟦order⟧ is {model.order}", hint=hint)
     if model.order > 1:
         if model.objective != LOG_LIKELIHOOD:
             what = f"⟦objective={model.objective!r}⟧ is not available for ⟦order={model.order}⟧"

@@ -8,7 +8,7 @@ far, those at hand among them, a batch of b bears the share b/m of the penalty. 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,24 +17,26 @@ from hedgerow.data.encoding import learn
 from hedgerow.data.extension import extend
 from hedgerow.errors import InputError
 from hedgerow.estimators.constraints import legal_space
-from hedgerow.estimators.parameters import random_generator, same_window
+from hedgerow.estimators.values import random_generator, same_window
 from hedgerow.legend import FloatArray
 from hedgerow.linear.chain import ChainLayout
-from hedgerow.linear.scorer import check_numbers
 from hedgerow.models.crf.linear_extension import Moved, extend_layout, extend_space
 from hedgerow.models.crf.linear_layout import lay_out
-from hedgerow.models.crf.linear_training import Plan, Trained, batch_size, online_options, stage_objective
-from hedgerow.models.crf.parameters import ONLINE
+from hedgerow.models.crf.linear_training import Plan, batch_size, stage_objective
+from hedgerow.trainers import TRAINERS, AdaGrad, OnlineTrainer
 from hedgerow.training.counting import count_weights
-from hedgerow.training.monitor import Monitor, Step
+from hedgerow.training.monitor import Monitor, Step, Trained
 from hedgerow.training.online.batches import Batches
-from hedgerow.training.online.by_name import train_online
 from hedgerow.training.online.state import TrainerState
+from hedgerow.training.online.trainers import train_online
+
+if TYPE_CHECKING:
+    from hedgerow.models.crf.linear import LinearCRF
 
 ENOUGH = 2000  # positions of a first call that finds the gain
 # The gain of a first call that has too little data to find one: on a few sequences the best gain would be the one that
-# learns them by heart. These did well on 300 sequences in portions of 30: chunking, with twenty features a position and
-# with the word alone, and made chains.
+# learns them by heart. These did well on 300 sequences in portions of 30: chunking, with twenty features per
+# position and with the word alone, and made chains.
 _USUAL_GAINS = {"sgd": 0.1, "annealed_sgd": 0.2, "adagrad": 0.8, "adam": 0.2, "smd": 0.1}
 
 
@@ -53,9 +55,9 @@ class Progress:
     state: TrainerState
     n_calls: int = 0
 
-    def fits(self, model: Any, plan: Plan) -> bool:
+    def fits(self, model: LinearCRF, plan: Plan) -> bool:
         """Whether training can go on with it."""
-        return self.trainer == plan.trainer and np.array_equal(self.weights, model.weights_)
+        return self.trainer == plan.trainer.name and np.array_equal(self.weights, model.weights_)
 
     def moved(self, moved: Moved) -> Progress:
         """The same in another layout of the weights."""
@@ -63,7 +65,7 @@ class Progress:
         return replace(self, weights=weights, square=square, state=self.state.moved(moved))
 
 
-def partial_fit(model: Any, X: Any, y: Any, sample_weight: Any = None, classes: Any = None) -> None:
+def partial_fit(model: LinearCRF, X: Any, y: Any, sample_weight: Any = None, classes: Any = None) -> None:
     """One pass of the model's online trainer over some sequences. What is new in them is added to the model.
 
     The model is changed at the end of the call, or not at all.
@@ -76,27 +78,28 @@ def partial_fit(model: Any, X: Any, y: Any, sample_weight: Any = None, classes: 
     dataset, layout, progress = grow(model, plan, X, y, sample_weight, classes)
     n_before = getattr(model, "n_sequences_", 0) if going_on else 0
     batches = _portion(model, plan, dataset, layout, n_before, progress.n_calls)
-    trained = _one_pass(model, batches, progress, model.history_ if going_on else [])
+    trained = _one_pass(model, plan, batches, progress, model.history_ if going_on else [])
     notes = model.metadata_ if going_on else {}
-    model._store(dataset, layout, trained)
+    model._store(dataset, None, layout, trained, online=True)
     model.metadata_ = notes
     model.n_sequences_ = batches.n_corpus
     model._progress = replace(progress, weights=model.weights_, n_calls=progress.n_calls + 1)
 
 
-def _online_plan(model: Any) -> Plan:
+def _online_plan(model: LinearCRF) -> Plan:
     """The plan of a model for training online; an error where a parameter asks for all data at once."""
     plan: Plan = model._check_parameters()
-    if model.trainer == "auto" and not plan.online:
-        plan = replace(plan, trainer="adagrad")
-    if not plan.online:
-        hint = f"Use one of {', '.join(map(repr, ONLINE))}, or 'auto'."
-        raise InputError(f"⟦trainer⟧ {plan.trainer!r} needs all data at once, and partial_fit has a part", hint=hint)
+    if model.trainer == "auto" and not isinstance(plan.trainer, OnlineTrainer):
+        plan = replace(plan, trainer=AdaGrad())
+    if not isinstance(plan.trainer, OnlineTrainer):
+        online = (repr(name) for name, kind in TRAINERS.items() if issubclass(kind, OnlineTrainer))
+        what = f"⟦trainer⟧ {plan.trainer.name!r} needs all data at once, and partial_fit has a part"
+        raise InputError(what, hint=f"Use one of {', '.join(online)}, or 'auto'.")
     hint = "partial_fit sees only a part of the data: use fit, or leave it out."
     for name, unset in (("l1", 0), ("min_frequency", 0), ("early_stopping", False), ("missing", None)):
         if getattr(model, name) != unset:
             raise InputError(f"{name} is {getattr(model, name)!r} and needs all data at once", hint=hint)
-    if getattr(model, "imputation_", None) is not None:
+    if model.imputation_ is not None:
         raise InputError("the model was fitted with missing values filled in, which needs all data at once", hint=hint)
     if model.start == "log_likelihood":
         raise InputError("⟦start⟧ is 'log_likelihood' and needs all data at once", hint=hint)
@@ -107,13 +110,13 @@ def _online_plan(model: Any) -> Plan:
 
 
 def _begin(
-    model: Any, plan: Plan, X: Any, y: Any, sample_weight: Any, classes: Any
+    model: LinearCRF, plan: Plan, X: Any, y: Any, sample_weight: Any, classes: Any
 ) -> tuple[Dataset, ChainLayout, Progress]:
     """The data of the first call, the layout that it asks for, and weights to start from."""
     if y is None:
         raise InputError("y is missing", hint="Give the labels of the sequences.")
     dataset = learn(X, y, columns=model.columns, window=model.window, classes=classes, sample_weight=sample_weight)
-    check_numbers(dataset, dataset.schema)
+    dataset.require_numbers()
     space = legal_space(dataset, model.constraints, forbid_unseen=model.transitions == "forbid_unseen")
     layout, statistics = lay_out(
         dataset,
@@ -124,27 +127,28 @@ def _begin(
         transition_columns=model.transition_columns,
     )
     start = count_weights(dataset, layout) if plan.start == "counts" else np.zeros(layout.n_weights)
-    return dataset, layout, Progress(plan.trainer, start, statistics.square, TrainerState())
+    return dataset, layout, Progress(plan.trainer.name, start, statistics.square, TrainerState())
 
 
 def _go_on(
-    model: Any, plan: Plan, X: Any, y: Any, sample_weight: Any, classes: Any
+    model: LinearCRF, plan: Plan, X: Any, y: Any, sample_weight: Any, classes: Any
 ) -> tuple[Dataset, ChainLayout, Progress]:
     """The data of a later call, the layout with what is new in it, and the weights so far."""
     _check_unchanged(model)
     dataset = extend(model.schema_, X, y, classes=classes, sample_weight=sample_weight)
-    check_numbers(dataset, dataset.schema)
+    dataset.require_numbers()
     forbid_unseen = model.transitions == "forbid_unseen"
     old = model.schema_, model.layout_
     space = extend_space(old[0], old[1].space, dataset, model.constraints, forbid_unseen=forbid_unseen)
     layout, moved = extend_layout(*old, dataset, space, transitions=model.transitions, pairs=model.pairs)
     progress: Progress | None = getattr(model, "_progress", None)
     if progress is None or not progress.fits(model, plan):
-        progress = Progress(plan.trainer, model.weights_, np.ones(len(model.weights_)), TrainerState(resumes=True))
+        ones = np.ones(len(model.weights_))
+        progress = Progress(plan.trainer.name, model.weights_, ones, TrainerState(resumes=True))
     return dataset, layout, progress.moved(moved)
 
 
-def _check_unchanged(model: Any) -> None:
+def _check_unchanged(model: LinearCRF) -> None:
     """Refuse parameters that no longer fit the features that the model has."""
     schema, hint = model.schema_, "Set it back, or begin anew with another model."
     if model.window != 0 and not same_window(model.window, schema.window):
@@ -158,29 +162,26 @@ def _check_unchanged(model: Any) -> None:
         raise InputError(f"⟦transition_columns⟧ is {wanted!r} and the model began with {began!r}", hint=hint)
 
 
-def _portion(model: Any, plan: Plan, dataset: Dataset, layout: ChainLayout, n_before: int, n_calls: int) -> Batches:
+def _portion(
+    model: LinearCRF, plan: Plan, dataset: Dataset, layout: ChainLayout, n_before: int, n_calls: int
+) -> Batches:
     objective = stage_objective(model, plan, dataset, plan.stages[0])
     seed = int(random_generator(model.random_state).randint(2**31 - 1)) + n_calls
-    size = batch_size(model, plan.trainer)
-    return Batches(layout, dataset, objective, batch_size=size, seed=seed, n_before=n_before)
+    assert isinstance(plan.trainer, OnlineTrainer)
+    return Batches(layout, dataset, objective, batch_size=batch_size(plan.trainer), seed=seed, n_before=n_before)
 
 
-def _one_pass(model: Any, batches: Batches, progress: Progress, history: list[Step]) -> Trained:
+def _one_pass(
+    model: LinearCRF, plan: Plan, batches: Batches, progress: Progress, history: list[Step]
+) -> Trained[FloatArray]:
     """Train, and leave in the state of `progress` what the next call needs."""
+    assert isinstance(plan.trainer, OnlineTrainer)
     state = progress.state
     if not np.isfinite(state.gain) and batches.dataset.n_positions < ENOUGH:
         state.gain = _USUAL_GAINS.get(progress.trainer, 1.0)
     with Monitor(max_iter=1, tol=0.0, verbose=model.verbose, previous=history) as monitor:
         weights = train_online(
-            progress.trainer,
-            batches,
-            progress.weights,
-            monitor,
-            l2=float(model.l2),
-            gain=model.gain,
-            options=online_options(model, progress.trainer),
-            square=progress.square,
-            state=state,
+            plan.trainer, batches, progress.weights, monitor, l2=float(model.l2), square=progress.square, state=state
         )
     outcome = "interrupted" if monitor.interrupted else "partial_fit"
-    return Trained(weights, monitor.history, monitor.n_iter, monitor.kept, outcome, online=True)
+    return Trained(weights, monitor.history, monitor.n_iter, monitor.kept, outcome)

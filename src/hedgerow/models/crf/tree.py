@@ -2,48 +2,39 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from hedgerow.chain.potentials import ChainPotentials
-from hedgerow.data.dataset import Dataset
-from hedgerow.data.imputation import Imputation
+from hedgerow.chain.structure.histories import Histories
+from hedgerow.chain.structure.states import StateSpace
+from hedgerow.data.dataset import Dataset, Schema
+from hedgerow.data.imputation import Imputation, fill
 from hedgerow.declarations import check_parameters, documented
-from hedgerow.errors import InputError, warn
-from hedgerow.estimators.base import ChainModel
-from hedgerow.estimators.constraints import without_forbidden
-from hedgerow.estimators.corpus import cut_flat, training_dataset
-from hedgerow.estimators.histories import without_unseen
-from hedgerow.estimators.missing import OF_TREES, check_missing, fill, learn_missing
-from hedgerow.estimators.scoring import LOG_LIKELIHOOD, Scoring, check_scoring
-from hedgerow.estimators.validation import encode_held_out, hold_out
+from hedgerow.errors import InputError
+from hedgerow.estimators.base import StoppedChain
+from hedgerow.estimators.constraints import check_gold, without_forbidden
+from hedgerow.estimators.histories import observed_histories, without_unseen
+from hedgerow.estimators.prepare import Preparation, Prepared, cut_flat, listed, prepare
+from hedgerow.estimators.scored import ScoredChain
+from hedgerow.estimators.values import LOG_LIKELIHOOD, OF_TREES, Scoring, check_missing, check_scoring
+from hedgerow.legend import FloatArray
 from hedgerow.models.crf.linear import LinearCRF
-from hedgerow.models.crf.paired import pair
+from hedgerow.models.crf.paired import check_below, linear_below, pair, pair_all, potentials_below
 from hedgerow.models.crf.parameters import TreeParameters, check_tree_parameters
-from hedgerow.models.crf.tree_stages import chunk_positions
-from hedgerow.models.crf.tree_training import (
-    Trained,
-    Training,
-    check_goes_on,
-    find_start,
-    joint_edges,
-    linear_below,
-    make_start,
-    table_shape,
-)
+from hedgerow.models.crf.tree_training import Boosted, Training, check_goes_on, chunk_positions, joint_edges
 from hedgerow.parallel import MAX_LANES, Lanes
 from hedgerow.training.boosting.chain import Iteration
+from hedgerow.training.boosting.constant import best_constant
 from hedgerow.training.boosting.scores import Start
 from hedgerow.training.memory import check_joint_memory
+from hedgerow.training.monitor import Trained
 from hedgerow.trees.binning import Binning, bin_dataset, learn_binning
 from hedgerow.trees.ensemble import Ensemble
-from hedgerow.trees.missing import SURROGATE, WEIGHTING
-
-log = logging.getLogger("hedgerow")
+from hedgerow.trees.growing import SURROGATE, WEIGHTING
 
 PAPERS: dict[str, dict[str, Any]] = {
     "2004": {"l2_regularization": 0.0, "pseudo_likelihood_steps": 3},
@@ -52,11 +43,11 @@ PAPERS: dict[str, dict[str, Any]] = {
 
 
 @documented
-class TreeCRF(TreeParameters, ChainModel):
+class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
     """A conditional random field whose scores are sums of regression trees: the TreeCRF of Dietterich, Hao and
     Ashenfelter.
 
-    In each iteration one tree a label is fitted to the functional gradient of the objective, over the columns in the
+    In each iteration one tree per label is fitted to the functional gradient of the objective, over the columns in the
     window and the previous label.
 
     Attributes
@@ -113,87 +104,70 @@ class TreeCRF(TreeParameters, ChainModel):
         }
         return cls(**defaults | PAPERS[version] | parameters)
 
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
-        X_val: Any = None,
-        y_val: Any = None,
-        *,
-        lengths: Any = None,
-    ) -> TreeCRF:
-        """Train on labelled sequences.
-
-        Parameters
-        ----------
-        X : list of sequences (lists of dicts, of tokens; 2-D arrays; data frames), a generator of them, `Sequences`,
-            or flat arrays with `lengths`; or a Dataset that `hedgerow.data.encoding.learn` made, which saves encoding
-            a corpus twice and brings its own labels, weights, window and columns
-        y : list of lists of labels; None is unlabelled, a set gives the labels that are possible
-        sample_weight : (S,) weights of the sequences, which count as so many rows, or a list of arrays of 0
-            (unlabelled) and 1
-        X_val, y_val : held-out sequences; training stops when `scoring` on them no longer rises. X_val may be a
-            Dataset with labels, encoded by the schema of the training Dataset; y_val is then left out
-        lengths : the lengths of the sequences, where X and y are flat
-        """
-        self._check_parameters()
-        X, y = cut_flat(X, y, lengths)
-        everything = _listed(X), _listed(y), _listed(sample_weight)
-        warm = self._goes_on()
-        again = self.refit and self._holds_out() and X_val is None and not warm
-        self._fit_once(*hold_out(self, *everything, X_val, y_val), warm=warm)
-        if again and self.outcome_ != "interrupted" and self.best_iteration_ > 0:
-            self._fit_again(*everything)
-        return self
-
-    def _fit_once(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        X_val: Any,
-        y_val: Any,
-        *,
-        warm: bool = False,
-        n: tuple[int, int] | None = None,
-    ) -> None:
-        """Encode, train, store; `n` iterations, of which so many for the likelihood, or at most n_estimators."""
-        linear = self.linear_ if warm else linear_below(self.start, X, y, sample_weight)
-        dataset = pair(linear, training_dataset(self, X, y, sample_weight, self.schema_ if warm else None), X)
-        held_out = encode_held_out(dataset.schema, X_val, y_val)
+    def _train(self, ready: Prepared, duration: tuple[int, int] | None = None) -> tuple[int, int] | None:
+        """Train and store. duration : so many iterations, of which so many follow the likelihood first; without it at
+        most n_estimators. Returned where any iteration is kept."""
+        warm = ready.wanted.schema is not None
+        linear, dataset, held_out = self.linear_ if warm else None, ready.dataset, ready.held_out
+        if not warm and isinstance(self.init, LinearCRF):
+            linear = linear_below(self.init, ready)
+        if linear is not None:
+            dataset, held_out = pair_all(linear, ready)
+            check_below(linear, dataset, joint=joint_edges(self))
+        start = self._find_start(dataset, ready.space, linear, warm=warm)
+        if linear is not None:
+            check_gold(dataset, start.space)
         if held_out is not None:
-            held_out = pair(linear, held_out, X_val)
-        start = find_start(self, dataset, linear, self._start() if warm else None)
-        imputation = self.imputation_ if warm else learn_missing(self, dataset)
-        seen = fill(imputation, dataset)
-        if held_out is not None:
-            held_out = fill(imputation, without_unseen(without_forbidden(held_out, start.space), start.histories))
-        binning = self.binning_ if warm else self._learn_binning(seen)
-        training = Training(self, binning, start, dataset.schema.labels)
+            held_out = without_forbidden(held_out, start.space)
+            if start.histories is not None:
+                held_out = without_unseen(held_out, start.histories)
+        if warm:
+            binning = self.binning_
+        else:
+            gaps = self.missing in (WEIGHTING, SURROGATE)
+            binning = learn_binning(dataset, int(self.max_bins), self.min_frequency, keep_missing=gaps)
+        training = self._training(binning, start, ready.given.schema)
         if self.n_bags:
-            trained = training.train_bags(seen, held_out)
+            trained = training.train_bags(dataset, held_out)
         else:
             kept = self._iterations() if warm else []
-            trained = training.train(seen, held_out, kept, self.history_[: len(kept)] if warm else None, *n or ())
-        self.imputation_, self.missing_ = imputation, self.missing
-        self._store(dataset, linear, binning, start, trained)
+            history = self.history_[: len(kept)] if warm else None
+            trained = training.train(dataset, held_out, kept, history, *duration or ())
+        self.imputation_, self.missing_ = ready.imputation, self.missing
+        self._store(ready.given.schema, linear, binning, start, trained)
+        return (self.best_iteration_, self.likelihood_iterations_) if self.best_iteration_ else None
 
-    def _learn_binning(self, dataset: Dataset) -> Binning:
-        gaps = self.missing in (WEIGHTING, SURROGATE)
-        return learn_binning(dataset, int(self.max_bins), self.min_frequency, keep_missing=gaps)
+    def _preparation(self, **more: Any) -> Preparation:
+        # Runs of labels that training does not show are forbidden where they have weights, and not transitions.
+        forbids = self.transitions == "forbid_unseen" and not self._has_histories()
+        warm = self._goes_on()
+        earlier = {"schema": self.schema_, "imputation": self.imputation_} if warm else {}
+        sources, again = isinstance(self.init, LinearCRF), self.refit and not warm
+        stops = self.early_stopping and not self.n_bags  # a bag is stopped by what it leaves out
+        known = {"splits": True, "forbid_unseen": forbids, "keeps_all": again, "keeps_sources": sources}
+        return super()._preparation(**known | {"holds_out": stops} | earlier | more)
 
-    def _fit_again(self, X: Any, y: Any, sample_weight: Any) -> None:
-        """Train on all sequences for as many iterations as were best; what stopped the first training is kept."""
-        stopped = dict(self.__dict__)
-        if self.verbose:
-            log.info("training again on all sequences, for %d iterations", self.best_iteration_)
-        self._fit_once(X, y, sample_weight, None, None, n=(self.best_iteration_, self.likelihood_iterations_))
-        if self.outcome_ == "interrupted":  # the first model is whole, this one is not
-            self.__dict__.update(stopped | {"outcome_": "interrupted"})
-        else:
-            self.history_, self.n_iter_, self.outcome_ = (stopped[name] for name in ("history_", "n_iter_", "outcome_"))
-            self.refitted_ = True
+    def _has_histories(self) -> bool:
+        return self.order > 1 and self.edges == "shared"
+
+    def _train_on(self, dataset: Dataset) -> None:
+        """Train on all sequences, in place of a model that was stopped by some of them."""
+        whole = prepare(self._preparation(holds_out=False), dataset)
+        self._train_again(whole, (self.best_iteration_, self.likelihood_iterations_))
+
+    def _training(self, binning: Binning, start: Start, schema: Schema, scoring: Any = None) -> Training:
+        scoring = self._scoring() if scoring is None else scoring
+        return Training(self, binning, start, schema.labels, scoring=scoring, decoder=self._decoder_name())
+
+    def _find_start(self, dataset: Dataset, space: StateSpace, linear: LinearCRF | None, *, warm: bool) -> Start:
+        """F₀, and what may follow what."""
+        if warm:
+            return make_start(space, self.constant_, linear, self.order_, self.histories_)
+        K, order, histories = dataset.n_labels, int(self.order), None
+        constant = best_constant(dataset, space) if self.init == "constant" else np.zeros((K + 1, K))
+        if self._has_histories():
+            histories = observed_histories(dataset, space, order, transitions=self.transitions)
+        return make_start(space, constant, linear, order, histories)
 
     def _check_parameters(self) -> None:
         check_parameters(self)
@@ -211,9 +185,6 @@ class TreeCRF(TreeParameters, ChainModel):
             return self.scoring
         return LOG_LIKELIHOOD if self.objective in ("log_likelihood", "pseudo_likelihood") else "accuracy"
 
-    def _holds_out(self) -> bool:
-        return self.early_stopping and not self.n_bags
-
     def _goes_on(self) -> bool:
         """Whether this fit adds to the trees of the previous one."""
         if not self.warm_start or not hasattr(self, "ensemble_"):
@@ -222,36 +193,30 @@ class TreeCRF(TreeParameters, ChainModel):
         return True
 
     def _store(
-        self, dataset: Dataset, linear: LinearCRF | None, binning: Binning, start: Start, trained: Trained
+        self, schema: Schema, linear: LinearCRF | None, binning: Binning, start: Start, trained: Trained[Boosted]
     ) -> None:
-        self.schema_ = dataset.schema
-        self.classes_ = dataset.schema.classes
+        self._keep(schema, trained)
         self.linear_ = linear
         self.binning_ = binning
         self.space_ = start.space
         self.constant_ = start.constant
         self.order_, self.histories_ = start.order, start.histories
-        trees = [tree for one in trained.iterations for tree in one.trees]
-        self.ensemble_ = Ensemble.of(dataset.n_labels, trees, int(self.trees_per_step))
-        tables = [one.table for one in trained.iterations if one.table is not None]
-        shape = table_shape(dataset.n_labels, start)
+        iterations, n_labels = trained.learnt.iterations, len(schema.labels)
+        trees = [tree for one in iterations for tree in one.trees]
+        self.ensemble_ = Ensemble.of(n_labels, trees, int(self.trees_per_step))
+        tables = [one.table for one in iterations if one.table is not None]
+        shape: tuple[int, ...] = (n_labels, n_labels) if start.order else (0,)
+        if start.histories is not None:
+            shape = (start.histories.n_arcs,)
         self.edge_tables_ = None if joint_edges(self) else np.array(tables).reshape(len(tables), *shape)
-        self.metadata_ = {}
-        self.history_ = trained.history
-        self.n_iter_ = trained.n_iter
-        self.best_iteration_ = len(trained.iterations)
-        self.likelihood_iterations_ = trained.n_likelihood
-        self.loss_ = trained.loss
+        self.likelihood_iterations_ = trained.learnt.n_likelihood
         self.refitted_ = False
         self.outcome_ = "n_estimators" if trained.outcome == "max_iter" else trained.outcome
-        if trained.outcome == "interrupted":
-            what = f"training was interrupted after {trained.n_iter} iterations; the best of them are kept"
-            warn(what, ConvergenceWarning, stacklevel=4)
 
     def encode(self, X: Any, y: Any = None, *, lengths: Any = None) -> Dataset:
         """Encode a corpus once, to predict on it several times."""
         X, y = cut_flat(X, y, lengths)
-        X = _listed(X)
+        X = listed(X)
         return pair(getattr(self, "linear_", None), super().encode(X, y), X)
 
     def staged_score(self, X: Any, y: Any, scoring: Scoring | None = None, *, lengths: Any = None) -> Iterator[float]:
@@ -264,9 +229,9 @@ class TreeCRF(TreeParameters, ChainModel):
         if scoring is not None:
             check_scoring(scoring)
         iterations = self._iterations()
-        training = Training(self, self.binning_, self._start(), self.schema_.labels)
+        training = self._training(self.binning_, self._start(), self.schema_, scoring)
         with Lanes(self.n_jobs, MAX_LANES) as lanes:
-            stages = training.stages(dataset, iterations, lanes, scoring, joint=self.edge_tables_ is None)
+            stages = training.stages(dataset, iterations, lanes, joint=self.edge_tables_ is None)
             for i in range(len(iterations)):
                 yield stages.score(i + 1)
 
@@ -281,7 +246,7 @@ class TreeCRF(TreeParameters, ChainModel):
 
     def _dataset(self, X: Any, known: Any, lengths: Any) -> Dataset:
         X, known = cut_flat(X, known, lengths)
-        X = _listed(X)
+        X = listed(X)
         return pair(getattr(self, "linear_", None), super()._dataset(X, known, None), X)
 
     def _prepare(self) -> None:
@@ -320,6 +285,15 @@ class TreeCRF(TreeParameters, ChainModel):
         return state
 
 
-def _listed(X: Any) -> Any:
-    """X, where it can be read twice."""
-    return X if hasattr(X, "__len__") or not hasattr(X, "__next__") else list(X)
+def make_start(
+    space: StateSpace,
+    constant: FloatArray,
+    linear: LinearCRF | None,
+    order: int = 1,
+    histories: Histories | None = None,
+) -> Start:
+    """F₀ of a model."""
+    if linear is None:
+        return Start(space, constant, order=order, histories=histories)
+    linear._prepare()
+    return Start(space.intersect(linear.layout_.space), constant, partial(potentials_below, linear))

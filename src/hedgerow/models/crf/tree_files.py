@@ -7,15 +7,17 @@ from typing import Any
 from hedgerow.chain.structure.histories import MAX_ORDER
 from hedgerow.chain.structure.history_table import HistoryTable
 from hedgerow.estimators.codec.arrays import scores
-from hedgerow.estimators.codec.histories import HISTORIES
+from hedgerow.estimators.codec.chain import HISTORIES
 from hedgerow.estimators.codec.parts import Model, Part, State
 from hedgerow.estimators.codec.schema import CHAIN, SPACE
 from hedgerow.estimators.codec.steps import Check, Let, Scope, refuse
 from hedgerow.estimators.codec.trees import BINNING, ensemble
 from hedgerow.estimators.codec.upgrade import Old
 from hedgerow.estimators.codec.values import choice, flag, whole
-from hedgerow.estimators.missing import OF_TREES
-from hedgerow.trees.missing import LEARNED, SURROGATE, WEIGHTING
+from hedgerow.estimators.values import OF_TREES
+from hedgerow.trees.growing import LEARNED, SURROGATE, WEIGHTING
+
+RENAMED = {"start": "init"}
 
 
 def check_histories(scope: Scope) -> None:
@@ -60,9 +62,9 @@ def check_linear(scope: Scope) -> None:
         refuse("shared edges stand on a linear model with edges of each position")
 
 
-def _start(scope: Scope) -> Any:
+def _init(scope: Scope) -> Any:
     """The parameter: a linear model stands for itself, where nothing else was set."""
-    return scope["model"].start if scope["linear"] is None or "start" in scope["parameters"] else scope["linear"]
+    return scope["model"].init if scope["linear"] is None or "init" in scope["parameters"] else scope["linear"]
 
 
 def upgrade(old: Old) -> None:
@@ -103,9 +105,10 @@ STATE = State(
         scores("edge_tables", _table_shape, of="edge_tables_", when=lambda scope: scope["shared_edges"]),
         Model("linear", ("LinearCRF",), of="linear_", optional=True),
         Check(check_linear),
-        Let("start", _start, of="start"),
+        Let("init", _init, of="init"),
         flag("refitted", of="refitted_"),
         whole("likelihood_iterations", of="likelihood_iterations_"),
     ),
     upgrade,
+    renamed=RENAMED,
 )

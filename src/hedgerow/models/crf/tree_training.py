@@ -1,111 +1,53 @@
-"""Training of a TreeCRF: where scores start, one ensemble, and the average of several on bootstrap samples."""
+"""Training of a TreeCRF: one ensemble, the average of several on bootstrap samples, and the scores
+of held-out sequences as an ensemble grows."""
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
-from typing import Any, NamedTuple
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from sklearn.base import clone
 
 from hedgerow.chain.objectives import CONVEX, make_objective
 from hedgerow.chain.objectives.log_likelihood import log_likelihood
 from hedgerow.chain.objectives.pseudo_likelihood import pseudo_likelihood
-from hedgerow.chain.structure.histories import Histories
-from hedgerow.chain.structure.states import StateSpace
 from hedgerow.data.dataset import Dataset, Label
 from hedgerow.errors import InputError
-from hedgerow.estimators.constraints import check_gold, legal_space
-from hedgerow.estimators.costs import cost_table
-from hedgerow.estimators.histories import observed_histories
-from hedgerow.estimators.missing import way_of_trees
-from hedgerow.estimators.parameters import random_generator, same_window
-from hedgerow.legend import FloatArray
-from hedgerow.models.crf.linear import LinearCRF
-from hedgerow.models.crf.paired import check_below, potentials_below
-from hedgerow.models.crf.tree_stages import Stages
-from hedgerow.parallel import MAX_LANES, Lanes
+from hedgerow.estimators.validation import Measure
+from hedgerow.estimators.values import BEAM_WIDTH, FILLING, cost_table, random_generator, same_window
+from hedgerow.legend import AnyArray
+from hedgerow.models.crf.parameters import TreeParameters
+from hedgerow.parallel import CHUNK_POSITIONS, MAX_LANES, Lanes, plan_chunks
 from hedgerow.training.boosting.chain import Booster, Iteration
-from hedgerow.training.boosting.constant import best_constant
 from hedgerow.training.boosting.line_search import LineSearch, Phase, boost
 from hedgerow.training.boosting.scores import Start
-from hedgerow.training.evaluation import Objective
-from hedgerow.training.monitor import Monitor, Step
+from hedgerow.training.memory import check_joint_memory
+from hedgerow.training.monitor import Monitor, Step, Trained
 from hedgerow.trees.binning import Binning, bin_dataset
+from hedgerow.trees.growing import LEARNED
+
+if TYPE_CHECKING:
+    from hedgerow.models.crf.tree import TreeCRF
 
 SHARPNESS = {"labelwise": 15.0, "classification_error": 1.0}
+_CHUNK_SCORES = 4_000_000  # of joint edges: 30 MB
 
 
-class Trained(NamedTuple):
-    """What training gives: the iterations that are kept, and how it went."""
+class Boosted(NamedTuple):
+    """The iterations that are kept, and how many of them follow the likelihood before the objective."""
 
     iterations: list[Iteration]
-    history: list[Step]
-    n_iter: int
-    loss: float
-    outcome: str
     n_likelihood: int = 0
 
 
-def linear_below(start: Any, X: Any, y: Any, sample_weight: Any) -> LinearCRF | None:
-    """The linear model that the trees stand on; one that is not fitted yet is fitted to the training sequences."""
-    if not isinstance(start, LinearCRF):
-        return None
-    if hasattr(start, "weights_"):
-        return copy.deepcopy(start)  # to fit it anew must not change this model
-    fresh: LinearCRF = clone(start)
-    return fresh.fit(X, y, sample_weight=sample_weight)
-
-
-def joint_edges(model: Any) -> bool:
+def joint_edges(model: TreeParameters) -> bool:
     """Whether the trees of a model score labels after those before them; at order 0 none does."""
     return bool(model.edges == "joint" and model.order > 0)
 
 
-def table_shape(n_labels: int, start: Start) -> tuple[int, ...]:
-    """The shape of what an iteration adds to shared edges."""
-    if start.histories is not None:
-        return (start.histories.n_arcs,)
-    return (n_labels, n_labels) if start.order else (0,)
-
-
-def make_start(
-    space: StateSpace,
-    constant: FloatArray,
-    linear: LinearCRF | None,
-    order: int = 1,
-    histories: Histories | None = None,
-) -> Start:
-    """F₀ of a model."""
-    if linear is None:
-        return Start(space, constant, order=order, histories=histories)
-    linear._prepare()
-    return Start(space.intersect(linear.layout_.space), constant, partial(potentials_below, linear))
-
-
-def find_start(model: Any, dataset: Dataset, linear: LinearCRF | None, previous: Start | None) -> Start:
-    """F₀, and the legal moves, which the training labels must obey. previous: that of an earlier fit, or None."""
-    if linear is not None:
-        check_below(linear, dataset, joint=joint_edges(model))
-    K, order, forbids = dataset.n_labels, int(model.order), model.transitions == "forbid_unseen"
-    by_histories = order > 1 and model.edges == "shared"
-    space = legal_space(dataset, model.constraints, forbid_unseen=forbids and not by_histories)
-    if previous is not None:
-        constant, histories = previous.constant, previous.histories
-    else:
-        constant = best_constant(dataset, space) if model.start == "constant" else np.zeros((K + 1, K))
-        seen = {"transitions": model.transitions}
-        histories = observed_histories(dataset, space, order, **seen) if by_histories else None
-    start = make_start(space, constant, linear, order, histories)
-    if linear is not None:
-        check_gold(dataset, start.space)
-    return start
-
-
-def check_goes_on(model: Any) -> None:
+def check_goes_on(model: TreeCRF) -> None:
     """Refuse parameters by which trees cannot be added to those of the previous fit."""
     n = model.ensemble_.n_iterations
     if n > model.n_estimators:
@@ -124,33 +66,39 @@ def check_goes_on(model: Any) -> None:
 
 
 class Training:
-    """One fit: the parameters of the model, and what is the same for all its ensembles."""
+    """One fit: how it is to be trained, and what is the same for all its ensembles.
 
-    def __init__(self, model: Any, binning: Binning, start: Start, labels: Sequence[Label]) -> None:
-        self.model = model
-        self.labels = labels
+    scoring, decoder : what the parameters of these names mean
+    """
+
+    def __init__(
+        self,
+        settings: TreeParameters,
+        binning: Binning,
+        start: Start,
+        labels: Sequence[Label],
+        *,
+        scoring: Any,
+        decoder: str,
+    ) -> None:
+        self.settings, self.scoring, self.decoder = settings, scoring, decoder
         self.binning = binning
         self.start = start
-        self.seed = int(random_generator(model.random_state).randint(2**31 - 1))
-        self.objective = self._make_objective()
-        self.likelihood_steps = self._likelihood_steps()
-
-    def _make_objective(self) -> Objective:
-        model = self.model
-        sharpness = SHARPNESS.get(model.objective) if model.sharpness is None else float(model.sharpness)
-        return make_objective(
-            model.objective,
-            n_labels=len(self.start.space.start),
+        self.seed = int(random_generator(settings.random_state).randint(2**31 - 1))
+        sharpness = SHARPNESS.get(settings.objective) if settings.sharpness is None else float(settings.sharpness)
+        self.objective = make_objective(
+            settings.objective,
+            n_labels=len(labels),
             **({} if sharpness is None else {"sharpness": sharpness}),
-            softness=model.softness,
-            costs=cost_table(model.costs, self.labels),
+            softness=settings.softness,
+            costs=cost_table(settings.costs, labels),
         )
 
     def _likelihood_steps(self) -> int | None:
         """How many iterations follow the likelihood first; None: to be found."""
-        if self.model.likelihood_steps != "auto":
-            return int(self.model.likelihood_steps)
-        return 0 if self.model.objective in CONVEX else None
+        if self.settings.likelihood_steps != "auto":
+            return int(self.settings.likelihood_steps)
+        return 0 if self.settings.objective in CONVEX else None
 
     def train(
         self,
@@ -160,26 +108,26 @@ class Training:
         previous: list[Step] | None,
         n_iterations: int | None = None,
         n_likelihood: int | None = None,
-    ) -> Trained:
+    ) -> Trained[Boosted]:
         """One ensemble. `kept` are the iterations of an earlier fit and `previous` their history, or None.
 
         An objective that is not convex starts from trees for the likelihood: `n_likelihood` of them, or as many as are
         best on the held-out sequences, or half of all where there are none.
         """
-        most = int(self.model.n_estimators) if n_iterations is None else n_iterations
-        steps = self.likelihood_steps if n_likelihood is None else n_likelihood
-        pseudo = Phase(pseudo_likelihood, int(self.model.pseudo_likelihood_steps))
-        if steps is None and held_out is not None and not kept:
-            first = self._boost(dataset, held_out, kept, previous, most, (pseudo, Phase(log_likelihood)))
-            steps = len(first.iterations)
-            if first.outcome == "interrupted" or steps == most:
-                return first._replace(n_likelihood=steps)
-            kept, previous = first.iterations, first.history[:steps]
-            second = self._boost(dataset, held_out, kept, previous, most, (Phase(self.objective),))
-            return second._replace(n_iter=first.n_iter + second.n_iter, n_likelihood=steps)
-        steps = most // 2 if steps is None else steps
-        phases = (pseudo, Phase(log_likelihood, steps), Phase(self.objective))
-        return self._boost(dataset, held_out, kept, previous, most, phases)._replace(n_likelihood=steps)
+        most = int(self.settings.n_estimators) if n_iterations is None else n_iterations
+        steps = self._likelihood_steps() if n_likelihood is None else n_likelihood
+        pseudo = Phase(pseudo_likelihood, int(self.settings.pseudo_likelihood_steps))
+        if steps is not None or held_out is None or kept:
+            steps = most // 2 if steps is None else steps
+            phases = (pseudo, Phase(log_likelihood, steps), Phase(self.objective))
+            return self._boost(dataset, held_out, kept, previous, most, phases, steps)
+        first = self._boost(dataset, held_out, kept, previous, most, (pseudo, Phase(log_likelihood)))
+        begun, steps = first.learnt
+        if first.outcome == "interrupted" or steps == most:
+            return first
+        rest = (Phase(self.objective),)
+        second = self._boost(dataset, held_out, begun, first.history[:steps], most, rest, steps)
+        return replace(second, n_iter=first.n_iter + second.n_iter)
 
     def _boost(
         self,
@@ -189,48 +137,51 @@ class Training:
         previous: list[Step] | None,
         most: int,
         phases: Sequence[Phase],
-    ) -> Trained:
-        """Go on from `kept` to at most `most` iterations."""
-        model = self.model
-        with Lanes(model.n_jobs, MAX_LANES) as lanes:
+        n_likelihood: int | None = None,
+    ) -> Trained[Boosted]:
+        """Go on from `kept` to at most `most` iterations, of which so many follow the likelihood; None: all of them."""
+        settings, guarded = self.settings, self._guarded()
+        with Lanes(settings.n_jobs, MAX_LANES) as lanes:
             booster = self._booster(dataset, lanes)
-            booster.resume(kept)
+            if kept:
+                booster.resume(kept)
             validate: Callable[[], float] | None = None
             if held_out is not None:
-                validate = self.stages(held_out, booster.iterations, lanes)
+                validate = self.stages(held_out, booster.iterations, lanes, joint=joint_edges(settings))
                 validate()  # a metric that cannot score y_val is found before any training
             with Monitor(
                 max_iter=most - len(kept),
                 tol=-np.inf,
                 validate=validate,
-                n_iter_no_change=model.n_iter_no_change,
-                verbose=model.verbose,
+                n_iter_no_change=settings.n_iter_no_change,
+                verbose=settings.verbose,
                 previous=previous,
             ) as monitor:
                 if len(kept) < most:
-                    search = LineSearch() if model.learning_rate == "line_search" else None
-                    boost(booster, monitor, phases=phases, guarded=self._guarded(), search=search)
+                    search = LineSearch() if settings.learning_rate == "line_search" else None
+                    boost(booster, monitor, phases=phases, guarded=guarded, search=search)
                 else:
                     monitor.begin(booster.evaluate(phases[-1].objective))
-        best = len(kept) + monitor.kept.iteration - monitor.first  # a model from a file has no history
-        iterations = booster.iterations[:best]
-        return Trained(iterations, monitor.history, monitor.n_iter, monitor.kept.loss, monitor.outcome)
+            n_best = len(kept) + monitor.kept.iteration - monitor.first  # a model from a file has no history
+            boosted = Boosted(booster.iterations[:n_best], n_best if n_likelihood is None else n_likelihood)
+            trained = monitor.trained(boosted)
+        return replace(trained, best=replace(trained.best, iteration=n_best))
 
-    def train_bags(self, dataset: Dataset, held_out: Dataset | None) -> Trained:
+    def train_bags(self, dataset: Dataset, held_out: Dataset | None) -> Trained[Boosted]:
         """Several ensembles, each on a bootstrap sample of the sequences, as one that averages them.
 
         The sequences that a sample leaves out stop its training, where others are not given for that.
         """
-        bags: list[Trained] = []
-        for b in range(self.model.n_bags):
+        bags: list[Trained[Boosted]] = []
+        for b in range(self.settings.n_bags):
             rng = np.random.default_rng([self.seed, b])
             drawn = np.bincount(rng.integers(dataset.n_sequences, size=dataset.n_sequences), minlength=len(dataset))
             inside, outside = np.flatnonzero(drawn), np.flatnonzero(drawn == 0)
             bag = dataset.take(inside)
-            own = drawn[inside].astype(np.float64)
-            bag = replace(bag, weight_seq=own if bag.weight_seq is None else own * bag.weight_seq)
+            counts = drawn[inside].astype(np.float64)
+            bag = replace(bag, weight_seq=counts if bag.weight_seq is None else counts * bag.weight_seq)
             watched = held_out
-            if watched is None and self.model.early_stopping:
+            if watched is None and self.settings.early_stopping:
                 if not len(outside):
                     what = f"bag {b} holds every one of the {len(dataset)} sequences, so none can stop its training"
                     raise InputError(what, hint="Set ⟦early_stopping=False⟧, or give ⟦X_val and y_val⟧.")
@@ -238,66 +189,125 @@ class Training:
             bags.append(self.train(bag, watched, [], None))
             if bags[-1].outcome == "interrupted":
                 break
-        iterations = [one.scaled(1.0 / len(bags)) for bag in bags for one in bag.iterations]
+        iterations = [one.scaled(1.0 / len(bags)) for bag in bags for one in bag.learnt.iterations]
         history = [step for bag in bags for step in bag.history]
-        loss = self._loss(dataset, iterations)
-        return Trained(iterations, history, sum(bag.n_iter for bag in bags), loss, bags[-1].outcome)
+        best = Step(len(iterations), self._loss(dataset, iterations), 0.0)
+        n_iter = sum(bag.n_iter for bag in bags)
+        return Trained(Boosted(iterations), history, n_iter, best, bags[-1].outcome)
 
     def _loss(self, dataset: Dataset, iterations: list[Iteration]) -> float:
         """The loss of a corpus with these iterations."""
-        with Lanes(self.model.n_jobs, MAX_LANES) as lanes:
+        with Lanes(self.settings.n_jobs, MAX_LANES) as lanes:
             booster = self._booster(dataset, lanes)
-            booster.resume(iterations)
+            if iterations:
+                booster.resume(iterations)
             return booster.evaluate(self.objective)
 
     def _booster(self, dataset: Dataset, lanes: Lanes) -> Booster:
-        model = self.model
-        searching = model.learning_rate == "line_search"
+        settings = self.settings
+        rate = settings.learning_rate
         return Booster(
             dataset,
-            self.binning,
             bin_dataset(self.binning, dataset, postings=True),
             lanes,
             start=self.start,
-            max_leaf_nodes=int(model.max_leaf_nodes),
-            l2_regularization=float(model.l2_regularization),
-            learning_rate=1.0 if searching else float(model.learning_rate),
-            edges=model.edges,
-            leaves=model.leaves,
-            min_samples_leaf=float(model.min_samples_leaf),
-            max_features=float(model.max_features),
-            subsets=model.categorical == "subset",
-            subsample=float(model.subsample),
-            subsample_by=model.subsample_by,
-            trim=float(model.trim),
-            trees_per_step=int(model.trees_per_step),
-            missing=way_of_trees(model.missing),
+            max_leaf_nodes=int(settings.max_leaf_nodes),
+            l2_regularization=float(settings.l2_regularization),
+            learning_rate=1.0 if isinstance(rate, str) else float(rate),
+            edges=settings.edges,
+            leaves=settings.leaves,
+            min_samples_leaf=float(settings.min_samples_leaf),
+            max_features=float(settings.max_features),
+            subsets=settings.categorical == "subset",
+            subsample=float(settings.subsample),
+            subsample_by=settings.subsample_by,
+            trim=float(settings.trim),
+            trees_per_step=int(settings.trees_per_step),
+            missing=LEARNED if settings.missing in FILLING else settings.missing,
             seed=self.seed,
         )
 
     def _guarded(self) -> bool:
         """Whether steps may be longer than the paper's."""
-        rate = self.model.learning_rate
-        return bool(self.model.leaves == "newton" or (rate != "line_search" and rate > 1.0))
+        rate = self.settings.learning_rate
+        return bool(self.settings.leaves == "newton" or (not isinstance(rate, str) and rate > 1.0))
 
-    def stages(
-        self,
-        dataset: Dataset,
-        iterations: list[Iteration],
-        lanes: Lanes,
-        scoring: Any = None,
-        joint: bool | None = None,
-    ) -> Stages:
+    def stages(self, dataset: Dataset, iterations: list[Iteration], lanes: Lanes, *, joint: bool) -> Stages:
         """The score of labelled sequences as iterations are added."""
-        model = self.model
         return Stages(
             dataset,
             self.binning,
             self.start,
             iterations,
             lanes,
-            scoring=model._scoring() if scoring is None else scoring,
-            decoder=model._decoder_name(),
-            beam_width=model.beam_width,
-            joint=joint_edges(model) if joint is None else joint,
+            scoring=self.scoring,
+            decoder=self.decoder,
+            beam_width=self.settings.beam_width,
+            joint=joint,
         )
+
+
+# ------------------------------------------------------------------------------------------------ held-out sequences
+
+
+def chunk_positions(n_labels: int, *, joint: bool, n_before: int | None = None) -> int:
+    """How many positions the potentials of a chunk should have: fewer where each has K² scores of its own, or those of
+    n_before histories."""
+    scores = n_labels * (n_labels if n_before is None else n_before)
+    return max(1, min(CHUNK_POSITIONS, _CHUNK_SCORES // scores)) if joint else CHUNK_POSITIONS
+
+
+class Stages:
+    """The score of labelled sequences after each iteration, which adds its own trees. Use inside `with Lanes(...)`.
+
+    iterations : may grow between calls
+    """
+
+    def __init__(
+        self,
+        dataset: Dataset,
+        binning: Binning,
+        start: Start,
+        iterations: list[Iteration],
+        lanes: Lanes,
+        *,
+        scoring: Any,
+        decoder: str,
+        joint: bool,
+        beam_width: int = BEAM_WIDTH,
+    ) -> None:
+        self.iterations = iterations
+        self.lanes = lanes
+        self._n_added = 0
+        self._measure = Measure(dataset, scoring, decoder, beam_width)
+        data = bin_dataset(binning, dataset, postings=False)
+        self._data = start.seen_by_trees(data, joint=joint)
+        K, table = dataset.n_labels, start.history_table if joint else None
+        n_before = None if table is None else table.n_histories
+        if joint:
+            check_joint_memory(dataset.n_positions, K, n_before)
+        plan = plan_chunks(dataset.offsets, chunk_positions(K, joint=joint, n_before=n_before))
+        self._chunks = [start.scores(dataset, int(a), int(b), joint=joint) for a, b in pairwise(plan)]
+
+    def __call__(self) -> float:
+        """The score with all iterations there are."""
+        return self.score(len(self.iterations))
+
+    def score(self, n_iterations: int) -> float:
+        """The score with the first iterations; no fewer than at the call before."""
+        new = self.iterations[self._n_added : n_iterations]
+        self._n_added = n_iterations
+        trees = [tree for one in new for tree in one.trees]
+        parts: list[AnyArray] = [None] * len(self._chunks)  # type: ignore[list-item]
+
+        def work(lane: int, c: int) -> None:
+            chunk = self._chunks[c]
+            if trees:
+                chunk.add(self._data, trees)
+            for one in new:
+                if one.table is not None:
+                    chunk.add_table(one.table)
+            parts[c] = self._measure.chunk(chunk.potentials(), slice(chunk.begin, chunk.end))
+
+        self.lanes.run(work, len(parts))
+        return self._measure.total(parts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, ClassVar, Literal
 
 from hedgerow.declarations import Check, declared, documented
-from hedgerow.estimators.scoring import Scoring, check_scoring
+from hedgerow.estimators.values import Scoring, check_scoring
 from hedgerow.models.crf.parameters import TreeParameters
 from hedgerow.models.crf.tree import TreeCRF
 
@@ -28,7 +28,7 @@ class EvidenceParameters(TreeParameters):
     objective: ClassVar[str] = "virtual_evidence"  # type: ignore[misc]
     likelihood_steps: ClassVar[int] = 0  # type: ignore[misc]
     order: ClassVar[int] = 1  # type: ignore[misc]
-    start: ClassVar[str] = "zero"  # type: ignore[misc]
+    init: ClassVar[str] = "zero"  # type: ignore[misc]
     edges: Literal["joint", "shared"] = "shared"
     scoring: Annotated[Scoring, Check(check_scoring)] = "log_likelihood"
 

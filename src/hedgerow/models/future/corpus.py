@@ -46,9 +46,9 @@ def with_future_columns(dataset: Dataset, schema: Schema, probs: FloatArray) -> 
 def cut_evenly(binning: Binning, n_features: int, n_bins: int) -> Binning:
     """The bins of a corpus with future columns, where Q is cut evenly into n_bins: trees see it as a thermometer."""
     edges = np.arange(1, n_bins) / n_bins
-    own = {binning.names.index(name) for name in future_names(n_features)}
-    thresholds = tuple(edges if c in own else one for c, one in enumerate(binning.thresholds))
-    sizes = tuple(len(edges) + 3 if c in own else one for c, one in enumerate(binning.n_bins))
+    future = {binning.names.index(name) for name in future_names(n_features)}
+    thresholds = tuple(edges if c in future else one for c, one in enumerate(binning.thresholds))
+    sizes = tuple(len(edges) + 3 if c in future else one for c, one in enumerate(binning.n_bins))
     return replace(binning, thresholds=thresholds, n_bins=sizes)
 
 
@@ -79,8 +79,8 @@ class LocalLoss:
 
     def _true_scores(self, scores: FloatArray) -> FloatArray:
         if self.allowed is None:
-            found: FloatArray = scores[self._truth, self._rows]
-            return found
+            true: FloatArray = scores[self._truth, self._rows]
+            return true
         return _log_sums(np.where(self.allowed, scores, -np.inf))
 
     def residuals(self, scores: FloatArray) -> FloatArray:
@@ -109,14 +109,14 @@ class LocalLoss:
 def _log_sums(scores: FloatArray) -> FloatArray:
     """(N,): log Σ_k exp(scores) of (K, N)."""
     top = scores.max(axis=0)
-    found: FloatArray = top + np.log(np.exp(scores - top).sum(axis=0))
-    return found
+    sums: FloatArray = top + np.log(np.exp(scores - top).sum(axis=0))
+    return sums
 
 
 # ------------------------------------------------------------------------------------------------ a corpus in training
 
 
-class Corpus:
+class ScoredCorpus:
     """A corpus and its scores, as trees and features are added.
 
     scores : (K, N)
@@ -140,7 +140,7 @@ class Corpus:
         self.top = bin_dataset(self._binning, rows, postings=self._growing)
 
     def add_trees(self, trees: list[Tree]) -> None:
-        """Add a tree a label, by walking them."""
+        """Add a tree per label, by walking them."""
         n = len(self.top.place)
         add_trees(all_first(self.top), self.top.place, trees, np.zeros((len(trees), n, 1)), self.scores)
 

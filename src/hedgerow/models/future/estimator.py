@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-import logging
-from dataclasses import replace
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.data.dataset import Dataset
+from hedgerow.data.imputation import fill
 from hedgerow.declarations import check_parameters, documented
-from hedgerow.errors import warn
-from hedgerow.estimators.constraints import legal_space
-from hedgerow.estimators.corpus import cut_flat, training_dataset
-from hedgerow.estimators.missing import OF_TREES, check_missing, fill, learn_missing
-from hedgerow.estimators.scoring import LOG_LIKELIHOOD
-from hedgerow.estimators.validation import encode_held_out, hold_out
+from hedgerow.estimators.prepare import Preparation, Prepared
+from hedgerow.estimators.values import LOG_LIKELIHOOD, OF_TREES, check_missing
 from hedgerow.legend import FloatArray
 from hedgerow.models.future.parameters import FutureParameters
-from hedgerow.models.future.training import FutureScores, FutureTrees, Trained, train
-from hedgerow.models.local.base import LocalModel
-
-log = logging.getLogger("hedgerow")
+from hedgerow.models.future.training import FutureScores, FutureTrees, SeenCorpus, train
+from hedgerow.models.local.base import RowChain
+from hedgerow.trees.nodes import LEAF, STREAM
 
 
 @documented
-class FutureFeatureMEMM(FutureParameters, LocalModel):
+class FutureFeatureMEMM(FutureParameters, RowChain):
     """A maximum entropy Markov model that finds future features: patterns ahead that tell what a label is here.
 
     A model that goes from left to right cannot see what comes later, and a wide window sees each later place by itself.
@@ -57,80 +51,27 @@ class FutureFeatureMEMM(FutureParameters, LocalModel):
     """
 
     scoring: Any = LOG_LIKELIHOOD
-    warm_start: bool = False
     scorer_: FutureTrees
     refitted_: bool
 
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
-        X_val: Any = None,
-        y_val: Any = None,
-        *,
-        lengths: Any = None,
-    ) -> FutureFeatureMEMM:
-        """Train on labelled sequences.
-
-        Parameters
-        ----------
-        X : list of sequences (lists of dicts, of tokens; 2-D arrays; data frames), a generator of them, `Sequences`,
-            or flat arrays with `lengths`; or a Dataset that `hedgerow.data.encoding.learn` made
-        y : list of lists of labels; None is unlabelled, a set gives the labels that are possible. A position counts
-            where the labels that it sees are known
-        sample_weight : (S,) weights of the sequences, or a list of arrays of 0 (unlabelled) and 1
-        X_val, y_val : held-out sequences, whose likelihood says when to stop
-        lengths : the lengths of the sequences, where X and y are flat
-        """
-        self._check_parameters()
-        X, y = cut_flat(X, y, lengths)
-        dataset = training_dataset(self, X, y, sample_weight)
-        again = bool(self.refit) and self._holds_out() and X_val is None
-        part, _, _, X_val, y_val = hold_out(self, dataset, None, None, X_val, y_val)
-        held_out = encode_held_out(dataset.schema, X_val, y_val)
-        space = legal_space(dataset, self.constraints, forbid_unseen=self.transitions == "forbid_unseen")
-        imputation = learn_missing(self, part)
-        if held_out is not None:  # each of them counts as one, as in the other models
-            held_out = fill(imputation, replace(held_out, weight_seq=None))
-        trained = train(self, fill(imputation, part), held_out)
-        self.imputation_, self.space_, self.refitted_ = imputation, space, False
-        self._keep(dataset, trained)
-        if again and self.outcome_ != "interrupted" and (self.best_iteration_ or self.n_features_):
-            self._train_again(dataset, trained.rounds)
-        return self
-
-    def _keep(self, dataset: Dataset, trained: Trained) -> None:
-        self.schema_ = dataset.schema
-        self.classes_ = dataset.schema.classes
-        self.order_, self.backward_ = self._order(), self._backward()
-        self.runs_ = None
-        self.metadata_ = {}
-        self.history_ = trained.history
-        self.n_iter_ = trained.n_iter
+    def _train(self, ready: Prepared, duration: Sequence[int] | None = None) -> Sequence[int] | None:
+        """Train and store. duration : the iterations of each round, which are done again; returned where anything was
+        learnt."""
+        labels, backward = self._seen_labels(ready), self._backward()
+        corpus, held_out = SeenCorpus.of(ready.dataset, labels.training, backward=backward), None
+        if ready.held_out is not None and labels.held_out is not None:
+            held_out = SeenCorpus.of(ready.held_out, labels.held_out, backward=backward)
+        trained = train(self, corpus, held_out, duration)
+        self._keep(ready.given.schema, trained)
+        self.imputation_, self.space_, self.refitted_ = ready.imputation, ready.space, False
+        self.order_, self.backward_, self.runs_ = self._order(), backward, None
         self.outcome_ = "n_estimators" if trained.outcome == "max_iter" else trained.outcome
-        self._keep_trees(trained)
-        if trained.outcome == "interrupted":
-            what = f"training was interrupted after {trained.n_iter} iterations; the best of them are kept"
-            warn(what, ConvergenceWarning, stacklevel=3)
+        self.scorer_, rounds = trained.learnt
+        self.best_iteration_ = self.scorer_.ensemble_.n_iterations
+        return rounds if self.best_iteration_ or self.n_features_ else None
 
-    def _keep_trees(self, trained: Trained) -> None:
-        self.scorer_ = trained.trees
-        self.best_iteration_ = trained.trees.ensemble_.n_iterations
-        self.loss_ = trained.loss
-
-    def _train_again(self, dataset: Dataset, rounds: list[int]) -> None:
-        """Train on all sequences, in as many rounds as were kept; what stopped the first training is kept."""
-        if self.verbose:
-            log.info("training again on all sequences, for %d iterations", sum(rounds))
-        imputation = learn_missing(self, dataset)
-        trained = train(self, fill(imputation, dataset), None, rounds)
-        if trained.outcome == "interrupted":  # the first model is whole, this one is not
-            self.outcome_ = "interrupted"
-            warn("training was interrupted; the model of the first is kept", ConvergenceWarning, stacklevel=3)
-        else:
-            self._keep_trees(trained)
-            self.imputation_, self.refitted_ = imputation, True
+    def _preparation(self, **more: Any) -> Preparation:
+        return super()._preparation(**{"splits": True, "keeps_all": bool(self.refit)} | more)
 
     @property
     def n_features_(self) -> int:
@@ -142,7 +83,7 @@ class FutureFeatureMEMM(FutureParameters, LocalModel):
     def n_parameters_(self) -> int:
         """How many numbers were learnt: leaves of trees, and weights of features."""
         check_is_fitted(self)
-        lower = sum(int((tree.nodes[:, 0] == -2).sum()) for one in self.scorer_.features for tree in one.trees)
+        lower = sum(int((tree.nodes[:, STREAM] == LEAF).sum()) for one in self.scorer_.features for tree in one.trees)
         return self.scorer_.ensemble_.n_leaves + lower + self.n_features_
 
     def predict_features(self, X: Any, *, lengths: Any = None) -> list[FloatArray]:
@@ -169,11 +110,8 @@ class FutureFeatureMEMM(FutureParameters, LocalModel):
     def _backward(self) -> bool:
         return self.direction == "right_to_left"
 
-    def _scorer(self) -> Any:
-        return "trees"
-
-    def _holds_out(self) -> bool:
-        return bool(self.early_stopping)
+    def _learnt(self) -> FutureTrees:
+        return self.scorer_
 
     def _check_parameters(self) -> None:
         check_parameters(self)

@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hedgerow.legend import INDEX, FloatArray, IndexArray
-from hedgerow.models.future.corpus import Corpus, Kept
+from hedgerow.models.future.corpus import Kept, ScoredCorpus
 from hedgerow.models.future.multiple_instance import (
     SMALL,
-    Found,
+    Candidate,
     FutureFeature,
     Growth,
     RowTrees,
@@ -26,8 +26,8 @@ from hedgerow.models.future.multiple_instance import (
 from hedgerow.training.monitor import Monitor
 from hedgerow.trees.binning import Binning
 from hedgerow.trees.growing import Tree
+from hedgerow.trees.nodes import LEAF
 
-_LEAF = -2  # the stream of a leaf
 _LEAST_STEP = 0.1  # a search begins no lower: a step that was short must not make those after it slow
 
 
@@ -35,12 +35,12 @@ _LEAST_STEP = 0.1  # a search begins no lower: a step that was short must not ma
 class Options:
     """How a model is trained; named as the parameters of FutureFeatureMEMM are.
 
-    max_features : as many columns of features there are
+    max_future_features : as many columns of features there are
     n_estimators : of a round
     learning_rate : the share of the best step α that is taken
     """
 
-    max_features: int
+    max_future_features: int
     n_estimators: int
     growth: Growth
     learning_rate: float
@@ -57,13 +57,18 @@ _State = tuple[int, Kept, Kept | None]
 
 
 class Alternation:
-    """The state of a training. `run` fills `additions`: trees, one a label, and features, in the order they came.
+    """The state of a training. `run` fills `additions`: trees, one per label, and features, in the order they came.
 
     rounds : the iterations of trees that were kept before the first features, and after the features of each round
     """
 
     def __init__(
-        self, corpus: Corpus, held_out: Corpus | None, instances: Binning, binning: Binning, options: Options
+        self,
+        corpus: ScoredCorpus,
+        held_out: ScoredCorpus | None,
+        instances: Binning,
+        binning: Binning,
+        options: Options,
     ) -> None:
         self.corpus, self.held_out, self.options = corpus, held_out, options
         self.additions: list[Addition] = []
@@ -99,7 +104,7 @@ class Alternation:
         full = self._add_trees(monitor)
         best = self.score()
         self.rounds = [self.n_trees]
-        while not monitor.interrupted and len(self.features) < self.options.max_features:
+        while not monitor.interrupted and len(self.features) < self.options.max_future_features:
             state, n = self._remember(), self.n_trees
             if not self._add_features():
                 break
@@ -155,10 +160,10 @@ class Alternation:
         return n == self.options.n_estimators
 
     def _add_tree(self) -> bool:
-        """One tree a label, fitted to the residuals, with a share of the best step for all; whether it lowers the
+        """One tree per label, fitted to the residuals, with a share of the best step for all; whether it lowers the
         loss."""
-        own = self.corpus
-        residuals = own.loss.residuals(own.scores)
+        corpus = self.corpus
+        residuals = corpus.loss.residuals(corpus.scores)
         K = len(residuals)
         direction: FloatArray = np.zeros_like(residuals)
         trees = []
@@ -172,7 +177,7 @@ class Alternation:
             return False
         self._step = step
         step *= self.options.learning_rate
-        own.scores += step * direction
+        corpus.scores += step * direction
         scaled = [tree.scaled(step) for tree in trees]
         if self.held_out is not None:
             self.held_out.add_trees(scaled)
@@ -181,29 +186,33 @@ class Alternation:
 
     def _slope(self, direction: FloatArray) -> Callable[[float], float]:
         """The derivative of the loss by the step in a direction (K, N)."""
-        own = self.corpus
+        corpus = self.corpus
         if len(direction) == 2:  # the odds say it all, and cost less
-            margins, ahead = own.loss.margins(own.scores, 1), direction[1]
+            margins, ahead = corpus.loss.margins(corpus.scores, 1), direction[1]
             return lambda a: -float((margins.residuals(a * ahead) * ahead).sum())
-        return lambda a: -float((own.loss.residuals(own.scores + a * direction) * direction).sum())
+        return lambda a: -float((corpus.loss.residuals(corpus.scores + a * direction) * direction).sum())
 
     # ---------------------------------------------------------------------------------------- features, second option
 
     def _add_features(self) -> int:
         """A feature for each label that gains by one, the best first; of two labels only for the one that gains more,
         since what speaks for one speaks against the other."""
-        own, K, room = self.corpus, len(self.corpus.scores), self.options.max_features - len(self.features)
+        corpus, K, n_allowed = (
+            self.corpus,
+            len(self.corpus.scores),
+            self.options.max_future_features - len(self.features),
+        )
         if K == 1:  # one label has none to be told from
             return 0
-        found = [one for one in map(self._discover, range(K)) if one is not None]
-        found.sort(key=lambda one: -one.gain)
+        candidates = [one for one in map(self._discover, range(K)) if one is not None]
+        candidates.sort(key=lambda one: -one.gain)
         added = 0
-        for one in found[: 1 if K == 2 else room]:
+        for one in candidates[: 1 if K == 2 else n_allowed]:
             feature = self._weigh(one) if added else one.feature
             if feature is None:
                 continue
             j = len(self.features)
-            own.add_feature(feature, j, one.probs)
+            corpus.add_feature(feature, j, one.probs)
             if self.held_out is not None:
                 self.held_out.add_feature(feature, j)
             self.additions.append(feature)
@@ -212,11 +221,11 @@ class Alternation:
             self._refresh()
         return added
 
-    def _discover(self, k: int) -> Found | None:
-        own, options = self.corpus, self.options
+    def _discover(self, k: int) -> Candidate | None:
+        corpus, options = self.corpus, self.options
         return discover(
-            own.loss.margins(own.scores, k),
-            own.bags,
+            corpus.loss.margins(corpus.scores, k),
+            corpus.bags,
             self._instances,
             label=k,
             start=options.initial_score,
@@ -225,21 +234,21 @@ class Alternation:
             tol=options.tol,
         )
 
-    def _weigh(self, found: Found) -> FutureFeature | None:
+    def _weigh(self, candidate: Candidate) -> FutureFeature | None:
         """A feature with η found anew, as features of other labels were added before; None where it gains nothing."""
-        own, Q = self.corpus, found.probs
-        margins = own.loss.margins(own.scores, found.feature.label)
+        corpus, Q = self.corpus, candidate.probs
+        margins = corpus.loss.margins(corpus.scores, candidate.feature.label)
         weight = best_eta(margins, Q, self.options.max_weight)
         before = margins.loss(np.zeros(1))
         if before - margins.loss(weight * Q) <= self.options.tol * before:
             return None
-        return replace(found.feature, weight=weight)
+        return replace(candidate.feature, weight=weight)
 
     # ---------------------------------------------------------------------------------------- going back
 
     def _remember(self) -> _State:
-        own = None if self.held_out is None else self.held_out.remember()
-        return len(self.additions), self.corpus.remember(), own
+        held_out = None if self.held_out is None else self.held_out.remember()
+        return len(self.additions), self.corpus.remember(), held_out
 
     def _recall(self, state: _State) -> None:
         """Go back to an earlier state."""
@@ -261,7 +270,7 @@ class Alternation:
 
 def _leaf(like: Tree) -> Tree:
     """A tree that adds nothing, of the form of another."""
-    nodes: IndexArray = np.array([[_LEAF, 0, 0, 0, 0]], dtype=INDEX)
+    nodes: IndexArray = np.array([[LEAF, 0, 0, 0, 0]], dtype=INDEX)
     leaf = Tree(nodes, np.zeros(1), np.zeros(1), like.counts[:1], like.sets[:0])
     if like.surrogates is None or like.surrogate_sets is None:
         return leaf

@@ -36,16 +36,17 @@ TOP = Record(
     lambda scope: (scope["binning"], scope["ensemble"]),
 )
 
+
+def _feature_trees(scorer: FutureTrees) -> Ensemble:
+    return Ensemble.of(1, [tree for feature in scorer.features for tree in feature.trees])
+
+
 # The trees of all features, end to end.
 LOWER = Record(
     (
         Let("columns", lambda scope: scope["seen"]),
         Part("binning", BINNING, of="inputs"),
-        Part(
-            "ensemble",
-            ensemble(lambda scope: 1, gaps=True),
-            of=lambda own: Ensemble.of(1, [tree for feature in own.features for tree in feature.trees]),
-        ),
+        Part("ensemble", ensemble(lambda scope: 1, gaps=True), of=_feature_trees),
     ),
     lambda scope: (scope["binning"], scope["ensemble"]),
 )
@@ -84,8 +85,8 @@ SCORER = Record(
     (
         whole("bag", low=1, nullable=True),
         count("n_columns", each=24),  # three pointers to the bins of each
-        Part("top", TOP, of=lambda own: own),
-        Part("lower", LOWER, of=lambda own: own),
+        Part("top", TOP, of=lambda scorer: scorer),
+        Part("lower", LOWER, of=lambda scorer: scorer),
         Each("features", FEATURE),
         Check(check_features),
     ),
@@ -116,4 +117,5 @@ STATE = State(
         Let("runs", lambda scope: None, of="runs_"),
     ),
     upgrade,
+    renamed={"max_features": "max_future_features"},
 )

@@ -19,8 +19,7 @@ from hedgerow.training.boosting.scores import all_first
 from hedgerow.trees import kernels as trees_kernels
 from hedgerow.trees.binning import BinnedData, Binning
 from hedgerow.trees.ensemble import add_trees
-from hedgerow.trees.growing import Leaves, Tree
-from hedgerow.trees.missing import LEARNED, make_grower
+from hedgerow.trees.growing import LEARNED, Grower, Tree
 
 _UNIT_BITS = 12  # at most so many go to the fraction of a weight
 _MOST_WEIGHT = 2**24  # whole weights that add up to more are scaled, lest sums of words overflow
@@ -29,8 +28,8 @@ _MOVES = 2.0 ** np.arange(-3, 5)
 _REFINEMENTS = 6
 _HALVINGS = 30  # at most, of the search for a step of a convex loss; a few do
 _PRECISION = 0.01  # of that step
-SMALL = 1e-2  # a loss of so much a position is as good as none; `tol` is a share of no less
-_NOTHING = 1e-3  # a loss of no more a position leaves nothing to be found
+SMALL = 1e-2  # a loss of so much per position is as good as none; `tol` is a share of no less
+_NOTHING = 1e-3  # a loss of no more per position leaves nothing to be found
 _SHARE = 0.003  # a tree that adds less than this share to what a feature has gained is its last
 
 
@@ -84,9 +83,9 @@ class FutureFeature:
 
 def tree_scores(data: BinnedData, trees: Sequence[Tree]) -> FloatArray:
     """(N,): the sum of trees, where ⊥ stands before every position."""
-    found: FloatArray = np.zeros(len(data.place))
-    add_trees(data, data.place, trees, np.zeros((1, len(data.place), 1)), found[None])
-    return found
+    scores: FloatArray = np.zeros(len(data.place))
+    add_trees(data, data.place, trees, np.zeros((1, len(data.place), 1)), scores[None])
+    return scores
 
 
 class Growth(NamedTuple):
@@ -114,8 +113,7 @@ class RowTrees:
             self._unit = 1 << max(0, min(_UNIT_BITS, spare))
             total += len(weights) / self._unit  # rounding may add a unit to each row
         self._weights = weights / self._scale
-        self._grower = make_grower(
-            binning,
+        self._grower = Grower(
             self.data,
             1,
             max_leaf_nodes=growth.max_leaf_nodes,
@@ -133,13 +131,13 @@ class RowTrees:
         A position of weight 0 is no row, and has the value 0.
         """
         grower, data, N = self._grower, self.data, len(target)
-        own = self._weights > 0.0
-        size = float(np.max(np.abs(target[own]) / self._weights[own], initial=0.0)) or 1.0
+        weighted = self._weights > 0.0
+        size = float(np.max(np.abs(target[weighted]) / self._weights[weighted], initial=0.0)) or 1.0
         if data.grouped:
             grower.words[:] = 0
         nothing: FloatArray = np.zeros((0, 1))
         trees_kernels.boosting.make_weighted_words(
-            nothing, target / -size, nothing, self._weights, data.home, data.home_first, 0, N,
+            nothing, target / -size, nothing, self._weights, data.window_place, data.window_first, 0, N,
             grower.one, self._unit, grower.bits, data.grouped, grower.words,
         )  # fmt: skip
         tree, leaves = grower.grow()
@@ -147,16 +145,9 @@ class RowTrees:
         tree = tree.scaled(factor)._replace(
             gains=factor**2 * self._scale * tree.gains, counts=self._scale * tree.counts
         )
-        return tree, np.where(own, self._values(tree, leaves, factor), 0.0)
-
-    def _values(self, tree: Tree, leaves: Leaves | None, factor: float) -> FloatArray:
-        """(N,): what a tree gives to each row. By instance weighting a row has several leaves: the tree is walked."""
-        if leaves is None:
-            return tree_scores(self.data, [tree])
-        values: FloatArray = np.zeros(self._grower.max_leaf_nodes + 1)
-        values[: len(leaves.values)] = factor * leaves.values
-        found: FloatArray = values[leaves.leaf_of[self.data.home, 0]]
-        return found
+        # By instance weighting a row has several leaves: the tree is walked.
+        values = tree_scores(data, [tree]) if leaves is None else grower.row_values(leaves, factor)
+        return tree, np.where(weighted, values, 0.0)
 
 
 class Margins(NamedTuple):
@@ -179,7 +170,7 @@ class Margins(NamedTuple):
         return self.weights * (self.truth - 0.5 * (1.0 + np.tanh(0.5 * (self.odds + added))))
 
 
-class Found(NamedTuple):
+class Candidate(NamedTuple):
     """A feature, its Q_t (N,), and by how much η·Q lowers the loss."""
 
     feature: FutureFeature
@@ -197,7 +188,7 @@ def discover(
     max_steps: int,
     max_weight: float,
     tol: float,
-) -> Found | None:
+) -> Candidate | None:
     """A future feature for one label, in at most `max_steps` trees; None where none lowers the loss by the share `tol`.
 
     η is 1 while trees are added, and is then looked for between 0 and `max_weight`.
@@ -223,7 +214,7 @@ def discover(
     gain = before - margins.loss(weight * Q)
     if gain <= least:
         return None
-    return Found(FutureFeature(label, weight, start, tuple(kept)), Q, gain)
+    return Candidate(FutureFeature(label, weight, start, tuple(kept)), Q, gain)
 
 
 def instance_gradient(margins: Margins, bags: Bags, G: FloatArray, Q: FloatArray, eta: float = 1.0) -> FloatArray:
@@ -255,10 +246,10 @@ def _step_of_bags(
     best, least = moves[i], losses[i]
     for _ in range(_REFINEMENTS):  # the middle of the longer side
         middle = 0.5 * (low + best) if best - low > high - best else 0.5 * (best + high)
-        found = at(middle)
-        if found < least:
+        value = at(middle)
+        if value < least:
             low, high = (low, best) if middle < best else (best, high)
-            best, least = middle, found
+            best, least = middle, value
         elif middle < best:
             low = middle
         else:
@@ -284,11 +275,11 @@ def best_step(slope: Callable[[float], float], most: float, first: float = 1.0) 
         for middle in (low - at_low * (high - low) / (at_high - at_low), 0.5 * (low + high)):
             if not low < middle < high:
                 continue
-            found = slope(middle)
-            if found < 0.0:
-                low, at_low = middle, found
+            at_middle = slope(middle)
+            if at_middle < 0.0:
+                low, at_low = middle, at_middle
             else:
-                high, at_high = middle, found
+                high, at_high = middle, at_middle
         if high - low <= _PRECISION * high:
             break
     return low if -at_low < at_high else high

@@ -47,7 +47,7 @@ class FutureParameters(
         How many labels before a position it sees; 0 is a sliding window with future features.
     bag
         How many positions ahead a future feature looks at; None: all to the end of the sequence.
-    max_features
+    max_future_features
         The most future features. With more than two labels each label that gains has one in every round.
     direction
         From right to left it sees the labels after a position, and features look at positions before it.
@@ -99,7 +99,7 @@ class FutureParameters(
 
     order: Annotated[int, Range(0, MAX_ORDER)] = 1
     bag: Count | None = 6
-    max_features: Count = 10
+    max_future_features: Count = 10
     direction: Direction = "left_to_right"
     n_estimators: Count = 300
     max_leaf_nodes: Annotated[int, Range(2, 2**16 - 1)] = 10

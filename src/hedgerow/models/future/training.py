@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from hedgerow.data.dataset import Dataset
 from hedgerow.errors import InputError
-from hedgerow.estimators.missing import way_of_trees
+from hedgerow.estimators.values import FILLING
 from hedgerow.legend import AnyArray, CodeArray, FloatArray, IndexArray
-from hedgerow.models.future.corpus import Corpus, cut_evenly, future_schema, with_future_columns
+from hedgerow.models.future.corpus import ScoredCorpus, cut_evenly, future_schema, with_future_columns
 from hedgerow.models.future.features import Alternation, Options
 from hedgerow.models.future.multiple_instance import Bags, FutureFeature, Growth
+from hedgerow.models.future.parameters import FutureParameters
 from hedgerow.models.local.previous_labels import with_label_columns
 from hedgerow.models.local.rows import Rows, TreeScores, check_label_columns
-from hedgerow.models.local.training import true_histories
-from hedgerow.training.monitor import Monitor, Step
+from hedgerow.training.monitor import Monitor, Trained
 from hedgerow.trees.binning import BinnedData, Binning, bin_dataset, learn_binning
 from hedgerow.trees.ensemble import Ensemble
-from hedgerow.trees.missing import SURROGATE, WEIGHTING
+from hedgerow.trees.growing import LEARNED, SURROGATE, WEIGHTING
 
 
 @dataclass(frozen=True)
@@ -51,15 +51,15 @@ class FutureTrees:
     def instance_scores(self, dataset: Dataset) -> FloatArray:
         """(features, N): G of each feature at each position."""
         data = bin_dataset(self.inputs, dataset, postings=False)
-        own = [feature.scores(data) for feature in self.features]
-        return np.array(own).reshape(len(own), dataset.n_positions)
+        scores = [feature.scores(data) for feature in self.features]
+        return np.array(scores).reshape(len(scores), dataset.n_positions)
 
     def bag_probs(self, dataset: Dataset) -> FloatArray:
         """(n_columns, N): Q of each feature, and 0 for columns that no feature has."""
-        bags, found = self.bags(dataset.offsets), np.zeros((self.n_columns, dataset.n_positions))
+        bags, probs = self.bags(dataset.offsets), np.zeros((self.n_columns, dataset.n_positions))
         for j, G in enumerate(self.instance_scores(dataset)):
-            found[j] = bags.probs(G)
-        return found
+            probs[j] = bags.probs(G)
+        return probs
 
 
 class FutureScores:
@@ -73,8 +73,8 @@ class FutureScores:
         part = replace(dataset, labels=None, allowed=None, weight_seq=None).take(np.arange(first, last))
         probs = self.trees.bag_probs(part)
         added: FloatArray = np.zeros((part.n_positions, len(self.trees.classes_)))
-        for feature, own in zip(self.trees.features, probs):
-            added[:, feature.label] += feature.weight * own
+        for feature, column in zip(self.trees.features, probs):
+            added[:, feature.label] += feature.weight * column
         seen = with_future_columns(part, future_schema(part.schema, self.trees.n_columns), probs)
         return _FutureRows(self._inner.rows(seen, 0, last - first), added)
 
@@ -95,46 +95,56 @@ class _FutureRows:
 # ------------------------------------------------------------------------------------------------ training
 
 
-class Trained(NamedTuple):
-    """What training gives, and how it went."""
+class SeenCorpus(NamedTuple):
+    """A corpus without gaps: as the trees of features see it, and with the last labels as columns."""
+
+    inputs: Dataset
+    rows: Dataset
+
+    @classmethod
+    def of(cls, dataset: Dataset, histories: CodeArray, *, backward: bool) -> SeenCorpus:
+        """histories : int32 (N, order), the labels that each position sees"""
+        check_label_columns(dataset.n_labels, histories.shape[1])
+        return cls(dataset, with_label_columns(dataset, histories, backward=backward))
+
+
+class FutureFit(NamedTuple):
+    """What was learnt, and the iterations of each round."""
 
     trees: FutureTrees
-    history: list[Step]
-    n_iter: int
-    loss: float
-    outcome: str
     rounds: list[int]
 
 
-def train(model: Any, dataset: Dataset, held_out: Dataset | None, rounds: Sequence[int] | None = None) -> Trained:
-    """Train on a corpus; missing values are filled in already where they are to be.
+def train(
+    settings: FutureParameters, corpus: SeenCorpus, held_out: SeenCorpus | None, rounds: Sequence[int] | None = None
+) -> Trained[FutureFit]:
+    """Train on a corpus.
 
     rounds : iterations of each round, as a training with other sequences kept them; None: as many as help
     """
-    backward, n_columns = model._backward(), int(model.max_features)
-    rows = _rows(model, dataset)
+    n_columns, backward, rows = int(settings.max_future_features), settings.direction == "right_to_left", corpus.rows
     if not (rows.labels != -1).any() and rows.allowed is None:  # type: ignore[union-attr]
         raise InputError("no position has a label, with labels before it", hint="Label more positions.")
-    gaps = model.missing in (WEIGHTING, SURROGATE)
-    limits = int(model.max_bins), model.min_frequency
-    inputs = learn_binning(dataset, *limits, keep_missing=gaps)
+    gaps = settings.missing in (WEIGHTING, SURROGATE)
+    limits = int(settings.max_bins), settings.min_frequency
+    inputs = learn_binning(corpus.inputs, *limits, keep_missing=gaps)
     schema = future_schema(rows.schema, n_columns)
-    empty = with_future_columns(rows, schema, np.zeros((n_columns, dataset.n_positions)))
-    binning = cut_evenly(learn_binning(empty, *limits, keep_missing=gaps), n_columns, int(model.feature_bins))
+    empty = with_future_columns(rows, schema, np.zeros((n_columns, rows.n_positions)))
+    binning = cut_evenly(learn_binning(empty, *limits, keep_missing=gaps), n_columns, int(settings.feature_bins))
 
-    def corpus(own: Dataset, own_rows: Dataset, *, growing: bool) -> Corpus:
-        data: BinnedData = bin_dataset(inputs, own, postings=growing)
-        bags = Bags(own.offsets, model.bag, backward=backward)
-        return Corpus(data, own_rows, binning, bags, schema, growing=growing)
+    def scored(part: SeenCorpus, *, growing: bool) -> ScoredCorpus:
+        data: BinnedData = bin_dataset(inputs, part.inputs, postings=growing)
+        bags = Bags(part.inputs.offsets, settings.bag, backward=backward)
+        return ScoredCorpus(data, part.rows, binning, bags, schema, growing=growing)
 
-    held = None if held_out is None else corpus(held_out, _rows(model, held_out), growing=False)
-    training = Alternation(corpus(dataset, rows, growing=True), held, inputs, binning, _options(model))
+    held = None if held_out is None else scored(held_out, growing=False)
+    training = Alternation(scored(corpus, growing=True), held, inputs, binning, _options(settings))
     with Monitor(
-        max_iter=int(model.n_estimators) * (n_columns + 1),
+        max_iter=int(settings.n_estimators) * (n_columns + 1),
         tol=-np.inf,
         validate=None if held is None else training.score,
         n_iter_no_change=10**9,  # the alternation itself says when it is enough
-        verbose=model.verbose,
+        verbose=settings.verbose,
     ) as monitor:
         if rounds is None:
             training.run(monitor)
@@ -142,41 +152,36 @@ def train(model: Any, dataset: Dataset, held_out: Dataset | None, rounds: Sequen
             training.run_again(rounds, monitor)
     trees = [tree for one in training.additions if isinstance(one, list) for tree in one]
     fitted = FutureTrees(
-        dataset.schema.classes,
-        Ensemble.of(dataset.n_labels, trees),
+        rows.schema.classes,
+        Ensemble.of(rows.n_labels, trees),
         binning,
         inputs,
         tuple(training.features),
         n_columns,
-        None if model.bag is None else int(model.bag),
+        None if settings.bag is None else int(settings.bag),
         backward,
     )
-    return Trained(fitted, monitor.history, monitor.n_iter, training.loss(), monitor.outcome, training.rounds)
+    trained = monitor.trained(FutureFit(fitted, training.rounds))
+    return replace(trained, best=replace(trained.best, loss=training.loss()))
 
 
-def _rows(model: Any, dataset: Dataset) -> Dataset:
-    """The corpus with the last labels as columns."""
-    check_label_columns(dataset.n_labels, int(model.order))
-    return with_label_columns(dataset, true_histories(model, dataset), backward=model._backward())
-
-
-def _options(model: Any) -> Options:
+def _options(settings: FutureParameters) -> Options:
     growth = Growth(
-        int(model.max_leaf_nodes),
-        float(model.l2_regularization),
-        float(model.min_samples_leaf),
-        model.categorical == "subset",
-        way_of_trees(model.missing),
+        int(settings.max_leaf_nodes),
+        float(settings.l2_regularization),
+        float(settings.min_samples_leaf),
+        settings.categorical == "subset",
+        LEARNED if settings.missing in FILLING else settings.missing,
     )
     return Options(
-        max_features=int(model.max_features),
-        n_estimators=int(model.n_estimators),
+        max_future_features=int(settings.max_future_features),
+        n_estimators=int(settings.n_estimators),
         growth=growth,
-        learning_rate=float(model.learning_rate),
-        initial_score=float(model.initial_score),
-        feature_steps=int(model.feature_steps),
-        max_step=float(model.max_step),
-        max_weight=float(model.max_weight),
-        n_iter_no_change=int(model.n_iter_no_change),
-        tol=float(model.tol),
+        learning_rate=float(settings.learning_rate),
+        initial_score=float(settings.initial_score),
+        feature_steps=int(settings.feature_steps),
+        max_step=float(settings.max_step),
+        max_weight=float(settings.max_weight),
+        n_iter_no_change=int(settings.n_iter_no_change),
+        tol=float(settings.tol),
     )

@@ -29,17 +29,13 @@ SMALLEST_SHARE = 1e-9  # of the variance of a column: no label has a smaller one
 def check_columns(schema: Schema) -> None:
     """Refuse what no position can draw from its label: windows, and features of the whole sequence."""
     if schema.gap:
-        raise InputError(
-            "an HMM draws each position from its own label, and the Dataset has a window",
-            hint="Use ⟦window=0⟧, or a model of labels given the input, such as LinearCRF.",
-        )
+        hint = "Use ⟦window=0⟧, or a model of labels given the input, such as LinearCRF."
+        raise InputError("an HMM draws each position from its own label, and the Dataset has a window", hint=hint)
     constant = [column.name for column in schema.columns if column.constant]
     if constant:
-        raise InputError(
-            "an HMM draws each position from its label, and this is a feature of the whole sequence",
-            hint="Leave it out, or use a model of labels given the input, such as LinearCRF.",
-            column=constant[0],
-        )
+        what = "an HMM draws each position from its label, and this is a feature of the whole sequence"
+        hint = "Leave it out, or use a model of labels given the input, such as LinearCRF."
+        raise InputError(what, hint=hint, column=constant[0])
 
 
 def check_values(dataset: Dataset) -> None:
@@ -51,12 +47,9 @@ def check_values(dataset: Dataset) -> None:
     flat = int(np.searchsorted(dataset.attr_ptr, entry, side="right")) - 1
     sequence, position = locate(dataset.offsets, flat)
     name = dataset.schema.attributes.names()[int(dataset.attr_id[entry])]
-    raise InputError(
-        f"the attribute {name!r} has the value {values[entry]:g}",
-        hint="In an HMM the value says how often an attribute is drawn; it must not be negative.",
-        sequence=sequence,
-        position=position,
-    )
+    what = f"the attribute {name!r} has the value {values[entry]:g}"
+    hint = "In an HMM the value says how often an attribute is drawn; it must not be negative."
+    raise InputError(what, hint=hint, sequence=sequence, position=position)
 
 
 @dataclass(frozen=True)
@@ -105,8 +98,8 @@ def fills_of(schema: Schema) -> FloatArray:
 
 def _numbers(dataset: Dataset, fills: FloatArray, rows: slice) -> Iterator[tuple[IndexArray, FloatArray]]:
     """Of each numeric column, the positions (from 0) that have a number, and these."""
-    for fill, own in zip(fills, dataset.numeric[:, rows]):
-        numbers = np.where(np.isnan(own), fill, own)
+    for fill, values in zip(fills, dataset.numeric[:, rows]):
+        numbers = np.where(np.isnan(values), fill, values)
         which = np.flatnonzero(~np.isnan(numbers))
         yield which, numbers[which]
 
@@ -114,10 +107,10 @@ def _numbers(dataset: Dataset, fills: FloatArray, rows: slice) -> Iterator[tuple
 def _attributes(dataset: Dataset, rows: slice) -> tuple[IndexArray, IndexArray, FloatArray]:
     """The attributes of some positions: their ids, positions (from 0) and values."""
     ptr = dataset.attr_ptr[rows.start : rows.stop + 1]
-    own = slice(int(ptr[0]), int(ptr[-1]))
-    ids = dataset.attr_id[own].astype(INDEX)
+    entries = slice(int(ptr[0]), int(ptr[-1]))
+    ids = dataset.attr_id[entries].astype(INDEX)
     which = np.repeat(np.arange(rows.stop - rows.start, dtype=INDEX), np.diff(ptr))
-    values = np.ones(len(ids)) if dataset.attr_val is None else dataset.attr_val[own].copy()
+    values = np.ones(len(ids)) if dataset.attr_val is None else dataset.attr_val[entries].copy()
     return ids, which, values
 
 
@@ -146,7 +139,7 @@ class Spread:
             shares.append(_shares(counts.astype(np.float64)))
         moments = [_moments(numbers, weights[which]) for which, numbers in _numbers(dataset, fills_of(schema), rows)]
         ids, which, values = _attributes(dataset, rows)
-        drawn = np.bincount(ids, weights=weights[which] * values, minlength=len(schema.attributes))
+        drawn = np.bincount(ids, weights=weights[which] * values, minlength=schema.n_attributes)
         means, variances = np.array(moments, dtype=np.float64).reshape(-1, 2).T
         return cls(np.concatenate(shares), _shares(drawn.astype(np.float64)), means, variances)
 
@@ -182,7 +175,7 @@ class EmissionCounts:
     def zeros(cls, schema: Schema) -> EmissionCounts:
         K = len(schema.labels)
         n_rows, n_numbers = int(row_bases(schema)[-1]), len(schema.of("numeric"))
-        return cls(np.zeros((n_rows, K)), np.zeros((len(schema.attributes), K)), np.zeros((3, n_numbers, K)))
+        return cls(np.zeros((n_rows, K)), np.zeros((schema.n_attributes, K)), np.zeros((3, n_numbers, K)))
 
     def add(self, dataset: Dataset, rows: slice, probs: FloatArray, spread: Spread) -> None:
         """Add some flat positions, which have label k with the weight probs[t, k], (n, K)."""
@@ -191,9 +184,9 @@ class EmissionCounts:
             kernels.hmm.scatter(codes[which] + base, which, np.ones(len(which)), probs, self.codes)
         for d, (which, numbers) in enumerate(_numbers(dataset, fills_of(dataset.schema), rows)):
             standard = (numbers - spread.means[d]) / np.sqrt(spread.variances[d])
-            own = probs[which]
+            weights = probs[which]
             for power in range(3):
-                self.numbers[power, d] += (standard[:, None] ** power * own).sum(axis=0)
+                self.numbers[power, d] += (standard[:, None] ** power * weights).sum(axis=0)
         if len(self.attributes):
             ids, which, values = _attributes(dataset, rows)
             kernels.hmm.scatter(ids, which, values, probs, self.attributes)
@@ -229,19 +222,19 @@ class EmissionCounts:
 
     def log_likelihood(self, emissions: Emissions, spread: Spread, smoothing: float) -> float:
         """log P of what was counted, and of what smoothing adds to it."""
-        own = 0.0
+        total_log = 0.0
         for counts, scores, share in (
             (self.codes, emissions.codes, spread.codes),
             (self.attributes, emissions.attributes, spread.attributes),
         ):
             seen = counts + smoothing * share[:, None]
-            own += float((seen * np.where(seen > 0, scores, 0.0)).sum())
+            total_log += float((seen * np.where(seen > 0, scores, 0.0)).sum())
         n, total, squares = self.numbers + smoothing * np.array([1.0, 0.0, 1.0])[:, None, None]
         deviation = np.sqrt(spread.variances)[:, None]
         mean = (emissions.means - spread.means[:, None]) / deviation
         variance = emissions.variances / deviation**2
         away = squares - 2.0 * mean * total + mean**2 * n
-        return own - 0.5 * float((n * np.log(2.0 * np.pi * emissions.variances) + away / variance).sum())
+        return total_log - 0.5 * float((n * np.log(2.0 * np.pi * emissions.variances) + away / variance).sum())
 
 
 def _log_shares(counts: FloatArray, share: FloatArray, smoothing: float) -> FloatArray:

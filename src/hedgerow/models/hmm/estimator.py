@@ -13,14 +13,13 @@ from hedgerow.chain.structure.histories import MAX_ORDER
 from hedgerow.data.dataset import Dataset
 from hedgerow.declarations import Count, NonNegative, Range, check_parameters, declared, documented
 from hedgerow.errors import InputError, warn
-from hedgerow.estimators.base import ChainModel
-from hedgerow.estimators.constraints import legal_space
-from hedgerow.estimators.corpus import cut_flat, training_dataset
 from hedgerow.estimators.parameters import Columns, Constrained, Running, Transitions
+from hedgerow.estimators.prepare import prepare
+from hedgerow.estimators.scored import ScoredChain
 from hedgerow.legend import FIRST_VALUE, FloatArray
 from hedgerow.models.hmm.emissions import check_columns, check_values
 from hedgerow.models.hmm.moves import make_moves
-from hedgerow.models.hmm.training import Training, make_potentials
+from hedgerow.models.hmm.training import HMMTraining, make_potentials
 from hedgerow.training.monitor import Monitor
 
 
@@ -52,7 +51,7 @@ class HMMParameters(Columns, Transitions, Constrained, Running):
 
 
 @documented
-class HMM(HMMParameters, ChainModel):
+class HMM(HMMParameters, ScoredChain):
     """A hidden Markov model: each label is drawn given the labels before it, and what is seen given its label.
 
     Trained by counting, in one pass. Labels that are not known are filled in by expectation-maximisation: None in y, a
@@ -81,8 +80,6 @@ class HMM(HMMParameters, ChainModel):
     """
 
     window = 0
-    early_stopping = False
-    scoring = "accuracy"
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, lengths: Any = None) -> HMM:
         """Count; and where labels are not known, maximise the likelihood of what is.
@@ -96,20 +93,15 @@ class HMM(HMMParameters, ChainModel):
         lengths : the lengths of the sequences, where X and y are flat
         """
         self._check_parameters()
-        X, y = cut_flat(X, y, lengths)
-        dataset = training_dataset(self, X, y, sample_weight)
-        check_columns(dataset.schema)
-        check_values(dataset)
-        space = legal_space(dataset, self.constraints, forbid_unseen=self.transitions == "forbid_unseen")
-        moves = make_moves(dataset, int(self.order), space)
-        training = Training(dataset, moves, space, float(self.smoothing))
+        ready = prepare(self._preparation(), X, y, sample_weight, lengths=lengths)
+        check_columns(ready.given.schema)
+        check_values(ready.dataset)
+        moves = make_moves(ready.dataset, int(self.order), ready.space)
+        training = HMMTraining(ready.dataset, moves, ready.space, float(self.smoothing))
         with Monitor(max_iter=int(self.max_iter), tol=float(self.tol), verbose=self.verbose) as monitor:
             parameters = training.run(monitor, self.n_jobs)
-        self.schema_, self.classes_ = dataset.schema, dataset.schema.classes
-        self.space_, self.moves_, self.parameters_ = space, moves, parameters
-        self.metadata_ = {}
-        self.history_, self.n_iter_, self.outcome_ = monitor.history, monitor.n_iter, monitor.outcome
-        self.best_iteration_, self.loss_ = monitor.kept.iteration, monitor.kept.loss
+        self._keep(ready.given.schema, monitor.trained(parameters))
+        self.space_, self.moves_, self.parameters_ = ready.space, moves, parameters
         if self.outcome_ == "interrupted":
             what = f"training was interrupted after {self.n_iter_} iterations; the parameters so far are kept"
             warn(what, ConvergenceWarning, stacklevel=2)
@@ -130,9 +122,9 @@ class HMM(HMMParameters, ChainModel):
         """P(value | label) of a column of categories or flags: value → (K,), labels as in `classes_`."""
         check_is_fitted(self)
         columns = self.schema_.of("categorical", "boolean")
-        names = [own.name for own in columns]
+        names = [one.name for one in columns]
         if column not in names:
-            raise InputError("is no column of categories or flags of this model", column=column)
+            raise InputError("is not a column of categories or flags of this model", column=column)
         j = names.index(column)
         vocabulary = columns[j].vocabulary
         values: list[Any] = [False, True] if vocabulary is None else list(vocabulary.names())
@@ -143,9 +135,9 @@ class HMM(HMMParameters, ChainModel):
     def normal(self, column: str) -> tuple[FloatArray, FloatArray]:
         """Mean and variance of a column of numbers for each label, (K,) each."""
         check_is_fitted(self)
-        names = [own.name for own in self.schema_.of("numeric")]
+        names = [one.name for one in self.schema_.of("numeric")]
         if column not in names:
-            raise InputError("is no column of numbers of this model", column=column)
+            raise InputError("is not a column of numbers of this model", column=column)
         d = names.index(column)
         return self.parameters_.emissions.means[d].copy(), self.parameters_.emissions.variances[d].copy()
 

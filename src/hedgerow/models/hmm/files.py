@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from hedgerow.estimators.codec.arrays import Array
-from hedgerow.estimators.codec.histories import HISTORIES
-from hedgerow.estimators.codec.parts import Part, Record, State
+from hedgerow.estimators.codec.chain import HISTORIES
+from hedgerow.estimators.codec.parts import Part, Record, State, made_by_order
 from hedgerow.estimators.codec.schema import CHAIN, SPACE
 from hedgerow.estimators.codec.steps import Check, Let, Scope, refuse
 from hedgerow.estimators.codec.upgrade import Old
@@ -27,6 +27,14 @@ def _make_moves(scope: Scope) -> TableMoves | HistoryMoves:
     return HistoryMoves(histories)
 
 
+def _moves_shape(scope: Scope) -> tuple[int, ...]:
+    return tuple(scope["made moves"].legal.shape)
+
+
+def _make_parameters(scope: Scope) -> Parameters:
+    return Parameters(scope["made moves"].scores(scope["moves"]), scope["emissions"])
+
+
 EMISSIONS = Record(
     (
         Let("base", lambda scope: row_bases(scope["schema"])),
@@ -37,15 +45,9 @@ EMISSIONS = Record(
         Array("means", FLOAT, ("numbers", "K")),
         Array("variances", FLOAT, ("numbers", "K"), above=0.0),
         Array("attributes", FLOAT, ("M", "K"), **_LOGS),
+        Let("fills", lambda scope: fills_of(scope["schema"])),
     ),
-    lambda scope: Emissions(
-        scope["base"],
-        scope["codes"],
-        scope["means"],
-        scope["variances"],
-        scope["attributes"],
-        fills_of(scope["schema"]),
-    ),
+    made_by_order(Emissions, "base", "codes", "means", "variances", "attributes", "fills"),
 )
 
 
@@ -65,19 +67,9 @@ STATE = State(
         Part("space", SPACE, of="space_"),
         Part("histories", HISTORIES, of=lambda model: getattr(model.moves_, "histories", None), optional=True),
         Let("made moves", _make_moves, of="moves_"),
-        Array(
-            "moves",
-            FLOAT,
-            lambda scope: scope["made moves"].legal.shape,
-            of=lambda model: model.parameters_.moves.rows,
-            **_LOGS,
-        ),
+        Array("moves", FLOAT, _moves_shape, of=lambda model: model.parameters_.moves.rows, **_LOGS),
         Part("emissions", EMISSIONS, of=lambda model: model.parameters_.emissions),
-        Let(
-            "parameters",
-            lambda scope: Parameters(scope["made moves"].scores(scope["moves"]), scope["emissions"]),
-            of="parameters_",
-        ),
+        Let("parameters", _make_parameters, of="parameters_"),
     ),
     upgrade,
 )

@@ -20,10 +20,10 @@ from hedgerow.chain.potentials import ChainPotentials, Edges
 from hedgerow.chain.structure.histories import Histories
 from hedgerow.chain.structure.states import StateSpace
 from hedgerow.data.dataset import Dataset
-from hedgerow.estimators.base import allowed_labels
+from hedgerow.data.labels import allowed_labels
 from hedgerow.legend import BoolArray, FloatArray
 from hedgerow.models.hmm import kernels
-from hedgerow.parallel import plan_chunks
+from hedgerow.parallel import cut_chunks
 from hedgerow.training.counting import count_known_moves
 
 
@@ -64,9 +64,9 @@ class TableMoves:
         self, potentials: ChainPotentials, weights: FloatArray, work: Workspace
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """log Z (s,), node probabilities (n, K), and the counts of moves, of a chunk; weights (s,)."""
-        found = marginals(potentials, work, weights)
-        starts = (found.node_probs[potentials.offsets[:-1]] * weights[:, None]).sum(axis=0)
-        return found.log_partition, found.node_probs, np.concatenate([starts[None], found.edges])
+        result = marginals(potentials, work, weights)
+        starts = (result.node_probs[potentials.offsets[:-1]] * weights[:, None]).sum(axis=0)
+        return result.log_partition, result.node_probs, np.concatenate([starts[None], result.edges])
 
     def added(self, counts: FloatArray, smoothing: float) -> FloatArray:
         """(K+1, K), what smoothing adds to each row: the shares of all labels."""
@@ -102,23 +102,20 @@ class HistoryMoves:
             kernels.hmm.count_arcs(dataset.labels, dataset.offsets, weights, self.histories.start, follows, counts)
             return counts
         edges = HistoryEdges.from_scores(self.histories, np.zeros(self.histories.n_arcs))
-        plan = plan_chunks(dataset.offsets)
-        for first, last in zip(plan[:-1].tolist(), plan[1:].tolist()):
-            rows = slice(int(dataset.offsets[first]), int(dataset.offsets[last]))
-            mask = allowed_labels(dataset, rows)
-            nodes = np.zeros((rows.stop - rows.start, K))
-            offsets = dataset.offsets[first : last + 1] - dataset.offsets[first]
-            potentials = ChainPotentials(nodes, offsets, edges, sequence_base=first)
-            found = marginals(potentials if mask is None else potentials.restrict(mask), None, weights[first:last])
-            counts += found.edges.reshape(counts.shape)
+        for chunk in cut_chunks(dataset.offsets):
+            mask, shares = allowed_labels(dataset, chunk.rows), weights[chunk.first : chunk.last]
+            nodes = np.zeros((int(chunk.offsets[-1]), K))
+            potentials = ChainPotentials(nodes, chunk.offsets, edges, sequence_base=chunk.first)
+            expected = marginals(potentials if mask is None else potentials.restrict(mask), None, shares)
+            counts += expected.edges.reshape(counts.shape)
         return counts
 
     def expected(
         self, potentials: ChainPotentials, weights: FloatArray, work: Workspace
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """As in TableMoves."""
-        found = marginals(potentials, None, weights)
-        return found.log_partition, found.node_probs, found.edges.reshape(self.legal.shape)
+        result = marginals(potentials, None, weights)
+        return result.log_partition, result.node_probs, result.edges.reshape(self.legal.shape)
 
     def added(self, counts: FloatArray, smoothing: float) -> FloatArray:
         """(H, K), what is added to each row: what was seen after longer histories, which is seen after this one too;
@@ -173,9 +170,9 @@ def complete(histories: Histories) -> Histories:
         below = int(histories.back_off[s])
         if below >= 0:
             follows[s], legal[s] = follows[below], legal[below]
-        own = slice(int(histories.arc_ptr[s]), int(histories.arc_ptr[s + 1]))
-        follows[s, histories.arc_label[own]] = histories.arc_next[own]
-        legal[s, histories.arc_label[own]] = histories.legal[own]
+        arcs = slice(int(histories.arc_ptr[s]), int(histories.arc_ptr[s + 1]))
+        follows[s, histories.arc_label[arcs]] = histories.arc_next[arcs]
+        legal[s, histories.arc_label[arcs]] = histories.legal[arcs]
     return Histories.linked(
         n_labels=K,
         order=histories.order,

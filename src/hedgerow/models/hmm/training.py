@@ -11,12 +11,12 @@ from hedgerow.chain.inference import Workspace
 from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.chain.structure.states import StateSpace
 from hedgerow.data.dataset import Dataset
-from hedgerow.estimators.base import allowed_labels
+from hedgerow.data.labels import allowed_labels
 from hedgerow.legend import FloatArray
 from hedgerow.models.hmm import moves as hmm_moves
 from hedgerow.models.hmm.emissions import EmissionCounts, Emissions, Spread
 from hedgerow.models.hmm.moves import Moves, MoveScores
-from hedgerow.parallel import Lanes, count_lanes, plan_chunks
+from hedgerow.parallel import Lanes, count_lanes, cut_chunks
 from hedgerow.training.monitor import Monitor
 
 
@@ -48,12 +48,12 @@ def make_potentials(
     potentials = ChainPotentials(nodes, offsets, parameters.moves.edges, sequence_base=first)
     start = parameters.moves.start
     if start is None and not space.start.all():
-        start = space.start_scores()
-    potentials.add_start_end(start, None if space.end.all() else space.end_scores())
+        start = space.start_scores
+    potentials.add_start_end(start, None if space.end.all() else space.end_scores)
     return potentials
 
 
-class Training:
+class HMMTraining:
     """One fit. Sequences whose labels are all known are counted once; the others are gone through in each iteration."""
 
     def __init__(self, dataset: Dataset, moves: Moves, space: StateSpace, smoothing: float) -> None:
@@ -86,14 +86,12 @@ class Training:
         """What labels that are known show."""
         labels = dataset.labels
         assert labels is not None
-        found = Counts(self.moves.known(dataset, weights), EmissionCounts.zeros(self.schema))
-        plan = plan_chunks(dataset.offsets)
-        for first, last in zip(plan[:-1].tolist(), plan[1:].tolist()):
-            rows = slice(int(dataset.offsets[first]), int(dataset.offsets[last]))
-            probs = (labels[rows][:, None] == np.arange(dataset.n_labels)).astype(np.float64)
-            probs *= np.repeat(weights[first:last], np.diff(dataset.offsets[first : last + 1]))[:, None]
-            found.emissions.add(dataset, rows, probs, self.spread)
-        return found
+        counts = Counts(self.moves.known(dataset, weights), EmissionCounts.zeros(self.schema))
+        for chunk in cut_chunks(dataset.offsets):
+            probs = (labels[chunk.rows][:, None] == np.arange(dataset.n_labels)).astype(np.float64)
+            probs *= np.repeat(weights[chunk.first : chunk.last], np.diff(chunk.offsets))[:, None]
+            counts.emissions.add(dataset, chunk.rows, probs, self.spread)
+        return counts
 
     def maximise(self, counts: Counts) -> Parameters:
         """The parameters under which counts, and what smoothing adds to them, are most probable."""
@@ -105,8 +103,8 @@ class Training:
     def loss(self, parameters: Parameters, log_partition: float = 0.0) -> float:
         """−log P of all that is known, less what smoothing adds. `log_partition` is log P of the partial sequences."""
         moves = hmm_moves.log_likelihood(parameters.moves, self.counted.moves + self.added)
-        own = self.counted.emissions.log_likelihood(parameters.emissions, self.spread, self.smoothing)
-        return -(moves + own + log_partition)
+        emissions = self.counted.emissions.log_likelihood(parameters.emissions, self.spread, self.smoothing)
+        return -(moves + emissions + log_partition)
 
     def run(self, monitor: Monitor, n_jobs: int | None) -> Parameters:
         """The best parameters; without unknown labels those of the counts."""
@@ -115,7 +113,7 @@ class Training:
             monitor.begin(self.loss(parameters))
             monitor.finish("converged")
             return parameters
-        n_chunks = len(plan_chunks(self.partial.offsets)) - 1
+        n_chunks = len(cut_chunks(self.partial.offsets))
         size = self.moves.legal.size + self.counted.emissions.codes.size + self.counted.emissions.attributes.size
         with Lanes(n_jobs, count_lanes(size, n_chunks)) as lanes:
             counts, value = self.expect(parameters, lanes)
@@ -129,33 +127,31 @@ class Training:
     def expect(self, parameters: Parameters, lanes: Lanes) -> tuple[Counts, float]:
         """The counts that the partial sequences are expected to have, and log P of what is known of them."""
         assert self.partial is not None
-        data, weights = self.partial, self.partial_weights
-        plan = plan_chunks(data.offsets)
-        values = np.zeros(len(plan) - 1)
-        total, own = self._nothing(), {}
+        data, weights, chunks = self.partial, self.partial_weights, cut_chunks(self.partial.offsets)
+        values = np.zeros(len(chunks))
+        total, of_lanes = self._nothing(), {}
 
         def work(lane: int, c: int) -> None:
-            first, last = int(plan[c]), int(plan[c + 1])
-            if lane not in own:
-                own[lane] = (self._nothing(), Workspace())
-            found, workspace = own[lane]
-            rows = slice(int(data.offsets[first]), int(data.offsets[last]))
-            potentials = make_potentials(parameters, self.space, data, first, last)
-            mask = allowed_labels(data, rows)
+            chunk = chunks[c]
+            if lane not in of_lanes:
+                of_lanes[lane] = (self._nothing(), Workspace())
+            counts, workspace = of_lanes[lane]
+            potentials = make_potentials(parameters, self.space, data, chunk.first, chunk.last)
+            mask = allowed_labels(data, chunk.rows)
             if mask is not None:
                 potentials = potentials.restrict(mask)
-            mine = weights[first:last]
-            logs, probs, moves = self.moves.expected(potentials, mine, workspace)
-            values[c] = float((logs * mine).sum())
-            found.moves += moves
-            probs = probs * np.repeat(mine, np.diff(potentials.offsets))[:, None]
-            found.emissions.add(data, rows, probs, self.spread)
+            shares = weights[chunk.first : chunk.last]
+            logs, probs, moves = self.moves.expected(potentials, shares, workspace)
+            values[c] = float((logs * shares).sum())
+            counts.moves += moves
+            probs = probs * np.repeat(shares, np.diff(potentials.offsets))[:, None]
+            counts.emissions.add(data, chunk.rows, probs, self.spread)
 
         def finish(lane: int) -> None:
-            if lane in own:
-                found = own.pop(lane)[0]
-                total.moves += found.moves
-                total.emissions = total.emissions.plus(found.emissions)
+            if lane in of_lanes:
+                counts = of_lanes.pop(lane)[0]
+                total.moves += counts.moves
+                total.emissions = total.emissions.plus(counts.emissions)
 
         lanes.run(work, len(values), finish)
         return total, float(values.sum())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, NoReturn, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -15,13 +15,14 @@ from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.data.dataset import Dataset, Label
 from hedgerow.declarations import Count, NonNegative, check_parameters, check_value, declared, documented
 from hedgerow.errors import InputError, warn
-from hedgerow.estimators.base import ChainModel, allowed_labels, checked_span
-from hedgerow.estimators.corpus import cut_flat, training_dataset
-from hedgerow.estimators.parameters import Drawing, Penalty, Running, Windowed, random_generator
+from hedgerow.estimators.base import ChainModel
+from hedgerow.estimators.parameters import Drawing, Penalty, Running, Windowed
+from hedgerow.estimators.prepare import prepare
+from hedgerow.estimators.scored import checked_span
+from hedgerow.estimators.values import random_generator
 from hedgerow.legend import CODE, AnyArray, CodeArray, FloatArray
-from hedgerow.linear.scorer import check_numbers
 from hedgerow.models.iohmm.training import IOTraining, StateChain, label_shares, predicted_chain
-from hedgerow.parallel import MAX_LANES, Lanes, count_lanes, plan_chunks
+from hedgerow.parallel import Chunk, Lanes, count_lanes, over_chunks
 from hedgerow.training.monitor import Monitor
 
 Decoder = Literal["posterior", "viterbi"]
@@ -72,8 +73,8 @@ class IOHMM(IOHMMParameters, ChainModel):
     Trained by expectation-maximisation; the loss is not convex, and the best of `n_init` starts is kept.
 
     Given the input, labels depend on each other through states that are summed over. The probability of each label, and
-    of given labels together, is exact; so are samples. The most probable labeling is not to be had in reasonable time:
-    "viterbi" gives the labels of the most probable states and labels together, and k-best and entropy are refused.
+    of given labels together, is exact; so are samples. The most probable labeling cannot be found in reasonable time:
+    "viterbi" gives the labels of the most probable states and labels together, and there is no k-best and no entropy.
 
     Attributes
     ----------
@@ -92,31 +93,23 @@ class IOHMM(IOHMMParameters, ChainModel):
     [['c', '1', '1', '1', 'c', '0']]
     """
 
-    early_stopping = False
-    scoring = "accuracy"
-
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, lengths: Any = None) -> IOHMM:
         """Train on labelled sequences. X, y, sample_weight and lengths are as in `LinearCRF.fit`."""
         self._check_parameters()
-        X, y = cut_flat(X, y, lengths)
-        dataset = training_dataset(self, X, y, sample_weight)
-        check_numbers(dataset, dataset.schema)
+        ready = prepare(self._preparation(needs_numbers=True), X, y, sample_weight, lengths=lengths)
+        dataset = ready.dataset
         n_states = dataset.n_labels if self.n_states is None else int(self.n_states)
         training = IOTraining(dataset, n_states, float(self.l2))
-        generator = random_generator(self.random_state)
-        seeds = generator.randint(2**31 - 1, size=int(self.n_init))
+        seeds = random_generator(self.random_state).randint(2**31 - 1, size=int(self.n_init))
         options: dict[str, Any] = {"max_iter": int(self.max_iter), "tol": float(self.tol), "verbose": self.verbose}
         n_weights = training.moves.n_weights + training.outputs.n_weights
-        with Lanes(self.n_jobs, count_lanes(n_weights, len(training.plan) - 1)) as lanes:
+        with Lanes(self.n_jobs, count_lanes(n_weights, len(training.chunks))) as lanes:
             generators = [np.random.RandomState(seed) for seed in seeds]
             trained = training.run(generators, [Monitor(**options) for _ in seeds], lanes)
-        self.schema_, self.classes_ = dataset.schema, dataset.schema.classes
+        self._keep(ready.given.schema, trained)
         self.n_states_ = n_states
         self.regressions_ = (training.moves, training.outputs)
-        self.parameters_ = trained.weights
-        self.metadata_ = {}
-        self.history_, self.n_iter_, self.outcome_ = trained.history, len(trained.history), trained.outcome
-        self.best_iteration_, self.loss_ = trained.kept.iteration, trained.kept.loss
+        self.parameters_ = trained.learnt
         if self.outcome_ == "interrupted":
             what = "training was interrupted; the best weights so far are kept"
             warn(what, ConvergenceWarning, stacklevel=2)
@@ -125,23 +118,11 @@ class IOHMM(IOHMMParameters, ChainModel):
             warn(f"{what}; raise ⟦max_iter⟧ or ⟦tol⟧", ConvergenceWarning, stacklevel=2)
         return self
 
-    def predict(self, X: Any, *, decoder: str | None = None, known: Any = None, lengths: Any = None) -> AnyArray:
-        """The labels of each sequence.
-
-        Parameters
-        ----------
-        X : sequences, as in `fit`
-        decoder : "posterior" (the most probable label at each position) or "viterbi" (the labels of the most probable
-            states and labels together); the estimator's own by default
-        known : what is known of the labels, shaped like y: None, a label, or a set of labels
-        lengths : the lengths of the sequences, where X is one flat array
-        """
+    def _decoding(self, decoder: str | None) -> Callable[[Dataset], list[CodeArray]]:
         name = self.decoder if decoder is None else decoder
         check_value("decoder", name, Decoder)
-        dataset = self._dataset(X, known, lengths)
         decode = _best_path if name == "viterbi" else _most_probable
-        labels = self._over_states(dataset, lambda chain, _: decode(chain))
-        return self._lists(np.concatenate([np.empty(0, CODE), *labels]), dataset.offsets)
+        return lambda dataset: self._over_states(dataset, lambda chain, _: decode(chain))
 
     def predict_proba(self, X: Any, *, known: Any = None, lengths: Any = None) -> list[FloatArray]:
         """The probability of each label at each position: a list of (T, K) arrays, columns as in `classes_`."""
@@ -175,34 +156,26 @@ class IOHMM(IOHMMParameters, ChainModel):
         """The probability that given labels stand at given places: spans of (sequence, first position, labels)."""
         dataset = self._dataset(X, None, lengths)
         sizes = np.diff(dataset.offsets)
-        found: FloatArray = np.empty(len(spans))
+        probs: FloatArray = np.empty(len(spans))
         for j, span in enumerate(spans):
             i, begin, labels = checked_span(j, span)
             if not 0 <= i < len(dataset) or not 0 <= begin <= begin + len(labels) <= sizes[i]:
                 raise InputError(f"span {j} is {span!r}, which is not inside the {len(dataset)} sequences")
             y = [[None] * begin + list(labels) + [None] * int(sizes[i] - begin - len(labels))]
             one = self._dataset(dataset.take(np.array([i])), y, None)
-            found[j] = np.exp(self._log_probability(one)[0])
-        return found
+            probs[j] = np.exp(self._log_probability(one)[0])
+        return probs
 
-    def predict_k_best(self, X: Any, k: int = 5, *, known: Any = None, lengths: Any = None) -> NoReturn:
-        """Refused: many state sequences share a labeling."""
-        raise InputError(
-            "an IOHMM has no list of best labelings: many sequences of states share one",
-            hint="Use sample(), which is exact, or predict_proba().",
-        )
-
-    def entropy(self, X: Any, *, lengths: Any = None) -> NoReturn:
-        """Refused: many state sequences share a labeling."""
-        raise InputError(
-            "the entropy over labelings of an IOHMM cannot be summed up: many sequences of states share one",
-            hint="Use the mean of −log_probability of samples.",
-        )
+    def log_probability(self, X: Any, y: Any, *, lengths: Any = None) -> FloatArray:
+        """log P(y | x) of each sequence, (S,). None and sets in y leave the label open: their labelings are summed."""
+        if y is None:
+            raise InputError("y is missing", hint="Give the labels whose probability you ask for.")
+        return self._log_probability(self._dataset(X, y, lengths))
 
     @property
     def n_parameters_(self) -> int:
         """How many weights there are."""
-        return sum(len(own) for own in self.parameters_)
+        return sum(len(weights) for weights in self.parameters_)
 
     def _log_probability(self, dataset: Dataset) -> FloatArray:
         parts = self._over_states(dataset, lambda chain, _: log_partition(chain.potentials))
@@ -218,26 +191,16 @@ class IOHMM(IOHMMParameters, ChainModel):
         `rows` are the flat positions of the chunk. Labels that the dataset has are known.
         """
         check_is_fitted(self)
-        moves, outputs = (own.loaded(weights) for own, weights in zip(self.regressions_, self.parameters_))
-        plan = plan_chunks(dataset.offsets)
-        results: list[Any] = [None] * (len(plan) - 1)
+        moves, outputs = (one.loaded(weights) for one, weights in zip(self.regressions_, self.parameters_))
 
-        def work(lane: int, c: int) -> None:
-            first, last = int(plan[c]), int(plan[c + 1])
-            rows = slice(int(dataset.offsets[first]), int(dataset.offsets[last]))
-            chain = predicted_chain(moves, outputs, dataset, first, last, allowed_labels(dataset, rows))
-            results[c] = function(chain, rows)
+        def work(chunk: Chunk) -> Result:
+            return function(predicted_chain(moves, outputs, dataset, chunk), chunk.rows)
 
-        with Lanes(self.n_jobs, max(1, min(MAX_LANES, len(results)))) as lanes:
-            lanes.run(work, len(results))
-        return results
-
-    def _potentials(self, dataset: Dataset, first: int, last: int) -> ChainPotentials:
-        raise InputError("an IOHMM has no scores of labels, but of states", hint="Use its own methods.")
+        return over_chunks(work, dataset.offsets, self.n_jobs)
 
     def _dataset(self, X: Any, known: Any, lengths: Any) -> Dataset:
         dataset = super()._dataset(X, known, lengths)
-        check_numbers(dataset, self.schema_)
+        dataset.require_numbers()
         return dataset
 
 
@@ -255,9 +218,13 @@ def _most_probable(chain: StateChain) -> CodeArray:
 
 def _best_path(chain: StateChain) -> CodeArray:
     """The labels of the best states and labels together: of each state only its best label can be part of it."""
-    own = chain.potentials
-    nodes = own.node_scores + chain.label_logs.max(axis=2) - np.where(np.isfinite(chain.evidence), chain.evidence, 0.0)
-    best = ChainPotentials(nodes, own.offsets, own.edges, own.sequence_base)
+    potentials = chain.potentials
+    nodes = (
+        potentials.node_scores
+        + chain.label_logs.max(axis=2)
+        - np.where(np.isfinite(chain.evidence), chain.evidence, 0.0)
+    )
+    best = ChainPotentials(nodes, potentials.offsets, potentials.edges, potentials.sequence_base)
     states = best_labelings(best)[0]
     labels: CodeArray = chain.label_logs.argmax(axis=2)[np.arange(len(states)), states].astype(CODE)
     return labels
@@ -268,7 +235,7 @@ def _draw(chain: StateChain, state_uniforms: FloatArray, label_uniforms: FloatAr
     states = sample_states(chain.potentials, state_uniforms)
     cumulated = np.cumsum(label_shares(chain), axis=2)
     drawn = np.empty(states.shape, dtype=CODE)
-    for own, path, uniforms in zip(drawn, states, label_uniforms):
+    for labels, path, uniforms in zip(drawn, states, label_uniforms):
         steps = cumulated[np.arange(len(path)), path]
-        own[:] = (steps <= (uniforms * steps[:, -1])[:, None]).sum(axis=1)
+        labels[:] = (steps <= (uniforms * steps[:, -1])[:, None]).sum(axis=1)
     return drawn

@@ -13,8 +13,7 @@ from hedgerow.estimators.codec.steps import Let, Scope
 from hedgerow.estimators.codec.upgrade import Old
 from hedgerow.estimators.codec.values import count
 from hedgerow.legend import CODE, INDEX, FloatArray
-from hedgerow.linear.index import WeightIndex
-from hedgerow.linear.streams import Streams
+from hedgerow.linear.index import Streams, WeightIndex
 from hedgerow.models.iohmm.regression import Regressions
 from hedgerow.models.iohmm.training import Weights
 
@@ -27,15 +26,16 @@ def _make(scope: Scope) -> tuple[Regressions, FloatArray]:
     return Regressions(index, scope["blocks"], scope["outputs"]), scope["weights"]
 
 
-def _regressions(blocks: Callable[[Scope], int], outputs: Callable[[Scope], int]) -> Record:
-    """So many regressions with so many outputs each, and their weights: those of features, then a bias each."""
+def _regressions(blocks: str, outputs: str) -> Record:
+    """Regressions and their weights, those of features, then a bias each; the names of how many regressions there are,
+    and of how many outputs each has."""
     return Record(
         (
-            Let("blocks", blocks),
-            Let("outputs", outputs),
-            Array("seen_rows", np.bool_, ("R",), of=lambda own: np.diff(own[0].index.row_ptr) > 0),
+            Let("blocks", lambda scope: int(scope[blocks])),
+            Let("outputs", lambda scope: int(scope[outputs])),
+            Array("seen_rows", np.bool_, ("R",), of=lambda pair: np.diff(pair[0].index.row_ptr) > 0),
             Let("W", lambda scope: (int(scope["seen_rows"].sum()) + 1) * scope["blocks"] * scope["outputs"]),
-            scores("weights", ("W",), of=lambda own: own[1]),
+            scores("weights", ("W",), of=lambda pair: pair[1]),
         ),
         _make,
     )
@@ -61,12 +61,9 @@ STATE = State(
         count("n_states", low=1, of="n_states_"),
         Let("streams", lambda scope: Streams.of(scope["schema"])),
         Let("R", lambda scope: scope["streams"].n_rows),
-        Part(
-            "moves",
-            _regressions(lambda scope: scope["n_states"] + 1, lambda scope: int(scope["n_states"])),
-            of=_pair(0),
-        ),
-        Part("outputs", _regressions(lambda scope: int(scope["n_states"]), lambda scope: int(scope["K"])), of=_pair(1)),
+        Let("n_before", lambda scope: scope["n_states"] + 1),  # a state that is the last one, or none
+        Part("moves", _regressions("n_before", "n_states"), of=_pair(0)),
+        Part("outputs", _regressions("n_states", "K"), of=_pair(1)),
         Let("regressions", lambda scope: (scope["moves"][0], scope["outputs"][0]), of="regressions_"),
         Let("parameters", lambda scope: Weights(scope["moves"][1], scope["outputs"][1]), of="parameters_"),
     ),

@@ -6,9 +6,8 @@ import numpy as np
 
 from hedgerow.data.dataset import Dataset
 from hedgerow.legend import CODE, INDEX, FloatArray
-from hedgerow.linear.index import WeightIndex, index_weights
-from hedgerow.linear.scorer import ChunkFeatures, LinearScorer
-from hedgerow.linear.streams import Streams
+from hedgerow.linear.chain import ChunkFeatures, LinearScorer
+from hedgerow.linear.index import Streams, WeightIndex, index_weights
 from hedgerow.models.iohmm import kernels
 from hedgerow.parallel import Lanes
 
@@ -59,11 +58,11 @@ class Loaded:
 
     def scores(self, chunk: ChunkFeatures) -> FloatArray:
         """(n, B, K)."""
-        own = self.regressions
-        scores = np.empty((chunk.n_positions, own.n_blocks * own.n_outputs))
+        shape = self.regressions
+        scores = np.empty((chunk.n_positions, shape.n_blocks * shape.n_outputs))
         self.scorer.score(chunk, scores)
         scores += self.bias
-        return scores.reshape(chunk.n_positions, own.n_blocks, own.n_outputs)
+        return scores.reshape(chunk.n_positions, shape.n_blocks, shape.n_outputs)
 
     def log_probs(self, chunk: ChunkFeatures) -> FloatArray:
         """(n, B, K), log softmax of the scores."""
@@ -75,11 +74,11 @@ class Loaded:
 def normalised(scores: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Scores (n, B, K) less the largest of their block, in place; the sums of their exponentials (n, B); and the
     probabilities (n, B, K)."""
-    room = np.empty(scores.shape[:2])
-    kernels.iohmm.take_tops(scores, room)
+    tops = np.empty(scores.shape[:2])
+    kernels.iohmm.take_tops(scores, tops)
     probs = np.exp(scores)
-    kernels.iohmm.normalise(probs, room)
-    return scores, room, probs
+    kernels.iohmm.normalise(probs, tops)
+    return scores, tops, probs
 
 
 class Fit:

@@ -9,6 +9,7 @@ steps of L-BFGS bring nearer. No step makes the expected log-likelihood smaller,
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,15 +18,15 @@ from hedgerow.chain.edges import PositionEdges
 from hedgerow.chain.inference import marginals
 from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.data.dataset import Dataset
+from hedgerow.data.labels import allowed_labels
 from hedgerow.errors import InputError
-from hedgerow.estimators.base import allowed_labels
 from hedgerow.legend import BoolArray, FloatArray
-from hedgerow.linear.scorer import ChunkFeatures
-from hedgerow.linear.streams import Streams
+from hedgerow.linear.chain import ChunkFeatures
+from hedgerow.linear.index import Streams
 from hedgerow.models.iohmm.regression import Fit, Loaded, Regressions
-from hedgerow.parallel import Lanes, plan_chunks
+from hedgerow.parallel import Chunk, Lanes, cut_chunks
 from hedgerow.training.memory import memory_limit
-from hedgerow.training.monitor import Monitor, Step
+from hedgerow.training.monitor import Monitor, Trained
 from hedgerow.training.whole.lbfgs import curvature_scale, lbfgs
 
 STEPS = 5  # of L-BFGS in an iteration: more bring little before the states settle
@@ -66,22 +67,13 @@ def state_chain(
     return StateChain(ChainPotentials(nodes, offsets, edges, sequence_base=base), label_logs, evidence)
 
 
-class Trained(NamedTuple):
-    """The weights of the best restart, and how it went."""
-
-    weights: Weights
-    history: list[Step]
-    kept: Step
-    outcome: str
-
-
 class IOTraining:
     """One fit: the corpus with its compiled features, and the two sets of regressions."""
 
     def __init__(self, dataset: Dataset, n_states: int, l2: float) -> None:
         self.dataset, self.n_states, self.l2 = dataset, n_states, l2
         _check_memory(dataset, n_states)
-        self.plan = plan_chunks(dataset.offsets)
+        self.chunks = cut_chunks(dataset.offsets)
         self.moves, move_frequency = Regressions.of(dataset, n_states + 1, n_states)
         self.outputs, output_frequency = Regressions.of(dataset, n_states, dataset.n_labels)
         self.scales = (
@@ -90,22 +82,22 @@ class IOTraining:
         )
         self.weights = np.ones(len(dataset)) if dataset.weight_seq is None else dataset.weight_seq
         zeros = Weights(np.zeros(self.moves.n_weights), np.zeros(self.outputs.n_weights))
-        pieces = list(zip(self.plan[:-1].tolist(), self.plan[1:].tolist()))
-        self.move_chunks = [self.moves.loaded(zeros.moves).compile(dataset, *piece) for piece in pieces]
-        self.output_chunks = [self.outputs.loaded(zeros.outputs).compile(dataset, *piece) for piece in pieces]
+        moves, outputs = self.moves.loaded(zeros.moves), self.outputs.loaded(zeros.outputs)
+        self.move_chunks = [moves.compile(dataset, chunk.first, chunk.last) for chunk in self.chunks]
+        self.output_chunks = [outputs.compile(dataset, chunk.first, chunk.last) for chunk in self.chunks]
         self.zeros = zeros
 
-    def run(self, generators: list[np.random.RandomState], monitors: list[Monitor], lanes: Lanes) -> Trained:
+    def run(self, generators: list[np.random.RandomState], monitors: list[Monitor], lanes: Lanes) -> Trained[Weights]:
         """The best of several restarts, each with its generator. Ctrl-C ends the last one begun."""
-        best: Trained | None = None
+        best: Trained[Weights] | None = None
         for generator, monitor in zip(generators, monitors):
             with monitor:
                 weights = self.climb(generator, monitor, lanes)
-            found = Trained(weights, monitor.history, monitor.kept, monitor.outcome)
-            if best is None or found.kept.loss < best.kept.loss:
-                best = found
+            trained = monitor.trained(weights)
+            if best is None or trained.best.loss < best.best.loss:
+                best = trained
             if monitor.outcome == "interrupted":
-                best = best._replace(outcome="interrupted")
+                best = replace(best, outcome="interrupted")
                 break
         assert best is not None
         return best
@@ -130,9 +122,10 @@ class IOTraining:
         period = min(n, K)
         stands = (np.arange(n)[:, None] - np.arange(K)) % period == 0  # (n, K)
         targets = []
-        for c in range(len(self.plan) - 1):
-            rows, offsets, mask, spread = self._chunk(c)
-            allowed = np.ones((rows.stop - rows.start, data.n_labels), bool) if mask is None else mask
+        for chunk in self.chunks:
+            offsets, spread = chunk.offsets, self._spread(chunk)
+            mask = allowed_labels(data, chunk.rows)
+            allowed = np.ones((int(offsets[-1]), data.n_labels), bool) if mask is None else mask
             states = (allowed.astype(np.float64) @ stands.T.astype(np.float64) > 0) * 1.0 + 0.05
             states *= generator.uniform(0.5, 1.5, size=states.shape)
             states /= states.sum(axis=1, keepdims=True)
@@ -145,49 +138,46 @@ class IOTraining:
             targets.append((pairs * spread, outputs * spread))
         return targets
 
-    def _chunk(self, c: int) -> tuple[slice, Any, BoolArray | None, FloatArray]:
-        """Flat positions, offsets, allowed labels, and the weight of each position (m, 1, 1), of a chunk."""
-        data, first, last = self.dataset, int(self.plan[c]), int(self.plan[c + 1])
-        rows = slice(int(data.offsets[first]), int(data.offsets[last]))
-        offsets = data.offsets[first : last + 1] - data.offsets[first]
-        spread = np.repeat(self.weights[first:last], np.diff(offsets))[:, None, None]
-        return rows, offsets, allowed_labels(data, rows), spread
+    def _spread(self, chunk: Chunk) -> FloatArray:
+        """(m, 1, 1): the weight of each position of a chunk."""
+        return np.repeat(self.weights[chunk.first : chunk.last], np.diff(chunk.offsets))[:, None, None]
 
     def _maximise(
         self, weights: Weights, targets: list[tuple[FloatArray, FloatArray]], lanes: Lanes, *, steps: int
     ) -> Weights:
         """Weights that fit the targets better, or as well."""
         fits = (
-            Fit(self.moves, self.move_chunks, [own for own, _ in targets], lanes),
-            Fit(self.outputs, self.output_chunks, [own for _, own in targets], lanes),
+            Fit(self.moves, self.move_chunks, [of_moves for of_moves, _ in targets], lanes),
+            Fit(self.outputs, self.output_chunks, [of_outputs for _, of_outputs in targets], lanes),
         )
-        found = []
+        better = []
         for fit, start, scale in zip(fits, weights, self.scales):
             quiet = Monitor(max_iter=steps, tol=0.0)  # not entered: Ctrl-C is for the monitor of the iterations
-            found.append(lbfgs(fit, start, quiet, l2=self.l2, scale=scale))
-        return Weights(*found)
+            better.append(lbfgs(fit, start, quiet, l2=self.l2, scale=scale))
+        return Weights(*better)
 
     def expect(self, weights: Weights, lanes: Lanes) -> tuple[list[tuple[FloatArray, FloatArray]], float]:
         """The targets that the labels speak for under these weights; and the penalised loss of the weights."""
         moves, outputs = self.moves.loaded(weights.moves), self.outputs.loaded(weights.outputs)
-        losses = np.zeros(len(self.plan) - 1)
+        losses = np.zeros(len(self.chunks))
         targets: list[Any] = [None] * len(losses)
 
         def work(lane: int, c: int) -> None:
-            _, offsets, mask, spread = self._chunk(c)
+            chunk = self.chunks[c]
+            offsets, spread, mask = chunk.offsets, self._spread(chunk), allowed_labels(self.dataset, chunk.rows)
             move_logs, label_logs = moves.log_probs(self.move_chunks[c]), outputs.log_probs(self.output_chunks[c])
-            chain = state_chain(move_logs, label_logs, offsets, mask, int(self.plan[c]))
-            found = marginals(chain.potentials)
-            losses[c] = -float((found.log_partition * self.weights[self.plan[c] : self.plan[c + 1]]).sum())
+            chain = state_chain(move_logs, label_logs, offsets, mask, chunk.first)
+            posterior = marginals(chain.potentials)
+            losses[c] = -float((posterior.log_partition * self.weights[chunk.first : chunk.last]).sum())
             pairs = np.zeros_like(move_logs)
-            pairs[:, 1:] = found.edges.transpose(1, 2, 0)
+            pairs[:, 1:] = posterior.edges.transpose(1, 2, 0)
             pairs[offsets[:-1]] = 0.0
-            pairs[offsets[:-1], 0] = found.node_probs[offsets[:-1]]
-            labels = label_shares(chain) * found.node_probs[:, :, None]
+            pairs[offsets[:-1], 0] = posterior.node_probs[offsets[:-1]]
+            labels = label_shares(chain) * posterior.node_probs[:, :, None]
             targets[c] = (pairs * spread, labels * spread)
 
         lanes.run(work, len(losses))
-        penalty = sum(float((own**2).sum()) for own in weights)
+        penalty = sum(float((part**2).sum()) for part in weights)
         return targets, float(losses.sum()) + self.l2 * penalty
 
 
@@ -221,13 +211,11 @@ def _jittered(weights: FloatArray, regressions: Regressions, generator: np.rando
     return moved
 
 
-def predicted_chain(
-    moves: Loaded, outputs: Loaded, dataset: Dataset, first: int, last: int, allowed: BoolArray | None
-) -> StateChain:
-    """The chain of sequences first … last−1 of a corpus to predict on."""
+def predicted_chain(moves: Loaded, outputs: Loaded, dataset: Dataset, chunk: Chunk) -> StateChain:
+    """The chain of a chunk of a corpus to predict on; labels that the corpus has are known."""
     features: tuple[ChunkFeatures, ChunkFeatures] = (
-        moves.compile(dataset, first, last),
-        outputs.compile(dataset, first, last),
+        moves.compile(dataset, chunk.first, chunk.last),
+        outputs.compile(dataset, chunk.first, chunk.last),
     )
-    offsets = dataset.offsets[first : last + 1] - dataset.offsets[first]
-    return state_chain(moves.log_probs(features[0]), outputs.log_probs(features[1]), offsets, allowed, first)
+    logs = moves.log_probs(features[0]), outputs.log_probs(features[1])
+    return state_chain(*logs, chunk.offsets, allowed_labels(dataset, chunk.rows), chunk.first)

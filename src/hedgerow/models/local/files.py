@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from hedgerow.data.dataset import Column, Schema
-from hedgerow.data.vocabulary import Vocabulary
+from hedgerow.data.dataset import Column, Schema, Vocabulary
 from hedgerow.estimators.codec.arrays import Array, Ragged
 from hedgerow.estimators.codec.parts import Model, Part, Record, State
 from hedgerow.estimators.codec.schema import CHAIN, SPACE
 from hedgerow.estimators.codec.steps import Check, Scope, refuse
-from hedgerow.estimators.codec.upgrade import Old
+from hedgerow.estimators.codec.upgrade import Old, with_trainer
 from hedgerow.estimators.codec.values import flag, texts, whole
 from hedgerow.legend import INDEX
+from hedgerow.models.crf.tree_files import RENAMED
 from hedgerow.models.local.previous_labels import MAX_ORDER, LabelRuns, column_names
+from hedgerow.models.local.training import NAMED, named_estimator
 
+# What older files have among the parameters of a model.
+_OF_ESTIMATORS = (
+    "l2", "l1", "max_iter", "tol", "pairs", "n_estimators", "max_leaf_nodes", "l2_regularization", "learning_rate",
+    "min_samples_leaf", "max_features", "max_bins", "categorical", "subsample", "refit", "early_stopping",
+    "validation_fraction", "n_iter_no_change", "scoring", "warm_start",
+)  # fmt: skip
 _HINT = "Use 'linear' or 'trees'; or pickle the model, where you trust whoever may write to the file."
 
 
@@ -28,18 +37,18 @@ def label_columns(schema: Schema, order: int, *, backward: bool) -> tuple[Column
 def check_columns(scope: Scope) -> None:
     """The classifier has the labels of the model and sees its columns; trees see those of the last labels besides,
     in which codes stand for labels."""
-    seen, own = scope["seen"], scope["scorer"].schema_
-    if own.labels != seen.labels:
+    seen, of_rows = scope["seen"], scope["scorer"].schema_
+    if of_rows.labels != seen.labels:
         refuse("the classifier of rows has other labels")
     added: tuple[Column, ...] = ()
     if scope["runs"] is None:
         added = label_columns(seen, scope["order"], backward=scope["backward"])
-        if own.attributes != seen.attributes or own.attribute_offsets != seen.attribute_offsets:
+        if of_rows.attributes != seen.attributes or of_rows.attribute_offsets != seen.attribute_offsets:
             refuse("the trees do not fit the attributes")
-    if own.columns != seen.columns + added:
+    if of_rows.columns != seen.columns + added:
         refuse("the classifier of rows does not fit the columns")
     if scope["scorer"].imputation_ is not None or getattr(scope["scorer"], "order_", 0) != 0:
-        refuse("the classifier of rows is none of single rows")
+        refuse("the classifier of rows does not classify single rows")
 
 
 def _make_runs(scope: Scope) -> LabelRuns:
@@ -77,8 +86,8 @@ def check_runs(scope: Scope) -> None:
     if runs is None:
         return
     n = len(seen.attributes) * len(seen.attribute_offsets) + len(runs.conjoined) + sum(map(len, runs.runs))
-    own = scope["scorer"].schema_
-    if len(own.attributes) != n or runs.schema(seen) != own:  # the first bounds what the second makes
+    of_rows = scope["scorer"].schema_
+    if len(of_rows.attributes) != n or runs.schema(seen) != of_rows:  # the first bounds what the second makes
         refuse("the runs of labels do not fit the linear model")
 
 
@@ -97,6 +106,23 @@ def upgrade(old: Old) -> None:
         old.moved["runs.runs_ptr"] = np.cumsum([0, *map(len, keys)], dtype=INDEX)
 
 
+def with_estimator(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Parameters with an estimator of rows as an object; older files have its parameters beside its name."""
+    given, estimator = dict(parameters), parameters.get("estimator", "trees")
+    if isinstance(estimator, dict):
+        kinds = {kind.__name__: kind for kind in NAMED.values()}
+        renamed = RENAMED if estimator["kind"] == "TreeCRF" else {}
+        named = {renamed.get(name, name): value for name, value in estimator["parameters"].items()}
+        return given | {"estimator": kinds[estimator["kind"]](**with_trainer(named))}
+    inner = {name: given.pop(name) for name in _OF_ESTIMATORS if name in given}
+    if estimator in NAMED and inner:
+        defaults = NAMED[estimator]().get_params(deep=False)
+        given_before = {name: x for name, x in inner.items() if name in defaults and x not in (defaults[name], "auto")}
+        changed = {name: x for name, x in given_before.items() if (name, x) != ("n_iter_no_change", 20)}
+        given["estimator"] = named_estimator(estimator, **changed) if changed else estimator
+    return given
+
+
 STATE = State(
     (
         *CHAIN,
@@ -104,10 +130,12 @@ STATE = State(
         whole("order", high=MAX_ORDER, of="order_"),
         flag("backward", of="backward_"),
         flag("refitted", of="refitted_"),
-        Model("scorer", ("LinearCRF", "TreeCRF"), of="scorer_", hint=_HINT),
+        Model("scorer", ("LinearCRF", "TreeCRF"), of="estimator_", hint=_HINT),
         Part("runs", RUNS, of="runs_", optional=True),
         Check(check_columns),
         Check(check_runs),
     ),
     upgrade,
+    parameters=with_estimator,
+    renamed={"classifier": "estimator", "scorer": "estimator", "history": "order"},
 )

@@ -14,21 +14,26 @@ from sklearn.utils.validation import has_fit_parameter
 
 from hedgerow.data.dataset import OUTSIDE_COLUMN, Dataset
 from hedgerow.errors import InputError
+from hedgerow.estimators.base import ChainModel
 from hedgerow.legend import CODE, UNLABELLED, CodeArray, FloatArray, IndexArray
-from hedgerow.linear.streams import Streams
+from hedgerow.linear.index import Streams
 from hedgerow.models.local.rows import Rows
 
 _LEAST = np.finfo(np.float64).tiny  # a probability of 0 would make a label impossible for good
 
 
-def check_classifier(name: str, classifier: Any) -> None:
+def check_classifier(classifier: Any) -> None:
     """Refuse what cannot serve as a classifier of positions."""
     if isinstance(classifier, str) or not hasattr(classifier, "fit") or not hasattr(classifier, "get_params"):
-        hint = "Give 'trees', 'linear' or a scikit-learn classifier."
-        raise InputError(f"⟦{name}⟧ is {classifier!r}", hint=hint)
+        hint = "Give 'trees', 'linear', a TreeCRF, a LinearCRF or a scikit-learn classifier."
+        raise InputError(f"⟦estimator⟧ is {classifier!r}", hint=hint)
     if isinstance(classifier, type) or not hasattr(classifier, "predict_proba"):
-        what = f"⟦{name}⟧ is {classifier!r}, which has no predict_proba"
+        what = f"⟦estimator⟧ is {classifier!r}, which has no predict_proba"
         raise InputError(what, hint="Wrap it in sklearn.calibration.CalibratedClassifierCV.")
+
+    if isinstance(classifier, ChainModel):
+        what = f"⟦estimator⟧ is {classifier!r}, which classifies sequences and not rows"
+        raise InputError(what, hint="Give 'trees', 'linear', a TreeCRF, a LinearCRF or a scikit-learn classifier.")
 
 
 def fit_classifier(classifier: Any, dataset: Dataset, histories: CodeArray) -> tuple[Any, float]:
@@ -63,9 +68,9 @@ class Matrix:
         places = where + (dataset.start - dataset.offsets[:-1])[sequences]
         streams = Streams.of(schema)
         rows, columns, values = [np.empty(0, int)], [np.empty(0, int)], [np.empty(0)]
-        for base, _, which, own, numbers in streams.observations(dataset, schema, places, sequences):
+        for base, _, which, ids, numbers in streams.observations(dataset, schema, places, sequences):
             rows.append(which)
-            columns.append(base + own)
+            columns.append(base + ids)
             values.append(np.broadcast_to(numbers, which.shape))
         # Indices of 32 bits: some classifiers take no others.
         where_ = (np.concatenate(part).astype(CODE) for part in (rows, columns))
@@ -73,7 +78,7 @@ class Matrix:
         self.inputs: Any = csr_array(cells, shape=(end - begin, streams.n_rows))
         self.n_labels = dataset.n_labels
         coded = [column for column in schema.columns if column.kind != "numeric" and column.name != OUTSIDE_COLUMN]
-        if not coded and not len(schema.attributes):
+        if not coded and not schema.n_attributes:
             self.inputs = self.inputs.toarray()
 
     def of(self, rows: IndexArray, histories: CodeArray) -> Any:
@@ -104,11 +109,11 @@ class _ForeignRows:
         self.scorer, self.matrix = scorer, matrix
 
     def scores(self, rows: IndexArray, histories: CodeArray) -> FloatArray:
-        found: FloatArray = np.full((len(rows), self.scorer.n_labels), np.log(_LEAST))
+        logs: FloatArray = np.full((len(rows), self.scorer.n_labels), np.log(_LEAST))
         if len(rows):
             probs = self.scorer.classifier.predict_proba(self.matrix.of(rows, histories))
-            found[:, self.scorer.classifier.classes_] = np.log(np.maximum(probs, _LEAST))
-        return found
+            logs[:, self.scorer.classifier.classes_] = np.log(np.maximum(probs, _LEAST))
+        return logs
 
     def after_each(self, rows: IndexArray, older: Sequence[int]) -> FloatArray:
         K = self.scorer.n_labels

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from hedgerow.declarations import documented
-from hedgerow.models.local.base import LocalModel
 from hedgerow.models.local.parameters import MEMMParameters
+from hedgerow.models.local.training import LocalModel
 
 
 @documented
 class MEMM(MEMMParameters, LocalModel):
     """A maximum entropy Markov model: a classifier of each label, given the labels before it and the window.
 
-    It is trained on the true labels before each position, one row a position, and so much faster than a CRF. The
+    It is trained on the true labels before each position, one row per position, and so much faster than a CRF. The
     probabilities of the next label add up to 1 after every label: it cannot let a later position veto an earlier one
     (label bias, see docs/family.md), where a CRF can.
 
     Attributes
     ----------
     classes_ : array of labels, sorted
-    scorer_ : the LinearCRF or TreeCRF, of order 0, that was fitted to rows (window, last labels)
+    estimator_ : the LinearCRF or TreeCRF, of order 0, that was fitted to rows (window, last labels)
     n_iter_, best_iteration_, loss_, history_, outcome_ : how its training went
 
     Examples
@@ -33,6 +31,3 @@ class MEMM(MEMMParameters, LocalModel):
 
     def _order(self) -> int:
         return int(self.order)
-
-    def _scorer(self) -> Any:
-        return self.scorer

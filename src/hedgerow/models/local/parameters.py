@@ -5,70 +5,40 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Annotated, Any, Literal
 
-from hedgerow.declarations import Check, Count, Range, declared
+from hedgerow.declarations import Check, Range, declared
 from hedgerow.errors import InputError
 from hedgerow.estimators.parameters import (
     BeamWidth,
-    BoostedTrees,
     Constrained,
     Direction,
     Drawing,
-    HeldOut,
-    LinearFitting,
     MinFrequency,
     MissingValues,
-    Penalty,
-    Refitting,
     Running,
-    Scored,
     Transitions,
-    WarmStart,
     Windowed,
 )
-from hedgerow.estimators.scoring import Scoring, check_scoring
 from hedgerow.models.local.previous_labels import MAX_ORDER
 
 
 @declared
-class LocalParameters(
-    Windowed,
-    Penalty,
-    LinearFitting,
-    BoostedTrees,
-    MinFrequency,
-    MissingValues,
-    Transitions,
-    Constrained,
-    HeldOut,
-    Refitting,
-    Scored,
-    WarmStart,
-    Drawing,
-    Running,
-):
-    """The parameters that all classifiers of positions have.
-
-    LinearFitting and Penalty are for "linear", BoostedTrees and Refitting for "trees".
+class LocalParameters(Windowed, MinFrequency, MissingValues, Transitions, Constrained, Drawing, Running):
+    """The parameters that all classifiers of positions have. How rows are learnt is set by the estimator's own.
 
     Parameters
     ----------
+    estimator : {"trees", "linear"}, TreeCRF, LinearCRF or a scikit-learn classifier
+        What classifies a position: boosted trees or multinomial logistic regression, with the parameters of a TreeCRF
+        or a LinearCRF: `estimator=TreeCRF(n_estimators=100)`; a name is the estimator as it comes. Or any classifier
+        with `predict_proba`. The first two copy no window. A classifier of your own gets all windows as one matrix,
+        sparse where there are categories or attributes, labels before a position as columns of 0 and 1, and cannot be
+        saved in a model file. Columns, window, missing values, constraints, threads and seeds are this model's.
     missing : {"learned", "weighting", "surrogate", "impute", "indicator"}
         What is done where a value is missing, as in TreeCRF and LinearCRF. By default that is "learned" with trees, and
         others refuse missing numbers; they have "impute" and "indicator" alone.
-    early_stopping
-        Hold out `validation_fraction` of the sequences and stop when `scoring` has not risen for `n_iter_no_change`
-        iterations. "auto" does so with trees.
-    scoring : str or callable
-        A name ("log_likelihood", "accuracy", "label_f1", "span_f1", "sequence_accuracy"), a scorer(estimator, X, y) or
-        a function f(y_true, y_pred), as in LinearCRF; "auto" is the log-likelihood. Labels are predicted from those
-        that training sees.
-    warm_start
-        Go on from the weights or the trees of the previous fit.
     """
 
-    early_stopping: bool | Literal["auto"] = "auto"
-    n_iter_no_change: Count = 20
-    scoring: Annotated[Scoring, Check(check_scoring)] = "auto"
+    estimator: Any = "trees"
 
 
 @declared
@@ -77,12 +47,6 @@ class SlidingWindowParameters(LocalParameters):
 
     Parameters
     ----------
-    classifier : {"trees", "linear"} or a scikit-learn classifier
-        Boosted trees (those of TreeCRF), multinomial logistic regression (LinearCRF without transitions), or any
-        classifier with `predict_proba`. The first two copy no window. A classifier of your own gets all windows as one
-        matrix, sparse where there are categories or attributes, and cannot be saved in a model file. `l2`, `l1`,
-        `max_iter`, `tol` and `pairs` are for "linear"; what trees look like and how they are boosted, and `refit`, are
-        for "trees".
     transitions
         With "forbid_unseen" no labeling has a transition that training does not show.
     constraints : str or list of pairs
@@ -93,7 +57,6 @@ class SlidingWindowParameters(LocalParameters):
         constraints, which obeys them.
     """
 
-    classifier: Any = "trees"
     decoder: Literal["auto", "viterbi", "posterior"] = "auto"
 
 
@@ -125,13 +88,9 @@ class RecurrentSlidingWindowParameters(Conjoined, BeamWidth, LocalParameters):
 
     Parameters
     ----------
-    classifier : {"trees", "linear"} or a scikit-learn classifier
-        Boosted trees, logistic regression, or any classifier with `predict_proba`, as in SlidingWindow. Labels before a
-        position are columns of 0 and 1 to a classifier of your own. `l2`, `l1`, `max_iter`, `tol` and `pairs` are for
-        "linear"; what trees look like and how they are boosted, and `refit`, are for "trees".
     direction
         Which way it goes. It matters: where the end of a word decides, as in reading English aloud, right to left wins.
-    history
+    order
         How many labels before a position, in its direction, it sees.
     training
         What it sees in training: the true labels, or labels that models trained on other folds predict. The second is
@@ -146,9 +105,8 @@ class RecurrentSlidingWindowParameters(Conjoined, BeamWidth, LocalParameters):
         two are exact, as in MEMM.
     """
 
-    classifier: Any = "trees"
     direction: Direction = "left_to_right"
-    history: Annotated[int, Range(1, MAX_ORDER)] = 1
+    order: Annotated[int, Range(1, MAX_ORDER)] = 1
     training: Literal["teacher", "predicted"] = "teacher"
     n_folds: Annotated[int, Range(2)] = 5
     decoder: Literal["greedy", "beam", "viterbi", "posterior"] = "greedy"
@@ -163,10 +121,9 @@ class MEMMParameters(Conjoined, BeamWidth, LocalParameters):
     order
         How many labels before a position it sees. Sums over all labelings (probabilities, Viterbi) take a score for
         every label after every history; where that is more than 100,000 per position, it is for beam and greedy search.
-    scorer
-        "linear": logistic regression on features, on runs of the last labels, and on features conjoined with the last
-        label. "trees": boosted trees that see each of the last labels as a column. `l2`, `l1`, `max_iter`, `tol` and
-        `pairs` are for "linear"; what trees look like and how they are boosted, and `refit`, are for "trees".
+    estimator : {"linear", "trees"}, LinearCRF, TreeCRF or a scikit-learn classifier
+        What classifies a position, as in SlidingWindow. A LinearCRF sees features, runs of the last labels, and
+        features conjoined with the last label; a TreeCRF sees each of the last labels as a column.
     constraints : str or list of pairs
         "iob1", "iob2" (or "bio"), "bioes": the legal order of such labels. Or (from, to) pairs of labels that are
         forbidden. They count in prediction: what is legal after a label has its probabilities made to add up to 1.
@@ -177,5 +134,5 @@ class MEMMParameters(Conjoined, BeamWidth, LocalParameters):
     """
 
     order: Annotated[int, Range(0, MAX_ORDER)] = 1
-    scorer: Literal["linear", "trees"] = "linear"
+    estimator: Any = "linear"
     decoder: Literal["auto", "viterbi", "posterior", "beam", "greedy"] = "auto"

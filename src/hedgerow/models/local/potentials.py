@@ -29,8 +29,8 @@ def log_softmax(scores: FloatArray) -> FloatArray:
     with np.errstate(divide="ignore"):
         total = np.log(np.exp(scores - top).sum(axis=-1, keepdims=True))
     total[np.isneginf(total)] = 0.0
-    found: FloatArray = scores - top - total
-    return found
+    logs: FloatArray = scores - top - total
+    return logs
 
 
 class Legality:
@@ -44,9 +44,9 @@ class Legality:
         self.backward = backward
         first, last = offsets[:-1], offsets[1:] - 1
         self.begins, self.ends = (last, first) if backward else (first, last)  # in the order of the model
-        starts, stops = space.start_scores(), space.end_scores()
+        starts, stops = space.start_scores, space.end_scores
         self._first, self._last = (stops, starts) if backward else (starts, stops)
-        moves = space.mask_edges(np.zeros(space.transitions.shape))
+        moves = space.edge_scores
         self.moves: FloatArray = moves.T if backward else moves  # [before, label], in the order of the model
         self._ends_at: BoolArray = np.zeros(int(offsets[-1]), dtype=bool)
         self._ends_at[self.ends] = True
@@ -64,12 +64,12 @@ class Legality:
 
 def order_zero(rows: Rows, offsets: IndexArray, space: StateSpace, first_sequence: int) -> ChainPotentials:
     """Positions by themselves. Constraints rule out labelings, and their edges have no other score."""
-    n, K = int(offsets[-1]), len(space.start)
+    n = int(offsets[-1])
     nodes = log_softmax(rows.scores(np.arange(n), np.empty((n, 0), dtype=CODE)))
-    edges = SharedEdges.from_scores(space.mask_edges(np.zeros((K, K))))
+    edges = SharedEdges.from_scores(space.edge_scores)
     potentials = ChainPotentials(nodes, offsets, edges, sequence_base=first_sequence)
     if not space.is_full():
-        potentials.add_start_end(space.start_scores(), space.end_scores())
+        potentials.add_start_end(space.start_scores, space.end_scores)
     return potentials
 
 
@@ -83,12 +83,12 @@ def order_one(
     begun: CodeArray = np.full((len(legal.begins), 1), K, dtype=CODE)
     nodes[legal.begins] = log_softmax(rows.scores(legal.begins, begun) + legal.at_begins())
     inner = np.setdiff1d(np.arange(n), legal.begins, assume_unique=True)
-    found = rows.after_each(inner, ()) + legal.moves + legal.at_ends(inner)[:, None]
+    scored = rows.after_each(inner, ()) + legal.moves + legal.at_ends(inner)[:, None]
     edges: FloatArray = np.zeros((K, n, K))
     if backward:
-        edges[:, inner + 1] = log_softmax(found).transpose(1, 0, 2)
+        edges[:, inner + 1] = log_softmax(scored).transpose(1, 0, 2)
     else:
-        edges[:, inner] = log_softmax(found).transpose(2, 0, 1)
+        edges[:, inner] = log_softmax(scored).transpose(2, 0, 1)
     return ChainPotentials(nodes, offsets, PositionEdges.from_scores(edges), sequence_base=first_sequence)
 
 
@@ -117,9 +117,9 @@ def order_many(
             for depth in range(back, order + 1):
                 last = offsets[1:] - 1
                 last = last[place[last] == depth if depth < order else place[last] >= order]
-                own = _before_runs(rows, legal, last - back, order, back)
+                added = _before_runs(rows, legal, last - back, order, back)
                 ids = slice(bases[depth], bases[depth + 1])
-                scores[:, last, ids] += own[:, :, np.arange(K**depth) % K**back]
+                scores[:, last, ids] += added[:, :, np.arange(K**depth) % K**back]
     nodes: FloatArray = np.zeros((n, K))
     return ChainPotentials(nodes, offsets, HistoryTables(table, scores), sequence_base=first_sequence)
 
@@ -134,31 +134,31 @@ def _runs(rows: Rows, legal: Legality, at: IndexArray, order: int, length: int) 
         yield (), log_softmax(rows.scores(at, begun) + legal.at_begins()[which])[:, None]
         return
     for older in product(range(K), repeat=length - 1):
-        found = rows.after_each(at, (*older, *(K,) * (order - length)))
-        yield older, log_softmax(found + legal.moves + legal.at_ends(at)[:, None])
+        scores = rows.after_each(at, (*older, *(K,) * (order - length)))
+        yield older, log_softmax(scores + legal.moves + legal.at_ends(at)[:, None])
 
 
 def _after_runs(rows: Rows, legal: Legality, at: IndexArray, order: int, length: int) -> FloatArray:
     """(K, m, K^length) [label, position, run]: log P(label | run of labels before it), the newest its lowest digit."""
     K = len(legal.moves)
-    found: FloatArray = np.empty((K, len(at), K**length))
-    for older, own in _runs(rows, legal, at, order, length):
+    table: FloatArray = np.empty((K, len(at), K**length))
+    for older, logs in _runs(rows, legal, at, order, length):
         begin = sum(label * K ** (i + 1) for i, label in enumerate(older))
-        found[:, :, begin : begin + own.shape[1]] = own.transpose(2, 0, 1)
-    return found
+        table[:, :, begin : begin + logs.shape[1]] = logs.transpose(2, 0, 1)
+    return table
 
 
 def _before_runs(rows: Rows, legal: Legality, at: IndexArray, order: int, length: int) -> FloatArray:
     """(K, m, K^length) [last label, position, labels before that]: log P(label | run of labels after it). The label
     itself is the oldest of those before the last one, and so the highest digit."""
     K = len(legal.moves)
-    found: FloatArray = np.empty((K, len(at), K**length))
-    for older, own in _runs(rows, legal, at, order, length):
+    table: FloatArray = np.empty((K, len(at), K**length))
+    for older, logs in _runs(rows, legal, at, order, length):
         if length < 2:  # the label is the last one itself, or the one before it
-            found[:] = own[:, 0].T[:, :, None] if length == 0 else own.transpose(1, 0, 2)
+            table[:] = logs[:, 0].T[:, :, None] if length == 0 else logs.transpose(1, 0, 2)
             continue
         begin = sum(label * K ** (length - 3 - i) for i, label in enumerate(older[:-1]))
         nearest, label = K ** (length - 2) * np.arange(K), K ** (length - 1) * np.arange(K)
         ids = begin + nearest[:, None] + label
-        found[older[-1]][:, ids] = own
-    return found
+        table[older[-1]][:, ids] = logs
+    return table

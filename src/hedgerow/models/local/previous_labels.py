@@ -12,11 +12,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hedgerow.data.dataset import Column, Dataset, Schema, padded_places
-from hedgerow.data.vocabulary import Vocabulary
+from hedgerow.data.dataset import Column, Dataset, Schema, Vocabulary, padded_places
 from hedgerow.errors import InputError
 from hedgerow.legend import CODE, FIRST_VALUE, INDEX, MISSING, OUTSIDE, UNLABELLED, CodeArray, FloatArray, IndexArray
-from hedgerow.linear.streams import Streams, row_names
+from hedgerow.linear.index import Streams, row_names
 
 MAX_ORDER = 8
 
@@ -30,12 +29,12 @@ def label_histories(labels: CodeArray, offsets: IndexArray, n_labels: int, order
     """
     lengths = np.diff(offsets)
     place = np.arange(len(labels)) - np.repeat(offsets[:-1], lengths)
-    room = np.repeat(lengths, lengths) - 1 - place if backward else place
-    found: CodeArray = np.full((len(labels), order), n_labels, dtype=CODE)
+    n_before = np.repeat(lengths, lengths) - 1 - place if backward else place
+    histories: CodeArray = np.full((len(labels), order), n_labels, dtype=CODE)
     for i in range(order):
-        inside = np.flatnonzero(room > i)
-        found[inside, i] = labels[inside + (i + 1 if backward else -i - 1)]
-    return found
+        inside = np.flatnonzero(n_before > i)
+        histories[inside, i] = labels[inside + (i + 1 if backward else -i - 1)]
+    return histories
 
 
 def hide_unknown(dataset: Dataset, histories: CodeArray) -> Dataset:
@@ -129,12 +128,16 @@ class LabelRuns:
 
     def schema(self, schema: Schema) -> Schema:
         """The schema of the corpus that `attach` makes: attributes have no window, each has its name at its offset."""
-        own = row_names(schema, {"*"})
+        plain = row_names(schema, {"*"})
         labels = [*map(str, schema.labels), "⊥"]
         rows, last = np.divmod(self.conjoined, len(labels))
         of_row = row_names(schema, None if self.columns is None else set(self.columns))
         both = [f"{of_row[r]} & {labels[u]}" for r, u in zip(rows.tolist(), last.tolist())]
-        names = [*own, *both, *(self._run_name(key, i + 1, labels) for i, keys in enumerate(self.runs) for key in keys)]
+        names = [
+            *plain,
+            *both,
+            *(self._run_name(key, i + 1, labels) for i, keys in enumerate(self.runs) for key in keys),
+        ]
         return replace(schema, attributes=Vocabulary(names), attribute_offsets=(0,))
 
     def _run_name(self, key: int, length: int, labels: list[str]) -> str:
@@ -152,12 +155,12 @@ class LabelRuns:
         parts = [*_attributes(dataset, everywhere), *self._known(dataset, histories, used)]
         _, places, size = padded_places(dataset.offsets, dataset.schema.gap)
         ptr, ids, values = _compress(parts, places, size)
-        own = hide_unknown(dataset, histories)
-        return replace(own, schema=schema, attr_ptr=ptr, attr_id=ids, attr_val=values)
+        hidden = hide_unknown(dataset, histories)
+        return replace(hidden, schema=schema, attr_ptr=ptr, attr_id=ids, attr_val=values)
 
     def _known(self, dataset: Dataset, histories: CodeArray, used: IndexArray) -> Iterator[_Entries]:
         """Conjunctions and runs that have an attribute."""
-        first = len(dataset.schema.attributes) * len(dataset.schema.attribute_offsets)
+        first = dataset.schema.n_attributes * len(dataset.schema.attribute_offsets)
         for where, key, values in self._conjunctions(dataset, histories, used):
             place, there = look_up(self.conjoined, key)
             yield where[there], first + place[there], values if len(values) == 1 else values[there]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from hedgerow.data.dataset import Dataset
+import numpy as np
+
 from hedgerow.declarations import documented
-from hedgerow.legend import CodeArray
-from hedgerow.models.local.base import LocalModel
+from hedgerow.estimators.prepare import Preparation, Prepared
+from hedgerow.models.local.base import SeenLabels
 from hedgerow.models.local.parameters import RecurrentSlidingWindowParameters
-from hedgerow.models.local.training import predicted_histories
+from hedgerow.models.local.training import LocalModel, predicted_histories
 
 
 @documented
@@ -19,28 +20,35 @@ class RecurrentSlidingWindow(RecurrentSlidingWindowParameters, LocalModel):
     Attributes
     ----------
     classes_ : array of labels, sorted
-    scorer_ : the LinearCRF or TreeCRF, of order 0, or the classifier that was fitted to rows (window, last labels)
+    estimator_ : the LinearCRF or TreeCRF, of order 0, or the classifier that was fitted to rows (window, last labels)
     n_iter_, best_iteration_, loss_, history_, outcome_ : how its training went
 
     Examples
     --------
     >>> from hedgerow import RecurrentSlidingWindow
-    >>> model = RecurrentSlidingWindow(classifier="linear", window=1, direction="right_to_left")
+    >>> model = RecurrentSlidingWindow(estimator="linear", window=1, direction="right_to_left")
     >>> model = model.fit([["the", "cat"], ["a", "dog", "barks"]], [["D", "N"], ["D", "N", "V"]])
     >>> model.predict([["the", "dog"]]).tolist()
     [['D', 'N']]
     """
 
     def _order(self) -> int:
-        return int(self.history)
+        return int(self.order)
 
     def _backward(self) -> bool:
         return self.direction == "right_to_left"
 
-    def _scorer(self) -> Any:
-        return self.classifier
+    def _preparation(self, **more: Any) -> Preparation:
+        predicted = self.training == "predicted"  # every sequence has its fold, those held out too
+        return super()._preparation(**({"keeps_all": True} if predicted else {}) | more)
 
-    def _training_histories(self, dataset: Dataset) -> CodeArray:
+    def _seen_labels(self, ready: Prepared) -> SeenLabels:
         if self.training == "teacher":
-            return super()._training_histories(dataset)
-        return predicted_histories(self, dataset, int(self.n_folds))
+            return super()._seen_labels(ready)
+        if ready.everything is None or ready.kept is None or ready.held is None:
+            labels = super()._seen_labels(ready)
+            return labels._replace(training=predicted_histories(self, ready.given))
+        predicted, offsets = predicted_histories(self, ready.everything), ready.everything.offsets
+        rows = [[np.arange(offsets[i], offsets[i + 1]) for i in part] for part in (ready.kept, ready.held)]
+        kept, held = (predicted[np.concatenate(part)] for part in rows)
+        return SeenLabels(kept, held, predicted)

@@ -15,9 +15,8 @@ import numpy as np
 from hedgerow.data.dataset import Dataset, Schema
 from hedgerow.errors import InputError
 from hedgerow.legend import CODE, INDEX, UNLABELLED, CodeArray, FloatArray, IndexArray
-from hedgerow.linear.index import WeightIndex
-from hedgerow.linear.scorer import LinearScorer
-from hedgerow.linear.streams import Streams
+from hedgerow.linear.chain import LinearScorer
+from hedgerow.linear.index import Streams, WeightIndex
 from hedgerow.models.local.previous_labels import (
     LabelRuns,
     column_names,
@@ -27,11 +26,10 @@ from hedgerow.models.local.previous_labels import (
     with_label_columns,
 )
 from hedgerow.training.boosting.scores import all_first
-from hedgerow.trees.binning import MAX_BINS, bin_dataset
+from hedgerow.trees.binning import bin_dataset
 from hedgerow.trees.ensemble import add_trees
 from hedgerow.trees.growing import Tree
-
-_EQUAL, _SUBSET, _LABEL = 0, 3, -1  # the rules of splits on codes, and the stream of the previous label
+from hedgerow.trees.nodes import BIN, COLUMN, EQUAL, LABEL, MAX_BINS, RULE, STREAM, SUBSET
 
 
 class Rows(Protocol):
@@ -57,17 +55,19 @@ class Scorer(Protocol):
 
 
 class LinearScores:
-    """A LinearCRF of order 0 on a corpus with runs of labels, taken apart: what is scored once a position, what once a
-    position and last label, and what once a run."""
+    """A LinearCRF of order 0 on a corpus with runs of labels, taken apart: what is scored once per position, what
+    once per position and last label, and what once per run."""
 
     def __init__(self, linear: Any, runs: LabelRuns, schema: Schema) -> None:
         index, weights = linear.layout_.nodes, linear.layout_.split(linear.weights_)[0]
         K = self.n_labels = index.n_outputs
         self.runs = runs
-        own = Streams.of(schema)
-        ends = np.cumsum([own.n_rows, len(runs.conjoined), *map(len, runs.runs)])
+        streams = Streams.of(schema)
+        ends = np.cumsum([streams.n_rows, len(runs.conjoined), *map(len, runs.runs)])
         cuts = index.row_ptr[np.concatenate([[0], ends])]
-        self.nodes = _loaded(WeightIndex(own, K, index.row_ptr[: ends[0] + 1], index.slot_label[: cuts[1]]), weights)
+        self.nodes = _loaded(
+            WeightIndex(streams, K, index.row_ptr[: ends[0] + 1], index.slot_label[: cuts[1]]), weights
+        )
         self.pairs = None
         if len(runs.conjoined):
             self.pairs = _loaded(self._pairs(index, schema, ends[0]), weights[cuts[1] : cuts[2]])
@@ -157,10 +157,10 @@ class TreeScores:
     def _by_label(self) -> list[Tree] | None:
         """The trees with splits on the previous label in place of those on the column of the last one: they then score
         all previous labels at once. None where that cannot be, and every label takes a walk of its own."""
-        stream = int(np.flatnonzero(self.binning.streams[0] == self.columns[0])[0])
-        found = [_on_label(tree, stream, self.n_labels) for tree in self.trees]
-        trees = [tree for tree in found if tree is not None]
-        return trees if len(trees) == len(found) else None
+        stream = int(np.flatnonzero(self.binning.streams[COLUMN] == self.columns[0])[0])
+        converted = [_on_label(tree, stream, self.n_labels) for tree in self.trees]
+        trees = [tree for tree in converted if tree is not None]
+        return trees if len(trees) == len(converted) else None
 
     def rows(self, dataset: Dataset, first: int, last: int) -> Rows:
         part = replace(dataset, labels=None, allowed=None, weight_seq=None).take(np.arange(first, last))
@@ -179,17 +179,17 @@ class _TreeRows:
         self.data.bins[self.scorer.columns[column], places] = label_codes(labels, self.scorer.n_labels)
 
     def scores(self, rows: IndexArray, histories: CodeArray) -> FloatArray:
-        own, places = self.scorer, self.data.place[rows]
-        for i in range(own.order):
+        scorer, places = self.scorer, self.data.place[rows]
+        for i in range(scorer.order):
             self._write(places, i, histories[:, i])
-        nodes: FloatArray = np.zeros((own.n_labels, len(rows)))
-        add_trees(self.alone, places, own.trees, np.zeros((own.n_labels, len(rows), 1)), nodes)
+        nodes: FloatArray = np.zeros((scorer.n_labels, len(rows)))
+        add_trees(self.alone, places, scorer.trees, np.zeros((scorer.n_labels, len(rows), 1)), nodes)
         return nodes.T
 
     def after_each(self, rows: IndexArray, older: Sequence[int]) -> FloatArray:
-        own, places, K = self.scorer, self.data.place[rows], self.scorer.n_labels
-        if own.label_trees is None:
-            histories = np.empty((len(rows), own.order), dtype=CODE)
+        scorer, places, K = self.scorer, self.data.place[rows], self.scorer.n_labels
+        if scorer.label_trees is None:
+            histories = np.empty((len(rows), scorer.order), dtype=CODE)
             histories[:, 1:] = older
             total = np.empty((len(rows), K, K))
             for u in range(K):
@@ -199,7 +199,7 @@ class _TreeRows:
         for i, label in enumerate(older):
             self._write(places, i + 1, np.array(label))
         edges: FloatArray = np.zeros((K, len(rows), K))
-        add_trees(self.inner, places, own.label_trees, edges, np.zeros((K, len(rows))))
+        add_trees(self.inner, places, scorer.label_trees, edges, np.zeros((K, len(rows))))
         return edges.transpose(1, 2, 0)
 
 
@@ -208,7 +208,7 @@ def check_label_columns(n_labels: int, order: int) -> None:
     most = MAX_BINS - 2
     if order and n_labels > most:
         what = f"trees that see previous labels can tell {most} apart, and there are {n_labels}"
-        raise InputError(what, hint="Use a linear scorer, or a TreeCRF.")
+        raise InputError(what, hint="Use a linear estimator, or a TreeCRF itself.")
 
 
 def _on_label(tree: Tree, stream: int, n_labels: int) -> Tree | None:
@@ -218,15 +218,15 @@ def _on_label(tree: Tree, stream: int, n_labels: int) -> Tree | None:
     """
     if tree.surrogates is not None:
         return None
-    own = tree.nodes[:, 0] == stream
+    of_label = tree.nodes[:, STREAM] == stream
     nodes, sets = tree.nodes.copy(), tree.sets.copy()
-    equal = own & (nodes[:, 2] == _EQUAL)
-    if np.any(nodes[equal, 1] == 0):
+    equal = of_label & (nodes[:, RULE] == EQUAL)
+    if np.any(nodes[equal, BIN] == 0):
         return None
-    nodes[equal, 1] = np.where(nodes[equal, 1] == 1, n_labels, nodes[equal, 1] - 2)  # ⊥ is the last label
-    for s in np.unique(nodes[own & (nodes[:, 2] == _SUBSET), 1]):
+    nodes[equal, BIN] = np.where(nodes[equal, BIN] == 1, n_labels, nodes[equal, BIN] - 2)  # ⊥ is the last label
+    for s in np.unique(nodes[of_label & (nodes[:, RULE] == SUBSET), BIN]):
         sets[s] = 0
         sets[s, :n_labels] = tree.sets[s, 2 : 2 + n_labels]
         sets[s, n_labels] = tree.sets[s, 1]
-    nodes[own, 0] = _LABEL
+    nodes[of_label, STREAM] = LABEL
     return tree._replace(nodes=nodes, sets=sets)

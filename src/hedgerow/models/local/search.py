@@ -53,12 +53,12 @@ class Tabled:
     def scores(self, rows: IndexArray, histories: CodeArray) -> FloatArray:
         if len(histories) and histories[0, 0] == self._n_labels:  # all sequences begin at the same time
             return self._rows.scores(rows, histories)
-        found: FloatArray = self._table[rows, histories[:, 0]]
-        return found
+        scores: FloatArray = self._table[rows, histories[:, 0]]
+        return scores
 
     def after_each(self, rows: IndexArray, older: Sequence[int]) -> FloatArray:
-        found: FloatArray = self._table[rows]
-        return found
+        scores: FloatArray = self._table[rows]
+        return scores
 
 
 class _Steps:
@@ -88,19 +88,19 @@ def _open_labels(
 ) -> BoolArray:
     """bool (n, K): the labels from which the rest of the sequence can still be labelled."""
     n = sum(len(steps[j]) for j in range(len(steps)))
-    found: BoolArray = np.ones((n, n_labels), dtype=bool) if allowed is None else allowed.copy()
-    found[legal.begins] &= legal.at_begins() == 0.0
-    found[legal.ends] &= legal.at_ends(legal.ends) == 0.0
+    open_: BoolArray = np.ones((n, n_labels), dtype=bool) if allowed is None else allowed.copy()
+    open_[legal.begins] &= legal.at_begins() == 0.0
+    open_[legal.ends] &= legal.at_ends(legal.ends) == 0.0
     moves = (legal.moves == 0.0).astype(np.float64)
     if allowed is not None or not moves.all():
         for j in range(len(steps) - 2, -1, -1):
             after = steps[j + 1]
-            found[steps[j][: len(after)]] &= found[after].astype(np.float64) @ moves.T > 0.0
-    stuck = np.flatnonzero(~found[legal.begins].any(axis=1))
+            open_[steps[j][: len(after)]] &= open_[after].astype(np.float64) @ moves.T > 0.0
+    stuck = np.flatnonzero(~open_[legal.begins].any(axis=1))
     if len(stuck):
         what = "no labeling is possible with these constraints and known labels"
         raise InputError(what, hint="Allow more labels or transitions.", sequence=first_sequence + int(stuck[0]))
-    return found
+    return open_
 
 
 class _Beam:
@@ -119,10 +119,10 @@ class _Beam:
         Returns which labeling each one came from, and its new label, (a, B').
         """
         a, B, K = len(at), self.scores.shape[1], self.n_labels
-        found = np.where(open_[:, None], self.scores[:a, :, None] + self._log_probs(at), -np.inf)
+        scores = np.where(open_[:, None], self.scores[:a, :, None] + self._log_probs(at), -np.inf)
         if B > 1:
-            found[self._second_best(found, a)] = -np.inf
-        flat = found.reshape(a, B * K)
+            scores[self._second_best(scores, a)] = -np.inf
+        flat = scores.reshape(a, B * K)
         n_kept = min(self.width, B * K)
         if n_kept == 1:
             best = np.argmax(flat, axis=1)[:, None]
@@ -135,29 +135,29 @@ class _Beam:
     def _log_probs(self, at: IndexArray) -> FloatArray:
         """(a, B, K)."""
         a, B = len(at), self.scores.shape[1]
-        found = np.empty((a, B, self.n_labels))
+        logs = np.empty((a, B, self.n_labels))
         for b in range(B):
             scores = self.rows.scores(at, self.histories[:a, b])
             if not self.begun:
                 scores = scores + self.legal.at_begins()[np.searchsorted(self.legal.begins, at)]
             else:
                 scores = scores + self.legal.moves[self.histories[:a, b, 0]] + self.legal.at_ends(at)
-            found[:, b] = log_softmax(scores)
+            logs[:, b] = log_softmax(scores)
         self.begun = True
-        return found
+        return logs
 
-    def _second_best(self, found: FloatArray, a: int) -> BoolArray:
+    def _second_best(self, scores: FloatArray, a: int) -> BoolArray:
         """bool (a, B, K): continuations that end in the same history as a better one, or as good a one before it."""
-        B, older = found.shape[1], self.order - 1
+        B, older = scores.shape[1], self.order - 1
         if not older:
-            rest: BoolArray = np.arange(B)[:, None] != found.argmax(axis=1)[:, None]
+            rest: BoolArray = np.arange(B)[:, None] != scores.argmax(axis=1)[:, None]
             return rest
-        worse: BoolArray = np.zeros(found.shape, dtype=bool)
+        worse: BoolArray = np.zeros(scores.shape, dtype=bool)
         shared = self.histories[:a, :, :older]
         for b in range(B):
             same = (shared == shared[:, b : b + 1]).all(axis=2)
-            own = found[:, b : b + 1]
-            better = (own > found) | ((own == found) & (np.arange(B)[:, None] > b))
+            score = scores[:, b : b + 1]
+            better = (score > scores) | ((score == scores) & (np.arange(B)[:, None] > b))
             worse |= same[:, :, None] & better
         return worse
 
@@ -180,8 +180,8 @@ def _trace(steps: _Steps, came: list[tuple[CodeArray, CodeArray]], scores: Float
     which = np.argmax(scores, axis=1)
     for j in range(len(steps) - 1, -1, -1):
         at = steps[j]
-        parents, own = came[j]
+        parents, chosen = came[j]
         here = which[: len(at)]
-        labels[at] = own[np.arange(len(at)), here]
+        labels[at] = chosen[np.arange(len(at)), here]
         which[: len(at)] = parents[np.arange(len(at)), here]
     return labels

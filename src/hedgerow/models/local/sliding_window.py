@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from hedgerow.declarations import documented
-from hedgerow.models.local.base import LocalModel
 from hedgerow.models.local.parameters import SlidingWindowParameters
+from hedgerow.models.local.training import LocalModel
 
 
 @documented
@@ -19,13 +17,13 @@ class SlidingWindow(SlidingWindowParameters, LocalModel):
     Attributes
     ----------
     classes_ : array of labels, sorted
-    scorer_ : the fitted LinearCRF (of order 0), TreeCRF (of order 0) or classifier
+    estimator_ : the fitted LinearCRF (of order 0), TreeCRF (of order 0) or classifier
     n_iter_, best_iteration_, loss_, history_, outcome_ : how its training went
 
     Examples
     --------
     >>> from hedgerow import SlidingWindow
-    >>> model = SlidingWindow(classifier="linear", window=1)
+    >>> model = SlidingWindow(estimator="linear", window=1)
     >>> model = model.fit([["the", "cat"], ["a", "dog", "barks"]], [["D", "N"], ["D", "N", "V"]])
     >>> model.predict([["the", "dog"]]).tolist()
     [['D', 'N']]
@@ -34,10 +32,7 @@ class SlidingWindow(SlidingWindowParameters, LocalModel):
     def _order(self) -> int:
         return 0
 
-    def _scorer(self) -> Any:
-        return self.classifier
-
-    def _search_name(self) -> str:
+    def _decoder_name(self) -> str:
         if self.decoder != "auto":
             return self.decoder
         free = self.constraints is None and self.transitions == "all"

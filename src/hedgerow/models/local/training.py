@@ -5,179 +5,270 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
 
-from hedgerow.data.dataset import Dataset
-from hedgerow.data.imputation import Imputation
+from hedgerow.data.dataset import Dataset, Schema
+from hedgerow.data.imputation import seen_schema
+from hedgerow.declarations import check_choice, check_parameters
 from hedgerow.errors import InputError
-from hedgerow.estimators.missing import fill, learn_missing
-from hedgerow.estimators.parameters import random_generator
-from hedgerow.estimators.scoring import LOG_LIKELIHOOD
-from hedgerow.estimators.validation import choose_held_out
-from hedgerow.legend import CODE, UNLABELLED, CodeArray, IndexArray
-from hedgerow.linear.scorer import check_numbers
+from hedgerow.estimators.prepare import Preparation, Prepared
+from hedgerow.estimators.values import LOG_LIKELIHOOD, OF_LINEAR, OF_TREES, check_missing, random_generator
+from hedgerow.legend import CODE, UNLABELLED, CodeArray
 from hedgerow.models.crf.linear import LinearCRF
 from hedgerow.models.crf.tree import TreeCRF
-from hedgerow.models.local.foreign import fit_classifier
+from hedgerow.models.local.base import RowChain, SeenLabels
+from hedgerow.models.local.foreign import ForeignScores, check_classifier, fit_classifier
 from hedgerow.models.local.previous_labels import LabelRuns, hide_unknown, label_histories, with_label_columns
-from hedgerow.models.local.rows import check_label_columns
+from hedgerow.models.local.rows import LinearScores, Scorer, TreeScores, check_label_columns
 
-_STOPPING = ("validation_fraction", "n_iter_no_change", "n_jobs", "random_state", "verbose", "warm_start")
-_OF_LINEAR = ("l2", "l1", "max_iter", "tol", "min_frequency", "pairs", *_STOPPING)
-_OF_TREES = (
-    "n_estimators", "max_leaf_nodes", "l2_regularization", "learning_rate", "min_samples_leaf", "max_features",
-    "max_bins", "min_frequency", "categorical", "subsample", "refit", *_STOPPING,
+if TYPE_CHECKING:
+    from hedgerow.models.local.recurrent_sliding_window import RecurrentSlidingWindow
+
+NAMED: dict[str, type[LinearCRF] | type[TreeCRF]] = {"linear": LinearCRF, "trees": TreeCRF}
+_SHARED = ("min_frequency", "n_jobs", "random_state", "verbose")  # the model says it, and the estimator does it
+_OF_MODEL = (
+    *_SHARED, "order", "columns", "window", "missing", "fill_numbers", "transitions", "constraints", "decoder",
+    "beam_width",
 )  # fmt: skip
 
 
 class Fitted(NamedTuple):
     """The classifier of rows; the runs of labels that a linear one looks at, None for others; the loss of a user's."""
 
-    scorer: Any
+    classifier: Any
     runs: LabelRuns | None = None
     loss: float = np.nan
 
 
-class Seen(NamedTuple):
-    """A corpus, and the labels that each of its positions sees, (N, order)."""
-
-    dataset: Dataset
-    histories: CodeArray
-
-    def take(self, sequences: IndexArray) -> Seen:
-        """Some sequences, by number."""
-        ends = self.dataset.offsets
-        rows = np.concatenate([np.arange(ends[i], ends[i + 1]) for i in sequences])
-        return Seen(self.dataset.take(sequences), self.histories[rows])
-
-    def filled(self, imputation: Imputation | None) -> Seen:
-        """The same without gaps."""
-        return self._replace(dataset=fill(imputation, self.dataset))
+def is_ours(estimator: Any) -> bool:
+    """Whether it is a LinearCRF or a TreeCRF, by name or as an object."""
+    return isinstance(estimator, str) or type(estimator) in NAMED.values()
 
 
-def new_scorer(model: Any) -> Any:
+def named_estimator(name: Any, **parameters: Any) -> Any:
+    """The estimator of rows of that name with these parameters, all of which it must have."""
+    check_choice("estimator", name, tuple(NAMED))
+    known = NAMED[name]().get_params(deep=False)
+    for parameter in parameters:
+        if parameter not in known:
+            hint = f"It is a parameter of estimator={next(iter(NAMED.keys() - {name}))!r}."
+            raise InputError(f"⟦{parameter}⟧ is not supported with estimator={name!r}", hint=hint)
+    return NAMED[name](**parameters)
+
+
+def new_classifier(model: LocalModel) -> Any:
     """The classifier of rows that a model's parameters describe, not fitted."""
-    own = {"early_stopping": model._holds_out(), "scoring": scoring_of(model)}
-    kind = model._scorer()
-    if kind == "linear":
-        return LinearCRF(order=0, **{name: getattr(model, name) for name in _OF_LINEAR}, **own)
-    if kind == "trees":
-        missing = model.missing if model.missing in ("weighting", "surrogate") else "learned"
-        parameters = {name: getattr(model, name) for name in _OF_TREES}
-        return TreeCRF(order=0, missing=missing, **parameters, **own)
-    return clone(kind)
+    given = model.estimator
+    if not is_ours(given):
+        return clone(given)
+    classifier = NAMED[given]() if isinstance(given, str) else clone(given)
+    classifier.set_params(order=0, **{name: getattr(model, name) for name in _SHARED})
+    if classifier.scoring == "auto":
+        classifier.set_params(scoring=LOG_LIKELIHOOD)
+    if isinstance(classifier, TreeCRF):
+        classifier.set_params(missing=model.missing if model.missing in ("weighting", "surrogate") else "learned")
+    return classifier
 
 
-def scoring_of(model: Any) -> Any:
-    """What counts on held-out sequences."""
-    return LOG_LIKELIHOOD if model.scoring == "auto" else model.scoring
+def check_estimator(model: LocalModel) -> None:
+    """Refuse an estimator that cannot classify rows, and parameters of one that are not its own to say."""
+    given, kind = model.estimator, type(model).__name__
+    if isinstance(given, str) and given in NAMED:
+        return
+    if type(given) not in NAMED.values():
+        check_classifier(given)
+        return
+    defaults = type(given)().get_params(deep=False)
+    for name in _OF_MODEL:
+        if name in defaults and getattr(given, name) != defaults[name]:
+            what = f"⟦estimator={given!r}⟧ sets {name}, which is set by the {kind}"
+            raise InputError(what, hint=f"Give {name} to the {kind}, and leave it out of the {type(given).__name__}.")
 
 
-def fit_local(model: Any, corpus: Seen, held_out: Dataset | None, *, warm: bool) -> tuple[Fitted, Imputation | None]:
-    """Fit the classifier to the rows of a corpus; and what stands in for missing values.
+class ClassifierTraining:
+    """Fits a classifier of rows to a corpus and the labels that its positions see.
 
-    Sequences are set aside before anything is learnt of them. Where trees are trained again on all sequences, what
-    stands in for missing values is learnt again, too.
+    conjoin : the columns whose features a linear one also conjoins with the last label, as a model has them
+    backward : whether the labels are those after a position
     """
-    shown = hide_unknown(*corpus).labels
-    assert shown is not None
-    if np.all(shown == UNLABELLED) and corpus.dataset.allowed is None:
-        raise InputError("no position has a label, with labels before it", hint="Label more positions.")
-    trees = model._scorer() == "trees"
-    part, held, again = corpus, None, False
-    if held_out is not None:
-        held = Seen(held_out, true_histories(model, held_out))
-    elif model._holds_out():
-        kept, aside = choose_held_out(model, hide_unknown(*corpus))
-        part, held, again = corpus.take(kept), corpus.take(aside), trees and model.refit and not warm
-    imputation = model.imputation_ if warm and trees else learn_missing(model, part.dataset, trees=trees)
-    fitted = _fit_scorer(model, part.filled(imputation), None if held is None else held.filled(imputation), warm=warm)
-    if again and fitted.scorer.outcome_ != "interrupted" and fitted.scorer.best_iteration_ > 0:
-        of_all = learn_missing(model, corpus.dataset)
-        fitted.scorer._fit_again(_with_labels(model, corpus.filled(of_all)), None, None)
-        if fitted.scorer.refitted_:  # not interrupted
-            imputation = of_all
-    return fitted, imputation
+
+    def __init__(self, classifier: Any, conjoin: Any, *, backward: bool) -> None:
+        self.classifier, self.conjoin, self.backward = classifier, conjoin, backward
+
+    def fit(self, ready: Prepared, labels: SeenLabels) -> Fitted:
+        """Fit to the sequences that train."""
+        dataset, shown = ready.dataset, hide_unknown(ready.dataset, labels.training).labels
+        if np.all(shown == UNLABELLED) and dataset.allowed is None:
+            raise InputError("no position has a label, with labels before it", hint="Label more positions.")
+        if isinstance(self.classifier, (LinearCRF, TreeCRF)):
+            self.classifier.set_params(window=dataset.schema.window)
+        if isinstance(self.classifier, LinearCRF):
+            return self._fit_linear(ready, labels)
+        if isinstance(self.classifier, TreeCRF):
+            held_out = None
+            if ready.held_out is not None and labels.held_out is not None:
+                held_out = self._with_columns(ready.held_out, labels.held_out)
+            return Fitted(self.classifier.fit(self._with_columns(dataset, labels.training), X_val=held_out))
+        classifier, loss = fit_classifier(self.classifier, dataset, labels.training)
+        return Fitted(classifier, loss=loss)
+
+    def refit(self, whole: Prepared, labels: SeenLabels) -> bool:
+        """Train trees once more, on all sequences; whether they are kept."""
+        assert labels.everything is not None
+        if self.classifier.outcome_ == "interrupted" or not self.classifier.best_iteration_:
+            return False
+        self.classifier._train_on(self._with_columns(whole.dataset, labels.everything))
+        return bool(self.classifier.refitted_)
+
+    def _fit_linear(self, ready: Prepared, labels: SeenLabels) -> Fitted:
+        dataset = ready.dataset
+        columns = conjoined_columns(self.conjoin, dataset.schema)
+        runs = LabelRuns.observed(dataset, labels.training, columns, backward=self.backward)
+        schema = runs.schema(dataset.schema)
+        held_out = None
+        if ready.held_out is not None and labels.held_out is not None:
+            held_out = runs.attach(ready.held_out, labels.held_out, schema)
+        self.classifier.fit(runs.attach(dataset, labels.training, schema), X_val=held_out)
+        return Fitted(self.classifier, runs)
+
+    def _with_columns(self, dataset: Dataset, histories: CodeArray) -> Dataset:
+        """The corpus with the labels that trees see as columns."""
+        check_label_columns(dataset.n_labels, histories.shape[1])
+        return with_label_columns(dataset, histories, backward=self.backward)
 
 
-def _fit_scorer(model: Any, corpus: Seen, held_out: Seen | None, *, warm: bool) -> Fitted:
-    """Fit the classifier to the rows of a corpus without gaps that it cannot read."""
-    dataset, histories = corpus
-    scorer = new_scorer(model)
-    if warm:  # a copy: another model may hold the one that was fitted
-        scorer = copy.copy(model.scorer_).set_params(**scorer.get_params(deep=False))
-    kind = model._scorer()
-    if isinstance(kind, str):
-        scorer.set_params(window=dataset.schema.window)
-    if kind == "linear":
-        return _fit_linear(scorer, model, corpus, held_out)
-    if kind == "trees":
-        validation = None if held_out is None else _with_labels(model, held_out)
-        return Fitted(scorer.fit(_with_labels(model, corpus), X_val=validation))
-    check_numbers(dataset, dataset.schema)
-    classifier, loss = fit_classifier(scorer, dataset, histories)
-    return Fitted(classifier, loss=loss)
-
-
-def _fit_linear(linear: LinearCRF, model: Any, corpus: Seen, held_out: Seen | None) -> Fitted:
-    dataset, histories = corpus
-    check_numbers(dataset, dataset.schema)
-    columns = conjoined_columns(model, dataset)
-    runs = LabelRuns.observed(dataset, histories, columns, backward=model._backward())
-    schema = runs.schema(dataset.schema)
-    validation = None
-    if held_out is not None:
-        check_numbers(held_out.dataset, dataset.schema)
-        validation = runs.attach(*held_out, schema)
-    linear.fit(runs.attach(dataset, histories, schema), X_val=validation)
-    return Fitted(linear, runs)
-
-
-def conjoined_columns(model: Any, dataset: Dataset) -> Iterable[str] | None:
+def conjoined_columns(given: Any, schema: Schema) -> Iterable[str] | None:
     """The columns whose features are conjoined with the last label: None for all."""
-    given = getattr(model, "conjoin", None)
     if given == "all":
         return None
     wanted = set(given or ())
-    known = {column.name for column in dataset.schema.columns} | ({"*"} if len(dataset.schema.attributes) else set())
+    known = {column.name for column in schema.columns} | ({"*"} if schema.n_attributes else set())
     for name in sorted(wanted - known):
         hint = f"Columns: {', '.join(sorted(known)[:10])}."
         raise InputError("is in ⟦conjoin⟧ and not in the data", hint=hint, column=name)
     return wanted
 
 
-def _with_labels(model: Any, corpus: Seen) -> Dataset:
-    """The corpus with the labels that trees see as columns."""
-    dataset, histories = corpus
-    check_label_columns(dataset.n_labels, histories.shape[1])
-    return with_label_columns(dataset, histories, backward=model._backward())
-
-
-def true_histories(model: Any, dataset: Dataset) -> CodeArray:
-    """int32 (N, order): the labels before each position, as the corpus has them."""
-    assert dataset.labels is not None
-    return label_histories(
-        dataset.labels, dataset.offsets, dataset.n_labels, model._order(), backward=model._backward()
-    )
-
-
-def predicted_histories(model: Any, dataset: Dataset, n_folds: int) -> CodeArray:
-    """The same with labels that models of the other folds predict: what a model will see when it predicts."""
-    n = dataset.n_sequences
+def predicted_histories(model: RecurrentSlidingWindow, dataset: Dataset) -> CodeArray:
+    """int32 (N, order): labels that models of the other folds predict: what a model sees when it predicts."""
+    n, n_folds = dataset.n_sequences, int(model.n_folds)
     if n < n_folds:
         raise InputError(f"{n_folds} folds of {n} sequences cannot be made", hint="Give a lower ⟦n_folds⟧.")
     fold_of = random_generator(model.random_state).permutation(np.arange(n) % n_folds)
     labels: CodeArray = np.empty(dataset.n_positions, dtype=CODE)
     for fold in range(n_folds):
-        teacher = clone(model).set_params(training="teacher", warm_start=False)
+        teacher = clone(model).set_params(training="teacher")
         inside, outside = np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)
         teacher.fit(dataset.take(inside))
         if teacher.outcome_ == "interrupted":
             raise KeyboardInterrupt
         held = replace(dataset.take(outside), labels=None, allowed=None)
         rows = np.concatenate([np.arange(dataset.offsets[i], dataset.offsets[i + 1]) for i in outside])
-        labels[rows] = teacher._codes(held, teacher._search_name())
+        labels[rows] = np.concatenate(teacher._decoding(None)(held))
     return label_histories(labels, dataset.offsets, dataset.n_labels, model._order(), backward=model._backward())
+
+
+class LocalModel(RowChain):
+    """A classifier of positions, with an estimator of rows that the user chooses."""
+
+    estimator: Any
+    estimator_: Any
+
+    def _train(self, ready: Prepared, duration: Any = None) -> Any:
+        warm, classifier = self._goes_on(), new_classifier(self)
+        if ready.held_out is not None and not is_ours(classifier):
+            raise InputError(f"⟦X_val⟧ is not supported with a {type(classifier).__name__}", hint="Leave it out.")
+        labels = self._seen_labels(ready)
+        if warm:  # a copy: another model may hold the one that was fitted
+            classifier = copy.copy(self.estimator_).set_params(**classifier.get_params(deep=False))
+        training = ClassifierTraining(classifier, getattr(self, "conjoin", None), backward=self._backward())
+        fitted = training.fit(ready, labels)
+        if isinstance(classifier, TreeCRF) and classifier.refit and not warm and ready.everything is not None:
+            whole = ready.whole()
+            ready = whole if training.refit(whole, labels) else ready
+        self.imputation_, self.space_ = ready.imputation, ready.space
+        self._store(ready.given.schema, fitted)
+
+    def _complaint(self) -> str:
+        return ""  # the classifier of rows said it
+
+    def _preparation(self, **more: Any) -> Preparation:
+        warm, classifier = self._goes_on(), new_classifier(self)
+        trees, stops = isinstance(classifier, TreeCRF), is_ours(classifier) and bool(classifier.early_stopping)
+        # Trees go on with the columns that they have.
+        kept = {"schema": self.schema_, "imputation": self.imputation_} if warm and trees else {}
+        again = trees and classifier.refit and not warm
+        known = {"splits": trees, "needs_numbers": not trees, "keeps_all": again, "holds_out": stops}
+        if stops:
+            known["validation_fraction"] = classifier.validation_fraction
+        return super()._preparation(**known | kept | more)
+
+    def _goes_on(self) -> bool:
+        """Whether this fit begins with what the previous one learnt."""
+        classifier = new_classifier(self)
+        if not is_ours(classifier) or not classifier.warm_start or not hasattr(self, "estimator_"):
+            return False
+        seen = self._order(), self._backward()
+        if type(classifier) is not type(self.estimator_) or (self.order_, self.backward_) != seen:
+            hint = "Leave both as they were, or set ⟦warm_start=False⟧."
+            raise InputError("the previous fit was by another classifier, or saw other labels", hint=hint)
+        return True
+
+    def _store(self, schema: Schema, fitted: Fitted) -> None:
+        self.schema_, self.classes_ = schema, schema.classes
+        self.estimator_, self.runs_ = fitted.classifier, fitted.runs
+        self.order_, self.backward_ = self._order(), self._backward()
+        self.metadata_ = {}
+        ours = fitted.classifier if is_ours(fitted.classifier) else None
+        self.history_ = getattr(ours, "history_", [])
+        self.n_iter_ = getattr(ours, "n_iter_", 1)
+        self.best_iteration_ = getattr(ours, "best_iteration_", 1)
+        self.loss_ = getattr(ours, "loss_", fitted.loss)
+        self.outcome_ = getattr(ours, "outcome_", "converged")
+        self.refitted_ = getattr(ours, "refitted_", False)
+
+    def _check_parameters(self) -> None:
+        check_parameters(self)
+        check_estimator(self)
+        classifier = new_classifier(self)
+        if is_ours(classifier):
+            check_missing(self, (None, *OF_TREES) if isinstance(classifier, TreeCRF) else OF_LINEAR)
+            classifier._check_parameters()
+        else:
+            check_missing(self, OF_LINEAR)
+
+    @property
+    def n_parameters_(self) -> int:
+        """How many numbers were learnt: weights, or leaves of trees; 0 of a classifier that is not ours."""
+        if self.runs_ is not None:
+            return len(self.estimator_.weights_)
+        return int(self.estimator_.ensemble_.n_leaves) if hasattr(self.estimator_, "ensemble_") else 0
+
+    def _scoring(self) -> Any:
+        return new_classifier(self).scoring
+
+    # -------------------------------------------------------------------------------------------- rows
+
+    def _learnt(self) -> Any:
+        return self.estimator_
+
+    def _is_ours(self) -> bool:
+        """Whether rows were fitted by a LinearCRF or a TreeCRF."""
+        return self.runs_ is not None or hasattr(self.estimator_, "ensemble_")
+
+    def _scores(self) -> Scorer:
+        order, schema = self.order_, seen_schema(self)
+        if self.runs_ is not None:
+            return LinearScores(self.estimator_, self.runs_, schema)
+        if hasattr(self.estimator_, "ensemble_"):
+            return TreeScores(self.estimator_, order, backward=self.backward_)
+        return ForeignScores(self.estimator_, len(schema.labels), order)
+
+    def _dataset(self, X: Any, known: Any, lengths: Any) -> Dataset:
+        dataset = super()._dataset(X, known, lengths)
+        if self.imputation_ is None and not hasattr(self.estimator_, "ensemble_"):
+            dataset.require_numbers()
+        return dataset

@@ -2,45 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.chain.structure.states import StateSpace
 from hedgerow.data.dataset import Dataset, Label, Schema
-from hedgerow.data.imputation import seen_schema
+from hedgerow.data.imputation import fill, seen_schema
+from hedgerow.data.labels import allowed_labels
 from hedgerow.declarations import check_choice, check_parameters, documented
-from hedgerow.errors import InputError, warn
-from hedgerow.estimators.base import ChainModel, allowed_labels
-from hedgerow.estimators.constraints import legal_space
-from hedgerow.estimators.corpus import cut_flat, training_dataset
-from hedgerow.estimators.missing import OF_LINEAR, check_missing, fill, learn_missing
-from hedgerow.estimators.refit import fit_again, listed
-from hedgerow.estimators.validation import encode_held_out, hold_out
-from hedgerow.legend import CODE, AnyArray, BoolArray, CodeArray, FloatArray
-from hedgerow.linear.scorer import check_numbers
+from hedgerow.errors import InputError
+from hedgerow.estimators.base import StoppedChain
+from hedgerow.estimators.prepare import Preparation, Prepared
+from hedgerow.estimators.values import OF_LINEAR, check_missing
+from hedgerow.legend import BoolArray, CodeArray, FloatArray
 from hedgerow.models.crf.linear_layout import weights_of
+from hedgerow.models.future.estimator import FutureFeatureMEMM
 from hedgerow.models.search.features import Searcher, SearchLayout, lay_out_search, open_labels, row_weights
 from hedgerow.models.search.parameters import SearchParameters
-from hedgerow.models.search.ranked import NotThere
 from hedgerow.models.search.ranking import RankingTrees, TableSearch, train_ranking
-from hedgerow.models.search.training import (
-    Trained,
-    find_future_features,
-    thermometer_schema,
-    train,
-    with_thermometers,
-)
-from hedgerow.parallel import MAX_LANES, Lanes, plan_chunks
+from hedgerow.models.search.training import thermometer_schema, train, with_thermometers
+from hedgerow.parallel import Chunk, over_chunks
+from hedgerow.training.monitor import Trained
 
 _CHUNK_POSITIONS = 5_000
 MAX_PASSES = {"perceptron": 50, "trees": 300}
 
 
 @documented
-class BeamSearchTagger(SearchParameters, ChainModel):
+class BeamSearchTagger(SearchParameters, StoppedChain):
     """A tagger that learns to search: labels are given one after the other, and a beam keeps the best labelings so far.
 
     Nothing is summed over labelings, so a label may depend on all labels before it. Where the search goes wrong in
@@ -75,74 +67,54 @@ class BeamSearchTagger(SearchParameters, ChainModel):
     best_iteration_: int
     outcome_: str
 
-    predict_proba: Any = NotThere()
-    predict_k_best: Any = NotThere()
-    sample: Any = NotThere()
-    entropy: Any = NotThere()
-    log_probability: Any = NotThere()
-    span_probability: Any = NotThere()
-
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
-        X_val: Any = None,
-        y_val: Any = None,
-        *,
-        lengths: Any = None,
-    ) -> BeamSearchTagger:
-        """Train on labelled sequences.
-
-        Parameters
-        ----------
-        X : list of sequences (lists of dicts, of tokens, of attribute lists; 2-D arrays; data frames), a generator of
-            them, `Sequences`, or flat arrays with `lengths`; or a Dataset that `hedgerow.data.encoding.learn` made
-        y : list of lists of labels; None is unlabelled, a set gives the labels that are possible: of the labelings that
-            fit, the one that the search finds is taken for the truth
-        sample_weight : (S,) weights of the sequences, the size of their steps, or a list of arrays of 0 (unlabelled)
-            and 1
-        X_val, y_val : held-out sequences; training stops when `scoring` on them no longer rises
-        lengths : the lengths of the sequences, where X and y are flat
-        """
-        self._check_parameters()
-        X, y = cut_flat(X, y, lengths)
-        everything = listed(X), listed(y), listed(sample_weight)
-        again = self.refit and self._holds_out() and X_val is None
-        self._fit_once(*hold_out(self, *everything, X_val, y_val))
-        if again and self.outcome_ != "interrupted":
-            n = self.best_iteration_
-            fit_again(self, lambda: self._fit_once(*everything, None, None, n), f"{n} passes")
-        if self.outcome_ == "interrupted":
-            what = f"training was interrupted after {self.n_iter_} passes; the best weights so far are kept"
-            warn(what, ConvergenceWarning, stacklevel=2)
-        return self
-
-    def _fit_once(
-        self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any, n_passes: int | None = None
-    ) -> None:
-        """Encode, train, store."""
-        given = training_dataset(self, X, y, sample_weight)
-        imputation = learn_missing(self, given, trees=self.ranking == "trees")
-        dataset = fill(imputation, given)
-        held_out = encode_held_out(given.schema, X_val, y_val)
-        held_out = None if held_out is None else fill(imputation, held_out)
-        for own in (dataset, held_out):
-            if own is not None and self.ranking == "perceptron":
-                check_numbers(own, dataset.schema)
-        space = legal_space(dataset, self.constraints, forbid_unseen=self.transitions == "forbid_unseen")
-        finder = find_future_features(self, dataset, held_out) if self.future_features else None
-        dataset = with_thermometers(finder, dataset)
-        held_out = None if held_out is None else with_thermometers(finder, held_out)
-        most = MAX_PASSES[self.ranking] if self.max_iter is None else int(self.max_iter)
-        layout = None
+    def _train(self, ready: Prepared, duration: int | None = None) -> int:
+        """Train and store. duration : the most passes, where it is not `max_iter`"""
+        finder = self._find_future_features(ready) if self.future_features else None
+        dataset = with_thermometers(finder, ready.dataset)
+        held_out = None if ready.held_out is None else with_thermometers(finder, ready.held_out)
+        n_passes = MAX_PASSES[self.ranking] if self.max_iter is None else int(self.max_iter)
+        n_passes = n_passes if duration is None else duration
+        trained: Trained[Any]
         if self.ranking == "trees":
-            trained = train_ranking(self, space, dataset, held_out, n_passes or most)
+            trained = train_ranking(self, ready.space, dataset, held_out, n_passes)
+            learnt: dict[str, Any] = {"trees_": trained.learnt}
         else:
-            layout = self._lay_out(dataset, space)
-            trained = train(self, layout, dataset, held_out, n_passes or most)
-        self.imputation_, self.future_, self.space_ = imputation, finder, space
-        self._store(given, layout, trained)
+            layout = self._lay_out(dataset, ready.space)
+            trained = train(self, layout, dataset, held_out, n_passes)
+            learnt = {"layout_": layout, "weights_": trained.learnt}
+        for name in ("layout_", "weights_", "trees_"):  # of a fit by the other ranking
+            self.__dict__.pop(name, None)
+        self.__dict__.update(learnt)
+        self._keep(ready.given.schema, trained)
+        self.imputation_, self.future_, self.space_, self.refitted_ = ready.imputation, finder, ready.space, False
+        return self.best_iteration_ or n_passes
+
+    def _complaint(self) -> str:
+        if self.outcome_ != "interrupted":
+            return ""
+        return f"training was interrupted after {self.n_iter_} passes; the best weights so far are kept"
+
+    def _preparation(self, **more: Any) -> Preparation:
+        trees = self.ranking == "trees"
+        return super()._preparation(splits=trees, needs_numbers=not trees, keeps_all=self.refit, **more)
+
+    def _backward(self) -> bool:
+        return self.direction == "right_to_left"
+
+    def _find_future_features(self, ready: Prepared) -> FutureFeatureMEMM:
+        """Future features for a corpus, found with labels of the same order seen."""
+        finder = FutureFeatureMEMM(
+            order=int(self.order),
+            bag=self.bag,
+            direction=self.direction,
+            window=ready.given.schema.window,
+            early_stopping=ready.held_out is not None,
+            min_frequency=max(1.0, float(self.min_frequency)),
+            n_jobs=self.n_jobs,
+            random_state=self.random_state,
+            verbose=self.verbose,
+        )
+        return finder.fit(ready.dataset, X_val=ready.held_out)
 
     def _lay_out(self, dataset: Dataset, space: StateSpace) -> SearchLayout:
         return lay_out_search(
@@ -152,77 +124,36 @@ class BeamSearchTagger(SearchParameters, ChainModel):
             label_counts=int(self.label_counts),
             pairs=self.pairs,
             min_frequency=self.min_frequency,
-            backward=self.direction == "right_to_left",
+            backward=self._backward(),
         )
-
-    def _store(self, dataset: Dataset, layout: SearchLayout | None, trained: Trained) -> None:
-        self.schema_ = dataset.schema
-        self.classes_ = dataset.schema.classes
-        for name in ("layout_", "weights_", "trees_"):  # of a fit by the other ranking
-            self.__dict__.pop(name, None)
-        if layout is None:
-            self.trees_ = trained.learnt
-        else:
-            self.layout_, self.weights_ = layout, trained.learnt
-        self.metadata_ = {}
-        self.history_ = trained.history
-        self.n_iter_ = trained.n_iter
-        self.best_iteration_ = trained.best.iteration
-        self.loss_ = float(trained.best.loss)
-        self.outcome_ = trained.outcome
-        self.refitted_ = False
 
     def _check_parameters(self) -> None:
         check_parameters(self)
         check_missing(self, OF_LINEAR)
         if self.scoring == "log_likelihood":
-            raise InputError(
-                "⟦scoring⟧ is 'log_likelihood', and a search knows no probabilities", hint="Use 'accuracy'."
-            )
+            raise InputError("⟦scoring⟧ is 'log_likelihood', and a search has no probabilities", hint="Use 'accuracy'.")
 
     # -------------------------------------------------------------------------------------------- prediction
 
-    def predict(self, X: Any, *, decoder: str | None = None, known: Any = None, lengths: Any = None) -> AnyArray:
-        """The labels of each sequence.
-
-        Parameters
-        ----------
-        X : sequences, as in `fit`
-        decoder : "beam", the default, or "greedy", a beam of one labeling
-        known : what is known of the labels, shaped like y: None where nothing is, a label where it is forced, a set
-            of labels where one of them is
-        lengths : the lengths of the sequences, where X is one flat array
-
-        Returns
-        -------
-        array of S lists of labels, dtype object
-        """
+    def _decoding(self, decoder: str | None) -> Callable[[Dataset], list[CodeArray]]:
         check_choice("decoder", "beam" if decoder is None else decoder, ("beam", "greedy"))
-        dataset = self._dataset(X, known, lengths)
-        return self._lists(self._codes(dataset, 1 if decoder == "greedy" else int(self.beam_width)), dataset.offsets)
+        width = 1 if decoder == "greedy" else int(self.beam_width)
+        return lambda dataset: self._searched(dataset, width)
 
-    def _codes(self, dataset: Dataset, width: int) -> CodeArray:
-        """int32 (N,): the labels that a search of this width finds."""
-        allowed = allowed_labels(dataset, slice(0, dataset.n_positions))
-        plan = plan_chunks(dataset.offsets, _CHUNK_POSITIONS)
-        parts: list[Any] = [np.empty(0, CODE)] * (len(plan) - 1)
+    def _searched(self, dataset: Dataset, width: int) -> list[CodeArray]:
+        """Labels by a search of this width, chunk by chunk."""
 
-        def work(lane: int, c: int) -> None:
-            first, last = int(plan[c]), int(plan[c + 1])
-            part = with_thermometers(self.future_, fill(self.imputation_, dataset.take(np.arange(first, last))))
-            own = None if allowed is None else allowed[dataset.offsets[first] : dataset.offsets[last]]
-            parts[c] = self._search(part, own, width)
+        def work(chunk: Chunk) -> CodeArray:
+            part = fill(self.imputation_, dataset.take(np.arange(chunk.first, chunk.last)))
+            return self._search(with_thermometers(self.future_, part), allowed_labels(dataset, chunk.rows), width)
 
-        with Lanes(self.n_jobs, max(1, min(MAX_LANES, len(parts)))) as lanes:
-            lanes.run(work, len(parts))
-        found: CodeArray = np.concatenate([np.empty(0, CODE), *parts])
-        return found
+        return over_chunks(work, dataset.offsets, self.n_jobs, _CHUNK_POSITIONS)
 
     def _search(self, dataset: Dataset, allowed: BoolArray | None, width: int) -> CodeArray:
         if hasattr(self, "trees_"):
-            own = self.trees_
-            search = TableSearch(self.space_, dataset, width, own.order, backward=own.backward, allowed=allowed)
-            return search.search(own.table(dataset))
+            trees = self.trees_
+            search = TableSearch(self.space_, dataset, width, trees.order, backward=trees.backward, allowed=allowed)
+            return search.search(trees.table(dataset))
         layout = self.layout_
         open_ = open_labels(self.space_, dataset, allowed, backward=layout.backward)
         return Searcher(layout, dataset, width).search_all(open_, self.weights_)
@@ -230,7 +161,7 @@ class BeamSearchTagger(SearchParameters, ChainModel):
     def _dataset(self, X: Any, known: Any, lengths: Any) -> Dataset:
         dataset = super()._dataset(X, known, lengths)
         if self.imputation_ is None and hasattr(self, "weights_"):
-            check_numbers(dataset, self.schema_)
+            dataset.require_numbers()
         return dataset
 
     def _input_schema(self) -> Schema:

@@ -9,12 +9,11 @@ import numpy as np
 
 from hedgerow.chain.structure.states import StateSpace
 from hedgerow.data.dataset import Dataset, Schema
+from hedgerow.data.labels import allowed_labels
 from hedgerow.errors import InputError
-from hedgerow.estimators.base import allowed_labels
 from hedgerow.legend import CODE, INDEX, UNLABELLED, AnyArray, BoolArray, CodeArray, FloatArray, IndexArray
 from hedgerow.linear.batches import RowReader
-from hedgerow.linear.index import WeightIndex, index_weights
-from hedgerow.linear.streams import Streams, row_names
+from hedgerow.linear.index import Streams, WeightIndex, index_weights, row_names
 from hedgerow.models.crf.linear_layout import observed_labels
 from hedgerow.models.local.previous_labels import label_histories
 from hedgerow.models.search import kernels
@@ -70,12 +69,12 @@ class SearchLayout:
 
     def runs(self) -> list[tuple[int, ...]]:
         """The runs of labels that have weights, in the order of a sequence; K is beyond its end."""
-        found: list[tuple[int, ...]] = [()] * len(self.child)
+        runs: list[tuple[int, ...]] = [()] * len(self.child)
         for m, row in enumerate(self.child):  # a node comes after its parent
             for u in np.flatnonzero(row >= 0):
-                run = found[m]
-                found[row[u]] = (*run, int(u)) if self.backward else (int(u), *run)
-        return found[1:]
+                run = runs[m]
+                runs[row[u]] = (*run, int(u)) if self.backward else (int(u), *run)
+        return runs[1:]
 
 
 def lay_out_search(
@@ -92,13 +91,7 @@ def lay_out_search(
     K = dataset.n_labels
     where, labels = observed_labels(dataset)
     nodes, _ = index_weights(
-        dataset,
-        Streams.of(dataset.schema),
-        where,
-        labels,
-        K,
-        min_frequency=min_frequency,
-        all_pairs=pairs == "all",
+        dataset, Streams.of(dataset.schema), where, labels, K, min_frequency=min_frequency, all_pairs=pairs == "all"
     )
     assert dataset.labels is not None
     histories = label_histories(dataset.labels, dataset.offsets, K, order, backward=backward)
@@ -144,10 +137,10 @@ def open_labels(space: StateSpace, dataset: Dataset, allowed: BoolArray | None, 
     """
     offsets, lengths = dataset.offsets, np.diff(dataset.offsets)
     shape = dataset.n_positions, len(space.start)
-    found: BoolArray = np.ones(shape, dtype=bool) if allowed is None else allowed.copy()
-    found[offsets[:-1][lengths > 0]] &= space.start
-    found[offsets[1:][lengths > 0] - 1] &= space.end
-    mask = found.astype(np.uint8)
+    open_: BoolArray = np.ones(shape, dtype=bool) if allowed is None else allowed.copy()
+    open_[offsets[:-1][lengths > 0]] &= space.start
+    open_[offsets[1:][lengths > 0] - 1] &= space.end
+    mask = open_.astype(np.uint8)
     if allowed is None and space.transitions.all() and space.start.all() and space.end.all():
         return mask
     sign = -1 if backward else 1
@@ -213,10 +206,10 @@ class Searcher:
     def search(self, sequences: IndexArray, open_: AnyArray, weights: FloatArray) -> CodeArray:
         """The labels of sequences, one after the other. open_ uint8 (N, K), of all positions of the corpus."""
         where = self._positions(sequences)
-        found: CodeArray = np.empty(len(where), CODE)
-        arguments = (*self._arguments(sequences, open_[where], weights), found)
+        labels: CodeArray = np.empty(len(where), CODE)
+        arguments = (*self._arguments(sequences, open_[where], weights), labels)
         kernels.learning.search(*arguments)
-        return found
+        return labels
 
     def learn(
         self,
@@ -241,8 +234,8 @@ class Searcher:
             data.labels[where], good[where] if len(good) else good, partial[sequences], weight, update,
             total, age, self._tally, self._truth,
         )  # fmt: skip
-        found: tuple[float, int] = kernels.learning.learn(*arguments)
-        return found
+        result: tuple[float, int] = kernels.learning.learn(*arguments)
+        return result
 
 
 def good_labels(layout: SearchLayout, dataset: Dataset) -> tuple[AnyArray, AnyArray]:
@@ -262,7 +255,7 @@ def row_weights(schema: Schema, layout: SearchLayout, weights: FloatArray) -> li
     """(what is seen, label, weight) of all weights, the largest first."""
     nodes, K = layout.nodes, layout.n_labels
     inputs = row_names(schema)
-    own = [(inputs[r], int(k)) for r, k in zip(nodes.slot_rows(), nodes.slot_label)]
-    own += [(name, k) for name in layout.names(schema) for k in range(K)]
+    entries = [(inputs[r], int(k)) for r, k in zip(nodes.slot_rows(), nodes.slot_label)]
+    entries += [(name, k) for name in layout.names(schema) for k in range(K)]
     order = np.argsort(-weights, kind="stable")
-    return [(own[j][0], schema.labels[own[j][1]], float(weights[j])) for j in order]
+    return [(entries[j][0], schema.labels[entries[j][1]], float(weights[j])) for j in order]

@@ -10,15 +10,15 @@ import numpy as np
 
 from hedgerow.data.dataset import Schema
 from hedgerow.estimators.codec.arrays import Array, scores
-from hedgerow.estimators.codec.linear import weight_index
-from hedgerow.estimators.codec.parts import Model, Part, Record, State
+from hedgerow.estimators.codec.chain import weight_index
+from hedgerow.estimators.codec.parts import Model, Part, Record, State, made_by, made_by_order
 from hedgerow.estimators.codec.schema import CHAIN, SPACE
 from hedgerow.estimators.codec.steps import Check, Let, Scope, refuse
 from hedgerow.estimators.codec.trees import BINNING, ensemble
 from hedgerow.estimators.codec.upgrade import Old
 from hedgerow.estimators.codec.values import flag, whole
 from hedgerow.legend import CODE
-from hedgerow.linear.streams import Streams
+from hedgerow.linear.index import Streams
 from hedgerow.models.local.files import label_columns
 from hedgerow.models.local.previous_labels import MAX_ORDER
 from hedgerow.models.local.rows import check_label_columns
@@ -52,7 +52,7 @@ def check_run_tree(scope: Scope) -> None:
     parents, _ = np.nonzero(child >= 0)
     nodes = child[child >= 0]
     if not len(child) or not np.array_equal(np.sort(nodes), np.arange(1, len(child))) or np.any(nodes <= parents):
-        refuse("the runs of labels are no tree")
+        refuse("the runs of labels do not form a tree")
     depth = np.zeros(len(child), dtype=int)
     for node, parent in sorted(zip(nodes.tolist(), parents.tolist())):
         depth[node] = depth[parent] + 1
@@ -61,8 +61,7 @@ def check_run_tree(scope: Scope) -> None:
 
 
 def _layout(scope: Scope) -> SearchLayout:
-    names = ("nodes", "child", "order", "label_counts", "space", "backward")
-    layout = SearchLayout(**{name: scope[name] for name in names})
+    layout: SearchLayout = made_by(SearchLayout, "nodes", "child", "order", "label_counts", "space", "backward")(scope)
     if layout.n_weights > MAX_WEIGHTS:
         refuse(f"{layout.n_weights:,} weights are too many")
     return layout
@@ -77,11 +76,7 @@ LINEAR = Record(
         whole("order", high=MAX_ORDER, of=_of_layout("order")),
         flag("backward", of=_of_layout("backward")),
         whole("label_counts", high=MAX_COUNTS, of=_of_layout("label_counts")),
-        Part(
-            "nodes",
-            weight_index(lambda scope: Streams.of(scope["input"]), lambda scope: int(scope["K"])),
-            of=_of_layout("nodes"),
-        ),
+        Part("nodes", weight_index(lambda scope: Streams.of(scope["input"])), of=_of_layout("nodes")),
         Array("child", CODE, ("M", "K+1"), low=-1, of=_of_layout("child")),
         Check(check_run_tree),
         Let("layout", _layout),
@@ -110,9 +105,7 @@ TREES = Record(
         Part("binning", BINNING, of="binning_"),
         Part("ensemble", ensemble(), of="ensemble_"),
     ),
-    lambda scope: RankingTrees(
-        scope["schema"].classes, scope["ensemble"], scope["binning"], scope["order"], scope["backward"]
-    ),
+    made_by_order(RankingTrees, "classes", "ensemble", "binning", "order", "backward"),
 )
 
 
@@ -138,13 +131,13 @@ def upgrade(old: Old) -> None:
     old.state["refitted"] = header["refitted"]
     if "future" in header:
         old.model("future")
-    own = {"order": header["looks_back"], "backward": header["backward"]}
+    search = {"order": header["looks_back"], "backward": header["backward"]}
     if "weights" in old.tensors:
-        old.part("linear", **own, label_counts=header["label_counts"])
+        old.part("linear", **search, label_counts=header["label_counts"])
         old.move("linear.nodes", "row_ptr", "slot_label", old="nodes")
         old.moved["linear.child"], old.moved["linear.weights"] = old.tensors.pop("runs"), old.tensors.pop("weights")
     else:
-        old.part("trees", **own)
+        old.part("trees", **search)
         old.trees("trees.binning", "trees.ensemble")
 
 

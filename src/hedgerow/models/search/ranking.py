@@ -2,7 +2,7 @@
 
 Each pass searches every sequence with the trees so far. The loss is log(1 + e^Δ), Δ how far the best labeling that is
 wrong stands above the truth. Its gradient is 1 / (1 + e^−Δ) for the labels of that labeling, and minus as much for the
-true ones, from where the two part. One tree a label is fitted to it, over the window and the last labels.
+true ones, from where the two part. One tree per label is fitted to it, over the window and the last labels.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ from hedgerow.models.local.previous_labels import label_histories, with_label_co
 from hedgerow.models.local.rows import TreeScores, check_label_columns
 from hedgerow.models.search import kernels
 from hedgerow.models.search.features import blocks, legal_moves, open_labels
-from hedgerow.models.search.training import UPDATES, Trained, monitor_passes
+from hedgerow.models.search.parameters import SearchParameters
+from hedgerow.models.search.training import UPDATES, monitor_passes
+from hedgerow.training.monitor import Trained
 from hedgerow.trees.binning import MAX_VALUES, Binning, bin_dataset, learn_binning
 from hedgerow.trees.ensemble import Ensemble
 from hedgerow.trees.growing import Tree
@@ -46,9 +48,9 @@ class RankingTrees:
 
     def table(self, dataset: Dataset) -> FloatArray:
         """float64 (N, (K+1)^n, K): the score of every label after every history."""
-        found = new_table(dataset, len(self.classes_), self.order)
-        add_to_table(self, dataset, found)
-        return found
+        table = new_table(dataset, len(self.classes_), self.order)
+        add_to_table(self, dataset, table)
+        return table
 
 
 def new_table(dataset: Dataset, n_labels: int, order: int) -> FloatArray:
@@ -112,11 +114,11 @@ class TableSearch:
 
     def search(self, table: FloatArray) -> CodeArray:
         """int32 (N,): the labels that the search finds."""
-        found: CodeArray = np.empty(self.dataset.n_positions, CODE)
+        labels: CodeArray = np.empty(self.dataset.n_positions, CODE)
         for block in self._blocks():
-            arguments = (*self._arguments(block, table), found)
+            arguments = (*self._arguments(block, table), labels)
             kernels.tables.search(*arguments)
-        return found
+        return labels
 
     def follow(self, table: FloatArray, update: int) -> tuple[float, CodeArray, IndexArray, FloatArray]:
         """The loss; and labels, histories and shares of what competes with the truth, (N,) each; label −1: nothing."""
@@ -138,27 +140,27 @@ class TableSearch:
 class RankingPasses:
     """Boosting of the ranking functions of a corpus."""
 
-    def __init__(self, model: Any, space: StateSpace, dataset: Dataset) -> None:
+    def __init__(self, settings: SearchParameters, space: StateSpace, dataset: Dataset) -> None:
         assert dataset.labels is not None
         if (dataset.labels == UNLABELLED).any():
             hint = "Label every position, or use ⟦ranking='perceptron'⟧."
             raise InputError("⟦ranking='trees'⟧ needs every label", hint=hint)
-        K, self.order = dataset.n_labels, int(model.order)
+        K, self.order = dataset.n_labels, int(settings.order)
         check_label_columns(K, self.order)
-        self.backward = model.direction == "right_to_left"
-        self.dataset, self.update, self.model = dataset, UPDATES.index(model.update), model
-        self.search = TableSearch(space, dataset, int(model.beam_width), self.order, backward=self.backward)
+        self.backward = settings.direction == "right_to_left"
+        self.dataset, self.update, self.settings = dataset, UPDATES.index(settings.update), settings
+        self.search = TableSearch(space, dataset, int(settings.beam_width), self.order, backward=self.backward)
         self.table = new_table(dataset, K, self.order)
         self._true = label_histories(dataset.labels, dataset.offsets, K, self.order, backward=self.backward)
         rows = with_label_columns(dataset, self._true, backward=self.backward)
-        self.binning = learn_binning(rows, MAX_VALUES, max(1.0, float(model.min_frequency)))
+        self.binning = learn_binning(rows, MAX_VALUES, max(1.0, float(settings.min_frequency)))
         ones = np.ones(dataset.n_sequences) if dataset.weight_seq is None else dataset.weight_seq
         self._weights = np.repeat(ones, np.diff(dataset.offsets))
         self._twice = replace(dataset.take(np.tile(np.arange(dataset.n_sequences), 2)), weight_seq=None)
         self.trees: list[list[Tree]] = []
 
     def run(self) -> float:
-        """Search, and fit a tree a label to what competes with the truth; the loss before."""
+        """Search, and fit a tree per label to what competes with the truth; the loss before."""
         loss, wrong, history, shares = self.search.follow(self.table, self.update)
         self.trees.append(self._fit(wrong, history, shares))
         add_to_table(self.ranking(self.trees[-1:]), self.dataset, self.table)
@@ -171,12 +173,12 @@ class RankingPasses:
         seen = np.concatenate([self._true, (history[:, None] // places % (K + 1)).astype(CODE)])
         rows = with_label_columns(self._twice, seen, backward=self.backward)
         weights = np.concatenate([self._weights, self._weights * (wrong >= 0)])
-        growth = Growth(int(self.model.max_leaf_nodes), float(self.model.l2_regularization))
+        growth = Growth(int(self.settings.max_leaf_nodes), float(self.settings.l2_regularization))
         grower = RowTrees(self.binning, bin_dataset(self.binning, rows, postings=True), weights, growth)
         trees = []
         for k in range(K):
             target = np.concatenate([shares * (data.labels == k), -shares * (wrong == k)])
-            trees.append(grower.fit(weights * target)[0].scaled(float(self.model.learning_rate)))
+            trees.append(grower.fit(weights * target)[0].scaled(float(self.settings.learning_rate)))
         return trees
 
     def ranking(self, trees: list[list[Tree]]) -> RankingTrees:
@@ -190,11 +192,11 @@ class RankingValidation:
     """The score on held-out sequences with all trees so far."""
 
     def __init__(self, passes: RankingPasses, space: StateSpace, held_out: Dataset) -> None:
-        model = passes.model
+        width = int(passes.settings.beam_width)
         self.passes, self.held_out, self._n_added = passes, held_out, 0
-        self.measure = Measure(held_out, model._scoring(), "beam")
-        own = replace(held_out, labels=None, allowed=None)
-        self.search = TableSearch(space, own, int(model.beam_width), passes.order, backward=passes.backward)
+        self.measure = Measure(held_out, passes.settings.scoring, "beam")
+        unlabelled = replace(held_out, labels=None, allowed=None)
+        self.search = TableSearch(space, unlabelled, width, passes.order, backward=passes.backward)
         self.table = new_table(held_out, held_out.n_labels, passes.order)
 
     def __call__(self) -> float:
@@ -205,14 +207,16 @@ class RankingValidation:
         return self.measure.total([self.search.search(self.table)])
 
 
-def train_ranking(model: Any, space: StateSpace, dataset: Dataset, held_out: Dataset | None, n_passes: int) -> Trained:
+def train_ranking(
+    settings: SearchParameters, space: StateSpace, dataset: Dataset, held_out: Dataset | None, n_passes: int
+) -> Trained[RankingTrees]:
     """Passes until the held-out score no longer rises, or there were `n_passes`."""
-    passes = RankingPasses(model, space, dataset)
+    passes = RankingPasses(settings, space, dataset)
     validation = None if held_out is None else RankingValidation(passes, space, held_out)
     if validation is not None:
         validation()  # a metric that cannot score y_val is found before any training
-    with monitor_passes(model, n_passes, validation) as monitor:
+    with monitor_passes(settings, n_passes, validation) as monitor:
         done = monitor.begin(np.nan)
         while not done:
             done = monitor.step(passes.run())
-    return Trained.of(monitor, passes.ranking(passes.trees[: monitor.kept.iteration]))
+    return monitor.trained(passes.ranking(passes.trees[: monitor.kept.iteration]))

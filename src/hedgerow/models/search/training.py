@@ -4,44 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hedgerow.data.dataset import Column, Dataset, Schema, padded_places
 from hedgerow.errors import InputError
-from hedgerow.estimators.parameters import random_generator
 from hedgerow.estimators.validation import Measure
+from hedgerow.estimators.values import random_generator
 from hedgerow.legend import CODE, FIRST_VALUE, OUTSIDE, CodeArray, FloatArray
 from hedgerow.models.future.estimator import FutureFeatureMEMM
 from hedgerow.models.search.features import Searcher, SearchLayout, good_labels, open_labels
-from hedgerow.training.monitor import Monitor, Step
+from hedgerow.training.monitor import Monitor, Trained
+
+if TYPE_CHECKING:
+    from hedgerow.models.search.parameters import SearchParameters
 
 UPDATES = ("early", "beam", "max_violation", "full")  # in the order of the kernel's numbers
 
 
-class Trained(NamedTuple):
-    """What training gives, weights or trees, and how it went."""
-
-    learnt: Any
-    history: list[Step]
-    n_iter: int
-    best: Step
-    outcome: str
-
-    @classmethod
-    def of(cls, monitor: Monitor, learnt: Any) -> Trained:
-        return cls(learnt, monitor.history, monitor.n_iter, monitor.kept, monitor.outcome)
-
-
-def monitor_passes(model: Any, n_passes: int, validate: Callable[..., float] | None) -> Monitor:
+def monitor_passes(settings: SearchParameters, n_passes: int, validate: Callable[..., float] | None) -> Monitor:
     """A Monitor for passes over a corpus; how the loss falls says little, so it does not end training."""
     return Monitor(
         max_iter=n_passes,
         tol=0.0,
         validate=validate,
-        n_iter_no_change=int(model.n_iter_no_change),
-        verbose=model.verbose,
+        n_iter_no_change=int(settings.n_iter_no_change),
+        verbose=settings.verbose,
         plateau=False,
     )
 
@@ -49,12 +38,12 @@ def monitor_passes(model: Any, n_passes: int, validate: Callable[..., float] | N
 class Passes:
     """The averaged perceptron on a corpus, by passes."""
 
-    def __init__(self, model: Any, layout: SearchLayout, dataset: Dataset) -> None:
-        self.dataset, self.update = dataset, UPDATES.index(model.update)
-        self.seed = int(random_generator(model.random_state).randint(2**31 - 1))
+    def __init__(self, settings: SearchParameters, layout: SearchLayout, dataset: Dataset) -> None:
+        self.dataset, self.update = dataset, UPDATES.index(settings.update)
+        self.seed = int(random_generator(settings.random_state).randint(2**31 - 1))
         self.open = open_labels(layout.space, dataset, None, backward=layout.backward)
         self.good, self.partial = good_labels(layout, dataset)
-        self.searcher = Searcher(layout, dataset, int(model.beam_width))
+        self.searcher = Searcher(layout, dataset, int(settings.beam_width))
         self.x: FloatArray = np.zeros(layout.n_weights)
         self.total: FloatArray = np.zeros(layout.n_weights)
         self.n_seen = 0
@@ -71,10 +60,10 @@ class Passes:
         order = np.random.default_rng([self.seed, number]).permutation(self.dataset.n_sequences)
         loss, n_updates = 0.0, 0
         for block in self.searcher.blocks(order):
-            own, fixed = self.searcher.learn(
+            added, fixed = self.searcher.learn(
                 block, self.open, self.good, self.partial, self.update, self.x, self.total, self.n_seen
             )
-            loss, n_updates, self.n_seen = loss + own, n_updates + fixed, self.n_seen + len(block)
+            loss, n_updates, self.n_seen = loss + added, n_updates + fixed, self.n_seen + len(block)
             if monitor.interrupted:
                 return loss
         self.at_rest = n_updates == 0
@@ -85,25 +74,27 @@ class Passes:
         return self.x - self.total / max(self.n_seen, 1)
 
 
-class Validation:
+class SearchValidation:
     """Weights in, score on the held-out sequences out."""
 
-    def __init__(self, model: Any, layout: SearchLayout, held_out: Dataset) -> None:
-        self.measure = Measure(held_out, model._scoring(), "beam")
-        self.searcher = Searcher(layout, held_out, int(model.beam_width))
+    def __init__(self, settings: SearchParameters, layout: SearchLayout, held_out: Dataset) -> None:
+        self.measure = Measure(held_out, settings.scoring, "beam")
+        self.searcher = Searcher(layout, held_out, int(settings.beam_width))
         self.open = open_labels(layout.space, held_out, None, backward=layout.backward)
 
     def __call__(self, weights: FloatArray) -> float:
         return self.measure.total([self.searcher.search_all(self.open, weights)])
 
 
-def train(model: Any, layout: SearchLayout, dataset: Dataset, held_out: Dataset | None, n_passes: int) -> Trained:
+def train(
+    settings: SearchParameters, layout: SearchLayout, dataset: Dataset, held_out: Dataset | None, n_passes: int
+) -> Trained[FloatArray]:
     """Passes until the held-out score no longer rises, or there were `n_passes` of them."""
-    passes = Passes(model, layout, dataset)
-    validation = None if held_out is None else Validation(model, layout, held_out)
+    passes = Passes(settings, layout, dataset)
+    validation = None if held_out is None else SearchValidation(settings, layout, held_out)
     if validation is not None:
         validation(passes.weights())  # a metric that cannot score y_val is found before any training
-    with monitor_passes(model, n_passes, validation) as monitor:
+    with monitor_passes(settings, n_passes, validation) as monitor:
         done = monitor.begin(np.nan)
         while not done:
             loss = passes.run(monitor.n_iter, monitor)
@@ -111,26 +102,10 @@ def train(model: Any, layout: SearchLayout, dataset: Dataset, held_out: Dataset 
             done = monitor.step(loss, weights)
         if passes.at_rest and monitor.outcome == "max_iter":
             monitor.finish("converged")
-    return Trained.of(monitor, monitor.weights(weights))
+    return monitor.trained(monitor.weights(weights))
 
 
 # ------------------------------------------------------------------------------------------------ future features
-
-
-def find_future_features(model: Any, dataset: Dataset, held_out: Dataset | None) -> FutureFeatureMEMM:
-    """Future features for a corpus, found with labels of the same order seen."""
-    finder = FutureFeatureMEMM(
-        order=int(model.order),
-        bag=model.bag,
-        direction=model.direction,
-        early_stopping=held_out is not None,
-        min_frequency=max(1.0, float(model.min_frequency)),
-        n_jobs=model.n_jobs,
-        random_state=model.random_state,
-        verbose=model.verbose,
-    )
-    finder.set_params(window=dataset.schema.window)
-    return finder.fit(dataset, X_val=held_out)
 
 
 def thermometer_schema(schema: Schema, n_features: int, n_bins: int) -> Schema:

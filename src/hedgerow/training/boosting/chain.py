@@ -1,4 +1,4 @@
-"""Gradient tree boosting of a chain (TreeCRF): one tree a label and iteration, fitted to the functional gradient."""
+"""Gradient tree boosting of a chain (TreeCRF): one tree per label and iteration, fitted to the functional gradient."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ import numpy as np
 
 from hedgerow.chain.objectives.log_likelihood import log_likelihood, log_likelihood_messages
 from hedgerow.chain.objectives.pseudo_likelihood import pseudo_likelihood
+from hedgerow.chain.objectives.result import Objective
+from hedgerow.chain.potentials import Truth
 from hedgerow.data.dataset import Dataset
 from hedgerow.legend import BoolArray, FloatArray
 from hedgerow.parallel import CHUNK_POSITIONS, MAX_LANES, Lanes, plan_chunks
 from hedgerow.training.boosting.arc_steps import ArcSteps, TableSteps
-from hedgerow.training.boosting.rows import Gradient, Rows, Sampler, tree_seed
+from hedgerow.training.boosting.rows import Gradient, RowWeights, Sampler, tree_seed
 from hedgerow.training.boosting.scores import STEPS, Start
-from hedgerow.training.evaluation import Objective
 from hedgerow.training.memory import check_joint_memory
 from hedgerow.trees import kernels
-from hedgerow.trees.binning import BinnedData, Binning
-from hedgerow.trees.growing import Tree
-from hedgerow.trees.missing import LEARNED, WEIGHTING
+from hedgerow.trees.binning import BinnedData
+from hedgerow.trees.growing import LEARNED, WEIGHTING, Tree
 
 BOUNDED = (log_likelihood, pseudo_likelihood)  # objectives whose gradients are differences of probabilities
 
@@ -49,12 +49,6 @@ class Options:
     missing: str = LEARNED
     seed: int = 0
 
-    @property
-    def keeps_rows(self) -> bool:
-        """Whether every row is one that trees are fitted to, so that growing a tree finds the leaf of each. By instance
-        weighting a row may have several."""
-        return self.subsample >= 1.0 and self.trim == 0.0 and self.missing != WEIGHTING
-
 
 class Iteration(NamedTuple):
     """What one iteration added: tree r·K + k is the r-th of label k; table (K, K) [from, to] where edges are shared, or
@@ -77,51 +71,48 @@ class Booster:
     """
 
     def __init__(
-        self,
-        dataset: Dataset,
-        binning: Binning,
-        data: BinnedData,
-        lanes: Lanes,
-        *,
-        start: Start | None = None,
-        **options: Any,
+        self, dataset: Dataset, data: BinnedData, lanes: Lanes, *, start: Start | None = None, **options: Any
     ) -> None:
         K = dataset.n_labels
         self.dataset = dataset
-        self.options = own = Options(**options)
+        self.options = chosen = Options(**options)
         begin = Start.zero(K) if start is None else start
         self.order = begin.order
-        self.joint = own.edges == "joint" and begin.order > 0
+        self.joint = chosen.edges == "joint" and begin.order > 0
         self.data = begin.seen_by_trees(data, joint=self.joint)
         self.lanes = lanes
         self.iterations: list[Iteration] = []
         table = begin.history_table if self.joint else None
         if self.joint:
             check_joint_memory(dataset.n_positions, K, None if table is None else table.n_histories)
-        self._steps = self._edge_steps(begin)
+        n_growers = min(lanes.n_threads, K)
         plan = plan_chunks(dataset.offsets, max(2 * CHUNK_POSITIONS, dataset.n_positions // MAX_LANES))
         self.shards = [begin.scores(dataset, int(a), int(b), joint=self.joint, lean=True) for a, b in pairwise(plan)]
-        self._rows = Rows(
-            dataset, self.data, begin.space, newton=own.leaves == "newton", joint=self.joint, trim=own.trim, table=table
+        # How shared edges are boosted; at order 0 there are none.
+        self._edge_steps = None if self.joint or self.order == 0 else self._make_edge_steps(begin)
+        self._sampler = Sampler(dataset, chosen.subsample, chosen.subsample_by, chosen.seed)
+        newton = chosen.leaves == "newton"
+        self._rows = RowWeights(
+            dataset, self.data, begin.space, newton=newton, joint=self.joint, trim=chosen.trim, table=table
         )
-        self._sampler = Sampler(dataset, own.subsample, own.subsample_by, own.seed)
         self._growers = [
             self._rows.grower(
-                binning,
-                l2_regularization=own.l2_regularization,
-                min_samples_leaf=own.min_samples_leaf,
-                max_leaf_nodes=own.max_leaf_nodes,
-                max_features=own.max_features,
-                subsets=own.subsets,
-                missing=own.missing,
+                l2_regularization=chosen.l2_regularization,
+                min_samples_leaf=chosen.min_samples_leaf,
+                max_leaf_nodes=chosen.max_leaf_nodes,
+                max_features=chosen.max_features,
+                subsets=chosen.subsets,
+                missing=chosen.missing,
             )
-            for _ in range(min(lanes.n_threads, K))
+            for _ in range(n_growers)
         ]
-        self._free = deque(self._growers)
+        self._idle_growers = deque(self._growers)
+        # Where every row is one that trees are fitted to, growing a tree finds the leaf of each.
+        self._leaves_known = chosen.subsample >= 1.0 and chosen.trim == 0.0 and chosen.missing != WEIGHTING
         self._gradients: list[Gradient] = [(np.empty(0), np.empty(0))] * len(self.shards)
         known = dataset.labels is not None and bool((dataset.labels >= 0).all())
         # The messages go with the exponentials that made them, which the first tree of a label changes.
-        one_tree = own.trees_per_step == 1 and own.subsample >= 1.0
+        one_tree = chosen.trees_per_step == 1 and chosen.subsample >= 1.0
         self._from_messages = self.joint and known and self._rows.even and one_tree
         self._table_gradient: FloatArray = np.zeros((K, K) if begin.histories is None else begin.histories.n_arcs)
         self._losses = np.zeros(len(self.shards))
@@ -130,24 +121,20 @@ class Booster:
         self._direction = Iteration([])
         self.scale = 0.0
 
-    def _edge_steps(self, start: Start) -> TableSteps | ArcSteps | None:
-        """How shared edges are boosted; None where there are none."""
+    def _make_edge_steps(self, start: Start) -> TableSteps | ArcSteps:
         newton = self.options.leaves == "newton"
-        if self.joint or self.order == 0:
-            return None
         if start.histories is not None:
             return ArcSteps(self.dataset, start.histories, newton=newton)
         return TableSteps(self.dataset, start.space.transitions, newton=newton)
 
     def resume(self, iterations: list[Iteration]) -> None:
-        """Go on from the iterations of an earlier fit: add them to the scores."""
-        if iterations:
-            for i in range(0, len(iterations), STEPS):  # exponentials stay in bounds, a portion at a time
-                self._add(Iteration([tree for one in iterations[i : i + STEPS] for tree in one.trees]), 1.0)
-                for shard in self.shards:
-                    shard.refresh()
-            self._add_tables(sum(one.table for one in iterations if one.table is not None))
-            self.iterations.extend(iterations)
+        """Go on from the iterations of an earlier fit, at least one: add them to the scores."""
+        for i in range(0, len(iterations), STEPS):  # exponentials stay in bounds, a portion at a time
+            self._add(Iteration([tree for one in iterations[i : i + STEPS] for tree in one.trees]), 1.0)
+            for shard in self.shards:
+                shard.refresh()
+        self._add_tables(sum(one.table for one in iterations if one.table is not None))
+        self.iterations.extend(iterations)
 
     def evaluate(self, objective: Objective = log_likelihood) -> float:
         """The loss, and in each shard its gradient with respect to every score."""
@@ -166,8 +153,8 @@ class Booster:
         return float(self._losses.sum())
 
     def _bound_gradients(self) -> float:
-        """Words hold gradients that add up to 2 a position at most, as those of a likelihood do. Divide larger ones by
-        what that takes, and return it."""
+        """Words hold gradients that add up to 2 per position at most, as those of a likelihood do. Divide larger ones
+        by what that takes, and return it."""
         sums = np.zeros(self.dataset.n_labels)
         for nodes, edges in filter(None, self._gradients):
             sums += np.abs(nodes).sum(axis=1)
@@ -193,29 +180,25 @@ class Booster:
             if loss is not None:
                 self._losses[s], self._gradients[s] = loss, None
                 return
-        found = objective(
-            shard.potentials(),
-            data.labels[rows],
-            allowed=None if data.allowed is None else data.allowed[rows],
-            weights=None if data.weight_seq is None else data.weight_seq[shard.sequences],
-            workspace=shard.workspace,
-        )
-        self._losses[s] = found.loss
-        self._gradients[s] = np.ascontiguousarray(found.node_gradient.T), found.edge_gradient
+        truth = Truth(data.labels, data.allowed, data.weight_seq).take(rows, shard.sequences)
+        result = objective(shard.potentials(), truth, shard.workspace)
+        self._losses[s] = result.loss
+        self._gradients[s] = np.ascontiguousarray(result.node_gradient.T), result.edge_gradient
 
     def step(self, scale: float | None = None) -> list[Tree]:
         """Grow the trees of an iteration to the gradient that `evaluate` left, and add them, times `scale`, to the
         scores; by default times the learning rate."""
         K, R = self.dataset.n_labels, self.options.trees_per_step
         self.scale = self.options.learning_rate if scale is None else scale
-        self._samples = [self._sampler.draw(len(self.iterations), r) for r in range(R)]
+        all_positions = self.options.subsample >= 1.0
+        self._samples = [None if all_positions else self._sampler.draw(len(self.iterations), r) for r in range(R)]
         self._direction = Iteration([None] * (R * K), self._table_step())  # type: ignore[list-item]
         self.lanes.run(self._grow_label, K)
         self._add_tables(self._direction.table, self.scale)
+        self.iterations.append(self._direction.scaled(self.scale))
         largest = self.scale * R * max(np.abs(tree.values).max() for tree in self._direction.trees)
         for shard in self.shards:
             shard.moved(largest)
-        self.iterations.append(self._direction.scaled(self.scale))
         return self.iterations[-1].trees
 
     def rescale(self, scale: float) -> None:
@@ -233,32 +216,32 @@ class Booster:
         for tree in self._direction.trees:
             squares = tree.values**2 * (tree.counts + self.options.l2_regularization)
             total -= self.options.trees_per_step * float(squares.sum())  # the values are those of an average
-        if self._steps is not None and self._direction.table is not None:
-            total += self._steps.slope(self._table_gradient, self._direction.table)
+        if self._edge_steps is not None and self._direction.table is not None:
+            total += self._edge_steps.slope(self._table_gradient, self._direction.table)
         return total
 
     def _table_step(self) -> FloatArray | None:
         """What the iteration adds to shared edges, times the step."""
-        if self._steps is not None:
-            return self._steps.step(self._table_gradient, self.options.l2_regularization)
+        if self._edge_steps is not None:
+            return self._edge_steps.step(self._table_gradient, self.options.l2_regularization)
         return None if self.joint else np.zeros(0)
 
     def _grow_label(self, lane: int, k: int) -> None:
         """The trees of one label, one after the other; labels go to threads."""
         K, R = self.dataset.n_labels, self.options.trees_per_step
-        grower = self._free.pop()
+        grower = self._idle_growers.pop()
         for r in range(R):
             self._rows.fill(grower, k, self.shards, self._gradients, self._samples[r])
             draws = self.options.max_features < 1.0
             tree, leaves = grower.grow(tree_seed(self.options.seed, len(self.iterations), r, k) if draws else 0)
-            tree = self._rows.rescaled(tree, self._unit).scaled(1.0 / R)
+            tree = tree.rescaled(self._unit, self._rows.scale).scaled(1.0 / R)
             self._direction.trees[r * K + k] = tree
-            if self.options.keeps_rows and leaves is not None:
+            if self._leaves_known and leaves is not None:
                 self._add_leaves(k, leaves.leaf_of, leaves.values * (self._unit / R))
             else:
                 for shard in self.shards:
                     shard.add_label(self.data, k, [tree], scale=self.scale)
-        self._free.append(grower)
+        self._idle_growers.append(grower)
 
     def _add_leaves(self, k: int, leaf_of: Any, leaf_values: FloatArray) -> None:
         # What is no row has no leaf, and any number may stand there for it: values for all numbers there can be.
@@ -268,12 +251,12 @@ class Booster:
         if self.joint and self.order > 1:
             for shard in self.shards:
                 assert shard.edge_scores is not None
-                where = self.data.home, shard.begin, shard.end
+                where = self.data.window_place, shard.begin, shard.end
                 kernels.boosting.add_leaf_scores(leaf_of, *where, values, shard.edge_scores[k])
             return
         for shard in self.shards:
             kernels.boosting.add_leaves(
-                leaf_of, self.data.home, self.data.home_first, shard.begin, shard.end, values, factors,
+                leaf_of, self.data.window_place, self.data.window_first, shard.begin, shard.end, values, factors,
                 shard.edge_exps[k], shard.start_scores[k],
             )  # fmt: skip
 

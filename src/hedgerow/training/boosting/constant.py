@@ -59,11 +59,11 @@ class _Lengths:
     def loss(self, table: FloatArray) -> tuple[float, FloatArray]:
         """−log-likelihood, and its gradient (K+1, K)."""
         K = table.shape[1]
-        edges = SharedEdges.from_scores(self.space.mask_edges(table[:K]))
+        edges = SharedEdges.from_scores(np.where(self.space.transitions, table[:K], -np.inf))
         whole = self._potentials(table, edges, self.offsets)
-        found = marginals(whole, None, self.weights)
-        total = float((self.weights * found.log_partition).sum()) - float((self.counts * table).sum())
-        gradient = _gather(found, whole, self.weights) - self.counts
+        sums = marginals(whole, None, self.weights)
+        total = float((self.weights * sums.log_partition).sum()) - float((self.counts * table).sum())
+        gradient = _gather(sums, whole, self.weights) - self.counts
         if self.open_allowed is not None:
             part = self._potentials(table, edges, self.open_offsets).restrict(self.open_allowed)
             truth = marginals(part, None, self.open_weights)
@@ -73,7 +73,7 @@ class _Lengths:
 
     def _potentials(self, table: FloatArray, edges: SharedEdges, offsets: IndexArray) -> ChainPotentials:
         potentials = ChainPotentials(np.zeros((int(offsets[-1]), table.shape[1])), offsets, edges)
-        potentials.add_start_end(table[-1] + self.space.start_scores(), self.space.end_scores())
+        potentials.add_start_end(table[-1] + self.space.start_scores, self.space.end_scores)
         return potentials
 
 
@@ -81,10 +81,10 @@ def _ends(lengths: IndexArray) -> IndexArray:
     return np.concatenate([[0], np.cumsum(lengths)])
 
 
-def _gather(found: Marginals, potentials: ChainPotentials, weights: FloatArray) -> FloatArray:
+def _gather(sums: Marginals, potentials: ChainPotentials, weights: FloatArray) -> FloatArray:
     """Expected pairs of labels, (K+1, K)."""
-    starts = (weights[:, None] * found.node_probs[potentials.offsets[:-1]]).sum(axis=0)
-    pairs: FloatArray = np.vstack([found.edge_sums, starts])
+    starts = (weights[:, None] * sums.node_probs[potentials.offsets[:-1]]).sum(axis=0)
+    pairs: FloatArray = np.vstack([sums.edge_sums, starts])
     return pairs
 
 
@@ -103,6 +103,6 @@ def _count_pairs(dataset: Dataset, weights: FloatArray) -> FloatArray:
 def _allowed(dataset: Dataset) -> BoolArray:
     """bool (N, K): the labels that each position may have."""
     assert dataset.labels is not None
-    own: BoolArray = np.arange(dataset.n_labels) == dataset.labels[:, None]
-    free = dataset.allowed if dataset.allowed is not None else np.ones_like(own)
-    return np.where((dataset.labels == UNLABELLED)[:, None], free, own)
+    is_label: BoolArray = np.arange(dataset.n_labels) == dataset.labels[:, None]
+    free = dataset.allowed if dataset.allowed is not None else np.ones_like(is_label)
+    return np.where((dataset.labels == UNLABELLED)[:, None], free, is_label)

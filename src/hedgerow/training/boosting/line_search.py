@@ -2,20 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
 
 from hedgerow.chain.objectives.log_likelihood import log_likelihood
-from hedgerow.training.boosting.chain import Booster
-from hedgerow.training.evaluation import Objective
 from hedgerow.training.monitor import Monitor
 
 MAX_HALVINGS = 20  # beyond them a step moves nothing: the trees are dropped
 FURTHEST = 4.0  # how many times longer, or ten times shorter, than the first trial a step may be
 NEAREST = 0.1
 SHORTEST = 1e-3  # the first trial is never shorter: a step that failed must not end all that follow
+
+
+Objective = Callable[..., Any]  # a loss that the booster can evaluate
+
+
+class Boosting(Protocol):
+    """The state of boosting on sequences or graphs: `evaluate`, then `step`, adds an iteration.
+
+    scale : the step of the last one
+    """
+
+    scale: float
+
+    @property
+    def iterations(self) -> Sequence[Any]:
+        """What was added, the first iteration first."""
+        ...
+
+    def evaluate(self, objective: Any) -> float:
+        """The loss, and for `step` its gradient by every score."""
+        ...
+
+    def step(self, scale: float | None = None) -> Any:
+        """Grow trees to the gradient and add them, times `scale`, or else the learning rate."""
+        ...
+
+    def rescale(self, scale: float) -> None:
+        """Take another step in the direction of the last one, instead of it."""
+        ...
+
+
+class SlopedBoosting(Boosting, Protocol):
+    """Boosting that knows how steep its last step was, which a line search asks for."""
+
+    def slope(self) -> float:
+        """The derivative of the loss by the size of the last step, where it has none."""
+        ...
 
 
 class Phase(NamedTuple):
@@ -26,17 +61,18 @@ class Phase(NamedTuple):
 
 
 def boost(
-    booster: Booster,
+    booster: Boosting,
     monitor: Monitor,
     *,
     phases: Sequence[Phase] = (Phase(log_likelihood),),
     guarded: bool = False,
+    max_halvings: int = MAX_HALVINGS,
     search: LineSearch | None = None,
 ) -> None:
     """Add iterations until the monitor says stop; its `validate` may read `booster.iterations`.
 
     The phases count the iterations that the booster has already. The loss reported is that of the last phase. A guarded
-    step is halved until the loss of its objective does not rise.
+    step is halved until the loss of its objective does not rise, or dropped after `max_halvings`.
     """
     final = phases[-1].objective
     loss = booster.evaluate(final)
@@ -46,9 +82,9 @@ def boost(
         before = loss if objective is final else booster.evaluate(objective)
         booster.step(None if search is None else search.scale)
         if search is not None:
-            loss = search(booster, objective, before)
+            loss = search(cast(SlopedBoosting, booster), objective, before)
         elif guarded:
-            loss = halve(booster, objective, before)
+            loss = halve(booster, objective, before, max_halvings)
         if objective is not final or not (guarded or search):
             loss = booster.evaluate(final)
         done = monitor.step(loss)
@@ -63,10 +99,10 @@ def _objective_at(phases: Sequence[Phase], iteration: int) -> Objective:
     return phases[-1].objective
 
 
-def halve(booster: Booster, objective: Objective, before: float) -> float:
+def halve(booster: Boosting, objective: Objective, before: float, max_halvings: int = MAX_HALVINGS) -> float:
     """Halve the last step until the loss is not above `before`; return the loss."""
     loss = booster.evaluate(objective)
-    for _ in range(MAX_HALVINGS):
+    for _ in range(max_halvings):
         if loss <= before:
             return loss
         booster.rescale(booster.scale / 2.0)
@@ -87,7 +123,7 @@ class LineSearch:
     def __init__(self) -> None:
         self.scale = 1.0
 
-    def __call__(self, booster: Booster, objective: Objective, before: float) -> float:
+    def __call__(self, booster: SlopedBoosting, objective: Objective, before: float) -> float:
         """Change the last step, which was `scale`, to a good one; return the loss with it."""
         slope, first = booster.slope(), self.scale
         loss = booster.evaluate(objective)

@@ -1,6 +1,6 @@
 """The rows that a tree is fitted to: which they are, how much each counts, and both as words for the grower.
 
-A row is (position, previous label), as `kernels.growing` has it. Forbidden arcs are no rows, nor is what sampling and
+A row is (position, previous label), as `kernels.state` has it. Forbidden arcs are no rows, nor is what sampling and
 trimming leave out. A row counts as much as its sequence weighs, or as its curvature where leaves are Newton's.
 """
 
@@ -18,8 +18,7 @@ from hedgerow.legend import INDEX, AnyArray, BoolArray, FloatArray, IndexArray
 from hedgerow.training.boosting.scores import TreeScores
 from hedgerow.trees import kernels
 from hedgerow.trees.binning import BinnedData
-from hedgerow.trees.growing import Grower, Tree
-from hedgerow.trees.missing import make_grower
+from hedgerow.trees.growing import Grower
 
 _WORD_BITS = 61  # of a sum of gradients and one of weights, together
 _GRADIENT_BITS = 20  # at least so many are left for gradients when weights take bits of a word
@@ -32,7 +31,7 @@ _UNIT_BITS = 12  # at most so many go to the fraction of a weight
 Gradient = tuple[FloatArray, FloatArray] | None
 
 
-class Rows:
+class RowWeights:
     """What rows count. One for all trees of a fit.
 
     scale : weights are divided by this power of two, so that sums of words fit whatever the weights are
@@ -61,30 +60,19 @@ class Rows:
         start = space.start if joint else np.ones(dataset.n_labels, dtype=bool)
         self._there: BoolArray | None = None
         self._depth: IndexArray = np.empty(0, dtype=INDEX)
-        self._asks: AnyArray | None = None
+        self._questions: AnyArray | None = None
         if table is not None:  # histories in place of previous labels
             self.n_before = table.n_histories
             before = table.labels[:, -1]
             arcs = np.where((before == NO_LABEL)[:, None], space.start, space.transitions[before])
             self._there, self._depth = table.possible, _depths(dataset, table.order)
-            self._asks = table.questions()[0]
+            self._questions = table.questions()[0]
         self.possible = np.ascontiguousarray(np.vstack([arcs, start]).T).astype(np.uint8)
         self._may_end = space.end
         self._last = _last_positions(dataset) if not space.end.all() else None
-        self._weights = None
+        self._weights: FloatArray | None = None
         self.total, self.scale = float(dataset.n_positions), 1.0
-        whole = True
-        if dataset.weight_seq is not None:
-            weights = dataset.weight_seq
-            self.total = float((weights * np.diff(dataset.offsets)).sum())
-            if not 0.0 < self.total < np.inf:
-                what = f"the weights of all positions add up to {self.total}"
-                raise InputError(what, hint="Give some sequence a weight above 0, and none beyond all bounds.")
-            whole = bool((weights == np.rint(weights)).all()) and self.total < 2**24
-            if not whole and weights.max() > 0:
-                self.scale = float(2.0 ** np.frexp(weights.max())[1])
-                self.total /= self.scale
-            self._weights = np.repeat(weights / self.scale, np.diff(dataset.offsets))
+        whole = self._weigh(dataset)
         # Every row there may be is one: it counts 1, or its curvature.
         self.even = self._weights is None and trim == 0.0 and self._last is None and table is None
         self.unit, self._total_count = 1, None
@@ -100,10 +88,25 @@ class Rows:
         if not whole:
             _warn_of_rounding(dataset.weight_seq, self.unit)
 
-    def grower(self, binning: Any, *, l2_regularization: float, min_samples_leaf: float, **options: Any) -> Grower:
+    def _weigh(self, dataset: Dataset) -> bool:
+        """Set the weight of every position, their total and scale; whether all are whole numbers."""
+        weights = dataset.weight_seq
+        if weights is None:
+            return True
+        self.total = float((weights * np.diff(dataset.offsets)).sum())
+        if not 0.0 < self.total < np.inf:
+            what = f"the weights of all positions add up to {self.total}"
+            raise InputError(what, hint="Give at least one sequence a weight above 0, and none that is infinite.")
+        whole = bool((weights == np.rint(weights)).all()) and self.total < 2**24
+        if not whole and weights.max() > 0:
+            self.scale = float(2.0 ** np.frexp(weights.max())[1])
+            self.total /= self.scale
+        self._weights = np.repeat(weights / self.scale, np.diff(dataset.offsets))
+        return whole
+
+    def grower(self, *, l2_regularization: float, min_samples_leaf: float, **options: Any) -> Grower:
         """A grower for words of these rows."""
-        return make_grower(
-            binning,
+        return Grower(
             self.data,
             self.n_before,
             l2_regularization=l2_regularization / self.scale,
@@ -111,26 +114,12 @@ class Rows:
             total_weight=self.total,
             total_count=self._total_count,
             unit=self.unit,
-            asks=self._asks,
+            questions=self._questions,
             **options,
         )
 
-    def rescaled(self, tree: Tree, unit: float = 1.0) -> Tree:
-        """A tree that this grower grew, with counts and gains in the weights as they were given, and for gradients that
-        were divided by `unit`."""
-        if unit != 1.0:
-            tree = tree.scaled(unit)._replace(gains=unit**2 * tree.gains)
-        if self.scale == 1.0:
-            return tree
-        return tree._replace(counts=self.scale * tree.counts, gains=self.scale * tree.gains)
-
     def fill(
-        self,
-        grower: Grower,
-        k: int,
-        shards: list[TreeScores],
-        gradients: list[Gradient],
-        sample: BoolArray | None,
+        self, grower: Grower, k: int, shards: list[TreeScores], gradients: list[Gradient], sample: BoolArray | None
     ) -> None:
         """Write the words of label k, from the gradients of each shard. sample bool[N]."""
         if self.data.grouped:
@@ -139,20 +128,20 @@ class Rows:
             for shard, gradient in zip(shards, gradients):
                 self._fill_even(grower, k, shard, gradient)
             return
-        own = [(nodes[k], edges[k]) for nodes, edges in filter(None, gradients)]
-        counted = [self._count(shard, k, *gradient, sample) for shard, gradient in zip(shards, own)]
+        of_label = [(nodes[k], edges[k]) for nodes, edges in filter(None, gradients)]
+        counted = [self._count(shard, k, *gradient, sample) for shard, gradient in zip(shards, of_label)]
         if self.trim > 0.0:
-            self._trim(counted, own)
-        for shard, gradient, counts in zip(shards, own, counted):
+            self._trim(counted, of_label)
+        for shard, gradient, counts in zip(shards, of_label, counted):
             self._fill_counted(grower, shard, gradient, counts)
 
     def _fill_even(self, grower: Grower, k: int, shard: TreeScores, gradient: Gradient) -> None:
         """Write the words of label k of one shard, where every row there may be is one."""
         if gradient is not None and self.newton:
-            own = gradient[0][k], gradient[1][k]
-            self._fill_counted(grower, shard, own, self._count(shard, k, *own, None))
+            of_label = gradient[0][k], gradient[1][k]
+            self._fill_counted(grower, shard, of_label, self._count(shard, k, *of_label, None))
             return
-        where = self.data.home, self.data.home_first, shard.begin, shard.end, self.possible[k]
+        where = self.data.window_place, self.data.window_first, shard.begin, shard.end, self.possible[k]
         into = grower.bits, self.data.grouped, grower.words
         if gradient is not None:
             kernels.boosting.make_words(gradient[1][k], gradient[0][k], *where, grower.one, *into)
@@ -174,7 +163,7 @@ class Rows:
         """Write the words of a label of one shard, each row with its own count."""
         data, (nodes, edges), (node_counts, edge_counts) = self.data, gradient, counts
         kernels.boosting.make_weighted_words(
-            edges, nodes, edge_counts, node_counts, data.home, data.home_first, shard.begin, shard.end,
+            edges, nodes, edge_counts, node_counts, data.window_place, data.window_first, shard.begin, shard.end,
             grower.one / self.scale, self.unit, grower.bits, data.grouped, grower.words,
         )  # fmt: skip
 
@@ -182,17 +171,19 @@ class Rows:
         self, shard: TreeScores, k: int, node_gradient: FloatArray, edge_gradient: FloatArray, sample: BoolArray | None
     ) -> tuple[FloatArray, FloatArray]:
         """How much the rows of label k count: (n,) with ⊥ and (n, K') with the other previous labels; 0: no row."""
-        own = slice(shard.begin, shard.end)
-        base: FloatArray = np.ones(shard.end - shard.begin) if self._weights is None else self._weights[own].copy()
+        positions = slice(shard.begin, shard.end)
+        base: FloatArray = (
+            np.ones(shard.end - shard.begin) if self._weights is None else self._weights[positions].copy()
+        )
         if sample is not None:
-            base *= sample[own]
+            base *= sample[positions]
         if self._last is not None and not self._may_end[k]:
-            base *= ~self._last[own]
+            base *= ~self._last[positions]
         nodes: FloatArray = base * self.possible[k, -1]
         edges: FloatArray = base[:, None] * self.possible[k, :-1]
         if self._there is not None:
-            edges *= self._there[self._depth[own]]
-        first = self.data.first[self.data.place[own]] != 0
+            edges *= self._there[self._depth[positions]]
+        first = self.data.first[self.data.place[positions]] != 0
         nodes[~first] = 0.0
         edges[first] = 0.0
         if self.newton:
@@ -205,13 +196,13 @@ class Rows:
         self, counted: list[tuple[FloatArray, FloatArray]], gradients: list[tuple[FloatArray, FloatArray]]
     ) -> None:
         """Leave out the rows with the smallest gradients, which make up at most the share `trim` of their sum."""
-        sizes = [np.abs(g[c > 0]) for own, at in zip(counted, gradients) for c, g in zip(own, at)]
+        sizes = [np.abs(g[c > 0]) for counts, at in zip(counted, gradients) for c, g in zip(counts, at)]
         ordered = np.sort(np.concatenate(sizes))
         sums = np.cumsum(ordered)
         n = int(np.searchsorted(sums, self.trim * sums[-1], side="right")) if len(sums) else 0
         if n < len(ordered):
-            for own, at in zip(counted, gradients):
-                for c, g in zip(own, at):
+            for counts, at in zip(counted, gradients):
+                for c, g in zip(counts, at):
                     c[np.abs(g) < ordered[n]] = 0.0
 
 
@@ -243,8 +234,8 @@ def _warn_of_rounding(weights: FloatArray | None, unit: int) -> None:
 def _curvature(gradient: FloatArray) -> FloatArray:
     """p(1−p) of rows with gradient p − 1 or p, which is the same of its size; never 0, which would be no row."""
     size = np.minimum(np.abs(gradient), 1.0)
-    found: FloatArray = np.maximum(size * (1.0 - size), 1e-9)
-    return found
+    curvature: FloatArray = np.maximum(size * (1.0 - size), 1e-9)
+    return curvature
 
 
 def _depths(dataset: Dataset, order: int) -> IndexArray:

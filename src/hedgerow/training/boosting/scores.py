@@ -75,7 +75,7 @@ class Start:
             return self._history_scores(dataset, first, last, joint=joint)
         begin, end = int(dataset.offsets[first]), int(dataset.offsets[last])
         offsets = dataset.offsets[first : last + 1] - begin
-        table = self.space.mask_edges(self.constant[:K])
+        table = np.where(self.space.transitions, self.constant[:K], -np.inf)
         if self.linear is None:
             nodes: FloatArray = np.zeros((end - begin, K))
             edges = table
@@ -83,8 +83,8 @@ class Start:
             below = self.linear(dataset, first, last)
             nodes = below.node_scores.copy()
             edges = tables_of(below).scores_plus(table)
-        nodes[offsets[:-1]] += self.constant[K] + self.space.start_scores()
-        nodes[offsets[1:] - 1] += self.space.end_scores()
+        nodes[offsets[:-1]] += self.constant[K] + self.space.start_scores
+        nodes[offsets[1:] - 1] += self.space.end_scores
         return TreeScores(first, begin, offsets, nodes, edges, joint=joint, lean=lean)
 
     def _history_scores(self, dataset: Dataset, first: int, last: int, *, joint: bool) -> TreeScores:
@@ -92,8 +92,8 @@ class Start:
         begin, end = int(dataset.offsets[first]), int(dataset.offsets[last])
         offsets = dataset.offsets[first : last + 1] - begin
         nodes: FloatArray = np.zeros((end - begin, K))
-        nodes[offsets[:-1]] += self.space.start_scores()
-        nodes[offsets[1:] - 1] += self.space.end_scores()
+        nodes[offsets[:-1]] += self.space.start_scores
+        nodes[offsets[1:] - 1] += self.space.end_scores
         if not joint:
             assert self.histories is not None
             arcs = np.zeros(self.histories.n_arcs)
@@ -112,7 +112,7 @@ def all_first(data: BinnedData) -> BinnedData:
 
 
 def _with_first(data: BinnedData, first: bool) -> BinnedData:
-    return replace(data, first=np.full_like(data.first, first), home_first=np.full_like(data.home_first, first))
+    return replace(data, first=np.full_like(data.first, first), window_first=np.full_like(data.window_first, first))
 
 
 class TreeScores:
@@ -149,7 +149,6 @@ class TreeScores:
         self.sequences = slice(first_sequence, first_sequence + len(offsets) - 1)
         self.begin, self.end = begin, begin + n
         self.offsets = offsets
-        self.workspace = Workspace()
         self._nodes = nodes
         self.start_scores: FloatArray = np.zeros((K, n))
         self.table: FloatArray | None = None if joint else edges
@@ -164,6 +163,7 @@ class TreeScores:
             self.edge_exps = scores if lean else np.empty(scores.shape)
             self._exponentiate(scores)
         self.edge_scores: FloatArray | None = None if joint and lean and structure is None else scores
+        self.workspace = Workspace()
 
     @property
     def n_labels(self) -> int:
@@ -194,13 +194,13 @@ class TreeScores:
 
     def add_label(self, data: BinnedData, k: int, trees: Sequence[Tree], *, scale: float) -> None:
         """Add trees for label k by walking them. Threads may add trees of several labels at once."""
-        places, own = data.place[self.begin : self.end], slice(k, k + 1)
+        places, only = data.place[self.begin : self.end], slice(k, k + 1)
         if self.edge_scores is not None:
-            add_trees(data, places, trees, self.edge_scores[own], self.start_scores[own], scale=scale)
+            add_trees(data, places, trees, self.edge_scores[only], self.start_scores[only], scale=scale)
             self._stale = True
             return
         moved: FloatArray = np.zeros((1, *self.edge_exps.shape[1:]))
-        add_trees(data, places, trees, moved, self.start_scores[own], scale=scale)
+        add_trees(data, places, trees, moved, self.start_scores[only], scale=scale)
         np.clip(moved, -LARGE, LARGE, out=moved)
         self.edge_exps[k] *= np.exp(moved[0], out=moved[0])
         self._stale = True

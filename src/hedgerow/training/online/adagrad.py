@@ -14,46 +14,23 @@ import numpy as np
 
 from hedgerow.legend import FloatArray, IndexArray
 from hedgerow.linear import kernels
-from hedgerow.training.monitor import Monitor
 from hedgerow.training.online.batches import Batches
-from hedgerow.training.online.passes import Observe, train
 from hedgerow.training.online.sgd import unit_scale
 from hedgerow.training.online.state import TrainerState
 
 
-def adagrad(
-    batches: Batches,
-    weights: FloatArray,
-    monitor: Monitor,
-    *,
-    l2: float = 0.0,
-    gain: float | str = "auto",
-    square: FloatArray | None = None,
-    observe: Observe | None = None,
-    state: TrainerState | None = None,
-) -> FloatArray:
-    """Minimise the loss + l2·‖w‖²; the weights that the monitor keeps.
+class AdaptiveGains:
+    """The mean square of the values of each weight's feature may be given: a weight whose feature is in a unit of its
+    own, x², is trained as the weight of that feature over x would be. Without it a step has the same size in any unit.
 
-    Parameters
-    ----------
-    square : (W,), optional
-        The mean square of the values of each weight's feature. A weight whose feature is in a unit of its own, x², is
-        trained as the weight of that feature over x would be; without it a step has the same size in any unit.
-    """
-
-    def make(start: FloatArray, gain: float) -> _Adaptive:
-        return _Adaptive(batches, start, l2, gain, square)
-
-    return train(batches, weights, monitor, make, l2=l2, gain=gain, observe=observe, state=state)
-
-
-class _Adaptive:
-    """square : G, and for the odd weights, whose features have the mean square r, r² + r·Σ_s g_s²: √square is then as
+    square : G, and for the odd weights, whose features have the mean square r, r² + r·Σ_s g_s²: √square is then as
     stiff as G of the weight in common units."""
 
     caution = 1.0
 
-    def __init__(self, batches: Batches, start: FloatArray, l2: float, gain: float, square: FloatArray | None) -> None:
+    def __init__(
+        self, batches: Batches, l2: float, start: FloatArray, gain: float, *, square: FloatArray | None = None
+    ) -> None:
         self.batches = batches
         self.l2 = l2
         self.stiffness = 1.0 / gain

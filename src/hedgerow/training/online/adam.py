@@ -17,36 +17,16 @@ import numpy as np
 
 from hedgerow.legend import CODE, CodeArray, FloatArray, IndexArray
 from hedgerow.linear import kernels
-from hedgerow.training.monitor import Monitor
 from hedgerow.training.online.batches import Batches
-from hedgerow.training.online.passes import Observe, train
 from hedgerow.training.online.state import TrainerState
 
 BETA, BETA2 = 0.9, 0.999
 
 
-def adam(
-    batches: Batches,
-    weights: FloatArray,
-    monitor: Monitor,
-    *,
-    l2: float = 0.0,
-    gain: float | str = "auto",
-    observe: Observe | None = None,
-    state: TrainerState | None = None,
-) -> FloatArray:
-    """Minimise the loss + l2·‖w‖²; the weights that the monitor keeps."""
-
-    def make(start: FloatArray, gain: float) -> _Adam:
-        return _Adam(batches, start, l2, gain)
-
-    return train(batches, weights, monitor, make, l2=l2, gain=gain, observe=observe, state=state)
-
-
-class _Adam:
+class SparseAdam:
     caution = 1.0
 
-    def __init__(self, batches: Batches, start: FloatArray, l2: float, gain: float) -> None:
+    def __init__(self, batches: Batches, l2: float, start: FloatArray, gain: float) -> None:
         self.batches = batches
         self.l2 = l2
         self.gain = gain

@@ -9,34 +9,18 @@ import numpy as np
 
 from hedgerow.legend import FloatArray, IndexArray
 from hedgerow.linear import kernels
-from hedgerow.training.monitor import Monitor
 from hedgerow.training.online.batches import Batches
-from hedgerow.training.online.passes import Observe, train
 from hedgerow.training.online.state import TrainerState
 
 
-def averaged_perceptron(
-    batches: Batches,
-    weights: FloatArray,
-    monitor: Monitor,
-    *,
-    observe: Observe | None = None,
-    state: TrainerState | None = None,
-) -> FloatArray:
-    """The average of the weights after every batch since the start, or those that the monitor keeps.
+class AveragedSteps:
+    """The average of the weights after every batch since the start.
 
-    Meant for batches of the objective `perceptron`; Collins' own has one sequence a batch. A batch that is labelled
+    Meant for batches of the objective `perceptron`; Collins' own has one sequence per batch. A batch that is labelled
     right costs the search for its labels and nothing else. The average does not depend on the size of a step, so there
     is no gain to choose. The loss is how far the best labelings were above the true ones when they were found.
     """
 
-    def make(start: FloatArray, gain: float) -> _Averaged:
-        return _Averaged(batches, start)
-
-    return train(batches, weights, monitor, make, l2=0.0, gain=1.0, observe=observe, state=state)
-
-
-class _Averaged:
     caution = 1.0
 
     def __init__(self, batches: Batches, start: FloatArray) -> None:

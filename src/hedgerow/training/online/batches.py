@@ -7,19 +7,18 @@ is what it touches, and the transitions, which every batch touches.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import numpy as np
 
 from hedgerow.chain.inference import Workspace
 from hedgerow.chain.objectives import CURVATURES, Objective, log_likelihood, perceptron
-from hedgerow.chain.potentials import ChainPotentials
+from hedgerow.chain.potentials import ChainPotentials, Truth
 from hedgerow.data.dataset import Dataset
 from hedgerow.errors import InputError
-from hedgerow.legend import UNLABELLED, BoolArray, CodeArray, FloatArray, IndexArray
+from hedgerow.legend import UNLABELLED, BoolArray, FloatArray, IndexArray
 from hedgerow.linear.batches import BatchChain, Touched
-from hedgerow.linear.chain import ChainLayout
-from hedgerow.training.evaluation import KEPT_BYTES
+from hedgerow.linear.chain import KEPT_BYTES, ChainLayout
+from hedgerow.training.online.learners import shuffled_batches
 from hedgerow.training.online.shortcuts import LikelihoodShortcut, PerceptronShortcut, Shortcut
 
 SAMPLE = 64  # sequences whose loss tells that of the corpus before training
@@ -108,8 +107,7 @@ class Batches:
     def order(self, number: int, sequences: IndexArray | None = None) -> Iterator[IndexArray]:
         """The batches of pass `number`: the numbers of all sequences, or of some, in an order of its own."""
         chosen = np.arange(self.n_sequences) if sequences is None else sequences
-        order = np.random.default_rng([self.seed, number]).permutation(chosen)
-        return (order[i : i + self.batch_size] for i in range(0, len(order), self.batch_size))
+        return shuffled_batches(chosen, self.batch_size, self.seed, number)
 
     def touched(self) -> list[Touched]:
         """The weights that the last batch touched, for kernels.updates: of nodes and transitions, and of pairs."""
@@ -163,16 +161,15 @@ class Batches:
             loss = self._shortcut(self.gradient)
             if loss == loss:
                 return loss, self._shortcut.rows, None
-        labels, options = self._truth()
         with np.errstate(over="ignore", invalid="ignore"):  # looked for at once
-            found = self.objective(self._potentials(x, factor), labels, **options)
-        if not np.isfinite(found.loss):
+            result = self.objective(self._potentials(x, factor), self._truth(), self._workspace)
+        if not np.isfinite(result.loss):
             raise Diverged("the loss of a batch is not a number")
-        counts = (found.node_gradient != 0.0).any(axis=1)
-        if found.edge_gradient.ndim == 3:
-            counts |= (found.edge_gradient != 0.0).any(axis=(0, 2))
+        counts = (result.node_gradient != 0.0).any(axis=1)
+        if result.edge_gradient.ndim == 3:
+            counts |= (result.edge_gradient != 0.0).any(axis=(0, 2))
         chain.active[: chain.n] = counts
-        return found.loss, found.node_gradient, chain.pull_arcs(found.edge_gradient, self.gradient)
+        return result.loss, result.node_gradient, chain.pull_arcs(result.edge_gradient, self.gradient)
 
     def sample_loss(self, weights: FloatArray) -> float:
         """The loss of the whole corpus at these weights (W,), without a penalty, as a sample of its sequences tells."""
@@ -200,27 +197,22 @@ class Batches:
                 chain.pull(quick.rows, None, self.gradient)
                 chain.pull(quick.moved, None, self.product)
                 return loss
-        labels, options = self._truth()
         with np.errstate(over="ignore", invalid="ignore"):  # looked for at once
-            found = CURVATURES[self.objective](self._potentials(x, 1.0), labels, *along, **options)
-        if not np.isfinite(found.loss):
+            curved = CURVATURES[self.objective](self._potentials(x, 1.0), self._truth(), along, self._workspace)
+        if not np.isfinite(curved.loss):
             raise Diverged("the loss of a batch is not a number")
         chain.active[: chain.n] = 1
         chain.touch()
-        chain.pull(found.node_gradient, chain.pull_arcs(found.edge_gradient, self.gradient), self.gradient)
-        chain.pull(found.node_product, chain.pull_arcs(found.edge_product, self.product), self.product)
-        return found.loss
+        chain.pull(curved.node_gradient, chain.pull_arcs(curved.edge_gradient, self.gradient), self.gradient)
+        chain.pull(curved.node_product, chain.pull_arcs(curved.edge_product, self.product), self.product)
+        return curved.loss
 
     def _potentials(self, x: FloatArray, factor: float) -> ChainPotentials:
         if not self._chain.finite(x):
             raise Diverged("the weights became too large")
         return self._chain.potentials(x, factor)
 
-    def _truth(self) -> tuple[CodeArray, dict[str, Any]]:
-        """The labels of the batch, and what else an objective takes."""
-        data, rows = self.dataset, self._chain.rows()
-        return self._labels[rows], {
-            "allowed": None if data.allowed is None else data.allowed[rows],
-            "weights": None if data.weight_seq is None else data.weight_seq[self._chain.sequences],
-            "workspace": self._workspace,
-        }
+    def _truth(self) -> Truth:
+        """That of the batch."""
+        data = self.dataset
+        return Truth(self._labels, data.allowed, data.weight_seq).take(self._chain.rows(), self._chain.sequences)

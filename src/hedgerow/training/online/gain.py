@@ -17,7 +17,7 @@ import numpy as np
 from hedgerow.legend import FloatArray
 from hedgerow.training import kernels
 from hedgerow.training.online.batches import Diverged
-from hedgerow.training.online.learners import Corpus, Learner, Make
+from hedgerow.training.online.learners import BatchSource, Learner, Make
 
 log = logging.getLogger("hedgerow")
 
@@ -30,7 +30,7 @@ TINY, HELPS, HARM = 1e-3, 0.99, 1.5  # a tiny gain should lower the loss to this
 
 
 def find_gain(
-    batches: Corpus,
+    batches: BatchSource,
     start: FloatArray,
     make: Make,
     *,
@@ -64,12 +64,12 @@ def find_gain(
             best *= factor
     best = min((best, best * 2.0, best / 2.0), key=loss)
     if best < first * TINY and loss(best) > HELPS * loss(first / LIMIT):
-        best = max(gain for gain, found in losses.items() if found <= HARM * loss(first / LIMIT))
+        best = max(gain for gain, harm in losses.items() if harm <= HARM * loss(first / LIMIT))
     log.info("gain %.3g, found in %d trials that cost %.2f passes", best, len(losses), batches.passes - before)
     return best
 
 
-def _trial(batches: Corpus, learner: Learner, l2: float) -> float:
+def _trial(batches: BatchSource, learner: Learner, l2: float) -> float:
     """The loss of the second half of the batches of a trial, and a share of the penalty; inf where the gain is too
     large."""
     lengths = batches.lengths

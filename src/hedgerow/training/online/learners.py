@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Protocol
 
+import numpy as np
+
 from hedgerow.legend import FloatArray, IndexArray
 from hedgerow.training.online.state import TrainerState
 
 
-class Corpus(Protocol):
-    """What passes, and the search for a gain, need of sequences (or graphs) that are cut into batches.
+class BatchSource(Protocol):
+    """What passes, and the search for a gain, need of a corpus of sequences (or graphs) that is cut into batches.
 
     passes : the sequences that were evaluated so far, over those at hand
     """
@@ -77,6 +79,12 @@ class LastingLearner(Learner, Protocol):
         """Go on from weights that the sequences before these made, of which nothing else is known: steps should be
         those of a learner that has seen them."""
         ...
+
+
+def shuffled_batches(items: IndexArray, batch_size: int, seed: int, number: int) -> Iterator[IndexArray]:
+    """The batches of pass `number`: some items by their numbers, in an order of its own."""
+    order = np.random.default_rng([seed, number]).permutation(items)
+    return (order[i : i + batch_size] for i in range(0, len(order), batch_size))
 
 
 # From weights (W,) and a gain.

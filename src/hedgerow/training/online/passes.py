@@ -14,7 +14,7 @@ from hedgerow.training import kernels
 from hedgerow.training.monitor import Monitor
 from hedgerow.training.online.batches import Diverged
 from hedgerow.training.online.gain import find_gain
-from hedgerow.training.online.learners import Corpus, LastingLearner, Learner, Make
+from hedgerow.training.online.learners import BatchSource, LastingLearner, Learner, Make
 from hedgerow.training.online.state import TrainerState
 
 log = logging.getLogger("hedgerow")
@@ -26,7 +26,7 @@ Observe = Callable[[float, Callable[[], FloatArray]], None]
 
 
 def train(
-    batches: Corpus,
+    batches: BatchSource,
     start: FloatArray,
     monitor: Monitor,
     make: Make,
@@ -44,7 +44,7 @@ def train(
     divided by four, and training begins again; one that was given is an error.
     `tune` makes the learners that try gains, where `make` should not. With a `state` training goes on where that of an
     earlier call ended, whose weights are `start`; its gain is taken for "auto", and at the end it has what the next
-    call needs. It is meant for one pass a call.
+    call needs. It is meant for one pass per call.
     """
     learner, chosen = _first_learner(batches, start, make, tune or make, monitor, l2=l2, gain=gain, state=state)
     weights, halvings = start, 0
@@ -86,7 +86,7 @@ def train(
 
 
 def _first_learner(
-    batches: Corpus,
+    batches: BatchSource,
     start: FloatArray,
     make: Make,
     tune: Make,
@@ -114,7 +114,7 @@ def _first_learner(
     return learner, chosen
 
 
-def _run_pass(batches: Corpus, monitor: Monitor, learner: Learner, number: int, observe: Observe | None) -> float:
+def _run_pass(batches: BatchSource, monitor: Monitor, learner: Learner, number: int, observe: Observe | None) -> float:
     """Learn from every batch once; the summed loss. Ctrl-C ends it early, and the loss is then what the share tells."""
     loss, seen = 0.0, 0
     for sequences in batches.order(number):
@@ -133,7 +133,7 @@ def _given(gain: float | str) -> float:
     return float(gain)
 
 
-def _start_loss(batches: Corpus, start: FloatArray, l2: float) -> float:
+def _start_loss(batches: BatchSource, start: FloatArray, l2: float) -> float:
     """The penalised loss before training, as a sample of the sequences tells; NaN where it says nothing."""
     if batches.flat_at_zero:
         return np.nan

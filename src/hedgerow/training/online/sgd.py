@@ -12,77 +12,39 @@ from __future__ import annotations
 
 import numpy as np
 
-from hedgerow.errors import InputError
 from hedgerow.legend import FloatArray, IndexArray
 from hedgerow.training import kernels
-from hedgerow.training.monitor import Monitor
 from hedgerow.training.online.batches import Batches, Diverged
-from hedgerow.training.online.passes import Observe, train
+from hedgerow.training.online.learners import Make
 from hedgerow.training.online.state import TrainerState
 
 SMALLEST = 1e-9  # of the factor c: beyond it, digits of u would be lost
-SCHEDULES = ("averaged", "inverse")
 FAR = 4.0  # a feature whose mean square is so far from 1 has a unit of its own
 SNAPSHOTS = 16
 CAUTION = 0.5  # a gain that stays has to serve the end of training too, where steps should be smaller
 SLOWEST = 0.1  # of r: a small penalty should not keep the gain from falling
 
 
-def sgd(
-    batches: Batches,
-    weights: FloatArray,
-    monitor: Monitor,
-    *,
-    l2: float = 0.0,
-    gain: float | str = "auto",
-    observe: Observe | None = None,
-    state: TrainerState | None = None,
-) -> FloatArray:
-    """Descend with a fixed gain; the weights that the monitor keeps. They never come to rest: batches are noisy."""
+def annealed(batches: Batches, l2: float, schedule: str, square: FloatArray | None) -> Make:
+    """Learners whose gain falls from the first one.
 
-    def make(start: FloatArray, gain: float) -> Descent:
-        return Descent(batches, start, l2, gain)
-
-    return train(batches, weights, monitor, make, l2=l2, gain=gain, observe=observe, state=state)
-
-
-def annealed_sgd(
-    batches: Batches,
-    weights: FloatArray,
-    monitor: Monitor,
-    *,
-    l2: float = 0.0,
-    gain: float | str = "auto",
-    schedule: str = "averaged",
-    scale: FloatArray | None = None,
-    observe: Observe | None = None,
-    state: TrainerState | None = None,
-) -> FloatArray:
-    """Descend with a gain that falls from `gain`; the weights that the monitor keeps.
-
-    Parameters
-    ----------
-    schedule : "inverse" or "averaged"
-        With r = 2·l2·gain, the share by which the penalty shrinks weights in a first pass, and at least 1/10,
-        and p the passes so far: "inverse" is gain / (1 + r·p). "averaged" is gain / (1 + r·p)^¾, and the result is the
-        average of weights since pass ½, 1, 2, 4, 8 …, whichever is the last: falling slower it is faster, and the
-        average takes out the noise (Polyak and Juditsky 1992).
-    scale : (W,), optional
-        Factors of the gain, for features in units of their own; most of them should be 1.
+    With r = 2·l2·gain, the share by which the penalty shrinks weights in a first pass, and at least 1/10, and p the
+    passes so far, the schedule "inverse" is gain / (1 + r·p). "averaged" is gain / (1 + r·p)^¾, and the result is the
+    average of weights since pass ½, 1, 2, 4, 8 …, whichever is the last: falling slower it is faster, and the average
+    takes out the noise (Polyak and Juditsky 1992).
     """
-    if schedule not in SCHEDULES:
-        raise InputError(f"⟦schedule={schedule!r}⟧ is not available", hint=f"Choose one of {', '.join(SCHEDULES)}.")
+    scale = None if square is None else unit_scale(square)
+    average, power = schedule != "inverse", 1.0 if schedule == "inverse" else 0.75
 
     def make(start: FloatArray, gain: float) -> Descent:
         rate = falling_rate(l2, gain)
-        power = 1.0 if schedule == "inverse" else 0.75
-        return Descent(batches, start, l2, gain, rate=rate, power=power, average=schedule == "averaged", scale=scale)
+        return Descent(batches, l2, start, gain, rate=rate, power=power, average=average, scale=scale)
 
-    return train(batches, weights, monitor, make, l2=l2, gain=gain, observe=observe, state=state)
+    return make
 
 
 def falling_rate(l2: float, gain: float) -> float:
-    """r of `annealed_sgd`."""
+    """r of `annealed`."""
     return max(2.0 * l2 * gain, SLOWEST)
 
 
@@ -105,8 +67,8 @@ class Descent:
     def __init__(
         self,
         batches: Batches,
-        start: FloatArray,
         l2: float,
+        start: FloatArray,
         gain: float,
         *,
         rate: float = 0.0,

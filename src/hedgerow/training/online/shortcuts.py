@@ -63,11 +63,9 @@ class LikelihoodShortcut:
         np.multiply(nodes[:n], self.rows[:n], out=work.terms[:n])
         np.multiply(tables.exps[:K, :K], edges, out=self._moves[:K, :K])
         self._moves_to[:K, :K] = self._moves[:K, :K].T
-        given = chain.first, work.alpha, self.rows, work.carried
-        ahead, back = (work.past, work.future, work.moved), (work.future, work.moved)
-        along = kernels.covariance
-        along.forward_along(work.terms, work.node_exp, tables.exps_to, self._moves_to, *given, *ahead, 0, n)
-        along.backward_along(work.node_exp, tables.exps, self._moves, *given, *back, 0, n)
+        along, rows = kernels.covariance, work.moment_rows(chain.first, work.terms)
+        along.past_along((tables.exps_to, self._moves_to), rows, 0, n)
+        along.future_along((tables.exps, self._moves), rows, 0, n)
         self._moved_sums[:] = 0.0
         along.sum_edges(work.alpha, work.node_exp, work.past, work.future, self._moved_sums, 1, n)
         loss = self._subtract_truth(gradient)
@@ -86,9 +84,9 @@ class LikelihoodShortcut:
         work.sums[:] = 0.0
         passes_of = kernels.chain
         passes_of.exponentials(chain.scores, work.node_exp, work.top, work.scratch, work.scratch_bits, 0, n)
-        passes_of.forward(work.node_exp, edges.exps_to, chain.first, work.alpha, work.scale, work.underflows, 0, n)
-        back = work.alpha, work.scale, work.beta, self.rows, work.underflows
-        passes_of.backward(work.node_exp, edges.exps, chain.first, *back, 0, n)
+        rows = work.message_rows(chain.first)
+        passes_of.forward(edges.exps_to, rows, 0, n)
+        passes_of.backward(edges.exps, rows, 0, n)
         passes_of.sum_edges(work.alpha, work.node_exp, work.sums, 1, n)
         chain.active[:n] = 1
         return True
@@ -122,7 +120,7 @@ class LikelihoodShortcut:
             layout = self.chain.working.layout
             edges = SharedEdges.from_scores(layout.edge_table(np.zeros(len(layout.arc_from))))
             plain = ChainPotentials(np.zeros((length, self._n_labels)), np.array([0, length]), edges)
-            plain.add_start_end(layout.space.start_scores(), layout.space.end_scores())
+            plain.add_start_end(layout.space.start_scores, layout.space.end_scores)
             reached, n_reached = edges.reach(plain)
             n_open = edges.reach_end(plain, reached)
             counts = self._padding + 2 * self._n_labels - n_reached - n_open

@@ -11,12 +11,13 @@ its cost. The penalty makes every weight move in every step, and so does the exa
 are weights. In the lazy form a step moves what its batch touches, and a weight bears the penalty of all steps since its
 last one at once; its gain and its v stay as they were. That is an approximation, and it costs what it touches.
 
-Gains need not fall, so the weights never come to rest: they go on moving with the noise of the batches, and where the
+Gains need not fall, so the weights never converge: they keep moving with the noise of the batches, and where the
 last step led is chance. The average over the last pass is not.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from math import floor
 
 import numpy as np
@@ -26,65 +27,42 @@ from hedgerow.errors import InputError
 from hedgerow.legend import CODE, CodeArray, FloatArray, IndexArray
 from hedgerow.linear import kernels
 from hedgerow.linear.batches import Touched
-from hedgerow.training.monitor import Monitor
 from hedgerow.training.online.batches import Batches, Diverged
-from hedgerow.training.online.passes import Observe, train
+from hedgerow.training.online.learners import Make
 from hedgerow.training.online.sgd import CAUTION, Average, falling_rate
 from hedgerow.training.online.state import TrainerState
 
-SCHEDULES = ("averaged", "plain", "annealed")
 COLLAPSED = 1e-5  # a gain that falls to this share of its first value within a trial
 
 
-def smd(
-    batches: Batches,
-    weights: FloatArray,
-    monitor: Monitor,
-    *,
-    l2: float = 0.0,
-    gain: float | str = "auto",
-    meta_gain: float = 0.1,
-    gain_decay: float = 1.0,
-    lazy: bool = True,
-    schedule: str = "averaged",
-    observe: Observe | None = None,
-    state: TrainerState | None = None,
-) -> FloatArray:
-    """Minimise the loss + l2·‖w‖²; the weights that the monitor keeps.
+def meta_descent(
+    batches: Batches, l2: float, *, meta_gain: float, gain_decay: float, lazy: bool, schedule: str
+) -> tuple[Make, Make]:
+    """Learners by stochastic meta-descent, and those that try gains.
 
-    Parameters
-    ----------
-    gain : η at the start, the same for all weights; "auto" takes the best of some that it tries on a few sequences
-    meta_gain : μ
     gain_decay : λ, from 0 to 1; how long v remembers
     lazy : whether a step moves only the weights that its batch touches
-    schedule : "averaged", "plain" or "annealed"
+    schedule : "averaged" or "auto", "plain", "annealed"
         "plain" is the paper's, and the result is where the last step led. "averaged" takes the same steps, and the
         result is the average of the weights over the last pass, or over the second half of the first. "annealed"
-        multiplies all gains, and μ, by 1 / (1 + r·p)^¾, and averages as `annealed_sgd` does with its schedule
+        multiplies all gains, and μ, by 1 / (1 + r·p)^¾, and averages as annealed descent does with its schedule
         "averaged". It alone converges: in the others the noise of the batches in time also wears down the gains of the
         weights that it moves most.
     """
-    if schedule not in SCHEDULES:
-        raise InputError(f"⟦schedule={schedule!r}⟧ is not available", hint=f"Choose one of {', '.join(SCHEDULES)}.")
     if batches.objective not in CURVATURES:
         names = " and ".join(sorted(objective.__name__ for objective in CURVATURES))
         raise InputError("smd needs an objective with a Hessian", hint=f"Those are {names}.")
 
-    def make(start: FloatArray, gain: float, kind: type[_Meta] = _Meta) -> _Meta:
-        rate = 0.0
-        average: Average | None = None
-        if schedule == "averaged":
-            average = LastPass(batches)
-        elif schedule == "annealed":
-            rate, average = falling_rate(l2, gain), Average(batches)
-        given = {"meta_gain": meta_gain, "decay": gain_decay, "rate": rate}
-        return kind(batches, start, l2, gain, **given, average=average, lazy=lazy)
+    def learner(kind: type[MetaDescent], start: FloatArray, gain: float) -> MetaDescent:
+        rate = falling_rate(l2, gain) if schedule == "annealed" else 0.0
+        averages = {"plain": None, "annealed": Average}
+        average = averages.get(schedule, LastPass)
+        return kind(
+            batches, l2, start, gain, meta_gain=meta_gain, decay=gain_decay, rate=rate, lazy=lazy,
+            average=None if average is None else average(batches),
+        )  # fmt: skip
 
-    def tune(start: FloatArray, gain: float) -> _Meta:
-        return make(start, gain, _Trial)
-
-    return train(batches, weights, monitor, make, l2=l2, gain=gain, observe=observe, tune=tune, state=state)
+    return partial(learner, MetaDescent), partial(learner, MetaTrial)
 
 
 class LastPass(Average):
@@ -97,12 +75,12 @@ class LastPass(Average):
             self.restart = floor(passes) + 1.0
 
 
-class _Meta:
+class MetaDescent:
     def __init__(
         self,
         batches: Batches,
-        start: FloatArray,
         l2: float,
+        start: FloatArray,
         gain: float,
         *,
         meta_gain: float,
@@ -172,7 +150,7 @@ class _Meta:
             self.average.resume(self.x)
 
 
-class _Trial(_Meta):
+class MetaTrial(MetaDescent):
     """A learner that tries a gain. With one that is too large, the gains of some weights fall by half step after step
     until they are next to nothing. The loss may be low by then, but those weights will never move again."""
 

@@ -13,7 +13,7 @@ import numpy as np
 from hedgerow.legend import FloatArray
 from hedgerow.training import kernels
 from hedgerow.training.monitor import Monitor
-from hedgerow.training.whole.descent import ARMIJO, MAX_TRIALS, ROUNDING, Evaluate, Point, Problem, finish, first_step
+from hedgerow.training.whole.lbfgs import ARMIJO, MAX_TRIALS, ROUNDING, Evaluate, Point, Problem, finish, first_step
 
 FLAT = 0.1  # a search ends where the slope is this share of what it was: directions stay nearly conjugate
 ORTHOGONAL = 0.2  # Powell's restart: neighbouring gradients that share more than this have lost conjugacy
@@ -21,12 +21,7 @@ FURTHEST = 10.0  # how many times longer than the last a trial may be
 
 
 def conjugate_gradient(
-    evaluate: Evaluate,
-    weights: FloatArray,
-    monitor: Monitor,
-    *,
-    l2: float = 0.0,
-    scale: FloatArray | None = None,
+    evaluate: Evaluate, weights: FloatArray, monitor: Monitor, *, l2: float = 0.0, scale: FloatArray | None = None
 ) -> FloatArray:
     """Minimise loss(w) + l2·‖w‖² from `weights`; the weights that the monitor keeps."""
     scale = np.ones(len(weights)) if scale is None else scale
@@ -37,16 +32,16 @@ def conjugate_gradient(
     direction, straight = -point.gradient, True
     step = first_step(problem, direction)
     while True:
-        found = _search(problem, point, direction, step)
-        if found is None and not straight:  # conjugacy is lost: go straight down
+        reached = _search(problem, point, direction, step)
+        if reached is None and not straight:  # conjugacy is lost: go straight down
             direction, straight = -point.gradient, True
             step = first_step(problem, direction)
             continue
-        if found is None:
+        if reached is None:
             finish(monitor, point)
             return monitor.weights(problem.weights(point))
         before, slope = point, kernels.vectors.dot(point.gradient, direction)
-        point, step = found
+        point, step = reached
         if monitor.step(point.value, problem.weights(point), problem.gap(point)):
             return monitor.weights(problem.weights(point))
         direction, straight = _next_direction(point, before, direction)

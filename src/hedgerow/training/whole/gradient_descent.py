@@ -11,16 +11,11 @@ import numpy as np
 from hedgerow.legend import FloatArray
 from hedgerow.training import kernels
 from hedgerow.training.monitor import Monitor
-from hedgerow.training.whole.descent import Evaluate, Problem, finish, first_step, search
+from hedgerow.training.whole.lbfgs import Evaluate, Problem, finish, first_step, search
 
 
 def gradient_descent(
-    evaluate: Evaluate,
-    weights: FloatArray,
-    monitor: Monitor,
-    *,
-    l2: float = 0.0,
-    scale: FloatArray | None = None,
+    evaluate: Evaluate, weights: FloatArray, monitor: Monitor, *, l2: float = 0.0, scale: FloatArray | None = None
 ) -> FloatArray:
     """Minimise loss(w) + l2·‖w‖² from `weights`; the weights that the monitor keeps."""
     scale = np.ones(len(weights)) if scale is None else scale
@@ -31,12 +26,12 @@ def gradient_descent(
     step = first_step(problem, point.gradient)
     while True:
         direction = -point.gradient
-        found = search(problem, point, direction, step)
-        if found is None:
+        reached = search(problem, point, direction, step)
+        if reached is None:
             finish(monitor, point)
             return monitor.weights(problem.weights(point))
-        moved = found.variables - point.variables
+        moved = reached.variables - point.variables
         step = kernels.vectors.dot(moved, direction) / kernels.vectors.dot(direction, direction)
-        point = found
+        point = reached
         if monitor.step(point.value, problem.weights(point), problem.gap(point)):
             return monitor.weights(problem.weights(point))

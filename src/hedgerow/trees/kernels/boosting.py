@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hedgerow.jit import kernel, part
+from hedgerow.trees.nodes import BLOCK_LOW, BLOCK_WIDTH
 
 
 @part
@@ -14,17 +15,17 @@ def _rounded(x):
 
 
 @kernel
-def make_words(edge_gradient, node_gradient, home, first, begin, end, possible, one, bits, shared, words):
+def make_words(edge_gradient, node_gradient, places, first, begin, end, possible, one, bits, shared, words):
     """Fixed-point gradient and a count of one, for the rows (t, u) of one label; a first place keeps ⊥ in column 0.
 
-    IN   edge_gradient float64[n, K], node_gradient float64[n] of the positions begin … end-1; home int32[N], their
-         places; first uint8[P] by place; possible uint8[K+1]: the rows there are, by previous label; one: what a
+    IN   edge_gradient float64[n, K], node_gradient float64[n] of the positions begin … end-1; places int32[N], theirs;
+         first uint8[P] by place; possible uint8[K+1]: the rows there are, by previous label; one: what a
          gradient of 1 becomes; shared: whether positions share a place (words are added up, and were 0 before)
     OUT  words int64[P, K]
     """
     K = words.shape[1]
     for t in range(begin, end):
-        p, r = home[t], t - begin
+        p, r = places[t], t - begin
         if first[p]:
             word = (_rounded(node_gradient[r] * one) << bits) + 1 if possible[K] else 0
             words[p, 0] = words[p, 0] + word if shared else word
@@ -37,7 +38,7 @@ def make_words(edge_gradient, node_gradient, home, first, begin, end, possible, 
 
 @kernel
 def make_chain_words(
-    alpha, beta_prime, edge_exps, node_probs, labels, k, home, first, begin, end, possible, one, bits, shared, words
+    alpha, beta_prime, edge_exps, node_probs, labels, k, places, first, begin, end, possible, one, bits, shared, words
 ):
     """As make_words, of the log-likelihood's gradient P_t(u, k) − truth, made from messages as it is needed.
 
@@ -46,7 +47,7 @@ def make_chain_words(
     """
     K = words.shape[1]
     for t in range(begin, end):
-        p, r = home[t], t - begin
+        p, r = places[t], t - begin
         if first[p]:
             g = node_probs[r, k] - (1.0 if labels[r] == k else 0.0)
             word = (_rounded(g * one) << bits) + 1 if possible[K] else 0
@@ -71,13 +72,13 @@ def _chain_word(p, bits):
 
 @kernel
 def make_newton_words(
-    alpha, beta_prime, edge_exps, node_probs, labels, k, home, first, begin, end, possible, one, unit, bits, shared,
+    alpha, beta_prime, edge_exps, node_probs, labels, k, places, first, begin, end, possible, one, unit, bits, shared,
     words,
 ):  # fmt: skip
     """As make_chain_words, where a row counts p(1−p), of 1 = `unit`, and at least 1."""
     K = words.shape[1]
     for t in range(begin, end):
-        p, r = np.uint64(home[t]), t - begin
+        p, r = np.uint64(places[t]), t - begin
         if first[p]:
             g = node_probs[r, k] - (1.0 if labels[r] == k else 0.0)
             word = _newton_word(g, one, unit, bits) if possible[K] else 0
@@ -107,7 +108,7 @@ def _newton_word(g, one, unit, bits):
 
 @kernel
 def make_weighted_words(
-    edge_gradient, node_gradient, edge_weight, node_weight, home, first, begin, end, one, unit, bits, shared, words
+    edge_gradient, node_gradient, edge_weight, node_weight, places, first, begin, end, one, unit, bits, shared, words
 ):
     """As make_words, with a weight for every row: edge_weight float64[n, K], node_weight float64[n], 0: no row.
 
@@ -115,7 +116,7 @@ def make_weighted_words(
     """
     K = words.shape[1]
     for t in range(begin, end):
-        p, r = home[t], t - begin
+        p, r = places[t], t - begin
         if first[p]:
             word = _weighted(node_gradient[r], node_weight[r], one, unit, bits)
             words[p, 0] = words[p, 0] + word if shared else word
@@ -133,7 +134,7 @@ def _weighted(gradient, weight, one, unit, bits):
 
 
 @kernel
-def add_leaves(leaf_of, home, first, begin, end, value, factor, edge_exps, node_scores):
+def add_leaves(leaf_of, places, first, begin, end, value, factor, edge_exps, node_scores):
     """Add the values of a tree's leaves to the scores of the positions begin … end-1: multiply the exponentials of the
     edges, and add to the nodes with ⊥ before them.
 
@@ -142,7 +143,7 @@ def add_leaves(leaf_of, home, first, begin, end, value, factor, edge_exps, node_
     """
     K = edge_exps.shape[1]
     for t in range(begin, end):
-        p, r = np.uint64(home[t]), t - begin
+        p, r = np.uint64(places[t]), t - begin
         if first[p]:
             node_scores[r] += value[leaf_of[p, 0]]
         else:
@@ -151,36 +152,36 @@ def add_leaves(leaf_of, home, first, begin, end, value, factor, edge_exps, node_
 
 
 @kernel
-def add_leaf_scores(leaf_of, home, begin, end, value, edge_scores):
+def add_leaf_scores(leaf_of, places, begin, end, value, edge_scores):
     """As add_leaves, to scores themselves, where no place is first. OUT edge_scores float64[n, H] of the label."""
     H = edge_scores.shape[1]
     for t in range(begin, end):
-        p, r = np.uint64(home[t]), t - begin
+        p, r = np.uint64(places[t]), t - begin
         for u in range(H):
             edge_scores[r, u] += value[leaf_of[p, u]]
 
 
 @kernel
-def hash_windows(columns, places, first, hashes):
+def hash_windows(bins, blocks, places, first, hashes):
     """OUT hashes int64[n]: a number for the window of each place (its dense columns, and whether it is first)."""
-    for c in range(len(columns.blocks)):
-        low, width = columns.blocks[c, 1], columns.blocks[c, 2]
+    for c in range(len(blocks)):
+        low, width = blocks[c, BLOCK_LOW], blocks[c, BLOCK_WIDTH]
         for o in range(low, low + width):
             for t in range(len(places)):
-                x = hashes[t] ^ columns.bins[c, places[t] + o]
+                x = hashes[t] ^ bins[c, places[t] + o]
                 hashes[t] = (((x & 0x3FFFFFFF) * 1664525 + (x >> 30) * 22695477 + 1013904223) ^ (x << 7)) & MASK
     for t in range(len(places)):
         hashes[t] = 2 * (hashes[t] & (MASK >> 1)) + first[places[t]]
 
 
 @kernel
-def same_windows(columns, places, others):
+def same_windows(bins, blocks, places, others):
     """Whether every place has the same window as its partner in `others`."""
-    for c in range(len(columns.blocks)):
-        low, width = columns.blocks[c, 1], columns.blocks[c, 2]
+    for c in range(len(blocks)):
+        low, width = blocks[c, BLOCK_LOW], blocks[c, BLOCK_WIDTH]
         for o in range(low, low + width):
             for t in range(len(places)):
-                if columns.bins[c, places[t] + o] != columns.bins[c, others[t] + o]:
+                if bins[c, places[t] + o] != bins[c, others[t] + o]:
                     return False
     return True
 

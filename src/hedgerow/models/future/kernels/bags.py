@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from hedgerow.jit import kernel
-from hedgerow.legend import FloatArray, IndexArray
 
 
 @kernel
-def sum_ahead(values: FloatArray, offsets: IndexArray, reach: int, sums: FloatArray) -> None:
+def sum_ahead(values, offsets, reach, sums):
     """sums[t] = Σ values[s] over s = t+1 … t+reach within the sequence of t, by a running sum: O(N) for any reach.
 
     It runs from the end, where bags are empty and the sum is a true 0.
@@ -24,7 +23,7 @@ def sum_ahead(values: FloatArray, offsets: IndexArray, reach: int, sums: FloatAr
 
 
 @kernel
-def sum_behind(values: FloatArray, offsets: IndexArray, reach: int, sums: FloatArray) -> None:
+def sum_behind(values, offsets, reach, sums):
     """sums[t] = Σ values[s] over s = t−reach … t−1 within the sequence of t, as `sum_ahead` has it from the start."""
     for i in range(len(offsets) - 1):
         total = 0.0

@@ -6,11 +6,10 @@ An observation j says that row rows[j] is seen at position which[j], values[j] t
 from __future__ import annotations
 
 from hedgerow.jit import kernel
-from hedgerow.legend import CodeArray, FloatArray, IndexArray
 
 
 @kernel
-def gather(rows: IndexArray, which: IndexArray, values: FloatArray, table: FloatArray, scores: FloatArray) -> None:
+def gather(rows, which, values, table, scores):
     """scores[which[j], k] += values[j] · table[rows[j], k]. A value of 0 adds nothing, to an impossible row either.
 
     rows, which, values (m,) IN, table (R, K) IN; scores (n, K) IN/OUT.
@@ -24,7 +23,7 @@ def gather(rows: IndexArray, which: IndexArray, values: FloatArray, table: Float
 
 
 @kernel
-def scatter(rows: IndexArray, which: IndexArray, values: FloatArray, probs: FloatArray, sums: FloatArray) -> None:
+def scatter(rows, which, values, probs, sums):
     """sums[rows[j], k] += values[j] · probs[which[j], k].
 
     rows, which, values (m,) IN, probs (n, K) IN; sums (R, K) IN/OUT.
@@ -37,9 +36,7 @@ def scatter(rows: IndexArray, which: IndexArray, values: FloatArray, probs: Floa
 
 
 @kernel
-def count_arcs(
-    labels: CodeArray, offsets: IndexArray, weights: FloatArray, start: int, follows: CodeArray, counts: FloatArray
-) -> None:
+def count_arcs(labels, offsets, weights, start, follows, counts):
     """Walk sequences whose labels are known through histories that have an arc for every label:
 
         s_1 = start,   s_{t+1} = follows[s_t, y_t],   counts[s_t, y_t] += weight.

@@ -8,11 +8,10 @@ from __future__ import annotations
 import numpy as np
 
 from hedgerow.jit import chain_kernel
-from hedgerow.legend import FloatArray
 
 
 @chain_kernel
-def take_tops(scores: FloatArray, tops: FloatArray) -> None:
+def take_tops(scores, tops):
     """tops[t, b] = max_k scores[t, b, k], and scores[t, b, k] −= tops[t, b].
 
     scores (n, B, K) IN/OUT, tops (n, B) OUT.
@@ -29,7 +28,7 @@ def take_tops(scores: FloatArray, tops: FloatArray) -> None:
 
 
 @chain_kernel
-def normalise(exps: FloatArray, sums: FloatArray) -> None:
+def normalise(exps, sums):
     """sums[t, b] = Σ_k exps[t, b, k], and exps[t, b, k] /= sums[t, b]. exps (n, B, K) IN/OUT, sums (n, B) OUT."""
     n, B, K = exps.shape
     for t in range(n):
@@ -43,7 +42,7 @@ def normalise(exps: FloatArray, sums: FloatArray) -> None:
 
 
 @chain_kernel
-def gradient(probs: FloatArray, targets: FloatArray) -> None:
+def gradient(probs, targets):
     """probs[t, b, k] ← probs[t, b, k] · Σ_j targets[t, b, j] − targets[t, b, k]: the gradient, with respect to the
     scores, of −Σ targets · log probs.
 

@@ -4,7 +4,7 @@ A labeling grows label by label. What it has at step j is kept in a beam: label[
 of rank r, came[j, r] its rank one step before (−1 at the first). Slot b, after the b of the beam, is the truth.
 
 Weights stand in one vector w: first those of input features (row r has slots row_ptr[r] … row_ptr[r+1]−1, each for
-the label slot_label[s]); then, from `origin` on, rows of K weights, one a label, for what a labeling looks back at:
+the label slot_label[s]); then, from `origin` on, rows of K weights, one per label, for what a labeling looks back at:
 
     child[m, u] − 1                   the run of the last labels at node child[m, u] of a tree of runs, the newest label
                                       first (node 0 is no label, −1 a run that has no weights)
@@ -85,7 +85,7 @@ def _score_labels(label, came, j, r, node, child, w, origin, sums, recent, rows,
 
 
 @part
-def _insert(total, v, r, n, width, score, label, came):
+def insert(total, v, r, n, width, score, label, came):
     """Put a labeling among the n best so far, best first; of equal ones the lower label, then the lower rank."""
     at = n
     if n == width:
@@ -117,7 +117,7 @@ def _advance(j, n_before, width, moves, open_, node, child, w, origin, label, ca
         rank = r if j > 0 else -1
         for v in range(len(vector)):
             if open_[v] and (j == 0 or moves[label[j - 1, r], v]):
-                n = _insert(base + vector[v], v, rank, n, width, score[j], label[j], came[j])
+                n = insert(base + vector[v], v, rank, n, width, score[j], label[j], came[j])
     return n
 
 
@@ -143,7 +143,7 @@ def _count(j, r, C, first_count, w, label, came, sums, counts):
 
 
 @part
-def _unroll(label, came, j, r, path):
+def unroll(label, came, j, r, path):
     """The labels up to step j of the labeling of rank r. OUT path int32[≥ j+1]."""
     for i in range(j, -1, -1):
         path[i] = label[i, r]
@@ -168,13 +168,13 @@ def _search(
         if C > 0:
             for r in range(n):
                 _count(j, r, C, first_count, w, label, came, sums, counts)
-    _unroll(label, came, length - 1, 0, path)
+    unroll(label, came, length - 1, 0, path)
 
 
 @kernel
 def search(
     begin, length, sign, ptr, row, value, row_ptr, slot_label, child, origin, order, C, moves, open_,
-    width, w, label, came, score, sums, counts, recent, rows, vector, node, path, found,
+    width, w, label, came, score, sums, counts, recent, rows, vector, node, path, predicted,
 ):  # fmt: skip
     """The labels that the search finds for some sequences.
 
@@ -187,7 +187,7 @@ def search(
             width, w, label, came, score, sums, counts, recent, rows, vector, node, path,
         )  # fmt: skip
         for j in range(length[i]):
-            found[begin[i] + j] = path[j if sign > 0 else length[i] - 1 - j]
+            predicted[begin[i] + j] = path[j if sign > 0 else length[i] - 1 - j]
 
 
 @part
@@ -231,7 +231,7 @@ def _fix(
 ):  # fmt: skip
     """Towards the truth, and away from the first n_wrong labelings of step j, a share each."""
     for r in range(n_wrong):
-        _unroll(label, came, j, r, path)
+        unroll(label, came, j, r, path)
         at = 0
         while path[at] == truth[at]:  # before the first difference both have the same features
             at += 1
@@ -346,12 +346,12 @@ def learn(
         else:
             for j in range(length[i]):
                 truth[j] = labels[begin[i] + j] if sign > 0 else labels[begin[i] + length[i] - 1 - j]
-        own, fixed = _learn(
+        cost, fixed = _learn(
             begin[i], length[i], sign, ptr, row, value, row_ptr, slot_label, child, origin, order, C, moves, open_,
             width, w, label, came, score, sums, counts, recent, rows, vector, node, path,
             truth, update, weight[i], total, age + i, tally,
         )  # fmt: skip
-        loss += own
+        loss += cost
         n_fixed += fixed
     return loss, n_fixed
 

@@ -16,6 +16,7 @@ import math
 import numpy as np
 
 from hedgerow.jit import kernel, part
+from hedgerow.models.search.kernels.learning import insert, unroll
 
 EARLY, BEAM, MAX_VIOLATION, FULL = 0, 1, 2, 3  # as in `search_learning`
 
@@ -34,26 +35,6 @@ def _history(label, came, j, r, K, n):
 
 
 @part
-def _insert(total, v, r, n, width, score, label, came):
-    """Put a labeling among the n best so far, best first; of equal ones the lower label, then the lower rank."""
-    at = min(n, width - 1)
-    if n == width:
-        same = total == score[at] and (v < label[at] or (v == label[at] and r < came[at]))
-        if not (total > score[at] or same):
-            return n
-    else:
-        n += 1
-    while at > 0 and (
-        total > score[at - 1]
-        or (total == score[at - 1] and (v < label[at - 1] or (v == label[at - 1] and r < came[at - 1])))
-    ):
-        score[at], label[at], came[at] = score[at - 1], label[at - 1], came[at - 1]
-        at -= 1
-    score[at], label[at], came[at] = total, v, r
-    return n
-
-
-@part
 def _advance(j, n_before, width, p, n, table, moves, open_, label, came, score):
     """Step j of the beam, at position p; returns how many labelings there are then."""
     K, kept = table.shape[2], 0
@@ -62,35 +43,27 @@ def _advance(j, n_before, width, p, n, table, moves, open_, label, came, score):
         base = score[j - 1, r] if j > 0 else 0.0
         for v in range(K):
             if open_[p, v] and (j == 0 or moves[label[j - 1, r], v]):
-                kept = _insert(base + row[v], v, r if j > 0 else -1, kept, width, score[j], label[j], came[j])
+                kept = insert(base + row[v], v, r if j > 0 else -1, kept, width, score[j], label[j], came[j])
     return kept
 
 
-@part
-def _unroll(label, came, j, r, path):
-    """The labels up to step j of the labeling of rank r. OUT path int32[≥ j+1]."""
-    for i in range(j, -1, -1):
-        path[i] = label[i, r]
-        r = came[i, r]
-
-
 @kernel
-def search(begin, length, sign, n, table, moves, open_, width, label, came, score, path, found):
+def search(begin, length, sign, n, table, moves, open_, width, label, came, score, path, predicted):
     """The labels that the search finds. OUT found int32[N]."""
     for i in range(len(begin)):
         kept = 1
         for j in range(length[i]):
             p = begin[i] + j if sign > 0 else begin[i] + length[i] - 1 - j
             kept = _advance(j, kept, width, p, n, table, moves, open_, label, came, score)
-        _unroll(label, came, length[i] - 1, 0, path)
+        unroll(label, came, length[i] - 1, 0, path)
         for j in range(length[i]):
-            found[begin[i] + (j if sign > 0 else length[i] - 1 - j)] = path[j]
+            predicted[begin[i] + (j if sign > 0 else length[i] - 1 - j)] = path[j]
 
 
 @part
 def _mark(at, r, share, begin, length, sign, n, K, label, came, truth, path, wrong, history, shares):
     """Note what the labeling of rank r at step `at` has, from where it leaves the truth."""
-    _unroll(label, came, at, r, path)
+    unroll(label, came, at, r, path)
     first = 0
     while path[first] == truth[first]:
         first += 1
@@ -120,8 +93,8 @@ def _follow(
     for j in range(length):
         p = begin + j if sign > 0 else begin + length - 1 - j
         kept = _advance(j, kept, width, p, n, table, moves, open_, label, came, score)
-        own = table[p, _history(label, came, j, b, K, n), truth[j]]
-        label[j, b], came[j, b], score[j, b] = truth[j], b if j > 0 else -1, own + (score[j - 1, b] if j > 0 else 0.0)
+        gain = table[p, _history(label, came, j, b, K, n), truth[j]]
+        label[j, b], came[j, b], score[j, b] = truth[j], b if j > 0 else -1, gain + (score[j - 1, b] if j > 0 else 0.0)
         before, rank = rank, -1
         for r in range(kept):
             if label[j, r] == truth[j] and came[j, r] == before and (before >= 0 or j == 0):

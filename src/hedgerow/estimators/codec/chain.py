@@ -1,15 +1,18 @@
-"""Histories as files keep them."""
+"""Histories, and which weights of features there are, as files keep them."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 
 from hedgerow.chain.structure.histories import MAX_ORDER, NOTHING, Histories
-from hedgerow.estimators.codec.arrays import Array
-from hedgerow.estimators.codec.parts import Record, made_by
+from hedgerow.estimators.codec.arrays import Array, pointers
+from hedgerow.estimators.codec.parts import Record, made_by, made_by_order
 from hedgerow.estimators.codec.steps import Check, Let, Scope, refuse
 from hedgerow.estimators.codec.values import whole
 from hedgerow.legend import CODE, INDEX
+from hedgerow.linear.index import Streams, WeightIndex
 
 _ARRAYS = ("labels", "back_off", "arc_state", "arc_label", "arc_next", "legal")
 
@@ -55,3 +58,32 @@ HISTORIES = Record(
     ),
     made_by(Histories.linked, "n_labels", "order", "start", *_ARRAYS),
 )
+
+
+# ------------------------------------------------------------------------------------------------ weights
+
+
+def check_slots(scope: Scope) -> None:
+    """The outputs of a row rise: no row has two weights for one output."""
+    inner = np.ones(len(scope["slot_label"]), dtype=bool)
+    begins = scope["row_ptr"][:-1]
+    inner[begins[begins < len(inner)]] = False
+    if np.any(inner[1:] & (scope["slot_label"][1:] <= scope["slot_label"][:-1])):
+        refuse("a feature has two weights for one label")
+
+
+def weight_index(
+    streams: Callable[[Scope], Streams], n_outputs: Callable[[Scope], int] = lambda scope: int(scope["K"])
+) -> Record:
+    """The weights of the features of some streams, for so many outputs."""
+    return Record(
+        (
+            Let("streams", streams),
+            Let("R", lambda scope: scope["streams"].n_rows),
+            Let("outputs", n_outputs),
+            Array("slot_label", CODE, ("slots",), points_into="outputs"),
+            pointers("row_ptr", "R", "slots"),
+            Check(check_slots),
+        ),
+        made_by_order(WeightIndex, "streams", "outputs", "row_ptr", "slot_label"),
+    )

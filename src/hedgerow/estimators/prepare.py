@@ -1,0 +1,288 @@
+"""What `fit` is given, made ready for training: one way for every chain estimator.
+
+A corpus is encoded once. Sequences are set aside before anything is learnt from the rest: values and attributes, means
+and deviations, what stands in for missing values, transitions that are seen. Where a model is trained once more on all
+sequences, all of that is learnt again, from all, and nothing is encoded a second time.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hedgerow.chain.structure.states import StateSpace
+from hedgerow.data.dataset import Dataset, Label, Schema, Window
+from hedgerow.data.encoding import encode, learn_corpus
+from hedgerow.data.imputation import Imputation, check_values, learn_imputation
+from hedgerow.data.labels import SETS, with_weights
+from hedgerow.data.sequences import take_sequences
+from hedgerow.data.settling import Learnt, narrow
+from hedgerow.errors import HedgerowWarning, InputError
+from hedgerow.estimators.constraints import legal_space
+from hedgerow.estimators.values import FILLING, random_generator, same_window
+from hedgerow.legend import IndexArray
+from hedgerow.trees.growing import LEARNED
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """How an estimator wants its data; most are named as its parameters are.
+
+    forbid_unseen : whether transitions that training does not show are impossible
+    splits : whether the model splits on columns: a missing category is one more category then, and to weights it says
+        nothing without a flag
+    needs_numbers : whether a number that is missing is refused
+    holds_out : whether `validation_fraction` of the sequences are set aside, where none are given for that
+    keeps_all : whether all sequences are wanted after that, too
+    keeps_sources : whether another model reads what `fit` was given, too
+    schema, imputation : of an earlier fit, where training goes on with its columns
+    """
+
+    columns: Mapping[str, str] | None = None
+    window: Window = 0
+    missing: str | None = None
+    fill_numbers: str = "mean"
+    constraints: str | Iterable[tuple[Label, Label]] | None = None
+    forbid_unseen: bool = False
+    splits: bool = False
+    needs_numbers: bool = False
+    holds_out: bool = False
+    validation_fraction: float = 0.1
+    keeps_all: bool = False
+    keeps_sources: bool = False
+    random_state: Any = None
+    schema: Schema | None = None
+    imputation: Imputation | None = None
+
+
+class Sources(NamedTuple):
+    """What `fit` was given, as it was given: a second model encodes it in its own way."""
+
+    X: Any
+    y: Any = None
+    sample_weight: Any = None
+    X_val: Any = None
+
+    def training(self, ready: Prepared) -> Sources:
+        """Those that train."""
+        if ready.kept is None:
+            return self
+        return Sources(*(_take(given, ready.kept) for given in self[:3]))
+
+    def held_out(self, ready: Prepared) -> Any:
+        """Those that stop training, without their labels."""
+        return self.X_val if ready.held is None else _take(self.X, ready.held)
+
+
+def _take(given: Any, sequences: IndexArray) -> Any:
+    if given is None or isinstance(given, Dataset):
+        return None if given is None else given.take(sequences)
+    return take_sequences(given, sequences)
+
+
+def listed(given: Any) -> Any:
+    """What can be read twice: a generator as a list, anything else as it is."""
+    return list(given) if hasattr(given, "__next__") else given
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A corpus that is ready for training.
+
+    dataset, held_out : the sequences that train and those that stop training, if any, as the model sees them: what is
+        missing is filled in where it is to be
+    given, held_given : the same before that, as users give them
+    imputation : what stands in for missing values, or None
+    space : the legal moves
+    kept, held : the numbers of both among all sequences, where the model itself set some aside; else None
+    everything : all sequences as users give them, where the model set some aside and wants them all; else None
+    sources : what `fit` was given, where that is wanted; else None
+    """
+
+    wanted: Preparation
+    dataset: Dataset
+    held_out: Dataset | None
+    given: Dataset
+    held_given: Dataset | None
+    imputation: Imputation | None
+    space: StateSpace
+    kept: IndexArray | None = None
+    held: IndexArray | None = None
+    everything: Dataset | None = None
+    sources: Sources | None = None
+
+    def whole(self) -> Prepared:
+        """All sequences, and what is learnt from all of them."""
+        assert self.everything is not None
+        return replace(_make_ready(self.wanted, self.everything, None), sources=self.sources)
+
+
+def prepare(
+    wanted: Preparation,
+    X: Any,
+    y: Any = None,
+    sample_weight: Any = None,
+    X_val: Any = None,
+    y_val: Any = None,
+    lengths: Any = None,
+) -> Prepared:
+    """Read, set sequences aside, learn from the others what an estimator has to know of its data, and fill gaps.
+
+    X may be a Dataset that `learn` made. It is taken as it is, with its labels, its window and its values.
+    """
+    if isinstance(X_val, Dataset):
+        if y_val is not None or X_val.labels is None:
+            raise InputError("a Dataset as ⟦X_val⟧ brings its own labels", hint="Make it with y, and leave y_val out.")
+    elif (X_val is None) != (y_val is None):
+        raise InputError("⟦X_val and y_val⟧ go together", hint="Give both, or neither.")
+    sources = None
+    if wanted.keeps_sources:
+        X, y, sample_weight, X_val = (listed(given) for given in (*cut_flat(X, y, lengths), sample_weight, X_val))
+        lengths, sources = None, Sources(X, y, sample_weight, X_val)
+    corpus = _read(wanted, X, y, sample_weight, lengths)
+    whole = corpus.dataset if sample_weight is None else with_weights(corpus.dataset, sample_weight)
+    if X_val is not None or not wanted.holds_out:
+        ready = _make_ready(wanted, whole, _encode_held_out(whole.schema, X_val, y_val))
+        return replace(ready, sources=sources)
+    kept, held = choose_held_out(_label_sets(corpus.dataset), wanted.validation_fraction, wanted.random_state)
+    part, rest = whole.take(kept), corpus.dataset.take(held)  # weights of positions hide labels from training alone
+    if not isinstance(X, Dataset) and wanted.schema is None:
+        part, rest = narrow(corpus, kept, part, rest)
+    # Held-out sequences count as one each.
+    ready = _make_ready(wanted, part, replace(rest, weight_seq=None))
+    everything = whole if wanted.keeps_all else None
+    return replace(ready, kept=kept, held=held, everything=everything, sources=sources)
+
+
+def cut_flat(X: Any, y: Any, lengths: Any) -> tuple[Any, Any]:
+    """X and y as one item per sequence, where they are flat arrays with lengths."""
+    if lengths is None:
+        return X, y
+    if isinstance(X, Dataset):
+        raise InputError("a Dataset has its own lengths", hint="Leave ⟦lengths⟧ out.")
+    from hedgerow.data.readers.arrays import split_lengths
+
+    return split_lengths(X, lengths, y)
+
+
+def _read(wanted: Preparation, X: Any, y: Any, sample_weight: Any, lengths: Any) -> Learnt:
+    """All sequences, encoded: by the schema of an earlier fit where training goes on with it."""
+    if isinstance(X, Dataset):
+        if lengths is not None:
+            raise InputError("a Dataset has its own lengths", hint="Leave ⟦lengths⟧ out.")
+        _check_dataset(wanted, X, y, sample_weight)
+        return Learnt(X, X.attr_id)
+    if y is None:
+        raise InputError("y is missing", hint="fit needs the labels of the training sequences.")
+    if wanted.schema is None:
+        return learn_corpus(X, y, columns=wanted.columns, window=wanted.window, lengths=lengths)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", HedgerowWarning)
+        try:
+            dataset = encode(wanted.schema, X, y, lengths=lengths)
+        except HedgerowWarning as warning:  # nothing that the schema knows is in the data
+            raise InputError(str(warning), hint="Set ⟦warm_start=False⟧ to begin anew.") from warning
+    return Learnt(dataset, dataset.attr_id)
+
+
+def _check_dataset(wanted: Preparation, dataset: Dataset, y: Any, sample_weight: Any) -> None:
+    """Refuse a Dataset that is not for training, or not for this estimator."""
+    if dataset.labels is None:
+        raise InputError("the Dataset has no labels", hint="Make it with hedgerow.data.encoding.learn(X, y).")
+    if y is not None or sample_weight is not None:
+        raise InputError("a Dataset brings its own labels and weights", hint="Give them to learn().")
+    schema = dataset.schema
+    if wanted.schema is not None and schema != wanted.schema:
+        hint = "Make it with this model's encode(X, y)."
+        raise InputError("the Dataset has another schema than the model whose training is continued", hint=hint)
+    if wanted.window != 0 and not same_window(wanted.window, schema.window):
+        what = f"⟦window⟧ is {wanted.window!r} and the Dataset was made with {schema.window!r}"
+        raise InputError(what, hint="Give the window to learn(), and leave it out here.")
+    if wanted.columns is not None and dict(wanted.columns) != dict(schema.declared):
+        what = f"⟦columns⟧ is {wanted.columns!r} and the Dataset was made with {dict(schema.declared)!r}"
+        raise InputError(what, hint="Give the columns to learn(), and leave them out here.")
+
+
+def _encode_held_out(schema: Schema, X_val: Any, y_val: Any) -> Dataset | None:
+    """The sequences that are given to stop training by, by the schema of the training ones."""
+    if X_val is None:
+        return None
+    held_out = X_val if isinstance(X_val, Dataset) else encode(schema, X_val, y_val)
+    if held_out.schema != schema:
+        hint = "Make it with hedgerow.data.encoding.encode(dataset.schema, X_val, y_val)."
+        raise InputError("⟦X_val⟧ is a Dataset with another schema than the training data", hint=hint)
+    return replace(held_out, weight_seq=None)
+
+
+def _make_ready(wanted: Preparation, given: Dataset, held_given: Dataset | None) -> Prepared:
+    """Learn from the training sequences what stands in for missing values and which moves are legal."""
+    imputation = wanted.imputation if wanted.schema is not None else learn_missing(wanted, given)
+    dataset, held_out = given, held_given
+    if imputation is not None:
+        dataset = imputation.apply(given)
+        held_out = None if held_given is None else imputation.apply(held_given)
+    if wanted.needs_numbers:
+        dataset.require_numbers()
+        if held_out is not None:
+            held_out.require_numbers()
+    space = legal_space(given, wanted.constraints, forbid_unseen=wanted.forbid_unseen)
+    return Prepared(wanted, dataset, held_out, given, held_given, imputation, space)
+
+
+def learn_missing(wanted: Preparation, dataset: Dataset) -> Imputation | None:
+    """What stands in for missing values, learnt from training sequences; None where nothing does.
+
+    A column without any value is refused, but where no value is one more value ("learned").
+    """
+    if wanted.missing in (None, LEARNED):
+        return None
+    check_values(dataset)
+    if wanted.missing not in FILLING:
+        return None
+    flags = wanted.missing == "indicator"
+    return learn_imputation(
+        dataset, numbers=wanted.fill_numbers, flags=flags, codes=not flags, flag_codes=not wanted.splits
+    )
+
+
+# ------------------------------------------------------------------------------------------------ setting aside
+
+
+def choose_held_out(labels: Sequence[set[Any]], fraction: float, random_state: Any) -> tuple[IndexArray, IndexArray]:
+    """The numbers of the sequences that train, and of those that are held out. labels : those of each sequence.
+
+    A sequence with a label that no other has stays in training: a label that is never trained cannot be scored.
+    """
+    n = len(labels)
+    order = random_generator(random_state).permutation(n)
+    n_held = int(np.ceil(fraction * n))
+    trained = set().union(*(labels[i] for i in order[n_held:]))
+    held = np.array([i for i in np.sort(order[:n_held]) if labels[i] <= trained], dtype=np.int64)
+    if len(held) in (0, n):
+        hint = "Set ⟦early_stopping=False⟧, or give ⟦X_val and y_val⟧."
+        raise InputError(f"of {n} sequences none can be held out", hint=hint)
+    return np.setdiff1d(np.arange(n), held), held
+
+
+def _label_sets(dataset: Dataset) -> list[set[Any]]:
+    """The codes of the labels of each sequence, those in sets too."""
+    assert dataset.labels is not None
+    bounds = dataset.offsets[1:-1]
+    labels = [set(codes[codes >= 0].tolist()) for codes in np.split(dataset.labels, bounds)]
+    if dataset.allowed is not None:
+        open_ = (dataset.labels < 0) & ~dataset.allowed.all(axis=1)
+        for t in np.flatnonzero(open_).tolist():
+            labels[int(np.searchsorted(bounds, t, side="right"))].update(np.flatnonzero(dataset.allowed[t]).tolist())
+    return labels
+
+
+def label_sets(y: Iterable[Any]) -> list[set[Any]]:
+    """The labels of each sequence of y, those in sets too."""
+    return [
+        set().union(*(label if isinstance(label, SETS) else {label} for label in labels if label is not None))
+        for labels in y
+    ]

@@ -1,0 +1,172 @@
+"""What an estimator can do once it makes potentials: decode, marginals, k-best, samples, probabilities."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import numpy as np
+
+from hedgerow.chain.potentials import ChainPotentials
+from hedgerow.data.dataset import Dataset, Label
+from hedgerow.data.labels import allowed_labels, is_label
+from hedgerow.declarations import Count, check_value
+from hedgerow.errors import InputError
+from hedgerow.estimators.base import ChainModel, label_names
+from hedgerow.estimators.values import find_decoder, random_generator
+from hedgerow.legend import CODE, AnyArray, BoolArray, CodeArray, FloatArray
+from hedgerow.parallel import CHUNK_POSITIONS, Chunk, over_chunks
+
+Result = TypeVar("Result")
+
+
+class ScoredChain(ChainModel):
+    """An estimator that scores labels and moves, and so knows the probability of every labeling.
+
+    A subclass gives `_potentials`. One that only searches, or that sums over hidden states, is not one of these.
+    """
+
+    def _potentials(self, dataset: Dataset, first: int, last: int) -> ChainPotentials:
+        """The potentials of sequences first … last-1."""
+        raise NotImplementedError
+
+    def _decoding(self, decoder: str | None) -> Callable[[Dataset], list[CodeArray]]:
+        decode = find_decoder(self._decoder_name() if decoder is None else decoder, self.beam_width)
+        return lambda dataset: self._over_chunks(dataset, lambda potentials, _: decode(potentials, None))
+
+    def predict_proba(self, X: Any, *, known: Any = None, lengths: Any = None) -> list[FloatArray]:
+        """The probability of each label at each position: a list of (T, K) arrays, columns as in `classes_`."""
+        from hedgerow.chain.inference import node_marginals
+
+        dataset = self._dataset(X, known, lengths)
+        probs = self._over_chunks(dataset, lambda potentials, _: node_marginals(potentials))
+        flat = _join(np.empty((0, dataset.n_labels)), probs)
+        return [flat[begin:end] for begin, end in itertools.pairwise(dataset.offsets.tolist())]
+
+    def predict_k_best(
+        self, X: Any, k: int = 5, *, known: Any = None, lengths: Any = None
+    ) -> list[list[tuple[list[Label], float]]]:
+        """The k most probable labelings of each sequence, with their probabilities, the best first."""
+        from hedgerow.chain.inference import k_best
+
+        check_value("k", k, Count)
+        dataset = self._dataset(X, known, lengths)
+        chunks = self._over_chunks(dataset, lambda potentials, _: k_best(potentials, int(k)))
+        names = label_names(self.schema_)
+        return [
+            [(names[path].tolist(), float(p)) for path, p in zip(best.labels, best.probs)]
+            for chunk in chunks
+            for best in chunk
+        ]
+
+    def sample(
+        self, X: Any, n_samples: int = 1, *, random_state: Any = None, known: Any = None, lengths: Any = None
+    ) -> list[AnyArray]:
+        """Labelings drawn from the model: n_samples times what `predict` returns."""
+        from hedgerow.chain.inference import sample
+
+        check_value("n_samples", n_samples, Count)
+        generator = random_generator(random_state)
+        dataset = self._dataset(X, known, lengths)
+        uniforms = generator.random_sample((n_samples, dataset.n_positions))
+        drawn = self._over_chunks(dataset, lambda potentials, rows: sample(potentials, uniforms[:, rows]))
+        flat = _join(np.empty((n_samples, 0), CODE), drawn, axis=1)
+        return [self._lists(labels, dataset.offsets) for labels in flat]
+
+    def entropy(self, X: Any, *, lengths: Any = None) -> FloatArray:
+        """How uncertain the labeling of each sequence is: its entropy in nats, (S,)."""
+        from hedgerow.chain.inference import entropy
+
+        dataset = self._dataset(X, None, lengths)
+        return _join(np.empty(0), self._over_chunks(dataset, lambda potentials, _: entropy(potentials)))
+
+    def log_probability(self, X: Any, y: Any, *, lengths: Any = None) -> FloatArray:
+        """log P(y | x) of each sequence, (S,). None and sets in y leave the label open: their labelings are summed.
+
+        It is −inf where the constraints forbid y.
+        """
+        if y is None:
+            raise InputError("y is missing", hint="Give the labels whose probability you ask for.")
+        return self._log_probability(self._dataset(X, y, lengths))
+
+    def _log_probability(self, dataset: Dataset) -> FloatArray:
+        """log P of what the labels of a dataset leave open, (S,)."""
+
+        def work(potentials: ChainPotentials, rows: slice) -> FloatArray:
+            return log_share(potentials, allowed_labels(dataset, rows))
+
+        return _join(np.empty(0), self._over_chunks(replace(dataset, labels=None, allowed=None), work))
+
+    def span_probability(
+        self, X: Any, spans: Sequence[tuple[int, int, Sequence[Label]]], *, lengths: Any = None
+    ) -> FloatArray:
+        """The probability that given labels stand at given places: spans of (sequence, first position, labels)."""
+        from hedgerow.chain.inference import span_log_probability
+
+        dataset = self._dataset(X, None, lengths)
+        codes = self.schema_.label_codes
+        probs: FloatArray = np.empty(len(spans))
+        for j, span in enumerate(spans):
+            i, begin, labels = checked_span(j, span)
+            if not 0 <= i < dataset.n_sequences:
+                raise InputError(f"span {j} is in sequence {i} of {dataset.n_sequences}")
+            unknown = [label for label in labels if not is_label(label) or label not in codes]
+            if unknown:
+                raise InputError(f"the label {unknown[0]!r} is not one of those seen in training", sequence=i)
+            potentials = self._potentials(dataset, i, i + 1)
+            probs[j] = np.exp(span_log_probability(potentials, 0, begin, np.array([codes[label] for label in labels])))
+        return probs
+
+    def _over_chunks(self, dataset: Dataset, function: Callable[[ChainPotentials, slice], Result]) -> list[Result]:
+        """function(potentials, rows) for every chunk of the dataset, in threads, results in order.
+
+        `rows` are the flat positions of the chunk. Labels that the dataset has are forced.
+        """
+
+        def work(chunk: Chunk) -> Result:
+            potentials = self._potentials(dataset, chunk.first, chunk.last)
+            mask = allowed_labels(dataset, chunk.rows)
+            return function(potentials if mask is None else potentials.restrict(mask), chunk.rows)
+
+        self._prepare()
+        return over_chunks(work, dataset.offsets, self.n_jobs, self._chunk_positions())
+
+    def _prepare(self) -> None:
+        """What has to be built before threads ask for potentials."""
+
+    def _chunk_positions(self) -> int:
+        """How many positions the potentials of a chunk should have."""
+        return CHUNK_POSITIONS
+
+
+def _join(nothing: AnyArray, parts: list[AnyArray], axis: int = 0) -> AnyArray:
+    """What all chunks gave, end to end; `nothing` where there is no sequence and so no chunk."""
+    return np.concatenate([nothing, *parts], axis=axis)
+
+
+def log_share(whole: ChainPotentials, allowed: BoolArray | None) -> FloatArray:
+    """log of the probability that every label is an allowed one, (s,): −inf where no legal labeling is allowed."""
+    from hedgerow.chain.inference import legal_sequences, log_partition
+
+    if allowed is None:
+        return np.zeros(whole.n_sequences)
+    part = whole.restrict(allowed)
+    legal = np.flatnonzero(legal_sequences(part))
+    shares: FloatArray = np.full(whole.n_sequences, -np.inf)
+    if len(legal):
+        shares[legal] = log_partition(part.take(legal)[0])
+        shares[legal] -= log_partition(whole)[legal]
+    np.minimum(shares, 0.0, out=shares)
+    return shares
+
+
+def checked_span(j: int, span: Any) -> tuple[int, int, Sequence[Label]]:
+    """(sequence, first position, labels), or an error for what is none."""
+    whole = (int, np.integer)
+    if isinstance(span, (tuple, list)) and len(span) == 3:
+        i, begin, labels = span
+        if isinstance(i, whole) and isinstance(begin, whole) and isinstance(labels, (list, tuple, np.ndarray)):
+            return int(i), int(begin), list(labels)
+    raise InputError(f"span {j} is {span!r}", hint="Give (sequence, first position, list of labels).")

@@ -1,0 +1,197 @@
+"""What the values of parameters stand for: threads, decoders, random numbers, scoring, costs, missing values."""
+
+from __future__ import annotations
+
+import inspect
+import numbers
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from hedgerow.data.columns import window_offsets
+from hedgerow.data.dataset import Dataset, Label, Window
+from hedgerow.data.imputation import Imputation
+from hedgerow.declarations import OneOf, check_value
+from hedgerow.errors import InputError
+from hedgerow.legend import AnyArray, FloatArray
+from hedgerow.metrics.scorers import METRICS
+from hedgerow.trees.growing import LEARNED, SURROGATE, WEIGHTING
+
+if TYPE_CHECKING:
+    from hedgerow.chain.decoding import Decoder
+
+BEAM_WIDTH = 20
+
+
+def find_decoder(name: Any, beam_width: int = BEAM_WIDTH) -> Decoder:
+    """The decoder of that name; `beam_width` is for "beam"."""
+    from hedgerow.chain.decoding import DECODERS, decoder
+
+    check_value("decoder", name, Annotated[str, OneOf(tuple(DECODERS))])
+    return decoder(name, int(beam_width))
+
+
+def random_generator(random_state: Any) -> np.random.RandomState:
+    """The generator that None, a seed or a RandomState stands for."""
+    from sklearn.utils import check_random_state
+
+    try:
+        return check_random_state(random_state)  # type: ignore[no-any-return]
+    except (TypeError, ValueError) as error:
+        hint = "Give None, a whole number from 0 to 2**32 - 1, or a numpy.random.RandomState."
+        raise InputError(f"⟦random_state⟧ is {random_state!r}", hint=hint) from error
+
+
+def same_window(one: Window, other: Window) -> bool:
+    """Whether two windows mean the same: 1 and (1, 1) do."""
+    names = {"*"}.union(*(window for window in (one, other) if isinstance(window, Mapping)))
+    return all(window_offsets(one, name) == window_offsets(other, name) for name in names)
+
+
+# ------------------------------------------------------------------------------------------------ scoring
+
+
+LOG_LIKELIHOOD = "log_likelihood"  # the one score that reads probabilities, not labels
+
+# A name, a scorer(estimator, X, y) or a function f(y_true, y_pred); greater is better.
+Scoring = str | Callable[..., float]
+
+
+class Predictions(BaseEstimator):  # type: ignore[misc]
+    """The model that a scorer gets: it has predicted already, and has no probabilities."""
+
+    def __init__(self, labels: AnyArray | None = None) -> None:
+        self.labels = labels
+
+    def predict(self, X: Any) -> AnyArray | None:
+        return self.labels
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        what = f"⟦scoring⟧ asks the model for {name}, and early stopping scores labels"
+        raise InputError(what, hint="Use a scorer that asks for predict, or ⟦scoring='log_likelihood'⟧.")
+
+
+def check_scoring(scoring: Any) -> None:
+    """Refuse what early stopping cannot score by."""
+    if callable(scoring):
+        _is_scorer(scoring)
+    elif not isinstance(scoring, str) or scoring not in ("auto", LOG_LIKELIHOOD, *METRICS):
+        known = ", ".join(map(repr, (*METRICS, LOG_LIKELIHOOD)))
+        hint = f"Choose one of {known}⟦; or give a scorer(estimator, X, y), or a function of (y_true, y_pred)⟧."
+        raise InputError(f"⟦scoring⟧ is {scoring!r}", hint=hint)
+
+
+def score_labels(scoring: Scoring, X: Any) -> Callable[[AnyArray, AnyArray], float]:
+    """A function of (y_true, y_pred), the labels of X, for any scoring but the log-likelihood."""
+    if not callable(scoring):
+        return METRICS[scoring]
+    if not _is_scorer(scoring):
+        return scoring
+    return lambda y_true, y_pred: scoring(Predictions(y_pred), X, y_true)
+
+
+def _is_scorer(function: Callable[..., float]) -> bool:
+    """Whether a function takes (estimator, X, y), and not (y_true, y_pred): by the arguments that it needs."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # a function that was not written in Python
+        return False
+    if next(iter(signature.parameters), "") != "estimator" and _takes(signature, 2):
+        return False
+    if _takes(signature, 3):
+        return True
+    what = f"⟦scoring⟧ is a function of {signature}"
+    raise InputError(what, hint="Give a scorer(estimator, X, y), or a function of (y_true, y_pred).")
+
+
+def _takes(signature: inspect.Signature, n: int) -> bool:
+    try:
+        signature.bind(*[None] * n)
+    except TypeError:
+        return False
+    return True
+
+
+# ------------------------------------------------------------------------------------------------ costs
+
+
+Costs = Mapping[Label, float] | Iterable[tuple[Label, Label, float]]
+
+_HINT = "Give a mapping of label to cost, or a list of (true label, predicted label, cost)."
+
+
+def check_costs(costs: Any) -> None:
+    """Refuse what cannot be costs, whatever the labels are."""
+    if costs is None:
+        return
+    for entry in _entries(costs):
+        value = entry[-1]
+        if not isinstance(value, numbers.Real) or isinstance(value, bool) or not 0.0 <= float(value) < np.inf:
+            raise InputError(f"⟦costs⟧ has the cost {value!r}", hint="A cost is a number, 0 or above.")
+
+
+def cost_table(costs: Any, labels: Sequence[Label]) -> FloatArray | None:
+    """(K, K) [true, predicted], 1 where nothing else is said and 0 on the diagonal; None for costs of 1."""
+    if costs is None:
+        return None
+    codes = {label: code for code, label in enumerate(labels)}
+    table: FloatArray = 1.0 - np.eye(len(labels))
+    for *named, cost in _entries(costs):
+        for label in named:
+            if label not in codes:
+                known = ", ".join(map(repr, labels[:10]))
+                hint = f"Known: {known}. Labels to come are `classes` of partial_fit."
+                raise InputError(f"⟦costs⟧ names the label {label!r}, which was not seen in training", hint=hint)
+        if len(named) == 1:
+            table[codes[named[0]]] = float(cost)
+        else:
+            table[codes[named[0]], codes[named[1]]] = float(cost)
+    np.fill_diagonal(table, 0.0)
+    return table
+
+
+def _entries(costs: Any) -> list[tuple[Any, ...]]:
+    """(label, cost) or (true, predicted, cost), as they are given."""
+    if isinstance(costs, Mapping):
+        return list(costs.items())
+    if isinstance(costs, (str, bytes)) or not isinstance(costs, Sequence):
+        raise InputError(f"⟦costs⟧ is {costs!r}", hint=_HINT)
+    entries = [tuple(entry) if isinstance(entry, (tuple, list)) else (entry,) for entry in costs]
+    for entry in entries:
+        if len(entry) not in (2, 3):
+            raise InputError(f"⟦costs⟧ holds {entry!r}", hint=_HINT)
+    return entries
+
+
+# ------------------------------------------------------------------------------------------------ missing values
+
+# Two ways fill the data before a model sees it. The others leave gaps to the trees: "learned" takes no value for one
+# more value, and "weighting" and "surrogate" are of `trees/growing.py`. An estimator keeps its `schema_`, the columns
+# that users give, and `imputation_`; what it scores has the columns of `seen_schema`.
+FILLING = ("impute", "indicator")
+OF_TREES = (LEARNED, WEIGHTING, SURROGATE, *FILLING)
+OF_LINEAR = (None, *FILLING)
+
+
+def check_missing(model: Any, ways: tuple[str | None, ...]) -> None:
+    """Refuse a `missing` that is not one of these ways, and a `fill_numbers` that it has no use for."""
+    known = isinstance(model.missing, (str, type(None))) and model.missing in ways
+    if not known and isinstance(model.missing, str) and model.missing in OF_TREES:
+        what = f"a {type(model).__name__} has no ⟦missing={model.missing!r}⟧, which is for trees"
+        raise InputError(what, hint=f"Choose one of {', '.join(map(repr, ways))}.")
+    if not known:
+        raise InputError(f"⟦missing⟧ is {model.missing!r}", hint=f"Choose one of {', '.join(map(repr, ways))}.")
+    if model.fill_numbers != "mean" and model.missing not in FILLING:
+        what = f"⟦fill_numbers={model.fill_numbers!r}⟧ goes with ⟦missing='impute'⟧ or 'indicator'"
+        raise InputError(what, hint=f"With ⟦missing={model.missing!r}⟧ no number is filled in.")
+
+
+def seen_part(imputation: Imputation | None, dataset: Dataset, first: int, last: int) -> tuple[Dataset, int, int]:
+    """Sequences first … last−1 as a model sees them: a corpus, and where they begin and end in it."""
+    if imputation is None:
+        return dataset, first, last
+    return imputation.apply(dataset.take(np.arange(first, last))), 0, last - first

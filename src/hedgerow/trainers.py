@@ -1,0 +1,220 @@
+"""Trainers of weights, each with its settings: `LinearCRF(trainer=SMD(meta_gain=0.05))`.
+
+An estimator takes a trainer by its name too: `LinearCRF(trainer="smd")` is `LinearCRF(trainer=SMD())`. Which objectives
+each serves, and when to use it, is in docs/objectives-and-trainers.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from typing import Annotated, Any, ClassVar, Literal
+
+from sklearn.base import BaseEstimator
+
+from hedgerow.declarations import (
+    Count,
+    NonNegative,
+    OneOf,
+    Positive,
+    Range,
+    check_parameters,
+    check_value,
+    declared,
+    documented,
+)
+from hedgerow.errors import InputError
+
+__all__ = [
+    "LBFGS",
+    "SGD",
+    "SMD",
+    "AdaGrad",
+    "Adam",
+    "AnnealedSGD",
+    "AveragedPerceptron",
+    "ConjugateGradient",
+    "FrankWolfe",
+    "GradientDescent",
+]
+
+
+@declared
+class Trainer(BaseEstimator):  # type: ignore[misc]
+    """How weights are found. `name` is what it is called as a word.
+
+    Its settings are parameters as scikit-learn has them: a search may go over `trainer__gain`.
+    """
+
+    name: ClassVar[str]
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self.get_params() == other.get_params()
+
+    __hash__ = None  # type: ignore[assignment]  # settings may be changed
+
+
+@declared
+class OnlineTrainer(Trainer):
+    """A trainer that looks at a few sequences, or items, before each step. An iteration is a pass over all of them.
+
+    Parameters
+    ----------
+    batch_size
+        Sequences, or items of a lattice, that it looks at before each step: by default 8, and 1 of AveragedPerceptron
+        and on lattices.
+    """
+
+    batch_size: Count | None = None
+
+
+@declared
+class GainTrainer(OnlineTrainer):
+    """An online trainer with a step size.
+
+    Parameters
+    ----------
+    gain
+        The first step size; "auto" finds it on a few sequences.
+    """
+
+    gain: Positive | Literal["auto"] = "auto"
+
+
+class LBFGS(Trainer):
+    """L-BFGS on the whole corpus; with an L1 penalty, OWL-QN."""
+
+    name = "lbfgs"
+
+
+class ConjugateGradient(Trainer):
+    """Conjugate gradients on the whole corpus."""
+
+    name = "conjugate_gradient"
+
+
+class GradientDescent(Trainer):
+    """Steepest descent on the whole corpus."""
+
+    name = "gradient_descent"
+
+
+class FrankWolfe(Trainer):
+    """Block-coordinate Frank–Wolfe for the margin, on the dual: it knows how far from the minimum it is."""
+
+    name = "frank_wolfe"
+
+
+@documented
+class AveragedPerceptron(OnlineTrainer):
+    """Collins' averaged perceptron: steps of size one on mistakes, and the average of all weights."""
+
+    name = "averaged_perceptron"
+
+
+@documented
+class SGD(GainTrainer):
+    """Stochastic gradient descent with a fixed gain."""
+
+    name = "sgd"
+
+
+@documented
+class AdaGrad(GainTrainer):
+    """AdaGrad: every weight has a gain of its own, smaller the more it has been pulled already."""
+
+    name = "adagrad"
+
+
+@documented
+class Adam(GainTrainer):
+    """Adam, with means that move only when a batch touches their weight."""
+
+    name = "adam"
+
+
+@documented
+@declared
+class AnnealedSGD(GainTrainer):
+    """Stochastic gradient descent with a gain that falls.
+
+    Parameters
+    ----------
+    schedule
+        How it falls. "inverse" is the classic η₀/(1 + r·t), which is the form that lattices have. "averaged" falls
+        more slowly, and averages weights. "auto" is "averaged" for sequences.
+    """
+
+    name = "annealed_sgd"
+    schedule: Literal["auto", "averaged", "inverse"] = "auto"
+
+
+@documented
+@declared
+class SMD(GainTrainer):
+    """Stochastic meta-descent (Vishwanathan, Schraudolph, Schmidt and Murphy 2006): each weight has a gain that learns.
+
+    Parameters
+    ----------
+    meta_gain
+        μ: how fast gains change.
+    gain_decay
+        λ: how long a gain remembers.
+    lazy
+        Whether a step moves only the weights that its batch touches, which is an approximation; without it a step costs
+        as much as there are weights. Lattices have few weights, and move them all.
+    schedule
+        "plain" is as published, and the form that lattices have. "averaged" gives the average of the weights over the
+        last pass. "annealed" lets all gains fall. "auto" is "averaged" for sequences.
+    """
+
+    name = "smd"
+    meta_gain: NonNegative = 0.1
+    gain_decay: Annotated[float, Range(0, 1)] = 1.0
+    lazy: bool = True
+    schedule: Literal["auto", "averaged", "plain", "annealed"] = "auto"
+
+
+TRAINERS: dict[str, type[Trainer]] = {
+    kind.name: kind
+    for kind in (
+        LBFGS, ConjugateGradient, GradientDescent, SGD, AnnealedSGD, AdaGrad, Adam, SMD, AveragedPerceptron, FrankWolfe,
+    )
+}  # fmt: skip
+
+
+SETTINGS = {field.name for kind in TRAINERS.values() for field in fields(kind)}
+
+
+def name_of(trainer: str | Trainer) -> str:
+    """What a trainer is called, given as a word or as an object."""
+    return trainer if isinstance(trainer, str) else trainer.name
+
+
+def find_trainer(trainer: str | Trainer) -> Trainer:
+    """The trainer of that name, as it comes; an object is the trainer itself."""
+    return TRAINERS[trainer]() if isinstance(trainer, str) else trainer
+
+
+def check_trainer(*names: str) -> Callable[[Any], None]:
+    """A check of the parameter `trainer` of an estimator that has trainers of these names."""
+
+    def check(trainer: Any) -> None:
+        if isinstance(trainer, Trainer) and trainer.name in names:
+            check_parameters(trainer)
+        elif isinstance(trainer, Trainer):
+            raise InputError(f"⟦trainer⟧ is {trainer!r}", hint=f"Choose one of {', '.join(map(repr, names))}.")
+        else:
+            check_value("trainer", trainer, Annotated[str, OneOf(names)])
+
+    return check
+
+
+def make_trainer(name: str, settings: Mapping[str, Any]) -> Trainer:
+    """The trainer of that name with these settings, which it must have."""
+    known = [field.name for field in fields(TRAINERS[name])]
+    for setting in settings:
+        if setting not in known:
+            hint = f"It has {', '.join(known)}." if known else "It has none."
+            raise InputError(f"⟦trainer⟧ {name!r} has no setting {setting!r}", hint=hint)
+    return TRAINERS[name](**settings)

@@ -1,0 +1,15 @@
+"""Which sequences an estimator holds out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hedgerow.estimators.prepare import choose_held_out, label_sets
+
+
+def cut(model: Any, X: list[Any], y: list[Any]) -> tuple[list[Any], list[Any], list[Any], list[Any]]:
+    """X and y of the sequences that train, and those of the sequences that are held out."""
+    fraction = model._preparation().validation_fraction  # its own, or that of its estimator of rows
+    parts = choose_held_out(label_sets(y), fraction, model.random_state)
+    kept, held = ([[given[i] for i in part] for given in (X, y)] for part in parts)
+    return kept[0], kept[1], held[0], held[1]
