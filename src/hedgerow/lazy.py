@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
-from types import ModuleType
+from typing import Any
 
 
-def submodules(package: str) -> Callable[[str], ModuleType]:
+def submodules(package: str) -> Callable[[str], Any]:
     """The `__getattr__` of a package: `kernels.chain` imports the file chain.py of the package `kernels`."""
 
-    def load(name: str) -> ModuleType:
+    def load(name: str) -> Any:
         try:
             return importlib.import_module(f"{package}.{name}")
         except ModuleNotFoundError as error:

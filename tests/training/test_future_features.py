@@ -20,16 +20,18 @@ from hedgerow.models.future.corpus import (
     future_schema,
     with_future_columns,
 )
-from hedgerow.models.future.features import Alternation, Options
-from hedgerow.models.future.multiple_instance import Bags, FutureFeature, Growth
+from hedgerow.models.future.features import Alternation
+from hedgerow.models.future.multiple_instance import Bags, FutureFeature
+from hedgerow.models.future.parameters import FutureParameters
 from hedgerow.training.monitor import Monitor
 from hedgerow.trees.binning import bin_dataset, learn_binning
 from tests.reference import future as reference
 
-OPTIONS = Options(
+SETTINGS = FutureParameters(
     max_future_features=3,
     n_estimators=20,
-    growth=Growth(10, 20.0),
+    max_leaf_nodes=10,
+    l2_regularization=20.0,
     learning_rate=0.5,
     initial_score=-5.0,
     feature_steps=10,
@@ -113,7 +115,7 @@ def alternation(kind, n, held=0, rounds=None, **options):
     X, y = make_future(kind, n + held, 20, random_state=3)
     dataset = learn(X[:n], y[:n])
     held_out = encode(dataset.schema, X[n:], y[n:]) if held else None
-    own = replace(OPTIONS, **options)
+    own = replace(SETTINGS, **options)
     schema = future_schema(dataset.schema, own.max_future_features)
     inputs = learn_binning(dataset)
     empty = with_future_columns(dataset, schema, np.zeros((own.max_future_features, dataset.n_positions)))

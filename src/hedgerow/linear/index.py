@@ -135,6 +135,14 @@ class Streams:
             values = np.ones(1) if dataset.attr_val is None else dataset.attr_val[entries]
             yield int(base), schema.n_attributes, which, dataset.attr_id[entries].astype(INDEX), values
 
+    def observed_at(
+        self, dataset: Dataset, where: IndexArray
+    ) -> Iterator[tuple[int, int, IndexArray, IndexArray, FloatArray]]:
+        """`observations` of flat positions."""
+        sequences = np.searchsorted(dataset.offsets, where, side="right") - 1
+        places = where + (dataset.start - dataset.offsets[:-1])[sequences]
+        return self.observations(dataset, dataset.schema, places, sequences)
+
 
 def _groups(schema: Schema) -> dict[str, list[Column]]:
     return {
@@ -230,11 +238,9 @@ def index_weights(
     the feature. A value other than 0 counts one, whatever its size; the value 0 counts nothing, though without a
     threshold a pair seen with it alone has a weight.
     """
-    sequences = np.searchsorted(dataset.offsets, where, side="right") - 1
-    places = where + (dataset.start - dataset.offsets[:-1])[sequences]
     pointers, slots, totals = [np.zeros(1, dtype=INDEX)], [], []
     n_slots = 0
-    for _, n_rows, which, rows, values in streams.observations(dataset, dataset.schema, places, sequences):
+    for _, n_rows, which, rows, values in streams.observed_at(dataset, where):
         row_ptr, slot, total = _group(rows, labels[which], (values != 0).astype(np.float64), n_rows, n_outputs)
         if all_pairs:
             row_ptr, slot, total = _complete(row_ptr, slot, total, n_outputs, min_frequency)
@@ -292,9 +298,7 @@ def weight_statistics(
     frequency: FloatArray = np.bincount(rows, weights=totals, minlength=streams.n_rows).astype(np.float64)
     square = np.ones(streams.n_rows)
     if len(streams.num_column) or len(streams.seq_num_column) or dataset.attr_val is not None:
-        sequences = np.searchsorted(dataset.offsets, where, side="right") - 1
-        places = where + (dataset.start - dataset.offsets[:-1])[sequences]
-        for base, n_rows, which, codes, values in streams.observations(dataset, dataset.schema, places, sequences):
+        for base, n_rows, which, codes, values in streams.observed_at(dataset, where):
             if len(values) == len(which):  # else one 1 that serves them all
                 count = np.bincount(codes[values != 0], minlength=n_rows)
                 seen = np.flatnonzero(count)

@@ -44,14 +44,12 @@ def _node_weights(dataset: Dataset, index: WeightIndex, spread: FloatArray, smoo
     labels, K = dataset.labels, dataset.n_labels
     assert labels is not None
     where = np.flatnonzero(labels >= 0)
-    sequences = np.searchsorted(dataset.offsets, where, side="right") - 1
-    places = where + (dataset.start - dataset.offsets[:-1])[sequences]
     per_label = np.bincount(labels[where], weights=spread[where], minlength=K)
     slot_rows = index.slot_rows()
     weights: FloatArray = np.zeros(index.n_weights)
     streams = index.streams
     numbers = set(streams.num_base.tolist()) | set(streams.seq_num_base.tolist())
-    for base, n_rows, which, rows, values in streams.observations(dataset, dataset.schema, places, sequences):
+    for base, n_rows, which, rows, values in streams.observed_at(dataset, where):
         slots = slice(int(index.row_ptr[base]), int(index.row_ptr[base + n_rows]))
         if base in numbers or slots.start == slots.stop:
             continue

@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 
 from hedgerow.data.dataset import Column, Dataset, Schema, padded_places
-from hedgerow.errors import InputError
 from hedgerow.legend import UNLABELLED, BoolArray, FloatArray, IndexArray
 from hedgerow.models.future.multiple_instance import Bags, FutureFeature, Margins
+from hedgerow.models.local.previous_labels import add_columns
 from hedgerow.training.boosting.scores import all_first
 from hedgerow.trees.binning import BinnedData, Binning, bin_dataset
 from hedgerow.trees.ensemble import add_trees
@@ -27,12 +27,8 @@ def future_names(n_features: int) -> list[str]:
 
 def future_schema(schema: Schema, n_features: int) -> Schema:
     """The columns of a corpus and, after them, one a future feature."""
-    taken = {column.name for column in schema.columns}
-    for name in future_names(n_features):
-        if name in taken:
-            raise InputError("is a name that the column of a future feature needs", hint="Rename it.", column=name)
-    added = tuple(Column(name, "numeric", fill=np.nan) for name in future_names(n_features))
-    return replace(schema, columns=schema.columns + added)
+    added = [Column(name, "numeric", fill=np.nan) for name in future_names(n_features)]
+    return add_columns(schema, added, "a future feature")
 
 
 def with_future_columns(dataset: Dataset, schema: Schema, probs: FloatArray) -> Dataset:

@@ -15,7 +15,7 @@ from hedgerow.estimators.prepare import Preparation, Prepared
 from hedgerow.estimators.values import LOG_LIKELIHOOD, OF_TREES, check_missing
 from hedgerow.legend import FloatArray
 from hedgerow.models.future.parameters import FutureParameters
-from hedgerow.models.future.training import FutureScores, FutureTrees, SeenCorpus, train
+from hedgerow.models.future.training import FutureScores, FutureTrees, train
 from hedgerow.models.local.base import RowChain
 from hedgerow.trees.nodes import LEAF, STREAM
 
@@ -57,14 +57,10 @@ class FutureFeatureMEMM(FutureParameters, RowChain):
     def _train(self, ready: Prepared, duration: Sequence[int] | None = None) -> Sequence[int] | None:
         """Train and store. duration : the iterations of each round, which are done again; returned where anything was
         learnt."""
-        labels, backward = self._seen_labels(ready), self._backward()
-        corpus, held_out = SeenCorpus.of(ready.dataset, labels.training, backward=backward), None
-        if ready.held_out is not None and labels.held_out is not None:
-            held_out = SeenCorpus.of(ready.held_out, labels.held_out, backward=backward)
-        trained = train(self, corpus, held_out, duration)
+        trained = train(self, ready, self._seen_labels(ready), duration)
         self._keep(ready.given.schema, trained)
         self.imputation_, self.space_, self.refitted_ = ready.imputation, ready.space, False
-        self.order_, self.backward_, self.runs_ = self._order(), backward, None
+        self.order_, self.backward_, self.runs_ = self._order(), self._backward(), None
         self.outcome_ = "n_estimators" if trained.outcome == "max_iter" else trained.outcome
         self.scorer_, rounds = trained.learnt
         self.best_iteration_ = self.scorer_.ensemble_.n_iterations

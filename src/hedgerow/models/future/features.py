@@ -7,10 +7,11 @@ new feature is looked for in the bags ahead (`multiple_instance`), and becomes o
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
+from hedgerow.estimators.values import FILLING
 from hedgerow.legend import INDEX, FloatArray, IndexArray
 from hedgerow.models.future.corpus import Kept, ScoredCorpus
 from hedgerow.models.future.multiple_instance import (
@@ -23,33 +24,13 @@ from hedgerow.models.future.multiple_instance import (
     best_step,
     discover,
 )
+from hedgerow.models.future.parameters import FutureParameters
 from hedgerow.training.monitor import Monitor
 from hedgerow.trees.binning import Binning
-from hedgerow.trees.growing import Tree
+from hedgerow.trees.growing import LEARNED, Tree
 from hedgerow.trees.nodes import LEAF
 
 _LEAST_STEP = 0.1  # a search begins no lower: a step that was short must not make those after it slow
-
-
-@dataclass(frozen=True)
-class Options:
-    """How a model is trained; named as the parameters of FutureFeatureMEMM are.
-
-    max_future_features : as many columns of features there are
-    n_estimators : of a round
-    learning_rate : the share of the best step α that is taken
-    """
-
-    max_future_features: int
-    n_estimators: int
-    growth: Growth
-    learning_rate: float
-    initial_score: float
-    feature_steps: int
-    max_step: float
-    max_weight: float
-    n_iter_no_change: int
-    tol: float
 
 
 Addition = list[Tree] | FutureFeature
@@ -68,14 +49,21 @@ class Alternation:
         held_out: ScoredCorpus | None,
         instances: Binning,
         binning: Binning,
-        options: Options,
+        settings: FutureParameters,
     ) -> None:
-        self.corpus, self.held_out, self.options = corpus, held_out, options
+        self.corpus, self.held_out, self.settings = corpus, held_out, settings
         self.additions: list[Addition] = []
         self.rounds: list[int] = []
         self._binning = binning
+        self._growth = Growth(
+            int(settings.max_leaf_nodes),
+            float(settings.l2_regularization),
+            float(settings.min_samples_leaf),
+            settings.categorical == "subset",
+            LEARNED if settings.missing in FILLING else settings.missing,
+        )
         weights = corpus.bags.spread(corpus.loss.weights)
-        self._instances = RowTrees(instances, corpus.data, weights, options.growth)
+        self._instances = RowTrees(instances, corpus.data, weights, self._growth)
         self._step = 1.0
         self._refresh()
         judged = corpus if held_out is None else held_out
@@ -104,7 +92,7 @@ class Alternation:
         full = self._add_trees(monitor)
         best = self.score()
         self.rounds = [self.n_trees]
-        while not monitor.interrupted and len(self.features) < self.options.max_future_features:
+        while not monitor.interrupted and len(self.features) < self.settings.max_future_features:
             state, n = self._remember(), self.n_trees
             if not self._add_features():
                 break
@@ -136,7 +124,7 @@ class Alternation:
 
     def _is_better(self, score: float, than: float) -> bool:
         """Whether a score is better by more than the share `tol`."""
-        return score - than > self.options.tol * max(abs(than), self._floor)
+        return score - than > float(self.settings.tol) * max(abs(than), self._floor)
 
     # ---------------------------------------------------------------------------------------- trees, first option
 
@@ -144,7 +132,7 @@ class Alternation:
         """Trees until they no longer help, whether there are as many as may be; those after the best are dropped."""
         best = mark = self.score()
         state, waited, n = self._remember(), 0, 0
-        while not monitor.interrupted and waited < self.options.n_iter_no_change and n < self.options.n_estimators:
+        while not monitor.interrupted and waited < self.settings.n_iter_no_change and n < self.settings.n_estimators:
             if not self._add_tree():
                 break
             n += 1
@@ -157,7 +145,7 @@ class Alternation:
                 best, state = score, self._remember()
         if state[0] < len(self.additions):
             self._recall(state)
-        return n == self.options.n_estimators
+        return n == self.settings.n_estimators
 
     def _add_tree(self) -> bool:
         """One tree per label, fitted to the residuals, with a share of the best step for all; whether it lowers the
@@ -172,11 +160,11 @@ class Alternation:
             trees.append(tree)
         if K == 2:
             trees.insert(0, _leaf(trees[0]))
-        step = best_step(self._slope(direction), self.options.max_step, max(self._step, _LEAST_STEP))
+        step = best_step(self._slope(direction), float(self.settings.max_step), max(self._step, _LEAST_STEP))
         if step == 0.0:
             return False
         self._step = step
-        step *= self.options.learning_rate
+        step *= float(self.settings.learning_rate)
         corpus.scores += step * direction
         scaled = [tree.scaled(step) for tree in trees]
         if self.held_out is not None:
@@ -197,11 +185,8 @@ class Alternation:
     def _add_features(self) -> int:
         """A feature for each label that gains by one, the best first; of two labels only for the one that gains more,
         since what speaks for one speaks against the other."""
-        corpus, K, n_allowed = (
-            self.corpus,
-            len(self.corpus.scores),
-            self.options.max_future_features - len(self.features),
-        )
+        corpus, K = self.corpus, len(self.corpus.scores)
+        n_allowed = self.settings.max_future_features - len(self.features)
         if K == 1:  # one label has none to be told from
             return 0
         candidates = [one for one in map(self._discover, range(K)) if one is not None]
@@ -222,25 +207,25 @@ class Alternation:
         return added
 
     def _discover(self, k: int) -> Candidate | None:
-        corpus, options = self.corpus, self.options
+        corpus, settings = self.corpus, self.settings
         return discover(
             corpus.loss.margins(corpus.scores, k),
             corpus.bags,
             self._instances,
             label=k,
-            start=options.initial_score,
-            max_steps=options.feature_steps,
-            max_weight=options.max_weight,
-            tol=options.tol,
+            start=float(settings.initial_score),
+            max_steps=int(settings.feature_steps),
+            max_weight=float(settings.max_weight),
+            tol=float(settings.tol),
         )
 
     def _weigh(self, candidate: Candidate) -> FutureFeature | None:
         """A feature with η found anew, as features of other labels were added before; None where it gains nothing."""
         corpus, Q = self.corpus, candidate.probs
         margins = corpus.loss.margins(corpus.scores, candidate.feature.label)
-        weight = best_eta(margins, Q, self.options.max_weight)
+        weight = best_eta(margins, Q, float(self.settings.max_weight))
         before = margins.loss(np.zeros(1))
-        if before - margins.loss(weight * Q) <= self.options.tol * before:
+        if before - margins.loss(weight * Q) <= float(self.settings.tol) * before:
             return None
         return replace(candidate.feature, weight=weight)
 
@@ -265,7 +250,7 @@ class Alternation:
         self.corpus.bin_rows()
         if self.held_out is not None:
             self.held_out.bin_rows()
-        self._trees = RowTrees(self._binning, self.corpus.top, self.corpus.loss.weights, self.options.growth)
+        self._trees = RowTrees(self._binning, self.corpus.top, self.corpus.loss.weights, self._growth)
 
 
 def _leaf(like: Tree) -> Tree:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from hedgerow.estimators.codec.arrays import LARGEST
@@ -15,16 +14,13 @@ from hedgerow.estimators.codec.values import count, flag, real, whole
 from hedgerow.models.future.corpus import future_schema
 from hedgerow.models.future.multiple_instance import FutureFeature
 from hedgerow.models.future.training import FutureTrees
-from hedgerow.models.local.files import label_columns
-from hedgerow.models.local.previous_labels import MAX_ORDER
+from hedgerow.models.local.previous_labels import MAX_ORDER, label_schema
 from hedgerow.trees.ensemble import Ensemble
 
 
 def _top_columns(scope: Scope) -> Any:
     """What trees of the top level see: the input, the last labels, and future features."""
-    seen = scope["seen"]
-    labels = label_columns(seen, scope["order"], backward=scope["backward"])
-    return future_schema(replace(seen, columns=seen.columns + labels), scope["n_columns"])
+    return future_schema(label_schema(scope["seen"], scope["order"], backward=scope["backward"]), scope["n_columns"])
 
 
 TOP = Record(

@@ -10,18 +10,19 @@ import numpy as np
 
 from hedgerow.data.dataset import Dataset
 from hedgerow.errors import InputError
-from hedgerow.estimators.values import FILLING
+from hedgerow.estimators.prepare import Prepared
 from hedgerow.legend import AnyArray, CodeArray, FloatArray, IndexArray
 from hedgerow.models.future.corpus import ScoredCorpus, cut_evenly, future_schema, with_future_columns
-from hedgerow.models.future.features import Alternation, Options
-from hedgerow.models.future.multiple_instance import Bags, FutureFeature, Growth
+from hedgerow.models.future.features import Alternation
+from hedgerow.models.future.multiple_instance import Bags, FutureFeature
 from hedgerow.models.future.parameters import FutureParameters
+from hedgerow.models.local.base import SeenLabels
 from hedgerow.models.local.previous_labels import with_label_columns
-from hedgerow.models.local.rows import Rows, TreeScores, check_label_columns
+from hedgerow.models.local.rows import Rows, TreeScores
 from hedgerow.training.monitor import Monitor, Trained
-from hedgerow.trees.binning import BinnedData, Binning, bin_dataset, learn_binning
+from hedgerow.trees.binning import Binning, bin_dataset, learn_binning
 from hedgerow.trees.ensemble import Ensemble
-from hedgerow.trees.growing import LEARNED, SURROGATE, WEIGHTING
+from hedgerow.trees.growing import SURROGATE, WEIGHTING
 
 
 @dataclass(frozen=True)
@@ -95,19 +96,6 @@ class _FutureRows:
 # ------------------------------------------------------------------------------------------------ training
 
 
-class SeenCorpus(NamedTuple):
-    """A corpus without gaps: as the trees of features see it, and with the last labels as columns."""
-
-    inputs: Dataset
-    rows: Dataset
-
-    @classmethod
-    def of(cls, dataset: Dataset, histories: CodeArray, *, backward: bool) -> SeenCorpus:
-        """histories : int32 (N, order), the labels that each position sees"""
-        check_label_columns(dataset.n_labels, histories.shape[1])
-        return cls(dataset, with_label_columns(dataset, histories, backward=backward))
-
-
 class FutureFit(NamedTuple):
     """What was learnt, and the iterations of each round."""
 
@@ -116,29 +104,33 @@ class FutureFit(NamedTuple):
 
 
 def train(
-    settings: FutureParameters, corpus: SeenCorpus, held_out: SeenCorpus | None, rounds: Sequence[int] | None = None
+    settings: FutureParameters, ready: Prepared, labels: SeenLabels, rounds: Sequence[int] | None = None
 ) -> Trained[FutureFit]:
-    """Train on a corpus.
+    """Train on a corpus and the labels that its positions see.
 
     rounds : iterations of each round, as a training with other sequences kept them; None: as many as help
     """
-    n_columns, backward, rows = int(settings.max_future_features), settings.direction == "right_to_left", corpus.rows
+    n_columns, backward = int(settings.max_future_features), settings.direction == "right_to_left"
+    rows = with_label_columns(ready.dataset, labels.training, backward=backward)
     if not (rows.labels != -1).any() and rows.allowed is None:  # type: ignore[union-attr]
         raise InputError("no position has a label, with labels before it", hint="Label more positions.")
     gaps = settings.missing in (WEIGHTING, SURROGATE)
     limits = int(settings.max_bins), settings.min_frequency
-    inputs = learn_binning(corpus.inputs, *limits, keep_missing=gaps)
+    inputs = learn_binning(ready.dataset, *limits, keep_missing=gaps)
     schema = future_schema(rows.schema, n_columns)
     empty = with_future_columns(rows, schema, np.zeros((n_columns, rows.n_positions)))
     binning = cut_evenly(learn_binning(empty, *limits, keep_missing=gaps), n_columns, int(settings.feature_bins))
 
-    def scored(part: SeenCorpus, *, growing: bool) -> ScoredCorpus:
-        data: BinnedData = bin_dataset(inputs, part.inputs, postings=growing)
-        bags = Bags(part.inputs.offsets, settings.bag, backward=backward)
-        return ScoredCorpus(data, part.rows, binning, bags, schema, growing=growing)
+    def scored(part: Dataset, rows: Dataset, *, growing: bool) -> ScoredCorpus:
+        data = bin_dataset(inputs, part, postings=growing)
+        bags = Bags(part.offsets, settings.bag, backward=backward)
+        return ScoredCorpus(data, rows, binning, bags, schema, growing=growing)
 
-    held = None if held_out is None else scored(held_out, growing=False)
-    training = Alternation(scored(corpus, growing=True), held, inputs, binning, _options(settings))
+    held = None
+    if ready.held_out is not None and labels.held_out is not None:
+        held_rows = with_label_columns(ready.held_out, labels.held_out, backward=backward)
+        held = scored(ready.held_out, held_rows, growing=False)
+    training = Alternation(scored(ready.dataset, rows, growing=True), held, inputs, binning, settings)
     with Monitor(
         max_iter=int(settings.n_estimators) * (n_columns + 1),
         tol=-np.inf,
@@ -163,25 +155,3 @@ def train(
     )
     trained = monitor.trained(FutureFit(fitted, training.rounds))
     return replace(trained, best=replace(trained.best, loss=training.loss()))
-
-
-def _options(settings: FutureParameters) -> Options:
-    growth = Growth(
-        int(settings.max_leaf_nodes),
-        float(settings.l2_regularization),
-        float(settings.min_samples_leaf),
-        settings.categorical == "subset",
-        LEARNED if settings.missing in FILLING else settings.missing,
-    )
-    return Options(
-        max_future_features=int(settings.max_future_features),
-        n_estimators=int(settings.n_estimators),
-        growth=growth,
-        learning_rate=float(settings.learning_rate),
-        initial_score=float(settings.initial_score),
-        feature_steps=int(settings.feature_steps),
-        max_step=float(settings.max_step),
-        max_weight=float(settings.max_weight),
-        n_iter_no_change=int(settings.n_iter_no_change),
-        tol=float(settings.tol),
-    )

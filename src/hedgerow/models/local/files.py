@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.data.dataset import Column, Schema, Vocabulary
 from hedgerow.estimators.codec.arrays import Array, Ragged
 from hedgerow.estimators.codec.parts import Model, Part, Record, State
 from hedgerow.estimators.codec.schema import CHAIN, SPACE
@@ -15,7 +14,7 @@ from hedgerow.estimators.codec.upgrade import Old, with_trainer
 from hedgerow.estimators.codec.values import flag, texts, whole
 from hedgerow.legend import INDEX
 from hedgerow.models.crf.tree_files import RENAMED
-from hedgerow.models.local.previous_labels import MAX_ORDER, LabelRuns, column_names
+from hedgerow.models.local.previous_labels import MAX_ORDER, LabelRuns, label_schema
 from hedgerow.models.local.training import NAMED, named_estimator
 
 # What older files have among the parameters of a model.
@@ -27,25 +26,18 @@ _OF_ESTIMATORS = (
 _HINT = "Use 'linear' or 'trees'; or pickle the model, where you trust whoever may write to the file."
 
 
-def label_columns(schema: Schema, order: int, *, backward: bool) -> tuple[Column, ...]:
-    """The columns in which trees see the last labels, as `with_label_columns` makes them."""
-    vocabulary = Vocabulary([str(label) for label in schema.labels])
-    names = column_names(order, backward=backward)
-    return tuple(Column(name, "categorical", vocabulary=vocabulary) for name in names)
-
-
 def check_columns(scope: Scope) -> None:
     """The classifier has the labels of the model and sees its columns; trees see those of the last labels besides,
     in which codes stand for labels."""
     seen, of_rows = scope["seen"], scope["scorer"].schema_
     if of_rows.labels != seen.labels:
         refuse("the classifier of rows has other labels")
-    added: tuple[Column, ...] = ()
+    wanted = seen
     if scope["runs"] is None:
-        added = label_columns(seen, scope["order"], backward=scope["backward"])
+        wanted = label_schema(seen, scope["order"], backward=scope["backward"])
         if of_rows.attributes != seen.attributes or of_rows.attribute_offsets != seen.attribute_offsets:
             refuse("the trees do not fit the attributes")
-    if of_rows.columns != seen.columns + added:
+    if of_rows.columns != wanted.columns:
         refuse("the classifier of rows does not fit the columns")
     if scope["scorer"].imputation_ is not None or getattr(scope["scorer"], "order_", 0) != 0:
         refuse("the classifier of rows does not classify single rows")

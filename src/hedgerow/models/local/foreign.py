@@ -17,7 +17,7 @@ from hedgerow.errors import InputError
 from hedgerow.estimators.base import ChainModel
 from hedgerow.legend import CODE, UNLABELLED, CodeArray, FloatArray, IndexArray
 from hedgerow.linear.index import Streams
-from hedgerow.models.local.rows import Rows
+from hedgerow.models.local.rows import Rows, score_each
 
 _LEAST = np.finfo(np.float64).tiny  # a probability of 0 would make a label impossible for good
 
@@ -30,15 +30,13 @@ def check_classifier(classifier: Any) -> None:
     if isinstance(classifier, type) or not hasattr(classifier, "predict_proba"):
         what = f"⟦estimator⟧ is {classifier!r}, which has no predict_proba"
         raise InputError(what, hint="Wrap it in sklearn.calibration.CalibratedClassifierCV.")
-
     if isinstance(classifier, ChainModel):
         what = f"⟦estimator⟧ is {classifier!r}, which classifies sequences and not rows"
         raise InputError(what, hint="Give 'trees', 'linear', a TreeCRF, a LinearCRF or a scikit-learn classifier.")
 
 
-def fit_classifier(classifier: Any, dataset: Dataset, histories: CodeArray) -> tuple[Any, float]:
-    """Fit a classifier to the positions whose label, and labels before it, are known; and their negative
-    log-likelihood."""
+def fit_classifier(classifier: Any, dataset: Dataset, histories: CodeArray) -> float:
+    """Fit a classifier to the positions whose label, and labels before it, are known; their negative log-likelihood."""
     assert dataset.labels is not None
     known = (dataset.labels != UNLABELLED) & (histories != UNLABELLED).all(axis=1)
     rows = np.flatnonzero(known)
@@ -52,7 +50,7 @@ def fit_classifier(classifier: Any, dataset: Dataset, histories: CodeArray) -> t
     column = np.searchsorted(classifier.classes_, dataset.labels[rows])
     probs = classifier.predict_proba(matrix)[np.arange(len(rows)), column]
     losses = -np.log(np.maximum(probs, _LEAST))
-    return classifier, float((losses * weights.get("sample_weight", 1.0)).sum())
+    return float((losses * weights.get("sample_weight", 1.0)).sum())
 
 
 class Matrix:
@@ -63,12 +61,9 @@ class Matrix:
 
         schema = dataset.schema
         begin, end = int(dataset.offsets[first]), int(dataset.offsets[last])
-        where = np.arange(begin, end)
-        sequences = np.searchsorted(dataset.offsets, where, side="right") - 1
-        places = where + (dataset.start - dataset.offsets[:-1])[sequences]
         streams = Streams.of(schema)
         rows, columns, values = [np.empty(0, int)], [np.empty(0, int)], [np.empty(0)]
-        for base, _, which, ids, numbers in streams.observations(dataset, schema, places, sequences):
+        for base, _, which, ids, numbers in streams.observed_at(dataset, np.arange(begin, end)):
             rows.append(which)
             columns.append(base + ids)
             values.append(np.broadcast_to(numbers, which.shape))
@@ -116,11 +111,4 @@ class _ForeignRows:
         return logs
 
     def after_each(self, rows: IndexArray, older: Sequence[int]) -> FloatArray:
-        K = self.scorer.n_labels
-        histories = np.empty((len(rows), self.scorer.order), dtype=CODE)
-        histories[:, 1:] = older
-        total: FloatArray = np.empty((len(rows), K, K))
-        for u in range(K):
-            histories[:, 0] = u
-            total[:, u] = self.scores(rows, histories)
-        return total
+        return score_each(self.scores, rows, older, self.scorer.n_labels)

@@ -7,7 +7,7 @@ the last label, as McCallum's maximum entropy Markov model has them: both as att
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,6 +16,7 @@ from hedgerow.data.dataset import Column, Dataset, Schema, Vocabulary, padded_pl
 from hedgerow.errors import InputError
 from hedgerow.legend import CODE, FIRST_VALUE, INDEX, MISSING, OUTSIDE, UNLABELLED, CodeArray, FloatArray, IndexArray
 from hedgerow.linear.index import Streams, row_names
+from hedgerow.trees.nodes import MAX_BINS
 
 MAX_ORDER = 8
 
@@ -61,29 +62,46 @@ def label_codes(histories: CodeArray, n_labels: int) -> CodeArray:
     return np.where(histories == UNLABELLED, MISSING, codes).astype(CODE)
 
 
-def with_label_columns(dataset: Dataset, histories: CodeArray, *, backward: bool) -> Dataset:
-    """The corpus with a categorical column for each label of the histories (N, order), as its last columns."""
-    schema, order = dataset.schema, histories.shape[1]
-    if not order:
-        return dataset
+def label_schema(schema: Schema, order: int, *, backward: bool) -> Schema:
+    """The columns of a corpus and, after them, one for each of the last labels, in which trees see it."""
+    check_label_columns(len(schema.labels), order)
     vocabulary = Vocabulary([str(label) for label in schema.labels])
     names = column_names(order, backward=backward)
-    _check_free({column.name for column in schema.columns}, names)
-    added = tuple(Column(name, "categorical", vocabulary=vocabulary) for name in names)
+    added = [Column(name, "categorical", vocabulary=vocabulary) for name in names]
+    return add_columns(schema, added, "a label")
+
+
+def check_label_columns(n_labels: int, order: int) -> None:
+    """Refuse more labels than a column of trees has bins for."""
+    most = MAX_BINS - 2
+    if order and n_labels > most:
+        what = f"trees that see previous labels can tell {most} apart, and there are {n_labels}"
+        raise InputError(what, hint="Use a linear estimator, or a TreeCRF itself.")
+
+
+def with_label_columns(dataset: Dataset, histories: CodeArray, *, backward: bool) -> Dataset:
+    """The corpus with a categorical column for each label of the histories (N, order), as its last columns."""
+    if not histories.shape[1]:
+        return dataset
+    schema = label_schema(dataset.schema, histories.shape[1], backward=backward)
+    return append_codes(hide_unknown(dataset, histories), schema, label_codes(histories, dataset.n_labels).T)
+
+
+def add_columns(schema: Schema, added: Sequence[Column], of: str) -> Schema:
+    """The schema with more columns, which no other may be named like. of : what they are columns of, for an error"""
+    taken = {column.name for column in schema.columns}
+    for column in added:
+        if column.name in taken:
+            raise InputError(f"is a name that the column of {of} needs", hint="Rename it.", column=column.name)
+    return replace(schema, columns=(*schema.columns, *added))
+
+
+def append_codes(dataset: Dataset, schema: Schema, codes: CodeArray) -> Dataset:
+    """The corpus with the coded columns (columns, N) that `schema` has after those of the corpus."""
     _, places, size = padded_places(dataset.offsets, schema.gap)
-    codes: CodeArray = np.full((order, size), OUTSIDE, dtype=CODE)
-    codes[:, places] = label_codes(histories, dataset.n_labels).T
-    return replace(
-        hide_unknown(dataset, histories),
-        schema=replace(schema, columns=schema.columns + added),
-        codes=np.concatenate([dataset.codes, codes]),
-    )
-
-
-def _check_free(taken: set[str], names: Iterable[str]) -> None:
-    for name in names:
-        if name in taken:
-            raise InputError("is a name that the column of a label needs", hint="Rename it.", column=name)
+    padded: CodeArray = np.full((len(codes), size), OUTSIDE, dtype=CODE)
+    padded[:, places] = codes
+    return replace(dataset, schema=schema, codes=np.concatenate([dataset.codes, padded]))
 
 
 # ------------------------------------------------------------------------------------------------ runs of labels
@@ -174,11 +192,9 @@ class LabelRuns:
         """Flat positions, keys and values of the features of each stream, with the last label."""
         if not self.order or self.columns == ():
             return
-        K, schema = dataset.n_labels, dataset.schema
-        sequences = np.searchsorted(dataset.offsets, used, side="right") - 1
-        places = used + (dataset.start - dataset.offsets[:-1])[sequences]
+        K, streams = dataset.n_labels, self.streams(dataset.schema)
         last = histories[used, 0].astype(INDEX)
-        for base, _, which, rows, values in self.streams(schema).observations(dataset, schema, places, sequences):
+        for base, _, which, rows, values in streams.observed_at(dataset, used):
             yield used[which], (base + rows) * (K + 1) + last[which], values
 
 
@@ -212,10 +228,7 @@ def _usable(dataset: Dataset, histories: CodeArray) -> IndexArray:
 
 def _attributes(dataset: Dataset, where: IndexArray) -> Iterator[_Entries]:
     """The corpus' own attributes, numbered anew: one for each and each offset of their window."""
-    schema = dataset.schema
-    sequences = np.searchsorted(dataset.offsets, where, side="right") - 1
-    places = where + (dataset.start - dataset.offsets[:-1])[sequences]
-    for base, _, which, rows, values in Streams.of(schema, {"*"}).observations(dataset, schema, places, sequences):
+    for base, _, which, rows, values in Streams.of(dataset.schema, {"*"}).observed_at(dataset, where):
         yield where[which], base + rows, values
 
 

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any, Protocol
@@ -13,12 +13,12 @@ from typing import Any, Protocol
 import numpy as np
 
 from hedgerow.data.dataset import Dataset, Schema
-from hedgerow.errors import InputError
 from hedgerow.legend import CODE, INDEX, UNLABELLED, CodeArray, FloatArray, IndexArray
 from hedgerow.linear.chain import LinearScorer
 from hedgerow.linear.index import Streams, WeightIndex
 from hedgerow.models.local.previous_labels import (
     LabelRuns,
+    check_label_columns,
     column_names,
     label_codes,
     look_up,
@@ -29,7 +29,7 @@ from hedgerow.training.boosting.scores import all_first
 from hedgerow.trees.binning import bin_dataset
 from hedgerow.trees.ensemble import add_trees
 from hedgerow.trees.growing import Tree
-from hedgerow.trees.nodes import BIN, COLUMN, EQUAL, LABEL, MAX_BINS, RULE, STREAM, SUBSET
+from hedgerow.trees.nodes import BIN, COLUMN, EQUAL, LABEL, RULE, STREAM, SUBSET
 
 
 class Rows(Protocol):
@@ -49,6 +49,16 @@ class Scorer(Protocol):
     """Makes the rows of sequences first … last−1 of a corpus."""
 
     def rows(self, dataset: Dataset, first: int, last: int) -> Rows: ...
+
+
+def score_each(
+    score: Callable[[IndexArray, CodeArray], FloatArray], rows: IndexArray, older: Sequence[int], n_labels: int
+) -> FloatArray:
+    """`after_each` of rows that can do no better than to score one last label after the other."""
+    total: FloatArray = np.empty((len(rows), n_labels, n_labels))
+    for u in range(n_labels):
+        total[:, u] = score(rows, np.full((len(rows), 1 + len(older)), (u, *older), dtype=CODE))
+    return total
 
 
 # ------------------------------------------------------------------------------------------------ linear
@@ -189,26 +199,12 @@ class _TreeRows:
     def after_each(self, rows: IndexArray, older: Sequence[int]) -> FloatArray:
         scorer, places, K = self.scorer, self.data.place[rows], self.scorer.n_labels
         if scorer.label_trees is None:
-            histories = np.empty((len(rows), scorer.order), dtype=CODE)
-            histories[:, 1:] = older
-            total = np.empty((len(rows), K, K))
-            for u in range(K):
-                histories[:, 0] = u
-                total[:, u] = self.scores(rows, histories)
-            return total
+            return score_each(self.scores, rows, older, K)
         for i, label in enumerate(older):
             self._write(places, i + 1, np.array(label))
         edges: FloatArray = np.zeros((K, len(rows), K))
         add_trees(self.inner, places, scorer.label_trees, edges, np.zeros((K, len(rows))))
         return edges.transpose(1, 2, 0)
-
-
-def check_label_columns(n_labels: int, order: int) -> None:
-    """Refuse more labels than a column of trees has bins for."""
-    most = MAX_BINS - 2
-    if order and n_labels > most:
-        what = f"trees that see previous labels can tell {most} apart, and there are {n_labels}"
-        raise InputError(what, hint="Use a linear estimator, or a TreeCRF itself.")
 
 
 def _on_label(tree: Tree, stream: int, n_labels: int) -> Tree | None:

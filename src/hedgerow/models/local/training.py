@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import clone
@@ -22,7 +23,7 @@ from hedgerow.models.crf.tree import TreeCRF
 from hedgerow.models.local.base import RowChain, SeenLabels
 from hedgerow.models.local.foreign import ForeignScores, check_classifier, fit_classifier
 from hedgerow.models.local.previous_labels import LabelRuns, hide_unknown, label_histories, with_label_columns
-from hedgerow.models.local.rows import LinearScores, Scorer, TreeScores, check_label_columns
+from hedgerow.models.local.rows import LinearScores, Scorer, TreeScores
 
 if TYPE_CHECKING:
     from hedgerow.models.local.recurrent_sliding_window import RecurrentSlidingWindow
@@ -33,14 +34,6 @@ _OF_MODEL = (
     *_SHARED, "order", "columns", "window", "missing", "fill_numbers", "transitions", "constraints", "decoder",
     "beam_width",
 )  # fmt: skip
-
-
-class Fitted(NamedTuple):
-    """The classifier of rows; the runs of labels that a linear one looks at, None for others; the loss of a user's."""
-
-    classifier: Any
-    runs: LabelRuns | None = None
-    loss: float = np.nan
 
 
 def is_ours(estimator: Any) -> bool:
@@ -88,58 +81,6 @@ def check_estimator(model: LocalModel) -> None:
             raise InputError(what, hint=f"Give {name} to the {kind}, and leave it out of the {type(given).__name__}.")
 
 
-class ClassifierTraining:
-    """Fits a classifier of rows to a corpus and the labels that its positions see.
-
-    conjoin : the columns whose features a linear one also conjoins with the last label, as a model has them
-    backward : whether the labels are those after a position
-    """
-
-    def __init__(self, classifier: Any, conjoin: Any, *, backward: bool) -> None:
-        self.classifier, self.conjoin, self.backward = classifier, conjoin, backward
-
-    def fit(self, ready: Prepared, labels: SeenLabels) -> Fitted:
-        """Fit to the sequences that train."""
-        dataset, shown = ready.dataset, hide_unknown(ready.dataset, labels.training).labels
-        if np.all(shown == UNLABELLED) and dataset.allowed is None:
-            raise InputError("no position has a label, with labels before it", hint="Label more positions.")
-        if isinstance(self.classifier, (LinearCRF, TreeCRF)):
-            self.classifier.set_params(window=dataset.schema.window)
-        if isinstance(self.classifier, LinearCRF):
-            return self._fit_linear(ready, labels)
-        if isinstance(self.classifier, TreeCRF):
-            held_out = None
-            if ready.held_out is not None and labels.held_out is not None:
-                held_out = self._with_columns(ready.held_out, labels.held_out)
-            return Fitted(self.classifier.fit(self._with_columns(dataset, labels.training), X_val=held_out))
-        classifier, loss = fit_classifier(self.classifier, dataset, labels.training)
-        return Fitted(classifier, loss=loss)
-
-    def refit(self, whole: Prepared, labels: SeenLabels) -> bool:
-        """Train trees once more, on all sequences; whether they are kept."""
-        assert labels.everything is not None
-        if self.classifier.outcome_ == "interrupted" or not self.classifier.best_iteration_:
-            return False
-        self.classifier._train_on(self._with_columns(whole.dataset, labels.everything))
-        return bool(self.classifier.refitted_)
-
-    def _fit_linear(self, ready: Prepared, labels: SeenLabels) -> Fitted:
-        dataset = ready.dataset
-        columns = conjoined_columns(self.conjoin, dataset.schema)
-        runs = LabelRuns.observed(dataset, labels.training, columns, backward=self.backward)
-        schema = runs.schema(dataset.schema)
-        held_out = None
-        if ready.held_out is not None and labels.held_out is not None:
-            held_out = runs.attach(ready.held_out, labels.held_out, schema)
-        self.classifier.fit(runs.attach(dataset, labels.training, schema), X_val=held_out)
-        return Fitted(self.classifier, runs)
-
-    def _with_columns(self, dataset: Dataset, histories: CodeArray) -> Dataset:
-        """The corpus with the labels that trees see as columns."""
-        check_label_columns(dataset.n_labels, histories.shape[1])
-        return with_label_columns(dataset, histories, backward=self.backward)
-
-
 def conjoined_columns(given: Any, schema: Schema) -> Iterable[str] | None:
     """The columns whose features are conjoined with the last label: None for all."""
     if given == "all":
@@ -184,13 +125,37 @@ class LocalModel(RowChain):
         labels = self._seen_labels(ready)
         if warm:  # a copy: another model may hold the one that was fitted
             classifier = copy.copy(self.estimator_).set_params(**classifier.get_params(deep=False))
-        training = ClassifierTraining(classifier, getattr(self, "conjoin", None), backward=self._backward())
-        fitted = training.fit(ready, labels)
-        if isinstance(classifier, TreeCRF) and classifier.refit and not warm and ready.everything is not None:
+        runs, loss = self._fit_rows(classifier, ready, labels)
+        again = isinstance(classifier, TreeCRF) and classifier.refit and not warm and classifier.best_iteration_
+        if again and classifier.outcome_ != "interrupted" and labels.everything is not None:
             whole = ready.whole()
-            ready = whole if training.refit(whole, labels) else ready
-        self.imputation_, self.space_ = ready.imputation, ready.space
-        self._store(ready.given.schema, fitted)
+            classifier._train_on(with_label_columns(whole.dataset, labels.everything, backward=self._backward()))
+            ready = whole if classifier.refitted_ else ready
+        self.imputation_, self.space_, self.runs_ = ready.imputation, ready.space, runs
+        self._store(ready.given.schema, classifier, loss)
+
+    def _fit_rows(self, classifier: Any, ready: Prepared, labels: SeenLabels) -> tuple[LabelRuns | None, float]:
+        """Fit a classifier to the sequences that train.
+
+        Returns the runs of labels that a linear one looks at, None for others; and the loss of one of the user's.
+        """
+        dataset, backward, runs = ready.dataset, self._backward(), None
+        shown = hide_unknown(dataset, labels.training).labels
+        if np.all(shown == UNLABELLED) and dataset.allowed is None:
+            raise InputError("no position has a label, with labels before it", hint="Label more positions.")
+        if not is_ours(classifier):
+            return None, fit_classifier(classifier, dataset, labels.training)
+        seen: Callable[[Dataset, CodeArray], Dataset] = partial(with_label_columns, backward=backward)
+        if isinstance(classifier, LinearCRF):
+            columns = conjoined_columns(getattr(self, "conjoin", None), dataset.schema)
+            runs = LabelRuns.observed(dataset, labels.training, columns, backward=backward)
+            seen = partial(runs.attach, schema=runs.schema(dataset.schema))
+        held_out = None
+        if ready.held_out is not None and labels.held_out is not None:
+            held_out = seen(ready.held_out, labels.held_out)
+        classifier.set_params(window=dataset.schema.window)
+        classifier.fit(seen(dataset, labels.training), X_val=held_out)
+        return runs, np.nan
 
     def _complaint(self) -> str:
         return ""  # the classifier of rows said it
@@ -217,16 +182,14 @@ class LocalModel(RowChain):
             raise InputError("the previous fit was by another classifier, or saw other labels", hint=hint)
         return True
 
-    def _store(self, schema: Schema, fitted: Fitted) -> None:
-        self.schema_, self.classes_ = schema, schema.classes
-        self.estimator_, self.runs_ = fitted.classifier, fitted.runs
+    def _store(self, schema: Schema, classifier: Any, loss: float) -> None:
+        self.schema_, self.classes_, self.estimator_, self.metadata_ = schema, schema.classes, classifier, {}
         self.order_, self.backward_ = self._order(), self._backward()
-        self.metadata_ = {}
-        ours = fitted.classifier if is_ours(fitted.classifier) else None
+        ours = classifier if is_ours(classifier) else None
         self.history_ = getattr(ours, "history_", [])
         self.n_iter_ = getattr(ours, "n_iter_", 1)
         self.best_iteration_ = getattr(ours, "best_iteration_", 1)
-        self.loss_ = getattr(ours, "loss_", fitted.loss)
+        self.loss_ = getattr(ours, "loss_", loss)
         self.outcome_ = getattr(ours, "outcome_", "converged")
         self.refitted_ = getattr(ours, "refitted_", False)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,9 +18,7 @@ from hedgerow.estimators.codec.upgrade import Old
 from hedgerow.estimators.codec.values import flag, whole
 from hedgerow.legend import CODE
 from hedgerow.linear.index import Streams
-from hedgerow.models.local.files import label_columns
-from hedgerow.models.local.previous_labels import MAX_ORDER
-from hedgerow.models.local.rows import check_label_columns
+from hedgerow.models.local.previous_labels import MAX_ORDER, label_schema
 from hedgerow.models.search.features import MAX_COUNTS, MAX_WEIGHTS, SearchLayout
 from hedgerow.models.search.ranking import RankingTrees
 from hedgerow.models.search.training import thermometer_schema
@@ -90,18 +87,11 @@ LINEAR = Record(
 # ------------------------------------------------------------------------------------------------ trees
 
 
-def _tree_columns(scope: Scope) -> Schema:
-    schema: Schema = scope["input"]
-    check_label_columns(scope["K"], scope["order"])
-    labels = label_columns(schema, scope["order"], backward=scope["backward"])
-    return replace(schema, columns=schema.columns + labels)
-
-
 TREES = Record(
     (
         whole("order", high=MAX_ORDER),
         flag("backward"),
-        Let("columns", _tree_columns),
+        Let("columns", lambda scope: label_schema(scope["input"], scope["order"], backward=scope["backward"])),
         Part("binning", BINNING, of="binning_"),
         Part("ensemble", ensemble(), of="ensemble_"),
     ),

@@ -19,8 +19,8 @@ from hedgerow.errors import InputError
 from hedgerow.estimators.validation import Measure
 from hedgerow.legend import CODE, INDEX, UNLABELLED, AnyArray, BoolArray, CodeArray, FloatArray, IndexArray
 from hedgerow.models.future.multiple_instance import Growth, RowTrees
-from hedgerow.models.local.previous_labels import label_histories, with_label_columns
-from hedgerow.models.local.rows import TreeScores, check_label_columns
+from hedgerow.models.local.previous_labels import check_label_columns, label_histories, with_label_columns
+from hedgerow.models.local.rows import TreeScores
 from hedgerow.models.search import kernels
 from hedgerow.models.search.features import blocks, legal_moves, open_labels
 from hedgerow.models.search.parameters import SearchParameters

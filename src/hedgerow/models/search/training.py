@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hedgerow.data.dataset import Column, Dataset, Schema, padded_places
-from hedgerow.errors import InputError
+from hedgerow.data.dataset import Column, Dataset, Schema
 from hedgerow.estimators.validation import Measure
 from hedgerow.estimators.values import random_generator
-from hedgerow.legend import CODE, FIRST_VALUE, OUTSIDE, CodeArray, FloatArray
+from hedgerow.legend import CODE, FIRST_VALUE, FloatArray
 from hedgerow.models.future.estimator import FutureFeatureMEMM
+from hedgerow.models.local.previous_labels import add_columns, append_codes
 from hedgerow.models.search.features import Searcher, SearchLayout, good_labels, open_labels
 from hedgerow.training.monitor import Monitor, Trained
 
@@ -111,11 +111,7 @@ def train(
 def thermometer_schema(schema: Schema, n_features: int, n_bins: int) -> Schema:
     """The columns of a corpus and, after them, whether Q of each future feature is at least 1/n_bins, 2/n_bins, …"""
     names = [f"(future {j + 1} ≥ {i}/{n_bins})" for j in range(n_features) for i in range(1, n_bins)]
-    taken = {column.name for column in schema.columns}
-    for name in names:
-        if name in taken:
-            raise InputError("is a name that the column of a future feature needs", hint="Rename it.", column=name)
-    return replace(schema, columns=schema.columns + tuple(Column(name, "boolean") for name in names))
+    return add_columns(schema, [Column(name, "boolean") for name in names], "a future feature")
 
 
 def with_thermometers(finder: FutureFeatureMEMM | None, dataset: Dataset) -> Dataset:
@@ -127,7 +123,5 @@ def with_thermometers(finder: FutureFeatureMEMM | None, dataset: Dataset) -> Dat
     probs = finder.scorer_.bag_probs(replace(dataset, labels=None, allowed=None, weight_seq=None))[:n_features]
     edges = np.arange(1, n_bins) / n_bins
     high = probs[:, None, :] >= edges[:, None]
-    _, places, size = padded_places(dataset.offsets, schema.gap)
-    codes: CodeArray = np.full((n_features * len(edges), size), OUTSIDE, dtype=CODE)
-    codes[:, places] = FIRST_VALUE + high.reshape(len(codes), dataset.n_positions)
-    return replace(dataset, schema=schema, codes=np.concatenate([dataset.codes, codes]))
+    codes = FIRST_VALUE + high.reshape(n_features * len(edges), dataset.n_positions)
+    return append_codes(dataset, schema, codes.astype(CODE))
