@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from hedgerow.data.dataset import Dataset, Schema
 from hedgerow.data.encoding import encode
 from hedgerow.data.labels import encode_labels
+from hedgerow.declarations import check_parameters
 from hedgerow.errors import InputError, warn
 from hedgerow.estimators.prepare import Preparation, Prepared, prepare
 from hedgerow.estimators.values import BEAM_WIDTH
@@ -26,7 +27,34 @@ from hedgerow.training.monitor import Step, Trained
 log = logging.getLogger("hedgerow")
 
 
-class ChainModel(BaseEstimator):  # type: ignore[misc]
+class FittedModel(BaseEstimator):  # type: ignore[misc]
+    """What every estimator has once it is fitted: how its training went, and how it is saved."""
+
+    classes_: AnyArray
+    history_: list[Step]
+    n_iter_: int
+    best_iteration_: int
+    loss_: float
+    outcome_: str
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a file that `hedgerow.load` reads. The file is replaced at once, or not at all."""
+        from hedgerow.estimators.files import save
+
+        check_is_fitted(self)
+        save(self, path)
+
+    def _keep_training(self, trained: Trained[Any]) -> None:
+        """Keep how a training went."""
+        self.history_, self.n_iter_, self.outcome_ = trained.history, trained.n_iter, trained.outcome
+        self.best_iteration_, self.loss_ = trained.best.iteration, float(trained.best.loss)
+
+    def _check_parameters(self) -> Any:
+        """Refuse parameters that cannot be meant, each by itself and together."""
+        check_parameters(self)
+
+
+class ChainModel(FittedModel):
     """The common part of the chain estimators. A subclass gives `fit`, `_decoding` and the parameters below.
 
     Every method that takes X also takes a Dataset made by `encode`, which saves encoding the same corpus twice.
@@ -35,12 +63,6 @@ class ChainModel(BaseEstimator):  # type: ignore[misc]
     beam_width: int = BEAM_WIDTH  # this and `order`: of estimators that have no such parameters
     order: int = 1
     schema_: Schema
-    classes_: AnyArray
-    history_: list[Step]
-    n_iter_: int
-    best_iteration_: int
-    loss_: float
-    outcome_: str
     imputation_: Any = None  # what is filled in for missing values; estimators that fill nothing in leave it
     metadata_: dict[str, Any]  # notes that JSON can hold, saved with the model; `hedgerow train` keeps its reader here
 
@@ -82,15 +104,8 @@ class ChainModel(BaseEstimator):  # type: ignore[misc]
         from hedgerow.metrics import label_accuracy
 
         dataset = self._dataset(X, y, lengths)
-        truth = self._lists(dataset.require_labels("scoring"), dataset.offsets)
+        truth = label_lists(self.schema_, dataset.require_labels("scoring"), dataset.offsets)
         return float(label_accuracy(truth, self.predict(dataset), sample_weight))
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a file that `hedgerow.load` reads. The file is replaced at once, or not at all."""
-        from hedgerow.estimators.files import save
-
-        check_is_fitted(self)
-        save(self, path)
 
     def _dataset(self, X: Any, known: Any, lengths: Any) -> Dataset:
         """X as a Dataset of this model, with what is known of its labels."""
@@ -115,22 +130,12 @@ class ChainModel(BaseEstimator):  # type: ignore[misc]
 
     def _keep(self, schema: Schema, trained: Trained[Any]) -> None:
         """Keep the columns of a fit, and how its training went."""
-        self.schema_, self.classes_ = schema, schema.classes
-        self.metadata_ = {}
-        self.history_, self.n_iter_, self.outcome_ = trained.history, trained.n_iter, trained.outcome
-        self.best_iteration_, self.loss_ = trained.best.iteration, float(trained.best.loss)
-
-    def _check_parameters(self) -> Any:
-        """Refuse parameters that cannot be meant, each by itself and together."""
-        raise NotImplementedError
+        self.schema_, self.classes_, self.metadata_ = schema, schema.classes, {}
+        self._keep_training(trained)
 
     def _decoder_name(self) -> str:
         """The decoder of `predict`, where none is asked for."""
         return str(self.decoder)
-
-    def _lists(self, labels: AnyArray, offsets: IndexArray) -> AnyArray:
-        """Label codes of all positions as an array of lists of labels."""
-        return label_lists(self.schema_, labels, offsets)
 
 
 class StoppedChain(ChainModel):
@@ -204,6 +209,20 @@ class StoppedChain(ChainModel):
     def _scoring(self) -> Any:
         """What counts on held-out sequences."""
         return self.scoring
+
+
+def describe_end(
+    trained: Trained[Any], max_iter: int | None = None, kept: str = "the best weights so far are kept"
+) -> str:
+    """What is to be said of how training ended; nothing where it ended well. max_iter as the user gave it."""
+    if trained.outcome == "interrupted":
+        return f"training was interrupted after {trained.n_iter} iterations; {kept}"
+    if trained.outcome == "diverged":
+        return f"training made the loss larger, to {trained.best.loss:.6g}; give a smaller ⟦gain⟧, or ⟦gain='auto'⟧"
+    if trained.outcome == "max_iter":
+        most = "⟦max_iter⟧" if max_iter is None else f"⟦max_iter={max_iter}⟧"
+        return f"training stopped after {most} iterations before it converged; raise ⟦max_iter⟧ or ⟦tol⟧"
+    return ""
 
 
 def label_names(schema: Schema) -> AnyArray:

@@ -110,16 +110,21 @@ def _constrained(dataset: Dataset, constraints: str | Iterable[tuple[Label, Labe
 
 def without_forbidden(held_out: Dataset, space: StateSpace) -> Dataset:
     """The held-out sequences whose labels are possible; the others would score −inf whatever the model is."""
-    labels, offsets = held_out.labels, held_out.offsets
+    bad = np.logical_or.reduce(_forbidden(held_out, space))
+    possible = np.flatnonzero(~np.logical_or.reduceat(bad, held_out.offsets[:-1]))
+    return only_possible(held_out, possible, "allow the ⟦transitions⟧")
+
+
+def _forbidden(dataset: Dataset, space: StateSpace) -> tuple[BoolArray, BoolArray, BoolArray]:
+    """bool (N,) each: known labels that must not follow the one before them, stand first, or stand last."""
+    labels = dataset.labels
     assert labels is not None
-    known = labels >= 0
-    inner = known[1:] & known[:-1] & ~np.isin(np.arange(1, len(labels)), offsets)
-    bad = np.zeros(len(labels), dtype=bool)
-    bad[1:] = inner & ~space.transitions[labels[:-1], labels[1:]]
-    first, last = offsets[:-1], offsets[1:] - 1
-    bad[first] |= known[first] & ~space.start[labels[first]]
-    bad[last] |= known[last] & ~space.end[labels[last]]
-    return only_possible(held_out, np.flatnonzero(~np.logical_or.reduceat(bad, first)), "allow the ⟦transitions⟧")
+    first, last = np.zeros((2, len(labels)), dtype=bool)
+    first[dataset.offsets[:-1]] = True
+    last[dataset.offsets[1:] - 1] = True
+    known, before = labels >= 0, np.roll(labels, 1)
+    move = known & ~first & (before >= 0) & ~space.transitions[before, labels]
+    return move, known & first & ~space.start[labels], known & last & ~space.end[labels]
 
 
 def only_possible(held_out: Dataset, possible: IndexArray, remedy: str) -> Dataset:
@@ -138,19 +143,13 @@ def check_gold(dataset: Dataset, space: StateSpace) -> None:
     """Refuse training labels that the constraints forbid, by name."""
     labels, names = dataset.labels, dataset.schema.labels
     assert labels is not None
-    first, last = np.zeros((2, len(labels)), dtype=bool)
-    first[dataset.offsets[:-1]] = True
-    last[dataset.offsets[1:] - 1] = True
-    known, before = labels >= 0, np.roll(labels, 1)
-    bad_move = known & ~first & (before >= 0) & ~space.transitions[before, labels]
-    bad_first = known & first & ~space.start[labels]
-    bad_last = known & last & ~space.end[labels]
+    bad_move, bad_first, bad_last = _forbidden(dataset, space)
     bad = bad_move | bad_first | bad_last
     if not bad.any():
         return
     t = int(np.argmax(bad))
     if bad_move[t]:
-        what = f"the labels go from {names[before[t]]!r} to {names[labels[t]]!r}"
+        what = f"the labels go from {names[labels[t - 1]]!r} to {names[labels[t]]!r}"
     else:
         what = f"the label {names[labels[t]]!r} stands {'first' if bad_first[t] else 'last'}"
     sequence, position = locate(dataset.offsets, t)

@@ -6,7 +6,7 @@ import importlib
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any
 
 from hedgerow import persistence
 from hedgerow.errors import HedgerowError, HedgerowWarning, InputError, ModelFileError, warn
@@ -14,14 +14,6 @@ from hedgerow.estimators.codec.parts import State, check_all_read, read_steps, w
 from hedgerow.estimators.codec.steps import Field, Let, Scope, Section, Tensors, refuse
 from hedgerow.estimators.codec.upgrade import Old
 from hedgerow.estimators.codec.values import plain, tupled
-
-
-class Kind(NamedTuple):
-    """An estimator that files can hold, and how its state is declared."""
-
-    estimator: Callable[..., Any]
-    state: State
-
 
 # By name, so that a file is read without importing every family: the modules of the estimator and of its STATE.
 _KINDS = {
@@ -45,12 +37,12 @@ _WIDEST = 100_000  # beam: a search keeps so many labelings at every position
 _PARTS = {"kind", "parameters", "metadata", "state"}  # of the header of a model
 
 
-def find_kind(name: Any) -> Kind:
-    """The estimator of this name."""
+def find_kind(name: Any) -> tuple[Callable[..., Any], State]:
+    """The estimator of this name, and how its state is declared."""
     if not isinstance(name, str) or name not in _KINDS:
         refuse(f"it holds a {name!r:.80}, which this version does not know")
     estimator, files = (importlib.import_module(f"hedgerow.{module}") for module in _KINDS[name])
-    return Kind(getattr(estimator, name), files.STATE)
+    return getattr(estimator, name), files.STATE
 
 
 # ------------------------------------------------------------------------------------------------ to files
@@ -86,7 +78,7 @@ def pack_model(model: Any) -> tuple[dict[str, Any], Tensors]:
 def write_model(model: Any, section: Section) -> None:
     """Put a fitted model into a section of a file."""
     name, state = type(model).__name__, Section({}, section.tensors, section.path)
-    write_steps(find_kind(name).state.steps, model, state)
+    write_steps(find_kind(name)[1].steps, model, state)
     metadata = getattr(model, "metadata_", {})
     section.header |= {"kind": name, "parameters": plain_parameters(model), "metadata": metadata, "state": state.header}
 
@@ -110,7 +102,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     version, header, tensors = persistence.read_contents(path)
     try:
         if version == 1:
-            header, tensors = Old(header, tensors, lambda kind: find_kind(kind).state.upgrade).new()
+            header, tensors = Old(header, tensors, lambda kind: find_kind(kind)[1].upgrade).new()
         return unpack_model(header, tensors)
     except (HedgerowError, ArithmeticError, AttributeError, LookupError, MemoryError, TypeError, ValueError) as error:
         what = f"no {error}" if isinstance(error, KeyError) else str(error)
@@ -127,23 +119,23 @@ def unpack_model(header: dict[str, Any], tensors: Mapping[str, Any]) -> Any:
 
 def read_model(section: Section, scope: Scope) -> Any:
     """The model in a section of a file."""
-    kind = find_kind(section.value("kind"))
+    estimator, declared = find_kind(section.value("kind"))
     parameters, metadata = (section.inner(name, section.value(name)).header for name in ("parameters", "metadata"))
-    renamed = {**_RENAMED, **kind.state.renamed}
+    renamed = {**_RENAMED, **declared.renamed}
     parameters = {renamed.get(name, name): tupled(value) for name, value in parameters.items()}
-    if kind.state.parameters is not None:
-        parameters = kind.state.parameters(parameters)
-    model = kind.estimator(**parameters)
+    if declared.parameters is not None:
+        parameters = declared.parameters(parameters)
+    model = estimator(**parameters)
     scope["model"], scope["parameters"] = model, parameters
     state = Section(section.inner("state", section.value("state")).header, section.tensors, section.path)
-    read_steps(kind.state.steps, state, scope)
+    read_steps(declared.steps, state, scope)
     for name in section.header.keys() - _PARTS:
         refuse(f"there is {section.path + name!r}, which has no place here")
-    for step in kind.state.steps:
+    for step in declared.steps:
         if isinstance(step, (Field, Let)) and isinstance(step.of, str):
             setattr(model, step.of, scope[step.name])
-    if kind.state.settle is not None:
-        kind.state.settle(model, scope)
+    if declared.settle is not None:
+        declared.settle(model, scope)
     model.history_, model.metadata_ = [], metadata
     _check_parameters(model)
     return model

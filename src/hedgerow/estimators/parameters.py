@@ -48,23 +48,7 @@ class Drawing:
 
 
 @declared
-class HeldOut:
-    """How many sequences are held out, and for how long.
-
-    Parameters
-    ----------
-    validation_fraction
-        The share of the sequences that is held out.
-    n_iter_no_change
-        How many iterations without a better score end training.
-    """
-
-    validation_fraction: Annotated[float, Range(above=0, below=1)] = 0.1
-    n_iter_no_change: Count = 10
-
-
-@declared
-class EarlyStopping(HeldOut):
+class EarlyStopping:
     """Whether held-out sequences end training.
 
     Parameters
@@ -72,9 +56,15 @@ class EarlyStopping(HeldOut):
     early_stopping
         Hold out `validation_fraction` of the sequences and stop when `scoring` has not risen for `n_iter_no_change`
         iterations; the best iteration is kept. Sequences given to `fit` as X_val, y_val do the same.
+    validation_fraction
+        The share of the sequences that is held out.
+    n_iter_no_change
+        How many iterations without a better score end training.
     """
 
     early_stopping: bool = False
+    validation_fraction: Annotated[float, Range(above=0, below=1)] = 0.1
+    n_iter_no_change: Count = 10
 
 
 @declared

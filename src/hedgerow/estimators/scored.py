@@ -14,7 +14,7 @@ from hedgerow.data.dataset import Dataset, Label
 from hedgerow.data.labels import allowed_labels, is_label
 from hedgerow.declarations import Count, check_value
 from hedgerow.errors import InputError
-from hedgerow.estimators.base import ChainModel, label_names
+from hedgerow.estimators.base import ChainModel, label_lists, label_names
 from hedgerow.estimators.values import find_decoder, random_generator
 from hedgerow.legend import CODE, AnyArray, BoolArray, CodeArray, FloatArray
 from hedgerow.parallel import CHUNK_POSITIONS, Chunk, over_chunks
@@ -73,7 +73,7 @@ class ScoredChain(ChainModel):
         uniforms = generator.random_sample((n_samples, dataset.n_positions))
         drawn = self._over_chunks(dataset, lambda potentials, rows: sample(potentials, uniforms[:, rows]))
         flat = _join(np.empty((n_samples, 0), CODE), drawn, axis=1)
-        return [self._lists(labels, dataset.offsets) for labels in flat]
+        return [label_lists(self.schema_, labels, dataset.offsets) for labels in flat]
 
     def entropy(self, X: Any, *, lengths: Any = None) -> FloatArray:
         """How uncertain the labeling of each sequence is: its entropy in nats, (S,)."""

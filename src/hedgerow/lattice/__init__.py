@@ -30,18 +30,7 @@ _EXPORTS = {
     "write_mask": "hedgerow.lattice.images",
 }
 
-__all__ = [
-    "Graph",
-    "LatticeCRF",
-    "TreeLatticeCRF",
-    "graph",
-    "grid",
-    "load",
-    "read_folders",
-    "read_image",
-    "read_mask",
-    "write_mask",
-]
+__all__ = list(_EXPORTS)
 
 
 def __getattr__(name: str) -> Any:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.declarations import check_choice
 from hedgerow.errors import InputError, warn
-from hedgerow.estimators.base import object_array
+from hedgerow.estimators.base import FittedModel, object_array
 from hedgerow.estimators.values import random_generator
 from hedgerow.lattice.dataset import (
     GraphDataset,
@@ -34,7 +32,7 @@ from hedgerow.lattice.scores import Potentials
 from hedgerow.legend import CODE, AnyArray, CodeArray, FloatArray
 from hedgerow.metrics.tokens import code_accuracy
 from hedgerow.parallel import MAX_LANES, Lanes
-from hedgerow.training.monitor import Step, Trained
+from hedgerow.training.monitor import Trained
 
 Result = TypeVar("Result")
 Scores = Callable[[int], Potentials]  # the number of a graph of a dataset → its scores
@@ -48,12 +46,10 @@ class TrainingGraphs(NamedTuple):
     held_out: GraphDataset | None
 
 
-class LatticeModel(BaseEstimator):  # type: ignore[misc]
+class LatticeModel(FittedModel):
     """The common part of the estimators on graphs. A subclass gives `_scores` and the parameters below."""
 
-    classes_: AnyArray
     n_features_: tuple[int, int]  # of nodes, and of edges before differences
-    history_: list[Step]
 
     def _check_parameters(self) -> None:
         check_graph_parameters(self)
@@ -92,13 +88,6 @@ class LatticeModel(BaseEstimator):  # type: ignore[misc]
         dataset = make_dataset(graphs, differences=self.differences)
         dataset = with_labels(dataset, codes, read_weights(sample_weight, graphs))
         return self._accuracy(dataset, self._scores(dataset))
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a file that `hedgerow.load` reads. The file is replaced at once, or not at all."""
-        from hedgerow.estimators.files import save
-
-        check_is_fitted(self)
-        save(self, path)
 
     def _read(self, X: Any) -> list[Graph]:
         """The items of X, with the features that the model was trained on."""
@@ -204,9 +193,7 @@ class LatticeModel(BaseEstimator):  # type: ignore[misc]
         """Keep how training went, and say where inference did not converge."""
         self.classes_ = np.array(data.labels)
         self.n_features_ = self._count_features(data.train)
-        self.history_, self.n_iter_ = trained.history, trained.n_iter
-        self.best_iteration_, self.loss_ = trained.best.iteration, trained.best.loss
-        self.outcome_ = trained.outcome
+        self._keep_training(trained)
         self.converged_ = unconverged == 0
         self._warn_of_unconverged(unconverged, len(data.train.topologies), "training items")
 

@@ -74,11 +74,8 @@ class TreeScorer:
         self._node_data = bin_rows(bins.nodes, dataset.nodes, growing=False)
         self._edge_data = bin_rows(bins.edges, edge_rows(dataset), growing=False) if len(dataset.edges) else None
 
-    def add_new(self, iterations: Sequence[GraphTrees]) -> None:
-        """Add the iterations that came after those that were added."""
-        self.add(iterations[self.n_added :])
-
     def add(self, iterations: Sequence[GraphTrees]) -> None:
+        """Add all trees of some iterations."""
         self.n_added += len(iterations)
         tree_values(self._node_data, [tree for one in iterations for tree in one.nodes], self.values.nodes)
         if self._edge_data is not None:

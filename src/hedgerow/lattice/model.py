@@ -8,6 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from hedgerow.declarations import documented
 from hedgerow.errors import InputError, warn
+from hedgerow.estimators.base import describe_end
 from hedgerow.lattice.base import LatticeModel, Scores
 from hedgerow.lattice.dataset import GraphDataset
 from hedgerow.lattice.parameters import LatticeParameters
@@ -99,20 +100,15 @@ class LatticeCRF(LatticeParameters, LatticeModel):
 
     def _warn(self, trained: Trained[FloatArray], unconverged: int) -> None:
         """Say so where training did not end well."""
-        if trained.outcome == "interrupted":
-            what = f"training was interrupted after {trained.n_iter} iterations; the best weights so far are kept"
-            warn(what, ConvergenceWarning, stacklevel=3)
-        elif trained.outcome == "diverged":
-            what = f"training made the loss larger, to {trained.best.loss:.6g}; give a smaller ⟦gain⟧, or ⟦gain='auto'⟧"
-            warn(what, ConvergenceWarning, stacklevel=3)
-        elif trained.outcome == "stuck" and not unconverged:
+        what = describe_end(trained)
+        if trained.outcome == "stuck" and not unconverged:
             what = (
                 "training is stuck: no step makes the loss smaller, and yet it is steep. Inference jumps there; use"
                 " ⟦trainer='annealed_sgd'⟧, ⟦inference='tree_reweighted'⟧, or a larger ⟦l2⟧"
             )
-            warn(what, ConvergenceWarning, stacklevel=3)
-        elif trained.outcome == "max_iter" and name_of(self.trainer) == "lbfgs":
-            what = "training stopped after ⟦max_iter⟧ iterations before it converged; raise ⟦max_iter⟧ or ⟦tol⟧"
+        elif trained.outcome == "max_iter" and name_of(self.trainer) != "lbfgs":
+            what = ""
+        if what:
             warn(what, ConvergenceWarning, stacklevel=3)
 
     def _scores(self, dataset: GraphDataset) -> Scores:

@@ -74,7 +74,7 @@ class TreeLatticeCRF(TreeLatticeParameters, LatticeModel):
             held_out, scorer = data.held_out, TreeScorer(bins, TreeValues.start(form, data.held_out, start))
 
             def validate() -> float:
-                scorer.add_new(iterations)
+                scorer.add(iterations[scorer.n_added :])
                 return self._accuracy(held_out, scorer.values.potentials, warn=False)
 
         by = "max_product" if self.decoder == "posterior" else self.decoder

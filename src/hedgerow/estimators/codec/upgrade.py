@@ -59,56 +59,53 @@ class Old:
             place = place.setdefault(name, {})
         place |= values
 
-    def move(self, path: str, *names: str, old: str | None = None) -> None:
-        """A part of the state that has these tensors, which were called by the name `old` (else `path`) and theirs."""
-        self.part(path)
-        for name in names:
-            self.moved[f"{path}.{name}"] = self.tensors.pop(f"{path if old is None else old}.{name}")
+    def taken(self, prefix: str) -> Tensors:
+        """The tensors whose names begin so, by the rest of their names; they are left no longer."""
+        names = [name for name in self.tensors if name.startswith(prefix)]
+        return {name.removeprefix(prefix): self.tensors.pop(name) for name in names}
 
-    def keep(self, *names: str) -> None:
-        """Tensors of the state itself, which were called the same."""
-        for name in names:
-            self.moved[name] = self.tensors.pop(name)
+    def move(self, path: str, old: str | None = None) -> None:
+        """A part of the state that has the tensors which were called by the name `old` (else `path`) and theirs."""
+        self.part(path)
+        self.moved |= {f"{path}.{name}": array for name, array in self.taken(f"{old or path}.").items()}
+
+    def keep(self, *names: str, path: str = "") -> None:
+        """Tensors of the state, or of a part of it, which were called by these names alone."""
+        self.moved |= {f"{path}{name}": self.tensors.pop(name) for name in names}
 
     def model(self, name: str) -> None:
         """A model inside, whose tensors were called by its name and theirs."""
-        prefix = f"{name}."
-        keys = [key for key in self.tensors if key.startswith(prefix)]
-        inner = {key.removeprefix(prefix): self.tensors.pop(key) for key in keys}
-        self.state[name], tensors = Old(self.header[name], inner, self._upgrade_of).new()
-        self.moved |= {f"{prefix}{key}": array for key, array in tensors.items()}
+        inner = Old(self.header[name], self.taken(f"{name}."), self._upgrade_of)
+        self.state[name], tensors = inner.new()
+        self.moved |= {f"{name}.{key}": array for key, array in tensors.items()}
 
     def schema(self) -> None:
         """The schema of a chain model, and what stands in for missing values."""
         names = ("labels", "columns", "attribute_offsets", "window", "declared")
         self.part("schema", **{name: self.header.pop(name) for name in names})
-        self.move("schema.attributes", "utf8", "ends", old="attributes")
+        self.move("schema.attributes", "attributes")
         columns = self.state["schema"]["columns"] = [dict(column) for column in self.state["schema"]["columns"]]
         for i, column in enumerate(columns):
             if column["kind"] == "categorical":
                 column["vocabulary"] = {}
-                for name in ("utf8", "ends"):
-                    self.moved[f"schema.columns.{i}.vocabulary.{name}"] = self.tensors.pop(f"column.{i}.{name}")
+                vocabulary = self.taken(f"column.{i}.")
+                self.moved |= {f"schema.columns.{i}.vocabulary.{name}": one for name, one in vocabulary.items()}
         if "imputation" in self.header:
             self.part("imputation", **self.header.pop("imputation"))
 
     def space(self, path: str = "space") -> None:
         """The legal moves."""
-        self.move(path, "start", "transitions", "end", old="space")
+        self.move(path, "space")
 
     def histories(self, path: str = "histories") -> None:
         """Histories, where there are some."""
         if "histories.order_start" in self.tensors:
             order, start = self.tensors.pop("histories.order_start").tolist()
-            self.move(path, "labels", "back_off", "arc_state", "arc_label", "arc_next", "legal", old="histories")
+            self.move(path, "histories")
             self.part(path, order=order, start=start)
 
     def trees(self, binning: str, ensemble: str, prefix: str = "", trees_per_step: Any = 1) -> None:
-        """Bins and trees; those in which a missing value is none have more."""
-        learnt = ("thresholds", "item_source", "item_cut")
-        self.move(binning, *learnt, *(f"{name}_ptr" for name in learnt), old=f"{prefix}bins")
-        old = f"{prefix}trees"
-        gaps = ("shares", "surrogate_ptr", "surrogates", "surrogate_sets")
-        more = gaps if f"{old}.shares" in self.tensors else ()
-        self.move(ensemble, "ptr", "set_ptr", "nodes", "values", "gains", "counts", "sets", *more, old=old)
+        """Bins and trees."""
+        self.move(binning, f"{prefix}bins")
+        self.move(ensemble, f"{prefix}trees")
         self.part(ensemble, trees_per_step=trees_per_step)

@@ -14,7 +14,7 @@ import numpy as np
 
 from hedgerow.lattice import kernels
 from hedgerow.lattice.inference.labelings import improve
-from hedgerow.lattice.inference.passing import Passing, checked, in_logs, make_passing
+from hedgerow.lattice.inference.passing import LogPassing, Passing, backward, checked, forward, in_logs, make_passing
 from hedgerow.lattice.scores import Potentials
 from hedgerow.legend import CodeArray, FloatArray
 from hedgerow.training import kernels as training_kernels
@@ -22,7 +22,6 @@ from hedgerow.training import kernels as training_kernels
 METHODS = ("loopy", "tree_reweighted", "mean_field")
 SCHEDULES = ("sequential", "parallel", "residual")
 BLOCK = 1 << 14  # edges that are compared with their nodes at once
-SLICE = 1 << 20  # nodes of one call of a kernel, so that Ctrl-C is heard
 QUIET = 0.1  # of the tolerance: a smaller change of a message is no news to its receiver
 PERIOD = 20  # updates after which it is asked whether messages swing
 SWING = 0.01  # a smaller change of a message is no swing
@@ -147,6 +146,7 @@ def run(passing: Passing, inference: Inference, *, maximise: bool = False) -> Re
             return _until_converged(_sweeps(passing, inference, maximise), inference, swings=False)
         return _descend(passing, inference)
     if inference.schedule == "residual":
+        assert isinstance(passing, LogPassing)
         return _until_converged(_relaxation(passing, inference, maximise), inference)
     if inference.schedule == "parallel":
         return _until_converged(lambda damping: passing.flood(damping, maximise), inference)
@@ -170,7 +170,7 @@ def _sweeps(passing: Passing, inference: Inference, maximise: bool) -> Update:
     return update
 
 
-def _relaxation(passing: Passing, inference: Inference, maximise: bool) -> Update:
+def _relaxation(passing: LogPassing, inference: Inference, maximise: bool) -> Update:
     """The residual schedule, in portions of as many updates as there are messages."""
     prepared = -1.0
 
@@ -305,12 +305,9 @@ def _mean_field(potentials: Potentials, inference: Inference, start: FloatArray 
 
     def update() -> float:
         change = 0.0
-        for begin in range(0, top.n_nodes, SLICE):
-            change = max(
-                change, kernels.mean_field.settle(*graph, begin, min(begin + SLICE, top.n_nodes), 1, probs, field)
-            )
-        for last in range(top.n_nodes - 1, -1, -SLICE):
-            change = max(change, kernels.mean_field.settle(*graph, last, max(last - SLICE, -1), -1, probs, field))
+        for step, slices in ((1, forward(top.n_nodes)), (-1, backward(top.n_nodes))):
+            for begin, end in slices:
+                change = max(change, kernels.mean_field.settle(*graph, begin, end, step, probs, field))
         return change
 
     report = _until_converged(lambda damping: update(), inference, swings=False)

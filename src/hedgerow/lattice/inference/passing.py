@@ -7,6 +7,7 @@ domain, and so do tree-reweighted messages, which have powers.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -24,6 +25,16 @@ SLICE = 1 << 20  # nodes or edges of one call of a kernel, so that Ctrl-C is hea
 ALL_SEND: AnyArray = np.empty((2, 0), dtype=np.uint8)
 
 Answer = tuple[FloatArray, FloatArray, float]
+
+
+def forward(n: int) -> Iterator[tuple[int, int]]:
+    """(begin, end) of slices of n nodes or edges."""
+    return ((begin, min(begin + SLICE, n)) for begin in range(0, n, SLICE))
+
+
+def backward(n: int) -> Iterator[tuple[int, int]]:
+    """The same from the last one on; the end does not belong to a slice here either."""
+    return ((last, max(last - SLICE, -1)) for last in range(n - 1, -1, -SLICE))
 
 
 class Turn(NamedTuple):
@@ -82,28 +93,26 @@ class Passing:
         nothing. Returns the largest change of a message.
         """
         top = self.topology
-        n, change = top.n_nodes, 0.0
         how: tuple[Any, ...] = float(quiet), float(damping), bool(maximise)
-        back = Turn(top.ptr[:-1], top.middle, n - 1, -1, -1, self.messages, self._awake, 0, *how)
-        for last in range(n - 1, -1, -SLICE):
-            change = max(change, self._send(back._replace(begin=last, end=max(last - SLICE, -1))))
-        forth = Turn(top.middle, top.ptr[1:], 0, n, 1, self.messages, self._awake, 1, *how)
-        for begin in range(0, n, SLICE):
-            change = max(change, self._send(forth._replace(begin=begin, end=min(begin + SLICE, n))))
-        return change
+        back = Turn(top.ptr[:-1], top.middle, 0, 0, -1, self.messages, self._awake, 0, *how)
+        forth = Turn(top.middle, top.ptr[1:], 0, 0, 1, self.messages, self._awake, 1, *how)
+        change = self._send_slices(back, backward(top.n_nodes))
+        return max(change, self._send_slices(forth, forward(top.n_nodes)))
 
     def flood(self, damping: float, maximise: bool) -> float:
         """Every message once, all from the old ones; the largest change of a message."""
         top = self.topology
         if self._fresh is None:
             self._fresh = np.empty_like(self.messages)
-        n, change = top.n_nodes, 0.0
         how: tuple[Any, ...] = 0.0, float(damping), bool(maximise)
-        turn = Turn(top.ptr[:-1], top.ptr[1:], 0, n, 1, self._fresh, ALL_SEND, 0, *how)
-        for begin in range(0, n, SLICE):
-            change = max(change, self._send(turn._replace(begin=begin, end=min(begin + SLICE, n))))
+        turn = Turn(top.ptr[:-1], top.ptr[1:], 0, 0, 1, self._fresh, ALL_SEND, 0, *how)
+        change = self._send_slices(turn, forward(top.n_nodes))
         self.messages, self._fresh = self._fresh, self.messages
         return change
+
+    def _send_slices(self, turn: Turn, slices: Iterable[tuple[int, int]]) -> float:
+        """Send from slice after slice of the nodes; the largest change of a message."""
+        return max([0.0, *(self._send(turn._replace(begin=begin, end=end)) for begin, end in slices)])
 
     def beliefs(self) -> Answer:
         """Node and edge probabilities, and the approximation of log Z."""
@@ -111,27 +120,22 @@ class Passing:
         node_probs: FloatArray = np.empty((top.n_nodes, K))
         edge_probs: FloatArray = np.empty((top.n_edges, K, K))
         total = self._shift()
-        for begin in range(0, top.n_nodes, SLICE):
-            total += self._node_beliefs(node_probs, begin, min(begin + SLICE, top.n_nodes))
-        for begin in range(0, top.n_edges, SLICE):
-            total += self._edge_beliefs(node_probs, edge_probs, begin, min(begin + SLICE, top.n_edges))
+        for begin, end in forward(top.n_nodes):
+            total += self._node_beliefs(node_probs, begin, end)
+        for begin, end in forward(top.n_edges):
+            total += self._edge_beliefs(node_probs, edge_probs, begin, end)
         return node_probs, edge_probs, total
 
     def node_probs(self) -> FloatArray:
         """Node probabilities alone; max-marginals, scaled to a sum of 1, where messages were maximised."""
         probs: FloatArray = np.empty((self.topology.n_nodes, self.potentials.n_labels))
-        for begin in range(0, len(probs), SLICE):
-            self._node_beliefs(probs, begin, min(begin + SLICE, len(probs)))
+        for begin, end in forward(len(probs)):
+            self._node_beliefs(probs, begin, end)
         return probs
 
-    def prepare_relaxation(self, damping: float, maximise: bool) -> None:
-        raise NotImplementedError
-
-    def relax(self, damping: float, maximise: bool, tol: float) -> float:
-        raise NotImplementedError
-
     def _shift(self) -> float:
-        raise NotImplementedError
+        """What the log Z of these messages has to be raised by."""
+        return 0.0
 
     def _send(self, turn: Turn) -> float:
         raise NotImplementedError
@@ -168,12 +172,8 @@ class ExpPassing(Passing):
         return float(kernels.messages.propagate(*given, self._product, self._fresh_row))
 
     def _node_beliefs(self, probs: FloatArray, begin: int, end: int) -> float:
-        top = self.topology
-        return float(
-            kernels.messages.node_beliefs(
-                self._node_exp, top.ptr, top.out, self.messages, probs, self._product, begin, end
-            )
-        )
+        given = self._node_exp, self.topology.ptr, self.topology.out, self.messages
+        return float(kernels.messages.node_beliefs(*given, probs, self._product, begin, end))
 
     def _edge_beliefs(self, node_probs: FloatArray, probs: FloatArray, begin: int, end: int) -> float:
         ends = self.topology.ends
@@ -188,9 +188,6 @@ class LogPassing(Passing):
         super().__init__(potentials, chains.topology, np.zeros((n_messages, K)) if start is None else start)
         self._rho = chains.weights
         self._no_tables: FloatArray = np.empty((0, K, K))
-
-    def _shift(self) -> float:
-        return 0.0
 
     def _send(self, turn: Turn) -> float:
         return self._send_by(self._no_tables, turn)
@@ -217,29 +214,21 @@ class LogPassing(Passing):
         """As many updates as there are messages; the largest change that is left to make."""
         top, scores = self.topology, self.potentials
         left = 0.0
-        for begin in range(0, len(self.messages), SLICE):
-            n = min(SLICE, len(self.messages) - begin)
+        for begin, end in forward(len(self.messages)):
             left = kernels.log_messages.relax(
                 scores.node_scores, scores.edge_scores, self._rho, top.ends, top.ptr, top.out, self.messages,
-                self._pending, self._urgency, self._heap, self._place, self._product, float(damping), bool(maximise), n,
-                float(tol),
+                self._pending, self._urgency, self._heap, self._place, self._product, float(damping), bool(maximise),
+                end - begin, float(tol),
             )  # fmt: skip
         return left
 
     def _node_beliefs(self, probs: FloatArray, begin: int, end: int) -> float:
-        top, scores = self.topology, self.potentials
-        return float(
-            kernels.log_messages.node_beliefs(
-                scores.node_scores, self._rho, top.ptr, top.out, self.messages, probs, self._product, begin, end
-            )
-        )
+        given = self.potentials.node_scores, self._rho, self.topology.ptr, self.topology.out, self.messages
+        return float(kernels.log_messages.node_beliefs(*given, probs, self._product, begin, end))
 
     def _edge_beliefs(self, node_probs: FloatArray, probs: FloatArray, begin: int, end: int) -> float:
-        return float(
-            kernels.log_messages.edge_beliefs(
-                self.potentials.edge_scores, self._rho, self.topology.ends, self.messages, node_probs, probs, begin, end
-            )
-        )
+        given = self.potentials.edge_scores, self._rho, self.topology.ends, self.messages
+        return float(kernels.log_messages.edge_beliefs(*given, node_probs, probs, begin, end))
 
 
 class ReweightedPassing(LogPassing):

@@ -16,7 +16,7 @@ from hedgerow.data.dataset import Dataset, Label
 from hedgerow.data.imputation import Imputation, seen_schema
 from hedgerow.declarations import check_parameters, documented
 from hedgerow.errors import InputError, warn
-from hedgerow.estimators.base import StoppedChain
+from hedgerow.estimators.base import StoppedChain, describe_end
 from hedgerow.estimators.histories import arc_names, observed_histories
 from hedgerow.estimators.prepare import Preparation, Prepared
 from hedgerow.estimators.scored import ScoredChain
@@ -61,8 +61,6 @@ class LinearCRF(LinearParameters, StoppedChain, ScoredChain):
     >>> model.predict([["the", "dog"]]).tolist()
     [['D', 'N']]
     """
-
-    imputation_: Imputation | None
 
     def _train(self, ready: Prepared, duration: Any = None) -> None:
         layout, statistics = self._lay_out(ready.dataset, ready.space)
@@ -132,7 +130,10 @@ class LinearCRF(LinearParameters, StoppedChain, ScoredChain):
         self.weights_ = trained.learnt
         self.weights_.flags.writeable = False  # potentials are kept between calls: a write would reach only a part
         self.n_sequences_ = dataset.n_sequences
-        if what := _describe_end(trained, self.max_iter, online=online):
+        what = "" if online and trained.outcome == "max_iter" else describe_end(trained, self.max_iter)
+        if trained.outcome == "stuck":
+            what = "no first step made the loss smaller; ⟦start='log_likelihood'⟧ or an online ⟦trainer⟧ may"
+        if what:
             warn(what, ConvergenceWarning, stacklevel=4)
 
     def _complaint(self) -> str:
@@ -193,17 +194,3 @@ class LinearCRF(LinearParameters, StoppedChain, ScoredChain):
         """(feature, label, weight), the largest weights first; of one label where it is given."""
         check_is_fitted(self)
         return weights_of(label, self.schema_, named_weights(seen_schema(self), self.layout_, self.weights_))
-
-
-def _describe_end(trained: Trained[FloatArray], max_iter: int | None, *, online: bool) -> str:
-    """What is to be said of how training ended; nothing where it ended well. max_iter as the user gave it."""
-    if trained.outcome == "interrupted":
-        return f"training was interrupted after {trained.n_iter} iterations; the best weights so far are kept"
-    if trained.outcome == "diverged":
-        return f"training made the loss larger, to {trained.best.loss:.6g}; give a smaller ⟦gain⟧, or ⟦gain='auto'⟧"
-    if trained.outcome == "stuck":
-        return "no first step made the loss smaller; ⟦start='log_likelihood'⟧ or an online ⟦trainer⟧ may"
-    if trained.outcome == "max_iter" and not online:
-        most = "⟦max_iter⟧" if max_iter is None else f"⟦max_iter={max_iter}⟧"
-        return f"training stopped after {most} iterations before it converged; raise ⟦max_iter⟧ or ⟦tol⟧"
-    return ""

@@ -25,17 +25,16 @@ def check_arcs(scope: Scope) -> None:
         refuse("there are weights of transitions beside those of histories")
 
 
-def _pair_streams(scope: Scope) -> Streams:
-    return Streams.of(scope["seen"], set(scope["pair_columns"]))
-
-
+_PAIRS = weight_index(
+    lambda scope: Streams.of(scope["seen"], set(scope["pair_columns"])), lambda scope: int(scope["K"] ** 2)
+)
 # Of the columns that the model sees, `scope["seen"]`.
 LAYOUT = Record(
     (
         Part("space", SPACE),
         Part("nodes", weight_index(lambda scope: Streams.of(scope["seen"]))),
         texts("pair_columns"),
-        Part("pairs", weight_index(_pair_streams, lambda scope: int(scope["K"] ** 2)), optional=True),
+        Part("pairs", _PAIRS, optional=True),
         Part("histories", HISTORIES, optional=True),
         Array("arc_from", INDEX, ("A",), points_into="K"),
         Array("arc_to", INDEX, ("A",), points_into="K"),
@@ -50,12 +49,11 @@ def upgrade(old: Old) -> None:
     old.schema()
     old.part("layout", pair_columns=old.header["pair_columns"])
     old.space("layout.space")
-    old.move("layout.nodes", "row_ptr", "slot_label", old="nodes")
+    old.move("layout.nodes", "nodes")
     if "pairs.row_ptr" in old.tensors:
-        old.move("layout.pairs", "row_ptr", "slot_label", old="pairs")
+        old.move("layout.pairs", "pairs")
     old.histories("layout.histories")
-    for name in ("arc_from", "arc_to"):
-        old.moved[f"layout.{name}"] = old.tensors.pop(name)
+    old.keep("arc_from", "arc_to", path="layout.")
     old.keep("weights")
     old.state["n_sequences"] = old.header.get("n_sequences", 0)  # the first files did not have it
 

@@ -139,28 +139,23 @@ class Stage(NamedTuple):
     name: str
 
 
+@dataclass(frozen=True)
 class LinearTraining:
     """One fit: the parameters of a LinearCRF, its data and the layout of its weights.
 
     validate : the score of weights on held-out sequences, or None
     """
 
-    def __init__(
-        self,
-        settings: LinearParameters,
-        plan: Plan,
-        dataset: Dataset,
-        layout: ChainLayout,
-        statistics: Statistics,
-        validate: Callable[[FloatArray], float] | None,
-    ) -> None:
-        self.settings = settings
-        self.plan = plan
-        self.dataset = dataset
-        self.layout = layout
-        self.validate = validate
-        self.l2 = float(settings.l2)  # a float32 would round the loss
-        self.statistics = statistics
+    settings: LinearParameters
+    plan: Plan
+    dataset: Dataset
+    layout: ChainLayout
+    statistics: Statistics
+    validate: Callable[[FloatArray], float] | None
+
+    @property
+    def l2(self) -> float:
+        return float(self.settings.l2)  # a float32 would round the loss
 
     def train(self, warm: FloatArray | None, previous: list[Step] | None) -> Trained[FloatArray]:
         """All stages, from the weights of an earlier fit or from the plan's start."""
@@ -209,9 +204,8 @@ class LinearTraining:
         self, stage: Stage, start: FloatArray, previous: list[Step] | None, lanes: Lanes
     ) -> tuple[FloatArray, Monitor]:
         settings, trainer, objective = self.settings, stage.trainer.name, stage.objective
-        most = max_iterations(settings.max_iter, trainer)
         with Monitor(
-            max_iter=most,
+            max_iter=max_iterations(settings.max_iter, trainer),
             tol=settings.tol * (GAP if trainer == "frank_wolfe" else 1.0),
             validate=self.validate,
             n_iter_no_change=settings.n_iter_no_change,
@@ -223,9 +217,8 @@ class LinearTraining:
             if trainer in WHOLE:
                 evaluation = Evaluation(LinearChain(self.layout), self.dataset, objective, lanes)
                 options = {"l1": float(settings.l1)} if trainer == "lbfgs" else {}
-                scale = curvature_scale(
-                    self.statistics.frequency, self.statistics.square, self.layout.n_labels, self.l2
-                )
+                seen = self.statistics
+                scale = curvature_scale(seen.frequency, seen.square, self.layout.n_labels, self.l2)
                 weights = WHOLE[trainer](evaluation, start, monitor, l2=self.l2, scale=scale, **options)
             else:
                 weights = self._online(stage.trainer, objective, start, monitor)

@@ -52,7 +52,6 @@ class FutureFeatureMEMM(FutureParameters, RowChain):
 
     scoring: Any = LOG_LIKELIHOOD
     scorer_: FutureTrees
-    refitted_: bool
 
     def _train(self, ready: Prepared, duration: Sequence[int] | None = None) -> Sequence[int] | None:
         """Train and store. duration : the iterations of each round, which are done again; returned where anything was
@@ -99,12 +98,6 @@ class FutureFeatureMEMM(FutureParameters, RowChain):
 
     def _scores(self) -> FutureScores:
         return FutureScores(self.scorer_, self.order_)
-
-    def _order(self) -> int:
-        return int(self.order)
-
-    def _backward(self) -> bool:
-        return self.direction == "right_to_left"
 
     def _learnt(self) -> FutureTrees:
         return self.scorer_

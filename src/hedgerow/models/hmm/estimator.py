@@ -10,9 +10,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.chain.structure.histories import MAX_ORDER
-from hedgerow.data.dataset import Dataset
-from hedgerow.declarations import Count, NonNegative, Range, check_parameters, declared, documented
+from hedgerow.data.dataset import Column, Dataset
+from hedgerow.declarations import Count, NonNegative, Range, declared, documented
 from hedgerow.errors import InputError, warn
+from hedgerow.estimators.base import describe_end
 from hedgerow.estimators.parameters import Columns, Constrained, Running, Transitions
 from hedgerow.estimators.prepare import prepare
 from hedgerow.estimators.scored import ScoredChain
@@ -100,14 +101,11 @@ class HMM(HMMParameters, ScoredChain):
         training = HMMTraining(ready.dataset, moves, ready.space, float(self.smoothing))
         with Monitor(max_iter=int(self.max_iter), tol=float(self.tol), verbose=self.verbose) as monitor:
             parameters = training.run(monitor, self.n_jobs)
-        self._keep(ready.given.schema, monitor.trained(parameters))
+        trained = monitor.trained(parameters)
+        self._keep(ready.given.schema, trained)
         self.space_, self.moves_, self.parameters_ = ready.space, moves, parameters
-        if self.outcome_ == "interrupted":
-            what = f"training was interrupted after {self.n_iter_} iterations; the parameters so far are kept"
+        if what := describe_end(trained, self.max_iter, "the parameters so far are kept"):
             warn(what, ConvergenceWarning, stacklevel=2)
-        elif self.outcome_ == "max_iter":
-            what = f"training stopped after ⟦max_iter={self.max_iter}⟧ iterations before it converged"
-            warn(f"{what}; raise ⟦max_iter⟧ or ⟦tol⟧", ConvergenceWarning, stacklevel=2)
         return self
 
     def log_likelihood(self, X: Any, *, lengths: Any = None) -> FloatArray:
@@ -122,10 +120,7 @@ class HMM(HMMParameters, ScoredChain):
         """P(value | label) of a column of categories or flags: value → (K,), labels as in `classes_`."""
         check_is_fitted(self)
         columns = self.schema_.of("categorical", "boolean")
-        names = [one.name for one in columns]
-        if column not in names:
-            raise InputError("is not a column of categories or flags of this model", column=column)
-        j = names.index(column)
+        j = _place(column, columns, "categories or flags")
         vocabulary = columns[j].vocabulary
         values: list[Any] = [False, True] if vocabulary is None else list(vocabulary.names())
         emissions = self.parameters_.emissions
@@ -135,10 +130,7 @@ class HMM(HMMParameters, ScoredChain):
     def normal(self, column: str) -> tuple[FloatArray, FloatArray]:
         """Mean and variance of a column of numbers for each label, (K,) each."""
         check_is_fitted(self)
-        names = [one.name for one in self.schema_.of("numeric")]
-        if column not in names:
-            raise InputError("is not a column of numbers of this model", column=column)
-        d = names.index(column)
+        d = _place(column, self.schema_.of("numeric"), "numbers")
         return self.parameters_.emissions.means[d].copy(), self.parameters_.emissions.variances[d].copy()
 
     @property
@@ -163,9 +155,6 @@ class HMM(HMMParameters, ScoredChain):
         probs: FloatArray = np.exp(self.parameters_.moves.rows[1:])
         return probs
 
-    def _check_parameters(self) -> None:
-        check_parameters(self)
-
     def _potentials(self, dataset: Dataset, first: int, last: int) -> ChainPotentials:
         return make_potentials(self.parameters_, self.space_, dataset, first, last)
 
@@ -173,3 +162,11 @@ class HMM(HMMParameters, ScoredChain):
         dataset = super()._dataset(X, known, lengths)
         check_values(dataset)
         return dataset
+
+
+def _place(name: str, columns: list[Column], kind: str) -> int:
+    """The place of the column of this name among those of a kind."""
+    names = [column.name for column in columns]
+    if name not in names:
+        raise InputError(f"is not a column of {kind} of this model", column=name)
+    return names.index(name)

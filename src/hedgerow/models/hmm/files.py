@@ -27,14 +27,6 @@ def _make_moves(scope: Scope) -> TableMoves | HistoryMoves:
     return HistoryMoves(histories)
 
 
-def _moves_shape(scope: Scope) -> tuple[int, ...]:
-    return tuple(scope["made moves"].legal.shape)
-
-
-def _make_parameters(scope: Scope) -> Parameters:
-    return Parameters(scope["made moves"].scores(scope["moves"]), scope["emissions"])
-
-
 EMISSIONS = Record(
     (
         Let("base", lambda scope: row_bases(scope["schema"])),
@@ -57,7 +49,7 @@ def upgrade(old: Old) -> None:
     old.space()
     old.histories()
     old.keep("moves")
-    old.move("emissions", "codes", "means", "variances", "attributes")
+    old.move("emissions")
 
 
 STATE = State(
@@ -67,9 +59,11 @@ STATE = State(
         Part("space", SPACE, of="space_"),
         Part("histories", HISTORIES, of=lambda model: getattr(model.moves_, "histories", None), optional=True),
         Let("made moves", _make_moves, of="moves_"),
-        Array("moves", FLOAT, _moves_shape, of=lambda model: model.parameters_.moves.rows, **_LOGS),
+        Let("H", lambda scope: len(scope["made moves"].legal)),
+        Array("moves", FLOAT, ("H", "K"), of=lambda model: model.parameters_.moves.rows, **_LOGS),
         Part("emissions", EMISSIONS, of=lambda model: model.parameters_.emissions),
-        Let("parameters", _make_parameters, of="parameters_"),
+        Let("scored moves", lambda scope: scope["made moves"].scores(scope["moves"])),
+        Let("parameters", made_by_order(Parameters, "scored moves", "emissions"), of="parameters_"),
     ),
     upgrade,
 )

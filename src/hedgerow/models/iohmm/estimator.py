@@ -13,9 +13,9 @@ from hedgerow.chain.inference import best_labelings, log_partition, node_margina
 from hedgerow.chain.inference import sample as sample_states
 from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.data.dataset import Dataset, Label
-from hedgerow.declarations import Count, NonNegative, check_parameters, check_value, declared, documented
+from hedgerow.declarations import Count, NonNegative, check_value, declared, documented
 from hedgerow.errors import InputError, warn
-from hedgerow.estimators.base import ChainModel
+from hedgerow.estimators.base import ChainModel, describe_end, label_lists
 from hedgerow.estimators.parameters import Drawing, Penalty, Running, Windowed
 from hedgerow.estimators.prepare import prepare
 from hedgerow.estimators.scored import checked_span
@@ -110,12 +110,11 @@ class IOHMM(IOHMMParameters, ChainModel):
         self.n_states_ = n_states
         self.regressions_ = (training.moves, training.outputs)
         self.parameters_ = trained.learnt
-        if self.outcome_ == "interrupted":
+        what = describe_end(trained, self.max_iter)
+        if trained.outcome == "interrupted":  # not after `n_iter_`, which is that of the start that was kept
             what = "training was interrupted; the best weights so far are kept"
+        if what:
             warn(what, ConvergenceWarning, stacklevel=2)
-        elif self.outcome_ == "max_iter":
-            what = f"training stopped after ⟦max_iter={self.max_iter}⟧ iterations before it converged"
-            warn(f"{what}; raise ⟦max_iter⟧ or ⟦tol⟧", ConvergenceWarning, stacklevel=2)
         return self
 
     def _decoding(self, decoder: str | None) -> Callable[[Dataset], list[CodeArray]]:
@@ -148,7 +147,7 @@ class IOHMM(IOHMMParameters, ChainModel):
         uniforms = generator.random_sample((2, n_samples, dataset.n_positions))
         drawn = self._over_states(dataset, lambda chain, rows: _draw(chain, *uniforms[:, :, rows]))
         flat = np.concatenate([np.empty((n_samples, 0), CODE), *drawn], axis=1)
-        return [self._lists(labels, dataset.offsets) for labels in flat]
+        return [label_lists(self.schema_, labels, dataset.offsets) for labels in flat]
 
     def span_probability(
         self, X: Any, spans: Sequence[tuple[int, int, Sequence[Label]]], *, lengths: Any = None
@@ -181,9 +180,6 @@ class IOHMM(IOHMMParameters, ChainModel):
         parts = self._over_states(dataset, lambda chain, _: log_partition(chain.potentials))
         logs: FloatArray = np.minimum(np.concatenate([np.empty(0), *parts]), 0.0)
         return logs
-
-    def _check_parameters(self) -> None:
-        check_parameters(self)
 
     def _over_states(self, dataset: Dataset, function: Callable[[StateChain, slice], Result]) -> list[Result]:
         """function(chain, rows) for every chunk of the dataset, in threads, results in order.

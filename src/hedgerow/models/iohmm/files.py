@@ -50,9 +50,8 @@ def upgrade(old: Old) -> None:
     old.schema()
     old.state["n_states"] = old.header["n_states"]
     for name in ("moves", "outputs"):
-        old.part(name)
-        for part, new in (("seen", "seen_rows"), ("weights", "weights")):
-            old.moved[f"{name}.{new}"] = old.tensors.pop(f"{name}.{part}")
+        old.move(name)
+        old.moved[f"{name}.seen_rows"] = old.moved.pop(f"{name}.seen")
 
 
 STATE = State(

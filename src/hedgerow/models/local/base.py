@@ -42,18 +42,15 @@ class RowChain(StoppedChain, ScoredChain):
     trains what scores rows."""
 
     order_: int  # how many labels a position sees
-    imputation_: Any
     backward_: bool  # whether labels that a position sees are those after it
-    best_iteration_: int
-    outcome_: str
 
     def _order(self) -> int:
         """How many labels a position is to see."""
-        raise NotImplementedError
+        return int(self.order)
 
     def _backward(self) -> bool:
         """Whether they are to be those after it."""
-        return False
+        return getattr(self, "direction", "left_to_right") == "right_to_left"
 
     def _seen_labels(self, ready: Prepared) -> SeenLabels:
         """The labels that rows are trained with: those that the corpus has."""

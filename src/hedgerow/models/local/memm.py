@@ -28,6 +28,3 @@ class MEMM(MEMMParameters, LocalModel):
     >>> model.predict([["the", "dog"]]).tolist()
     [['D', 'N']]
     """
-
-    def _order(self) -> int:
-        return int(self.order)

@@ -32,12 +32,6 @@ class RecurrentSlidingWindow(RecurrentSlidingWindowParameters, LocalModel):
     [['D', 'N']]
     """
 
-    def _order(self) -> int:
-        return int(self.order)
-
-    def _backward(self) -> bool:
-        return self.direction == "right_to_left"
-
     def _preparation(self, **more: Any) -> Preparation:
         predicted = self.training == "predicted"  # every sequence has its fold, those held out too
         return super()._preparation(**({"keeps_all": True} if predicted else {}) | more)

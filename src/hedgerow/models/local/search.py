@@ -7,6 +7,7 @@ far, the most probable ones whose last labels differ: with as many as there are 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -32,13 +33,11 @@ def search(
 
     allowed : bool (n, K), the labels that are possible, or None
     """
-    steps = _Steps(offsets, backward=backward)
+    steps = _steps(offsets, backward=backward)
     legal = Legality(space, offsets, backward=backward)
     open_ = _open_labels(steps, legal, allowed, len(space.start), first_sequence)
-    beam = _Beam(rows, legal, steps.n_sequences, len(space.start), order, width)
-    came: list[tuple[CodeArray, CodeArray]] = []
-    for j in range(len(steps)):
-        came.append(beam.step(steps[j], open_[steps[j]]))
+    beam = _Beam(rows, legal, len(offsets) - 1, len(space.start), order, width)
+    came = [beam.step(at, open_[at]) for at in steps]
     return _trace(steps, came, beam.scores)
 
 
@@ -61,41 +60,29 @@ class Tabled:
         return scores
 
 
-class _Steps:
-    """The positions of all sequences, step by step in the order of the model, the longest sequence first."""
-
-    def __init__(self, offsets: IndexArray, *, backward: bool) -> None:
-        lengths = np.diff(offsets)
-        self.by_length = np.argsort(-lengths, kind="stable")
-        self.lengths = lengths[self.by_length]
-        self.n_sequences = len(lengths)
-        self._begin = (offsets[1:] - 1 if backward else offsets[:-1])[self.by_length]
-        self._sign = -1 if backward else 1
-        ends = -np.arange(1, int(lengths.max(initial=0)) + 1)
-        counts = np.searchsorted(-self.lengths, ends, side="right")  # sequences that have a step
-        self._at = [self._begin[:m] + self._sign * j for j, m in enumerate(counts.tolist())]
-
-    def __len__(self) -> int:
-        return len(self._at)
-
-    def __getitem__(self, j: int) -> IndexArray:
-        """The positions at which step j stands: those of the first sequences, of which that many are as long."""
-        return self._at[j]
+def _steps(offsets: IndexArray, *, backward: bool) -> list[IndexArray]:
+    """The positions at which each step stands, in the order of the model. The longest sequences come first, so that a
+    step is of the first sequences, as many as are so long."""
+    lengths = np.diff(offsets)
+    by_length = np.argsort(-lengths, kind="stable")
+    begin = (offsets[1:] - 1 if backward else offsets[:-1])[by_length]
+    ends = -np.arange(1, int(lengths.max(initial=0)) + 1)
+    counts = np.searchsorted(-lengths[by_length], ends, side="right")  # sequences that have a step
+    return [begin[:m] + (-j if backward else j) for j, m in enumerate(counts.tolist())]
 
 
 def _open_labels(
-    steps: _Steps, legal: Legality, allowed: BoolArray | None, n_labels: int, first_sequence: int
+    steps: list[IndexArray], legal: Legality, allowed: BoolArray | None, n_labels: int, first_sequence: int
 ) -> BoolArray:
     """bool (n, K): the labels from which the rest of the sequence can still be labelled."""
-    n = sum(len(steps[j]) for j in range(len(steps)))
+    n = sum(map(len, steps))
     open_: BoolArray = np.ones((n, n_labels), dtype=bool) if allowed is None else allowed.copy()
     open_[legal.begins] &= legal.at_begins() == 0.0
     open_[legal.ends] &= legal.at_ends(legal.ends) == 0.0
     moves = (legal.moves == 0.0).astype(np.float64)
     if allowed is not None or not moves.all():
-        for j in range(len(steps) - 2, -1, -1):
-            after = steps[j + 1]
-            open_[steps[j][: len(after)]] &= open_[after].astype(np.float64) @ moves.T > 0.0
+        for at, after in reversed(list(pairwise(steps))):
+            open_[at[: len(after)]] &= open_[after].astype(np.float64) @ moves.T > 0.0
     stuck = np.flatnonzero(~open_[legal.begins].any(axis=1))
     if len(stuck):
         what = "no labeling is possible with these constraints and known labels"
@@ -173,14 +160,11 @@ class _Beam:
         self.scores, self.histories = kept, histories
 
 
-def _trace(steps: _Steps, came: list[tuple[CodeArray, CodeArray]], scores: FloatArray) -> CodeArray:
+def _trace(steps: list[IndexArray], came: list[tuple[CodeArray, CodeArray]], scores: FloatArray) -> CodeArray:
     """Follow the best labeling of each sequence back to its beginning."""
-    n = sum(len(steps[j]) for j in range(len(steps)))
-    labels: CodeArray = np.empty(n, dtype=CODE)
+    labels: CodeArray = np.empty(sum(map(len, steps)), dtype=CODE)
     which = np.argmax(scores, axis=1)
-    for j in range(len(steps) - 1, -1, -1):
-        at = steps[j]
-        parents, chosen = came[j]
+    for at, (parents, chosen) in zip(reversed(steps), reversed(came)):
         here = which[: len(at)]
         labels[at] = chosen[np.arange(len(at)), here]
         which[: len(at)] = parents[np.arange(len(at)), here]

@@ -59,13 +59,9 @@ class BeamSearchTagger(SearchParameters, StoppedChain):
     """
 
     decoder: str = "beam"
-    schema_: Schema
     layout_: SearchLayout
     weights_: FloatArray
     trees_: RankingTrees
-    refitted_: bool
-    best_iteration_: int
-    outcome_: str
 
     def _train(self, ready: Prepared, duration: int | None = None) -> int:
         """Train and store. duration : the most passes, where it is not `max_iter`"""
@@ -98,9 +94,6 @@ class BeamSearchTagger(SearchParameters, StoppedChain):
         trees = self.ranking == "trees"
         return super()._preparation(splits=trees, needs_numbers=not trees, keeps_all=self.refit, **more)
 
-    def _backward(self) -> bool:
-        return self.direction == "right_to_left"
-
     def _find_future_features(self, ready: Prepared) -> FutureFeatureMEMM:
         """Future features for a corpus, found with labels of the same order seen."""
         finder = FutureFeatureMEMM(
@@ -124,7 +117,7 @@ class BeamSearchTagger(SearchParameters, StoppedChain):
             label_counts=int(self.label_counts),
             pairs=self.pairs,
             min_frequency=self.min_frequency,
-            backward=self._backward(),
+            backward=self.direction == "right_to_left",
         )
 
     def _check_parameters(self) -> None:

@@ -124,7 +124,7 @@ def upgrade(old: Old) -> None:
     search = {"order": header["looks_back"], "backward": header["backward"]}
     if "weights" in old.tensors:
         old.part("linear", **search, label_counts=header["label_counts"])
-        old.move("linear.nodes", "row_ptr", "slot_label", old="nodes")
+        old.move("linear.nodes", "nodes")
         old.moved["linear.child"], old.moved["linear.weights"] = old.tensors.pop("runs"), old.tensors.pop("weights")
     else:
         old.part("trees", **search)
