@@ -15,6 +15,7 @@ from hedgerow.data.encoding import learn
 from hedgerow.errors import InputError
 from hedgerow.linear.batches import RowReader
 from hedgerow.models.search.features import Searcher, good_labels, lay_out_search, legal_moves, open_labels
+from hedgerow.models.search.parameters import SearchParameters
 from hedgerow.models.search.training import UPDATES
 from tests.reference.search_learning import Search
 
@@ -95,9 +96,9 @@ def vector(layout, weights):
 
 
 def lay_out(dataset, space, order, counts, *, backward):
-    return lay_out_search(
-        dataset, space, order=order, label_counts=counts, pairs="all", min_frequency=0.0, backward=backward
-    )
+    direction = "right_to_left" if backward else "left_to_right"
+    own = SearchParameters(order=order, label_counts=counts, pairs="all", min_frequency=0.0, direction=direction)
+    return lay_out_search(own, dataset, space)
 
 
 @settings(max_examples=60, deadline=None)

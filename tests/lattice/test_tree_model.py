@@ -22,8 +22,9 @@ from hedgerow.lattice.graphs import read_graphs
 from hedgerow.lattice.inference.infer import Inference
 from hedgerow.lattice.objectives import GraphObjective
 from hedgerow.lattice.scores import Form
-from hedgerow.lattice.tree_rows import RowGrower, bin_rows, learn_rows, tree_values
+from hedgerow.lattice.tree_rows import RowGrower, bin_rows, row_dataset, tree_values
 from hedgerow.parallel import Lanes
+from hedgerow.trees.binning import learn_binning
 
 OPTIONS = {"max_leaf_nodes": 6, "l2_regularization": 2.0, "min_samples_leaf": 1.0, "max_features": 1.0}
 
@@ -50,7 +51,7 @@ def fitted():
 def test_a_tree_is_the_best_one_by_hand(rng):
     rows = rng.normal(size=(60, 2))
     gradient = np.where(rows[:, 1] > 0.3, -0.8, 0.4)
-    binning = learn_rows(rows, 253)
+    binning = learn_binning(row_dataset(rows), 253)
     tree, added = RowGrower(bin_rows(binning, rows, growing=True), None, **OPTIONS).grow(gradient)
     n = int((rows[:, 1] > 0.3).sum())
     assert added[rows[:, 1] > 0.3] == pytest.approx(0.8 * n / (n + 2.0), abs=1e-6)
@@ -64,7 +65,7 @@ def test_weights_of_rows_count(rng):
     rows = rng.normal(size=(40, 1))
     weights = rng.choice([0.5, 1.0, 4.0], size=40)
     gradient = weights * rng.choice([-3.0, 1.0], size=40)  # more than words have room for
-    binning = learn_rows(rows, 253)
+    binning = learn_binning(row_dataset(rows), 253)
     data = bin_rows(binning, rows, growing=True)
     tree, _ = RowGrower(data, weights, **{**OPTIONS, "min_samples_leaf": 1e9}).grow(gradient)
     assert len(tree.values) == 1  # no split leaves so many rows

@@ -21,7 +21,7 @@ from hedgerow.chain.inference import marginals
 from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.chain.structure.states import StateSpace
 from hedgerow.datasets import make_sequences
-from hedgerow.models.hmm.moves import HistoryMoves
+from hedgerow.models.hmm.moves import make_moves
 from hedgerow.training.monitor import Monitor
 from tests.reference import hmm as reference
 
@@ -153,7 +153,7 @@ class TestCounts:
         """Where all labels are known there is one way through the histories, which the sums over all ways find too."""
         X, y = make_sequences(20, random_state=21)
         dataset = learn(X, y)
-        moves = HistoryMoves.observed(dataset, 3, StateSpace.full(3))
+        moves = make_moves(dataset, 3, StateSpace.full(3))
         weights = np.arange(20.0)
         edges = HistoryEdges.from_scores(moves.histories, np.zeros(moves.histories.n_arcs))
         nodes = np.where(dataset.labels[:, None] == np.arange(3), 0.0, -np.inf)

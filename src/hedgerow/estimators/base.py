@@ -26,6 +26,8 @@ from hedgerow.training.monitor import Step, Trained
 
 log = logging.getLogger("hedgerow")
 
+_MADE_READY = ("_chain", "_ready")  # what a model keeps between predictions, and no copy or pickle of it has
+
 
 class FittedModel(BaseEstimator):  # type: ignore[misc]
     """What every estimator has once it is fitted: how its training went, and how it is saved."""
@@ -133,6 +135,10 @@ class ChainModel(FittedModel):
         self.schema_, self.classes_, self.metadata_ = schema, schema.classes, {}
         self._keep_training(trained)
 
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()
+        return {name: value for name, value in state.items() if name not in _MADE_READY}
+
     def _decoder_name(self) -> str:
         """The decoder of `predict`, where none is asked for."""
         return str(self.decoder)
@@ -232,9 +238,12 @@ def label_names(schema: Schema) -> AnyArray:
 
 def label_lists(schema: Schema, labels: AnyArray, offsets: IndexArray) -> AnyArray:
     """Label codes of all positions as an array of lists of labels."""
-    flat = label_names(schema)[labels].tolist()
-    ends = offsets.tolist()
-    return object_array(flat[begin:end] for begin, end in itertools.pairwise(ends))
+    return object_array(cut(label_names(schema)[labels].tolist(), offsets))
+
+
+def cut(flat: Any, offsets: IndexArray) -> list[Any]:
+    """What all positions have, sequence by sequence."""
+    return [flat[begin:end] for begin, end in itertools.pairwise(offsets.tolist())]
 
 
 def object_array(items: Iterable[Any]) -> AnyArray:

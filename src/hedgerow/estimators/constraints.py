@@ -15,6 +15,7 @@ from hedgerow.data.labels import allowed_labels, is_label
 from hedgerow.errors import HedgerowWarning, InputError, warn
 from hedgerow.legend import BoolArray, FloatArray, IndexArray
 from hedgerow.parallel import cut_chunks
+from hedgerow.training.counting import count_known_moves
 
 
 def legal_space(
@@ -47,17 +48,13 @@ def count_moves(dataset: Dataset) -> FloatArray:
     Where a set of labels is given, each pair that the sets of two neighbours allow counts as one. A position that may
     have any label says nothing, so moves to and from it do not count.
     """
-    K, labels = dataset.n_labels, dataset.labels
+    labels = dataset.labels
     assert labels is not None
-    inner = np.ones(dataset.n_positions, dtype=bool)
-    inner[dataset.offsets[:-1]] = False
-    here = np.flatnonzero(inner)
-    plain = here[(labels[here] >= 0) & (labels[here - 1] >= 0)]
-    cells = labels[plain - 1].astype(np.int64) * K + labels[plain]
-    counts: FloatArray = np.bincount(cells, minlength=K * K).reshape(K, K).astype(np.float64)
+    counts = count_known_moves(dataset, np.ones(dataset.n_positions))
     mask = None if dataset.allowed is None else allowed_labels(dataset, slice(0, dataset.n_positions))
     if mask is not None:
         mask[(labels < 0) & mask.all(axis=1)] = False
+        here = np.setdiff1d(np.arange(dataset.n_positions), dataset.offsets[:-1])
         rest = here[(labels[here] < 0) | (labels[here - 1] < 0)]
         counts += mask[rest - 1].T.astype(np.float64) @ mask[rest].astype(np.float64)
     return counts

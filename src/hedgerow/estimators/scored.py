@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -14,7 +13,7 @@ from hedgerow.data.dataset import Dataset, Label
 from hedgerow.data.labels import allowed_labels, is_label
 from hedgerow.declarations import Count, check_value
 from hedgerow.errors import InputError
-from hedgerow.estimators.base import ChainModel, label_lists, label_names
+from hedgerow.estimators.base import ChainModel, cut, label_lists, label_names
 from hedgerow.estimators.values import find_decoder, random_generator
 from hedgerow.legend import CODE, AnyArray, BoolArray, CodeArray, FloatArray
 from hedgerow.parallel import CHUNK_POSITIONS, Chunk, over_chunks
@@ -42,8 +41,7 @@ class ScoredChain(ChainModel):
 
         dataset = self._dataset(X, known, lengths)
         probs = self._over_chunks(dataset, lambda potentials, _: node_marginals(potentials))
-        flat = _join(np.empty((0, dataset.n_labels)), probs)
-        return [flat[begin:end] for begin, end in itertools.pairwise(dataset.offsets.tolist())]
+        return cut(_join(np.empty((0, dataset.n_labels)), probs), dataset.offsets)
 
     def predict_k_best(
         self, X: Any, k: int = 5, *, known: Any = None, lengths: Any = None

@@ -11,11 +11,11 @@ import numpy as np
 from hedgerow.lattice.dataset import GraphDataset
 from hedgerow.lattice.objectives import Loss, States
 from hedgerow.lattice.scores import Form, Potentials
-from hedgerow.lattice.tree_rows import RowGrower, bin_rows, learn_rows, tree_values
+from hedgerow.lattice.tree_rows import RowGrower, bin_rows, row_dataset, tree_values
 from hedgerow.legend import FloatArray
 from hedgerow.parallel import Lanes
 from hedgerow.training.boosting.rows import tree_seed
-from hedgerow.trees.binning import Binning
+from hedgerow.trees.binning import Binning, learn_binning
 from hedgerow.trees.growing import Tree
 
 
@@ -27,7 +27,7 @@ class Bins(NamedTuple):
 
     @classmethod
     def learn(cls, dataset: GraphDataset, max_bins: int) -> Bins:
-        return cls(learn_rows(dataset.nodes, max_bins), learn_rows(edge_rows(dataset), max_bins))
+        return cls(*(learn_binning(row_dataset(rows), max_bins) for rows in (dataset.nodes, edge_rows(dataset))))
 
 
 def edge_rows(dataset: GraphDataset) -> FloatArray:

@@ -14,11 +14,11 @@ from hedgerow.lattice.files import LATTICE, RENAMED, made_form, upgrade_lattice
 from hedgerow.lattice.tree_rows import row_dataset
 
 
-def _level(name: str, n_values: str) -> Part:
-    """The bins and trees of nodes, or of edges, which have so many values."""
+def _level(name: str, n_columns: str, n_values: str) -> Part:
+    """The bins and trees of nodes, or of edges, which have so many columns and values."""
     record = Record(
         (
-            Let("columns", lambda scope: row_dataset(np.empty((1, scope[f"{name} columns"]))).schema),
+            Let("columns", lambda scope: row_dataset(np.empty((1, scope.size(n_columns)))).schema),
             Part("binning", BINNING, of=lambda model: getattr(model.bins_, f"{name}s")),
             Part("ensemble", ensemble(lambda scope: int(scope[n_values])), of=f"{name}_trees_"),
         ),
@@ -46,10 +46,8 @@ STATE = State(
     (
         *LATTICE,
         scores("start_values", ("P",), of="start_values_"),
-        Let("node columns", lambda scope: scope["F"]),
-        Let("edge columns", lambda scope: scope["E"] + 1),  # the last is the direction
-        _level("node", "P"),
-        _level("edge", "Q"),
+        _level("node", "F", "P"),
+        _level("edge", "E+1", "Q"),  # the last column is the direction
         Check(check_iterations),
         Let("made form", made_form, of="form_"),
         Let("bins", lambda scope: Bins(scope["node"][0], scope["edge"][0]), of="bins_"),

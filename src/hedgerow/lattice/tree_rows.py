@@ -11,7 +11,7 @@ from hedgerow.data.dataset import Column, Dataset, Schema, Vocabulary
 from hedgerow.legend import CODE, INDEX, AnyArray, FloatArray
 from hedgerow.training.boosting.scores import all_first
 from hedgerow.trees import kernels
-from hedgerow.trees.binning import BinnedData, Binning, bin_dataset, learn_binning
+from hedgerow.trees.binning import BinnedData, Binning, bin_dataset
 from hedgerow.trees.ensemble import add_trees
 from hedgerow.trees.growing import Grower, Tree
 
@@ -36,11 +36,6 @@ def row_dataset(rows: FloatArray) -> Dataset:
         seq_codes=np.empty((0, 1), dtype=CODE),
         seq_numeric=np.empty((0, 1)),
     )
-
-
-def learn_rows(rows: FloatArray, max_bins: int) -> Binning:
-    """Bins of the columns of rows."""
-    return learn_binning(row_dataset(rows), max_bins)
 
 
 def bin_rows(binning: Binning, rows: FloatArray, *, growing: bool) -> BinnedData:

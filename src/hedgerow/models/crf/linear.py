@@ -163,11 +163,6 @@ class LinearCRF(LinearParameters, StoppedChain, ScoredChain):
             dataset.require_numbers()
         return dataset
 
-    def __getstate__(self) -> dict[str, Any]:
-        state: dict[str, Any] = super().__getstate__()
-        state.pop("_chain", None)
-        return state
-
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         if "weights_" in state:

@@ -116,11 +116,15 @@ def _check_columns(schema: Schema, names: Iterable[str]) -> set[str]:
         raise InputError(f"⟦transition_columns⟧ is the str {names!r}", hint="Give a list of column names.")
     if not isinstance(names, Iterable):
         raise InputError(f"⟦transition_columns⟧ is {names!r}", hint="Give a list of column names.")
+    return check_names(schema, {name if isinstance(name, str) else repr(name) for name in names}, "transition_columns")
+
+
+def check_names(schema: Schema, wanted: set[str], parameter: str) -> set[str]:
+    """The same names of columns, "*" for the attributes; an error for one that a parameter names and no column has."""
     known = {column.name for column in schema.columns} | ({"*"} if schema.n_attributes else set())
-    wanted = {name if isinstance(name, str) else repr(name) for name in names}
-    for name in sorted(wanted - known, key=str):
+    for name in sorted(wanted - known):
         hint = f"Columns: {', '.join(sorted(known)[:10])}."
-        raise InputError("is in ⟦transition_columns⟧ and not in the data", hint=hint, column=name)
+        raise InputError(f"is in ⟦{parameter}⟧ and not in the data", hint=hint, column=name)
     return wanted
 
 

@@ -71,13 +71,17 @@ def partial_fit(model: LinearCRF, X: Any, y: Any, sample_weight: Any = None, cla
     The model is changed at the end of the call, or not at all.
     """
     plan = _online_plan(model)
+    assert isinstance(plan.trainer, OnlineTrainer)
     if isinstance(X, Dataset):
         raise InputError("partial_fit takes sequences, not a Dataset", hint="A Dataset keeps the schema it has.")
     going_on = hasattr(model, "weights_")
     grow = _go_on if going_on else _begin
     dataset, layout, progress = grow(model, plan, X, y, sample_weight, classes)
     n_before = getattr(model, "n_sequences_", 0) if going_on else 0
-    batches = _portion(model, plan, dataset, layout, n_before, progress.n_calls)
+    objective = stage_objective(model, plan, dataset, plan.stages[0])
+    seed = int(random_generator(model.random_state).randint(2**31 - 1)) + progress.n_calls
+    size = batch_size(plan.trainer)
+    batches = Batches(layout, dataset, objective, batch_size=size, seed=seed, n_before=n_before)
     trained = _one_pass(model, plan, batches, progress, model.history_ if going_on else [])
     notes = model.metadata_ if going_on else {}
     model._store(dataset, None, layout, trained, online=True)
@@ -160,15 +164,6 @@ def _check_unchanged(model: LinearCRF) -> None:
     wanted = None if model.transition_columns is None else sorted(set(model.transition_columns))
     if wanted != began:
         raise InputError(f"⟦transition_columns⟧ is {wanted!r} and the model began with {began!r}", hint=hint)
-
-
-def _portion(
-    model: LinearCRF, plan: Plan, dataset: Dataset, layout: ChainLayout, n_before: int, n_calls: int
-) -> Batches:
-    objective = stage_objective(model, plan, dataset, plan.stages[0])
-    seed = int(random_generator(model.random_state).randint(2**31 - 1)) + n_calls
-    assert isinstance(plan.trainer, OnlineTrainer)
-    return Batches(layout, dataset, objective, batch_size=batch_size(plan.trainer), seed=seed, n_before=n_before)
 
 
 def _one_pass(

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from hedgerow.data.dataset import Dataset
 from hedgerow.data.imputation import fill
 from hedgerow.declarations import check_parameters, documented
+from hedgerow.estimators.base import cut
 from hedgerow.estimators.prepare import Preparation, Prepared
 from hedgerow.estimators.values import LOG_LIKELIHOOD, OF_TREES, check_missing
 from hedgerow.legend import FloatArray
@@ -84,12 +85,12 @@ class FutureFeatureMEMM(FutureParameters, RowChain):
     def predict_features(self, X: Any, *, lengths: Any = None) -> list[FloatArray]:
         """The probability that each future feature's pattern stands ahead: a list of (T, n_features_) arrays."""
         dataset = self.seen(X, lengths=lengths)
-        return _split(self.scorer_.bag_probs(dataset)[: self.n_features_], dataset)
+        return cut(self.scorer_.bag_probs(dataset)[: self.n_features_].T, dataset.offsets)
 
     def predict_patterns(self, X: Any, *, lengths: Any = None) -> list[FloatArray]:
         """The probability that each position itself has a future feature's pattern: (T, n_features_) arrays."""
         dataset = self.seen(X, lengths=lengths)
-        return _split(0.5 * (1.0 + np.tanh(0.5 * self.scorer_.instance_scores(dataset))), dataset)
+        return cut(0.5 * (1.0 + np.tanh(0.5 * self.scorer_.instance_scores(dataset))).T, dataset.offsets)
 
     def seen(self, X: Any, *, lengths: Any = None) -> Dataset:
         """X as the trees of features see it: encoded, and with missing values filled in where they are to be."""
@@ -105,9 +106,3 @@ class FutureFeatureMEMM(FutureParameters, RowChain):
     def _check_parameters(self) -> None:
         check_parameters(self)
         check_missing(self, OF_TREES)
-
-
-def _split(rows: FloatArray, dataset: Dataset) -> list[FloatArray]:
-    """(features, N) as a list of (T, features)."""
-    flat = rows.T
-    return [flat[begin:end] for begin, end in zip(dataset.offsets[:-1].tolist(), dataset.offsets[1:].tolist())]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -96,17 +95,10 @@ class _FutureRows:
 # ------------------------------------------------------------------------------------------------ training
 
 
-class FutureFit(NamedTuple):
-    """What was learnt, and the iterations of each round."""
-
-    trees: FutureTrees
-    rounds: list[int]
-
-
 def train(
     settings: FutureParameters, ready: Prepared, labels: SeenLabels, rounds: Sequence[int] | None = None
-) -> Trained[FutureFit]:
-    """Train on a corpus and the labels that its positions see.
+) -> Trained[tuple[FutureTrees, list[int]]]:
+    """Train on a corpus and the labels that its positions see: what is learnt, and the iterations of each round.
 
     rounds : iterations of each round, as a training with other sequences kept them; None: as many as help
     """
@@ -153,5 +145,5 @@ def train(
         None if settings.bag is None else int(settings.bag),
         backward,
     )
-    trained = monitor.trained(FutureFit(fitted, training.rounds))
+    trained = monitor.trained((fitted, training.rounds))
     return replace(trained, best=replace(trained.best, loss=training.loss()))

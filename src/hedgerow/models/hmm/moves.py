@@ -81,12 +81,6 @@ class HistoryMoves:
         self.histories = histories
         self.legal: BoolArray = histories.legal.reshape(-1, histories.n_labels)
 
-    @classmethod
-    def observed(cls, dataset: Dataset, order: int, space: StateSpace) -> HistoryMoves:
-        assert dataset.labels is not None
-        seen = Histories.observed(dataset.labels, dataset.offsets, dataset.n_labels, order, space=space)
-        return cls(complete(seen))
-
     def scores(self, rows: FloatArray) -> MoveScores:
         """rows (H, K), log-probabilities."""
         return MoveScores(rows, HistoryEdges.from_scores(self.histories, rows.ravel()), None)
@@ -144,7 +138,12 @@ Moves = TableMoves | HistoryMoves
 
 def make_moves(dataset: Dataset, order: int, space: StateSpace) -> Moves:
     """The moves of a chain of some order."""
-    return TableMoves(space) if order == 1 else HistoryMoves.observed(dataset, order, space)
+    if order == 1:
+        return TableMoves(space)
+    assert dataset.labels is not None
+    return HistoryMoves(
+        complete(Histories.observed(dataset.labels, dataset.offsets, dataset.n_labels, order, space=space))
+    )
 
 
 def estimate(moves: Moves, counts: FloatArray) -> MoveScores:

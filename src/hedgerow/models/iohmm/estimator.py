@@ -15,7 +15,7 @@ from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.data.dataset import Dataset, Label
 from hedgerow.declarations import Count, NonNegative, check_value, declared, documented
 from hedgerow.errors import InputError, warn
-from hedgerow.estimators.base import ChainModel, describe_end, label_lists
+from hedgerow.estimators.base import ChainModel, cut, describe_end, label_lists
 from hedgerow.estimators.parameters import Drawing, Penalty, Running, Windowed
 from hedgerow.estimators.prepare import prepare
 from hedgerow.estimators.scored import checked_span
@@ -127,15 +127,13 @@ class IOHMM(IOHMMParameters, ChainModel):
         """The probability of each label at each position: a list of (T, K) arrays, columns as in `classes_`."""
         dataset = self._dataset(X, known, lengths)
         parts = self._over_states(dataset, lambda chain, _: _label_probs(chain))
-        flat = np.concatenate([np.empty((0, dataset.n_labels)), *parts])
-        return [flat[begin:end] for begin, end in zip(dataset.offsets[:-1], dataset.offsets[1:])]
+        return cut(np.concatenate([np.empty((0, dataset.n_labels)), *parts]), dataset.offsets)
 
     def state_proba(self, X: Any, *, known: Any = None, lengths: Any = None) -> list[FloatArray]:
         """The probability of each hidden state at each position: a list of (T, n_states) arrays."""
         dataset = self._dataset(X, known, lengths)
         parts = self._over_states(dataset, lambda chain, _: node_marginals(chain.potentials))
-        flat = np.concatenate([np.empty((0, self.n_states_)), *parts])
-        return [flat[begin:end] for begin, end in zip(dataset.offsets[:-1], dataset.offsets[1:])]
+        return cut(np.concatenate([np.empty((0, self.n_states_)), *parts]), dataset.offsets)
 
     def sample(
         self, X: Any, n_samples: int = 1, *, random_state: Any = None, known: Any = None, lengths: Any = None

@@ -21,7 +21,6 @@ from hedgerow.data.dataset import Dataset
 from hedgerow.data.labels import allowed_labels
 from hedgerow.errors import InputError
 from hedgerow.legend import BoolArray, FloatArray
-from hedgerow.linear.chain import ChunkFeatures
 from hedgerow.linear.index import Streams
 from hedgerow.models.iohmm.regression import Fit, Loaded, Regressions
 from hedgerow.parallel import Chunk, Lanes, cut_chunks
@@ -105,9 +104,8 @@ class IOTraining:
     def climb(self, generator: np.random.RandomState, monitor: Monitor, lanes: Lanes) -> Weights:
         """Expectation-maximisation from one start."""
         weights = self._maximise(self.zeros, self._first_targets(generator), lanes, steps=10 * STEPS)
-        weights = Weights(
-            _jittered(weights.moves, self.moves, generator), _jittered(weights.outputs, self.outputs, generator)
-        )
+        regressions = self.moves, self.outputs
+        weights = Weights(*(_jittered(part, one, generator) for part, one in zip(weights, regressions)))
         targets, loss = self.expect(weights, lanes)
         monitor.begin(loss)
         while True:
@@ -213,9 +211,6 @@ def _jittered(weights: FloatArray, regressions: Regressions, generator: np.rando
 
 def predicted_chain(moves: Loaded, outputs: Loaded, dataset: Dataset, chunk: Chunk) -> StateChain:
     """The chain of a chunk of a corpus to predict on; labels that the corpus has are known."""
-    features: tuple[ChunkFeatures, ChunkFeatures] = (
-        moves.compile(dataset, chunk.first, chunk.last),
-        outputs.compile(dataset, chunk.first, chunk.last),
-    )
-    logs = moves.log_probs(features[0]), outputs.log_probs(features[1])
-    return state_chain(*logs, chunk.offsets, allowed_labels(dataset, chunk.rows), chunk.first)
+    both = (one.log_probs(one.compile(dataset, chunk.first, chunk.last)) for one in (moves, outputs))
+    move_logs, label_logs = both
+    return state_chain(move_logs, label_logs, chunk.offsets, allowed_labels(dataset, chunk.rows), chunk.first)

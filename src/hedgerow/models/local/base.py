@@ -100,11 +100,6 @@ class RowChain(StoppedChain, ScoredChain):
     def _chunk_positions(self) -> int:
         return max(1, min(CHUNK_POSITIONS, _CHUNK_SCORES // count_scores(len(self.classes_), self.order_)))
 
-    def __getstate__(self) -> dict[str, Any]:
-        state: dict[str, Any] = super().__getstate__()
-        state.pop("_ready", None)
-        return state
-
     # -------------------------------------------------------------------------------------------- prediction
 
     def _decoder_name(self) -> str:

@@ -19,6 +19,7 @@ from hedgerow.estimators.prepare import Preparation, Prepared
 from hedgerow.estimators.values import LOG_LIKELIHOOD, OF_LINEAR, OF_TREES, check_missing, random_generator
 from hedgerow.legend import CODE, UNLABELLED, CodeArray
 from hedgerow.models.crf.linear import LinearCRF
+from hedgerow.models.crf.linear_layout import check_names
 from hedgerow.models.crf.tree import TreeCRF
 from hedgerow.models.local.base import RowChain, SeenLabels
 from hedgerow.models.local.foreign import ForeignScores, check_classifier, fit_classifier
@@ -83,14 +84,7 @@ def check_estimator(model: LocalModel) -> None:
 
 def conjoined_columns(given: Any, schema: Schema) -> Iterable[str] | None:
     """The columns whose features are conjoined with the last label: None for all."""
-    if given == "all":
-        return None
-    wanted = set(given or ())
-    known = {column.name for column in schema.columns} | ({"*"} if schema.n_attributes else set())
-    for name in sorted(wanted - known):
-        hint = f"Columns: {', '.join(sorted(known)[:10])}."
-        raise InputError("is in ⟦conjoin⟧ and not in the data", hint=hint, column=name)
-    return wanted
+    return None if given == "all" else check_names(schema, set(given or ()), "conjoin")
 
 
 def predicted_histories(model: RecurrentSlidingWindow, dataset: Dataset) -> CodeArray:
@@ -197,11 +191,9 @@ class LocalModel(RowChain):
         check_parameters(self)
         check_estimator(self)
         classifier = new_classifier(self)
+        check_missing(self, (None, *OF_TREES) if isinstance(classifier, TreeCRF) else OF_LINEAR)
         if is_ours(classifier):
-            check_missing(self, (None, *OF_TREES) if isinstance(classifier, TreeCRF) else OF_LINEAR)
             classifier._check_parameters()
-        else:
-            check_missing(self, OF_LINEAR)
 
     @property
     def n_parameters_(self) -> int:

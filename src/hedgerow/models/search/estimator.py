@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from hedgerow.chain.structure.states import StateSpace
 from hedgerow.data.dataset import Dataset, Label, Schema
 from hedgerow.data.imputation import fill, seen_schema
 from hedgerow.data.labels import allowed_labels
@@ -75,7 +74,7 @@ class BeamSearchTagger(SearchParameters, StoppedChain):
             trained = train_ranking(self, ready.space, dataset, held_out, n_passes)
             learnt: dict[str, Any] = {"trees_": trained.learnt}
         else:
-            layout = self._lay_out(dataset, ready.space)
+            layout = lay_out_search(self, dataset, ready.space)
             trained = train(self, layout, dataset, held_out, n_passes)
             learnt = {"layout_": layout, "weights_": trained.learnt}
         for name in ("layout_", "weights_", "trees_"):  # of a fit by the other ranking
@@ -108,17 +107,6 @@ class BeamSearchTagger(SearchParameters, StoppedChain):
             verbose=self.verbose,
         )
         return finder.fit(ready.dataset, X_val=ready.held_out)
-
-    def _lay_out(self, dataset: Dataset, space: StateSpace) -> SearchLayout:
-        return lay_out_search(
-            dataset,
-            space,
-            order=int(self.order),
-            label_counts=int(self.label_counts),
-            pairs=self.pairs,
-            min_frequency=self.min_frequency,
-            backward=self.direction == "right_to_left",
-        )
 
     def _check_parameters(self) -> None:
         check_parameters(self)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from hedgerow.linear.index import Streams, WeightIndex, index_weights, row_names
 from hedgerow.models.crf.linear_layout import observed_labels
 from hedgerow.models.local.previous_labels import label_histories
 from hedgerow.models.search import kernels
+
+if TYPE_CHECKING:
+    from hedgerow.models.search.parameters import SearchParameters
 
 MAX_WEIGHTS = 2**31 - 1  # rows are counted in int32
 MAX_COUNTS = 255
@@ -77,25 +80,14 @@ class SearchLayout:
         return runs[1:]
 
 
-def lay_out_search(
-    dataset: Dataset,
-    space: StateSpace,
-    *,
-    order: int,
-    label_counts: int,
-    pairs: str,
-    min_frequency: float,
-    backward: bool,
-) -> SearchLayout:
+def lay_out_search(settings: SearchParameters, dataset: Dataset, space: StateSpace) -> SearchLayout:
     """The weights that a training corpus asks for: every label one place back, and longer runs that it shows."""
-    K = dataset.n_labels
-    where, labels = observed_labels(dataset)
-    nodes, _ = index_weights(
-        dataset, Streams.of(dataset.schema), where, labels, K, min_frequency=min_frequency, all_pairs=pairs == "all"
-    )
+    K, order, backward = dataset.n_labels, int(settings.order), settings.direction == "right_to_left"
+    limits: dict[str, Any] = {"min_frequency": settings.min_frequency, "all_pairs": settings.pairs == "all"}
+    nodes, _ = index_weights(dataset, Streams.of(dataset.schema), *observed_labels(dataset), K, **limits)
     assert dataset.labels is not None
     histories = label_histories(dataset.labels, dataset.offsets, K, order, backward=backward)
-    layout = SearchLayout(nodes, _run_tree(histories, K), order, label_counts, space, backward)
+    layout = SearchLayout(nodes, _run_tree(histories, K), order, int(settings.label_counts), space, backward)
     if layout.n_weights > MAX_WEIGHTS:
         hint = "Give a lower ⟦order⟧ or ⟦label_counts⟧, or a higher ⟦min_frequency⟧."
         raise InputError(f"{layout.n_weights:,} weights are too many", hint=hint)
