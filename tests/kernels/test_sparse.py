@@ -41,12 +41,15 @@ class Case:
         return len(self.places)
 
     def lists(self):
-        arguments = self.codes, self.places, *self.streams, *self.attributes, self.row_ptr, self.table_row
-        n_table, n_entries = sparse.count_features(*arguments)
+        n_table, n_entries = self.list_into(*(np.empty(0, dtype=CODE),) * 4)
         ptr, table = np.empty(self.n + 1, dtype=CODE), np.empty(n_table, dtype=CODE)
         cell, slot = np.empty(n_entries, dtype=CODE), np.empty(n_entries, dtype=CODE)
-        sparse.list_features(*arguments, self.slot_label, self.K, ptr, table, cell, slot)
+        assert self.list_into(ptr, table, cell, slot) == (n_table, n_entries)
         return ptr, table, cell, slot
+
+    def list_into(self, *lists):
+        streams = self.codes, self.places, *self.streams, *self.attributes
+        return sparse.list_features(*streams, self.row_ptr, self.table_row, self.slot_label, self.K, *lists)
 
 
 @st.composite
@@ -104,8 +107,8 @@ def test_group_pairs(seed, n_rows, K, n, unit):
 
 @given(cases())
 def test_count_and_list_features(case):
-    arguments = case.codes, case.places, *case.streams, *case.attributes, case.row_ptr, case.table_row
-    assert sparse.count_features(*arguments) == reference.count_features(case.rows, case.row_ptr, case.table_row)
+    counted = case.list_into(*(np.empty(0, dtype=CODE),) * 4)
+    assert counted == reference.count_features(case.rows, case.row_ptr, case.table_row)
     expected = reference.list_features(case.rows, case.row_ptr, case.table_row, case.slot_label, case.K)
     for found, wanted in zip(case.lists(), expected, strict=True):
         np.testing.assert_array_equal(found, wanted)

@@ -113,15 +113,12 @@ class LinearScorer:
             if attributes is None
             else (attributes.attr_ptr, attributes.attr_id, known.attr_shift, known.attr_base)
         )
-        n_table, n_entries = kernels.sparse.count_features(
-            codes, places, *streams, *reads, index.row_ptr, self.table_row
-        )
+        weights = index.row_ptr, self.table_row, index.slot_label, index.n_outputs
+        lists = (np.empty(0, dtype=CODE),) * 4
+        n_table, n_entries = kernels.sparse.list_features(codes, places, *streams, *reads, *weights, *lists)
         ptr, table = np.empty(len(places) + 1, dtype=CODE), np.empty(n_table, dtype=CODE)
         cell, slot = np.empty(n_entries, dtype=CODE), np.empty(n_entries, dtype=CODE)
-        kernels.sparse.list_features(
-            codes, places, *streams, *reads,
-            index.row_ptr, self.table_row, index.slot_label, index.n_outputs, ptr, table, cell, slot,
-        )  # fmt: skip
+        kernels.sparse.list_features(codes, places, *streams, *reads, *weights, ptr, table, cell, slot)
         return ptr, table, cell, slot
 
     def _weighted(self, dataset: Dataset, places: IndexArray) -> tuple[CodeArray, CodeArray, FloatArray]:
