@@ -17,7 +17,7 @@ from hedgerow.chain import kernels
 from hedgerow.chain.edges.tables import tables_of
 from hedgerow.chain.inference import best_labelings, position_scores
 from hedgerow.chain.potentials import ChainPotentials
-from hedgerow.chain.workspace import slices
+from hedgerow.chain.workspace import run_slices, slices
 from hedgerow.errors import InputError
 from hedgerow.legend import CODE, INDEX, AnyArray, BoolArray, FloatArray, IndexArray
 
@@ -175,8 +175,8 @@ def _search_costs(state: _Search, i: int) -> None:
     least = np.maximum(lowest - (reached[-1] - reached), 0)
     most = np.minimum(reached, highest)
     best, scores = np.empty((n, K, highest + 1)), tables_of(one).scores_to
-    for t0, t1 in slices(n, K * K * (highest + 1)):
-        kernels.slack.search(one.node_scores, scores, costs, least, most, best, t0, t1)
+    given = one.node_scores, scores, costs, least, most, best
+    run_slices(kernels.slack.search, n, K * K * (highest + 1), *given)
     values = np.arange(1, highest + 1) * (1.0 - state.truth[i] + best[-1, :, 1:].max(axis=0))
     h = int(np.argmax(values)) + 1
     if values[h - 1] <= state.values[i]:
