@@ -73,17 +73,19 @@ def _list_row(r, t, row_ptr, table_row, slot_label, K, fill, table, cell, slot, 
 
 @kernel
 def list_features(
-    codes, places, column, shift, base, attr_ptr, attr_id, attr_shift, attr_base,
-    row_ptr, table_row, slot_label, K, ptr, table, cell, slot,
+    codes, places, column, shift, base, attr_ptr, attr_id, attr_val, attr_shift, attr_base,
+    row_ptr, table_row, slot_label, K, ptr, table, cell, slot, value,
 ):  # fmt: skip
     """Compile the features of the positions at `places`: stream s has row base[s] + codes[column[s], p + shift[s]].
 
     Returns how many table rows and how many entries there are. Empty outputs: count only.
 
     IN   codes int32[C, P], places int64[n], column/shift/base int64[streams], attr_ptr int64[P+1], attr_id int32[],
-         attr_shift/attr_base int64[], row_ptr int64[R+1], table_row int32[R], slot_label int32[W], K
+         attr_val float64[], attr_shift/attr_base int64[], row_ptr int64[R+1], table_row int32[R],
+         slot_label int32[W], K
     OUT  ptr int32[n+1], table int32[] (rows of the table of position t: table[ptr[t]:ptr[t+1]]),
-         cell int32[], slot int32[] (entries, in order of position)
+         cell int32[], slot int32[] (entries, in order of position), value float64[] (of entries of attributes; empty
+         where all are 1)
     """
     q, e, fill = 0, 0, len(ptr) > 0
     for t in range(len(places)):
@@ -95,38 +97,13 @@ def list_features(
             q, e = _list_row(r, t, row_ptr, table_row, slot_label, K, fill, table, cell, slot, q, e)
         for s in range(len(attr_shift)):
             for a in range(attr_ptr[p + attr_shift[s]], attr_ptr[p + attr_shift[s] + 1]):
-                r = attr_base[s] + attr_id[a]
+                r, begin = attr_base[s] + attr_id[a], e
                 q, e = _list_row(r, t, row_ptr, table_row, slot_label, K, fill, table, cell, slot, q, e)
+                if len(value) > 0:
+                    value[begin:e] = attr_val[a]
     if fill:
         ptr[len(places)] = q
     return q, e
-
-
-@kernel
-def list_weighted(
-    places, attr_ptr, attr_id, attr_val, attr_shift, attr_base, row_ptr, slot_label, K, cell, slot, value
-):
-    """Compile attributes with values into entries (cell, slot, value); returns how many. Empty outputs: count only.
-
-    IN   as in list_features, attr_val float64[nnz]
-    OUT  cell int32[], slot int32[], value float64[]
-    """
-    n = 0
-    fill = len(cell) > 0
-    for t in range(len(places)):
-        for s in range(len(attr_shift)):
-            p = places[t] + attr_shift[s]
-            for q in range(attr_ptr[p], attr_ptr[p + 1]):
-                r = attr_base[s] + attr_id[q]
-                if fill:
-                    for j in range(row_ptr[r], row_ptr[r + 1]):
-                        cell[n] = t * K + slot_label[j]
-                        slot[n] = j
-                        value[n] = attr_val[q]
-                        n += 1
-                else:
-                    n += row_ptr[r + 1] - row_ptr[r]
-    return n
 
 
 @kernel
