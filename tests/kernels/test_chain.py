@@ -119,14 +119,14 @@ def test_small_messages_are_counted(case):
 def test_reachability(case):
     n, K = case.node.shape
     first = first_flags(case.offsets)
-    arcs = (case.edges > -np.inf).astype(np.uint8)
+    arcs = (case.edges > -np.inf).astype(np.uint8)[:, None]
     reached, count = np.empty((n, K), dtype=np.uint8), np.empty(n, dtype=np.int64)
     chain.reach((case.node > -np.inf).astype(np.uint8), arcs, first, reached, count, 0, n)
     expected = reference.reach(*case.arrays)
     np.testing.assert_array_equal(reached.astype(bool), expected)
     np.testing.assert_array_equal(count, expected.sum(axis=1))
     ending = np.empty((n, K), dtype=np.uint8)
-    chain.reach_end(reached, np.ascontiguousarray(arcs.T), first, ending, count, 0, n)
+    chain.reach_end(reached, np.ascontiguousarray(arcs.transpose(2, 1, 0)), first, ending, count, 0, n)
     open_nodes = np.where(expected, case.node, -np.inf)
     np.testing.assert_array_equal(ending.astype(bool), reference.backward(open_nodes, *case.arrays[1:]) > -np.inf)
     np.testing.assert_array_equal(count, ending.sum(axis=1))

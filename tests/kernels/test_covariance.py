@@ -56,7 +56,7 @@ def test_calls_may_be_cut_anywhere(rng, monkeypatch, form, edges):
         cut = [(t0, min(t0 + 3, n)) for t0 in range(first, n, 3)]
         return cut[::-1] if back else cut
 
-    monkeypatch.setattr("hedgerow.chain.edges.messages.slices", pieces)
+    monkeypatch.setattr("hedgerow.chain.workspace.slices", pieces)
     cut = covariance(potentials, nodes, pairs if edges else None)
     assert calls
     np.testing.assert_array_equal(cut.node, whole.node)

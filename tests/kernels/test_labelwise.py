@@ -44,11 +44,11 @@ def test_pointwise(problem, cut):
 @settings(max_examples=80)
 @given(problem=problems(), seed=st.integers(0, 99))
 def test_expected_costs(problem, seed):
-    probs, labels, allowed, right, weights = problem
+    probs, labels, _, right, weights = problem
     K = probs.shape[1]
     costs = np.random.default_rng(seed).random((K, K)) * (1.0 - np.eye(K))
     terms = np.empty(probs.shape)
-    labelwise.expected_costs(probs, labels, allowed, costs, weights, terms, 0, len(labels))
+    labelwise.expected_costs(probs, right, costs, weights, terms, 0, len(labels))
     least = np.array([costs[row].min(axis=0) for row in right])
     np.testing.assert_allclose(terms, weights[:, None] * least * probs, rtol=1e-12, atol=1e-15)
 
@@ -56,11 +56,11 @@ def test_expected_costs(problem, seed):
 @settings(max_examples=80)
 @given(problem=problems())
 def test_rivals(problem):
-    probs, labels, allowed, right, slopes = problem
+    probs, _, _, right, slopes = problem
     n, K = probs.shape
     margins, rival, terms = np.empty(n), np.empty(n, dtype=np.int32), np.empty((n, K))
-    labelwise.rivals(probs, labels, allowed, margins, rival, 0, n)
-    labelwise.rival_terms(probs, labels, allowed, rival, slopes, terms, 0, n)
+    labelwise.rivals(probs, right, margins, rival, 0, n)
+    labelwise.rival_terms(probs, right, rival, slopes, terms, 0, n)
     for t in range(n):
         if right[t].all():
             assert (rival[t], margins[t]) == (-1, 0.0)
@@ -76,14 +76,14 @@ def test_rivals(problem):
 @settings(max_examples=80)
 @given(problem=problems(), softness=st.sampled_from([0.5, 20.0]))
 def test_soft_rivals(problem, softness):
-    probs, labels, allowed, right, slopes = problem
+    probs, _, _, right, slopes = problem
     n, K = probs.shape
     scores, margins, totals, terms = np.empty((n, K)), np.empty(n), np.empty(n), np.empty((n, K))
-    labelwise.wrong_scores(probs, labels, allowed, softness, scores, 0, n)
+    labelwise.wrong_scores(probs, right, softness, scores, 0, n)
     np.testing.assert_array_equal(scores, np.where(right, -np.inf, softness * probs))
     exps = np.exp(scores)
-    labelwise.soft_margins(probs, labels, allowed, exps, margins, totals, 0, n)
-    labelwise.soft_terms(probs, labels, allowed, exps, totals, slopes, terms, 0, n)
+    labelwise.soft_margins(probs, right, exps, margins, totals, 0, n)
+    labelwise.soft_terms(probs, right, exps, totals, slopes, terms, 0, n)
     np.testing.assert_allclose(totals, exps.sum(axis=1), rtol=1e-12)
     has_loss = ~right.all(axis=1)
     np.testing.assert_allclose(margins[has_loss], (probs * right).sum(axis=1)[has_loss], rtol=1e-12, atol=1e-15)

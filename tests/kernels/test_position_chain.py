@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hedgerow.chain.edges import PositionEdges
-from hedgerow.chain.kernels import position_chain
+from hedgerow.chain.kernels import chain, position_chain, truth
 from tests.reference import chain as reference
 from tests.reference.cases import Case, cases
 
@@ -42,12 +42,13 @@ def test_reachability(case):
     first = test_chain.first_flags(case.offsets)
     possible = (case.node > -np.inf).astype(np.uint8)
     reached, count = np.empty((n, K), dtype=np.uint8), np.empty(n, dtype=np.int64)
-    position_chain.reach(possible, case.edges, first, reached, count, 0, n)
+    arcs = (case.edges > -np.inf).astype(np.uint8)
+    chain.reach(possible, np.ascontiguousarray(arcs.transpose(2, 1, 0)), first, reached, count, 0, n)
     expected = reference.reach(*case.arrays)
     np.testing.assert_array_equal(reached.astype(bool), expected)
     np.testing.assert_array_equal(count, expected.sum(axis=1))
     ending = np.empty((n, K), dtype=np.uint8)
-    position_chain.reach_end(reached, case.edges, first, ending, count, 0, n)
+    chain.reach_end(reached, arcs, first, ending, count, 0, n)
     open_nodes = np.where(expected, case.node, -np.inf)
     np.testing.assert_array_equal(ending.astype(bool), reference.backward(open_nodes, *case.arrays[1:]) > -np.inf)
     np.testing.assert_array_equal(count, ending.sum(axis=1))
@@ -63,7 +64,7 @@ def test_truth(case, seed):
         if rng.random() < 0.3:
             labels[begin:end] = -1
     nodes, pairs = np.ones(case.node.shape), np.ones(case.edges.shape)
-    position_chain.subtract_truth(test_chain.first_flags(case.offsets), labels, weights, nodes, pairs)
+    truth.subtract(test_chain.first_flags(case.offsets), labels, weights, nodes, pairs)
     own_nodes, own_pairs = reference.truth(case.node.shape[1], case.offsets, labels)
     np.testing.assert_allclose(nodes, 1.0 - weights[:, None] * own_nodes, rtol=1e-12)
     np.testing.assert_allclose(pairs, 1.0 - weights[:, None] * own_pairs, rtol=1e-12)

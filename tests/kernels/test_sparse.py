@@ -41,12 +41,17 @@ class Case:
         return len(self.places)
 
     def lists(self):
-        arguments = self.codes, self.places, *self.streams, *self.attributes, self.row_ptr, self.table_row
-        n_table, n_entries = sparse.count_features(*arguments)
+        n_table, n_entries = self.list_into(*(np.empty(0, dtype=CODE),) * 4)
         ptr, table = np.empty(self.n + 1, dtype=CODE), np.empty(n_table, dtype=CODE)
         cell, slot = np.empty(n_entries, dtype=CODE), np.empty(n_entries, dtype=CODE)
-        sparse.list_features(*arguments, self.slot_label, self.K, ptr, table, cell, slot)
+        assert self.list_into(ptr, table, cell, slot) == (n_table, n_entries)
         return ptr, table, cell, slot
+
+    def list_into(self, *lists):
+        ptr, ids, shift, base = self.attributes
+        streams, none = (self.codes, self.places, *self.streams, ptr, ids), np.empty(0)
+        rows = shift, base, self.row_ptr, self.table_row, self.slot_label, self.K
+        return sparse.list_features(*streams, none, *rows, *lists, none)
 
 
 @st.composite
@@ -104,8 +109,8 @@ def test_group_pairs(seed, n_rows, K, n, unit):
 
 @given(cases())
 def test_count_and_list_features(case):
-    arguments = case.codes, case.places, *case.streams, *case.attributes, case.row_ptr, case.table_row
-    assert sparse.count_features(*arguments) == reference.count_features(case.rows, case.row_ptr, case.table_row)
+    counted = case.list_into(*(np.empty(0, dtype=CODE),) * 4)
+    assert counted == reference.count_features(case.rows, case.row_ptr, case.table_row)
     expected = reference.list_features(case.rows, case.row_ptr, case.table_row, case.slot_label, case.K)
     for found, wanted in zip(case.lists(), expected, strict=True):
         np.testing.assert_array_equal(found, wanted)
@@ -115,11 +120,14 @@ def test_count_and_list_features(case):
 def test_list_weighted(case):
     ptr, ids, shift, base = case.attributes
     fixed = case.places, ptr, ids, case.values, shift, base, case.row_ptr, case.slot_label, case.K
-    none = np.empty(0, dtype=CODE)
-    n = sparse.list_weighted(*fixed, none, none, np.empty(0))
+    none, nowhere = np.empty(0, dtype=CODE), (np.empty(0, dtype=INDEX),) * 3
+    streams = case.codes, case.places, *nowhere, ptr, ids, case.values, shift, base
+    rows = case.row_ptr, np.full(len(case.row_ptr) - 1, -1, dtype=CODE), case.slot_label, case.K
+    n_table, n = sparse.list_features(*streams, *rows, none, none, none, none, np.empty(0))
+    assert n_table == 0
+    places = np.empty(case.n + 1, dtype=CODE)
     cell, slot, value = np.empty(n, dtype=CODE), np.empty(n, dtype=CODE), np.empty(n)
-    if n:
-        assert sparse.list_weighted(*fixed, cell, slot, value) == n
+    assert sparse.list_features(*streams, *rows, places, none, cell, slot, value) == (0, n)
     for found, wanted in zip((cell, slot, value), reference.list_weighted(*fixed), strict=True):
         np.testing.assert_array_equal(found, wanted)
 

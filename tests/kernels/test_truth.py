@@ -44,7 +44,7 @@ def test_subtraction(case, seed):
             labels[begin:end] = -1
     K = case.node.shape[1]
     nodes, pairs = np.ones(case.node.shape), np.ones((K, K))
-    truth.subtract_shared(first_flags(case.offsets), labels, weights, nodes, pairs)
+    truth.subtract(first_flags(case.offsets), labels, weights, nodes, pairs.T[:, None])
     own_nodes, own_pairs = reference.truth(K, case.offsets, labels)
     np.testing.assert_allclose(nodes, 1.0 - weights[:, None] * own_nodes, rtol=1e-12)
     expected = 1.0 - (weights[:, None] * own_pairs).sum(axis=1).T

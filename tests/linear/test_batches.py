@@ -110,11 +110,11 @@ def test_a_direction_is_the_difference_of_two_scores(loss, rng):
 
 def test_lists_are_kept_up_to_a_limit(loss):
     kept = BatchChain(loss.layout, loss.dataset, 1 << 30)
-    size = kept._nodes.lists.n_bytes
-    arrays = kept._nodes.lists.lists
+    size = kept._parts[0].n_bytes
+    arrays = kept._parts[0].lists
     assert sum(array.nbytes for array in arrays) == size + 16  # the two pointers have one more
-    assert BatchChain(loss.layout, loss.dataset, size)._nodes.lists.kept
-    assert not BatchChain(loss.layout, loss.dataset, size - 1)._nodes.lists.kept
+    assert BatchChain(loss.layout, loss.dataset, size)._parts[0].kept
+    assert not BatchChain(loss.layout, loss.dataset, size - 1)._parts[0].kept
 
 
 def test_scores_that_are_no_numbers_are_noticed(loss, rng):

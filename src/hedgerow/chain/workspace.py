@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -95,6 +95,16 @@ class Workspace:
         given = first, terms, self.node_exp, self.alpha, self.node_probs
         return kernels.covariance.MomentRows(*given, self.carried, self.past, self.future, self.moved)
 
+    def exponentiate(self, scores: FloatArray, t0: int, t1: int) -> None:
+        """Fill node_exp and top from scores (n, K), at positions t0 … t1−1."""
+        kernels.chain.exponentials(scores, self.node_exp, self.top, self.scratch, self.scratch_bits, t0, t1)
+
+    def sum_edges(self, kernel: Callable[..., None], *given: Any, moments: bool) -> None:
+        """Call a kernel that sums over the edges, which lead into all positions but the first, with the messages; with
+        `moments` also with past and future."""
+        rows = (self.alpha, self.node_exp, self.past, self.future) if moments else (self.alpha, self.node_exp)
+        run_slices(kernel, len(self.alpha), self.sums.size * (3 if moments else 1), *rows, *given, first=1)
+
     def other(self, kind: type[Buffers]) -> Buffers:
         """The buffers of a form of edges that has a class of its own for them; made when they are first needed."""
         buffers = self._others.get(kind)
@@ -118,3 +128,11 @@ def slices(
     step = positions_per_call(cells_per_position)
     begins = range(first, n_positions, step)
     return ((t0, min(t0 + step, n_positions)) for t0 in (reversed(begins) if back else begins))
+
+
+def run_slices(
+    kernel: Callable[..., Any], n_positions: int, cells: int, *given: Any, first: int = 0, back: bool = False
+) -> None:
+    """Call a kernel for all positions, with what is given and the ends of each of the `slices`."""
+    for t0, t1 in slices(n_positions, cells, first=first, back=back):
+        kernel(*given, t0, t1)

@@ -76,11 +76,18 @@ class FeatureLists:
 
     begin, length : int64[m], where the sequences of the batch are in the lists
     lists : spread_ptr, spread, spread_value, entry_ptr, entry_slot, entry_label, entry_value (see kernels.online)
+    touched : the weights that `touch` noted, those at the slots `always` among them
     """
 
-    def __init__(self, reader: RowReader, spread: SpreadIndex, kept_bytes: int) -> None:
+    def __init__(self, reader: RowReader, spread: SpreadIndex, kept_bytes: int, always: slice = slice(0, 0)) -> None:
         self.reader = reader
         self.spread = spread
+        self._n_always = always.stop - always.start
+        # One more than there can be: the kernel writes before it counts.
+        self._runs: CodeArray = np.empty(spread.n_spread + 1, dtype=CODE)
+        self._slots: CodeArray = np.empty(self._n_always + spread.n_slots + 1, dtype=CODE)
+        self._slots[: self._n_always] = np.arange(always.start, always.stop)
+        self.touched: Touched = (self._runs, 0, spread.index.n_outputs, self._slots, 0)
         wide = spread.n_slots_of == spread.index.n_outputs
         n_spread = int(reader.counts[wide].sum())
         n_entries = int((reader.counts * spread.n_slots_of)[~wide].sum())
@@ -104,6 +111,27 @@ class FeatureLists:
         n_spread, n_entries = self._list(_no_lists(), 0, 0, 0)
         self.lists = self._new_lists(int(self.length.sum()), n_spread, n_entries)
         self._list(self.lists, 0, 0, 0)
+
+    def gather(
+        self, x: FloatArray, factor: float, start: FloatArray, end: FloatArray, scores: FloatArray, first: AnyArray
+    ) -> None:
+        """Write the scores (≥ n, M) of the batch at the weights factor·x, and where its sequences begin."""
+        kernels.online.gather(self.begin, self.length, *self.lists, x, factor, start, end, scores, first)
+
+    def touch(self, active: AnyArray, stamp: CodeArray, mark: int) -> None:
+        """Note the weights of the positions that are active."""
+        spread_ptr, spread, _, entry_ptr, entry_slot, _, _ = self.lists
+        n_runs, n_slots = kernels.online.touch(
+            self.begin, self.length, active, spread_ptr, spread, entry_ptr, entry_slot,
+            stamp, mark, self._runs, self._slots, self._n_always,
+        )  # fmt: skip
+        self.touched = self._runs, n_runs, self.spread.index.n_outputs, self._slots, n_slots
+
+    def scatter(self, active: AnyArray, rows: FloatArray, gradient: FloatArray) -> None:
+        kernels.online.scatter(self.begin, self.length, active, *self.lists, rows, gradient)
+
+    def descend(self, active: AnyArray, rows: FloatArray, real: AnyArray, x: FloatArray, step: float) -> None:
+        kernels.online.descend(self.begin, self.length, active, *self.lists, rows, real, x, step)
 
     def _list(self, lists: Lists, t0: int, q0: int, e0: int) -> tuple[int, int]:
         spread, reader = self.spread, self.reader
@@ -143,42 +171,6 @@ def _reads(dataset: Dataset, index: WeightIndex) -> tuple[Any, ...]:
     )  # fmt: skip
 
 
-class _Part:
-    """The weights of one index, of nodes or of pairs, in a batch."""
-
-    def __init__(self, lists: FeatureLists, always: slice) -> None:
-        """`always` are slots that every batch touches."""
-        self.lists = lists
-        spread = lists.spread
-        self._n_always = always.stop - always.start
-        # One more than there can be: the kernel writes before it counts.
-        self._runs: CodeArray = np.empty(spread.n_spread + 1, dtype=CODE)
-        self._slots: CodeArray = np.empty(self._n_always + spread.n_slots + 1, dtype=CODE)
-        self._slots[: self._n_always] = np.arange(always.start, always.stop)
-        self._n_runs = self._n_slots = 0
-
-    @property
-    def touched(self) -> Touched:
-        return self._runs, self._n_runs, self.lists.spread.index.n_outputs, self._slots, self._n_slots
-
-    def touch(self, active: AnyArray, stamp: CodeArray, mark: int) -> None:
-        """Note the weights of the positions that are active."""
-        part = self.lists
-        spread_ptr, spread, _, entry_ptr, entry_slot, _, _ = part.lists
-        self._n_runs, self._n_slots = kernels.online.touch(
-            part.begin, part.length, active, spread_ptr, spread, entry_ptr, entry_slot,
-            stamp, mark, self._runs, self._slots, self._n_always,
-        )  # fmt: skip
-
-    def scatter(self, active: AnyArray, rows: FloatArray, gradient: FloatArray) -> None:
-        part = self.lists
-        kernels.online.scatter(part.begin, part.length, active, *part.lists, rows, gradient)
-
-    def descend(self, active: AnyArray, rows: FloatArray, real: AnyArray, x: FloatArray, step: float) -> None:
-        part = self.lists
-        kernels.online.descend(part.begin, part.length, active, *part.lists, rows, real, x, step)
-
-
 class BatchChain:
     """A linear chain on one batch at a time. `open` a batch, `score` it, `touch` its weights, `pull` its gradient.
 
@@ -195,11 +187,9 @@ class BatchChain:
         working = WorkingLayout(layout, nodes.count(), None if pairs is None else pairs.count())
         self.working = working
         self.dataset = dataset
-        self._nodes = _Part(FeatureLists(nodes, working.nodes, kept_bytes), working.arcs)
-        self._pairs = None
+        self._parts = [FeatureLists(nodes, working.nodes, kept_bytes, working.arcs)]  # of nodes, and of pairs
         if pairs is not None and working.pairs is not None:
-            left = kept_bytes - self._nodes.lists.n_bytes
-            self._pairs = _Part(FeatureLists(pairs, working.pairs, left), slice(0, 0))
+            self._parts.append(FeatureLists(pairs, working.pairs, kept_bytes - self._parts[0].n_bytes))
         self.edges = EdgeTables(working)
         self._start, self._end = layout.space.start_scores, layout.space.end_scores
         self._nothing: FloatArray = np.zeros(layout.n_labels)
@@ -211,20 +201,18 @@ class BatchChain:
     @property
     def per_position(self) -> bool:
         """Whether positions have edge scores of their own."""
-        return self._pairs is not None
+        return len(self._parts) > 1
 
     def touched(self) -> list[Touched]:
         """The weights that `touch` noted: of nodes and transitions, and of pairs."""
-        parts = (self._nodes,) if self._pairs is None else (self._nodes, self._pairs)
-        return [part.touched for part in parts]
+        return [part.touched for part in self._parts]
 
     def open(self, sequences: IndexArray) -> int:
         """Turn to a batch; the number of its positions."""
         self.sequences = sequences
-        self._nodes.lists.open(sequences)
-        if self._pairs is not None:
-            self._pairs.lists.open(sequences)
-        self.length = self._nodes.lists.length
+        for part in self._parts:
+            part.open(sequences)
+        self.length = self._parts[0].length
         self.begin: IndexArray = self.dataset.offsets[sequences]
         self.n = int(self.length.sum())
         if self.n > self._capacity:
@@ -244,9 +232,7 @@ class BatchChain:
 
     def score(self, x: FloatArray, factor: float = 1.0) -> None:
         """Node scores and edge tables at the weights factor·x."""
-        part = self._nodes.lists
-        fixed = (part.begin, part.length, *part.lists, x, factor)
-        kernels.online.gather(*fixed, self._start, self._end, self.scores, self.first)
+        self._parts[0].gather(x, factor, self._start, self._end, self.scores, self.first)
         self.edges.load(x, factor)
 
     def finite(self, x: FloatArray) -> bool:
@@ -261,28 +247,24 @@ class BatchChain:
     def potentials(self, x: FloatArray, factor: float = 1.0) -> ChainPotentials:
         """The potentials of the batch; `score` it first. They share their arrays with this one."""
         edges: Edges = SharedEdges.from_scores(self.edges.table)
-        if self._pairs is not None:
+        if self.per_position:
             edges = edges.at_positions(self._pair_scores(x, factor))
         return ChainPotentials(self.scores[: self.n], self.offsets, edges, sequence_numbers=self.sequences)
 
     def direction(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """x as a direction of the scores: of nodes (n, K), and of edges (K, K) or (K, n, K) [to, position, from]."""
-        part = self._nodes.lists
         nodes: FloatArray = np.empty((self.n, self.working.layout.n_labels))
-        kernels.online.gather(
-            part.begin, part.length, *part.lists, x, 1.0, self._nothing, self._nothing, nodes, self.first
-        )
+        self._parts[0].gather(x, 1.0, self._nothing, self._nothing, nodes, self.first)
         edges = self.edges.direction(x)
-        if self._pairs is not None:
+        if self.per_position:
             edges = np.ascontiguousarray(self._pair_scores(x, 1.0) + edges.T[:, None, :])
         return nodes, edges
 
     def _pair_scores(self, x: FloatArray, factor: float) -> FloatArray:
         """(K, n, K) [to, position, from]: what the features of a position add to its edges."""
-        assert self._pairs is not None
-        part, K = self._pairs.lists, self.working.layout.n_labels
+        K = self.working.layout.n_labels
         scores, nothing = np.empty((self.n, K * K)), np.zeros(K * K)
-        kernels.online.gather(part.begin, part.length, *part.lists, x, factor, nothing, nothing, scores, self.first)
+        self._parts[1].gather(x, factor, nothing, nothing, scores, self.first)
         return scores.reshape(self.n, K, K).transpose(1, 0, 2)
 
     def touch(self) -> None:
@@ -290,22 +272,20 @@ class BatchChain:
         self._mark += 1
         if self._mark == np.iinfo(CODE).max:
             self._stamp[:], self._mark = 0, 1
-        self._nodes.touch(self.active, self._stamp, self._mark)
-        if self._pairs is not None:
-            self._pairs.touch(self.active, self._stamp, self._mark)
+        for part in self._parts:
+            part.touch(self.active, self._stamp, self._mark)
 
     def pull(self, nodes: FloatArray, pairs: FloatArray | None, gradient: FloatArray) -> None:
         """Add the gradient of the scores of nodes (≥ n, K) and of pairs (n, K²), at the active positions."""
-        self._nodes.scatter(self.active, nodes, gradient)
-        if self._pairs is not None and pairs is not None:
-            self._pairs.scatter(self.active, pairs, gradient)
+        for part, rows in zip(self._parts, (nodes, pairs)):
+            if rows is not None:
+                part.scatter(self.active, rows, gradient)
 
     def descend(self, nodes: FloatArray, pairs: FloatArray | None, x: FloatArray, step: float) -> None:
         """Take step times what `pull` would add from the weights x at once."""
-        real = self.working.real
-        self._nodes.descend(self.active, nodes, real, x, step)
-        if self._pairs is not None and pairs is not None:
-            self._pairs.descend(self.active, pairs, real, x, step)
+        for part, rows in zip(self._parts, (nodes, pairs)):
+            if rows is not None:
+                part.descend(self.active, rows, self.working.real, x, step)
 
     def pull_arcs(self, edges: FloatArray, gradient: FloatArray) -> FloatArray | None:
         """Add the gradient of the transitions, from that of the edge scores: (K, K), or (K, n, K) [to, position, from].

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -87,16 +88,18 @@ class LinearScorer:
         begin = dataset.offsets[first:last] - dataset.offsets[first]
         places = np.repeat(dataset.start[first:last] - begin, lengths) + np.arange(len(sequences), dtype=INDEX)
         weighted = dataset.attr_val is not None and len(streams.attr_shift) > 0
-        lists = self._lists(
-            dataset.codes, places, (streams.column, streams.shift, streams.base), None if weighted else dataset
-        )
+        coded, none = (streams.column, streams.shift, streams.base), np.empty(0, dtype=INDEX)
+        lists = self._lists(dataset.codes, places, coded, None if weighted else dataset)[:4]
         constants = None
         if len(streams.seq_column) or len(streams.seq_num_column):
             numbers = np.arange(first, last, dtype=INDEX)
             nowhere = np.zeros_like(streams.seq_column)
-            coded = self._lists(dataset.seq_codes, numbers, (streams.seq_column, nowhere, streams.seq_base), None)
-            constants = ChunkFeatures(numbers, numbers, *coded, None, None, dataset.seq_numeric)
-        entries = self._weighted(dataset, places) if weighted else None
+            coded = streams.seq_column, nowhere, streams.seq_base
+            lists_of_them = self._lists(dataset.seq_codes, numbers, coded, None)[:4]
+            constants = ChunkFeatures(numbers, numbers, *lists_of_them, None, None, dataset.seq_numeric)
+        entries = None
+        if weighted:
+            entries = self._lists(dataset.codes, places, (none, none, none), dataset, weighted=True)[2:]
         return ChunkFeatures(places, sequences - first, *lists, entries, constants, dataset.numeric)
 
     def _lists(
@@ -105,35 +108,24 @@ class LinearScorer:
         places: IndexArray,
         streams: tuple[IndexArray, IndexArray, IndexArray],
         attributes: Dataset | None,
-    ) -> tuple[CodeArray, CodeArray, CodeArray, CodeArray]:
+        *,
+        weighted: bool = False,
+    ) -> tuple[CodeArray, CodeArray, CodeArray, CodeArray, FloatArray]:
+        """What `list_features` lists; with `weighted` every feature as entries, with the values of attributes."""
         index, known = self.index, self.index.streams
-        none = np.empty(0, dtype=INDEX)
-        reads = (
-            (none, np.empty(0, dtype=CODE), none, none)
-            if attributes is None
-            else (attributes.attr_ptr, attributes.attr_id, known.attr_shift, known.attr_base)
-        )
-        n_table, n_entries = kernels.sparse.count_features(
-            codes, places, *streams, *reads, index.row_ptr, self.table_row
-        )
+        none, codes_of_none, nothing = np.empty(0, dtype=INDEX), np.empty(0, dtype=CODE), np.empty(0)
+        reads: tuple[Any, ...] = none, codes_of_none, nothing, none, none
+        if attributes is not None:
+            values = attributes.attr_val if weighted else nothing
+            reads = attributes.attr_ptr, attributes.attr_id, values, known.attr_shift, known.attr_base
+        in_table = np.full_like(self.table_row, -1) if weighted else self.table_row
+        fixed = codes, places, *streams, *reads, index.row_ptr, in_table, index.slot_label, index.n_outputs
+        n_table, n_entries = kernels.sparse.list_features(*fixed, *(codes_of_none,) * 4, nothing)
         ptr, table = np.empty(len(places) + 1, dtype=CODE), np.empty(n_table, dtype=CODE)
         cell, slot = np.empty(n_entries, dtype=CODE), np.empty(n_entries, dtype=CODE)
-        kernels.sparse.list_features(
-            codes, places, *streams, *reads,
-            index.row_ptr, self.table_row, index.slot_label, index.n_outputs, ptr, table, cell, slot,
-        )  # fmt: skip
-        return ptr, table, cell, slot
-
-    def _weighted(self, dataset: Dataset, places: IndexArray) -> tuple[CodeArray, CodeArray, FloatArray]:
-        index, streams = self.index, self.index.streams
-        fixed = (places, dataset.attr_ptr, dataset.attr_id, dataset.attr_val, streams.attr_shift, streams.attr_base)
-        rest = (index.row_ptr, index.slot_label, index.n_outputs)
-        none, nothing = np.empty(0, dtype=CODE), np.empty(0)
-        n = kernels.sparse.list_weighted(*fixed, *rest, none, none, nothing)
-        cell, slot, value = np.empty(n, dtype=CODE), np.empty(n, dtype=CODE), np.empty(n)
-        if n:
-            kernels.sparse.list_weighted(*fixed, *rest, cell, slot, value)
-        return cell, slot, value
+        value = np.empty(n_entries if weighted else 0)
+        kernels.sparse.list_features(*fixed, ptr, table, cell, slot, value)
+        return ptr, table, cell, slot, value
 
     def score(self, chunk: ChunkFeatures, scores: FloatArray) -> None:
         """Write the scores (n, M) of a chunk."""

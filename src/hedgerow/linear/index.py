@@ -7,7 +7,8 @@ weight for every output that it was seen with, or for all.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -59,17 +60,16 @@ class Streams:
     seq_num_center: FloatArray
     seq_num_scale: FloatArray
     n_rows: int
-    number_reads: Reads = field(init=False, repr=False, compare=False)
-    constant_reads: Reads = field(init=False, repr=False, compare=False)
 
-    def __post_init__(self) -> None:
-        """Column, shift, center and scale of the numbers, as kernels take them; constant ones have no window."""
-        numbers = self.num_column, self.num_shift, self.num_center, self.num_scale
-        nowhere = np.zeros_like(self.seq_num_column)
-        object.__setattr__(self, "number_reads", numbers)
-        object.__setattr__(
-            self, "constant_reads", (self.seq_num_column, nowhere, self.seq_num_center, self.seq_num_scale)
-        )
+    @property
+    def number_reads(self) -> Reads:
+        """Column, shift, center and scale of the numbers, as kernels take them."""
+        return self.num_column, self.num_shift, self.num_center, self.num_scale
+
+    @cached_property
+    def constant_reads(self) -> Reads:
+        """The same of constant numbers, which have no window."""
+        return self.seq_num_column, np.zeros_like(self.seq_num_column), self.seq_num_center, self.seq_num_scale
 
     @classmethod
     def of(cls, schema: Schema, names: set[str] | None = None) -> Streams:
@@ -209,12 +209,14 @@ class WeightIndex:
     n_outputs: int
     row_ptr: IndexArray
     slot_label: CodeArray
-    n_weights: int = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "n_weights", len(self.slot_label))
         for array in (self.row_ptr, self.slot_label):  # always frozen: a kernel compiles again for a read-only array
             array.flags.writeable = False
+
+    @property
+    def n_weights(self) -> int:
+        return len(self.slot_label)
 
     def slot_rows(self) -> IndexArray:
         """int64[W]: the row of each slot."""

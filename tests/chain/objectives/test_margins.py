@@ -101,7 +101,7 @@ class TestSlackSearch:
         case = make_case(rng, 3, [5], scale=2.0)
         potentials, costs = case.potentials(), cost_rows(1.0 - np.eye(3), case.labels)
         truth = reference.score(*case.arrays, case.labels)
-        state = slack_search._start(potentials, costs, case.labels, truth)
+        state = slack_search._Search(potentials, costs, case.labels, truth)
         every = reference.labelings(3, 5)
         scores = np.array([reference.score(*case.arrays, y)[0] for y in every])
         heights = (every != case.labels).sum(axis=1)

@@ -8,7 +8,6 @@ from functools import partial
 import numpy as np
 
 from hedgerow.chain import kernels
-from hedgerow.chain.edges.messages import Pieces
 from hedgerow.chain.edges.tables import Recursion
 from hedgerow.chain.workspace import Workspace
 from hedgerow.legend import INDEX, FloatArray, IndexArray
@@ -59,23 +58,18 @@ class ArcLists:
         """(A,), where the arcs of out_to come from."""
         return np.repeat(np.arange(len(self.out_ptr) - 1), np.diff(self.out_ptr))
 
-    def _table(self, arc_sums: FloatArray) -> FloatArray:
-        """(K, K) [from, to] from sums (A,) over the arcs of out_to, times their exponentials."""
-        K = len(self.out_ptr) - 1
-        table = np.zeros((K, K))
-        table[self._out_from, self.out_to] = arc_sums * self.out_exps
-        return table
-
     @property
     def recursions(self) -> tuple[Recursion, Recursion]:
         """The scaled recursions, forward and backward."""
         return partial(kernels.arcs.forward, self._into), partial(kernels.arcs.backward, self._out)
 
-    def edge_marginals(self, work: Workspace, pieces: Pieces) -> FloatArray:
-        arc_sums = np.zeros(len(self.out_to))
-        for t0, t1 in pieces:
-            kernels.arcs.sum_edges(work.alpha, work.node_exp, self.out_ptr, self.out_to, arc_sums, t0, t1)
-        return self._table(arc_sums)
+    def sum_edges(self, work: Workspace, *, moments: bool) -> FloatArray:
+        K = len(self.out_ptr) - 1
+        sums, table = np.zeros(len(self.out_to)), np.zeros((K, K))
+        kernel = kernels.arcs.sum_moments if moments else kernels.arcs.sum_edges
+        work.sum_edges(kernel, self.out_ptr, self.out_to, sums, moments=moments)
+        table[self._out_from, self.out_to] = sums * self.out_exps
+        return table
 
     def moment_recursions(self, direction: FloatArray | None) -> tuple[int, Recursion, Recursion]:
         K, lists = len(self.out_ptr) - 1, kernels.arcs
@@ -86,10 +80,3 @@ class ArcLists:
         into = *self._into, self.into_exps * direction[self.into_from, into_to]
         out = *self._out, self.out_exps * direction[self._out_from, self.out_to]
         return 2 * cells, partial(lists.past_along, into), partial(lists.future_along, out)
-
-    def edge_moments(self, work: Workspace, pieces: Pieces) -> FloatArray:
-        sums = np.zeros(len(self.out_to))
-        given = work.alpha, work.node_exp, work.past, work.future, self.out_ptr, self.out_to, sums
-        for t0, t1 in pieces:
-            kernels.arcs.sum_moments(*given, t0, t1)
-        return self._table(sums)

@@ -63,7 +63,7 @@ class HistoryEdges(Edges):
         chunk = HistorySums(self, potentials, workspace)
         arc_sums: FloatArray = np.zeros(self.histories.n_arcs)
         given = np.ones(potentials.n_sequences) if weights is None else np.asarray(weights, dtype=np.float64)
-        return Marginals(chunk.log_partition(given, arc_sums), chunk.buffers.node_probs, arc_sums)
+        return Marginals(chunk.log_partition(given, arc_sums), chunk.work.node_probs, arc_sums)
 
     def sample(self, potentials: ChainPotentials, uniforms: FloatArray) -> CodeArray:
         chunk = HistorySums(self, potentials, None)
@@ -98,7 +98,7 @@ class HistoryEdges(Edges):
         flows = np.empty(h.n_arcs, dtype=INDEX)
         reached[h.start] = 1
         model = potentials.node_scores, self.scores
-        for t0, t1 in pieces(h, rows.start, rows.stop):
+        for t0, t1 in pieces(h.size, rows.start, rows.stop):
             t = kernels.history_arcs.reach(*model, h.walk, reached, subtree, flows, t0, t1)
             if t < t1:
                 return int(t - rows.start)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hedgerow.chain import kernels
-from hedgerow.chain.edges.history_rows import BackwardRows, beam_pieces, count_rows, pieces
+from hedgerow.chain.edges.history_rows import BackwardRows, count_rows, pieces
 from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.errors import InputError
 from hedgerow.legend import CODE, INDEX, CodeArray, FloatArray, IndexArray
@@ -40,7 +40,7 @@ class HistorySearch:
 
         def fill(best: FloatArray, base: int, t0: int, t1: int) -> bool:
             scratch = self._arc_totals, self._choice, self._listed
-            for p0, p1 in reversed(pieces(h, t0, t1)):
+            for p0, p1 in reversed(pieces(h.size, t0, t1)):
                 kernels.history_search.best_ahead(*model, best, *scratch, base, length, p0, p1)
             return True
 
@@ -91,7 +91,7 @@ class HistoryBeam:
         model = nodes, self.edges.scores, h.walk
         state = self._states, self._scores, self._n_kept, self._came_by, self._place
         scratch = self._new_states, self._new_scores, self._new_came_by, self._chosen, self._listed
-        for t0, t1 in beam_pieces(h, self.width, len(nodes)):
+        for t0, t1 in pieces(self.width * h.n_labels, 0, len(nodes)):
             t = kernels.history_beam.search(*model, *state, *scratch, t0, t1)
             if t < t1:
                 self.edges.refuse_illegal(potentials, i)

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hedgerow.chain import kernels
-from hedgerow.chain.edges.history_rows import BackwardRows, HistoryBuffers, groups, pieces, slow_pieces
+from hedgerow.chain.edges.history_rows import BackwardRows, HistoryBuffers, groups, pieces
 from hedgerow.chain.potentials import ChainPotentials
-from hedgerow.chain.workspace import Workspace
+from hedgerow.chain.workspace import Workspace, run_slices
 from hedgerow.legend import CodeArray, FloatArray
 
 if TYPE_CHECKING:
@@ -25,20 +25,22 @@ class HistorySums:
     def __init__(self, edges: HistoryEdges, potentials: ChainPotentials, workspace: Workspace | None) -> None:
         edges.check_scores(potentials)
         self.edges, self.potentials = edges, potentials
-        self.buffers = HistoryBuffers() if workspace is None else workspace.other(HistoryBuffers)
+        (n, K), self.work = potentials.node_scores.shape, workspace or Workspace()
+        self.buffers = self.work.other(HistoryBuffers)
         self.buffers.reserve(potentials, edges.histories)
-        self.buffers.exponentiate(potentials.node_scores)
+        self.work.reserve(n, K)
+        run_slices(self.work.exponentiate, n, 20 * K, potentials.node_scores)
 
     def log_partition(self, weights: FloatArray, arc_sums: FloatArray) -> FloatArray:
-        """log Z of each sequence, (s,). With weights (s,) also node_probs of the buffers and the arc sums (A,)."""
-        potentials, work, edges = self.potentials, self.buffers, self.edges
+        """log Z of each sequence, (s,). With weights (s,) also node_probs of the workspace and the arc sums (A,)."""
+        potentials, work, buffers, edges = self.potentials, self.work, self.buffers, self.edges
         h, n = edges.histories, potentials.n_sequences
         totals: FloatArray = np.ones(n)
         in_logs: dict[int, float] = {}
         model = potentials.node_scores, work.node_exp, edges.scores, edges.exps, potentials.offsets
-        into = work.rows, work.scale, totals, weights, work.alpha, work.node_probs, arc_sums
-        rest: tuple[Any, ...] = h.walk, *into, work.scratch
-        for first, last in groups(h, potentials.offsets, len(work.rows)):
+        into = buffers.rows, work.scale, totals, weights, buffers.alpha, work.node_probs, arc_sums
+        rest: tuple[Any, ...] = h.walk, *into, buffers.scratch
+        for first, last in groups(h, potentials.offsets, len(buffers.rows)):
             i = first
             while i < last:
                 if last > first + 1:
@@ -74,27 +76,28 @@ class _Sequence:
     """One sequence after its backward pass."""
 
     def __init__(self, chunk: HistorySums, place: slice) -> None:
-        self.potentials, self.work, self.edges = chunk.potentials, chunk.buffers, chunk.edges
+        self.potentials, self.edges = chunk.potentials, chunk.edges
+        self.work, self.buffers = chunk.work, chunk.buffers
         self.begin, self.end = place.start, place.stop
-        self.rows = BackwardRows(self._fill, self.work.rows, self.begin, self.end)
+        self.rows = BackwardRows(self._fill, self.buffers.rows, self.begin, self.end)
 
     def _fill(self, rows: FloatArray, base: int, t0: int, t1: int) -> bool:
         """As BackwardRows asks for."""
         raise NotImplementedError
 
     def forward(self, weight: float, arc_sums: FloatArray) -> None:
-        """Fill node_probs of the buffers, and add weight · P to the arc sums (A,)."""
+        """Fill node_probs of the workspace, and add weight · P to the arc sums (A,)."""
         raise NotImplementedError
 
     def sample(self, uniforms: FloatArray, labels: CodeArray) -> None:
         """Draw the labels of this sequence, for each row of uniforms (m, n), into labels (m, n)."""
-        h, work = self.edges.histories, self.work
+        h = self.edges.histories
         states = np.full(len(labels), h.start)
         model = self.potentials.node_scores, self.edges.scores, h.walk
         for base, stop in self.rows.blocks():
             log_rows = self._log_rows(stop - base)
             for m in range(len(labels)):
-                into = uniforms[m], labels[m], work.scratch, base, int(states[m])
+                into = uniforms[m], labels[m], self.buffers.scratch, base, int(states[m])
                 states[m] = kernels.log_histories.sample(*model, log_rows, *into, base, stop)
 
     def _log_rows(self, n_rows: int) -> FloatArray:
@@ -111,24 +114,24 @@ class _ScaledSequence(_Sequence):
         if self.is_sound:
             edges, work, h = self.edges, self.work, self.edges.histories
             at_start = work.node_exp[self.begin], work.scale[self.begin], edges.exps, h.walk
-            self.total = kernels.histories.start_sum(*at_start, work.rows[0], work.scratch)
+            self.total = kernels.histories.start_sum(*at_start, self.buffers.rows[0], self.buffers.scratch)
             self.is_sound = self.total >= kernels.histories.UNDERFLOW
 
     def _fill(self, rows: FloatArray, base: int, t0: int, t1: int) -> bool:
         edges, work, h = self.edges, self.work, self.edges.histories
         model = self.potentials.node_scores, work.node_exp, edges.scores, edges.exps, h.walk
-        for p0, p1 in reversed(pieces(h, t0, t1)):
-            if kernels.histories.backward(*model, rows, work.scale, work.scratch, base, self.end, p0, p1):
+        for p0, p1 in reversed(pieces(h.size, t0, t1)):
+            if kernels.histories.backward(*model, rows, work.scale, self.buffers.scratch, base, self.end, p0, p1):
                 return False
         return True
 
     def forward(self, weight: float, arc_sums: FloatArray) -> None:
-        edges, work, h = self.edges, self.work, self.edges.histories
-        work.alpha[:] = 0.0
-        work.alpha[h.start] = 1.0 / self.total
+        edges, work, h, alpha = self.edges, self.work, self.edges.histories, self.buffers.alpha
+        alpha[:] = 0.0
+        alpha[h.start] = 1.0 / self.total
         for base, stop in self.rows.blocks():
-            into = self.rows.buffer, work.scale, weight, work.alpha, work.node_probs, arc_sums, work.scratch
-            for t0, t1 in pieces(h, base, stop):
+            into = self.rows.buffer, work.scale, weight, alpha, work.node_probs, arc_sums, self.buffers.scratch
+            for t0, t1 in pieces(h.size, base, stop):
                 kernels.histories.forward(work.node_exp, edges.exps, h.walk, *into, base, t0, t1)
 
     def _log_rows(self, n_rows: int) -> FloatArray:
@@ -143,16 +146,15 @@ class _LogSequence(_Sequence):
     def __init__(self, chunk: HistorySums, place: slice) -> None:
         super().__init__(chunk, place)
         self.rows.sweep()
-        edges, work, h = self.edges, self.work, self.edges.histories
-        self._at_start = kernels.log_histories.history_sum(
-            h.start, self.potentials.node_scores[self.begin], edges.scores, h.walk, work.rows[0], work.scratch
-        )
+        h, first, buffers = self.edges.histories, self.potentials.node_scores[self.begin], self.buffers
+        given = h.start, first, self.edges.scores, h.walk, buffers.rows[0], buffers.scratch
+        self._at_start = kernels.log_histories.history_sum(*given)
 
     def _fill(self, rows: FloatArray, base: int, t0: int, t1: int) -> bool:
-        work, h = self.work, self.edges.histories
+        h, scale, scratch = self.edges.histories, self.work.scale, self.buffers.scratch
         model = self.potentials.node_scores, self.edges.scores, h.walk
-        for p0, p1 in reversed(slow_pieces(h, t0, t1)):
-            kernels.log_histories.backward(*model, rows, work.scale, work.scratch, base, self.end, p0, p1)
+        for p0, p1 in reversed(pieces(h.n_states * h.n_labels, t0, t1)):
+            kernels.log_histories.backward(*model, rows, scale, scratch, base, self.end, p0, p1)
         return True
 
     @property
@@ -160,11 +162,11 @@ class _LogSequence(_Sequence):
         return float(self._at_start + self.work.scale[self.begin : self.end].sum())
 
     def forward(self, weight: float, arc_sums: FloatArray) -> None:
-        work, h = self.work, self.edges.histories
-        work.alpha[:] = 0.0  # here the probabilities themselves
-        work.alpha[h.start] = 1.0
+        h, alpha = self.edges.histories, self.buffers.alpha
+        alpha[:] = 0.0  # here the probabilities themselves
+        alpha[h.start] = 1.0
         model = self.potentials.node_scores, self.edges.scores, h.walk
         for base, stop in self.rows.blocks():
-            into = self.rows.buffer, weight, work.alpha, work.node_probs, arc_sums, work.scratch
-            for t0, t1 in slow_pieces(h, base, stop):
+            into = self.rows.buffer, weight, alpha, self.work.node_probs, arc_sums, self.buffers.scratch
+            for t0, t1 in pieces(h.n_states * h.n_labels, base, stop):
                 kernels.log_histories.forward(*model, *into, base, t0, t1)

@@ -16,7 +16,7 @@ from hedgerow.chain import kernels
 from hedgerow.chain.edges.positions import PositionEdges
 from hedgerow.chain.potentials import ChainPotentials, Edges, Gradients, Marginals
 from hedgerow.chain.structure.history_table import HistoryTable
-from hedgerow.chain.workspace import Workspace, slices
+from hedgerow.chain.workspace import Workspace, run_slices, slices
 from hedgerow.errors import InputError
 from hedgerow.legend import CODE, AnyArray, BoolArray, CodeArray, FloatArray, IndexArray
 
@@ -65,9 +65,8 @@ class HistoryTables(Edges):
         values, log_alpha = self._forward(potentials)
         (n, K), H = potentials.node_scores.shape, self.table.n_histories
         row, spare, node_probs, probs = np.zeros(H), np.empty(H), np.empty((n, K)), np.empty(self.scores.shape)
-        chain = self._chain(potentials)
-        for t0, t1 in slices(n, _CELLS * K * H, back=True):
-            kernels.history_tables.backward(*chain, log_alpha, row, spare, node_probs, probs, t0, t1)
+        given = *self._chain(potentials), log_alpha, row, spare, node_probs, probs
+        run_slices(kernels.history_tables.backward, n, _CELLS * K * H, *given, back=True)
         return Marginals(values, node_probs, probs)
 
     def _forward(self, potentials: ChainPotentials) -> tuple[FloatArray, FloatArray]:
@@ -114,9 +113,8 @@ class HistoryTables(Edges):
         (n, K), H = potentials.node_scores.shape, self.table.n_histories
         row, spare = np.zeros((2, H))
         choice, values = np.empty((n, H), dtype=CODE), np.empty(n)
-        chain = self._chain(potentials)
-        for t0, t1 in slices(n, 5 * K * H, back=True):
-            kernels.history_tables.best_ahead(*chain, row, spare, choice, values, t0, t1)
+        given = *self._chain(potentials), row, spare, choice, values
+        run_slices(kernels.history_tables.best_ahead, n, 5 * K * H, *given, back=True)
         return choice, values[potentials.offsets[:-1]]
 
     def _unfolded(self, potentials: ChainPotentials) -> Iterator[ChainPotentials]:

@@ -6,7 +6,6 @@ domain instead.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,13 +13,11 @@ import numpy as np
 
 from hedgerow.chain import kernels
 from hedgerow.chain.potentials import ChainPotentials
-from hedgerow.chain.workspace import Workspace, slices
+from hedgerow.chain.workspace import Workspace, run_slices
 from hedgerow.legend import FloatArray
 
 if TYPE_CHECKING:
     from hedgerow.chain.edges.tables import TableEdges
-
-Pieces = Iterable[tuple[int, int]]
 
 
 def log_forward(potentials: ChainPotentials, edge_scores: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -30,8 +27,8 @@ def log_forward(potentials: ChainPotentials, edge_scores: FloatArray) -> tuple[F
     """
     n, K = potentials.node_scores.shape
     log_alpha, tops = np.empty((n, K)), np.empty(n)
-    for t0, t1 in slices(n, 40 * K * K):
-        kernels.log_chain.forward(potentials.node_scores, edge_scores, potentials.first, log_alpha, tops, t0, t1)
+    chain = potentials.node_scores, edge_scores, potentials.first
+    run_slices(kernels.log_chain.forward, n, 40 * K * K, *chain, log_alpha, tops)
     return log_alpha, tops
 
 
@@ -39,8 +36,8 @@ def log_backward(potentials: ChainPotentials, edge_scores: FloatArray) -> tuple[
     """log β of a chunk, as `log_forward` gives log α."""
     n, K = potentials.node_scores.shape
     log_beta, tops = np.empty((n, K)), np.empty(n)
-    for t0, t1 in slices(n, 40 * K * K, back=True):
-        kernels.log_chain.backward(potentials.node_scores, edge_scores, potentials.first, log_beta, tops, t0, t1)
+    chain = potentials.node_scores, edge_scores, potentials.first
+    run_slices(kernels.log_chain.backward, n, 40 * K * K, *chain, log_beta, tops, back=True)
     return log_beta, tops
 
 
@@ -93,8 +90,7 @@ class LogMessages:
         one, probs = self.potentials, np.zeros(self.edge_scores.shape)
         n, K = one.node_scores.shape
         chain, logs = (one.node_scores, self.edge_scores, one.first), (self.log_alpha, self.alpha_tops, self.log_beta)
-        for t0, t1 in slices(n, 60 * K * K):
-            kernels.log_chain.edge_probs(*chain, *logs, probs, t0, t1)
+        run_slices(kernels.log_chain.edge_probs, n, 60 * K * K, *chain, *logs, probs)
         return probs
 
     def covariance(
@@ -104,6 +100,7 @@ class LogMessages:
         are left 0 where there is no direction for them. terms (T, K), as in `Messages.covariance`."""
         one, scores = self.potentials, self.edge_scores
         n, K = one.node_scores.shape
+        cells = 30 * K * K
         direction, edge_probs = np.zeros(scores.shape), np.zeros(scores.shape)
         if edge_direction is not None:
             direction[:] = edge_direction if edge_direction.ndim == 3 else edge_direction.T[:, None]
@@ -113,12 +110,10 @@ class LogMessages:
         chain = one.node_scores, scores, one.first
         ahead, behind = (self.log_beta, self.beta_tops), (self.log_alpha, self.alpha_tops)
         probs = np.exp(self.log_probs)
-        for t0, t1 in slices(n, 30 * K * K):
-            kernels.log_covariance.centre(*chain, *behind, probs, direction, terms, centred, past, future, t0, t1)
-        for t0, t1 in slices(n, 30 * K * K):
-            kernels.log_covariance.forward(*chain, *ahead, past, moved, t0, t1)
-        for t0, t1 in slices(n, 30 * K * K, back=True):
-            kernels.log_covariance.backward(*chain, *behind, future, moved, t0, t1)
+        given = *chain, *behind, probs, direction, terms, centred, past, future
+        run_slices(kernels.log_covariance.centre, n, cells, *given)
+        run_slices(kernels.log_covariance.forward, n, cells, *chain, *ahead, past, moved)
+        run_slices(kernels.log_covariance.backward, n, cells, *chain, *behind, future, moved, back=True)
         return past + future - centred, moved, edge_probs
 
 
@@ -177,18 +172,15 @@ class Messages:
         work.reserve_moments()
         cells, forward, backward = edges.moment_recursions(edge_direction)
         rows = work.moment_rows(potentials.first, terms)
-        for t0, t1 in slices(len(terms), cells):
-            forward(rows, t0, t1)
-        for t0, t1 in slices(len(terms), cells, back=True):
-            backward(rows, t0, t1)
+        run_slices(forward, len(terms), cells, rows)
+        run_slices(backward, len(terms), cells, rows, back=True)
         spread = None if weights is None else potentials.spread_weights(weights)
         if spread is not None and not edges.per_position:  # sums over a chunk cannot be weighted afterwards
             work.node_exp *= spread[:, None]
             work.future *= spread[:, None]
-        n, cells = len(terms), work.sums.size  # edges lead into all positions but the first
-        moved, probs = edges.edge_moments(work, slices(n, 3 * cells, first=1)), None
+        moved, probs = edges.sum_edges(work, moments=True), None
         if edge_direction is not None:
-            probs = edges.edge_marginals(work, slices(n, cells, first=1))
+            probs = edges.edge_marginals(work)
             for to, along, pairs in zip(moved, edge_direction, probs):
                 to += along * pairs
         for i, logs in self.redone.items():

@@ -9,10 +9,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from hedgerow.chain import kernels
-from hedgerow.chain.edges.messages import Pieces
 from hedgerow.chain.edges.tables import Passes, Recursion, TableEdges
-from hedgerow.chain.potentials import ChainPotentials, Gradients
-from hedgerow.chain.workspace import Workspace, slices
+from hedgerow.chain.potentials import ChainPotentials
+from hedgerow.chain.workspace import Workspace, run_slices
 from hedgerow.errors import InputError
 from hedgerow.legend import FLOAT, AnyArray, FloatArray, IndexArray
 
@@ -76,12 +75,12 @@ class PositionEdges(TableEdges):
         tables = kernels.position_chain
         return Passes(partial(tables.forward, self.exps), partial(tables.backward, self.exps), self.shifts)
 
-    def edge_marginals(self, work: Workspace, pieces: Pieces) -> FloatArray:
-        probs: FloatArray = np.empty(self.exps.shape)
-        probs[:, :1] = 0.0
-        for t0, t1 in pieces:
-            kernels.position_chain.edge_probs(work.alpha, work.node_exp, self.exps, probs, t0, t1)
-        return probs
+    def sum_edges(self, work: Workspace, *, moments: bool) -> FloatArray:
+        values: FloatArray = np.empty(self.exps.shape)
+        values[:, :1] = 0.0
+        kernel = kernels.position_chain.edge_moments if moments else kernels.position_chain.edge_probs
+        work.sum_edges(kernel, self.exps, values, moments=moments)
+        return values
 
     def moment_recursions(self, direction: FloatArray | None) -> tuple[int, Recursion, Recursion]:
         cells, tables = self.n_labels**2, kernels.position_chain
@@ -90,34 +89,11 @@ class PositionEdges(TableEdges):
         along = self.exps, direction
         return 2 * cells, partial(tables.past_along, along), partial(tables.future_along, along)
 
-    def edge_moments(self, work: Workspace, pieces: Pieces) -> FloatArray:
-        moved: FloatArray = np.empty(self.exps.shape)
-        moved[:, :1] = 0.0
-        given = work.alpha, work.node_exp, work.past, work.future, self.exps, moved
-        for t0, t1 in pieces:
-            kernels.position_chain.edge_moments(*given, t0, t1)
-        return moved
-
-    def reach(self, potentials: ChainPotentials) -> tuple[AnyArray, IndexArray]:
-        n, K = potentials.node_scores.shape
-        possible, scores = (potentials.node_scores > -np.inf).view(np.uint8), self.scores_to
-        reached, count = np.empty((n, K), dtype=np.uint8), np.empty(n, dtype=np.int64)
-        for t0, t1 in slices(n, K * K):
-            kernels.position_chain.reach(possible, scores, potentials.first, reached, count, t0, t1)
-        return reached, count
-
-    def reach_end(self, potentials: ChainPotentials, reached: AnyArray) -> IndexArray:
-        (n, K), scores = reached.shape, self.scores_to
-        ending, count = np.empty((n, K), dtype=np.uint8), np.empty(n, dtype=np.int64)
-        for t0, t1 in slices(n, K * K, back=True):
-            kernels.position_chain.reach_end(reached, scores, potentials.first, ending, count, t0, t1)
-        return count
-
     def best_scores(self, potentials: ChainPotentials) -> FloatArray:
-        (n, K), scores = potentials.node_scores.shape, self.scores_to
+        n, K = potentials.node_scores.shape
         best: FloatArray = np.empty((n, K))
-        for t0, t1 in slices(n, 5 * K * K):
-            kernels.search.viterbi_positions(potentials.node_scores, scores, potentials.first, best, t0, t1)
+        chain = potentials.node_scores, self.scores_to, potentials.first
+        run_slices(kernels.search.viterbi_positions, n, 5 * K * K, *chain, best)
         return best
 
     def position_scores(self, potentials: ChainPotentials, labels: AnyArray) -> FloatArray:
@@ -140,8 +116,3 @@ class PositionEdges(TableEdges):
             kernels.pseudo.add_neighbour_logs(self.exps, self.shifts, labels, potentials.first, scores, t0, t1)
         else:
             TableEdges.add_neighbours(self, scores, potentials, labels, t0, t1)  # a class with slots has no super()
-
-    def subtract_labeling(
-        self, potentials: ChainPotentials, labels: AnyArray, weights: FloatArray, gradients: Gradients
-    ) -> None:
-        kernels.position_chain.subtract_truth(potentials.first, labels, weights, *gradients)

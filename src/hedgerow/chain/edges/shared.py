@@ -10,13 +10,12 @@ import numpy as np
 
 from hedgerow.chain import kernels
 from hedgerow.chain.edges.arcs import ArcLists
-from hedgerow.chain.edges.messages import Pieces
 from hedgerow.chain.edges.positions import PositionEdges
 from hedgerow.chain.edges.tables import Passes, Recursion, TableEdges
-from hedgerow.chain.potentials import ChainPotentials, Gradients
-from hedgerow.chain.workspace import Workspace, padded_width, slices
+from hedgerow.chain.potentials import ChainPotentials
+from hedgerow.chain.workspace import Workspace, padded_width, run_slices
 from hedgerow.errors import InputError
-from hedgerow.legend import FLOAT, AnyArray, FloatArray, IndexArray
+from hedgerow.legend import FLOAT, FloatArray
 
 # An arc of a list costs as much as fourteen cells of a table, which is read in order.
 _SPARSE_RATIO = 14
@@ -84,13 +83,12 @@ class SharedEdges(TableEdges):
         forward, backward = partial(kernels.chain.forward, self.exps_to), partial(kernels.chain.backward, self.exps)
         return Passes(forward, backward, self.shift, self.even)
 
-    def edge_marginals(self, work: Workspace, pieces: Pieces) -> FloatArray:
+    def sum_edges(self, work: Workspace, *, moments: bool) -> FloatArray:
         if self.arcs is not None:
-            return self.arcs.edge_marginals(work, pieces)
+            return self.arcs.sum_edges(work, moments=moments)
         K, sums = self.n_labels, work.sums
         sums[:] = 0.0
-        for t0, t1 in pieces:
-            kernels.chain.sum_edges(work.alpha, work.node_exp, sums, t0, t1)
+        work.sum_edges((kernels.covariance if moments else kernels.chain).sum_edges, sums, moments=moments)
         return np.multiply(sums[:K, :K], self.exps[:K, :K])
 
     def moment_recursions(self, direction: FloatArray | None) -> tuple[int, Recursion, Recursion]:
@@ -104,39 +102,9 @@ class SharedEdges(TableEdges):
         tables, tables_to = (self.exps, moves), (self.exps_to, np.ascontiguousarray(moves.T))
         return 2 * self.exps.size, partial(dense.past_along, tables_to), partial(dense.future_along, tables)
 
-    def edge_moments(self, work: Workspace, pieces: Pieces) -> FloatArray:
-        if self.arcs is not None:
-            return self.arcs.edge_moments(work, pieces)
-        K, sums = self.n_labels, work.sums
-        sums[:] = 0.0
-        for t0, t1 in pieces:
-            kernels.covariance.sum_edges(work.alpha, work.node_exp, work.past, work.future, sums, t0, t1)
-        return np.multiply(sums[:K, :K], self.exps[:K, :K])
-
-    def reach(self, potentials: ChainPotentials) -> tuple[AnyArray, IndexArray]:
-        n, K = potentials.node_scores.shape
-        possible, arcs = ((scores > -np.inf).view(np.uint8) for scores in (potentials.node_scores, self.scores))
-        reached, count = np.empty((n, K), dtype=np.uint8), np.empty(n, dtype=np.int64)
-        for t0, t1 in slices(n, K * K):
-            kernels.chain.reach(possible, arcs, potentials.first, reached, count, t0, t1)
-        return reached, count
-
-    def reach_end(self, potentials: ChainPotentials, reached: AnyArray) -> IndexArray:
-        n, K = reached.shape
-        arcs_to = (self.scores_to[:, 0] > -np.inf).view(np.uint8)
-        ending, count = np.empty((n, K), dtype=np.uint8), np.empty(n, dtype=np.int64)
-        for t0, t1 in slices(n, K * K, back=True):
-            kernels.chain.reach_end(reached, arcs_to, potentials.first, ending, count, t0, t1)
-        return count
-
     def best_scores(self, potentials: ChainPotentials) -> FloatArray:
         n, K = potentials.node_scores.shape
         best: FloatArray = np.empty((n, K))
-        for t0, t1 in slices(n, 5 * K * K):
-            kernels.search.viterbi_shared(potentials.node_scores, self.scores, potentials.first, best, t0, t1)
+        chain = potentials.node_scores, self.scores, potentials.first
+        run_slices(kernels.search.viterbi_shared, n, 5 * K * K, *chain, best)
         return best
-
-    def subtract_labeling(
-        self, potentials: ChainPotentials, labels: AnyArray, weights: FloatArray, gradients: Gradients
-    ) -> None:
-        kernels.truth.subtract_shared(potentials.first, labels, weights, *gradients)

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 import numpy as np
 
 from hedgerow.chain import kernels
-from hedgerow.chain.edges.messages import LogMessages, Messages, Pieces, log_backward, log_forward, total_log_sum
-from hedgerow.chain.potentials import ChainPotentials, Edges, Marginals
-from hedgerow.chain.workspace import Workspace, slices
+from hedgerow.chain.edges.messages import LogMessages, Messages, log_backward, log_forward, total_log_sum
+from hedgerow.chain.potentials import ChainPotentials, Edges, Gradients, Marginals
+from hedgerow.chain.workspace import Workspace, run_slices, slices
 from hedgerow.errors import InputError
 from hedgerow.legend import CODE, AnyArray, BoolArray, CodeArray, FloatArray, IndexArray
 
@@ -72,25 +72,18 @@ class TableEdges(Edges):
         """The scaled recursions."""
 
     @abstractmethod
-    def edge_marginals(self, work: Workspace, pieces: Pieces) -> FloatArray:
-        """Σ_t P_t(u, v) or P_t(u, v), as in `Marginals`, from messages, in these calls for positions 1 … n−1."""
+    def sum_edges(self, work: Workspace, *, moments: bool) -> FloatArray:
+        """Σ_t P_t(u, v) or P_t(u, v), as in `Marginals`, from messages; with `moments` the covariances of the edges,
+        without what a direction of theirs adds."""
+
+    def edge_marginals(self, work: Workspace) -> FloatArray:
+        """Those of `Marginals`, from messages."""
+        return self.sum_edges(work, moments=False)
 
     @abstractmethod
     def moment_recursions(self, direction: FloatArray | None) -> tuple[int, Recursion, Recursion]:
         """The cells that covariances cost at each position, and their recursions, forward and backward, for rows of
         moments; with a direction of the edges, as `Messages.covariance` has it."""
-
-    @abstractmethod
-    def edge_moments(self, work: Workspace, pieces: Pieces) -> FloatArray:
-        """The covariances of the edges, as `edge_marginals`, without what a direction of theirs adds."""
-
-    @abstractmethod
-    def reach(self, potentials: ChainPotentials) -> tuple[AnyArray, IndexArray]:
-        """uint8 (n, K), 1 where a legal way from the start leads to the label; and how many labels that are, (n,)."""
-
-    @abstractmethod
-    def reach_end(self, potentials: ChainPotentials, reached: AnyArray) -> IndexArray:
-        """How many of the reached labels of each position have a legal way to the end, (n,)."""
 
     @abstractmethod
     def best_scores(self, potentials: ChainPotentials) -> FloatArray:
@@ -122,15 +115,12 @@ class TableEdges(Edges):
         forward, backward, shift, even = self.passes
         work.reserve(n, K)
         width = work.alpha.shape[1]
-        pieces = slices(n, width * (width + 20))
         rows = work.message_rows(np.ones_like(first) if even else first)
-        exponents = potentials.node_scores, work.node_exp, work.top, work.scratch, work.scratch_bits
-        for t0, t1 in pieces:
-            kernels.chain.exponentials(*exponents, t0, t1)
+        for t0, t1 in slices(n, width * (width + 20)):
+            work.exponentiate(potentials.node_scores, t0, t1)
             forward(rows, t0, t1)
         if back:
-            for t0, t1 in slices(n, width * width, back=True):
-                backward(rows, t0, t1)
+            run_slices(backward, n, width * width, rows, back=True)
             if even:  # β is 1 everywhere, and so β' is α
                 np.multiply(work.alpha, first[:-1, None] == 0, out=work.node_exp)
         # log Z = Σ_t (log c_t + top_t) + Σ_{t≥2} shift_t
@@ -201,7 +191,7 @@ class TableEdges(Edges):
             work.node_exp[potentials.rows(i)] = 0.0
         if weights is not None and not self.per_position:
             work.node_exp *= np.repeat(weights, np.diff(potentials.offsets))[:, None]
-        edges = self.edge_marginals(work, slices(potentials.n_positions, work.sums.size, first=1))
+        edges = self.edge_marginals(work)
         for i in underflowed:
             rows, logs = potentials.rows(i), self.log_messages(potentials, i)
             values[i], work.node_probs[rows] = logs.log_partition, logs.node_probs()
@@ -230,8 +220,8 @@ class TableEdges(Edges):
             log_alpha[potentials.rows(i)] = log_forward(one, tables_of(one).scores_to)[0]
         labels, shares = np.empty(uniforms.shape, dtype=CODE), np.empty(K)
         for drawn, row in zip(labels, uniforms):
-            for t0, t1 in slices(n, 50 * K, back=True):
-                kernels.search.sample(log_alpha, scores_to, potentials.first, row, shares, drawn, t0, t1)
+            given = log_alpha, scores_to, potentials.first, row, shares, drawn
+            run_slices(kernels.search.sample, n, 50 * K, *given, back=True)
         return labels
 
     def entropy(self, potentials: ChainPotentials) -> FloatArray:
@@ -243,8 +233,7 @@ class TableEdges(Edges):
         log_beta, tops = log_backward(potentials, scores_to)
         ahead = np.empty((n, K))
         chain = potentials.node_scores, scores_to, potentials.first
-        for t0, t1 in slices(n, 25 * K * K, back=True):
-            kernels.search.entropy(*chain, log_beta, tops, ahead, t0, t1)
+        run_slices(kernels.search.entropy, n, 25 * K * K, *chain, log_beta, tops, ahead, back=True)
         begins = potentials.offsets[:-1]
         starts = potentials.node_scores[begins] + log_beta[begins]
         log_probs = starts - np.logaddexp.reduce(starts, axis=1, keepdims=True)
@@ -254,6 +243,22 @@ class TableEdges(Edges):
         return values
 
     # Searches
+
+    def reach(self, potentials: ChainPotentials) -> tuple[AnyArray, IndexArray]:
+        """uint8 (n, K), 1 where a legal way from the start leads to the label; and how many labels that are, (n,)."""
+        n, K = potentials.node_scores.shape
+        possible, arcs_to = ((scores > -np.inf).view(np.uint8) for scores in (potentials.node_scores, self.scores_to))
+        arcs = np.ascontiguousarray(arcs_to.transpose(2, 1, 0))
+        reached, count = np.empty((n, K), dtype=np.uint8), np.empty(n, dtype=np.int64)
+        run_slices(kernels.chain.reach, n, K * K, possible, arcs, potentials.first, reached, count)
+        return reached, count
+
+    def reach_end(self, potentials: ChainPotentials, reached: AnyArray) -> IndexArray:
+        """How many of the reached labels of each position have a legal way to the end, (n,)."""
+        (n, K), arcs = reached.shape, (self.scores_to > -np.inf).view(np.uint8)
+        ending, count = np.empty((n, K), dtype=np.uint8), np.empty(n, dtype=np.int64)
+        run_slices(kernels.chain.reach_end, n, K * K, reached, arcs, potentials.first, ending, count, back=True)
+        return count
 
     def legal_sequences(self, potentials: ChainPotentials) -> BoolArray:
         _, n_reached = self.reach(potentials)
@@ -274,8 +279,7 @@ class TableEdges(Edges):
         if np.isneginf(scores).any():
             edges.check_legal(potentials)
         labels = np.empty(n, dtype=CODE)
-        for t0, t1 in slices(n, 5 * K, back=True):
-            kernels.search.trace(edges.scores_to, potentials.first, best, labels, t0, t1)
+        run_slices(kernels.search.trace, n, 5 * K, edges.scores_to, potentials.first, best, labels, back=True)
         return labels, scores
 
     def k_best(self, potentials: ChainPotentials, k: int) -> list[tuple[CodeArray, FloatArray]]:
@@ -289,10 +293,8 @@ class TableEdges(Edges):
         states, came_from = np.empty((2, n, width), dtype=CODE)
         scores, n_kept = np.empty((n, width)), np.empty(n, dtype=CODE)
         totals, ranks = np.empty(K), np.empty(K, dtype=CODE)
-        chain, beam = (
-            (potentials.node_scores, self.scores_to, potentials.first),
-            (states, scores, came_from, n_kept, totals, ranks),
-        )
+        chain = potentials.node_scores, self.scores_to, potentials.first
+        beam = states, scores, came_from, n_kept, totals, ranks
         for t0, t1 in slices(n, 5 * width * K):
             t = kernels.beam.search(*chain, *beam, t0, t1)
             if t < t1:
@@ -311,8 +313,7 @@ class TableEdges(Edges):
         n = potentials.n_positions
         scores: FloatArray = np.empty(n)
         chain = potentials.node_scores, self.scores_to, potentials.first
-        for t0, t1 in slices(n, 20):
-            kernels.truth.position_scores(*chain, labels, scores, t0, t1)
+        run_slices(kernels.truth.position_scores, n, 20, *chain, labels, scores)
         return scores
 
     def add_neighbours(
@@ -320,6 +321,13 @@ class TableEdges(Edges):
     ) -> None:
         """Add to scores (n, K) what each label scores with the labels (n,) before and after it; positions t0 … t1−1."""
         kernels.pseudo.add_neighbours(self.scores_to, labels, potentials.first, scores, t0, t1)
+
+    def subtract_labeling(
+        self, potentials: ChainPotentials, labels: AnyArray, weights: FloatArray, gradients: Gradients
+    ) -> None:
+        nodes, edges = gradients
+        edges_to = edges if self.per_position else edges.T[:, None]
+        kernels.truth.subtract(potentials.first, labels, weights, nodes, edges_to)
 
     def why_impossible(self, labels: AnyArray, row: int, forbidden: bool) -> tuple[str, str]:
         what, hint = super().why_impossible(labels, row, forbidden)
@@ -353,8 +361,7 @@ def _k_best_of_sequence(one: ChainPotentials, edges: TableEdges, k: int) -> tupl
     best = np.empty((n, K, k))
     back = np.empty((n, K, k), dtype=CODE)
     chain = one.node_scores, edges.scores_to, one.first
-    for t0, t1 in slices(n, 10 * K * (K + k * k)):
-        kernels.search.k_best(*chain, best, back, t0, t1)
+    run_slices(kernels.search.k_best, n, 10 * K * (K + k * k), *chain, best, back)
     last = best[-1].reshape(-1)
     order = np.argsort(-last, kind="stable")[:k]
     order = order[last[order] > -np.inf]

@@ -1,4 +1,4 @@
-"""Scaled forward-backward along chains, for every form of edges; its sums and boolean reachability for shared edges.
+"""Scaled forward-backward and boolean reachability along chains, for every form of edges; its sums for shared edges.
 
 All work on a chunk: n positions of whole sequences, `first[t] = 1` where a sequence starts and `first[n] = 1`.
 A call covers positions t0 … t1−1 and leaves its state in the arrays, so that a long sequence is cut into short
@@ -246,18 +246,18 @@ def sum_edges(alpha, beta_prime, sums, t0, t1):
 def reach(possible, arcs, first, reached, n_reached, t0, t1):
     """reached[t, v] = 1 where label v at t is possible and some legal way from the start leads to it.
 
-    possible (n, K) uint8 IN, arcs (K, K) [from, to] uint8 IN, first (n+1,) IN; reached (n, K) uint8 IN/OUT (row
-    t0−1 is read), n_reached (n,) OUT: how many labels are.
+    possible (n, K) uint8 IN, arcs (K, n | 1, K) [from, ·, to] uint8 IN, first (n+1,) IN; reached (n, K) uint8 IN/OUT
+    (row t0−1 is read), n_reached (n,) OUT: how many labels are.
     """
     K = possible.shape[1]
     for t in range(t0, t1):
+        row = 0 if arcs.shape[1] == 1 else t
         for v in range(K):
             reached[t, v] = first[t]
-        if not first[t]:
-            for u in range(K):
-                if reached[t - 1, u]:
-                    for v in range(K):
-                        reached[t, v] |= arcs[u, v]
+        for u in range(K):
+            if not first[t] and reached[t - 1, u]:
+                for v in range(K):
+                    reached[t, v] |= arcs[u, row, v]
         count = 0
         for v in range(K):
             reached[t, v] &= possible[t, v]
@@ -269,18 +269,18 @@ def reach(possible, arcs, first, reached, n_reached, t0, t1):
 def reach_end(reached, arcs_to, first, open_, n_open, t0, t1):
     """open_[t, u] = 1 where a legal way leads from label u at t to the end of its sequence; t from t1−1 down to t0.
 
-    reached (n, K) uint8 IN, arcs_to (K, K) [to, from] uint8 IN, first (n+1,) IN; open_ (n, K) uint8 IN/OUT (row t1
-    is read), n_open (n,) OUT: how many labels are.
+    reached (n, K) uint8 IN, arcs_to (K, n | 1, K) [to, ·, from] uint8 IN, first (n+1,) IN; open_ (n, K) uint8 IN/OUT
+    (row t1 is read), n_open (n,) OUT: how many labels are.
     """
     K = reached.shape[1]
     for t in range(t1 - 1, t0 - 1, -1):
+        row = 0 if arcs_to.shape[1] == 1 else t + 1
         for u in range(K):
             open_[t, u] = first[t + 1]
-        if not first[t + 1]:
-            for v in range(K):
-                if reached[t + 1, v] and open_[t + 1, v]:
-                    for u in range(K):
-                        open_[t, u] |= arcs_to[v, u]
+        for v in range(K):
+            if not first[t + 1] and reached[t + 1, v] and open_[t + 1, v]:
+                for u in range(K):
+                    open_[t, u] |= arcs_to[v, row, u]
         count = 0
         for u in range(K):
             count += open_[t, u]

@@ -1,8 +1,7 @@
 """From node marginals to the terms c_t(v) P_t(v) of losses that are sums over positions, c = d loss / d P_t(v).
 
-labels (n,) int, −1 where not known; allowed (n, K) uint8, or (0, K) for none: the labels that an unknown one may be.
-The truth at t is then a set A_t, with one label where that is known, and P_t(A) = Σ_{v∈A} P_t(v). An unknown label
-without an allowed set has no loss and no terms.
+The truth at t is a set A_t, with one label where that is known, and P_t(A) = Σ_{v∈A} P_t(v). right (n, K) bool IN has
+these sets: all labels where nothing is known, and then there is no loss.
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ from hedgerow.jit import kernel
 def pointwise(probs, labels, allowed, weights, true_probs, terms, t0, t1):
     """true_probs[t] = P_t(A), 1 where there is no loss; terms of −w log P_t(A): −w P_t(v) / P_t(A) for v in A, else 0.
 
+    labels (n,) int IN, −1 where not known; allowed (n, K) uint8 IN, or (0, K) for none: what an unknown one may be;
     probs (n, K) IN, weights (n,) IN, true_probs (n,) OUT, terms (n, K) OUT.
     """
     K = probs.shape[1]
@@ -39,125 +39,90 @@ def pointwise(probs, labels, allowed, weights, true_probs, terms, t0, t1):
 
 
 @kernel
-def expected_costs(probs, labels, allowed, costs, weights, terms, t0, t1):
+def expected_costs(probs, right, costs, weights, terms, t0, t1):
     """terms of the expected cost w Σ_v cost(A, v) P_t(v), which is their sum; cost(A, v) = min_{y∈A} costs[y, v].
 
     probs (n, K) IN, costs (K, K) as [true, predicted] IN, weights (n,) IN, terms (n, K) OUT.
     """
     K = probs.shape[1]
     for t in range(t0, t1):
-        y = labels[t]
-        if y >= 0:
-            for v in range(K):
-                terms[t, v] = weights[t] * costs[y, v] * probs[t, v]
-        elif allowed.shape[0] == 0:
-            for v in range(K):
-                terms[t, v] = 0.0
-        else:
-            for v in range(K):
-                least = np.inf
-                for u in range(K):
-                    if allowed[t, u] and costs[u, v] < least:
-                        least = costs[u, v]
-                terms[t, v] = weights[t] * least * probs[t, v]
+        for v in range(K):
+            terms[t, v] = np.inf
+        for y in range(K):
+            if right[t, y]:
+                for v in range(K):
+                    terms[t, v] = min(terms[t, v], costs[y, v])
+        for v in range(K):
+            terms[t, v] = weights[t] * terms[t, v] * probs[t, v]
 
 
 @kernel
-def rivals(probs, labels, allowed, margins, rival, t0, t1):
+def rivals(probs, right, margins, rival, t0, t1):
     """margins[t] = P_t(A) − max_{v∉A} P_t(v), and rival[t] that label, the lowest of equal ones.
 
-    rival is −1 and the margin 0 where there is no loss: nothing is known of the label, or no label is wrong.
+    rival is −1 and the margin 0 where no label is wrong.
 
     probs (n, K) IN, margins (n,) OUT, rival (n,) int32 OUT.
     """
-    K = probs.shape[1]
     for t in range(t0, t1):
-        y = labels[t]
         chosen = -1
         true_prob = 0.0
         largest = -1.0
-        if y >= 0:
-            true_prob = probs[t, y]
-            for v in range(K):
-                if v != y and probs[t, v] > largest:
-                    largest = probs[t, v]
-                    chosen = v
-        elif allowed.shape[0] > 0:
-            for v in range(K):
-                if allowed[t, v]:
-                    true_prob += probs[t, v]
-                elif probs[t, v] > largest:
-                    largest = probs[t, v]
-                    chosen = v
+        for v in range(probs.shape[1]):
+            if right[t, v]:
+                true_prob += probs[t, v]
+            elif probs[t, v] > largest:
+                largest = probs[t, v]
+                chosen = v
         rival[t] = chosen
         margins[t] = true_prob - largest if chosen >= 0 else 0.0
 
 
 @kernel
-def rival_terms(probs, labels, allowed, rival, slopes, terms, t0, t1):
+def rival_terms(probs, right, rival, slopes, terms, t0, t1):
     """terms of a loss with derivative slopes[t] by the margin of `rivals`: slope · P_t(v) on A, −slope · P_t(rival).
 
     probs (n, K) IN, rival (n,) IN, slopes (n,) IN, terms (n, K) OUT.
     """
-    K = probs.shape[1]
     for t in range(t0, t1):
-        y = labels[t]
-        for v in range(K):
-            terms[t, v] = 0.0
+        for v in range(probs.shape[1]):
+            terms[t, v] = slopes[t] * probs[t, v] if rival[t] >= 0 and right[t, v] else 0.0
         if rival[t] >= 0:
-            if y >= 0:
-                terms[t, y] = slopes[t] * probs[t, y]
-            else:
-                for v in range(K):
-                    if allowed[t, v]:
-                        terms[t, v] = slopes[t] * probs[t, v]
             terms[t, rival[t]] = -slopes[t] * probs[t, rival[t]]
 
 
 @kernel
-def wrong_scores(probs, labels, allowed, softness, scores, t0, t1):
-    """scores[t, v] = softness · P_t(v) where v is wrong, −inf where it is right or nothing is known of the label.
-
-    probs (n, K) IN, scores (n, K) OUT.
-    """
-    K = probs.shape[1]
+def wrong_scores(probs, right, softness, scores, t0, t1):
+    """scores[t, v] = softness · P_t(v) where v is wrong, −inf where it is right. probs (n, K) IN, scores (n, K) OUT."""
     for t in range(t0, t1):
-        y = labels[t]
-        for v in range(K):
-            wrong = v != y if y >= 0 else allowed.shape[0] > 0 and not allowed[t, v]
-            scores[t, v] = softness * probs[t, v] if wrong else -np.inf
+        for v in range(probs.shape[1]):
+            scores[t, v] = -np.inf if right[t, v] else softness * probs[t, v]
 
 
 @kernel
-def soft_margins(probs, labels, allowed, exps, margins, totals, t0, t1):
-    """totals[t] = Σ_v exps_t(v), 0 where there is no loss, and margins[t] = P_t(A), of which the soft maximum is taken.
+def soft_margins(probs, right, exps, margins, totals, t0, t1):
+    """totals[t] = Σ_v exps_t(v), 0 where no label is wrong; margins[t] = P_t(A), of which the soft maximum is taken.
 
     probs (n, K) IN, exps (n, P) of the `wrong_scores` less the largest of a row IN; margins, totals (n,) OUT.
     """
-    K = probs.shape[1]
     for t in range(t0, t1):
-        y = labels[t]
         total = 0.0
         true_prob = 0.0
-        for v in range(K):
+        for v in range(probs.shape[1]):
             total += exps[t, v]
-            right = v == y if y >= 0 else allowed.shape[0] > 0 and allowed[t, v]
-            true_prob += probs[t, v] if right else 0.0
+            true_prob += probs[t, v] if right[t, v] else 0.0
         totals[t] = total
         margins[t] = true_prob
 
 
 @kernel
-def soft_terms(probs, labels, allowed, exps, totals, slopes, terms, t0, t1):
+def soft_terms(probs, right, exps, totals, slopes, terms, t0, t1):
     """As `rival_terms`, with each wrong label the rival to the share exps_t(v) / totals_t.
 
     probs (n, K) IN, exps (n, P), totals, slopes (n,) IN, terms (n, K) OUT.
     """
-    K = probs.shape[1]
     for t in range(t0, t1):
-        y = labels[t]
         inverse = slopes[t] / totals[t] if totals[t] > 0.0 else 0.0
         slope = slopes[t] if totals[t] > 0.0 else 0.0
-        for v in range(K):
-            right = v == y if y >= 0 else allowed.shape[0] > 0 and allowed[t, v]
-            terms[t, v] = slope * probs[t, v] if right else -inverse * exps[t, v] * probs[t, v]
+        for v in range(probs.shape[1]):
+            terms[t, v] = slope * probs[t, v] if right[t, v] else -inverse * exps[t, v] * probs[t, v]

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from hedgerow.chain.kernels import chain, covariance
-from hedgerow.jit import chain_kernel, chain_kernel_with, kernel
+from hedgerow.jit import chain_kernel, chain_kernel_with
 from hedgerow.legend import FloatArray
 
 Along = tuple[FloatArray, FloatArray]  # e^{edge} and the direction C, (K, n, K) each
@@ -99,50 +97,3 @@ def edge_moments(alpha, beta_prime, past, future, edge_exp, moved, t0, t1):
             x, y = future[t, v], beta_prime[t, v]
             for u in range(K):
                 moved[v, t, u] = edge_exp[v, t, u] * (past[t - 1, u] * y + alpha[t - 1, u] * x)
-
-
-@kernel
-def subtract_truth(first, labels, weights, node_gradient, edge_gradient):
-    """Take weights[t] from the gradients of node_t(y_t) and edge_t(y_{t−1}, y_t).
-
-    labels (n,) IN, −1 where a position is passed over, with all others of its sequence; node_gradient (n, K),
-    edge_gradient (K, n, K) IN and OUT.
-    """
-    for t in range(len(labels)):
-        y = labels[t]
-        if y >= 0:
-            node_gradient[t, y] -= weights[t]
-            if not first[t]:
-                edge_gradient[y, t, labels[t - 1]] -= weights[t]
-
-
-@kernel
-def reach(possible, edges, first, reached, n_reached, t0, t1):
-    """As `chain.reach`, with edge scores (K, n, K) as [to, position, from] IN; −inf is impossible."""
-    K = possible.shape[1]
-    for t in range(t0, t1):
-        count = 0
-        for v in range(K):
-            reachable = first[t]
-            for u in range(K):
-                if not first[t] and reached[t - 1, u] and edges[v, t, u] > -np.inf:
-                    reachable = 1
-            reached[t, v] = reachable & possible[t, v]
-            count += reached[t, v]
-        n_reached[t] = count
-
-
-@kernel
-def reach_end(reached, edges, first, open_, n_open, t0, t1):
-    """As `chain.reach_end`, with edge scores (K, n, K) as [to, position, from] IN; −inf is impossible."""
-    K = reached.shape[1]
-    for t in range(t1 - 1, t0 - 1, -1):
-        count = 0
-        for u in range(K):
-            reachable = first[t + 1]
-            for v in range(K):
-                if not first[t + 1] and reached[t + 1, v] and open_[t + 1, v]:
-                    reachable |= edges[v, t + 1, u] > -np.inf
-            open_[t, u] = reachable
-            count += reachable
-        n_open[t] = count

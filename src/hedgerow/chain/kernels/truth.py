@@ -21,15 +21,15 @@ def position_scores(node, edges, first, labels, scores, t0, t1):
 
 
 @kernel
-def subtract_shared(first, labels, weights, node_gradient, edge_gradient):
-    """Take weights[t] from the gradients of node_t(y_t) and of edge(y_{t−1}, y_t).
+def subtract(first, labels, weights, node_gradient, edge_gradient):
+    """Take weights[t] from the gradients of node_t(y_t) and of edge_t(y_{t−1}, y_t).
 
     labels (n,) IN, −1 where a position is passed over, with all others of its sequence; node_gradient (n, K),
-    edge_gradient (K, K) [from, to] IN and OUT.
+    edge_gradient (K, n | 1, K) [to, ·, from] IN and OUT.
     """
     for t in range(len(labels)):
         y = labels[t]
         if y >= 0:
             node_gradient[t, y] -= weights[t]
             if not first[t]:
-                edge_gradient[labels[t - 1], y] -= weights[t]
+                edge_gradient[y, 0 if edge_gradient.shape[1] == 1 else t, labels[t - 1]] -= weights[t]

@@ -15,7 +15,9 @@ cheapest of its labels does. A position of which nothing is known, or where no l
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -25,34 +27,41 @@ from hedgerow.chain.edges.tables import tables_of
 from hedgerow.chain.objectives.labelings import check_legal_truth
 from hedgerow.chain.objectives.result import LossAndGradient
 from hedgerow.chain.potentials import ChainPotentials, Truth
-from hedgerow.chain.workspace import Workspace, slices
-from hedgerow.legend import CODE, UNLABELLED, AnyArray, FloatArray
+from hedgerow.chain.workspace import Workspace, run_slices
+from hedgerow.legend import CODE, BoolArray, FloatArray
 
 _SMALLEST = 1e-290  # a probability under this has lost digits, and is found again in the log domain
 
 
 @dataclass(frozen=True, slots=True)
 class MarginalTruth:
-    """A chunk's marginals beside its truth, as kernels take them.
+    """A chunk's marginals beside its truth.
 
-    probs : (n, K), P_t(v)
-    labels : (n,), −1 where not known
-    allowed : uint8 (n, K), or (0, K) where any label is
-    weights : (n,)
-    terms : (n, K), to be filled with c_t(v) P_t(v)
+    weights : (n,), of each position's sequence
     """
 
     messages: Messages
-    probs: FloatArray
-    labels: AnyArray
-    allowed: AnyArray
+    truth: Truth
     weights: FloatArray
-    terms: FloatArray
 
     @property
-    def pieces(self) -> list[tuple[int, int]]:
-        """The calls to cut a kernel into that reads a row of probabilities a few times."""
-        return list(slices(len(self.probs), 20 * (self.probs.shape[1] + 1)))
+    def probs(self) -> FloatArray:
+        """(n, K), P_t(v)."""
+        return self.messages.work.node_probs
+
+    @property
+    def right(self) -> BoolArray:
+        """bool (n, K), what the true labels may be."""
+        return self.messages.potentials.permitted(self.truth)
+
+    @property
+    def terms(self) -> FloatArray:
+        """(n, K), to be filled with c_t(v) P_t(v)."""
+        return self.messages.work.terms
+
+    def run(self, kernel: Callable[..., None], *given: Any) -> None:
+        """Call a kernel that reads a row of probabilities a few times for all positions."""
+        run_slices(kernel, len(self.probs), 20 * (self.probs.shape[1] + 1), self.probs, *given)
 
     def result(self, loss: float) -> LossAndGradient:
         """The loss with its gradient, from the terms."""
@@ -65,21 +74,17 @@ def _marginal_truth(potentials: ChainPotentials, truth: Truth, workspace: Worksp
     truth, spread = potentials.check_truth(truth)
     check_legal_truth(potentials, truth)
     messages = tables_of(potentials).messages(potentials, workspace)
-    work = messages.work
-    work.reserve_moments()
-    sets = np.empty((0, potentials.n_labels), dtype=np.uint8)
-    if truth.allowed is not None:
-        sets = np.ascontiguousarray(truth.allowed).view(np.uint8)
-    return MarginalTruth(messages, work.node_probs, truth.labels, sets, spread, work.terms)
+    messages.work.reserve_moments()
+    return MarginalTruth(messages, truth, spread)
 
 
 def pointwise(potentials: ChainPotentials, truth: Truth, workspace: Workspace | None = None) -> LossAndGradient:
     """The loss of a chunk and its gradient with respect to every score."""
     chunk = _marginal_truth(potentials, truth, workspace)
-    true_probs = np.empty(len(chunk.labels))
-    given = chunk.probs, chunk.labels, chunk.allowed, chunk.weights
-    for t0, t1 in chunk.pieces:
-        kernels.labelwise.pointwise(*given, true_probs, chunk.terms, t0, t1)
+    labels, allowed = chunk.truth.labels, chunk.truth.allowed
+    sets = np.empty((0, potentials.n_labels), dtype=bool) if allowed is None else np.ascontiguousarray(allowed)
+    true_probs = np.empty(len(labels))
+    chunk.run(kernels.labelwise.pointwise, labels, sets.view(np.uint8), chunk.weights, true_probs, chunk.terms)
     small = true_probs < _SMALLEST
     if small.any():
         for lost in np.flatnonzero(np.logical_or.reduceat(small, potentials.offsets[:-1])):
@@ -95,13 +100,7 @@ def pointwise(potentials: ChainPotentials, truth: Truth, workspace: Workspace | 
 
 def _log_terms(chunk: MarginalTruth, i: int, rows: slice) -> FloatArray:
     """log P_t(A) at the positions of one sequence, (T,), with the terms −w P_t(v) / P_t(A), from the log domain."""
-    labels = chunk.labels[rows, None]
-    right = np.arange(chunk.probs.shape[1]) == labels
-    if len(chunk.allowed):
-        right |= (labels == UNLABELLED) & (chunk.allowed[rows] > 0)
-    else:
-        right |= labels == UNLABELLED
-    log_probs = np.where(right, chunk.messages.redone[i].log_probs, -np.inf)
+    log_probs = np.where(chunk.right[rows], chunk.messages.redone[i].log_probs, -np.inf)
     log_true: FloatArray = np.logaddexp.reduce(log_probs, axis=1)
     chunk.terms[rows] = -chunk.weights[rows, None] * np.exp(log_probs - log_true[:, None])
     return log_true
@@ -118,9 +117,7 @@ class ExpectedAccuracy:
     ) -> LossAndGradient:
         """The loss of a chunk and its gradient with respect to every score."""
         chunk = _marginal_truth(potentials, truth, workspace)
-        given = chunk.probs, chunk.labels, chunk.allowed, self.costs, chunk.weights
-        for t0, t1 in chunk.pieces:
-            kernels.labelwise.expected_costs(*given, chunk.terms, t0, t1)
+        chunk.run(kernels.labelwise.expected_costs, chunk.right, self.costs, chunk.weights, chunk.terms)
         return chunk.result(float(chunk.terms.sum()))
 
 
@@ -146,32 +143,27 @@ class Labelwise:
 
     def _hard(self, chunk: MarginalTruth) -> float:
         """The loss, with its terms, where the best wrong label alone counts."""
-        n = len(chunk.labels)
+        n, right = len(chunk.probs), chunk.right
         margins, rival = np.empty(n), np.empty(n, dtype=CODE)
-        given = chunk.probs, chunk.labels, chunk.allowed
-        for t0, t1 in chunk.pieces:
-            kernels.labelwise.rivals(*given, margins, rival, t0, t1)
+        chunk.run(kernels.labelwise.rivals, right, margins, rival)
         losses, slopes = smoothed_errors(margins, self.sharpness)
         slopes *= chunk.weights
-        for t0, t1 in chunk.pieces:
-            kernels.labelwise.rival_terms(*given, rival, slopes, chunk.terms, t0, t1)
+        chunk.run(kernels.labelwise.rival_terms, right, rival, slopes, chunk.terms)
         return float((chunk.weights * losses)[rival >= 0].sum())
 
     def _soft(self, chunk: MarginalTruth, softness: float) -> float:
         """The loss, with its terms, where every wrong label counts by its share."""
-        work, n = chunk.messages.work, len(chunk.labels)
+        work, n, right = chunk.messages.work, len(chunk.probs), chunk.right
         exps, tops, margins, totals = work.past, np.empty(n), np.empty(n), np.empty(n)
-        given = chunk.probs, chunk.labels, chunk.allowed
-        for t0, t1 in chunk.pieces:
-            kernels.labelwise.wrong_scores(*given, softness, chunk.terms, t0, t1)
-            kernels.chain.exponentials(chunk.terms, exps, tops, work.scratch, work.scratch_bits, t0, t1)
-            kernels.labelwise.soft_margins(*given, exps, margins, totals, t0, t1)
+        chunk.run(kernels.labelwise.wrong_scores, right, softness, chunk.terms)
+        exponents = chunk.terms, exps, tops, work.scratch, work.scratch_bits
+        run_slices(kernels.chain.exponentials, n, 20 * (right.shape[1] + 1), *exponents)
+        chunk.run(kernels.labelwise.soft_margins, right, exps, margins, totals)
         has_loss = totals > 0.0
         margins -= (tops + np.log(np.where(has_loss, totals, 1.0))) / softness
         losses, slopes = smoothed_errors(margins, self.sharpness)
         slopes *= chunk.weights
-        for t0, t1 in chunk.pieces:
-            kernels.labelwise.soft_terms(*given, exps, totals, slopes, chunk.terms, t0, t1)
+        chunk.run(kernels.labelwise.soft_terms, right, exps, totals, slopes, chunk.terms)
         return float((chunk.weights * losses)[has_loss].sum())
 
 

@@ -16,7 +16,7 @@ from hedgerow.chain import kernels
 from hedgerow.chain.edges.tables import tables_of
 from hedgerow.chain.objectives.result import Curved, LossAndGradient
 from hedgerow.chain.potentials import ChainPotentials, Gradients, Truth
-from hedgerow.chain.workspace import Workspace, slices
+from hedgerow.chain.workspace import Workspace, run_slices, slices
 from hedgerow.errors import InputError
 from hedgerow.legend import UNLABELLED, AnyArray, FloatArray
 
@@ -54,7 +54,7 @@ def _conditional(
     scores[:] = potentials.node_scores
     for t0, t1 in slices(n, 40 * K):
         edges.add_neighbours(scores, potentials, labels, t0, t1)
-        kernels.chain.exponentials(scores, work.node_exp, work.top, work.scratch, work.scratch_bits, t0, t1)
+        work.exponentiate(scores, t0, t1)
         kernels.pseudo.normalise(work.node_exp, work.node_probs, work.scale, t0, t1)
     log_probs = scores[np.arange(n), labels] - work.top - np.log(work.scale)
     return -float((spread * log_probs).sum()), work.node_probs
@@ -65,8 +65,7 @@ def _edge_derivatives(potentials: ChainPotentials, labels: AnyArray, excess: Flo
     n, K = potentials.node_scores.shape
     per_position = potentials.edges.per_position
     gradient = np.zeros((K, n if per_position else 1, K))
-    for t0, t1 in slices(n, 20 * K):
-        kernels.pseudo.add_edges(excess, labels, potentials.first, gradient, t0, t1)
+    run_slices(kernels.pseudo.add_edges, n, 20 * K, excess, labels, potentials.first, gradient)
     return gradient if per_position else np.ascontiguousarray(gradient[:, 0].T)
 
 

@@ -9,7 +9,7 @@ whose bound exceeds the best value found.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from hedgerow.chain import kernels
 from hedgerow.chain.edges.tables import tables_of
 from hedgerow.chain.inference import best_labelings, position_scores
 from hedgerow.chain.potentials import ChainPotentials
-from hedgerow.chain.workspace import slices
+from hedgerow.chain.workspace import run_slices, slices
 from hedgerow.errors import InputError
 from hedgerow.legend import CODE, INDEX, AnyArray, BoolArray, FloatArray, IndexArray
 
@@ -26,7 +26,6 @@ _MAX_NUMBERS = 50_000_000
 _MAX_STEPS = 5_000_000_000
 
 
-@dataclass(slots=True)
 class _Search:
     """The state of a chunk of s sequences.
 
@@ -39,17 +38,20 @@ class _Search:
     points : the costs and scores of the labelings of each round, (s,) each, NaN where a sequence had no part in it
     """
 
-    potentials: ChainPotentials
-    costs: FloatArray
-    truth: FloatArray
-    values: FloatArray
-    heights: FloatArray
-    labels: AnyArray
-    begins: IndexArray
-    sizes: IndexArray
-    bounds: FloatArray
-    tolerance: FloatArray
-    points: list[tuple[FloatArray, FloatArray]]
+    def __init__(self, potentials: ChainPotentials, costs: FloatArray, labels: AnyArray, scores: FloatArray) -> None:
+        """With the true labels (n,) and their scores (s,)."""
+        # Each pass needs the scores of the edges
+        self.potentials = replace(potentials, edges=tables_of(potentials).with_scores())
+        self.costs, self.truth, self.labels = costs, scores, labels.astype(CODE)
+        self.sizes = np.add.reduceat(costs.max(axis=1), potentials.offsets[:-1]).astype(INDEX) + 1
+        self.begins: IndexArray = np.concatenate([[0], np.cumsum(self.sizes)[:-1]]).astype(INDEX)
+        if self.sizes.sum() > _MAX_NUMBERS:
+            most = int(self.sizes.max()) - 1
+            what = f"the costs of one labeling go up to {most:,}, too many to list for slack_margin"
+            raise InputError(what, hint="Give smaller costs, or use the objective 'margin'.")
+        self.bounds: FloatArray = np.full(int(self.sizes.sum()), np.inf)
+        self.values, self.heights, self.tolerance = np.zeros((3, potentials.n_sequences))
+        self.points: list[tuple[FloatArray, FloatArray]] = []
 
 
 def steepest_labelings(
@@ -60,7 +62,7 @@ def steepest_labelings(
 
     costs (n, K), whole numbers, 0 for the truth (n,) with its scores (s,). Of equal ones any, but always the same.
     """
-    state = _start(potentials, costs, truth, scores)
+    state = _Search(potentials, costs, truth, scores)
     active = np.arange(potentials.n_sequences)
     slopes = np.zeros(len(active))
     stuck: list[int] = []
@@ -81,22 +83,6 @@ def steepest_labelings(
     return state.labels, state.values, state.heights
 
 
-def _start(potentials: ChainPotentials, costs: FloatArray, truth: AnyArray, scores: FloatArray) -> _Search:
-    potentials = replace(potentials, edges=tables_of(potentials).with_scores())  # each pass needs them
-    starts = potentials.offsets[:-1]
-    sizes = np.add.reduceat(costs.max(axis=1), starts).astype(INDEX) + 1
-    begins = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(INDEX)
-    if sizes.sum() > _MAX_NUMBERS:
-        what = f"the costs of one labeling go up to {int(sizes.max()) - 1:,}, too many to list for slack_margin"
-        raise InputError(what, hint="Give smaller costs, or use the objective 'margin'.")
-    bounds = np.full(int(sizes.sum()), np.inf)
-    nothing = np.zeros(len(starts))
-    labels = truth.astype(CODE)
-    return _Search(
-        potentials, costs, scores, nothing, nothing.copy(), labels, begins, sizes, bounds, nothing.copy(), []
-    )
-
-
 def _pass(state: _Search, active: IndexArray, slopes: FloatArray) -> tuple[FloatArray, IndexArray]:
     """Viterbi with slopes for the costs of some sequences: note what it finds, and lower their bounds.
 
@@ -114,30 +100,16 @@ def _pass(state: _Search, active: IndexArray, slopes: FloatArray) -> tuple[Float
     state.points.append(noted)
     size = 1.0 + np.abs(scores) + np.abs(state.truth[active])
     state.tolerance[active] = np.maximum(state.tolerance[active], 1e-12 * state.sizes[active] * size)
-    _note(state, active, labelings, rows, np.diff(part.offsets), heights, scores)
+    values = heights * (1.0 - state.truth[active] + scores)
+    better = values > state.values[active]
+    state.values[active[better]], state.heights[active[better]] = values[better], heights[better]
+    chosen = np.repeat(better, np.diff(part.offsets))
+    state.labels[rows[chosen]] = labelings[chosen]
     rests = 1.0 - state.truth[active] + scores + slopes * heights
     tallest, place = np.empty(len(active)), np.empty(len(active), dtype=INDEX)
     lines = state.sizes[active], state.begins[active], slopes, rests
     kernels.slack.tighten(*lines, state.bounds, tallest, place)
     return tallest, place
-
-
-def _note(
-    state: _Search,
-    active: IndexArray,
-    labelings: AnyArray,
-    rows: IndexArray,
-    lengths: IndexArray,
-    heights: FloatArray,
-    scores: FloatArray,
-) -> None:
-    """Keep the labelings (rows,) of some sequences that are better than the best so far."""
-    values = heights * (1.0 - state.truth[active] + scores)
-    better = values > state.values[active]
-    state.values[active[better]] = values[better]
-    state.heights[active[better]] = heights[better]
-    chosen = np.repeat(better, lengths)
-    state.labels[rows[chosen]] = labelings[chosen]
 
 
 def _chords(state: _Search, active: IndexArray, place: IndexArray) -> tuple[FloatArray, BoolArray]:
@@ -175,8 +147,8 @@ def _search_costs(state: _Search, i: int) -> None:
     least = np.maximum(lowest - (reached[-1] - reached), 0)
     most = np.minimum(reached, highest)
     best, scores = np.empty((n, K, highest + 1)), tables_of(one).scores_to
-    for t0, t1 in slices(n, K * K * (highest + 1)):
-        kernels.slack.search(one.node_scores, scores, costs, least, most, best, t0, t1)
+    given = one.node_scores, scores, costs, least, most, best
+    run_slices(kernels.slack.search, n, K * K * (highest + 1), *given)
     values = np.arange(1, highest + 1) * (1.0 - state.truth[i] + best[-1, :, 1:].max(axis=0))
     h = int(np.argmax(values)) + 1
     if values[h - 1] <= state.values[i]:

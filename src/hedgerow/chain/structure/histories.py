@@ -154,6 +154,11 @@ class Histories:
         return len(self.arc_label)
 
     @property
+    def size(self) -> int:
+        """What a pass over all states and arcs looks at."""
+        return self.n_states + self.n_arcs
+
+    @property
     def walk(self) -> HistoryArcs:
         """The arrays that kernels walk over."""
         walk: HistoryArcs = kernels.history_arcs.HistoryArcs(

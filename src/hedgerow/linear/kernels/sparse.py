@@ -11,7 +11,7 @@ asks an unpredictable question (is it in the table, how long is it); the lists a
 
 from __future__ import annotations
 
-from hedgerow.jit import kernel
+from hedgerow.jit import kernel, part
 
 
 @kernel
@@ -57,93 +57,53 @@ def group_pairs(rows, labels, values, K, count, order, row_ptr, slot_label, slot
     return pairs
 
 
-@kernel
-def count_features(codes, places, column, shift, base, attr_ptr, attr_id, attr_shift, attr_base, row_ptr, table_row):
-    """How many table rows and how many entries the positions at `places` have. Arguments as in list_features."""
-    n_table, n_entries = 0, 0
-    for t in range(len(places)):
-        p = places[t]
-        for s in range(len(column)):
-            r = base[s] + codes[column[s], p + shift[s]]
-            if table_row[r] >= 0:
-                n_table += 1
-            else:
-                n_entries += row_ptr[r + 1] - row_ptr[r]
-        for s in range(len(attr_shift)):
-            for q in range(attr_ptr[p + attr_shift[s]], attr_ptr[p + attr_shift[s] + 1]):
-                r = attr_base[s] + attr_id[q]
-                if table_row[r] >= 0:
-                    n_table += 1
-                else:
-                    n_entries += row_ptr[r + 1] - row_ptr[r]
-    return n_table, n_entries
+@part
+def _list_row(r, t, row_ptr, table_row, slot_label, K, fill, table, cell, slot, q_table, q_entry):
+    """List weight row r of position t after q_table table rows and q_entry entries; returns the new ends."""
+    if table_row[r] >= 0:
+        if fill:
+            table[q_table] = table_row[r]
+        return q_table + 1, q_entry
+    if fill:
+        for j in range(row_ptr[r], row_ptr[r + 1]):
+            cell[q_entry + j - row_ptr[r]] = t * K + slot_label[j]
+            slot[q_entry + j - row_ptr[r]] = j
+    return q_table, q_entry + row_ptr[r + 1] - row_ptr[r]
 
 
 @kernel
 def list_features(
-    codes, places, column, shift, base, attr_ptr, attr_id, attr_shift, attr_base,
-    row_ptr, table_row, slot_label, K, ptr, table, cell, slot,
+    codes, places, column, shift, base, attr_ptr, attr_id, attr_val, attr_shift, attr_base,
+    row_ptr, table_row, slot_label, K, ptr, table, cell, slot, value,
 ):  # fmt: skip
     """Compile the features of the positions at `places`: stream s has row base[s] + codes[column[s], p + shift[s]].
 
+    Returns how many table rows and how many entries there are. Empty outputs: count only.
+
     IN   codes int32[C, P], places int64[n], column/shift/base int64[streams], attr_ptr int64[P+1], attr_id int32[],
-         attr_shift/attr_base int64[], row_ptr int64[R+1], table_row int32[R], slot_label int32[W], K
+         attr_val float64[], attr_shift/attr_base int64[], row_ptr int64[R+1], table_row int32[R],
+         slot_label int32[W], K
     OUT  ptr int32[n+1], table int32[] (rows of the table of position t: table[ptr[t]:ptr[t+1]]),
-         cell int32[], slot int32[] (entries, in order of position)
+         cell int32[], slot int32[] (entries, in order of position), value float64[] (of entries of attributes; empty
+         where all are 1)
     """
-    q_table, q_entry = 0, 0
+    q, e, fill = 0, 0, len(ptr) > 0
     for t in range(len(places)):
         p = places[t]
-        ptr[t] = q_table
+        if fill:
+            ptr[t] = q
         for s in range(len(column)):
             r = base[s] + codes[column[s], p + shift[s]]
-            if table_row[r] >= 0:
-                table[q_table] = table_row[r]
-                q_table += 1
-            else:
-                for j in range(row_ptr[r], row_ptr[r + 1]):
-                    cell[q_entry] = t * K + slot_label[j]
-                    slot[q_entry] = j
-                    q_entry += 1
+            q, e = _list_row(r, t, row_ptr, table_row, slot_label, K, fill, table, cell, slot, q, e)
         for s in range(len(attr_shift)):
-            for q in range(attr_ptr[p + attr_shift[s]], attr_ptr[p + attr_shift[s] + 1]):
-                r = attr_base[s] + attr_id[q]
-                if table_row[r] >= 0:
-                    table[q_table] = table_row[r]
-                    q_table += 1
-                else:
-                    for j in range(row_ptr[r], row_ptr[r + 1]):
-                        cell[q_entry] = t * K + slot_label[j]
-                        slot[q_entry] = j
-                        q_entry += 1
-    ptr[len(places)] = q_table
-
-
-@kernel
-def list_weighted(
-    places, attr_ptr, attr_id, attr_val, attr_shift, attr_base, row_ptr, slot_label, K, cell, slot, value
-):
-    """Compile attributes with values into entries (cell, slot, value); returns how many. Empty outputs: count only.
-
-    IN   as in list_features, attr_val float64[nnz]
-    OUT  cell int32[], slot int32[], value float64[]
-    """
-    n = 0
-    fill = len(cell) > 0
-    for t in range(len(places)):
-        for s in range(len(attr_shift)):
-            p = places[t] + attr_shift[s]
-            for q in range(attr_ptr[p], attr_ptr[p + 1]):
-                r = attr_base[s] + attr_id[q]
-                if fill:
-                    for j in range(row_ptr[r], row_ptr[r + 1]):
-                        cell[n] = t * K + slot_label[j]
-                        slot[n] = j
-                        value[n] = attr_val[q]
-                        n += 1
-                else:
-                    n += row_ptr[r + 1] - row_ptr[r]
-    return n
+            for a in range(attr_ptr[p + attr_shift[s]], attr_ptr[p + attr_shift[s] + 1]):
+                r, begin = attr_base[s] + attr_id[a], e
+                q, e = _list_row(r, t, row_ptr, table_row, slot_label, K, fill, table, cell, slot, q, e)
+                if len(value) > 0:
+                    value[begin:e] = attr_val[a]
+    if fill:
+        ptr[len(places)] = q
+    return q, e
 
 
 @kernel

@@ -22,29 +22,23 @@ class BatchSource(Protocol):
     @property
     def lengths(self) -> IndexArray:
         """The positions of each sequence at hand."""
-        ...
 
     @property
     def n_corpus(self) -> int:
         """The sequences that penalties and passes are shares of: those at hand, and those that came before."""
-        ...
 
     @property
     def flat_at_zero(self) -> bool:
         """Whether the loss is smallest with weights of 0, where all labelings tie, and so says nothing there."""
-        ...
 
     def order(self, number: int) -> Iterator[IndexArray]:
         """The batches of a pass."""
-        ...
 
     def sample_loss(self, weights: FloatArray) -> float:
         """The loss of the whole corpus, without a penalty, as a sample tells."""
-        ...
 
     def clear(self) -> None:
         """Forget what is left of a batch that was given up."""
-        ...
 
 
 class Learner(Protocol):
@@ -57,11 +51,9 @@ class Learner(Protocol):
 
     def step(self, sequences: IndexArray) -> float:
         """Learn from some sequences; their loss before, without a penalty."""
-        ...
 
     def weights(self) -> FloatArray:
         """(W,): what the trainer would return now."""
-        ...
 
 
 class LastingLearner(Learner, Protocol):
@@ -69,16 +61,13 @@ class LastingLearner(Learner, Protocol):
 
     def keep(self, state: TrainerState) -> None:
         """Leave in a state what a later learner, made from these weights, needs to go on."""
-        ...
 
     def recall(self, state: TrainerState) -> None:
         """Go on with what an earlier learner left."""
-        ...
 
     def resume(self) -> None:
         """Go on from weights that the sequences before these made, of which nothing else is known: steps should be
         those of a learner that has seen them."""
-        ...
 
 
 def shuffled_batches(items: IndexArray, batch_size: int, seed: int, number: int) -> Iterator[IndexArray]:

@@ -82,9 +82,8 @@ class LikelihoodShortcut:
             return False
         edges.exponentiate()
         work.sums[:] = 0.0
-        passes_of = kernels.chain
-        passes_of.exponentials(chain.scores, work.node_exp, work.top, work.scratch, work.scratch_bits, 0, n)
-        rows = work.message_rows(chain.first)
+        work.exponentiate(chain.scores, 0, n)
+        passes_of, rows = kernels.chain, work.message_rows(chain.first)
         passes_of.forward(edges.exps_to, rows, 0, n)
         passes_of.backward(edges.exps, rows, 0, n)
         passes_of.sum_edges(work.alpha, work.node_exp, work.sums, 1, n)

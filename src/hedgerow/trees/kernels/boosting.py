@@ -45,7 +45,7 @@ def make_chain_words(
     IN   alpha, beta_prime float64[n, ·] as `position_chain.backward` leaves them, edge_exps, node_probs float64[n, K]
          of the positions begin … end-1, whole sequences; labels int32[n]
     """
-    K = words.shape[1]
+    K, kept = words.shape[1], -np.int64(shared)  # a mask of what words were before
     for t in range(begin, end):
         p, r = places[t], t - begin
         if first[p]:
@@ -54,12 +54,9 @@ def make_chain_words(
             words[p, 0] = words[p, 0] + word if shared else word
         else:
             x, row, before, edges = beta_prime[r, k] * one, words[np.uint64(p)], alpha[r - 1], edge_exps[r]
-            if shared:
-                for u in range(K):
-                    row[u] += _chain_word(before[u] * edges[u] * x, bits) & -np.int64(possible[u])
-            else:
-                for u in range(K):
-                    row[u] = _chain_word(before[u] * edges[u] * x, bits) & -np.int64(possible[u])
+            for u in range(K):
+                word = _chain_word(before[u] * edges[u] * x, bits) & -np.int64(possible[u])
+                row[u] = (row[u] & kept) + word
             if labels[r] == k and possible[labels[r - 1]]:
                 row[labels[r - 1]] -= int(one) << bits
 
@@ -76,7 +73,7 @@ def make_newton_words(
     words,
 ):  # fmt: skip
     """As make_chain_words, where a row counts p(1−p), of 1 = `unit`, and at least 1."""
-    K = words.shape[1]
+    K, kept = words.shape[1], -np.int64(shared)  # a mask of what words were before
     for t in range(begin, end):
         p, r = np.uint64(places[t]), t - begin
         if first[p]:
@@ -87,12 +84,9 @@ def make_newton_words(
             x, row, before, edges = beta_prime[r, k], words[p], alpha[r - 1], edge_exps[r]
             true = labels[r - 1] if labels[r] == k and possible[labels[r - 1]] else -1
             old = row[max(true, 0)]
-            if shared:
-                for u in range(K):
-                    row[u] += _newton_word(before[u] * edges[u] * x, one, unit, bits) & -np.int64(possible[u])
-            else:
-                for u in range(K):
-                    row[u] = _newton_word(before[u] * edges[u] * x, one, unit, bits) & -np.int64(possible[u])
+            for u in range(K):
+                word = _newton_word(before[u] * edges[u] * x, one, unit, bits) & -np.int64(possible[u])
+                row[u] = (row[u] & kept) + word
             if true >= 0:
                 word = _newton_word(before[true] * edges[true] * x - 1.0, one, unit, bits)
                 row[true] = old + word if shared else word
