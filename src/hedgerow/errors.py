@@ -7,8 +7,9 @@ let the command line say `--edges shared` where Python says edges='shared'.
 from __future__ import annotations
 
 import warnings
+from bisect import bisect_right
 from collections.abc import Callable
-from typing import Self
+from typing import Any, Self
 
 
 class Message(str):
@@ -57,6 +58,8 @@ class InputError(HedgerowError, ValueError):
         path: str | None = None,
         line: int | None = None,
     ) -> None:
+        self.what = what
+        self.hint = hint
         self.parameter = parameter or Message(what).parameter
         self.sequence = sequence
         self.position = position
@@ -74,6 +77,16 @@ class InputError(HedgerowError, ValueError):
         what = what.marked if isinstance(what, Message) else what
         message = f"{where}: {what}" if where else what
         super().__init__(Message(f"{message}. {hint}" if hint else message))
+
+    def at(self, **place: Any) -> InputError:
+        """The same error with its place (path, line, sequence, position, column), from one who knows more of it."""
+        known = {name: getattr(self, name) for name in ("path", "line", "sequence", "position", "column")}
+        return InputError(self.what, hint=self.hint, parameter=self.parameter, **(known | place))
+
+    def among(self, offsets: Any, flat: int, **place: Any) -> InputError:
+        """The same error at a flat position of sequences that begin and end at the offsets."""
+        sequence = bisect_right(offsets, flat) - 1
+        return self.at(sequence=sequence, position=flat - int(offsets[sequence]), **place)
 
 
 class ModelFileError(HedgerowError, ValueError):

@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from hedgerow.data.dataset import Window
-from hedgerow.data.rows import LISTS, NUMBERS, Field, is_nothing, ordered
+from hedgerow.data.rows import LISTS, NUMBERS, Field, is_nothing, ordered, plain_text
 from hedgerow.data.sequences import Kind
 from hedgerow.errors import InputError
 from hedgerow.legend import CODE, INDEX, AnyArray, CodeArray, FloatArray, IndexArray
@@ -145,13 +145,9 @@ def fits(types: set[type], kind: Kind) -> bool:
 
 
 def _as_texts(values: Any, where: IndexArray) -> tuple[list[str], IndexArray]:
-    """Numbers of a column declared categorical, as text. NaN is missing.
-
-    7.0 reads as "7": data frames turn integers with a gap into floats, and the text must not depend on that.
-    """
+    """Numbers of a column declared categorical, as text. NaN is missing."""
     values, where = _without(values, where, _is_nan)
-    whole = (float, np.floating)
-    return [str(int(v) if isinstance(v, whole) and float(v).is_integer() else v) for v in values], where
+    return list(map(plain_text, values)), where
 
 
 def _refuse(name: str, values: Any, where: IndexArray, locate: Locate, kind: Kind | None = None) -> NoReturn:

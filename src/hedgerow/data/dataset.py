@@ -278,8 +278,7 @@ class Dataset:
             raise InputError(f"{purpose} needs the true labels")
         unknown = np.flatnonzero(self.labels == UNLABELLED)
         if len(unknown):
-            sequence, position = locate(self.offsets, int(unknown[0]))
-            raise InputError(f"{purpose} needs a label here", sequence=sequence, position=position)
+            raise InputError(f"{purpose} needs a label here").among(self.offsets, int(unknown[0]))
         return self.labels
 
     def require_numbers(self) -> None:

@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from hedgerow.data.dataset import Dataset, Label, locate
+from hedgerow.data.dataset import Dataset, Label
 from hedgerow.data.rows import NUMBERS
 from hedgerow.errors import InputError
 from hedgerow.legend import CODE, UNLABELLED, BoolArray, CodeArray, FloatArray, IndexArray
@@ -220,9 +220,8 @@ def is_label(value: Any) -> bool:
     return isinstance(value, (str, int, np.integer))
 
 
-def _refuse(what: str, hint: str, t: int, offsets: IndexArray) -> None:
-    sequence, position = locate(offsets, t)
-    raise InputError(what, hint=hint, sequence=sequence, position=position)
+def _refuse(what: str, hint: str, t: int, offsets: IndexArray) -> NoReturn:
+    raise InputError(what, hint=hint).among(offsets, t)
 
 
 # ------------------------------------------------------------------------------------------------ weights
@@ -260,7 +259,6 @@ def _sequence_weights(given: Any, offsets: IndexArray) -> tuple[FloatArray | Non
     flat = _flatten(weights, offsets, name="sample_weight")
     bad = next((t for t, weight in enumerate(flat) if not isinstance(weight, NUMBERS) or weight not in (0, 1)), None)
     if bad is not None:
-        sequence, position = locate(offsets, bad)
         hint = "The weight of a position is 0 (unlabelled) or 1; other weights are of whole sequences."
-        raise InputError(f"sample_weight is {flat[bad]!r}", hint=hint, sequence=sequence, position=position)
+        _refuse(f"sample_weight is {flat[bad]!r}", hint, bad, offsets)
     return None, np.array(flat) == 0

@@ -32,8 +32,7 @@ class Coded:
 
     def error(self, what: str, index: int, hint: str = "") -> InputError:
         """An error that names the sequence and the position of a flat index."""
-        sequence = int(np.searchsorted(self.offsets, index, side="right")) - 1
-        return InputError(what, hint=hint, sequence=sequence, position=index - int(self.offsets[sequence]))
+        return InputError(what, hint=hint).among(self.offsets, index)
 
 
 class _Codebook(dict[Any, int]):
