@@ -106,8 +106,8 @@ def compare(
     reach = default_window(X, recipe) if window is None else window
     estimators = {}
     for shown, (name, settings) in plan.items():
-        entry = MODELS[name]
-        given = {"window": reach if entry.window else None, "random_state": seed if entry.draws else None}
+        given = {"window": reach, "random_state": seed}
+        given = {parameter: value for parameter, value in given.items() if MODELS[name].takes(parameter)}
         estimators[shown] = new_model(name, recipe, given | {"n_jobs": jobs}, settings)
         estimators[shown]._check_parameters()  # before any of them is trained
     tested = (None, None) if test is None else recipe.read_labelled(Input(test))

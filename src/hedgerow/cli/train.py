@@ -103,18 +103,19 @@ def train(
     kind = find_model(model)
     check_writable(model_out)
     share = _share(dev)
-    for option, value, trait in (("dev", dev, "holds_out"), ("window", window, "window")):
-        if value is not None and not getattr(kind, trait):
-            options.refuse_option(option, model, [name for name, other in MODELS.items() if getattr(other, trait)])
+    for option, value, parameter in (("dev", dev, "validation_fraction"), ("window", window, "window")):
+        if value is not None and not kind.takes(parameter):
+            options.refuse_option(option, model, [name for name, other in MODELS.items() if other.takes(parameter)])
     if scoring is not None and (share == 0.0 or (dev is None and model != "tree")):
         raise InputError("--scoring is for --dev", hint="Give sequences to stop early by, as --dev FILE or --dev 0.1.")
     if scoring is not None and "scoring" not in parameters_of(kind.load()):
         hint = "It stops by the likelihood: leave it out."
         raise InputError(f"--scoring is not supported with --model {model}", hint=hint)
     X, y, recipe = read_files(data, reading, complete=kind.complete and (parameters or {}).get("missing") is None)
-    if kind.window:
-        window = default_window(X, recipe) if window is None else window
-    given: dict[str, Any] = {"window": window, "scoring": scoring, "random_state": seed if kind.draws else None}
+    if window is None and kind.takes("window"):
+        window = default_window(X, recipe)
+    seeded = seed if kind.takes("random_state") else None
+    given: dict[str, Any] = {"window": window, "scoring": scoring, "random_state": seeded}
     if share is not None:
         given |= {"early_stopping": share != 0.0, "validation_fraction": share or None}
     crf: ChainModel = new_model(model, recipe, given, parameters)
