@@ -66,14 +66,9 @@ class InputError(HedgerowError, ValueError):
         self.column = column
         self.path = path
         self.line = line
-        places = [
-            f"{path}" if path is not None else "",
-            f"line {line}" if line is not None else "",
-            f"sequence {sequence}" if sequence is not None else "",
-            f"position {position}" if position is not None else "",
-            f"column {column!r}" if column is not None else "",
-        ]
-        where = ", ".join(place for place in places if place)
+        places = (("", path), ("line ", line), ("sequence ", sequence), ("position ", position))
+        named = [f"{word}{place}" for word, place in places if place is not None]
+        where = ", ".join(named if column is None else [*named, f"column {column!r}"])
         what = what.marked if isinstance(what, Message) else what
         message = f"{where}: {what}" if where else what
         super().__init__(Message(f"{message}. {hint}" if hint else message))

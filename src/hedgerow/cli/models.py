@@ -31,8 +31,8 @@ class Model:
         return getattr(importlib.import_module(f"hedgerow.models.{module}"), name)
 
     def takes(self, parameter: str) -> bool:
-        """Whether the class has a parameter of this name."""
-        return parameter in inspect.signature(self.load()).parameters
+        """Whether the class, or the estimator of rows that it takes, has a parameter of this name."""
+        return parameter in parameters_of(self.load())
 
 
 def _same(*names: str) -> dict[str, str]:

@@ -18,7 +18,7 @@ from hedgerow.cli import train_options as options
 from hedgerow.cli.flags import in_flags
 from hedgerow.cli.info import kept_iteration, model_sizes
 from hedgerow.cli.inputs import TABLES, Input, Reading, check_format
-from hedgerow.cli.models import MODELS, find_model, make_model, parameters_of, read_settings
+from hedgerow.cli.models import MODELS, find_model, make_model, read_settings
 from hedgerow.errors import InputError
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def train(
             options.refuse_option(option, model, [name for name, other in MODELS.items() if other.takes(parameter)])
     if scoring is not None and (share == 0.0 or (dev is None and model != "tree")):
         raise InputError("--scoring is for --dev", hint="Give sequences to stop early by, as --dev FILE or --dev 0.1.")
-    if scoring is not None and "scoring" not in parameters_of(kind.load()):
+    if scoring is not None and not kind.takes("scoring"):
         hint = "It stops by the likelihood: leave it out."
         raise InputError(f"--scoring is not supported with --model {model}", hint=hint)
     X, y, recipe = read_files(data, reading, complete=kind.complete and (parameters or {}).get("missing") is None)

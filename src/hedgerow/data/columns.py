@@ -45,6 +45,11 @@ class Values:
     numbers: FloatArray | None = None
     sizes: IndexArray | None = None
 
+    @property
+    def rows(self) -> IndexArray:
+        """The flat position of each text: that of a list for all that are in it."""
+        return self.where if self.sizes is None else np.repeat(self.where, self.sizes)
+
 
 def read_values(
     field: Field,
@@ -247,13 +252,10 @@ class ColumnBuilder:
             hint = "Mixed types: a column keeps one type; convert it, or use another name."
             _fail(what, hint, self.name, int(values.where[0]), locate, MixedTypesError)
         self.n_values += len(values.where)
-        if values.numbers is not None:
+        if values.texts is None:
             self.parts.append((values.where, values.numbers))
         else:
-            assert values.texts is not None
-            codes = growing_codes(self.vocabulary, values.texts)
-            where = values.where if values.sizes is None else np.repeat(values.where, values.sizes)
-            self.parts.append((where, codes))
+            self.parts.append((values.rows, growing_codes(self.vocabulary, values.texts)))
 
 
 class AttributeBuilder:

@@ -98,16 +98,10 @@ def _merge_labels(known: tuple[Label, ...], classes: Any, flat: list[Any], offse
     """The labels known before, those that `classes` announces and those of y, sorted."""
     known = (*known, *_announced(classes, known))
     first = next((t for t, value in enumerate(flat) if value is not None), None)
-    if known and first is None:
-        return _sorted(known)
-    distinct = _distinct(flat, offsets)
+    distinct: tuple[Any, ...] = () if known and first is None else _distinct(flat, offsets)
     if known and first is not None and type(distinct[0]) is not type(known[0]):
         _refuse(*_beside(flat[first], known[0]), first, offsets)
-    return _sorted((*known, *distinct))
-
-
-def _sorted(labels: Iterable[Any]) -> tuple[Label, ...]:
-    return tuple(sorted(set(labels)))
+    return tuple(sorted({*known, *distinct}))
 
 
 def _announced(classes: Any, known: tuple[Label, ...]) -> list[Label]:

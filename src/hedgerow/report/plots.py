@@ -57,8 +57,7 @@ def plot_sequence(
     path_rows = np.array([place_of[int(label)] for label in marked])
     _draw_cells(ax, probs[:, rows], edges, path_rows)
     _draw_frame(ax, words, names, edges, path_rows)
-    style.save_figure(ax.figure, path)
-    return ax
+    return style.saved(ax, path)
 
 
 def plot_history(history: Sequence[Step], path: str | os.PathLike[str] | None = None) -> Any:
@@ -82,8 +81,7 @@ def plot_history(history: Sequence[Step], path: str | os.PathLike[str] | None = 
         _mark_best(panels[1], *max(scored, key=lambda item: item[1]))
     panels[-1].set_xlabel("iteration", color=INK)
     panels[-1].xaxis.get_major_locator().set_params(integer=True)
-    style.save_figure(figure, path)
-    return figure
+    return style.saved(figure, path)
 
 
 def _check_sequence(
