@@ -8,7 +8,9 @@ from collections.abc import Container, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-from typer import Argument, Option
+from typer import Argument
+
+from hedgerow.cli.train_options import option
 
 N_WORDS = 60_000
 EXAMPLES = ("conditional", "honeysuckle", "nightingale", "chrysanthemum", "woodpecker")
@@ -19,10 +21,8 @@ def command(
     words: Annotated[
         list[str] | None, Argument(metavar="WORD", help="Words to hyphenate, instead of typing or piping them.")
     ] = None,
-    n_words: Annotated[int, Option("--words", metavar="N", min=100, help="How many words to use.")] = N_WORDS,
-    output: Annotated[str, Option("--output", "-o", metavar="FOLDER", help="For the model and the picture.")] = (
-        "demo-output"
-    ),
+    n_words: Annotated[int, option("N", "How many words to use.", "--words", min=100)] = N_WORDS,
+    output: Annotated[str, option("FOLDER", "For the model and the picture.", "--output", "-o")] = ("demo-output"),
 ) -> None:
     """Learn to hyphenate English words.
 

@@ -12,21 +12,18 @@ from hedgerow.cli import train_options as options
 from hedgerow.cli.flags import in_flags
 from hedgerow.cli.inputs import STANDARD, Input, check_format, load_chain
 from hedgerow.cli.train import check_writable
+from hedgerow.cli.train_options import option
 from hedgerow.errors import InputError
 
 
 def command(
     model: options.ModelFile,
     data: Annotated[str, Argument(metavar="DATA", help="The file to tag; - is standard input.")] = STANDARD,
-    output: Annotated[str, Option("--output", "-o", metavar="FILE", help="Where to; - is standard output.")] = STANDARD,
-    decoder: Annotated[str | None, Option(metavar="NAME", help="viterbi, posterior or beam. \\[the model's]")] = None,
+    output: Annotated[str, option("FILE", "Where to; - is standard output.", "--output", "-o")] = STANDARD,
+    decoder: Annotated[str | None, option("NAME", "viterbi, posterior or beam. \\[the model's]")] = None,
     probabilities: Annotated[bool, Option("--probabilities", "-p", help="Add how probable they are.")] = False,
-    k_best: Annotated[
-        int | None, Option("--k-best", "-k", metavar="N", help="The N best labelings, best first.")
-    ] = None,
-    format: Annotated[
-        str | None, Option(metavar="NAME", help="The input's format. \\[by suffix; as in training]")
-    ] = None,
+    k_best: Annotated[int | None, option("N", "The N best labelings, best first.", "--k-best", "-k")] = None,
+    format: Annotated[str | None, option("NAME", "The input's format. \\[by suffix; as in training]")] = None,
 ) -> None:
     """Write a file again with predicted labels.
 
@@ -68,11 +65,11 @@ def tag(
         raise InputError("--k-best gives whole labelings, which the posterior decoder does not have")
     crf = load_chain(model)
     asked = [("--probabilities", probabilities, "predict_proba"), ("--k-best", k_best is not None, "predict_k_best")]
-    for option, given, method in asked:
+    for flag, given, method in asked:
         if given and not hasattr(crf, method):
             kind = type(crf).__name__
             what = "has no probabilities" if method == "predict_proba" else "has no list of best labelings"
-            raise InputError(f"{option}: a {kind} {what}", hint="Leave it out, or tag with another model.", path=model)
+            raise InputError(f"{flag}: a {kind} {what}", hint="Leave it out, or tag with another model.", path=model)
     source = Input(data)
     recipe = recipe_of(crf, source, None if format is None else check_format(format))
     X, y = recipe.read(source)
