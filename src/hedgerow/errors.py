@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 
@@ -97,6 +97,11 @@ class MissingExtraError(HedgerowError, ImportError):
 
 class HedgerowWarning(UserWarning):
     """The base of hedgerow's own warnings."""
+
+
+def shown(names: Sequence[Any], most: int = 10) -> str:
+    """The first of some names, as messages list them."""
+    return ", ".join(map(repr, names[:most])) + (", …" if len(names) > most else "")
 
 
 def warn(text: str, category: type[Warning] = HedgerowWarning, *, stacklevel: int = 1) -> None:

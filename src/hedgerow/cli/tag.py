@@ -30,8 +30,11 @@ def command(
     They are one more column, or one more field in JSON lines. The input may have labels of its own or not.
     """
     with in_flags(command, {"k": "k_best"}):
-        if output != STANDARD:
-            _check_output(output)
+        # Before anything is tagged. A file that is there is written in place.
+        if output != STANDARD and (not os.path.exists(output) or os.path.isdir(output)):
+            check_writable(output)
+        elif output != STANDARD and not os.access(output, os.W_OK):
+            raise InputError("the file cannot be written to", path=output)
         content = tag(model, data, decoder=decoder, probabilities=probabilities, k_best=k_best, format=format)
     if output != STANDARD:
         with open(output, "wb") as file:
@@ -42,14 +45,6 @@ def command(
     sys.stdout.flush()
     sys.stdout.buffer.write(content)
     sys.stdout.buffer.flush()
-
-
-def _check_output(output: str) -> None:
-    """Refuse a place that cannot be written to before anything is tagged. A file that is there is written in place."""
-    if not os.path.exists(output) or os.path.isdir(output):
-        check_writable(output)
-    elif not os.access(output, os.W_OK):
-        raise InputError("the file cannot be written to", path=output)
 
 
 def tag(

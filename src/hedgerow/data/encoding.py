@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Mapping, Set
 from itertools import repeat
 from typing import Any
 
@@ -14,7 +14,7 @@ from hedgerow.data.labels import CodedLabels, encode_labels, learn_labels, with_
 from hedgerow.data.reading import Learner, Reader
 from hedgerow.data.rows import Block, Field
 from hedgerow.data.settling import Entries, Learnt, blank_columns, by_position, compress_rows, flag_codes, settle
-from hedgerow.errors import HedgerowWarning, InputError, warn
+from hedgerow.errors import HedgerowWarning, InputError, shown, warn
 from hedgerow.legend import CODE, FIRST_VALUE, MISSING, AnyArray, CodeArray, FloatArray, IndexArray
 
 
@@ -168,7 +168,7 @@ class Coder(Reader):
         not read. Where there are attributes, columns of few values are among them.
         """
         absent = [name for name in self.columns if name not in self.given]
-        has = f"The model reads {_list(self.columns)}; the data has {_list(self.given)}"
+        has = f"The model reads {shown(sorted(self.columns), 6)}; the data has {shown(sorted(self.given), 6)}"
         if not absent and self.unknown and not self.schema.n_attributes:
             what = f"the data has {len(self.given)} columns where the model expects {len(self.columns)}"
             raise InputError(what, hint=f"{has}.")
@@ -191,8 +191,3 @@ class Coder(Reader):
                 row[where if column.constant else places[where]] = values
         attributes = compress_rows(by_position(self.attributes), places, size)
         return Dataset(schema, offsets, start, codes, numeric, *attributes, *constants, *(labels or ()))
-
-
-def _list(names: Iterable[str]) -> str:
-    shown = [repr(name) for name in sorted(names)]
-    return ", ".join(shown[:6]) + (", …" if len(shown) > 6 else "")

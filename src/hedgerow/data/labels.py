@@ -12,7 +12,7 @@ import numpy as np
 
 from hedgerow.data.dataset import Dataset, Label
 from hedgerow.data.rows import NUMBERS
-from hedgerow.errors import InputError
+from hedgerow.errors import InputError, shown
 from hedgerow.legend import CODE, UNLABELLED, BoolArray, CodeArray, FloatArray, IndexArray
 
 SETS = (set, frozenset)
@@ -187,9 +187,8 @@ def _encode(flat: list[Any], offsets: IndexArray, codes: dict[Label, int]) -> Co
 
 def _code(label: Any, t: int, offsets: IndexArray, codes: dict[Label, int]) -> int:
     if label not in codes:
-        known = ", ".join(map(repr, list(codes)[:10])) + (", …" if len(codes) > 10 else "")
         what = f"the label {label!r} is not one of those seen in training"
-        _refuse(what, f"Known labels: {known}.", t, offsets)
+        _refuse(what, f"Known labels: {shown(list(codes))}.", t, offsets)
     return codes[label]
 
 

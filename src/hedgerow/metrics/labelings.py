@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.errors import InputError
+from hedgerow.errors import InputError, shown
 from hedgerow.legend import CODE, INDEX, UNLABELLED, CodeArray, IndexArray
 
 Label = str | int
@@ -96,8 +96,7 @@ def check_labels(y: Labelings, known: Iterable[Label] | None = None) -> None:
     unknown = np.flatnonzero(np.array([label not in allowed for label in coded.labels])[codes])
     if unknown.size:
         label = coded.labels[codes[unknown[0]]]
-        listed = ", ".join(repr(name) for name in sorted(allowed, key=sort_key)[:10])
-        hint = f"Known labels: {listed}{', …' if len(allowed) > 10 else ''}."
+        hint = f"Known labels: {shown(sorted(allowed, key=sort_key))}."
         raise coded.error(f"the label {label!r} is unknown", int(unknown[0]), hint=hint)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from hedgerow.data.rows import NUMBERS
 from hedgerow.data.rows import is_null as is_null
 from hedgerow.data.sequences import Kind
 from hedgerow.errors import InputError
@@ -50,7 +51,7 @@ def kind_of(value: Any) -> Kind | None:
         return "categorical"
     if isinstance(value, (bool, np.bool_)):
         return "boolean"
-    if isinstance(value, (int, float, np.integer, np.floating)):
+    if isinstance(value, NUMBERS):
         return "numeric"
     is_list = isinstance(value, (list, tuple, np.ndarray))
     return "attributes" if is_list and all(isinstance(item, str) for item in value) else None

@@ -10,7 +10,7 @@ import numpy as np
 
 from hedgerow.data.readers.columns import BadValue, check_known, is_null, nested, objects, plain_labels, read_columns
 from hedgerow.data.sequences import KINDS, Kind, Sequences
-from hedgerow.errors import InputError
+from hedgerow.errors import InputError, shown
 from hedgerow.legend import INDEX, AnyArray, IndexArray
 
 Kinds = Mapping[str, Kind]
@@ -48,14 +48,15 @@ def cut(
     used = [*groups, *([label] if label is not None else [])]
     features = [name for name in table.names if name not in used] if columns is None else list(columns)
     features += [name for name in constant if name not in features]
+    known = f"Columns are {shown(table.names, 20)}."
     unknown = next((name for name in [*used, *features, *kinds] if name not in table.names), None)
     if unknown is not None:
-        raise InputError(f"there is no column {unknown!r}", path=table.path, hint=f"Columns are {_list(table.names)}.")
+        raise InputError(f"there is no column {unknown!r}", path=table.path, hint=known)
     for name, kind in kinds.items():
         if kind not in KINDS:
             raise InputError(f"{kind!r} is not a kind", column=name, hint=f"Kinds are {', '.join(KINDS)}.")
     if not features:
-        raise InputError("has no feature columns", path=table.path, hint=f"Columns are {_list(table.names)}.")
+        raise InputError("has no feature columns", path=table.path, hint=known)
 
     order, offsets = group_rows(table, groups)
 
@@ -125,7 +126,3 @@ def _once(values: AnyArray, name: str, offsets: IndexArray) -> AnyArray:
         hint = "A constant column has one value per sequence."
         raise InputError(what, hint=hint).among(offsets, row, column=name)
     return firsts
-
-
-def _list(names: Sequence[str]) -> str:
-    return ", ".join(map(repr, names[:20])) + (", …" if len(names) > 20 else "")
