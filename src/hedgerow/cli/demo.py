@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Container, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -90,14 +91,9 @@ def _hyphenate_words(model: Any, words: Sequence[str], trained: Container[str]) 
 
 
 def _typed_words() -> Iterator[str]:
-    while True:
-        try:
-            line = input("> ").strip()
-        except EOFError:
-            return
-        if not line:
-            return
-        yield from line.split()
+    with suppress(EOFError):
+        for line in iter(lambda: input("> ").strip(), ""):
+            yield from line.split()
 
 
 def _draw(model: Any, word: str, path: Path) -> None:

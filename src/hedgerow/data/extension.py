@@ -113,10 +113,9 @@ class Extender(Coder):
         new = self.new.get(id(column.vocabulary))
         if new is None or column.vocabulary is None:
             return column
-        key = column.name, column.constant
-        parts = self.parts[key]
+        parts = self.parts[column.name, column.constant]
         names, codes = _by_appearance(list(new), len(column.vocabulary) + FIRST_VALUE, parts)
-        self.parts[key] = [(where, new_codes) for (where, _), new_codes in zip(parts, codes)]
+        parts[:] = [(where, new_codes) for (where, _), new_codes in zip(parts, codes)]
         return replace(column, vocabulary=column.vocabulary.extended(names))
 
     def _grow_attributes(self) -> Vocabulary:

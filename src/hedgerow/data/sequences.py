@@ -155,8 +155,6 @@ class Sequences(Cut[list[dict[str, Any]] | Item]):
     @property
     def constants(self) -> dict[str, AnyArray]:
         """The features of just these sequences as a whole, one value per sequence."""
-        if self._is_whole():
-            return dict(self._constants)
         return {name: values[self._index] for name, values in self._constants.items()}
 
     def _is_whole(self) -> bool:

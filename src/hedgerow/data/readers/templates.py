@@ -138,7 +138,10 @@ def _parse_parts(text: str) -> list[str | Command]:
 
 def _command(match: re.Match[str]) -> Command:
     letter, regexp = match["name"], match["regexp"]
-    row, col = _integer(match["row"]), _integer(match["col"])
+    for text in (match["row"], match["col"]):
+        if len(text) > 6:
+            raise ValueError(f"{text[:6]}… is too far")
+    row, col = int(match["row"]), int(match["col"])
     action: Literal["value", "test", "match"] = {"x": "value", "t": "test", "m": "match"}[letter.lower()]  # type: ignore[assignment]
     if action == "value":
         if regexp is not None:
@@ -147,12 +150,6 @@ def _command(match: re.Match[str]) -> Command:
     if regexp is None:
         raise ValueError(f'{match[0]!r} needs a regular expression, as in %{letter}[0,0,"^\\u"]')
     return Command(action, row, col, letter.isupper(), translate(regexp))
-
-
-def _integer(text: str) -> int:
-    if len(text) > 6:
-        raise ValueError(f"{text[:6]}… is too far")
-    return int(text)
 
 
 def _what_is_wrong(text: str, place: int) -> str:
