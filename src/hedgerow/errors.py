@@ -7,8 +7,9 @@ let the command line say `--edges shared` where Python says edges='shared'.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from typing import Self
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from typing import Any, Self
 
 
 class Message(str):
@@ -57,23 +58,30 @@ class InputError(HedgerowError, ValueError):
         path: str | None = None,
         line: int | None = None,
     ) -> None:
+        self.what = what
+        self.hint = hint
         self.parameter = parameter or Message(what).parameter
         self.sequence = sequence
         self.position = position
         self.column = column
         self.path = path
         self.line = line
-        places = [
-            f"{path}" if path is not None else "",
-            f"line {line}" if line is not None else "",
-            f"sequence {sequence}" if sequence is not None else "",
-            f"position {position}" if position is not None else "",
-            f"column {column!r}" if column is not None else "",
-        ]
-        where = ", ".join(place for place in places if place)
+        places = (("", path), ("line ", line), ("sequence ", sequence), ("position ", position))
+        named = [f"{word}{place}" for word, place in places if place is not None]
+        where = ", ".join(named if column is None else [*named, f"column {column!r}"])
         what = what.marked if isinstance(what, Message) else what
         message = f"{where}: {what}" if where else what
         super().__init__(Message(f"{message}. {hint}" if hint else message))
+
+    def at(self, **place: Any) -> InputError:
+        """The same error with its place (path, line, sequence, position, column), from one who knows more of it."""
+        known = {name: getattr(self, name) for name in ("path", "line", "sequence", "position", "column")}
+        return InputError(self.what, hint=self.hint, parameter=self.parameter, **(known | place))
+
+    def among(self, offsets: Any, flat: int, **place: Any) -> InputError:
+        """The same error at a flat position of sequences that begin and end at the offsets."""
+        sequence = bisect_right(offsets, flat) - 1
+        return self.at(sequence=sequence, position=flat - int(offsets[sequence]), **place)
 
 
 class ModelFileError(HedgerowError, ValueError):
@@ -89,6 +97,11 @@ class MissingExtraError(HedgerowError, ImportError):
 
 class HedgerowWarning(UserWarning):
     """The base of hedgerow's own warnings."""
+
+
+def shown(names: Sequence[Any], most: int = 10) -> str:
+    """The first of some names, as messages list them."""
+    return ", ".join(map(repr, names[:most])) + (", …" if len(names) > most else "")
 
 
 def warn(text: str, category: type[Warning] = HedgerowWarning, *, stacklevel: int = 1) -> None:

@@ -14,9 +14,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor, wait
 from itertools import pairwise
-from types import TracebackType
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -95,47 +94,36 @@ def count_threads(n_jobs: int | None) -> int:
         raise InputError("⟦n_jobs=0⟧ is not supported", hint="Use None or 1 for one thread, −1 for every core.")
     if n_jobs > 0:
         return int(n_jobs)
-    return max(1, _available_cores() + 1 + int(n_jobs))
-
-
-def _available_cores() -> int:
     from joblib import cpu_count  # knows the limits of containers, and is slow to import
 
-    return int(cpu_count())
+    return max(1, int(cpu_count()) + 1 + int(n_jobs))
 
 
 class Lanes:
     """A pool of threads for one `fit` or `predict`; use it as a context manager.
 
     An error in a chunk, or Ctrl-C in the caller, stops every lane at its next chunk and is raised in the caller.
-    Of several errors that of the earliest lane is raised.
+    Of several errors that of the earliest lane is raised. `n_threads` is how many lanes may be under way at once.
     """
 
     def __init__(self, n_jobs: int | None, n_lanes: int) -> None:
         self.n_lanes = n_lanes
-        self._n_threads = min(count_threads(n_jobs), n_lanes)
+        self.n_threads = min(count_threads(n_jobs), n_lanes)
         self._pool: ThreadPoolExecutor | None = None
         self._stop = threading.Event()
         self._turn = threading.Condition()
         self._next = 0
 
     def __enter__(self) -> Lanes:
-        if self._n_threads > 1:
-            self._pool = ThreadPoolExecutor(self._n_threads, thread_name_prefix="hedgerow")
+        if self.n_threads > 1:
+            self._pool = ThreadPoolExecutor(self.n_threads, thread_name_prefix="hedgerow")
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._stop.set()
         if self._pool is not None:
             self._pool.shutdown(wait=True, cancel_futures=True)
             self._pool = None
-
-    @property
-    def n_threads(self) -> int:
-        """How many lanes may be under way at once."""
-        return self._n_threads
 
     def run(self, work: Work, n_chunks: int, finish: Callable[[int], None] | None = None) -> None:
         """Call work(lane, chunk) for every chunk; return when all are done.
@@ -151,7 +139,9 @@ class Lanes:
             return
         futures = [self._pool.submit(self._run_lane, work, lane, n_chunks, finish) for lane in range(self.n_lanes)]
         try:
-            _wait(futures)
+            pending = set(futures)
+            while pending:  # in short pieces: on some systems an endless wait does not hear Ctrl-C
+                _, pending = wait(pending, timeout=0.2)
         except BaseException:  # Ctrl-C included: lanes must not go on in the background
             self._stop.set()
             wait(futures)
@@ -181,10 +171,3 @@ class Lanes:
             finish(lane)
             self._next = lane + 1
             self._turn.notify_all()
-
-
-def _wait(futures: list[Future[None]]) -> None:
-    """Wait in short pieces: on some systems an endless wait does not hear Ctrl-C."""
-    pending = set(futures)
-    while pending:
-        _, pending = wait(pending, timeout=0.2)

@@ -17,6 +17,7 @@ from hedgerow.cli.flags import in_flags
 from hedgerow.cli.inputs import Input, Reading
 from hedgerow.cli.models import MODELS, listed, read_settings
 from hedgerow.cli.train import INTERRUPTED, check_writable, default_window, new_model, read_files
+from hedgerow.cli.train_options import option
 from hedgerow.errors import InputError
 
 if TYPE_CHECKING:
@@ -27,9 +28,9 @@ ALIASES = {"crf": "linear"}
 
 def command(
     data: options.Data,
-    models: Annotated[str, Option("--models", "-m", metavar="A,B,…", help="Names, and settings: hmm,crf,crf:l2=0.1.")],
-    test: Annotated[str | None, Option(metavar="FILE", help="Test on this file, and not in folds.")] = None,
-    folds: Annotated[int | None, Option(metavar="N", min=2, help="Parts to cross-validate on. \\[5]")] = None,
+    models: Annotated[str, option("A,B,…", "Names, and settings: hmm,crf,crf:l2=0.1.", "--models", "-m")],
+    test: Annotated[str | None, option("FILE", "Test on this file, and not in folds.")] = None,
+    folds: Annotated[int | None, option("N", "Parts to cross-validate on. \\[5]", min=2)] = None,
     template: options.Template = None,
     format: options.Format = None,
     columns: options.Columns = None,
@@ -39,8 +40,8 @@ def command(
     kinds: options.Kinds = None,
     window: options.Window = None,
     scheme: options.Scheme = None,
-    html: Annotated[str | None, Option(metavar="FILE", help="Write a page for a browser, too.")] = None,
-    plot: Annotated[str | None, Option(metavar="FILE", help="Draw it, too: .png, .svg, .pdf.")] = None,
+    html: Annotated[str | None, option("FILE", "Write a page for a browser, too.")] = None,
+    plot: Annotated[str | None, option("FILE", "Draw it, too: .png, .svg, .pdf.")] = None,
     as_json: options.AsJson = False,
     as_csv: Annotated[bool, Option("--csv", help="Print comma-separated values.")] = False,
     jobs: options.Jobs = -1,
@@ -106,8 +107,8 @@ def compare(
     reach = default_window(X, recipe) if window is None else window
     estimators = {}
     for shown, (name, settings) in plan.items():
-        entry = MODELS[name]
-        given = {"window": reach if entry.window else None, "random_state": seed if entry.draws else None}
+        given = {"window": reach, "random_state": seed}
+        given = {parameter: value for parameter, value in given.items() if MODELS[name].takes(parameter)}
         estimators[shown] = new_model(name, recipe, given | {"n_jobs": jobs}, settings)
         estimators[shown]._check_parameters()  # before any of them is trained
     tested = (None, None) if test is None else recipe.read_labelled(Input(test))

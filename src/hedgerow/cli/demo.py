@@ -5,10 +5,13 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Container, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
-from typer import Argument, Option
+from typer import Argument
+
+from hedgerow.cli.train_options import option
 
 N_WORDS = 60_000
 EXAMPLES = ("conditional", "honeysuckle", "nightingale", "chrysanthemum", "woodpecker")
@@ -19,10 +22,8 @@ def command(
     words: Annotated[
         list[str] | None, Argument(metavar="WORD", help="Words to hyphenate, instead of typing or piping them.")
     ] = None,
-    n_words: Annotated[int, Option("--words", metavar="N", min=100, help="How many words to use.")] = N_WORDS,
-    output: Annotated[str, Option("--output", "-o", metavar="FOLDER", help="For the model and the picture.")] = (
-        "demo-output"
-    ),
+    n_words: Annotated[int, option("N", "How many words to use.", "--words", min=100)] = N_WORDS,
+    output: Annotated[str, option("FOLDER", "For the model and the picture.", "--output", "-o")] = ("demo-output"),
 ) -> None:
     """Learn to hyphenate English words.
 
@@ -90,14 +91,9 @@ def _hyphenate_words(model: Any, words: Sequence[str], trained: Container[str]) 
 
 
 def _typed_words() -> Iterator[str]:
-    while True:
-        try:
-            line = input("> ").strip()
-        except EOFError:
-            return
-        if not line:
-            return
-        yield from line.split()
+    with suppress(EOFError):
+        for line in iter(lambda: input("> ").strip(), ""):
+            yield from line.split()
 
 
 def _draw(model: Any, word: str, path: Path) -> None:

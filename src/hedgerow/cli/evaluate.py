@@ -10,11 +10,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
-from typer import Argument, Option
+from typer import Argument
 
 from hedgerow.cli import train_options as options
 from hedgerow.cli.flags import in_flags
 from hedgerow.cli.inputs import Input, check_format, load_chain
+from hedgerow.cli.train_options import option
 
 if TYPE_CHECKING:
     from hedgerow.metrics.spans import SpanReport
@@ -28,9 +29,7 @@ def command(
     data: Annotated[str, Argument(metavar="DATA", help="A labelled file; - is standard input.")],
     scheme: options.Scheme = None,
     as_json: options.AsJson = False,
-    format: Annotated[
-        str | None, Option(metavar="NAME", help="The data's format. \\[by suffix; as in training]")
-    ] = None,
+    format: Annotated[str | None, option("NAME", "The data's format. \\[by suffix; as in training]")] = None,
 ) -> None:
     """Compare a model's labels with those of a file.
 

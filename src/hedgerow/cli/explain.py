@@ -4,24 +4,21 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from typer import Option
-
 from hedgerow.cli import train_options as options
 from hedgerow.cli.flags import in_flags
 from hedgerow.cli.inputs import load_chain
+from hedgerow.cli.train_options import option
 from hedgerow.errors import InputError
 
 
 def command(
     model: options.ModelFile,
-    by: Annotated[str | None, Option(metavar="NAME", help="Importance by gain or by use; linear: by weight.")] = None,
-    top: Annotated[int, Option(metavar="N", min=1, help="How many features to show.")] = 20,
-    tree: Annotated[int | None, Option(metavar="N", help="Show the tree of this iteration, from 1.")] = None,
-    rules: Annotated[int | None, Option(metavar="N", min=1, help="Show the N rules that weigh most.")] = None,
-    label: Annotated[str | None, Option(metavar="NAME", help="Whose tree or rules.")] = None,
-    plot: Annotated[
-        str | None, Option(metavar="FILE", help="Draw the importance, or the tree, too: .png, .svg, .pdf.")
-    ] = None,
+    by: Annotated[str | None, option("NAME", "Importance by gain or by use; linear: by weight.")] = None,
+    top: Annotated[int, option("N", "How many features to show.", min=1)] = 20,
+    tree: Annotated[int | None, option("N", "Show the tree of this iteration, from 1.")] = None,
+    rules: Annotated[int | None, option("N", "Show the N rules that weigh most.", min=1)] = None,
+    label: Annotated[str | None, option("NAME", "Whose tree or rules.")] = None,
+    plot: Annotated[str | None, option("FILE", "Draw the importance, or the tree, too: .png, .svg, .pdf.")] = None,
 ) -> None:
     """Show what a model has learnt.
 

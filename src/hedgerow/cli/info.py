@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated, Any
 
-from typer import Argument, Option
+from typer import Argument
+
+from hedgerow.cli.train_options import option
 
 
 def command(
     model: Annotated[str, Argument(metavar="MODEL", help="A model file.")],
-    top: Annotated[int, Option(metavar="N", min=0, help="How many features and transitions to show.")] = 10,
+    top: Annotated[int, option("N", "How many features and transitions to show.", min=0)] = 10,
 ) -> None:
     """Show what a model file holds."""
     print(describe(model, top))

@@ -17,6 +17,7 @@ from hedgerow.cli import train_options as options
 from hedgerow.cli.flags import in_flags
 from hedgerow.cli.models import settings_of
 from hedgerow.cli.train import INTERRUPTED, check_writable, log_lines
+from hedgerow.cli.train_options import option
 from hedgerow.errors import InputError
 
 if TYPE_CHECKING:
@@ -42,23 +43,18 @@ def _help(context: typer.Context) -> None:
 def train_command(
     images: Images,
     masks: Masks,
-    out: Annotated[str, Option("--out", "-o", metavar="FILE", help="Where the model goes.")],
+    out: Annotated[str, option("FILE", "Where the model goes.", "--out", "-o")],
     trees: Annotated[bool, Option("--trees", help="Scores by trees instead of weights.")] = False,
-    neighbours: Annotated[int, Option(metavar="N", help="Neighbours of a pixel: 4 or 8.")] = 4,
-    form: Annotated[str, Option(metavar="NAME", help="symmetric, full or ising.")] = "symmetric",
-    objective: Annotated[
-        str, Option(metavar="NAME", help="log_likelihood, pseudo_likelihood or margin.")
-    ] = "log_likelihood",
+    neighbours: Annotated[int, option("N", "Neighbours of a pixel: 4 or 8.")] = 4,
+    form: Annotated[str, option("NAME", "symmetric, full or ising.")] = "symmetric",
+    objective: Annotated[str, option("NAME", "log_likelihood, pseudo_likelihood or margin.")] = "log_likelihood",
     inference: Annotated[
-        str | None,
-        Option(metavar="NAME", help="tree_reweighted, loopy or mean_field. \\[tree_reweighted; of trees loopy]"),
+        str | None, option("NAME", "tree_reweighted, loopy or mean_field. \\[tree_reweighted; of trees loopy]")
     ] = None,
-    trainer: Annotated[
-        str | None, Option(metavar="NAME", help="Of weights: lbfgs, sgd, annealed_sgd, smd. \\[lbfgs]")
-    ] = None,
-    l2: Annotated[float | None, Option(metavar="C", help="The penalty of weights. \\[1.0]")] = None,
-    max_iter: Annotated[int | None, Option(metavar="N", help="The most iterations. \\[200]")] = None,
-    unlabelled: Annotated[int | None, Option(metavar="VALUE", help="Of pixels without a label.")] = None,
+    trainer: Annotated[str | None, option("NAME", "Of weights: lbfgs, sgd, annealed_sgd, smd. \\[lbfgs]")] = None,
+    l2: Annotated[float | None, option("C", "The penalty of weights. \\[1.0]")] = None,
+    max_iter: Annotated[int | None, option("N", "The most iterations. \\[200]")] = None,
+    unlabelled: Annotated[int | None, option("VALUE", "Of pixels without a label.")] = None,
     settings: options.Set = None,
     jobs: options.Jobs = -1,
     quiet: options.Quiet = False,
@@ -116,10 +112,8 @@ def train(images: str, masks: str, out: str, *, trees: bool = False, **parameter
 def segment_command(
     model: options.ModelFile,
     images: Images,
-    out: Annotated[str, Option("--out", "-o", metavar="FOLDER", help="Where the masks go.")],
-    decoder: Annotated[
-        str | None, Option(metavar="NAME", help="posterior, max_product, icm, graph_cut. \\[the model's]")
-    ] = None,
+    out: Annotated[str, option("FOLDER", "Where the masks go.", "--out", "-o")],
+    decoder: Annotated[str | None, option("NAME", "posterior, max_product, icm, graph_cut. \\[the model's]")] = None,
 ) -> None:
     """Write a mask for each image, as a PNG file of its name.
 

@@ -23,11 +23,11 @@ from hedgerow.cli.info import command as info
 from hedgerow.cli.lattice import app as lattice
 from hedgerow.cli.reproduce import command as reproduce
 from hedgerow.cli.tag import command as tag
+from hedgerow.cli.train import INTERRUPTED
 from hedgerow.cli.train import command as train
 from hedgerow.errors import HedgerowError
 
 USER_ERROR = 2
-INTERRUPTED = 130
 
 # The base of what Typer raises for a wrong flag, a missing argument, a value of the wrong type.
 _UsageError: Any = typer.BadParameter.__base__

@@ -6,7 +6,7 @@ import ast
 import importlib
 import inspect
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from hedgerow.errors import InputError
@@ -17,26 +17,22 @@ class Model:
     """A model by its short name.
 
     estimator : "module:class", in hedgerow.models
-    title : what it is, in a few words
     options : the options of `hedgerow train` that it takes, each with the parameter that it sets
-    window : whether it has a window
-    holds_out : whether it can stop early by sequences that are held out
-    draws : whether it draws random numbers
     complete : whether every number must be there, unless it is told what to do with gaps
     """
 
     estimator: str
-    title: str
-    options: Mapping[str, str] = field(default_factory=dict)
-    window: bool = True
-    holds_out: bool = True
-    draws: bool = True
+    options: Mapping[str, str]
     complete: bool = True
 
     def load(self) -> Any:
         """The class."""
         module, _, name = self.estimator.partition(":")
         return getattr(importlib.import_module(f"hedgerow.models.{module}"), name)
+
+    def takes(self, parameter: str) -> bool:
+        """Whether the class, or the estimator of rows that it takes, has a parameter of this name."""
+        return parameter in parameters_of(self.load())
 
 
 def _same(*names: str) -> dict[str, str]:
@@ -50,40 +46,21 @@ _ORDER = _same("order")
 
 
 MODELS: dict[str, Model] = {
-    "linear": Model(
-        "crf.linear:LinearCRF", "a linear CRF", _ORDER | _same("objective", "trainer", "l2", "l1", "max_iter") | _ALL
-    ),
-    "tree": Model(
-        "crf.tree:TreeCRF", "a CRF of boosted trees", _ORDER | _same("objective", "edges") | _TREES, complete=False
-    ),
-    "sw": Model("local.sliding_window:SlidingWindow", "a sliding window", _ROWS, complete=False),
-    "rsw": Model(
-        "local.recurrent_sliding_window:RecurrentSlidingWindow", "a recurrent sliding window", _ORDER | _ROWS,
-        complete=False,
-    ),
-    "memm": Model("local.memm:MEMM", "a maximum entropy Markov model", _ORDER | _ROWS, complete=False),
-    "ffmemm": Model(
-        "future.estimator:FutureFeatureMEMM", "a maximum entropy Markov model with future features", _ORDER | _TREES,
-        complete=False,
-    ),
-    "search": Model(
-        "search.estimator:BeamSearchTagger", "a tagger that learns to search", _ORDER | _same("max_iter") | _ALL
-    ),
-    "veb": Model(
-        "crf.virtual_evidence:VirtualEvidence", "virtual evidence boosting", _TREES | _same("edges"), complete=False
-    ),
-    "hmm": Model(
-        "hmm.estimator:HMM", "a hidden Markov model", _ORDER | _same("max_iter", "transitions", "constraints"),
-        window=False, holds_out=False, draws=False, complete=False,
-    ),
-    "iohmm": Model(
-        "iohmm.estimator:IOHMM", "an input/output hidden Markov model", _same("l2", "max_iter"), holds_out=False
-    ),
+    "linear": Model("crf.linear:LinearCRF", _ORDER | _same("objective", "trainer", "l2", "l1", "max_iter") | _ALL),
+    "tree": Model("crf.tree:TreeCRF", _ORDER | _same("objective", "edges") | _TREES, complete=False),
+    "sw": Model("local.sliding_window:SlidingWindow", _ROWS, complete=False),
+    "rsw": Model("local.recurrent_sliding_window:RecurrentSlidingWindow", _ORDER | _ROWS, complete=False),
+    "memm": Model("local.memm:MEMM", _ORDER | _ROWS, complete=False),
+    "ffmemm": Model("future.estimator:FutureFeatureMEMM", _ORDER | _TREES, complete=False),
+    "search": Model("search.estimator:BeamSearchTagger", _ORDER | _same("max_iter") | _ALL),
+    "veb": Model("crf.virtual_evidence:VirtualEvidence", _TREES | _same("edges"), complete=False),
+    "hmm": Model("hmm.estimator:HMM", _ORDER | _same("max_iter", "transitions", "constraints"), complete=False),
+    "iohmm": Model("iohmm.estimator:IOHMM", _same("l2", "max_iter")),
     "m3n": Model(
-        "crf.max_margin:MaxMarginMarkovNetwork", "a max-margin Markov network",
+        "crf.max_margin:MaxMarginMarkovNetwork",
         _same("trainer", "l2", "max_iter", "min_frequency", "transitions", "constraints"),
     ),
-}  # fmt: skip
+}
 
 
 def find_model(name: str) -> Model:

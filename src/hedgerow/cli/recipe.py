@@ -124,8 +124,12 @@ def read_training(sources: Sequence[Input], recipe: Recipe) -> tuple[Any, AnyArr
 def _read_first(source: Input, recipe: Recipe) -> tuple[Any, AnyArray | None, Recipe]:
     """The first training file, without the template, and the recipe with its columns."""
     if recipe.format == "conll":
-        plain = read_conll(source.stream(), label=None, separator=recipe.separator)[0]
-        recipe = _complete_conll(plain, recipe, source)
+        columns = recipe.columns or None
+        plain, _ = read_conll(source.stream(), columns=columns, label=None, separator=recipe.separator)
+        names = tuple(plain.columns)
+        if len(names) == 1:
+            raise InputError("has one column; training needs another one with the labels", path=source.name)
+        recipe = replace(recipe, columns=names, label=_label_name(recipe.label, names, source))
         return *_split_label(plain, recipe, source), recipe
     if recipe.format in TABLES:
         recipe = replace(recipe, label=recipe.label or "label")
@@ -153,20 +157,6 @@ def recipe_of(model: Any, source: Input, format: str | None) -> Recipe:
         raise InputError(what, path=source.name, hint="Give the input as JSON lines, or predict in Python.")
     fills = getattr(model, "imputation_", None) is not None
     return replace(trained, format=name, complete=hasattr(model, "weights_") and not fills)
-
-
-def _complete_conll(X: Sequences, recipe: Recipe, source: Input) -> Recipe:
-    """The recipe with a name for every column, and the name of the label's."""
-    width = len(X.columns)
-    names = recipe.columns or tuple(X.columns)
-    if len(names) != width:
-        what = f"has {width} columns and {len(names)} names were given: {', '.join(names)}"
-        raise InputError(what, path=source.name, hint="Name every column of the file, the label's too.")
-    if len(set(names)) < width:
-        raise InputError(f"two columns have the same name: {', '.join(names)}")
-    if width == 1:
-        raise InputError("has one column; training needs another one with the labels", path=source.name)
-    return replace(recipe, columns=names, label=_label_name(recipe.label, names, source))
 
 
 def _label_name(label: str | None, names: tuple[str, ...], source: Input) -> str:

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from typer import Argument, Option
 
+from hedgerow.cli.train_options import option
 from hedgerow.errors import HedgerowError
 
 
@@ -22,16 +23,14 @@ def command(
         ),
     ],
     quick: Annotated[bool, Option("--quick", help="Little data, few iterations: only to see it run.")] = False,
-    seeds: Annotated[int, Option(metavar="N", min=1, help="Seeds: of folds, draws, orders.")] = 5,
-    jobs: Annotated[int | None, Option(metavar="N", min=1, help="Processes. \\[all cores]")] = None,
-    folds: Annotated[int, Option(metavar="N", min=2, help="Folds of the lines of papers.")] = 5,
+    seeds: Annotated[int, option("N", "Seeds: of folds, draws, orders.", min=1)] = 5,
+    jobs: Annotated[int | None, option("N", "Processes. \\[all cores]", min=1)] = None,
+    folds: Annotated[int, option("N", "Folds of the lines of papers.", min=2)] = 5,
     leave_one_out: Annotated[
         bool, Option("--leave-one-out", help="Leave one paper out at a time, instead of folds.")
     ] = False,
-    data: Annotated[str | None, Option(metavar="FOLDER", help="Where the data sets lie. \\[$HEDGEROW_DATA]")] = None,
-    out: Annotated[str, Option("--out", "-o", metavar="FOLDER", help="For the numbers and the picture.")] = (
-        "experiments-output"
-    ),
+    data: Annotated[str | None, option("FOLDER", "Where the data sets lie. \\[$HEDGEROW_DATA]")] = None,
+    out: Annotated[str, option("FOLDER", "For the numbers and the picture.", "--out", "-o")] = ("experiments-output"),
 ) -> None:
     """Redo a table or figure of the papers.
 

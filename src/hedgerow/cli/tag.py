@@ -12,29 +12,29 @@ from hedgerow.cli import train_options as options
 from hedgerow.cli.flags import in_flags
 from hedgerow.cli.inputs import STANDARD, Input, check_format, load_chain
 from hedgerow.cli.train import check_writable
+from hedgerow.cli.train_options import option
 from hedgerow.errors import InputError
 
 
 def command(
     model: options.ModelFile,
     data: Annotated[str, Argument(metavar="DATA", help="The file to tag; - is standard input.")] = STANDARD,
-    output: Annotated[str, Option("--output", "-o", metavar="FILE", help="Where to; - is standard output.")] = STANDARD,
-    decoder: Annotated[str | None, Option(metavar="NAME", help="viterbi, posterior or beam. \\[the model's]")] = None,
+    output: Annotated[str, option("FILE", "Where to; - is standard output.", "--output", "-o")] = STANDARD,
+    decoder: Annotated[str | None, option("NAME", "viterbi, posterior or beam. \\[the model's]")] = None,
     probabilities: Annotated[bool, Option("--probabilities", "-p", help="Add how probable they are.")] = False,
-    k_best: Annotated[
-        int | None, Option("--k-best", "-k", metavar="N", help="The N best labelings, best first.")
-    ] = None,
-    format: Annotated[
-        str | None, Option(metavar="NAME", help="The input's format. \\[by suffix; as in training]")
-    ] = None,
+    k_best: Annotated[int | None, option("N", "The N best labelings, best first.", "--k-best", "-k")] = None,
+    format: Annotated[str | None, option("NAME", "The input's format. \\[by suffix; as in training]")] = None,
 ) -> None:
     """Write a file again with predicted labels.
 
     They are one more column, or one more field in JSON lines. The input may have labels of its own or not.
     """
     with in_flags(command, {"k": "k_best"}):
-        if output != STANDARD:
-            _check_output(output)
+        # Before anything is tagged. A file that is there is written in place.
+        if output != STANDARD and (not os.path.exists(output) or os.path.isdir(output)):
+            check_writable(output)
+        elif output != STANDARD and not os.access(output, os.W_OK):
+            raise InputError("the file cannot be written to", path=output)
         content = tag(model, data, decoder=decoder, probabilities=probabilities, k_best=k_best, format=format)
     if output != STANDARD:
         with open(output, "wb") as file:
@@ -45,14 +45,6 @@ def command(
     sys.stdout.flush()
     sys.stdout.buffer.write(content)
     sys.stdout.buffer.flush()
-
-
-def _check_output(output: str) -> None:
-    """Refuse a place that cannot be written to before anything is tagged. A file that is there is written in place."""
-    if not os.path.exists(output) or os.path.isdir(output):
-        check_writable(output)
-    elif not os.access(output, os.W_OK):
-        raise InputError("the file cannot be written to", path=output)
 
 
 def tag(
@@ -68,11 +60,11 @@ def tag(
         raise InputError("--k-best gives whole labelings, which the posterior decoder does not have")
     crf = load_chain(model)
     asked = [("--probabilities", probabilities, "predict_proba"), ("--k-best", k_best is not None, "predict_k_best")]
-    for option, given, method in asked:
+    for flag, given, method in asked:
         if given and not hasattr(crf, method):
             kind = type(crf).__name__
             what = "has no probabilities" if method == "predict_proba" else "has no list of best labelings"
-            raise InputError(f"{option}: a {kind} {what}", hint="Leave it out, or tag with another model.", path=model)
+            raise InputError(f"{flag}: a {kind} {what}", hint="Leave it out, or tag with another model.", path=model)
     source = Input(data)
     recipe = recipe_of(crf, source, None if format is None else check_format(format))
     X, y = recipe.read(source)

@@ -10,7 +10,7 @@ import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 import typer
 
@@ -18,7 +18,8 @@ from hedgerow.cli import train_options as options
 from hedgerow.cli.flags import in_flags
 from hedgerow.cli.info import kept_iteration, model_sizes
 from hedgerow.cli.inputs import TABLES, Input, Reading, check_format
-from hedgerow.cli.models import MODELS, find_model, make_model, parameters_of, read_settings
+from hedgerow.cli.models import MODELS, find_model, make_model, read_settings
+from hedgerow.cli.train_options import option
 from hedgerow.errors import InputError
 
 if TYPE_CHECKING:
@@ -31,9 +32,12 @@ INTERRUPTED = 130
 
 def command(
     data: options.Data,
-    model_out: options.ModelOut,
-    model: options.Model = "linear",
-    dev: options.Dev = None,
+    model_out: Annotated[str, option("FILE", "Where the model goes.", "--model-out", "-o")],
+    model: Annotated[
+        str,
+        option("NAME", "linear, tree, hmm, memm, ffmemm, sw, rsw, … \\[linear]", "--model", "-m", show_default=False),
+    ] = "linear",
+    dev: Annotated[str | None, option("FILE", "Stop early by these, or by a share. \\[none; tree 0.1]")] = None,
     template: options.Template = None,
     format: options.Format = None,
     columns: options.Columns = None,
@@ -42,23 +46,23 @@ def command(
     by: options.By = None,
     kinds: options.Kinds = None,
     window: options.Window = None,
-    order: options.Order = None,
-    objective: options.Objective = None,
-    trainer: options.Trainer = None,
-    l2: options.L2 = None,
-    l1: options.L1 = None,
-    max_iter: options.MaxIter = None,
-    trees: options.Trees = None,
-    leaves: options.Leaves = None,
-    l2_regularization: options.L2Regularization = None,
-    learning_rate: options.LearningRate = None,
-    edges: options.Edges = None,
-    min_frequency: options.MinFrequency = None,
-    missing: options.Missing = None,
-    transitions: options.Transitions = None,
-    constraints: options.Constraints = None,
+    order: Annotated[int | None, option("N", "How many labels before it a label depends on. \\[1]")] = None,
+    objective: Annotated[str | None, option("NAME", "What to minimise: log_likelihood, labelwise, margin, …")] = None,
+    trainer: Annotated[str | None, option("NAME", "Linear: lbfgs, adagrad, smd, … \\[auto]")] = None,
+    l2: Annotated[float | None, option("X", "Linear: weight of the penalty ‖w‖². \\[1]")] = None,
+    l1: Annotated[float | None, option("X", "Linear: weight of the penalty ‖w‖₁. \\[0]")] = None,
+    max_iter: Annotated[int | None, option("N", "Linear: the most iterations, or passes. \\[500; 50]")] = None,
+    trees: Annotated[int | None, option("N", "Tree: the most trees of a label. \\[500]")] = None,
+    leaves: Annotated[int | None, option("N", "Tree: the most leaves of a tree. \\[32]")] = None,
+    l2_regularization: Annotated[float | None, option("X", "Tree: λ, which makes leaves small. \\[20]")] = None,
+    learning_rate: Annotated[str | None, option("X", "Tree: a number, or line_search. \\[0.3]")] = None,
+    edges: Annotated[str | None, option("NAME", "Tree: joint, or shared for many labels. \\[joint]")] = None,
+    min_frequency: Annotated[float | None, option("N", "Leave out rarer features.")] = None,
+    missing: Annotated[str | None, option("NAME", "Gaps: impute, indicator; tree: weighting, …")] = None,
+    transitions: Annotated[str | None, option("NAME", "all, forbid_unseen; linear: observed. \\[all]")] = None,
+    constraints: Annotated[str | None, option("NAME", "Legal label order: iob1, iob2, bioes.")] = None,
     settings: options.Set = None,
-    scoring: options.Scoring = None,
+    scoring: Annotated[str | None, option("NAME", "To stop early by: accuracy, span_f1, log_likelihood, …")] = None,
     jobs: options.Jobs = -1,
     seed: options.Seed = 0,
     quiet: options.Quiet = False,
@@ -103,18 +107,19 @@ def train(
     kind = find_model(model)
     check_writable(model_out)
     share = _share(dev)
-    for option, value, trait in (("dev", dev, "holds_out"), ("window", window, "window")):
-        if value is not None and not getattr(kind, trait):
-            options.refuse_option(option, model, [name for name, other in MODELS.items() if getattr(other, trait)])
+    for flag, value, parameter in (("dev", dev, "validation_fraction"), ("window", window, "window")):
+        if value is not None and not kind.takes(parameter):
+            options.refuse_option(flag, model, [name for name, other in MODELS.items() if other.takes(parameter)])
     if scoring is not None and (share == 0.0 or (dev is None and model != "tree")):
         raise InputError("--scoring is for --dev", hint="Give sequences to stop early by, as --dev FILE or --dev 0.1.")
-    if scoring is not None and "scoring" not in parameters_of(kind.load()):
+    if scoring is not None and not kind.takes("scoring"):
         hint = "It stops by the likelihood: leave it out."
         raise InputError(f"--scoring is not supported with --model {model}", hint=hint)
     X, y, recipe = read_files(data, reading, complete=kind.complete and (parameters or {}).get("missing") is None)
-    if kind.window:
-        window = default_window(X, recipe) if window is None else window
-    given: dict[str, Any] = {"window": window, "scoring": scoring, "random_state": seed if kind.draws else None}
+    if window is None and kind.takes("window"):
+        window = default_window(X, recipe)
+    seeded = seed if kind.takes("random_state") else None
+    given: dict[str, Any] = {"window": window, "scoring": scoring, "random_state": seeded}
     if share is not None:
         given |= {"early_stopping": share != 0.0, "validation_fraction": share or None}
     crf: ChainModel = new_model(model, recipe, given, parameters)

@@ -1,4 +1,4 @@
-"""The options of `hedgerow train`, some of which other commands have too: their names, and what their text means."""
+"""Options that several commands have, and what the text of those of `hedgerow train` means."""
 
 from __future__ import annotations
 
@@ -10,46 +10,27 @@ from hedgerow.cli.inputs import Reading
 from hedgerow.cli.models import MODELS, find_model, listed
 from hedgerow.errors import InputError
 
-# What the options are called and what --help says of them.
+
+def option(metavar: str, help: str, *names: str, **more: Any) -> Any:
+    """An option of a command, as --help has it. It is called as its parameter is, where no names are given."""
+    return Option(*names, metavar=metavar, help=help, **more)
+
+
 Data = Annotated[list[str], Argument(metavar="DATA", help="Labelled files; - is standard input.")]
-ModelOut = Annotated[str, Option("--model-out", "-o", metavar="FILE", help="Where the model goes.")]
-_MODELS = "linear, tree, hmm, memm, ffmemm, sw, rsw, … \\[linear]"
-Model = Annotated[str, Option("--model", "-m", metavar="NAME", show_default=False, help=_MODELS)]
-Dev = Annotated[str | None, Option(metavar="FILE", help="Stop early by these, or by a share. \\[none; tree 0.1]")]
-Template = Annotated[str | None, Option(metavar="FILE", help="A CRF++ template that makes the features.")]
-Format = Annotated[str | None, Option(metavar="NAME", help="conll, csv, tsv, parquet, jsonl, crfsuite.")]
-Columns = Annotated[str | None, Option(metavar="A,B,…", help="Names of CoNLL columns; of a table, those to use.")]
-Separator = Annotated[
-    str | None, Option(metavar="TEXT", help="Between CoNLL columns, such as '\\t'. \\[spaces and tabs]")
-]
-Label = Annotated[str | None, Option(metavar="NAME", help="The label's column, or its index. \\[last; 'label']")]
-By = Annotated[str | None, Option(metavar="A,B,…", help="The columns that tell a table's sequences apart.")]
-Kinds = Annotated[str | None, Option(metavar="A=KIND,…", help="Table columns: categorical, numeric, boolean.")]
-Window = Annotated[str | None, Option(metavar="N", help="Positions seen each side; 1,2 for before, after. \\[2]")]
-Order = Annotated[int | None, Option(metavar="N", help="How many labels before it a label depends on. \\[1]")]
-Objective = Annotated[str | None, Option(metavar="NAME", help="What to minimise: log_likelihood, labelwise, margin, …")]
-Trainer = Annotated[str | None, Option(metavar="NAME", help="Linear: lbfgs, adagrad, smd, … \\[auto]")]
-L2 = Annotated[float | None, Option(metavar="X", help="Linear: weight of the penalty ‖w‖². \\[1]")]
-L1 = Annotated[float | None, Option(metavar="X", help="Linear: weight of the penalty ‖w‖₁. \\[0]")]
-MaxIter = Annotated[int | None, Option(metavar="N", help="Linear: the most iterations, or passes. \\[500; 50]")]
-Trees = Annotated[int | None, Option(metavar="N", help="Tree: the most trees of a label. \\[500]")]
-Leaves = Annotated[int | None, Option(metavar="N", help="Tree: the most leaves of a tree. \\[32]")]
-L2Regularization = Annotated[float | None, Option(metavar="X", help="Tree: λ, which makes leaves small. \\[20]")]
-LearningRate = Annotated[str | None, Option(metavar="X", help="Tree: a number, or line_search. \\[0.3]")]
-Edges = Annotated[str | None, Option(metavar="NAME", help="Tree: joint, or shared for many labels. \\[joint]")]
-MinFrequency = Annotated[float | None, Option(metavar="N", help="Leave out rarer features.")]
-Missing = Annotated[str | None, Option(metavar="NAME", help="Gaps: impute, indicator; tree: weighting, …")]
-Transitions = Annotated[str | None, Option(metavar="NAME", help="all, forbid_unseen; linear: observed. \\[all]")]
-Constraints = Annotated[str | None, Option(metavar="NAME", help="Legal label order: iob1, iob2, bioes.")]
-Set = Annotated[list[str] | None, Option("--set", metavar="NAME=X", help="Any other parameter of the model.")]
-Scoring = Annotated[str | None, Option(metavar="NAME", help="To stop early by: accuracy, span_f1, log_likelihood, …")]
+Template = Annotated[str | None, option("FILE", "A CRF++ template that makes the features.")]
+Format = Annotated[str | None, option("NAME", "conll, csv, tsv, parquet, jsonl, crfsuite.")]
+Columns = Annotated[str | None, option("A,B,…", "Names of CoNLL columns; of a table, those to use.")]
+Separator = Annotated[str | None, option("TEXT", "Between CoNLL columns, such as '\\t'. \\[spaces and tabs]")]
+Label = Annotated[str | None, option("NAME", "The label's column, or its index. \\[last; 'label']")]
+By = Annotated[str | None, option("A,B,…", "The columns that tell a table's sequences apart.")]
+Kinds = Annotated[str | None, option("A=KIND,…", "Table columns: categorical, numeric, boolean.")]
+Window = Annotated[str | None, option("N", "Positions seen each side; 1,2 for before, after. \\[2]")]
+Set = Annotated[list[str] | None, option("NAME=X", "Any other parameter of the model.", "--set")]
 ModelFile = Annotated[str, Argument(metavar="MODEL", help="A model file.")]
-Scheme = Annotated[
-    str | None, Option(metavar="NAME", help="Spans: auto, iob1, iob2, iobes, bilou. \\[if labels look so]")
-]
+Scheme = Annotated[str | None, option("NAME", "Spans: auto, iob1, iob2, iobes, bilou. \\[if labels look so]")]
 AsJson = Annotated[bool, Option("--json", help="Print JSON.")]
-Jobs = Annotated[int, Option("--jobs", "-j", metavar="N", help="Threads; -1 is all cores.")]
-Seed = Annotated[int, Option(metavar="N", help="Chooses what is held out, and all else.")]
+Jobs = Annotated[int, option("N", "Threads; -1 is all cores.", "--jobs", "-j")]
+Seed = Annotated[int, option("N", "Chooses what is held out, and all else.")]
 Quiet = Annotated[bool, Option("--quiet", "-q", help="Print errors only.")]
 
 # What the options that all models have set, where it is not called the same.

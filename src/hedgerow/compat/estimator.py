@@ -218,17 +218,20 @@ class CRF(BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any) -> AnyArray:
         """The labels of each sequence: an array of lists, dtype object."""
-        model, X = self._fitted(), [rows_of(sequence) for sequence in X]
-        return _with_empty(X, lambda sequences: self._asked(model.predict, sequences))
+        return object_array(self._asked("predict", X))
 
-    def _asked(self, method: Any, X: list[Any]) -> Any:
-        """A method of model_ on X, in the types that model_ was trained with."""
-        if self.mixed_keys_:
-            return method([as_weights(sequence) for sequence in X])
+    def _asked(self, name: str, X: Any) -> list[Any]:
+        """What a method of model_ gives of X, in the types that model_ was trained with; an empty list for a sequence
+        without positions."""
+        method, X = getattr(self._fitted(), name), [rows_of(sequence) for sequence in X]
+        filled = [as_weights(sequence) if self.mixed_keys_ else sequence for sequence in X if len(sequence)]
         try:
-            return method(X)
+            results = iter(method(filled) if filled else ())
         except MixedTypesError:
-            return method([as_known(sequence, self.model_.schema_) for sequence in X])
+            if self.mixed_keys_:
+                raise
+            results = iter(method([as_known(sequence, self.model_.schema_) for sequence in filled]))
+        return [next(results) if len(sequence) else [] for sequence in X]
 
     def predict_single(self, xseq: Any) -> list[Label]:
         """The labels of one sequence."""
@@ -236,14 +239,9 @@ class CRF(BaseEstimator):  # type: ignore[misc]
 
     def predict_marginals(self, X: Any) -> AnyArray:
         """The probability of each label at each position: an array of lists of dicts, dtype object."""
-        model, X = self._fitted(), [rows_of(sequence) for sequence in X]
-        columns = [model.schema_.label_codes[label] for label in self.classes_]
-
-        def marginals(sequences: list[Any]) -> list[Any]:
-            probabilities = self._asked(model.predict_proba, sequences)
-            return [[dict(zip(self.classes_, row)) for row in probs[:, columns].tolist()] for probs in probabilities]
-
-        return _with_empty(X, marginals)
+        columns = [self._fitted().schema_.label_codes[label] for label in self.classes_]
+        tables = (probs[:, columns].tolist() if len(probs) else [] for probs in self._asked("predict_proba", X))
+        return object_array([dict(zip(self.classes_, row)) for row in table] for table in tables)
 
     def predict_marginals_single(self, xseq: Any) -> list[dict[Label, float]]:
         """The probability of each label at each position of one sequence."""
@@ -329,13 +327,6 @@ def _by_appearance(labels: tuple[Label, ...], y: list[Any]) -> list[Label]:
         if not isinstance(label, SETS):
             first.setdefault(label, len(first))
     return sorted(labels, key=lambda label: first.get(label, len(first)))
-
-
-def _with_empty(X: list[Any], function: Any) -> AnyArray:
-    """function on the sequences that have positions; an empty list for the others."""
-    filled = [sequence for sequence in X if len(sequence)]
-    results = iter(function(filled) if filled else ())
-    return object_array(next(results) if len(sequence) else [] for sequence in X)
 
 
 def _training_log(model: LinearCRF) -> TrainingLog:

@@ -68,19 +68,14 @@ def _known(row: Row, columns: dict[str, Column]) -> Iterator[tuple[Any, Any]]:
         column = columns.get(name)
         if column is not None and fits({type(value)}, column.kind):
             yield name, value
-        elif column is not None and column.kind == "categorical" and isinstance(value, LISTS):
-            yield from _one_of(column, value)
+        elif column is not None and column.vocabulary is not None and isinstance(value, LISTS):
+            # A list where training had one text: it can be told as long as no two of its texts are known.
+            known = [text for text in value if text in column.vocabulary.lookup]
+            if known:
+                yield name, known[0] if len(known) == 1 else value
         else:
             for attribute, weight in _attributes(iter([(name, value)])):
                 yield from _weight(columns.get(attribute), attribute, weight)
-
-
-def _one_of(column: Column, texts: Any) -> Iterator[tuple[str, Any]]:
-    """A list where training had one text: it can be told as long as no two of its texts are known."""
-    assert column.vocabulary is not None
-    known = [text for text in texts if text in column.vocabulary.lookup]
-    if known:
-        yield column.name, known[0] if len(known) == 1 else texts
 
 
 def _weight(column: Column | None, attribute: Any, weight: Any) -> Iterator[tuple[Any, Any]]:

@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from hedgerow.data.dataset import Window
-from hedgerow.data.rows import LISTS, NUMBERS, Field, is_nothing, ordered
+from hedgerow.data.rows import LISTS, NUMBERS, Field, is_nothing, ordered, plain_text
 from hedgerow.data.sequences import Kind
 from hedgerow.errors import InputError
 from hedgerow.legend import CODE, INDEX, AnyArray, CodeArray, FloatArray, IndexArray
@@ -44,6 +44,11 @@ class Values:
     texts: list[str] | None = None
     numbers: FloatArray | None = None
     sizes: IndexArray | None = None
+
+    @property
+    def rows(self) -> IndexArray:
+        """The flat position of each text: that of a list for all that are in it."""
+        return self.where if self.sizes is None else np.repeat(self.where, self.sizes)
 
 
 def read_values(
@@ -145,13 +150,9 @@ def fits(types: set[type], kind: Kind) -> bool:
 
 
 def _as_texts(values: Any, where: IndexArray) -> tuple[list[str], IndexArray]:
-    """Numbers of a column declared categorical, as text. NaN is missing.
-
-    7.0 reads as "7": data frames turn integers with a gap into floats, and the text must not depend on that.
-    """
+    """Numbers of a column declared categorical, as text. NaN is missing."""
     values, where = _without(values, where, _is_nan)
-    whole = (float, np.floating)
-    return [str(int(v) if isinstance(v, whole) and float(v).is_integer() else v) for v in values], where
+    return list(map(plain_text, values)), where
 
 
 def _refuse(name: str, values: Any, where: IndexArray, locate: Locate, kind: Kind | None = None) -> NoReturn:
@@ -251,13 +252,10 @@ class ColumnBuilder:
             hint = "Mixed types: a column keeps one type; convert it, or use another name."
             _fail(what, hint, self.name, int(values.where[0]), locate, MixedTypesError)
         self.n_values += len(values.where)
-        if values.numbers is not None:
+        if values.texts is None:
             self.parts.append((values.where, values.numbers))
         else:
-            assert values.texts is not None
-            codes = growing_codes(self.vocabulary, values.texts)
-            where = values.where if values.sizes is None else np.repeat(values.where, values.sizes)
-            self.parts.append((where, codes))
+            self.parts.append((values.rows, growing_codes(self.vocabulary, values.texts)))
 
 
 class AttributeBuilder:

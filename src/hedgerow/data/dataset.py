@@ -11,7 +11,7 @@ offsets. So the start and the end of a sequence are values of their own for ever
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
@@ -177,6 +177,11 @@ class Schema:
         """The columns of these kinds, in stored order: row i of `codes` or `numeric` belongs to entry i."""
         return [c for c in self.columns if c.kind in kinds and c.constant == constant]
 
+    def groups(self) -> list[list[Column]]:
+        """The columns of the rows of `codes`, of `numeric`, of `seq_codes` and of `seq_numeric`."""
+        kinds: tuple[tuple[Kind, ...], ...] = ("categorical", "boolean"), ("numeric",)
+        return [self.of(*some, constant=constant) for constant in (False, True) for some in kinds]
+
     def declared_kind(self, name: str) -> Kind | None:
         """The kind that the user gave a column, by name or by "*"; None where it is told from the values."""
         return self.declared.get(name, self.declared.get("*"))
@@ -241,6 +246,16 @@ class Dataset:
         names = [one.name for one in fields(self) if one.init and one.name != "schema"]
         return self.schema == other.schema and all(_same(getattr(self, n), getattr(other, n)) for n in names)
 
+    def stored(self, *arrays: AnyArray) -> Iterator[tuple[Column, AnyArray, IndexArray]]:
+        """Each column with its row, and the places of the row that hold values. Rows are those of `codes`, `numeric`,
+        `seq_codes` and `seq_numeric`, or of four arrays in their place."""
+        own: tuple[AnyArray, ...] = (self.codes, self.numeric, self.seq_codes, self.seq_numeric)
+        _, places, _ = padded_places(self.offsets, self.schema.gap)
+        everywhere: IndexArray = np.arange(self.n_sequences)
+        for columns, rows in zip(self.schema.groups(), arrays or own):
+            for column, row in zip(columns, rows):
+                yield column, row, everywhere if column.constant else places
+
     def take(self, sequences: IndexArray) -> Dataset:
         """Some sequences, by number, as a corpus of their own."""
         lengths = np.diff(self.offsets)[sequences]
@@ -278,25 +293,18 @@ class Dataset:
             raise InputError(f"{purpose} needs the true labels")
         unknown = np.flatnonzero(self.labels == UNLABELLED)
         if len(unknown):
-            sequence, position = locate(self.offsets, int(unknown[0]))
-            raise InputError(f"{purpose} needs a label here", sequence=sequence, position=position)
+            raise InputError(f"{purpose} needs a label here").among(self.offsets, int(unknown[0]))
         return self.labels
 
     def require_numbers(self) -> None:
         """Refuse missing numbers: a linear score has no value for them. An absent one that means 0 adds nothing."""
-        schema = self.schema
-        _, places, _ = padded_places(self.offsets, schema.gap)
-        for constant, rows in ((False, self.numeric), (True, self.seq_numeric)):
-            for column, numbers in zip(schema.of("numeric", constant=constant), rows):
-                missing = np.isnan(numbers if constant else numbers[places])
-                if np.isnan(column.fill) and missing.any():
-                    place = int(np.argmax(missing))
-                    sequence, position = (place, None) if constant else locate(self.offsets, place)
-                    hint = (
-                        "Let the model fill it in: ⟦missing='impute'⟧, or 'indicator', which adds a flag that says so."
-                    )
-                    what = "a number is missing, and a linear model has no score for that"
-                    raise InputError(what, hint=hint, sequence=sequence, position=position, column=column.name)
+        for column, row, where in self.stored():
+            if column.kind == "numeric" and np.isnan(column.fill) and np.isnan(row[where]).any():
+                place = int(np.argmax(np.isnan(row[where])))
+                hint = "Let the model fill it in: ⟦missing='impute'⟧, or 'indicator', which adds a flag that says so."
+                what = "a number is missing, and a linear model has no score for that"
+                error = InputError(what, hint=hint, column=column.name)
+                raise error.at(sequence=place) if column.constant else error.among(self.offsets, place)
 
 
 def _same(a: Any, b: Any) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Mapping, Set
 from itertools import repeat
 from typing import Any
 
@@ -14,7 +14,7 @@ from hedgerow.data.labels import CodedLabels, encode_labels, learn_labels, with_
 from hedgerow.data.reading import Learner, Reader
 from hedgerow.data.rows import Block, Field
 from hedgerow.data.settling import Entries, Learnt, blank_columns, by_position, compress_rows, flag_codes, settle
-from hedgerow.errors import HedgerowWarning, InputError, warn
+from hedgerow.errors import HedgerowWarning, InputError, shown, warn
 from hedgerow.legend import CODE, FIRST_VALUE, MISSING, AnyArray, CodeArray, FloatArray, IndexArray
 
 
@@ -85,7 +85,9 @@ class Coder(Reader):
     def add(self, block: Block) -> None:
         super().add(block)
         if block.matrix:
-            self.unknown.update(f.name for f in block.fields if f.name not in self.columns and _holds_values(f))
+            others = (f for f in block.fields if f.name not in self.columns)
+            # A column of None is not learnt in training either.
+            self.unknown.update(f.name for f in others if any(value is not None for value in f.values))
 
     def column_keys(self, names: Set[str]) -> Set[str]:
         if "*" in self.schema.declared:
@@ -98,7 +100,12 @@ class Coder(Reader):
         column = self.columns.get(field.name)
         if column is not None:
             self._add_column(column, field, where, self.locate)
-        elif self.schema.n_attributes:
+        else:
+            self.add_unknown(field, where)
+
+    def add_unknown(self, field: Field, where: IndexArray) -> None:
+        """Take a field that is no column of the schema."""
+        if self.schema.n_attributes:
             self._add_attributes(field, where)
 
     def add_constant(self, field: Field, where: IndexArray) -> None:
@@ -132,14 +139,12 @@ class Coder(Reader):
         values = read_values(field, where, self.locate, nan_is_missing=declared is not None)
         if values is None:
             return
-        if values.numbers is not None:
-            names, weights = [field.name] * len(values.where), np.nan_to_num(values.numbers, nan=0.0)
-            self.add_entries(values.where, names, weights)
-            return
-        assert values.texts is not None
-        rows = values.where if values.sizes is None else np.repeat(values.where, values.sizes)
-        prefix = attribute_name(field.name, "")
-        self.add_entries(rows, list(map(prefix.__add__, values.texts)), None)
+        if values.texts is None:
+            weights: FloatArray = np.nan_to_num(values.numbers, nan=0.0)  # type: ignore[arg-type]
+            self.add_entries(values.where, [field.name] * len(values.where), weights)
+        else:
+            prefix = attribute_name(field.name, "")
+            self.add_entries(values.rows, list(map(prefix.__add__, values.texts)), None)
 
     def add_entries(self, where: IndexArray, names: list[str], weights: FloatArray | None) -> None:
         ids = self.look_up(self.schema.attributes, names)
@@ -163,7 +168,7 @@ class Coder(Reader):
         not read. Where there are attributes, columns of few values are among them.
         """
         absent = [name for name in self.columns if name not in self.given]
-        has = f"The model reads {_list(self.columns)}; the data has {_list(self.given)}"
+        has = f"The model reads {shown(sorted(self.columns), 6)}; the data has {shown(sorted(self.given), 6)}"
         if not absent and self.unknown and not self.schema.n_attributes:
             what = f"the data has {len(self.given)} columns where the model expects {len(self.columns)}"
             raise InputError(what, hint=f"{has}.")
@@ -186,13 +191,3 @@ class Coder(Reader):
                 row[where if column.constant else places[where]] = values
         attributes = compress_rows(by_position(self.attributes), places, size)
         return Dataset(schema, offsets, start, codes, numeric, *attributes, *constants, *(labels or ()))
-
-
-def _holds_values(field: Field) -> bool:
-    """Whether there is a value at all: a column of None is not learnt in training either."""
-    return any(value is not None for value in field.values)
-
-
-def _list(names: Iterable[str]) -> str:
-    shown = [repr(name) for name in sorted(names)]
-    return ", ".join(shown[:6]) + (", …" if len(shown) > 6 else "")

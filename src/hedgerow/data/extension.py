@@ -52,13 +52,8 @@ class Extender(Coder):
         super().__init__(schema)
         self.new: dict[int, defaultdict[str, int]] = {}  # new strings, by the id of the vocabulary that lacks them
 
-    def add_field(self, field: Field, where: IndexArray) -> None:
-        self.given.add(field.name)
-        self.typed |= field.kind is not None
-        column = self.columns.get(field.name)
-        if column is not None:
-            self._add_column(column, field, where, self.locate)
-        elif (self.schema.declared_kind(field.name) or field.kind) in (None, "attributes"):
+    def add_unknown(self, field: Field, where: IndexArray) -> None:
+        if (self.schema.declared_kind(field.name) or field.kind) in (None, "attributes"):
             self._add_attributes(field, where)
         else:
             self._refuse_column(field, where, self.locate)
@@ -118,10 +113,9 @@ class Extender(Coder):
         new = self.new.get(id(column.vocabulary))
         if new is None or column.vocabulary is None:
             return column
-        key = column.name, column.constant
-        parts = self.parts[key]
+        parts = self.parts[column.name, column.constant]
         names, codes = _by_appearance(list(new), len(column.vocabulary) + FIRST_VALUE, parts)
-        self.parts[key] = [(where, new_codes) for (where, _), new_codes in zip(parts, codes)]
+        parts[:] = [(where, new_codes) for (where, _), new_codes in zip(parts, codes)]
         return replace(column, vocabulary=column.vocabulary.extended(names))
 
     def _grow_attributes(self) -> Vocabulary:
@@ -129,11 +123,8 @@ class Extender(Coder):
         new = self.new.get(id(known))
         if new is None:
             return known
-        parts = [(where, ids) for where, ids, _ in self.attributes]
-        names, codes = _by_appearance(list(new), len(known), parts)
-        self.attributes = [
-            (where, new_codes, weights) for (where, _, weights), new_codes in zip(self.attributes, codes)
-        ]
+        names, codes = _by_appearance(list(new), len(known), [(where, ids) for where, ids, _ in self.attributes])
+        self.attributes = [(where, ids, weights) for (where, _, weights), ids in zip(self.attributes, codes)]
         return known.extended(names)
 
 

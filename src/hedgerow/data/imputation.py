@@ -13,9 +13,9 @@ from typing import Protocol
 
 import numpy as np
 
-from hedgerow.data.dataset import OUTSIDE_COLUMN, Column, Dataset, Schema, padded_places
+from hedgerow.data.dataset import OUTSIDE_COLUMN, Column, Dataset, Schema
 from hedgerow.errors import InputError
-from hedgerow.legend import CODE, FIRST_VALUE, MISSING, OUTSIDE, AnyArray, CodeArray, FloatArray, IndexArray
+from hedgerow.legend import CODE, FIRST_VALUE, MISSING, OUTSIDE, AnyArray, BoolArray
 
 MIDDLES = ("mean", "median")
 FLAG = "{} (missing)"  # the name of the column that says where another one is missing
@@ -37,60 +37,35 @@ class Imputation:
     def extend(self, schema: Schema) -> Schema:
         """The schema of what `apply` gives: with the columns of flags."""
         named = {column.name: column for column in schema.columns}
-        return replace(schema, columns=schema.columns + tuple(_flag(named[name]) for name in self.flags))
+        flags = [
+            Column(FLAG.format(name), "boolean", named[name].offsets, constant=named[name].constant)
+            for name in self.flags
+        ]
+        return replace(schema, columns=(*schema.columns, *flags))
 
     def apply(self, dataset: Dataset) -> Dataset:
         """The corpus with its gaps filled, and with flags as its last columns."""
-        schema, (_, places, _) = dataset.schema, padded_places(dataset.offsets, dataset.schema.gap)
-        everywhere: IndexArray = np.arange(dataset.n_sequences)
-        codes, numeric = _Stored(schema, False, dataset.codes, dataset.numeric, places).filled(self)
-        seq_codes, seq_numeric = _Stored(schema, True, dataset.seq_codes, dataset.seq_numeric, everywhere).filled(self)
+        own: list[AnyArray] = [dataset.codes, dataset.numeric, dataset.seq_codes, dataset.seq_numeric]
+        codes, numeric, seq_codes, seq_numeric = arrays = [array.copy() for array in own]
+        flags: dict[bool, list[AnyArray]] = {False: [], True: []}
+        for column, row, where in dataset.stored(*arrays):
+            missing = where[_is_missing(column, row[where])]
+            if column.name in self.flags:
+                flag = np.full(len(row), OUTSIDE, dtype=CODE)
+                flag[where] = FIRST_VALUE
+                flag[missing] = FIRST_VALUE + 1
+                flags[column.constant].append(flag)
+            fills = self.numbers if column.kind == "numeric" else self.codes
+            if column.name in fills:
+                row[missing] = fills[column.name]
         return replace(
             dataset,
-            schema=self.extend(schema),
-            codes=codes,
+            schema=self.extend(dataset.schema),
+            codes=np.vstack([codes, *flags[False]]),
             numeric=numeric,
-            seq_codes=seq_codes,
+            seq_codes=np.vstack([seq_codes, *flags[True]]),
             seq_numeric=seq_numeric,
         )
-
-
-@dataclass(frozen=True)
-class _Stored:
-    """The stored columns of a corpus, of positions or of sequences. where : the places that have values."""
-
-    schema: Schema
-    constant: bool
-    codes: CodeArray
-    numeric: FloatArray
-    where: IndexArray
-
-    def filled(self, imputation: Imputation) -> tuple[CodeArray, FloatArray]:
-        """Codes, with those of flags after them, and numbers."""
-        codes, numeric, flags = self.codes.copy(), self.numeric.copy(), []
-        for row, column in enumerate(self.schema.of("categorical", "boolean", constant=self.constant)):
-            missing = self.where[codes[row, self.where] == MISSING]
-            if column.name in imputation.flags:
-                flags.append(self._flags(missing))
-            if column.name in imputation.codes:
-                codes[row, missing] = imputation.codes[column.name]
-        for row, column in enumerate(self.schema.of("numeric", constant=self.constant)):
-            missing = self.where[np.isnan(numeric[row, self.where])]
-            if column.name in imputation.flags:
-                flags.append(self._flags(missing))
-            if column.name in imputation.numbers:
-                numeric[row, missing] = imputation.numbers[column.name]
-        return np.concatenate([codes, np.array(flags, dtype=CODE).reshape(-1, codes.shape[1])]), numeric
-
-    def _flags(self, missing: IndexArray) -> AnyArray:
-        flags = np.full(self.codes.shape[1], OUTSIDE, dtype=CODE)
-        flags[self.where] = FIRST_VALUE
-        flags[missing] = FIRST_VALUE + 1
-        return flags
-
-
-def _flag(column: Column) -> Column:
-    return Column(FLAG.format(column.name), "boolean", column.offsets, constant=column.constant)
 
 
 def learn_imputation(
@@ -116,9 +91,10 @@ def learn_imputation(
             raise InputError(what, hint="Rename one of them.", column=column.name)
         names.add(column.name)
         if column.kind == "numeric":
-            found_numbers[column.name] = _middle(column, values, numbers)
+            known = _known(column, values)
+            found_numbers[column.name] = float(np.mean(known) if numbers == "mean" else np.median(known))
         elif codes:
-            found_codes[column.name] = _most_common(column, values)
+            found_codes[column.name] = int(np.argmax(np.bincount(_known(column, values))))
     flagged = [
         column.name
         for column, _ in stored_columns(dataset)
@@ -146,41 +122,25 @@ def seen_schema(model: FittedModel) -> Schema:
 
 def stored_columns(dataset: Dataset) -> Iterator[tuple[Column, AnyArray]]:
     """The columns in which a value may be missing, as they are stored, with their values of positions or sequences."""
-    _, places, _ = padded_places(dataset.offsets, dataset.schema.gap)
-    for constant, coded, measured in (
-        (False, dataset.codes, dataset.numeric),
-        (True, dataset.seq_codes, dataset.seq_numeric),
-    ):
-        where: IndexArray = np.arange(dataset.n_sequences) if constant else places
-        for row, column in enumerate(dataset.schema.of("categorical", "boolean", constant=constant)):
-            if column.name != OUTSIDE_COLUMN:
-                yield column, coded[row, where]
-        for row, column in enumerate(dataset.schema.of("numeric", constant=constant)):
-            if np.isnan(column.fill):
-                yield column, measured[row, where]
+    for column, row, where in dataset.stored():
+        if np.isnan(column.fill) if column.kind == "numeric" else column.name != OUTSIDE_COLUMN:
+            yield column, row[where]
 
 
 def check_values(dataset: Dataset) -> None:
     """Refuse a column without any value."""
     for column, values in stored_columns(dataset):
-        known = ~np.isnan(values) if column.kind == "numeric" else values != MISSING
-        if not known.any():
-            raise _all_missing(column)
+        _known(column, values)
 
 
-def _most_common(column: Column, values: CodeArray) -> int:
-    counts = np.bincount(values, minlength=column.n_codes)[FIRST_VALUE:]
-    if not counts.any():
-        raise _all_missing(column)
-    return FIRST_VALUE + int(np.argmax(counts))
+def _is_missing(column: Column, values: AnyArray) -> BoolArray:
+    return np.isnan(values) if column.kind == "numeric" else values == MISSING
 
 
-def _middle(column: Column, values: FloatArray, by: str) -> float:
-    known = values[~np.isnan(values)]
+def _known(column: Column, values: AnyArray) -> AnyArray:
+    """The values that are there; an error where there is none."""
+    known: AnyArray = values[~_is_missing(column, values)]
     if not len(known):
-        raise _all_missing(column)
-    return float(np.mean(known) if by == "mean" else np.median(known))
-
-
-def _all_missing(column: Column) -> InputError:
-    return InputError("every value is missing in the training sequences", hint="Leave it out.", column=column.name)
+        what = "every value is missing in the training sequences"
+        raise InputError(what, hint="Leave it out.", column=column.name)
+    return known

@@ -6,13 +6,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from hedgerow.data.dataset import Dataset, Label, locate
+from hedgerow.data.dataset import Dataset, Label
 from hedgerow.data.rows import NUMBERS
-from hedgerow.errors import InputError
+from hedgerow.errors import InputError, shown
 from hedgerow.legend import CODE, UNLABELLED, BoolArray, CodeArray, FloatArray, IndexArray
 
 SETS = (set, frozenset)
@@ -98,16 +98,10 @@ def _merge_labels(known: tuple[Label, ...], classes: Any, flat: list[Any], offse
     """The labels known before, those that `classes` announces and those of y, sorted."""
     known = (*known, *_announced(classes, known))
     first = next((t for t, value in enumerate(flat) if value is not None), None)
-    if known and first is None:
-        return _sorted(known)
-    distinct = _distinct(flat, offsets)
+    distinct: tuple[Any, ...] = () if known and first is None else _distinct(flat, offsets)
     if known and first is not None and type(distinct[0]) is not type(known[0]):
         _refuse(*_beside(flat[first], known[0]), first, offsets)
-    return _sorted((*known, *distinct))
-
-
-def _sorted(labels: Iterable[Any]) -> tuple[Label, ...]:
-    return tuple(sorted(set(labels)))
+    return tuple(sorted({*known, *distinct}))
 
 
 def _announced(classes: Any, known: tuple[Label, ...]) -> list[Label]:
@@ -193,9 +187,8 @@ def _encode(flat: list[Any], offsets: IndexArray, codes: dict[Label, int]) -> Co
 
 def _code(label: Any, t: int, offsets: IndexArray, codes: dict[Label, int]) -> int:
     if label not in codes:
-        known = ", ".join(map(repr, list(codes)[:10])) + (", …" if len(codes) > 10 else "")
         what = f"the label {label!r} is not one of those seen in training"
-        _refuse(what, f"Known labels: {known}.", t, offsets)
+        _refuse(what, f"Known labels: {shown(list(codes))}.", t, offsets)
     return codes[label]
 
 
@@ -220,9 +213,8 @@ def is_label(value: Any) -> bool:
     return isinstance(value, (str, int, np.integer))
 
 
-def _refuse(what: str, hint: str, t: int, offsets: IndexArray) -> None:
-    sequence, position = locate(offsets, t)
-    raise InputError(what, hint=hint, sequence=sequence, position=position)
+def _refuse(what: str, hint: str, t: int, offsets: IndexArray) -> NoReturn:
+    raise InputError(what, hint=hint).among(offsets, t)
 
 
 # ------------------------------------------------------------------------------------------------ weights
@@ -260,7 +252,6 @@ def _sequence_weights(given: Any, offsets: IndexArray) -> tuple[FloatArray | Non
     flat = _flatten(weights, offsets, name="sample_weight")
     bad = next((t for t, weight in enumerate(flat) if not isinstance(weight, NUMBERS) or weight not in (0, 1)), None)
     if bad is not None:
-        sequence, position = locate(offsets, bad)
         hint = "The weight of a position is 0 (unlabelled) or 1; other weights are of whole sequences."
-        raise InputError(f"sample_weight is {flat[bad]!r}", hint=hint, sequence=sequence, position=position)
+        _refuse(f"sample_weight is {flat[bad]!r}", hint, bad, offsets)
     return None, np.array(flat) == 0

@@ -72,8 +72,8 @@ class Reader:
         if all(issubclass(kind, str) for kind in set(map(type, names))):
             return
         bad = next(i for i, name in enumerate(names) if not isinstance(name, str))
-        sequence, position = self.locate(base + (0 if rows is None else int(rows[bad])))
-        raise InputError(f"the key {names[bad]!r} is not a str", sequence=sequence, position=position)
+        flat = base + (0 if rows is None else int(rows[bad]))
+        raise InputError(f"the key {names[bad]!r} is not a str").among(self.ends, flat)
 
     def _add_entries(self, where: IndexArray, names: list[str], weights: FloatArray | None) -> None:
         """Attributes by name. A weight of 0 says nothing and is left out."""
@@ -150,9 +150,8 @@ class Learner(Reader):
 
     def add_field(self, field: Field, where: IndexArray) -> None:
         if field.name == OUTSIDE_COLUMN:
-            sequence, position = self.locate(int(where[0]))
             hint = "Use another name: this one is for what lies outside a sequence."
-            raise InputError("the name is taken", hint=hint, sequence=sequence, position=position, column=field.name)
+            raise InputError("the name is taken", hint=hint, column=field.name).among(self.ends, int(where[0]))
         self.builder(field.name).read(field, where, self.locate)
 
     def add_constant(self, field: Field, where: IndexArray) -> None:

@@ -92,7 +92,9 @@ def _agree(shape: Shape, new: Shape, i: int) -> Shape:
 def _turn(shape: Shape, sequences: list[Any], features: list[Mapping[str, Any]], first: int) -> Block:
     block = Block([n_rows(rows) for rows in sequences])
     if shape == "dicts":
-        _turn_dicts(block, sequences, first)
+        _check_types(sequences, (dict, Mapping), first)
+        rows = [row if isinstance(row, Mapping) else {} for row in chain.from_iterable(sequences)]
+        add_dicts(block, rows, np.arange(len(rows), dtype=INDEX), "")
     elif shape in ("tokens", "blank"):
         _check_types(sequences, (str,), first)
         block.fields.append(Field("token", None, list(chain.from_iterable(sequences)), "categorical"))
@@ -130,12 +132,6 @@ def _check_types(sequences: list[Any], wanted: tuple[type, ...], first: int) -> 
             if not isinstance(row, wanted) and not is_null(row):
                 what = f"{row!r} is {described(row)} where other positions are {wanted[0].__name__}"
                 raise InputError(what, hint="Mixed types: give every position in one shape.", sequence=i, position=t)
-
-
-def _turn_dicts(block: Block, sequences: list[Any], first: int) -> None:
-    _check_types(sequences, (dict, Mapping), first)
-    rows = [row if isinstance(row, Mapping) else {} for row in chain.from_iterable(sequences)]
-    add_dicts(block, rows, np.arange(len(rows), dtype=INDEX), "")
 
 
 def add_dicts(block: Block, rows: Sequence[Mapping[str, Any]], where: IndexArray, prefix: str) -> None:
@@ -208,10 +204,9 @@ def _turn_attribute_lists(block: Block, sequences: list[Any], first: int) -> Non
     if not all(issubclass(kind, str) for kind in set(map(type, names))):
         bad = next(i for i, name in enumerate(names) if not isinstance(name, str))
         flat = int(np.searchsorted(np.cumsum(sizes), bad, side="right"))
-        offsets = np.concatenate([[0], np.cumsum(block.lengths)])
-        i = int(np.searchsorted(offsets, flat, side="right")) - 1
-        what = f"the attribute {names[bad]!r} is {described(names[bad])}, not str"
-        raise InputError(what, sequence=first + i, position=flat - int(offsets[i]))
+        error = InputError(f"the attribute {names[bad]!r} is {described(names[bad])}, not str")
+        error = error.among(np.cumsum([0, *block.lengths]), flat)
+        raise error.at(sequence=first + (error.sequence or 0))
     block.entries.append((np.repeat(np.arange(len(rows), dtype=INDEX), sizes), names, None))
 
 
@@ -271,7 +266,9 @@ def recognise(item: Any, i: int) -> tuple[Shape, Any]:
     if hasattr(item, "tocsr"):
         return "sparse rows", _filled(item.tocsr(), i)
     if isinstance(item, np.ndarray) and item.ndim != 1:
-        return _recognise_matrix(item, i)
+        if item.ndim != 2:
+            raise InputError(f"is an array of {item.ndim} dimensions, not 2", sequence=i)
+        return "rows of numbers" if item.dtype.kind in "fiub" else "rows of values", _filled(item, i)
     if hasattr(item, "columns") and hasattr(item, "shape"):
         return "data frames", _filled(item, i)
     if isinstance(item, np.ndarray):
@@ -300,16 +297,16 @@ def is_nothing(kind: type) -> bool:
     return kind is type(None) or kind.__name__ in ("NAType", "NaTType")
 
 
+def plain_text(value: Any) -> str:
+    """A value of any type as text. A data frame turns integers with a gap into floats: 7.0 reads as "7"."""
+    whole = isinstance(value, (float, np.floating)) and float(value).is_integer()
+    return str(int(value) if whole else value)
+
+
 def _filled(rows: Any, i: int) -> Any:
     if n_rows(rows) == 0:
         raise InputError("is empty", hint="Leave out sequences without positions.", sequence=i)
     return rows
-
-
-def _recognise_matrix(item: AnyArray, i: int) -> tuple[Shape, Any]:
-    if item.ndim != 2:
-        raise InputError(f"is an array of {item.ndim} dimensions, not 2", sequence=i)
-    return "rows of numbers" if item.dtype.kind in "fiub" else "rows of values", _filled(item, i)
 
 
 def _recognise_list(rows: Sequence[Any], i: int) -> tuple[Shape, Any]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Literal, overload
+from copy import copy
+from typing import Any, Generic, Literal, Self, TypeVar, overload
 
 import numpy as np
 
@@ -38,7 +39,53 @@ class Item:
         return f"Item({self.positions!r}, {self.features!r})"
 
 
-class Sequences:
+One = TypeVar("One")
+
+
+class Cut(Generic[One]):
+    """Rows that are cut into sequences, as an array of them. Slicing keeps sequences whole and shares the rows:
+    `_index` has the sequences that count, by their numbers in `_offsets`. A subclass says what one of them is."""
+
+    def __init__(self, offsets: AnyArray) -> None:
+        self._offsets = np.ascontiguousarray(offsets, dtype=INDEX)
+        self._index: IndexArray = np.arange(len(self._offsets) - 1, dtype=INDEX)
+
+    def _one(self, i: int) -> One:
+        raise NotImplementedError
+
+    @property
+    def shape(self) -> tuple[int]:
+        return (len(self._index),)
+
+    @property
+    def lengths(self) -> IndexArray:
+        """The number of positions of each sequence."""
+        lengths: IndexArray = self._offsets[self._index + 1] - self._offsets[self._index]
+        return lengths
+
+    def __len__(self) -> int:
+        return len(self._index)
+
+    @overload
+    def __getitem__(self, key: int) -> One: ...
+
+    @overload
+    def __getitem__(self, key: slice | AnyArray | list[int] | tuple[Any, Any]) -> Self: ...
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, tuple) and len(key) == 2 and key[1] is Ellipsis:
+            key = key[0]
+        if isinstance(key, (int, np.integer)):
+            return self._one(int(self._index[key]))
+        part = copy(self)
+        part._index = self._index[np.empty(0, dtype=INDEX) if isinstance(key, list) and not key else key]
+        return part
+
+    def __iter__(self) -> Iterator[One]:
+        return (self._one(int(i)) for i in self._index)
+
+
+class Sequences(Cut[list[dict[str, Any]] | Item]):
     """A corpus as columns. Slicing keeps sequences whole and shares the columns.
 
     Parameters
@@ -64,18 +111,11 @@ class Sequences:
         offsets: AnyArray,
         kinds: Mapping[str, Kind],
         constants: Mapping[str, AnyArray] | None = None,
-        *,
-        _index: IndexArray | None = None,
     ) -> None:
+        super().__init__(offsets)
         self._columns = dict(columns)
-        self._offsets = np.ascontiguousarray(offsets, dtype=INDEX)
         self._constants = dict(constants or {})
         self.kinds: dict[str, Kind] = dict(kinds)
-        self._index = np.arange(len(self._offsets) - 1, dtype=INDEX) if _index is None else _index
-        if _index is None:
-            self._check()
-
-    def _check(self) -> None:
         if len(self._offsets) == 0 or self._offsets[0] != 0 or np.any(self._offsets[1:] < self._offsets[:-1]):
             raise InputError("offsets must start at 0 and never fall")
         for name, values in self._columns.items():
@@ -89,43 +129,11 @@ class Sequences:
             if self.kinds.get(name) not in KINDS:
                 raise InputError(f"needs a kind, one of {', '.join(KINDS)}", column=name)
 
-    @property
-    def shape(self) -> tuple[int]:
-        return (len(self._index),)
-
-    @property
-    def lengths(self) -> IndexArray:
-        """The number of positions of each sequence."""
-        lengths: IndexArray = self._offsets[self._index + 1] - self._offsets[self._index]
-        return lengths
-
-    def __len__(self) -> int:
-        return len(self._index)
-
     def __repr__(self) -> str:
         names = ", ".join([*self._columns, *self._constants])
         return f"Sequences({len(self)} sequences, {int(self.lengths.sum())} positions: {names})"
 
-    @overload
-    def __getitem__(self, key: int) -> list[dict[str, Any]] | Item: ...
-
-    @overload
-    def __getitem__(self, key: slice | AnyArray | list[int] | tuple[Any, Any]) -> Sequences: ...
-
-    def __getitem__(self, key: Any) -> Any:
-        if isinstance(key, tuple) and len(key) == 2 and key[1] is Ellipsis:
-            key = key[0]
-        if isinstance(key, (int, np.integer)):
-            return self._rows(int(self._index[key]))
-        if isinstance(key, list) and not key:
-            key = np.empty(0, dtype=INDEX)
-        picked = self._index[key]
-        return Sequences(self._columns, self._offsets, self.kinds, self._constants, _index=picked)
-
-    def __iter__(self) -> Iterator[list[dict[str, Any]] | Item]:
-        return (self._rows(int(i)) for i in self._index)
-
-    def _rows(self, i: int) -> list[dict[str, Any]] | Item:
+    def _one(self, i: int) -> list[dict[str, Any]] | Item:
         begin, end = int(self._offsets[i]), int(self._offsets[i + 1])
         rows = [{name: values[t] for name, values in self._columns.items()} for t in range(begin, end)]
         if not self._constants:
@@ -147,8 +155,6 @@ class Sequences:
     @property
     def constants(self) -> dict[str, AnyArray]:
         """The features of just these sequences as a whole, one value per sequence."""
-        if self._is_whole():
-            return dict(self._constants)
         return {name: values[self._index] for name, values in self._constants.items()}
 
     def _is_whole(self) -> bool:

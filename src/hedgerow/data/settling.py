@@ -271,22 +271,19 @@ def narrow(learnt: Learnt, kept: IndexArray, part: Dataset, rest: Dataset) -> tu
 
 def _narrow_columns(part: Dataset, rest: Dataset, columns: dict[tuple[str, bool], Column]) -> tuple[Dataset, Dataset]:
     """The values of both by what `part` has of them; columns that say something else now are added to `columns`."""
-    schema = part.schema
-    _, places, _ = padded_places(part.offsets, schema.gap)
-    for constant, codes, numeric in ((False, "codes", "numeric"), (True, "seq_codes", "seq_numeric")):
-        rows, other = getattr(part, codes).copy(), getattr(rest, codes).copy()
-        for i, column in enumerate(schema.of("categorical", "boolean", constant=constant)):
-            if column.vocabulary is not None:
-                texts = column.vocabulary.names()
-                order, rank = first_appearance(rows[i], len(texts))
-                rows[i], other[i] = rank[rows[i]], rank[other[i]]
-                columns[column.name, constant] = replace(column, vocabulary=Vocabulary([texts[j] for j in order]))
-        for row, column in zip(getattr(part, numeric), schema.of("numeric", constant=constant)):
-            if np.isnan(column.fill):
-                center, spread = _standard(row if constant else row[places])
-                columns[column.name, constant] = replace(column, center=center, spread=spread)
-        part, rest = replace(part, **{codes: rows}), replace(rest, **{codes: other})
-    return part, rest
+    own: list[AnyArray] = [part.codes.copy(), part.numeric, part.seq_codes.copy(), part.seq_numeric]
+    other: list[AnyArray] = [rest.codes.copy(), rest.numeric, rest.seq_codes.copy(), rest.seq_numeric]
+    for (column, row, where), (_, beside, _) in zip(part.stored(*own), rest.stored(*other)):
+        if column.vocabulary is not None:
+            texts = column.vocabulary.names()
+            order, rank = first_appearance(row, len(texts))
+            row[:], beside[:] = rank[row], rank[beside]
+            vocabulary = Vocabulary([texts[j] for j in order])
+            columns[column.name, column.constant] = replace(column, vocabulary=vocabulary)
+        elif column.kind == "numeric" and np.isnan(column.fill):
+            center, spread = _standard(row[where])
+            columns[column.name, column.constant] = replace(column, center=center, spread=spread)
+    return replace(part, codes=own[0], seq_codes=own[2]), replace(rest, codes=other[0], seq_codes=other[2])
 
 
 def _renumbered(dataset: Dataset, schema: Schema, rank: CodeArray) -> Dataset:

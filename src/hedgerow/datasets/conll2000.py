@@ -51,22 +51,15 @@ def load_conll2000(folder: str | os.PathLike[str] | None = None) -> tuple[Sequen
 
 def _find(folder: str | os.PathLike[str] | None) -> Path:
     """The folder that has both files, after downloading them if need be."""
-    if folder is not None:
-        return _complete(Path(folder))
     named = os.environ.get("HEDGEROW_DATA")
-    if named and (Path(named) / "conll2000").is_dir():
-        return _complete(Path(named) / "conll2000")
-    place = cache_folder() / "conll2000"
-    for part in _PARTS:
-        if not (place / part.name).exists():
-            fetch_gzip(f"{_URL}{part.name}.gz", place / part.name, size=part.size, sha256=part.sha256)
-    return place
-
-
-def _complete(place: Path) -> Path:
-    for part in _PARTS:
-        if not (place / part.name).is_file():
-            raise InputError(f"has no file {part.name}", path=os.fspath(place))
+    if folder is None and named and (Path(named) / "conll2000").is_dir():
+        folder = Path(named) / "conll2000"
+    place = cache_folder() / "conll2000" if folder is None else Path(folder)
+    for name, size, sha256 in _PARTS:
+        if folder is None and not (place / name).exists():
+            fetch_gzip(f"{_URL}{name}.gz", place / name, size=size, sha256=sha256)
+        if not (place / name).is_file():
+            raise InputError(f"has no file {name}", path=os.fspath(place))
     return place
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import gzip
 import hashlib
 import os
-import secrets
 import urllib.request
 import zlib
 from pathlib import Path
 
 from hedgerow.errors import InputError
+from hedgerow.persistence import replace_file
 
 _TIMEOUT = 60  # seconds without a byte
 
@@ -36,10 +36,4 @@ def fetch_gzip(url: str, path: Path, *, size: int, sha256: str) -> None:
     if len(contents) != size or hashlib.sha256(contents).hexdigest() != sha256:
         raise InputError(f"{url} is not the file it was: its SHA-256 should be {sha256}")
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
-    try:
-        temporary.write_bytes(contents)
-        os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    replace_file(path, [contents])

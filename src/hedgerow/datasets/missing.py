@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from hedgerow.data.readers.columns import objects
 from hedgerow.data.sequences import Sequences, described
 from hedgerow.errors import InputError
 from hedgerow.legend import AnyArray, BoolArray, FloatArray
@@ -154,9 +155,7 @@ def _column(values: list[Any]) -> AnyArray:
     """Numbers as floats, NaN where there is none; anything else as objects."""
     if all(value is None or (isinstance(value, (int, float)) and not isinstance(value, bool)) for value in values):
         return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
-    column = np.empty(len(values), dtype=object)
-    column[:] = values
-    return column
+    return objects(values)
 
 
 def _write(X: Any, lost: dict[Name, BoolArray]) -> Any:

@@ -15,7 +15,6 @@ from hedgerow.legend import FloatArray
 from hedgerow.models.future.multiple_instance import Growth, RowTrees
 from hedgerow.trees.binning import bin_dataset
 from hedgerow.trees.ensemble import Ensemble
-from hedgerow.trees.growing import Tree
 
 PATTERN = "pattern"
 _HALF = 0.5
@@ -69,8 +68,7 @@ def future_features(model: Any, X: Any, y: Any = None, *, max_rules: int = 16) -
     y : their labels, for `bag_accuracy`
     max_rules : the most leaves of that tree
     """
-    if not hasattr(getattr(model, "scorer_", None), "features"):
-        raise InputError(f"a {type(model).__name__} has no future features", hint="A fitted FutureFeatureMEMM has.")
+    require_features(model)
     if max_rules < 2:
         raise InputError(f"max_rules is {max_rules}", hint="Give at least 2.")
     patterns = np.concatenate([np.empty((0, model.n_features_)), *model.predict_patterns(X)])
@@ -92,6 +90,12 @@ def future_features(model: Any, X: Any, y: Any = None, *, max_rules: int = 16) -
     return features
 
 
+def require_features(model: Any) -> None:
+    """Refuse a model without future features."""
+    if not hasattr(getattr(model, "scorer_", None), "features"):
+        raise InputError(f"a {type(model).__name__} has no future features", hint="A fitted FutureFeatureMEMM has.")
+
+
 def _place(model: Any) -> str:
     """Where the features of a model look, in words."""
     bag, backward = model.scorer_.bag, model.scorer_.backward
@@ -109,11 +113,7 @@ def _distil(model: Any, X: Any, probs: FloatArray, max_leaf_nodes: int) -> tuple
     growth = Growth(max_leaf_nodes, l2_regularization=0.0, subsets=False)
     positive = (probs > _HALF).astype(np.float64)
     tree, values = RowTrees(model.scorer_.inputs, data, np.ones(len(probs)), growth).fit(positive)
-    distilled = [rule for rule in rules(_one_tree(model, tree), None) if rule.weight > _HALF]
-    return tuple(distilled), float(((values > _HALF) == (positive > 0)).mean())
-
-
-def _one_tree(model: Any, tree: Tree) -> Any:
-    """A tree on the input as a model that `rules` reads."""
     schema = replace(seen_schema(model), labels=(PATTERN,))
-    return SimpleNamespace(schema_=schema, binning_=model.scorer_.inputs, ensemble_=Ensemble.of(1, [tree]))
+    alone = SimpleNamespace(schema_=schema, binning_=model.scorer_.inputs, ensemble_=Ensemble.of(1, [tree]))
+    distilled = tuple(rule for rule in rules(alone, None) if rule.weight > _HALF)
+    return distilled, float(((values > _HALF) == (positive > 0)).mean())

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from hedgerow.data.dataset import Schema
 from hedgerow.data.imputation import seen_schema
 from hedgerow.errors import InputError
 from hedgerow.explain.fields import PREVIOUS
@@ -114,38 +116,23 @@ def _of_splits(model: Any, by: str) -> Iterator[tuple[_Key, float]]:
 
 def _of_weights(model: Any) -> Iterator[tuple[_Key, float]]:
     """Σ|w| of each feature of a LinearCRF. Weights of label pairs count for the column that they belong to."""
-    from hedgerow.linear.index import Streams
-
     layout, schema = model.layout_, seen_schema(model)
     nodes, arcs, pairs = layout.split(np.abs(model.weights_))
-    yield from _of_rows(schema, layout.nodes.streams, _row_sums(layout.nodes, nodes))
+    yield from _of_rows(schema, layout.nodes, nodes, None)
     yield (PREVIOUS, None), float(arcs.sum())
     if layout.pairs is not None:
-        streams = Streams.of(schema, set(layout.pair_columns))
-        yield from _of_rows(schema, streams, _row_sums(layout.pairs, pairs))
+        yield from _of_rows(schema, layout.pairs, pairs, set(layout.pair_columns))
 
 
-def _row_sums(index: Any, weights: FloatArray) -> FloatArray:
-    return np.bincount(index.slot_rows(), weights=weights, minlength=index.streams.n_rows).astype(np.float64)
-
-
-def _of_rows(schema: Any, streams: Any, sums: FloatArray) -> Iterator[tuple[_Key, float]]:
-    """Sums of weight rows by column and offset. A stream's rows go on to where the next stream's begin."""
-    codes, numbers = ("categorical", "boolean"), ("numeric",)
-    begins: list[tuple[int, _Key]] = []
-    plan: list[tuple[Any, Iterable[int], Iterable[int], Iterable[int]]] = [
-        (schema.of(*codes), streams.column, streams.shift, streams.base),
-        (schema.of(*numbers), streams.num_column, streams.num_shift, streams.num_base),
-        (schema.of(*codes, constant=True), streams.seq_column, 0 * streams.seq_column, streams.seq_base),
-        (schema.of(*numbers, constant=True), streams.seq_num_column, 0 * streams.seq_num_column, streams.seq_num_base),
-    ]
-    for columns, which, shifts, bases in plan:
-        begins.extend((int(b), (columns[c].name, int(o))) for c, o, b in zip(which, shifts, bases))
-    if len(streams.attr_base):
-        texts = schema.attributes.names()
-        for base, shift in zip(streams.attr_base.tolist(), streams.attr_shift.tolist()):
-            begins.extend((base + i, (text, shift)) for i, text in enumerate(texts))
-    begins.sort(key=lambda entry: entry[0])
-    ends = [begin for begin, _ in begins[1:]] + [streams.n_rows]
-    for (begin, key), end in zip(begins, ends):
-        yield key, float(sums[begin:end].sum())
+def _of_rows(schema: Schema, index: Any, weights: FloatArray, names: set[str] | None) -> Iterator[tuple[_Key, float]]:
+    """Sums of weights by column and offset; `names` are those of the columns that have weights, None for all."""
+    sums = np.bincount(index.slot_rows(), weights=weights, minlength=index.streams.n_rows)
+    begin = 0
+    for column in chain.from_iterable(schema.groups()):
+        for offset in column.offsets if names is None or column.name in names else ():
+            end = begin + (1 if column.kind == "numeric" else column.n_codes)
+            yield (column.name, offset), float(sums[begin:end].sum())
+            begin = end
+    texts = schema.attributes.names() if begin < len(sums) else []  # the rows that are left
+    keys = [(text, offset) for offset in schema.attribute_offsets for text in texts]
+    yield from zip(keys, sums[begin:].tolist())

@@ -10,7 +10,7 @@ import numpy as np
 from hedgerow.chain.structure.history_table import HistoryTable
 from hedgerow.data.dataset import OUTSIDE_COLUMN, Column
 from hedgerow.data.imputation import seen_schema
-from hedgerow.errors import InputError
+from hedgerow.errors import InputError, shown
 from hedgerow.explain import fields
 from hedgerow.explain.fields import PREVIOUS, START, Attribute, Choice, Field, Number, Value
 from hedgerow.legend import FIRST_VALUE, MISSING, OUTSIDE
@@ -56,7 +56,9 @@ class Splits:
         require_trees(model)
         self.binning = model.binning_
         self.schema = seen_schema(model)
-        self._histories = _histories_of(model)
+        order = getattr(model, "order_", 1)  # trees of joint edges tell histories apart from order 2 on
+        joint = order > 1 and model.edge_tables_ is None
+        self._histories = HistoryTable.full(len(model.schema_.labels), order) if joint else None
         self._gaps = getattr(model.ensemble_, "shares", None) is not None
         self._most = most
         columns = {column.name: column for column in self.schema.columns}
@@ -206,14 +208,6 @@ def _all_but(n_bins: int, never: Sequence[int]) -> int:
     return (1 << n_bins) - 1 - sum(1 << b for b in never)
 
 
-def _histories_of(model: Any) -> HistoryTable | None:
-    """The histories that trees of joint edges tell apart from order 2 on."""
-    order = getattr(model, "order_", 1)
-    if order < 2 or model.edge_tables_ is not None:
-        return None
-    return HistoryTable.full(len(model.schema_.labels), order)
-
-
 def require_trees(model: Any) -> None:
     """Refuse a model that is not fitted, or has no trees."""
     if not hasattr(model, "schema_"):
@@ -235,6 +229,5 @@ def label_code(model: Any, label: Any) -> int:
     """The number of a label, or an error that names those there are."""
     labels = model.schema_.labels
     if label not in labels:
-        known = ", ".join(map(repr, labels[:10])) + (", …" if len(labels) > 10 else "")
-        raise InputError(f"the label {label!r} is not one of those seen in training", hint=f"Known: {known}.")
+        raise InputError(f"the label {label!r} is not one of those seen in training", hint=f"Known: {shown(labels)}.")
     return int(labels.index(label))

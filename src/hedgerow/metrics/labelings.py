@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.errors import InputError
+from hedgerow.errors import InputError, shown
 from hedgerow.legend import CODE, INDEX, UNLABELLED, CodeArray, IndexArray
 
 Label = str | int
@@ -32,8 +32,7 @@ class Coded:
 
     def error(self, what: str, index: int, hint: str = "") -> InputError:
         """An error that names the sequence and the position of a flat index."""
-        sequence = int(np.searchsorted(self.offsets, index, side="right")) - 1
-        return InputError(what, hint=hint, sequence=sequence, position=index - int(self.offsets[sequence]))
+        return InputError(what, hint=hint).among(self.offsets, index)
 
 
 class _Codebook(dict[Any, int]):
@@ -97,8 +96,7 @@ def check_labels(y: Labelings, known: Iterable[Label] | None = None) -> None:
     unknown = np.flatnonzero(np.array([label not in allowed for label in coded.labels])[codes])
     if unknown.size:
         label = coded.labels[codes[unknown[0]]]
-        listed = ", ".join(repr(name) for name in sorted(allowed, key=sort_key)[:10])
-        hint = f"Known labels: {listed}{', …' if len(allowed) > 10 else ''}."
+        hint = f"Known labels: {shown(sorted(allowed, key=sort_key))}."
         raise coded.error(f"the label {label!r} is unknown", int(unknown[0]), hint=hint)
 
 

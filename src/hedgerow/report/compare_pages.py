@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from hedgerow.report.compare import LEVEL, Comparison, Entry
-from hedgerow.report.style import AMBER, GREENS, INK, PALE, new_figure, save_figure, show_axes
+from hedgerow.report.style import AMBER, GREENS, INK, PALE, new_figure, saved, show_axes
 
 _STYLE = f"""
 body {{ font: 16px/1.5 system-ui, sans-serif; color: {INK}; margin: 2rem auto; max-width: 64rem; padding: 0 1rem; }}
@@ -49,8 +49,7 @@ def plot_comparison(comparison: Comparison, path: str | os.PathLike[str] | None 
         ax.set_title(title, color=INK, fontsize=10, loc="left")
         show_axes(ax, "x")
         ax.tick_params(labelsize=9)
-    save_figure(figure, path)
-    return figure
+    return saved(figure, path)
 
 
 def write_comparison(comparison: Comparison, path: str | os.PathLike[str], title: str = "Models compared") -> None:

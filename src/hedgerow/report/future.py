@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from hedgerow.errors import InputError
+from hedgerow.explain.future import require_features
 from hedgerow.legend import FloatArray
-from hedgerow.report.style import AMBER, GREENS, INK, PALE, new_axes, save_figure
+from hedgerow.report.style import AMBER, GREENS, INK, PALE, new_axes, saved
 
 _UNIT = 0.44  # the height of a row in inches
 _LETTER = 0.12  # the width of a letter in inches
@@ -39,8 +40,7 @@ def plot_future(
 
     Returns the axes.
     """
-    if not hasattr(getattr(model, "scorer_", None), "features"):
-        raise InputError(f"a {type(model).__name__} has no future features", hint="A fitted FutureFeatureMEMM has.")
+    require_features(model)
     if not model.n_features_:
         raise InputError("the model has found no future feature")
     [patterns], [ahead] = model.predict_patterns([sequence]), model.predict_features([sequence])
@@ -59,8 +59,7 @@ def plot_future(
     for row in range(len(names)):
         _draw_row(ax, row, (patterns if row % 2 == 0 else ahead)[:, row // 2], AMBER if row % 2 == 0 else GREENS[3])
     _draw_frame(ax, words, names)
-    save_figure(ax.figure, path)
-    return ax
+    return saved(ax, path)
 
 
 def _draw_row(ax: Any, row: int, probs: FloatArray, colour: str) -> None:

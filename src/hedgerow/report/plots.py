@@ -57,8 +57,7 @@ def plot_sequence(
     path_rows = np.array([place_of[int(label)] for label in marked])
     _draw_cells(ax, probs[:, rows], edges, path_rows)
     _draw_frame(ax, words, names, edges, path_rows)
-    style.save_figure(ax.figure, path)
-    return ax
+    return style.saved(ax, path)
 
 
 def plot_history(history: Sequence[Step], path: str | os.PathLike[str] | None = None) -> Any:
@@ -79,11 +78,13 @@ def plot_history(history: Sequence[Step], path: str | os.PathLike[str] | None = 
     _draw_line(panels[0], [(step.iteration, step.loss) for step in history], "loss", GREENS[3])
     if scored:
         _draw_line(panels[1], scored, "held-out score", AMBER)
-        _mark_best(panels[1], *max(scored, key=lambda item: item[1]))
+        iteration, score = max(scored, key=lambda item: item[1])
+        panels[1].plot(iteration, score, "o", color=AMBER, markersize=6)
+        place: dict[str, Any] = {"xytext": (0, -16), "textcoords": "offset points", "ha": "center"}
+        panels[1].annotate(f"{score:.4g} at {iteration}", (iteration, score), color=AMBER, fontsize=9, **place)
     panels[-1].set_xlabel("iteration", color=INK)
     panels[-1].xaxis.get_major_locator().set_params(integer=True)
-    style.save_figure(figure, path)
-    return figure
+    return style.saved(figure, path)
 
 
 def _check_sequence(
@@ -140,10 +141,3 @@ def _draw_line(ax: Any, points: list[tuple[int, float]], name: str, colour: str)
     ax.plot(*zip(*points), color=colour, linewidth=2, marker="o" if len(points) == 1 else None)
     ax.set_ylabel(name, color=INK)
     style.show_axes(ax, "y")
-
-
-def _mark_best(ax: Any, iteration: int, score: float) -> None:
-    """A dot at the best score, with its number below."""
-    ax.plot(iteration, score, "o", color=AMBER, markersize=6)
-    place: dict[str, Any] = {"xytext": (0, -16), "textcoords": "offset points", "ha": "center"}
-    ax.annotate(f"{score:.4g} at {iteration}", (iteration, score), color=AMBER, fontsize=9, **place)

@@ -70,11 +70,12 @@ def check_picture(path: str | os.PathLike[str]) -> None:
     _check_ending(new_figure(1.0, 1.0), path)
 
 
-def save_figure(figure: Any, path: str | os.PathLike[str] | None) -> None:
-    """Write a picture without a margin, where a path is given; the ending of the name says in which format."""
+def saved(drawn: Any, path: str | os.PathLike[str] | None) -> Any:
+    """Axes or a figure, written without a margin where a path is given; the ending of the name says in which format."""
     if path is not None:
-        _check_ending(figure, path)
-        figure.savefig(path, dpi=200, bbox_inches="tight", facecolor="white")
+        _check_ending(drawn.figure, path)
+        drawn.figure.savefig(path, dpi=200, bbox_inches="tight", facecolor="white")
+    return drawn
 
 
 def _check_ending(figure: Any, path: str | os.PathLike[str]) -> None:

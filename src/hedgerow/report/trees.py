@@ -15,7 +15,7 @@ from hedgerow.errors import InputError
 from hedgerow.explain.fields import PREVIOUS, signed
 from hedgerow.explain.importance import Importance, Share, importance
 from hedgerow.explain.trees import Branch, branches
-from hedgerow.report.style import AMBER, GREENS, INK, PALE, draw_tile, name_rows, new_axes, save_figure, shades, write
+from hedgerow.report.style import AMBER, GREENS, INK, PALE, draw_tile, name_rows, new_axes, saved, shades, write
 
 _FONT = 8.0  # points
 _LETTER = _FONT * 0.602 / 72  # the width of a letter in inches
@@ -83,8 +83,7 @@ def plot_tree(
     _draw_ways(ax, nodes, boxes, scale)
     _draw_boxes(ax, nodes, boxes, scale)
     write(ax, boxes[0].x, top - 0.05, f"{label}, iteration {iteration}", 11 * scale, va="top")
-    save_figure(ax.figure, path)
-    return ax
+    return saved(ax, path)
 
 
 def plot_importance(
@@ -115,8 +114,7 @@ def plot_importance(
     _draw_shares(ax, shares, shown, offsets)
     _draw_totals(ax, shown, _WIDE * len(offsets) + 0.35)
     _frame_shares(ax, shares, shown, offsets)
-    save_figure(ax.figure, path)
-    return ax
+    return saved(ax, path)
 
 
 def _lay_out(nodes: list[Branch]) -> list[_Box]:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from hedgerow.data.readers.columns import BadValue, check_finite, column_of, nested, plain_labels
-from hedgerow.data.sequences import Kind, Sequences
+from hedgerow.data.readers.columns import BadValue, check_finite, column_of, nested, plain_labels, read_columns
+from hedgerow.data.sequences import Cut, Kind, Sequences
 from hedgerow.errors import InputError
 from hedgerow.legend import FLOAT, INDEX, AnyArray, IndexArray
 
 
-class SparseRows:
+class SparseRows(Cut[Any]):
     """The rows of a sparse matrix, cut into sequences. Slicing keeps sequences whole and shares the matrix.
 
     Parameters
@@ -28,41 +28,17 @@ class SparseRows:
     and `X[:10]` are SparseRows again.
     """
 
-    def __init__(self, matrix: Any, offsets: AnyArray, *, _index: IndexArray | None = None) -> None:
+    def __init__(self, matrix: Any, offsets: AnyArray) -> None:
+        super().__init__(offsets)
         self.matrix = matrix.tocsr()
-        self.offsets = np.ascontiguousarray(offsets, dtype=INDEX)
-        self._index = np.arange(len(self.offsets) - 1, dtype=INDEX) if _index is None else _index
-        if _index is None:
-            _check_sparse(self.matrix, self.offsets)
-
-    @property
-    def shape(self) -> tuple[int]:
-        return (len(self._index),)
-
-    @property
-    def lengths(self) -> IndexArray:
-        """The number of positions of each sequence."""
-        lengths: IndexArray = self.offsets[self._index + 1] - self.offsets[self._index]
-        return lengths
-
-    def __len__(self) -> int:
-        return len(self._index)
+        self.offsets = self._offsets
+        _check_sparse(self.matrix, self.offsets)
 
     def __repr__(self) -> str:
         return f"SparseRows({len(self)} sequences, {int(self.lengths.sum())} positions, {self.matrix.shape[1]} wide)"
 
-    def __getitem__(self, key: Any) -> Any:
-        if isinstance(key, tuple) and len(key) == 2 and key[1] is Ellipsis:
-            key = key[0]
-        if isinstance(key, (int, np.integer)):
-            i = int(self._index[key])
-            return self.matrix[int(self.offsets[i]) : int(self.offsets[i + 1])]
-        if isinstance(key, list) and not key:
-            key = np.empty(0, dtype=INDEX)
-        return SparseRows(self.matrix, self.offsets, _index=self._index[key])
-
-    def __iter__(self) -> Iterator[Any]:
-        return (self[i] for i in range(len(self)))
+    def _one(self, i: int) -> Any:
+        return self.matrix[int(self.offsets[i]) : int(self.offsets[i + 1])]
 
 
 def split_lengths(X: Any, lengths: Any = None, y: Any = None) -> tuple[Any, AnyArray | None]:
@@ -128,18 +104,14 @@ def _split_positions(X: Any, offsets: IndexArray) -> Any:
 
 
 def _columns(columns: Mapping[str, Any], offsets: IndexArray) -> Sequences:
-    stored: dict[str, AnyArray] = {}
-    kinds: dict[str, Kind] = {}
-    for name, values in columns.items():
-        try:
-            if isinstance(values, np.ndarray):
-                kinds[name] = "boolean" if values.dtype == np.bool_ else "numeric"
-                stored[name] = values
-                check_finite(values)
-            else:
-                kinds[name], stored[name] = column_of(values)
-        except BadValue as bad:
-            raise bad.at(offsets, name) from None
+    def read(name: str) -> tuple[Kind, AnyArray]:
+        values = columns[name]
+        if not isinstance(values, np.ndarray):
+            return column_of(values)
+        check_finite(values)
+        return "boolean" if values.dtype == np.bool_ else "numeric", values
+
+    stored, kinds = read_columns(columns, read, lambda bad, name: bad.among(offsets, bad.row, column=name))
     return Sequences(stored, offsets, kinds)
 
 
@@ -185,7 +157,7 @@ def _split_labels(y: Any, offsets: IndexArray) -> AnyArray:
     try:
         return nested(plain_labels(values), offsets)
     except BadValue as bad:
-        raise bad.at(offsets) from None
+        raise bad.among(offsets, bad.row) from None
 
 
 def _check_sparse(matrix: Any, offsets: IndexArray) -> None:
@@ -194,5 +166,5 @@ def _check_sparse(matrix: Any, offsets: IndexArray) -> None:
     bad = np.flatnonzero(~np.isfinite(matrix.data))
     if len(bad):
         row = int(np.searchsorted(matrix.indptr, bad[0], side="right")) - 1
-        column = str(matrix.indices[bad[0]])
-        raise BadValue(row, f"the weight is {matrix.data[bad[0]]}", "Weights must be finite.").at(offsets, column)
+        error = InputError(f"the weight is {matrix.data[bad[0]]}", hint="Weights must be finite.")
+        raise error.among(offsets, row, column=str(matrix.indices[bad[0]]))

@@ -3,12 +3,13 @@ not fit is named."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from hedgerow.data.rows import NUMBERS
 from hedgerow.data.rows import is_null as is_null
 from hedgerow.data.sequences import Kind
 from hedgerow.errors import InputError
@@ -22,25 +23,26 @@ _WORDS: dict[Kind, str] = {
 }
 
 
-class BadValue(Exception):
-    """A value that cannot be used, by its row. Whoever knows the place turns it into an InputError."""
+class BadValue(InputError):
+    """A value that cannot be used, by its row. Whoever knows the place gives the error that names it."""
 
     def __init__(self, row: int, what: str, hint: str = "") -> None:
-        super().__init__(what)
+        super().__init__(what, hint=hint, position=row)
         self.row = row
-        self.what = what
-        self.hint = hint
 
-    def at(self, offsets: IndexArray, column: str | None = None, rank: int | None = None, **where: Any) -> InputError:
-        """The same as an InputError, for rows that are cut into sequences by `offsets`.
 
-        rank : which row it is in the order of the sequences, where that is not the order of the rows
-        where : the path and the line, where they are known
-        """
-        row = self.row if rank is None else rank
-        sequence = int(np.searchsorted(offsets, row, side="right")) - 1
-        position = int(row - offsets[sequence])
-        return InputError(self.what, hint=self.hint, sequence=sequence, position=position, column=column, **where)
+def read_columns(
+    names: Iterable[str], read: Callable[[str], tuple[Kind, AnyArray]], place: Callable[[BadValue, str], InputError]
+) -> tuple[dict[str, AnyArray], dict[str, Kind]]:
+    """The columns of these names, and their kinds. `place` gives the error for a bad value of a column."""
+    columns: dict[str, AnyArray] = {}
+    kinds: dict[str, Kind] = {}
+    for name in names:
+        try:
+            kinds[name], columns[name] = read(name)
+        except BadValue as bad:
+            raise place(bad, name) from None
+    return columns, kinds
 
 
 def kind_of(value: Any) -> Kind | None:
@@ -49,7 +51,7 @@ def kind_of(value: Any) -> Kind | None:
         return "categorical"
     if isinstance(value, (bool, np.bool_)):
         return "boolean"
-    if isinstance(value, (int, float, np.integer, np.floating)):
+    if isinstance(value, NUMBERS):
         return "numeric"
     is_list = isinstance(value, (list, tuple, np.ndarray))
     return "attributes" if is_list and all(isinstance(item, str) for item in value) else None

@@ -41,26 +41,25 @@ def read_crfsuite(source: Source, *, encoding: str = "utf-8") -> tuple[list[list
     path, lines = read_lines(source, encoding)
     positions: list[list[_Field]] = []
     labels: list[str] = []
-    offsets = [0]
+    ends = [0]
     names: dict[str, str] = {}  # one str object for each distinct name
     for number, line in enumerate(lines, start=1):
         if not line.strip(" \t"):
-            if offsets[-1] < len(labels):
-                offsets.append(len(labels))
+            ends.append(len(labels))
             continue
-        fields = _fields(line, path, number)
-        if not fields:
-            continue  # a comment alone on its line
-        labels.append(_label(fields[0], path, number))
-        positions.append([(names.setdefault(name, name), weight) for name, weight in fields[1:]])
-    if offsets[-1] < len(labels):
-        offsets.append(len(labels))
+        try:
+            fields = _fields(line)
+            if fields:  # not a comment alone on its line
+                labels.append(_label(*fields[0]))
+                positions.append([(names.setdefault(name, name), weight) for name, weight in fields[1:]])
+        except InputError as error:
+            raise error.at(path=path, line=number) from None
     if not labels:
         raise InputError("has no positions", path=path, hint="Is the file empty, or all comments?")
     weighted = any(weight is not None for position in positions for _, weight in position)
     items = [_sum_weights(position) if weighted else [name for name, _ in position] for position in positions]
-    X = [items[begin:end] for begin, end in pairwise(offsets)]
-    return X, nested(labels, np.array(offsets, dtype=INDEX))
+    offsets = np.unique([*ends, len(labels)]).astype(INDEX)  # blank lines may stand side by side
+    return [items[begin:end] for begin, end in pairwise(offsets.tolist())], nested(labels, offsets)
 
 
 def write_crfsuite(
@@ -80,26 +79,22 @@ def write_crfsuite(
         file.write(text)
 
 
-def _fields(line: str, path: str | None, number: int) -> list[_Field]:
+def _fields(line: str) -> list[_Field]:
     fields: list[_Field] = []
     for field in line.split("\t"):
         if field.startswith("#"):
             break
-        if not field:
-            continue  # tabs may stand side by side
-        if ":" not in field and "\\" not in field:
-            fields.append((field, None))
-        else:
-            fields.append(_parse_field(field, path, number))
+        if field:  # tabs may stand side by side
+            fields.append(_parse_field(field) if ":" in field or "\\" in field else (field, None))
     return fields
 
 
-def _parse_field(field: str, path: str | None, number: int) -> _Field:
+def _parse_field(field: str) -> _Field:
     match = _PARTS.fullmatch(field)
     assert match is not None  # the first part takes whatever precedes a bare colon
     name = _ESCAPED.sub(r"\1", match[1])
     if not name:
-        raise InputError(f"{field!r} has no name before its weight", path=path, line=number)
+        raise InputError(f"{field!r} has no name before its weight")
     if match[2] is None:
         return name, None
     try:
@@ -108,18 +103,16 @@ def _parse_field(field: str, path: str | None, number: int) -> _Field:
         weight = math.nan
     if not math.isfinite(weight):
         hint = r"Write \: for a colon that belongs to a name."
-        raise InputError(f"{match[2]!r} is not a weight, in {field!r}", path=path, line=number, hint=hint)
+        raise InputError(f"{match[2]!r} is not a weight, in {field!r}", hint=hint)
     return name, weight
 
 
-def _label(field: _Field, path: str | None, number: int) -> str:
-    name, weight = field
+def _label(name: str, weight: float | None) -> str:
     if name.startswith("@"):
         hint = "Take the line out, and give weights of sequences to fit as sample_weight."
-        raise InputError(f"the declaration {name!r} is not supported", path=path, line=number, hint=hint)
+        raise InputError(f"the declaration {name!r} is not supported", hint=hint)
     if weight is not None:
-        hint = r"Write \: for a colon that belongs to the label."
-        raise InputError(f"the label {name!r} has a weight", path=path, line=number, hint=hint)
+        raise InputError(f"the label {name!r} has a weight", hint=r"Write \: for a colon that belongs to the label.")
     return name
 
 
@@ -145,33 +138,29 @@ def _written(X: Iterable[Iterable[Any]], y: Iterable[Sequence[str | int]]) -> It
         for t, (position, label) in enumerate(zip(positions, labels)):
             try:
                 yield "\t".join([_label_text(label), *_attribute_texts(position), *_dict_texts(features, "")]) + "\n"
-            except _Unwritable as error:
-                raise InputError(str(error), sequence=i, position=t) from None
+            except InputError as error:
+                raise error.at(sequence=i, position=t) from None
         yield "\n"
-
-
-class _Unwritable(Exception):
-    """Something that CRFsuite's format has no way to say."""
 
 
 def _label_text(label: Any) -> str:
     if label is None or isinstance(label, (set, frozenset)):
-        raise _Unwritable("CRFsuite's format needs one label at every position")
+        raise InputError("CRFsuite's format needs one label at every position")
     text = str(label)
     if text.startswith("@"):
-        raise _Unwritable(f"CRFsuite's format takes the label {text!r} for a declaration")
+        raise InputError(f"CRFsuite's format takes the label {text!r} for a declaration")
     return _escaped(text)
 
 
 def _attribute_texts(position: Any) -> Iterator[str]:
     if isinstance(position, str) or not isinstance(position, Iterable):
-        raise _Unwritable(f"a position is a list of attributes or a dict, not {type(position).__name__}")
+        raise InputError(f"a position is a list of attributes or a dict, not {type(position).__name__}")
     if isinstance(position, Mapping):
         yield from _dict_texts(position, "")
         return
     for name in position:
         if not isinstance(name, str):
-            raise _Unwritable(f"an attribute is text, not {name!r}")
+            raise InputError(f"an attribute is text, not {name!r}")
         yield _escaped(name)
 
 
@@ -187,7 +176,7 @@ def _dict_texts(position: Mapping[Any, Any], prefix: str) -> Iterator[str]:
         elif isinstance(value, (list, tuple, set, frozenset)) and all(isinstance(item, str) for item in value):
             yield from (_escaped(f"{name}:{item}") for item in value)
         elif not is_null(value):
-            raise _Unwritable(f"{name!r} has a value of type {type(value).__name__}")
+            raise InputError(f"{name!r} has a value of type {type(value).__name__}")
 
 
 def _weight_text(name: str, value: Any) -> str:
@@ -196,15 +185,15 @@ def _weight_text(name: str, value: Any) -> str:
     except OverflowError:
         weight = math.inf
     if not math.isfinite(weight):
-        raise _Unwritable(f"{name!r} has the weight {value!r}, which CRFsuite's format cannot hold")
+        raise InputError(f"{name!r} has the weight {value!r}, which CRFsuite's format cannot hold")
     return repr(weight)
 
 
 def _escaped(name: str) -> str:
     if not name.strip(" ") or name.startswith("#") or any(character in name for character in "\t\n\r\ufeff"):
-        raise _Unwritable(f"CRFsuite's format cannot hold the name {name!r}")
+        raise InputError(f"CRFsuite's format cannot hold the name {name!r}")
     try:
         name.encode("utf-8")
     except UnicodeEncodeError:
-        raise _Unwritable(f"{name!r} is not valid Unicode text") from None
+        raise InputError(f"{name!r} is not valid Unicode text") from None
     return name.replace("\\", "\\\\").replace(":", "\\:")

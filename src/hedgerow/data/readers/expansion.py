@@ -64,8 +64,11 @@ def expand(rules: Sequence[Rule], X: Sequences) -> Sequences:
     features: dict[str, AnyArray] = {}
     kinds: dict[str, Kind] = {name: X.kinds[name] for name in constants}
     for name, values in made.items():
-        features[name] = values[0] if len(values) == 1 else _side_by_side(values)
-        kinds[name] = "categorical" if len(values) == 1 else "attributes"
+        features[name], kinds[name] = values[0], "categorical"
+        if len(values) > 1:
+            rows = zip(*(column.tolist() for column in values))
+            features[name] = objects([[value for value in row if value is not None] for row in rows])
+            kinds[name] = "attributes"
     return Sequences(features, offsets, kinds, constants)
 
 
@@ -96,12 +99,6 @@ def _combine(coded: list[_Coded]) -> tuple[IndexArray, list[IndexArray]]:
     return combined, members
 
 
-def _side_by_side(columns: list[AnyArray]) -> AnyArray:
-    """Several columns of strings as one column of attribute lists."""
-    rows = zip(*(column.tolist() for column in columns))
-    return objects([[value for value in row if value is not None] for row in rows])
-
-
 class _Reader:
     """Columns as codes, read at an offset and through a command. What is read twice is made once."""
 
@@ -122,17 +119,13 @@ class _Reader:
 
     def _values(self, command: Command) -> _Coded:
         """The column after the command's action, at offset 0."""
-        plain = self._coded(command.col)
-        change = _change(command)
+        if command.col not in self._plain:
+            self._plain[command.col] = _distinct(self.columns[command.col].tolist())
+        plain, change = self._plain[command.col], _change(command)
         if change is None:
             return plain
         changed = _distinct([None if value is None else change(value) for value in plain.values])
         return _Coded(changed.codes[plain.codes], changed.values)
-
-    def _coded(self, col: int) -> _Coded:
-        if col not in self._plain:
-            self._plain[col] = _distinct(self.columns[col].tolist())
-        return self._plain[col]
 
     def _shifted(self, column: _Coded, row: int) -> _Coded:
         if row == 0:

@@ -8,9 +8,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from hedgerow.data.readers.columns import BadValue, check_known, is_null, nested, objects, plain_labels
+from hedgerow.data.readers.columns import BadValue, check_known, is_null, nested, objects, plain_labels, read_columns
 from hedgerow.data.sequences import KINDS, Kind, Sequences
-from hedgerow.errors import InputError
+from hedgerow.errors import InputError, shown
 from hedgerow.legend import INDEX, AnyArray, IndexArray
 
 Kinds = Mapping[str, Kind]
@@ -48,33 +48,35 @@ def cut(
     used = [*groups, *([label] if label is not None else [])]
     features = [name for name in table.names if name not in used] if columns is None else list(columns)
     features += [name for name in constant if name not in features]
+    known = f"Columns are {shown(table.names, 20)}."
     unknown = next((name for name in [*used, *features, *kinds] if name not in table.names), None)
     if unknown is not None:
-        raise InputError(f"there is no column {unknown!r}", path=table.path, hint=f"Columns are {_list(table.names)}.")
+        raise InputError(f"there is no column {unknown!r}", path=table.path, hint=known)
     for name, kind in kinds.items():
         if kind not in KINDS:
             raise InputError(f"{kind!r} is not a kind", column=name, hint=f"Kinds are {', '.join(KINDS)}.")
     if not features:
-        raise InputError("has no feature columns", path=table.path, hint=f"Columns are {_list(table.names)}.")
+        raise InputError("has no feature columns", path=table.path, hint=known)
 
     order, offsets = group_rows(table, groups)
-    stored: dict[str, AnyArray] = {}
-    settled: dict[str, Kind] = {}
-    for name in features:
-        try:
-            settled[name], values = table.column(name, kinds.get(name))
-            if settled[name] == "numeric" and not allow_missing:
-                check_known(values)
-        except BadValue as bad:
-            raise _place(bad, table, name, order, offsets) from None
-        stored[name] = values[order]
+
+    def place(bad: BadValue, name: str) -> InputError:
+        rank = int(np.flatnonzero(order == bad.row)[0])
+        return bad.among(offsets, rank, column=name, path=table.path, line=table.line(bad.row))
+
+    def read(name: str) -> tuple[Kind, AnyArray]:
+        kind, values = table.column(name, kinds.get(name))
+        if kind == "numeric" and not allow_missing:
+            check_known(values)
+        return kind, values[order]
+
+    stored, settled = read_columns(features, read, place)
     y = None
     if label is not None:
         try:
-            labels = plain_labels(table.values(label))
+            y = nested(objects(plain_labels(table.values(label)))[order].tolist(), offsets)
         except BadValue as bad:
-            raise _place(bad, table, label, order, offsets) from None
-        y = nested(objects(labels)[order].tolist(), offsets)
+            raise place(bad, label) from None
     constants = {name: _once(stored.pop(name), name, offsets) for name in constant}
     return Sequences(stored, offsets, settled, constants), y
 
@@ -121,15 +123,6 @@ def _once(values: AnyArray, name: str, offsets: IndexArray) -> AnyArray:
     if len(changes):
         row = int(changes[0])
         what = f"changes from {repeated[row]!r} to {values[row]!r} within a sequence"
-        raise BadValue(row, what, "A constant column has one value per sequence.").at(offsets, name)
+        hint = "A constant column has one value per sequence."
+        raise InputError(what, hint=hint).among(offsets, row, column=name)
     return firsts
-
-
-def _place(bad: BadValue, table: Table, name: str, order: IndexArray, offsets: IndexArray) -> InputError:
-    """An InputError for a row of the table, with its place among the sequences."""
-    rank = int(np.flatnonzero(order == bad.row)[0])
-    return bad.at(offsets, name, rank, path=table.path, line=table.line(bad.row))
-
-
-def _list(names: Sequence[str]) -> str:
-    return ", ".join(map(repr, names[:20])) + (", …" if len(names) > 20 else "")

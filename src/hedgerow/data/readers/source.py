@@ -17,17 +17,22 @@ def read_lines(source: Source, encoding: str = "utf-8") -> tuple[str | None, lis
     Lines end at "\\n" or "\\r\\n" and nowhere else: a form feed or a Unicode line separator may be part of a
     token. Bytes are decoded here, so that one that does not fit is an InputError with its line.
     """
+    name: str | None = None
     if isinstance(source, (str, os.PathLike)):
         name = os.fspath(source)
-        return name, _cut(_decode(_read_path(name), encoding, name))
-    if hasattr(source, "read"):
-        named = getattr(source, "name", None)
-        label = named if isinstance(named, str) else None
-        return label, _cut(_as_text(_read_file(source, label), encoding, label))
-    if isinstance(source, Iterable):
+        content: Any = _read_path(name)
+    elif hasattr(source, "read"):
+        given = getattr(source, "name", None)
+        name = given if isinstance(given, str) else None
+        content = _read_file(source, name)
+    elif isinstance(source, Iterable):
         return None, _from_iterable(source, encoding)
-    hint = "Give a path, an open file or an iterable of lines."
-    raise InputError(f"cannot read text from {type(source).__name__}", hint=hint)
+    else:
+        hint = "Give a path, an open file or an iterable of lines."
+        raise InputError(f"cannot read text from {type(source).__name__}", hint=hint)
+    text = content if isinstance(content, str) else _decode(content, encoding, name)
+    lines = text.removeprefix("\ufeff").replace("\r\n", "\n").split("\n")
+    return name, lines[:-1] if lines[-1] == "" else lines  # what follows the last line end is not a line
 
 
 def _read_path(name: str) -> bytes:
@@ -48,28 +53,21 @@ def _read_file(file: Any, name: str | None) -> Any:
         raise InputError(f"is not {error.encoding} text", path=name, hint=hint) from error
 
 
-def _as_text(content: Any, encoding: str, name: str | None) -> str:
-    if isinstance(content, str):
-        return content
-    if isinstance(content, (bytes, bytearray)):
-        return _decode(bytes(content), encoding, name)
-    raise InputError(f"holds {type(content).__name__}, not text", path=name)
-
-
 def _from_iterable(source: Iterable[Any], encoding: str) -> list[str]:
     lines = []
     for number, line in enumerate(source, start=1):
-        if isinstance(line, (bytes, bytearray)):
-            line = _decode(bytes(line), encoding, None, number)
-        elif not isinstance(line, str):
-            raise InputError(f"is {type(line).__name__}, not text", line=number)
-        lines.append(line.rstrip("\r\n"))
+        text = line if isinstance(line, str) else _decode(line, encoding, None, number)
+        lines.append(text.rstrip("\r\n"))
     if lines:
         lines[0] = lines[0].removeprefix("\ufeff")
     return lines
 
 
-def _decode(content: bytes, encoding: str, name: str | None, line: int | None = None) -> str:
+def _decode(content: Any, encoding: str, name: str | None, line: int | None = None) -> str:
+    """The text that some bytes are."""
+    if not isinstance(content, (bytes, bytearray)):
+        verb = "holds" if line is None else "is"
+        raise InputError(f"{verb} {type(content).__name__}, not text", path=name, line=line)
     try:
         return content.decode(encoding)
     except UnicodeDecodeError as error:
@@ -79,10 +77,3 @@ def _decode(content: bytes, encoding: str, name: str | None, line: int | None = 
         raise InputError(what, path=name, line=place, hint=hint) from error
     except LookupError as error:
         raise InputError(f"{encoding!r} is not an encoding that Python knows") from error
-
-
-def _cut(text: str) -> list[str]:
-    lines = text.removeprefix("\ufeff").replace("\r\n", "\n").split("\n")
-    if lines[-1] == "":
-        lines.pop()  # what follows the last line end is not a line
-    return lines

@@ -103,20 +103,20 @@ def _open(source: Source, format: Format | None, encoding: str) -> TextTable | F
             raise InputError("cannot tell the format of the table", path=path, hint=hint)
         format = _SUFFIXES[suffix]
     if format == "parquet":
-        return _read_parquet(source, path)
+        return FrameTable(_read_parquet(source, path), path)
     if format not in ("csv", "tsv"):
         raise InputError(f"{format!r} is not a format of tables", hint="Formats are csv, tsv and parquet.")
     return TextTable(*read_lines(source, encoding), format)
 
 
-def _read_parquet(source: Any, path: str | None) -> FrameTable:
+def _read_parquet(source: Any, path: str | None) -> Any:
     try:
         import pyarrow
         import pyarrow.parquet
     except ImportError:
         raise MissingExtraError("pyarrow", "parquet", "reading Parquet") from None
     try:
-        return FrameTable(pyarrow.parquet.read_table(source), path)
+        return pyarrow.parquet.read_table(source)
     except (OSError, pyarrow.ArrowException, TypeError) as error:
         raise InputError(f"cannot be read as Parquet: {error}", path=path) from error
 
@@ -166,7 +166,10 @@ class TextTable:
         if kind == "numeric":
             return kind, _as_numbers(values)
         if kind == "boolean":
-            return kind, booleans([None if value is None else _truth(value, row) for row, value in enumerate(values)])
+            wrong = next((row for row, v in enumerate(values) if v is not None and v.lower() not in _TRUTH), None)
+            if wrong is not None:
+                raise BadValue(wrong, f"{values[wrong]!r} is not true or false")
+            return kind, booleans([None if value is None else _TRUTH[value.lower()] for value in values])
         return kind, objects(values)
 
     def write(self, file: Any, name: str, labels: list[Any]) -> None:
@@ -202,9 +205,3 @@ def _as_numbers(values: list[str | None]) -> AnyArray:
     numbers = np.array([np.nan if value is None else float(value) for value in values], dtype=FLOAT)
     check_finite(numbers)
     return numbers
-
-
-def _truth(value: str, row: int) -> bool:
-    if value.lower() not in _TRUTH:
-        raise BadValue(row, f"{value!r} is not true or false")
-    return _TRUTH[value.lower()]

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.data.readers.columns import BadValue, booleans, check_finite, column_of, is_null, objects, shared
+from hedgerow.data.readers.columns import BadValue, booleans, check_finite, column_of, objects, read_columns, shared
 from hedgerow.data.readers.grouping import Kinds, cut
+from hedgerow.data.rows import is_null, plain_text
 from hedgerow.data.sequences import Kind, Sequences
 from hedgerow.errors import InputError
 from hedgerow.legend import FLOAT, AnyArray
@@ -54,14 +55,9 @@ def sequences(
 def frame_columns(frame: Any, sequence: int) -> tuple[dict[str, AnyArray], dict[str, Kind]]:
     """The columns and kinds of a data frame that is one sequence; `sequence` is its number, for messages."""
     table = FrameTable(frame)
-    columns: dict[str, AnyArray] = {}
-    kinds: dict[str, Kind] = {}
-    for name in table.names:
-        try:
-            kinds[name], columns[name] = table.column(name, None)
-        except BadValue as bad:
-            raise InputError(bad.what, hint=bad.hint, sequence=sequence, position=bad.row, column=name) from None
-    return columns, kinds
+    return read_columns(
+        table.names, lambda name: table.column(name, None), lambda bad, name: bad.at(sequence=sequence, column=name)
+    )
 
 
 class FrameTable:
@@ -96,7 +92,7 @@ class FrameTable:
         series = self.frame[name]
         dtype = series.dtype
         if kind == "categorical":
-            return kind, objects(shared([_text(value) for value in series.to_list()]))
+            return kind, objects(shared([None if is_null(value) else plain_text(value) for value in series.to_list()]))
         if dtype.is_numeric():
             column: tuple[Kind, AnyArray] = "numeric", _numbers(series)
         elif dtype == nw.Boolean:
@@ -121,8 +117,7 @@ class FrameTable:
 def _numbers(series: Any) -> AnyArray:
     import narwhals as nw
 
-    has_null = series.null_count() > 0
-    numbers = (series.cast(nw.Float64) if has_null else series).to_numpy().astype(FLOAT)
+    numbers = (series.cast(nw.Float64) if series.null_count() > 0 else series).to_numpy().astype(FLOAT)
     check_finite(numbers)
     return np.ascontiguousarray(numbers)
 
@@ -134,12 +129,3 @@ def _strings(series: Any) -> AnyArray:
             hint = 'Declare ⟦kinds={"…": "categorical"}⟧ to read every value as text.'
             raise BadValue(row, f"the category {value!r} is not text", hint)
     return objects(shared(values))
-
-
-def _text(value: Any) -> str | None:
-    """A value of any type as text. A data frame turns integers with a gap into floats: 7.0 reads as "7"."""
-    if is_null(value):
-        return None
-    if isinstance(value, (float, np.floating)) and float(value).is_integer():
-        return str(int(value))
-    return str(value)

@@ -49,8 +49,8 @@ class Template:
         numbered = list(lines)
         self.text = "\n".join(numbered)
         self.path = path
-        parsed = [_parse_line(line, number, path) for number, line in enumerate(numbered, start=1)]
-        self.rules = tuple(rule for rule in parsed if rule is not None)
+        filled = [(i, line) for i, line in enumerate(numbered, start=1) if line.strip() and line.lstrip()[0] != "#"]
+        self.rules = tuple(_parse_line(line, i, path) for i, line in filled)
         if not self.rules:
             raise InputError("has no rules", path=path, hint="A template has lines such as U00:%x[0,0].")
         features = [rule for rule in self.rules if rule.unigram or rule.commands]
@@ -99,38 +99,30 @@ class Template:
                     raise InputError(what, path=self.path, line=rule.line, hint="Templates read categorical columns.")
 
 
-def _parse_line(line: str, number: int, path: str | None) -> Rule | None:
-    """The rule of a line, or None for a blank line or a comment."""
-    if not line.strip() or line.lstrip().startswith("#"):
-        return None
+def _parse_line(line: str, number: int, path: str | None) -> Rule:
     prefix = line[0].upper()
-    if prefix not in "UB*":
-        hint = f"The line is {line!r}."
-        raise InputError(f"a rule starts with U, B or *, not with {line[0]!r}", path=path, line=number, hint=hint)
     name = _HEAD.match(line)[0]  # type: ignore[index]
-    rest = line[len(name) :].removeprefix(":")
     try:
-        parts = _parse_parts(rest)
-    except _BadTemplate as error:
+        if prefix not in "UB*":
+            raise ValueError(f"a rule starts with U, B or *, not with {line[0]!r}")
+        parts = _parse_parts(line[len(name) :].removeprefix(":"))
+    except ValueError as error:
         raise InputError(str(error), path=path, line=number, hint=f"The line is {line!r}.") from None
     if not parts:
         parts = [name]  # a rule without text or commands: one value that holds everywhere
     return Rule(name, tuple(parts), unigram=prefix in "U*", bigram=prefix in "B*", line=number)
 
 
-class _BadTemplate(Exception):
-    """What is wrong with a line of a template."""
-
-
 def _parse_parts(text: str) -> list[str | Command]:
-    """Literal texts and commands of a line, up to a comment (a # at its start or behind a space)."""
+    """Literal texts and commands of a line, up to a comment (a # at its start or behind a space); ValueError where one
+    cannot be read."""
     parts: list[str | Command] = []
     place = 0
     while place < len(text):
         if text[place] == "%":
             match = _COMMAND.match(text, place)
             if match is None:
-                raise _BadTemplate(_what_is_wrong(text, place))
+                raise ValueError(_what_is_wrong(text, place))
             parts.append(_command(match))
             place = match.end()
             continue
@@ -146,24 +138,18 @@ def _parse_parts(text: str) -> list[str | Command]:
 
 def _command(match: re.Match[str]) -> Command:
     letter, regexp = match["name"], match["regexp"]
-    row, col = _integer(match["row"]), _integer(match["col"])
+    for text in (match["row"], match["col"]):
+        if len(text) > 6:
+            raise ValueError(f"{text[:6]}… is too far")
+    row, col = int(match["row"]), int(match["col"])
     action: Literal["value", "test", "match"] = {"x": "value", "t": "test", "m": "match"}[letter.lower()]  # type: ignore[assignment]
     if action == "value":
         if regexp is not None:
-            raise _BadTemplate(f"{match[0]!r} takes no regular expression")
+            raise ValueError(f"{match[0]!r} takes no regular expression")
         return Command(action, row, col, letter.isupper())
     if regexp is None:
-        raise _BadTemplate(f'{match[0]!r} needs a regular expression, as in %{letter}[0,0,"^\\u"]')
-    try:
-        return Command(action, row, col, letter.isupper(), translate(regexp))
-    except ValueError as error:
-        raise _BadTemplate(str(error)) from None
-
-
-def _integer(text: str) -> int:
-    if len(text) > 6:
-        raise _BadTemplate(f"{text[:6]}… is too far")
-    return int(text)
+        raise ValueError(f'{match[0]!r} needs a regular expression, as in %{letter}[0,0,"^\\u"]')
+    return Command(action, row, col, letter.isupper(), translate(regexp))
 
 
 def _what_is_wrong(text: str, place: int) -> str:
