@@ -10,7 +10,7 @@ from hedgerow.data.dataset import Dataset
 from hedgerow.data.encoding import encode, learn
 from hedgerow.data.sequences import take_sequences
 from hedgerow.errors import InputError, MissingExtraError
-from hedgerow.estimators.prepare import choose_held_out, label_sets
+from hedgerow.estimators.holding_out import choose_held_out, label_sets
 from hedgerow.legend import AnyArray, FloatArray
 from hedgerow.models.crf.tree import TreeCRF
 

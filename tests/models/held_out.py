@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hedgerow.estimators.prepare import choose_held_out, label_sets
+from hedgerow.estimators.holding_out import choose_held_out, label_sets
 
 
 def cut(model: Any, X: list[Any], y: list[Any]) -> tuple[list[Any], list[Any], list[Any], list[Any]]:

@@ -149,7 +149,7 @@ def train(
 def _trained_on(crf: ChainModel, y: AnyArray) -> AnyArray:
     """The labels of the sequences that the kept model was trained on: without those that it held out itself, unless
     it was trained again on all."""
-    from hedgerow.estimators.prepare import choose_held_out, label_sets
+    from hedgerow.estimators.holding_out import choose_held_out, label_sets
 
     wanted = crf._preparation()  # with the same seed, so the same sequences
     if not wanted.holds_out or getattr(crf, "refitted_", False):

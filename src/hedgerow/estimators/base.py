@@ -180,7 +180,9 @@ class StoppedChain(ChainModel):
         ready = prepare(self._preparation(), X, y, sample_weight, X_val, y_val, lengths)
         duration = self._train(ready)
         if ready.everything is not None and self.outcome_ != "interrupted" and duration is not None:
-            self._train_again(ready.whole(), duration)
+            duration = self._agree(ready, duration)
+            if self.outcome_ != "interrupted":
+                self._train_again(ready.whole(), duration)
         if what := self._complaint():
             warn(what, ConvergenceWarning, stacklevel=2)
         return self
@@ -193,6 +195,10 @@ class StoppedChain(ChainModel):
         Returns how long it was, for a training on all sequences; None where there is to be none.
         """
         raise NotImplementedError
+
+    def _agree(self, ready: Prepared, duration: Any) -> Any:
+        """How long to train on all sequences, by what the other folds say, too."""
+        return duration
 
     def _train_again(self, whole: Prepared, duration: Any) -> None:
         """Train on all sequences, for as long as was best; how the training went that was stopped is kept."""

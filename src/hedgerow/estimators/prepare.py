@@ -8,22 +8,30 @@ sequences, all of that is learnt again, from all, and nothing is encoded a secon
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from hedgerow.chain.structure.states import StateSpace
 from hedgerow.data.dataset import Dataset, Label, Schema, Window
 from hedgerow.data.encoding import encode, learn_corpus
 from hedgerow.data.imputation import Imputation, check_values, learn_imputation
-from hedgerow.data.labels import SETS, with_weights
+from hedgerow.data.labels import with_weights
 from hedgerow.data.sequences import take_sequences
 from hedgerow.data.settling import Learnt, narrow
 from hedgerow.errors import HedgerowWarning, InputError
 from hedgerow.estimators.constraints import legal_space
-from hedgerow.estimators.values import FILLING, random_generator, same_window
+from hedgerow.estimators.holding_out import (
+    FEW_SEQUENCES,
+    Fold,
+    choose_folds,
+    code_sets,
+    cut_blocks,
+    hide_blocks,
+    how_many_folds,
+)
+from hedgerow.estimators.values import FILLING, same_window
 from hedgerow.legend import IndexArray
 from hedgerow.trees.growing import LEARNED
 
@@ -37,6 +45,8 @@ class Preparation:
         nothing without a flag
     needs_numbers : whether a number that is missing is refused
     holds_out : whether `validation_fraction` of the sequences are set aside, where none are given for that
+    validation_folds : how many parts of them are set aside in turn
+    blocks : whether few sequences may be cut into blocks for that, whose labels are then hidden in training
     keeps_all : whether all sequences are wanted after that, too
     keeps_sources : whether another model reads what `fit` was given, too
     schema, imputation : of an earlier fit, where training goes on with its columns
@@ -52,6 +62,8 @@ class Preparation:
     needs_numbers: bool = False
     holds_out: bool = False
     validation_fraction: float = 0.1
+    validation_folds: int | str = 1
+    blocks: bool = False
     keeps_all: bool = False
     keeps_sources: bool = False
     random_state: Any = None
@@ -100,6 +112,7 @@ class Prepared:
     space : the legal moves
     kept, held : the numbers of both among all sequences, where the model itself set some aside; else None
     everything : all sequences as users give them, where the model set some aside and wants them all; else None
+    other_folds : what makes the corpus ready with another part of it set aside, for each further fold
     sources : what `fit` was given, where that is wanted; else None
     """
 
@@ -113,6 +126,7 @@ class Prepared:
     kept: IndexArray | None = None
     held: IndexArray | None = None
     everything: Dataset | None = None
+    other_folds: tuple[Callable[[], Prepared], ...] = ()
     sources: Sources | None = None
 
     def whole(self) -> Prepared:
@@ -148,14 +162,37 @@ def prepare(
     if X_val is not None or not wanted.holds_out:
         ready = _make_ready(wanted, whole, _encode_held_out(whole.schema, X_val, y_val))
         return replace(ready, sources=sources)
-    kept, held = choose_held_out(_label_sets(corpus.dataset), wanted.validation_fraction, wanted.random_state)
-    part, rest = whole.take(kept), corpus.dataset.take(held)  # weights of positions hide labels from training alone
-    if not isinstance(X, Dataset) and wanted.schema is None:
-        part, rest = narrow(corpus, kept, part, rest)
-    # Held-out sequences count as one each.
-    ready = _make_ready(wanted, part, replace(rest, weight_seq=None))
     everything = whole if wanted.keeps_all else None
-    return replace(ready, kept=kept, held=held, everything=everything, sources=sources)
+    makers = _fold_makers(wanted, corpus, whole, settled=isinstance(X, Dataset) or wanted.schema is not None)
+    return replace(makers[0](), everything=everything, other_folds=tuple(makers[1:]), sources=sources)
+
+
+def _fold_makers(wanted: Preparation, corpus: Learnt, whole: Dataset, *, settled: bool) -> list[Callable[[], Prepared]]:
+    """What makes the corpus ready, with one part of it after the other set aside. Held-out sequences count as one each.
+
+    whole : the corpus with its weights; settled : whether its columns and values are given
+    """
+    given, fraction = corpus.dataset, wanted.validation_fraction
+
+    def take(fold: Fold) -> Prepared:
+        # Weights of positions hide labels from training alone.
+        part, rest = whole.take(fold.kept), given.take(fold.held)
+        if not settled:
+            part, rest = narrow(corpus, fold.kept, part, rest)
+        ready = _make_ready(wanted, part, replace(rest, weight_seq=None))
+        return replace(ready, kept=fold.kept, held=fold.held)
+
+    def hide(blocks: IndexArray, fold: Fold) -> Prepared:
+        part, rest = hide_blocks(whole, blocks, fold.held)[0], hide_blocks(given, blocks, fold.held)[1]
+        return _make_ready(wanted, part, replace(rest, weight_seq=None))
+
+    n_folds = how_many_folds(wanted.validation_folds, len(given), fraction)
+    if len(given) < FEW_SEQUENCES and wanted.blocks:
+        blocks = cut_blocks(given.offsets, fraction)
+        folds = choose_folds(code_sets(given, blocks), fraction, wanted.random_state, n_folds)
+        return [partial(hide, blocks, fold) for fold in folds]
+    folds = choose_folds(code_sets(given), fraction, wanted.random_state, n_folds)
+    return [partial(take, fold) for fold in folds]
 
 
 def cut_flat(X: Any, y: Any, lengths: Any) -> tuple[Any, Any]:
@@ -247,42 +284,3 @@ def learn_missing(wanted: Preparation, dataset: Dataset) -> Imputation | None:
     return learn_imputation(
         dataset, numbers=wanted.fill_numbers, flags=flags, codes=not flags, flag_codes=not wanted.splits
     )
-
-
-# ------------------------------------------------------------------------------------------------ setting aside
-
-
-def choose_held_out(labels: Sequence[set[Any]], fraction: float, random_state: Any) -> tuple[IndexArray, IndexArray]:
-    """The numbers of the sequences that train, and of those that are held out. labels : those of each sequence.
-
-    A sequence with a label that no other has stays in training: a label that is never trained cannot be scored.
-    """
-    n = len(labels)
-    order = random_generator(random_state).permutation(n)
-    n_held = int(np.ceil(fraction * n))
-    trained = set().union(*(labels[i] for i in order[n_held:]))
-    held = np.array([i for i in np.sort(order[:n_held]) if labels[i] <= trained], dtype=np.int64)
-    if len(held) in (0, n):
-        hint = "Set ⟦early_stopping=False⟧, or give ⟦X_val and y_val⟧."
-        raise InputError(f"of {n} sequences none can be held out", hint=hint)
-    return np.setdiff1d(np.arange(n), held), held
-
-
-def _label_sets(dataset: Dataset) -> list[set[Any]]:
-    """The codes of the labels of each sequence, those in sets too."""
-    assert dataset.labels is not None
-    bounds = dataset.offsets[1:-1]
-    labels = [set(codes[codes >= 0].tolist()) for codes in np.split(dataset.labels, bounds)]
-    if dataset.allowed is not None:
-        open_ = (dataset.labels < 0) & ~dataset.allowed.all(axis=1)
-        for t in np.flatnonzero(open_).tolist():
-            labels[int(np.searchsorted(bounds, t, side="right"))].update(np.flatnonzero(dataset.allowed[t]).tolist())
-    return labels
-
-
-def label_sets(y: Iterable[Any]) -> list[set[Any]]:
-    """The labels of each sequence of y, those in sets too."""
-    return [
-        set().union(*(label if isinstance(label, SETS) else {label} for label in labels if label is not None))
-        for labels in y
-    ]

@@ -157,13 +157,25 @@ class TreeParameters(
         "classification_error" (a smooth count of wrong labelings) or "virtual_evidence".
     edges
         "joint" trees split on the previous label too, which costs K² scores per position. "shared" trees score
-        positions, and one boosted table scores transitions: for very many labels.
+        positions, and one boosted table scores transitions: for many labels. "auto" is "shared" above 12 labels and
+        from order 2 on; below, both are trained and held-out sequences decide, and where there are none it is "joint"
+        up to 6 labels. `edges_` says what it came to.
     order
         How many labels before it a label may depend on. 0 scores each position by itself. From 2 on trees of joint
         edges ask for each of the last `order` labels, which is for few labels; shared edges have a weight for every run
         of up to order+1 labels that training shows. The objective is then the log-likelihood.
     leaves
-        "newton" divides by Σp(1−p) + λ instead of rows + λ: longer steps, which rare labels among very many need.
+        "newton" divides by Σp(1−p) + λ instead of rows + λ: longer steps, which do not depend on the number of labels.
+        "auto" is "newton" for the log-likelihood, and "mean", the papers' leaves, for the other objectives.
+    learning_rate
+        What the values of leaves are multiplied with; 1 is the papers'. "line_search" finds one step for all labels in
+        each iteration. Steps above 1, found steps and Newton's are halved until the loss does not rise. "auto" is 0.1
+        with Newton's leaves and 0.3 with means.
+    l2_regularization
+        λ: the value of a leaf is Σ(−gradient) / (rows + λ), with Newton's leaves Σ(−gradient) / (Σp(1−p) + λ). "auto"
+        is 5 with Newton's leaves and 20 with means.
+    n_estimators
+        The most iterations. "auto" is 10,000 where held-out sequences stop training, and 500 where they do not.
     init : {"zero", "constant"} or LinearCRF
         The scores before any tree: none, the best constant table of transitions, or those of a linear model, to which
         trees add interactions. A LinearCRF that is not fitted is fitted to the training sequences first.
@@ -195,6 +207,10 @@ class TreeParameters(
     n_bags
         Train so many ensembles, each on a bootstrap sample of the sequences, and average them. The sequences left out
         of a sample stop its training.
+    validation_folds
+        Hold out `validation_fraction` of the sequences so many times, each time others, and take the median number of
+        iterations for the last training, on all sequences. "auto" is 5 where fewer than 20 sequences are held out, and
+        1 elsewhere and without `refit`. Fewer than five sequences are cut into blocks for that.
     decoder
         "posterior" gives each position its most probable label, which is right most often; "viterbi" gives the most
         probable labeling, which hangs together and obeys the constraints; "beam" searches for it. "auto" is "viterbi"
@@ -209,9 +225,12 @@ class TreeParameters(
     """
 
     objective: Annotated[str, OneOf(TREE_OBJECTIVES)] = LOG_LIKELIHOOD
-    edges: Literal["joint", "shared"] = "joint"
+    edges: Literal["auto", "joint", "shared"] = "auto"
     order: Annotated[int, Range(0, MAX_ORDER)] = 1
-    leaves: Literal["mean", "newton"] = "mean"
+    leaves: Literal["auto", "mean", "newton"] = "auto"
+    learning_rate: Annotated[float, Range(above=0, most=10)] | Literal["auto", "line_search"] = "auto"  # type: ignore[assignment]
+    l2_regularization: NonNegative | Literal["auto"] = "auto"  # type: ignore[assignment]
+    n_estimators: Count | Literal["auto"] = "auto"  # type: ignore[assignment]
     init: Annotated[Any, Check(_check_init)] = "zero"
     pseudo_likelihood_steps: Annotated[int, Range(0)] = 0
     likelihood_steps: Annotated[int, Range(0)] | Literal["auto"] = "auto"
@@ -224,6 +243,7 @@ class TreeParameters(
     n_bags: Annotated[int, Range(0)] = 0
     decoder: Literal["auto", "posterior", "viterbi", "beam"] = "auto"
     early_stopping: bool = True
+    validation_folds: Count | Literal["auto"] = "auto"
     n_iter_no_change: Count = 20
     scoring: Annotated[Scoring, Check(check_scoring)] = "auto"
 

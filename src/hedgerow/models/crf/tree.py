@@ -25,16 +25,19 @@ from hedgerow.legend import FloatArray
 from hedgerow.models.crf.linear import LinearCRF
 from hedgerow.models.crf.paired import check_below, linear_below, pair, pair_all, potentials_below
 from hedgerow.models.crf.parameters import TreeParameters, check_tree_parameters
-from hedgerow.models.crf.tree_training import Boosted, Training, check_goes_on, chunk_positions, joint_edges
+from hedgerow.models.crf.tree_form import Duration, Form, edges_to_try, make_form
+from hedgerow.models.crf.tree_training import Boosted, Training, check_goes_on, chunk_positions
 from hedgerow.parallel import MAX_LANES, Lanes
 from hedgerow.training.boosting.chain import Iteration
 from hedgerow.training.boosting.constant import best_constant
 from hedgerow.training.boosting.scores import Start
 from hedgerow.training.memory import check_joint_memory
-from hedgerow.training.monitor import Trained
+from hedgerow.training.monitor import Trained, log
 from hedgerow.trees.binning import Binning, bin_dataset, learn_binning
 from hedgerow.trees.ensemble import Ensemble
 from hedgerow.trees.growing import SURROGATE, WEIGHTING
+
+Durations = list[Duration]  # one for every way that was tried
 
 PAPERS: dict[str, dict[str, Any]] = {
     "2004": {"l2_regularization": 0.0, "pseudo_likelihood_steps": 3},
@@ -60,6 +63,7 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
     space_ : the legal moves
     constant_ : (K+1, K) [from, to], ⊥ last: the scores before any tree
     linear_ : the LinearCRF below the trees, or None
+    edges_ : "joint" or "shared", where `edges` left that open
     edge_tables_ : (iterations, K, K) [from, to], what each iteration added to shared edges; None for joint ones. From
         order 2 on (iterations, A), the weights of the arcs of `histories_`
     n_iter_ : iterations of the last fit
@@ -97,6 +101,8 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
         if version not in PAPERS:
             raise InputError(f"there is no paper {version!r}", hint=f"Known: {', '.join(map(repr, PAPERS))}.")
         defaults: dict[str, Any] = {
+            "edges": "joint",
+            "leaves": "mean",
             "learning_rate": 1.0,
             "categorical": "one_against_rest",
             "early_stopping": False,
@@ -104,16 +110,15 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
         }
         return cls(**defaults | PAPERS[version] | parameters)
 
-    def _train(self, ready: Prepared, duration: tuple[int, int] | None = None) -> tuple[int, int] | None:
-        """Train and store. duration : so many iterations, of which so many follow the likelihood first; without it at
-        most n_estimators. Returned where any iteration is kept."""
+    def _train(self, ready: Prepared, duration: Durations | None = None) -> Durations | None:
+        """Train and store. duration : one way, and its number of iterations; without it every way that `edges` leaves
+        open, of which that is stored which held-out sequences prefer. Returned where any iteration is kept."""
         warm = ready.wanted.schema is not None
         linear, dataset, held_out = self.linear_ if warm else None, ready.dataset, ready.held_out
         if not warm and isinstance(self.init, LinearCRF):
             linear = linear_below(self.init, ready)
         if linear is not None:
             dataset, held_out = pair_all(linear, ready)
-            check_below(linear, dataset, joint=joint_edges(self))
         start = self._find_start(dataset, ready.space, linear, warm=warm)
         if linear is not None:
             check_gold(dataset, start.space)
@@ -126,16 +131,60 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
         else:
             gaps = self.missing in (WEIGHTING, SURROGATE)
             binning = learn_binning(dataset, int(self.max_bins), self.min_frequency, keep_missing=gaps)
-        training = self._training(binning, start, ready.given.schema)
-        if self.n_bags:
-            trained = training.train_bags(dataset, held_out)
-        else:
-            kept = self._iterations() if warm else []
-            history = self.history_[: len(kept)] if warm else None
-            trained = training.train(dataset, held_out, kept, history, *duration or ())
+        found: list[tuple[Duration, Trained[Boosted]]] = []
+        for edges in self._ways(dataset, held_out, linear, duration, warm=warm):
+            form = make_form(self, edges, stopped=held_out is not None)
+            training = self._training(form, binning, start, ready.given.schema)
+            if self.n_bags:
+                trained = training.train_bags(dataset, held_out)
+            else:
+                kept = self._iterations() if warm else []
+                history = self.history_[: len(kept)] if warm else None
+                trained = training.train(dataset, held_out, kept, history, *duration[0][1:3] if duration else ())
+            found.append((Duration.of(edges, trained), trained))
+            if trained.outcome == "interrupted":
+                break
+        best, trained = max(found, key=lambda one: one[0].score)  # of equal ones the simpler, which is the first
         self.imputation_, self.missing_ = ready.imputation, self.missing
-        self._store(ready.given.schema, linear, binning, start, trained)
-        return (self.best_iteration_, self.likelihood_iterations_) if self.best_iteration_ else None
+        self._store(ready.given.schema, linear, binning, start, trained, joint=best.edges == "joint")
+        return [one for one, _ in found] if self.best_iteration_ else None
+
+    def _ways(
+        self, dataset: Dataset, held_out: Dataset | None, linear: LinearCRF | None, duration: Any, *, warm: bool
+    ) -> tuple[str, ...]:
+        """The forms of edges to train."""
+        if duration is not None:
+            return (duration[0].edges,)
+        if warm:
+            return (self.edges_,)
+        if self.edges == "auto" and linear is not None and linear.layout_.pairs is not None:
+            ways: tuple[str, ...] = ("joint",)  # a table cannot stand on edges of each position
+        else:
+            compared = held_out is not None and not self.n_bags
+            ways = edges_to_try(self, dataset.n_labels, dataset.n_positions, compared=compared)
+        if linear is not None:
+            check_below(linear, dataset, joint="shared" not in ways and self.order > 0)
+        return ways
+
+    def _agree(self, ready: Prepared, duration: Durations) -> Durations:
+        """Train with the other folds held out, too: the edges that all prefer, and the median number of iterations."""
+        first, found = dict(self.__dict__), [duration]
+        for fold in ready.other_folds:
+            if self.verbose:
+                log.info("training with another part held out: %d of %d", len(found) + 1, len(ready.other_folds) + 1)
+            again = self._train(fold())
+            if self.outcome_ == "interrupted":
+                first["outcome_"] = "interrupted"
+                break
+            found.extend([again] if again is not None else [])
+        self.__dict__.clear()
+        self.__dict__.update(first)
+        return [Duration.median(found)]
+
+    @property
+    def edges_(self) -> str:
+        """The form of edges that was fitted: "joint" or "shared"."""
+        return "joint" if self.edge_tables_ is None else "shared"
 
     def _preparation(self, **more: Any) -> Preparation:
         # Runs of labels that training does not show are forbidden where they have weights, and not transitions.
@@ -144,20 +193,26 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
         earlier = {"schema": self.schema_, "imputation": self.imputation_} if warm else {}
         sources, again = isinstance(self.init, LinearCRF), self.refit and not warm
         stops = self.early_stopping and not self.n_bags  # a bag is stopped by what it leaves out
-        known = {"splits": True, "forbid_unseen": forbids, "keeps_all": again, "keeps_sources": sources}
-        return super()._preparation(**known | {"holds_out": stops} | earlier | more)
+        known: dict[str, Any] = {"splits": True, "forbid_unseen": forbids, "keeps_all": again, "keeps_sources": sources}
+        # Blocks hide labels, which the likelihood can do without, and what another model reads is not hidden.
+        known |= {"holds_out": stops, "blocks": self.objective == LOG_LIKELIHOOD and not sources}
+        if self.pseudo_likelihood_steps:
+            known["blocks"] = False
+        if not again and self.validation_folds == "auto":
+            known["validation_folds"] = 1
+        return super()._preparation(**known | earlier | more)
 
     def _has_histories(self) -> bool:
-        return self.order > 1 and self.edges == "shared"
+        return self.order > 1 and self.edges != "joint"
 
     def _train_on(self, dataset: Dataset) -> None:
         """Train on all sequences, in place of a model that was stopped by some of them."""
         whole = prepare(self._preparation(holds_out=False), dataset)
-        self._train_again(whole, (self.best_iteration_, self.likelihood_iterations_))
+        self._train_again(whole, [Duration(self.edges_, self.best_iteration_, self.likelihood_iterations_)])
 
-    def _training(self, binning: Binning, start: Start, schema: Schema, scoring: Any = None) -> Training:
+    def _training(self, form: Form, binning: Binning, start: Start, schema: Schema, scoring: Any = None) -> Training:
         scoring = self._scoring() if scoring is None else scoring
-        return Training(self, binning, start, schema.labels, scoring=scoring, decoder=self._decoder_name())
+        return Training(self, form, binning, start, schema.labels, scoring=scoring, decoder=self._decoder_name())
 
     def _find_start(self, dataset: Dataset, space: StateSpace, linear: LinearCRF | None, *, warm: bool) -> Start:
         """F₀, and what may follow what."""
@@ -193,7 +248,14 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
         return True
 
     def _store(
-        self, schema: Schema, linear: LinearCRF | None, binning: Binning, start: Start, trained: Trained[Boosted]
+        self,
+        schema: Schema,
+        linear: LinearCRF | None,
+        binning: Binning,
+        start: Start,
+        trained: Trained[Boosted],
+        *,
+        joint: bool,
     ) -> None:
         self._keep(schema, trained)
         self.linear_ = linear
@@ -208,7 +270,7 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
         shape: tuple[int, ...] = (n_labels, n_labels) if start.order else (0,)
         if start.histories is not None:
             shape = (start.histories.n_arcs,)
-        self.edge_tables_ = None if joint_edges(self) else np.array(tables).reshape(len(tables), *shape)
+        self.edge_tables_ = None if joint and start.order else np.array(tables).reshape(len(tables), *shape)
         self.likelihood_iterations_ = trained.learnt.n_likelihood
         self.refitted_ = False
         self.outcome_ = "n_estimators" if trained.outcome == "max_iter" else trained.outcome
@@ -229,7 +291,8 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
         if scoring is not None:
             check_scoring(scoring)
         iterations = self._iterations()
-        training = self._training(self.binning_, self._start(), self.schema_, scoring)
+        form = make_form(self, self.edges_, stopped=False)
+        training = self._training(form, self.binning_, self._start(), self.schema_, scoring)
         with Lanes(self.n_jobs, MAX_LANES) as lanes:
             stages = training.stages(dataset, iterations, lanes, joint=self.edge_tables_ is None)
             for i in range(len(iterations)):

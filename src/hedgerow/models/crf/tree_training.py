@@ -19,6 +19,7 @@ from hedgerow.estimators.validation import Measure
 from hedgerow.estimators.values import BEAM_WIDTH, FILLING, cost_table, random_generator, same_window
 from hedgerow.legend import AnyArray
 from hedgerow.models.crf.parameters import TreeParameters
+from hedgerow.models.crf.tree_form import Form
 from hedgerow.parallel import CHUNK_POSITIONS, MAX_LANES, Lanes, plan_chunks
 from hedgerow.training.boosting.chain import Booster, Iteration
 from hedgerow.training.boosting.line_search import LineSearch, Phase, boost
@@ -42,15 +43,10 @@ class Boosted(NamedTuple):
     n_likelihood: int = 0
 
 
-def joint_edges(model: TreeParameters) -> bool:
-    """Whether the trees of a model score labels after those before them; at order 0 none does."""
-    return bool(model.edges == "joint" and model.order > 0)
-
-
 def check_goes_on(model: TreeCRF) -> None:
     """Refuse parameters by which trees cannot be added to those of the previous fit."""
     n = model.ensemble_.n_iterations
-    if n > model.n_estimators:
+    if not isinstance(model.n_estimators, str) and n > model.n_estimators:
         what = f"⟦n_estimators⟧ is {model.n_estimators} and the model has {n} iterations already"
         raise InputError(what, hint="⟦n_estimators⟧ counts all iterations; raise it, or set ⟦warm_start=False⟧.")
     if not same_window(model.window, model.schema_.window):
@@ -59,7 +55,8 @@ def check_goes_on(model: TreeCRF) -> None:
     if model.missing != model.missing_:
         what = f"⟦missing⟧ is {model.missing!r} and the model was fitted with {model.missing_!r}"
         raise InputError(what, hint="Leave it as it was, or set ⟦warm_start=False⟧.")
-    same = model.order_ == model.order and (model.edge_tables_ is None) == joint_edges(model)
+    edges = "joint" if model.edge_tables_ is None else "shared"
+    same = model.order_ == model.order and (model.edges in ("auto", edges) or not model.order)
     if model.ensemble_.trees_per_step != model.trees_per_step or not same:
         hint = "Leave ⟦trees_per_step⟧, ⟦edges⟧ and ⟦order⟧ as they were, or set ⟦warm_start=False⟧."
         raise InputError("the previous fit grew trees of another form", hint=hint)
@@ -68,12 +65,13 @@ def check_goes_on(model: TreeCRF) -> None:
 class Training:
     """One fit: how it is to be trained, and what is the same for all its ensembles.
 
-    scoring, decoder : what the parameters of these names mean
+    form, scoring, decoder : what the parameters mean
     """
 
     def __init__(
         self,
         settings: TreeParameters,
+        form: Form,
         binning: Binning,
         start: Start,
         labels: Sequence[Label],
@@ -81,7 +79,7 @@ class Training:
         scoring: Any,
         decoder: str,
     ) -> None:
-        self.settings, self.scoring, self.decoder = settings, scoring, decoder
+        self.settings, self.form, self.scoring, self.decoder = settings, form, scoring, decoder
         self.binning = binning
         self.start = start
         self.seed = int(random_generator(settings.random_state).randint(2**31 - 1))
@@ -114,7 +112,7 @@ class Training:
         An objective that is not convex starts from trees for the likelihood: `n_likelihood` of them, or as many as are
         best on the held-out sequences, or half of all where there are none.
         """
-        most = int(self.settings.n_estimators) if n_iterations is None else n_iterations
+        most = self.form.n_estimators if n_iterations is None else n_iterations
         steps = self._likelihood_steps() if n_likelihood is None else n_likelihood
         pseudo = Phase(pseudo_likelihood, int(self.settings.pseudo_likelihood_steps))
         if steps is not None or held_out is None or kept:
@@ -140,14 +138,14 @@ class Training:
         n_likelihood: int | None = None,
     ) -> Trained[Boosted]:
         """Go on from `kept` to at most `most` iterations, of which so many follow the likelihood; None: all of them."""
-        settings, guarded = self.settings, self._guarded()
+        settings, form = self.settings, self.form
         with Lanes(settings.n_jobs, MAX_LANES) as lanes:
             booster = self._booster(dataset, lanes)
             if kept:
                 booster.resume(kept)
             validate: Callable[[], float] | None = None
             if held_out is not None:
-                validate = self.stages(held_out, booster.iterations, lanes, joint=joint_edges(settings))
+                validate = self.stages(held_out, booster.iterations, lanes, joint=form.joint)
                 validate()  # a metric that cannot score y_val is found before any training
             with Monitor(
                 max_iter=most - len(kept),
@@ -158,8 +156,8 @@ class Training:
                 previous=previous,
             ) as monitor:
                 if len(kept) < most:
-                    search = LineSearch() if settings.learning_rate == "line_search" else None
-                    boost(booster, monitor, phases=phases, guarded=guarded, search=search)
+                    search = LineSearch() if form.learning_rate == "line_search" else None
+                    boost(booster, monitor, phases=phases, guarded=form.guarded, search=search)
                 else:
                     monitor.begin(booster.evaluate(phases[-1].objective))
             n_best = len(kept) + monitor.kept.iteration - monitor.first  # a model from a file has no history
@@ -204,18 +202,17 @@ class Training:
             return booster.evaluate(self.objective)
 
     def _booster(self, dataset: Dataset, lanes: Lanes) -> Booster:
-        settings = self.settings
-        rate = settings.learning_rate
+        settings, form = self.settings, self.form
         return Booster(
             dataset,
             bin_dataset(self.binning, dataset, postings=True),
             lanes,
             start=self.start,
             max_leaf_nodes=int(settings.max_leaf_nodes),
-            l2_regularization=float(settings.l2_regularization),
-            learning_rate=1.0 if isinstance(rate, str) else float(rate),
-            edges=settings.edges,
-            leaves=settings.leaves,
+            l2_regularization=form.l2_regularization,
+            learning_rate=1.0 if isinstance(form.learning_rate, str) else form.learning_rate,
+            edges=form.edges,
+            leaves=form.leaves,
             min_samples_leaf=float(settings.min_samples_leaf),
             max_features=float(settings.max_features),
             subsets=settings.categorical == "subset",
@@ -226,11 +223,6 @@ class Training:
             missing=LEARNED if settings.missing in FILLING else settings.missing,
             seed=self.seed,
         )
-
-    def _guarded(self) -> bool:
-        """Whether steps may be longer than the paper's."""
-        rate = self.settings.learning_rate
-        return bool(self.settings.leaves == "newton" or (not isinstance(rate, str) and rate > 1.0))
 
     def stages(self, dataset: Dataset, iterations: list[Iteration], lanes: Lanes, *, joint: bool) -> Stages:
         """The score of labelled sequences as iterations are added."""
