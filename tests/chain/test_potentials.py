@@ -28,8 +28,8 @@ def test_few_arcs_become_lists(rng):
     assert SharedEdges.from_scores(scores, sparse=False).arcs is None
     assert SharedEdges.from_scores(np.zeros((40, 40))).arcs is None
     lists = SharedEdges.from_scores(scores).arcs
-    out_from = np.repeat(np.arange(40), np.diff(lists.out_ptr))
-    assert list(zip(out_from, lists.out_to)) == list(zip(*np.nonzero(scores == 0.0)))
+    out_from = np.repeat(np.arange(40), np.diff(lists.out.ptr))
+    assert list(zip(out_from, lists.out.ends)) == list(zip(*np.nonzero(scores == 0.0)))
 
 
 def test_start_and_end_scores():

@@ -18,12 +18,12 @@ def run(case):
     n, K = case.node.shape
     edges = SharedEdges.from_scores(case.edges, sparse=True)
     lists, (rows, width) = edges.arcs, test_chain.message_rows(case)
-    arcs.forward((lists.into_ptr, lists.into_from, lists.into_exps), rows, 0, n)
-    arcs.backward((lists.out_ptr, lists.out_to, lists.out_exps), rows, 0, n)
-    sums = np.zeros(len(lists.out_to))
-    arcs.sum_edges(rows.alpha, rows.node_exp, lists.out_ptr, lists.out_to, sums, 1, n)
+    arcs.forward(tuple(lists.into), rows, 0, n)
+    arcs.backward(tuple(lists.out), rows, 0, n)
+    sums = np.zeros(len(lists.out.ends))
+    arcs.sum_edges(rows.alpha, rows.node_exp, lists.out.ptr, lists.out.ends, sums, 1, n)
     table = np.zeros((K, K))
-    table[np.repeat(np.arange(K), np.diff(lists.out_ptr)), lists.out_to] = sums * lists.out_exps
+    table[np.repeat(np.arange(K), np.diff(lists.out.ptr)), lists.out.ends] = sums * lists.out.exps
     return rows.alpha[:, :K], rows.scale, rows.node_probs, table, rows.underflows - (width - K)
 
 

@@ -18,16 +18,11 @@ def check_joint_memory(n_positions: int, n_labels: int, n_histories: int | None 
     """Refuse N·K² scores, or N·K·H of H histories, that this machine cannot hold."""
     n_before = n_labels if n_histories is None else n_histories
     needed = 8 * _ARRAYS * n_positions * n_labels * n_before
-    limit = memory_limit()
-    if limit is not None and needed > limit:
-        arcs = f"{n_labels}² scores"
-        if n_histories is not None:
-            arcs = f"{n_labels * n_before:,} arcs ({n_labels} labels after {n_before:,} histories)"
-        raise InputError(
-            f"⟦edges='joint'⟧ keeps {arcs} for each of {n_positions:,} positions: "
-            f"{needed / 2**30:.1f} GB, and there are {limit / 2**30:.1f} GB of memory",
-            hint="Use ⟦edges='shared'⟧, a lower ⟦order⟧, or fewer positions at once.",
-        )
+    arcs = f"{n_labels}² scores"
+    if n_histories is not None:
+        arcs = f"{n_labels * n_before:,} arcs ({n_labels} labels after {n_before:,} histories)"
+    what = f"⟦edges='joint'⟧ keeps {arcs} for each of {n_positions:,} positions:"
+    _check(needed, what, "Use ⟦edges='shared'⟧, a lower ⟦order⟧, or fewer positions at once.")
 
 
 def check_chain_memory(layout: ChainLayout, order: int, longest: int, n_positions: int, n_threads: int) -> None:
@@ -41,14 +36,17 @@ def check_chain_memory(layout: ChainLayout, order: int, longest: int, n_position
         S = histories.n_states
         each += count_rows(longest, S) * S + 3 * S + histories.n_arcs
     needed = layout.n_weights * (_A_WEIGHT + 8 * n_threads) + 8 * n_threads * each
+    what = f"⟦order={order}⟧ has {layout.n_arcs:,} arcs and {layout.n_weights:,} weights in all: training needs"
+    hint = "Use a lower ⟦order⟧, ⟦transitions='observed'⟧ with ⟦min_frequency⟧, fewer features, or fewer threads."
+    _check(needed, what, hint)
+
+
+def _check(needed: int, what: str, hint: str) -> None:
+    """Refuse what needs more bytes than there are."""
     limit = memory_limit()
     if limit is not None and needed > limit:
-        hint = "Use a lower ⟦order⟧, ⟦transitions='observed'⟧ with ⟦min_frequency⟧, fewer features, or fewer threads."
-        raise InputError(
-            f"⟦order={order}⟧ has {layout.n_arcs:,} arcs and {layout.n_weights:,} weights in all: training needs "
-            f"{needed / 2**30:.1f} GB, and there are {limit / 2**30:.1f} GB of memory",
-            hint=hint,
-        )
+        sizes = f"{needed / 2**30:.1f} GB, and there are {limit / 2**30:.1f} GB of memory"
+        raise InputError(f"{what} {sizes}", hint=hint)
 
 
 def memory_limit() -> int | None:

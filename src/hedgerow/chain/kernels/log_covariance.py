@@ -16,7 +16,13 @@ import math
 
 import numpy as np
 
-from hedgerow.jit import kernel
+from hedgerow.jit import kernel, part
+
+
+@part
+def _log_before(node, edges, log_alpha, alpha_tops, row, t, u, v):
+    """log P(u at t−1 | v at t). row: that of the edges into t."""
+    return log_alpha[t - 1, u] + edges[v, row, u] + node[t, v] - log_alpha[t, v] - alpha_tops[t]
 
 
 @kernel
@@ -35,7 +41,7 @@ def centre(node, edges, first, log_alpha, alpha_tops, node_probs, direction, ter
             past[t, v] = 0.0
             if not first[t] and node_probs[t, v] > 0.0:
                 for u in range(K):
-                    x = log_alpha[t - 1, u] + edges[v, row, u] + node[t, v] - log_alpha[t, v] - alpha_tops[t]
+                    x = _log_before(node, edges, log_alpha, alpha_tops, row, t, u, v)
                     if x > -np.inf:
                         y = math.exp(x) * node_probs[t, v] * direction[v, row, u]
                         past[t, v] += y
@@ -84,7 +90,7 @@ def backward(node, edges, first, log_alpha, alpha_tops, future, moved, t0, t1):
             if first[t] or log_alpha[t, v] == -np.inf:
                 continue
             for u in range(K):
-                x = log_alpha[t - 1, u] + edges[v, row, u] + node[t, v] - log_alpha[t, v] - alpha_tops[t]
+                x = _log_before(node, edges, log_alpha, alpha_tops, row, t, u, v)
                 if x > -np.inf:
                     y = math.exp(x) * future[t, v]
                     future[t - 1, u] += y

@@ -64,11 +64,14 @@ def _list_row(r, t, row_ptr, table_row, slot_label, K, fill, table, cell, slot, 
         if fill:
             table[q_table] = table_row[r]
         return q_table + 1, q_entry
-    if fill:
-        for j in range(row_ptr[r], row_ptr[r + 1]):
-            cell[q_entry + j - row_ptr[r]] = t * K + slot_label[j]
-            slot[q_entry + j - row_ptr[r]] = j
-    return q_table, q_entry + row_ptr[r + 1] - row_ptr[r]
+    begin, end = row_ptr[r], row_ptr[r + 1]
+    if not fill:
+        return q_table, q_entry + end - begin
+    for j in range(begin, end):
+        cell[q_entry] = t * K + slot_label[j]
+        slot[q_entry] = j
+        q_entry += 1
+    return q_table, q_entry
 
 
 @kernel

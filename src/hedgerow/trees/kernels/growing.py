@@ -51,6 +51,15 @@ def _plant(data, whole, gaps, buffers, tree):
 
 
 @part
+def _best_leaf(gain, n_leaves):
+    i = 0
+    for j in range(1, n_leaves):
+        if gain[j] > gain[i]:
+            i = j
+    return i
+
+
+@part
 def _claim_histogram(owned, gain, n_histograms, n_leaves, i):
     """A row of hist for a leaf: a free one, else that of the leaf, other than i, with the least gain."""
     for h in range(n_histograms):
@@ -200,7 +209,7 @@ def grow(columns, data, rules, buffers, sparse, gaps, surrogates, tree, pairs, g
                 if leaf[HISTOGRAM, new] >= 0:
                     gain[z] = find_split(columns, rules, buffers, sparse, gaps, z)
         new += 1
-        i = np.argmax(gain[:new])
+        i = _best_leaf(gain, new)
         if new == rules.max_leaf_nodes or gain[i] <= 0.0:
             return new, n_sets, n_kept
         parent, by_label, trunk = leaf[NODE, i], split[i, STREAM] == LABEL, leaf[SLOT, i] >= 0
