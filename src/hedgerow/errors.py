@@ -73,16 +73,6 @@ class InputError(HedgerowError, ValueError):
         message = f"{where}: {what}" if where else what
         super().__init__(Message(f"{message}. {hint}" if hint else message))
 
-    def at(self, **place: Any) -> InputError:
-        """The same error with its place (path, line, sequence, position, column), from one who knows more of it."""
-        known = {name: getattr(self, name) for name in ("path", "line", "sequence", "position", "column")}
-        return InputError(self.what, hint=self.hint, parameter=self.parameter, **(known | place))
-
-    def among(self, offsets: Any, flat: int, **place: Any) -> InputError:
-        """The same error at a flat position of sequences that begin and end at the offsets."""
-        sequence = bisect_right(offsets, flat) - 1
-        return self.at(sequence=sequence, position=flat - int(offsets[sequence]), **place)
-
 
 class ModelFileError(HedgerowError, ValueError):
     """A model file that is damaged, truncated, foreign, or of a version this hedgerow cannot read."""
@@ -97,6 +87,18 @@ class MissingExtraError(HedgerowError, ImportError):
 
 class HedgerowWarning(UserWarning):
     """The base of hedgerow's own warnings."""
+
+
+def placed(error: InputError, **place: Any) -> InputError:
+    """The same error with its place (path, line, sequence, position, column), from one who knows more of it."""
+    known = {name: getattr(error, name) for name in ("path", "line", "sequence", "position", "column")}
+    return InputError(error.what, hint=error.hint, parameter=error.parameter, **(known | place))
+
+
+def among(error: InputError, offsets: Any, flat: int, **place: Any) -> InputError:
+    """The same error at a flat position of sequences that begin and end at the offsets."""
+    sequence = bisect_right(offsets, flat) - 1
+    return placed(error, sequence=sequence, position=flat - int(offsets[sequence]), **place)
 
 
 def shown(names: Sequence[Any], most: int = 10) -> str:

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.data.sequences import Kind
-from hedgerow.errors import InputError
+from hedgerow.errors import InputError, among, placed
 from hedgerow.legend import (
     FIRST_VALUE,
     INDEX,
@@ -293,7 +293,7 @@ class Dataset:
             raise InputError(f"{purpose} needs the true labels")
         unknown = np.flatnonzero(self.labels == UNLABELLED)
         if len(unknown):
-            raise InputError(f"{purpose} needs a label here").among(self.offsets, int(unknown[0]))
+            raise among(InputError(f"{purpose} needs a label here"), self.offsets, int(unknown[0]))
         return self.labels
 
     def require_numbers(self) -> None:
@@ -304,7 +304,7 @@ class Dataset:
                 hint = "Let the model fill it in: ⟦missing='impute'⟧, or 'indicator', which adds a flag that says so."
                 what = "a number is missing, and a linear model has no score for that"
                 error = InputError(what, hint=hint, column=column.name)
-                raise error.at(sequence=place) if column.constant else error.among(self.offsets, place)
+                raise placed(error, sequence=place) if column.constant else among(error, self.offsets, place)
 
 
 def _same(a: Any, b: Any) -> bool:

@@ -12,7 +12,7 @@ import numpy as np
 
 from hedgerow.data.dataset import Dataset, Label
 from hedgerow.data.rows import NUMBERS
-from hedgerow.errors import InputError, shown
+from hedgerow.errors import InputError, among, shown
 from hedgerow.legend import CODE, UNLABELLED, BoolArray, CodeArray, FloatArray, IndexArray
 
 SETS = (set, frozenset)
@@ -214,7 +214,7 @@ def is_label(value: Any) -> bool:
 
 
 def _refuse(what: str, hint: str, t: int, offsets: IndexArray) -> NoReturn:
-    raise InputError(what, hint=hint).among(offsets, t)
+    raise among(InputError(what, hint=hint), offsets, t)
 
 
 # ------------------------------------------------------------------------------------------------ weights

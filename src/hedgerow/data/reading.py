@@ -12,7 +12,7 @@ from hedgerow.data.columns import AttributeBuilder, ColumnBuilder, check_numbers
 from hedgerow.data.dataset import OUTSIDE_COLUMN, Window, locate
 from hedgerow.data.rows import Block, Field, blocks
 from hedgerow.data.sequences import KINDS, Kind, Sequences
-from hedgerow.errors import InputError
+from hedgerow.errors import InputError, among
 from hedgerow.legend import INDEX, AnyArray, FloatArray, IndexArray
 
 
@@ -73,7 +73,7 @@ class Reader:
             return
         bad = next(i for i, name in enumerate(names) if not isinstance(name, str))
         flat = base + (0 if rows is None else int(rows[bad]))
-        raise InputError(f"the key {names[bad]!r} is not a str").among(self.ends, flat)
+        raise among(InputError(f"the key {names[bad]!r} is not a str"), self.ends, flat)
 
     def _add_entries(self, where: IndexArray, names: list[str], weights: FloatArray | None) -> None:
         """Attributes by name. A weight of 0 says nothing and is left out."""
@@ -151,7 +151,7 @@ class Learner(Reader):
     def add_field(self, field: Field, where: IndexArray) -> None:
         if field.name == OUTSIDE_COLUMN:
             hint = "Use another name: this one is for what lies outside a sequence."
-            raise InputError("the name is taken", hint=hint, column=field.name).among(self.ends, int(where[0]))
+            raise among(InputError("the name is taken", hint=hint, column=field.name), self.ends, int(where[0]))
         self.builder(field.name).read(field, where, self.locate)
 
     def add_constant(self, field: Field, where: IndexArray) -> None:

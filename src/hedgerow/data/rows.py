@@ -16,7 +16,7 @@ import numpy as np
 
 from hedgerow.data.sequences import Item as Item
 from hedgerow.data.sequences import Kind, described
-from hedgerow.errors import InputError
+from hedgerow.errors import InputError, among, placed
 from hedgerow.legend import INDEX, AnyArray, FloatArray, IndexArray
 
 BLOCK_POSITIONS = 8192
@@ -205,8 +205,8 @@ def _turn_attribute_lists(block: Block, sequences: list[Any], first: int) -> Non
         bad = next(i for i, name in enumerate(names) if not isinstance(name, str))
         flat = int(np.searchsorted(np.cumsum(sizes), bad, side="right"))
         error = InputError(f"the attribute {names[bad]!r} is {described(names[bad])}, not str")
-        error = error.among(np.cumsum([0, *block.lengths]), flat)
-        raise error.at(sequence=first + (error.sequence or 0))
+        error = among(error, np.cumsum([0, *block.lengths]), flat)
+        raise placed(error, sequence=first + (error.sequence or 0))
     block.entries.append((np.repeat(np.arange(len(rows), dtype=INDEX), sizes), names, None))
 
 

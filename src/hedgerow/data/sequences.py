@@ -46,9 +46,9 @@ class Cut(Generic[One]):
     """Rows that are cut into sequences, as an array of them. Slicing keeps sequences whole and shares the rows:
     `_index` has the sequences that count, by their numbers in `_offsets`. A subclass says what one of them is."""
 
-    def __init__(self, offsets: AnyArray) -> None:
+    def __init__(self, offsets: AnyArray, index: IndexArray | None = None) -> None:
         self._offsets = np.ascontiguousarray(offsets, dtype=INDEX)
-        self._index: IndexArray = np.arange(len(self._offsets) - 1, dtype=INDEX)
+        self._index = np.arange(len(self._offsets) - 1, dtype=INDEX) if index is None else index
 
     def _one(self, i: int) -> One:
         raise NotImplementedError
@@ -111,8 +111,10 @@ class Sequences(Cut[list[dict[str, Any]] | Item]):
         offsets: AnyArray,
         kinds: Mapping[str, Kind],
         constants: Mapping[str, AnyArray] | None = None,
+        *,
+        _index: IndexArray | None = None,
     ) -> None:
-        super().__init__(offsets)
+        super().__init__(offsets, _index)
         self._columns = dict(columns)
         self._constants = dict(constants or {})
         self.kinds: dict[str, Kind] = dict(kinds)

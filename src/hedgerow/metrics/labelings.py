@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.errors import InputError, shown
+from hedgerow.errors import InputError, among, shown
 from hedgerow.legend import CODE, INDEX, UNLABELLED, CodeArray, IndexArray
 
 Label = str | int
@@ -32,7 +32,7 @@ class Coded:
 
     def error(self, what: str, index: int, hint: str = "") -> InputError:
         """An error that names the sequence and the position of a flat index."""
-        return InputError(what, hint=hint).among(self.offsets, index)
+        return among(InputError(what, hint=hint), self.offsets, index)
 
 
 class _Codebook(dict[Any, int]):

@@ -10,7 +10,7 @@ import numpy as np
 
 from hedgerow.data.readers.columns import BadValue, check_finite, column_of, nested, plain_labels, read_columns
 from hedgerow.data.sequences import Cut, Kind, Sequences
-from hedgerow.errors import InputError
+from hedgerow.errors import InputError, among
 from hedgerow.legend import FLOAT, INDEX, AnyArray, IndexArray
 
 
@@ -111,7 +111,7 @@ def _columns(columns: Mapping[str, Any], offsets: IndexArray) -> Sequences:
         check_finite(values)
         return "boolean" if values.dtype == np.bool_ else "numeric", values
 
-    stored, kinds = read_columns(columns, read, lambda bad, name: bad.among(offsets, bad.row, column=name))
+    stored, kinds = read_columns(columns, read, lambda bad, name: among(bad, offsets, bad.row, column=name))
     return Sequences(stored, offsets, kinds)
 
 
@@ -157,7 +157,7 @@ def _split_labels(y: Any, offsets: IndexArray) -> AnyArray:
     try:
         return nested(plain_labels(values), offsets)
     except BadValue as bad:
-        raise bad.among(offsets, bad.row) from None
+        raise among(bad, offsets, bad.row) from None
 
 
 def _check_sparse(matrix: Any, offsets: IndexArray) -> None:
@@ -167,4 +167,4 @@ def _check_sparse(matrix: Any, offsets: IndexArray) -> None:
     if len(bad):
         row = int(np.searchsorted(matrix.indptr, bad[0], side="right")) - 1
         error = InputError(f"the weight is {matrix.data[bad[0]]}", hint="Weights must be finite.")
-        raise error.among(offsets, row, column=str(matrix.indices[bad[0]]))
+        raise among(error, offsets, row, column=str(matrix.indices[bad[0]]))

@@ -18,7 +18,7 @@ import numpy as np
 from hedgerow.data.readers.columns import is_null, nested
 from hedgerow.data.readers.source import Source, read_lines
 from hedgerow.data.sequences import Item
-from hedgerow.errors import InputError
+from hedgerow.errors import InputError, placed
 from hedgerow.legend import INDEX, AnyArray
 
 Attributes = list[str] | dict[str, float]
@@ -53,7 +53,7 @@ def read_crfsuite(source: Source, *, encoding: str = "utf-8") -> tuple[list[list
                 labels.append(_label(*fields[0]))
                 positions.append([(names.setdefault(name, name), weight) for name, weight in fields[1:]])
         except InputError as error:
-            raise error.at(path=path, line=number) from None
+            raise placed(error, path=path, line=number) from None
     if not labels:
         raise InputError("has no positions", path=path, hint="Is the file empty, or all comments?")
     weighted = any(weight is not None for position in positions for _, weight in position)
@@ -139,7 +139,7 @@ def _written(X: Iterable[Iterable[Any]], y: Iterable[Sequence[str | int]]) -> It
             try:
                 yield "\t".join([_label_text(label), *_attribute_texts(position), *_dict_texts(features, "")]) + "\n"
             except InputError as error:
-                raise error.at(sequence=i, position=t) from None
+                raise placed(error, sequence=i, position=t) from None
         yield "\n"
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from hedgerow.data.readers.columns import BadValue, check_known, is_null, nested, objects, plain_labels, read_columns
 from hedgerow.data.sequences import KINDS, Kind, Sequences
-from hedgerow.errors import InputError, shown
+from hedgerow.errors import InputError, among, shown
 from hedgerow.legend import INDEX, AnyArray, IndexArray
 
 Kinds = Mapping[str, Kind]
@@ -62,7 +62,7 @@ def cut(
 
     def place(bad: BadValue, name: str) -> InputError:
         rank = int(np.flatnonzero(order == bad.row)[0])
-        return bad.among(offsets, rank, column=name, path=table.path, line=table.line(bad.row))
+        return among(bad, offsets, rank, column=name, path=table.path, line=table.line(bad.row))
 
     def read(name: str) -> tuple[Kind, AnyArray]:
         kind, values = table.column(name, kinds.get(name))
@@ -124,5 +124,5 @@ def _once(values: AnyArray, name: str, offsets: IndexArray) -> AnyArray:
         row = int(changes[0])
         what = f"changes from {repeated[row]!r} to {values[row]!r} within a sequence"
         hint = "A constant column has one value per sequence."
-        raise InputError(what, hint=hint).among(offsets, row, column=name)
+        raise among(InputError(what, hint=hint), offsets, row, column=name)
     return firsts

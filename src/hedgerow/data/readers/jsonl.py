@@ -21,7 +21,7 @@ from hedgerow.data.dataset import locate
 from hedgerow.data.readers.columns import BadValue, column_of, plain_label, read_columns
 from hedgerow.data.readers.source import Source, read_lines
 from hedgerow.data.sequences import Kind, Sequences
-from hedgerow.errors import InputError
+from hedgerow.errors import InputError, placed
 from hedgerow.legend import INDEX, AnyArray
 
 _FORMS = ("tokens", "features", "columns")
@@ -50,7 +50,7 @@ def read_jsonl(source: Source, *, encoding: str = "utf-8") -> tuple[list[list[An
             lengths.append(_length(record[forms[0]], forms[0]))
             y[i] = _labels(record.get("labels"), lengths[i])
         except InputError as error:
-            raise error.at(path=path, line=number) from None
+            raise placed(error, path=path, line=number) from None
     X = _columns(records, lengths, path) if forms[0] == "columns" else [record[forms[0]] for _, record in records]
     return X, y if any("labels" in record for _, record in records) else None
 
@@ -74,7 +74,7 @@ def _records(source: Source, encoding: str) -> tuple[str | None, list[tuple[int,
             if line.strip():
                 records.append((number, _record(line)))
         except InputError as error:
-            raise error.at(path=path, line=number) from None
+            raise placed(error, path=path, line=number) from None
     return path, records
 
 
@@ -162,7 +162,7 @@ def _columns(records: list[tuple[int, dict[str, Any]]], lengths: list[int], path
 
     def place(bad: BadValue, name: str) -> InputError:
         sequence, position = locate(offsets, bad.row) if name in varying else (bad.row, None)
-        return bad.at(sequence=sequence, position=position, column=name, path=path, line=records[sequence][0])
+        return placed(bad, sequence=sequence, position=position, column=name, path=path, line=records[sequence][0])
 
     columns, kinds = read_columns(first, read, place)
     constants = {name: columns.pop(name) for name in first if name not in varying}

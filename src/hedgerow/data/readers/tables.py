@@ -11,7 +11,7 @@ from hedgerow.data.readers.columns import BadValue, booleans, check_finite, colu
 from hedgerow.data.readers.grouping import Kinds, cut
 from hedgerow.data.rows import is_null, plain_text
 from hedgerow.data.sequences import Kind, Sequences
-from hedgerow.errors import InputError
+from hedgerow.errors import InputError, placed
 from hedgerow.legend import FLOAT, AnyArray
 
 
@@ -55,9 +55,11 @@ def sequences(
 def frame_columns(frame: Any, sequence: int) -> tuple[dict[str, AnyArray], dict[str, Kind]]:
     """The columns and kinds of a data frame that is one sequence; `sequence` is its number, for messages."""
     table = FrameTable(frame)
-    return read_columns(
-        table.names, lambda name: table.column(name, None), lambda bad, name: bad.at(sequence=sequence, column=name)
-    )
+
+    def place(bad: BadValue, name: str) -> InputError:
+        return placed(bad, sequence=sequence, column=name)
+
+    return read_columns(table.names, lambda name: table.column(name, None), place)
 
 
 class FrameTable:
