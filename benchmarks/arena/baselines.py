@@ -54,7 +54,9 @@ class Baseline:
 
 
 class LightGBM(Baseline):
-    """LightGBM with its defaults on the table of windows, each position by itself.
+    """LightGBM on the table of windows, each position by itself, with its defaults but for one: a leaf has a sum of
+    hessians of at least 1, as in XGBoost. With LightGBM's own 0.001 training diverges where labels are rare (validated
+    inside the training parts: chorales 59 % right, with 1 it is 81 %).
 
     A tenth of the sequences (of the positions, where there is one sequence) ends training after 20 rounds without a
     smaller loss; then all are trained on for as many rounds as were best, as TreeCRF does it.
@@ -65,11 +67,12 @@ class LightGBM(Baseline):
         learning_rate: float = 0.1,
         num_leaves: int = 31,
         n_estimators: int = 500,
+        min_sum_hessian_in_leaf: float = 1.0,
         window: Window = 0,
         random_state: int | None = None,
     ) -> None:
         self.learning_rate, self.num_leaves, self.n_estimators = learning_rate, num_leaves, n_estimators
-        self.window, self.random_state = window, random_state
+        self.min_sum_hessian_in_leaf, self.window, self.random_state = min_sum_hessian_in_leaf, window, random_state
 
     def fit(self, X: Any, y: Any) -> Any:
         """Train twice: to find the number of rounds, and on all sequences."""
@@ -99,6 +102,7 @@ class LightGBM(Baseline):
         K = len(self.classes_)
         options = {"objective": "multiclass", "num_class": K} if K > 2 else {"objective": "binary"}
         options |= {"learning_rate": self.learning_rate, "num_leaves": self.num_leaves, "seed": self.random_state or 0}
+        options["min_sum_hessian_in_leaf"] = self.min_sum_hessian_in_leaf
         data = lightgbm.Dataset(table, codes, categorical_feature=self._categorical())
         more: dict[str, Any] = {"num_boost_round": self.n_estimators}
         if held_out is None:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.arena.measures import count_errors, measure
-from benchmarks.arena.resolver import Missing, resolve
+from benchmarks.arena.resolver import Missing, given_parameters, resolve
 from benchmarks.arena.tasks import TASKS, Asked, Task, inside_train, tiny
 from benchmarks.machine import peak_bytes, resident_bytes
 from hedgerow.data.encoding import learn
@@ -58,17 +58,9 @@ def prepare(contender: str, task: Task, seed: int) -> Any:
     """The model with the task's window and the seed, on one thread. What the contender's text gives stays."""
     model = resolve(contender)
     known = model.get_params(deep=False)
-    said = resolve_names(contender)
+    said = given_parameters(contender)
     wanted = {"window": task.window, "random_state": seed, "n_jobs": 1}
     return model.set_params(**{name: value for name, value in wanted.items() if name in known and name not in said})
-
-
-def resolve_names(contender: str) -> set[str]:
-    """The parameters that the text of a contender gives."""
-    import ast
-
-    node = ast.parse(contender, mode="eval").body
-    return {keyword.arg for keyword in node.keywords if keyword.arg} if isinstance(node, ast.Call) else set()
 
 
 def refusal(model: Any, task: Task) -> str:
@@ -136,6 +128,7 @@ def label(contender: str, task: Task, seed: int) -> dict[str, Any]:
         "measures": measure(truth, predicted, probs, classes, spans=task.spans),
         "primary": task.primary,
         "best": task.best,
+        "redrawn": task.redrawn,
         "labels": task.n_labels(),
         "fit_seconds": fitting,
         "predict_seconds": labelling,

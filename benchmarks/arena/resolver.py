@@ -31,6 +31,12 @@ def resolve(text: str) -> Any:
     return _build(_parse(text), text)
 
 
+def given_parameters(text: str) -> set[str]:
+    """The parameters that a text gives."""
+    node = _parse(text)
+    return {keyword.arg for keyword in node.keywords if keyword.arg} if isinstance(node, ast.Call) else set()
+
+
 def _parse(text: str) -> ast.expr:
     try:
         return ast.parse(text.strip(), mode="eval").body

@@ -17,9 +17,12 @@ MEASURES = {
 COSTS = {"fit_seconds": ("fit s", ".1f"), "predict_seconds": ("label s", ".2f"), "peak_megabytes": ("MB", ".0f")}
 
 
-def by_cell(results: list[dict[str, Any]]) -> dict[str, dict[str, list[dict[str, Any]]]]:
+Cells = dict[str, dict[str, list[dict[str, Any]]]]  # the results of all seeds by task and contender
+
+
+def by_cell(results: list[dict[str, Any]]) -> Cells:
     """The results of all seeds by task and contender, in the order in which they came."""
-    cells: dict[str, dict[str, list[dict[str, Any]]]] = defaultdict(lambda: defaultdict(list))
+    cells: Cells = defaultdict(lambda: defaultdict(list))
     for found in results:
         cells[found["task"]][found["contender"]].append(found)
     return cells

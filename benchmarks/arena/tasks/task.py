@@ -52,6 +52,7 @@ class Task:
     window : half-widths, as estimators take them; every contender that has a window gets this one
     primary : the measure that contenders are ranked by: "accuracy", "macro_f1" or "segment_f1"
     tested : places of all sequences that this or another seed tests, where they are more than those of `parts`
+    redrawn : whether the data of another seed are others, so that its sequences are too
     spans : whether labels are IOB, and segments are their spans; else a segment is a run of equal labels
     block : errors are counted by so many positions for the paired tests, where a sequence is a long recording
     best : accuracy of the model that drew the data, where it is known
@@ -63,10 +64,10 @@ class Task:
     window: Window = 0
     primary: str = "accuracy"
     tested: IndexArray | None = None
+    redrawn: bool = False
     spans: bool = False
     block: int | None = None
     best: float | None = None
-    note: str = ""
 
     def n_labels(self) -> int:
         return len({label for labels in self.y for label in labels})
