@@ -31,8 +31,7 @@ LIMIT, QUICK_LIMIT = 1800.0, 60.0
 def main(arguments: list[str] | None = None) -> None:
     options = read_options(arguments)
     names = [canonical(text) for text in options.model or CONTENDERS]
-    for name in names:
-        check(name)
+    absent = {name: why for name in names if (why := check(name))}
     runs = [
         Run(task, name, seed, options.quick, options.inside_train)
         for task in options.task or TASKS.loaders
@@ -46,7 +45,9 @@ def main(arguments: list[str] | None = None) -> None:
     if not options.table:
         output.parent.mkdir(parents=True, exist_ok=True)
         machine = describe(("hedgerow", "numpy", "numba", "lightgbm", "python-crfsuite"))
-        for found in run_all(runs, limit, options.jobs):
+        for run in (run for run in runs if run.contender in absent):
+            results[run] = {**run._asdict(), "status": "skipped", "why": absent[run.contender]}
+        for found in run_all([run for run in runs if run.contender not in absent], limit, options.jobs):
             results[key_of(found)] = found
             print(progress(found), flush=True)
             output.write_text(json.dumps({"machine": machine, "results": list(results.values())}))
@@ -80,14 +81,15 @@ def read_options(arguments: list[str] | None) -> argparse.Namespace:
     return options
 
 
-def check(name: str) -> None:
-    """Refuse a contender that is none, before anything runs."""
+def check(name: str) -> str:
+    """Why a contender is not to be had here, "" where it is. One that is none ends the program before anything runs."""
     try:
         resolve(name)
-    except Missing:
-        pass
+    except Missing as error:
+        return str(error)
     except Exception as error:
         sys.exit(str(error))
+    return ""
 
 
 def ordered(results: list[dict[str, Any]]) -> list[dict[str, Any]]:

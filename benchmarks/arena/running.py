@@ -28,13 +28,10 @@ class Run(NamedTuple):
     quick: bool
     inside: bool
 
-    def key(self) -> tuple[Any, ...]:
-        return tuple(self)
 
-
-def key_of(found: dict[str, Any]) -> tuple[Any, ...]:
-    """The key of the run that a result is of."""
-    return tuple(found[name] for name in Run._fields)
+def key_of(found: dict[str, Any]) -> Run:
+    """The run that a result is of."""
+    return Run(*(found[name] for name in Run._fields))
 
 
 def run_all(runs: list[Run], limit: float, jobs: int) -> Iterator[dict[str, Any]]:
