@@ -63,6 +63,9 @@ def rank_lines(results: list[dict[str, Any]]) -> list[str]:
     for name, value in main.ranks.items():
         loss = "" if by_loss is None else f"{by_loss.ranks[name]:.2f}"
         lines.append(f"| `{name}` | {value:.2f} | {loss} |")
+    left_out = [f"`{name}`" for name in _names(by_cell(results)) if name not in main.ranks]
+    if left_out:
+        lines += ["", f"Not ranked, for they did not run on every task: {', '.join(left_out)}."]
     return [
         *lines,
         "",

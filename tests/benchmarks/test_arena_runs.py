@@ -87,6 +87,7 @@ def test_one_over_its_limit_is_ranked_last_and_one_that_was_skipped_not_at_all()
     ]
     found = rank_results(results)
     assert found.ranks == {"A": 1.5, "B": 1.5}
+    assert "Not ranked, for they did not run on every task: `C`." in rank_lines(results)
     assert "no ranks" in rank_lines(results[:1])[0]
 
 
