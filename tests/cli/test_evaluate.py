@@ -7,9 +7,10 @@ import json
 import pytest
 
 import hedgerow as package
-from hedgerow.cli.evaluate import evaluate, looks_like_spans
+from hedgerow.cli.evaluate import evaluate
 from hedgerow.data.readers import read_conll
 from hedgerow.metrics import label_report, sequence_accuracy, span_report
+from hedgerow.metrics.spans import looks_like_spans
 
 # Labels that a model of the corpus gets wrong in places.
 OTHER = "He PRP B-NP\nsleeps VBZ B-NP\n\nShe PRP B-NP\nreckons VBZ B-VP\n. . O\n"

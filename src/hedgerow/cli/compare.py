@@ -12,7 +12,6 @@ import typer
 from typer import Option
 
 from hedgerow.cli import train_options as options
-from hedgerow.cli.evaluate import looks_like_spans
 from hedgerow.cli.flags import in_flags
 from hedgerow.cli.inputs import Input, Reading
 from hedgerow.cli.models import MODELS, listed, read_settings
@@ -100,6 +99,7 @@ def compare(
     The parameters are the options of the command. `models` are keys of `MODELS` ("crf" is "linear"), each with
     parameters where they are not the defaults: "crf:l2=0.1:order=2". `say` is called with what is being done.
     """
+    from hedgerow.metrics.spans import looks_like_spans
     from hedgerow.report import compare as compare_models
 
     plan = read_models(models)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,8 +18,6 @@ from hedgerow.cli.train_options import option
 if TYPE_CHECKING:
     from hedgerow.metrics.spans import SpanReport
     from hedgerow.metrics.tokens import LabelReport
-
-_SPAN = re.compile(r"[BIESLU]-.+")
 
 
 def command(
@@ -73,6 +69,7 @@ def evaluate(model: str, data: str, *, scheme: str | None = None, format: str | 
     """Compare the labels that a model predicts with those of a file. The parameters are the options of the command."""
     from hedgerow.cli.recipe import recipe_of
     from hedgerow.metrics import label_report, sequence_accuracy, span_report
+    from hedgerow.metrics.spans import looks_like_spans
 
     crf = load_chain(model)
     source = Input(data)
@@ -86,9 +83,3 @@ def evaluate(model: str, data: str, *, scheme: str | None = None, format: str | 
     known = {None, *crf.classes_.tolist()}
     unknown = Counter(label for row in y for label in row if label not in known)
     return Evaluation(len(y), labels, sequence_accuracy(y, predicted), spans, dict(unknown))
-
-
-def looks_like_spans(labels: Iterable[Any]) -> bool:
-    """Whether all labels are O or a prefix and a type, and at least one is the latter. None is no label of a span."""
-    inside = [label for label in labels if label != "O"]
-    return bool(inside) and all(isinstance(label, str) and _SPAN.fullmatch(label) for label in inside)

@@ -191,6 +191,7 @@ class CRF(BaseEstimator):  # type: ignore[misc]
             pairs="all" if self.all_possible_states and everything else "observed",
             transitions="all" if self.all_possible_transitions and everything else "observed",
             max_iter=self.max_iterations or unlimited,
+            decoder="viterbi",
             random_state=0,
             tol=delta * PERIOD / period if period else 0.0,
             verbose=int(self.verbose),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import logging
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields, replace
 from typing import Any, Self
 
@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from hedgerow.data.dataset import Dataset, Schema
+from hedgerow.data.dataset import Dataset, Label, Schema
 from hedgerow.data.encoding import encode
 from hedgerow.data.labels import encode_labels
 from hedgerow.declarations import check_parameters
@@ -139,9 +139,22 @@ class ChainModel(FittedModel):
         state: dict[str, Any] = super().__getstate__()
         return {name: value for name, value in state.items() if name not in _MADE_READY}
 
-    def _decoder_name(self) -> str:
-        """The decoder of `predict`, where none is asked for."""
-        return str(self.decoder)
+    def _decoder_name(self, labels: Sequence[Label] | None = None) -> str:
+        """The decoder of `predict`, where none is asked for. labels : those of the corpus, before they are kept
+
+        "auto" is what is right most often where labels count one by one, and the most probable labeling where labels
+        make spans, where some moves are not legal, and where the objective compares whole labelings.
+        """
+        if self.decoder != "auto":
+            return str(self.decoder)
+        from hedgerow.metrics.spans import looks_like_spans
+
+        whole = self.constraints is not None or self.transitions == "forbid_unseen" or self._compares_labelings()
+        return "viterbi" if whole or looks_like_spans(labels or self.schema_.labels) else "posterior"
+
+    def _compares_labelings(self) -> bool:
+        """Whether the scores of a model are of use to compare whole labelings alone."""
+        return False
 
 
 class StoppedChain(ChainModel):

@@ -8,6 +8,7 @@ B-VP, starts a span. E and S follow the extension of conlleval that is common fo
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, NamedTuple
@@ -20,6 +21,7 @@ from hedgerow.metrics.labelings import Coded, Label, Labelings, as_sequences, co
 
 Scheme = Literal["auto", "iob1", "iob2", "iobes", "bilou"]
 # A scheme says which prefixes may occur. What a prefix means is the same in all of them.
+_SPAN = re.compile(r"[BIESLU]-.+")
 _PREFIXES = {"auto": "BIOESLU", "iob1": "BIO", "iob2": "BIO", "iobes": "BIOES", "bilou": "BIOLU"}
 
 
@@ -196,3 +198,9 @@ def _percentages(scores: SpanScores) -> str:
     recall = 100 * scores.correct / scores.true if scores.true else 0.0
     f1 = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
     return f"precision: {precision:6.2f}%; recall: {recall:6.2f}%; FB1: {f1:6.2f}"
+
+
+def looks_like_spans(labels: Iterable[Any]) -> bool:
+    """Whether all labels are O or a prefix and a type, and at least one is the latter. None is no label of a span."""
+    inside = [label for label in labels if label != "O"]
+    return bool(inside) and all(isinstance(label, str) and _SPAN.fullmatch(label) for label in inside)

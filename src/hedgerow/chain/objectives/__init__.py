@@ -24,6 +24,7 @@ __all__ = [
     "CURVATURES",
     "LABELWISE",
     "NAMES",
+    "OF_LABELINGS",
     "SMOOTH",
     "Curved",
     "LossAndGradient",
@@ -57,6 +58,8 @@ SMOOTH = frozenset({"log_likelihood", "pseudo_likelihood", "classification_error
 # In the scores, where every label is known.
 CONVEX = frozenset({"log_likelihood", "pseudo_likelihood", "margin", "slack_margin", "perceptron"})
 COSTLY = frozenset({"expected_accuracy", "margin", "slack_margin"})
+# What they compare are labelings: their scores are no probabilities of labels.
+OF_LABELINGS = frozenset({"margin", "slack_margin", "perceptron", "classification_error"})
 SOFTENED = frozenset({"labelwise", "classification_error"})
 
 # The objectives with a Hessian, and what multiplies a direction with it.

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from hedgerow.chain.objectives import LABELWISE
+from hedgerow.chain.objectives import OF_LABELINGS
 from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.chain.structure.states import StateSpace
 from hedgerow.data.dataset import Dataset, Label
@@ -69,7 +69,9 @@ class LinearCRF(LinearParameters, StoppedChain, ScoredChain):
             start = carry_over(seen_schema(self), self.layout_, self.weights_, ready.dataset.schema, layout)
         validation = None
         if ready.held_out is not None:
-            measure = Measure(ready.held_out, self._scoring(), self._decoder_name(), self.beam_width)
+            measure = Measure(
+                ready.held_out, self._scoring(), self._decoder_name(ready.given.schema.labels), self.beam_width
+            )
             validation = ChainValidation(layout, measure, self.n_jobs)
             # A metric that cannot score y_val is found before any training.
             validation(np.zeros(layout.n_weights) if start is None else start)
@@ -139,11 +141,8 @@ class LinearCRF(LinearParameters, StoppedChain, ScoredChain):
     def _complaint(self) -> str:
         return ""  # said when weights are stored, of `partial_fit` too
 
-    def _decoder_name(self) -> str:
-        if self.decoder != "auto":
-            return self.decoder
-        free = self.constraints is None and self.transitions != "forbid_unseen"
-        return "posterior" if free and Plan.of(self).objective in LABELWISE else "viterbi"
+    def _compares_labelings(self) -> bool:
+        return Plan.of(self).objective in OF_LABELINGS
 
     def _prepare(self) -> None:
         if self.__dict__.get("_chain", (None,))[0] is not self.weights_:

@@ -99,9 +99,9 @@ class LinearParameters(
         Columns whose values also score pairs of labels ("*" for the attributes). Costs K² scores per position.
     decoder
         "posterior" gives each position its most probable label, "viterbi" the most probable labeling, and "beam" that
-        which a search finds that keeps `beam_width` labels, or histories, at each position. "auto" is "posterior" for
-        the objectives that count labels, "pointwise", "labelwise" and "expected_accuracy", where there are neither
-        constraints nor forbidden transitions.
+        which a search finds that keeps `beam_width` labels, or histories, at each position. "auto" is "posterior", and
+        "viterbi" where labels make spans (B-NP, I-NP), where there are constraints or forbidden transitions, and for
+        the objectives that compare labelings (margins, perceptron, classification error).
     early_stopping
         Hold out `validation_fraction` of the sequences and stop when `scoring` has not risen for `n_iter_no_change`
         iterations; the best iteration is kept. Sequences given to `fit` as X_val, y_val do the same. With `warm_start`
@@ -213,8 +213,8 @@ class TreeParameters(
         1 elsewhere and without `refit`. Fewer than five sequences are cut into blocks for that.
     decoder
         "posterior" gives each position its most probable label, which is right most often; "viterbi" gives the most
-        probable labeling, which hangs together and obeys the constraints; "beam" searches for it. "auto" is "viterbi"
-        where there are constraints or forbidden transitions, and "posterior" elsewhere.
+        probable labeling, which hangs together and obeys the constraints; "beam" searches for it. "auto" is as in
+        LinearCRF.
     scoring : str or callable
         A name ("log_likelihood", "accuracy", "label_f1", "span_f1", "sequence_accuracy"), a scorer(estimator, X, y) or
         a function f(y_true, y_pred), as in LinearCRF. "auto" is the log-likelihood where it or the pseudo-likelihood is

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from hedgerow.chain.objectives import OF_LABELINGS
 from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.chain.structure.histories import Histories
 from hedgerow.chain.structure.states import StateSpace
@@ -212,7 +213,9 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
 
     def _training(self, form: Form, binning: Binning, start: Start, schema: Schema, scoring: Any = None) -> Training:
         scoring = self._scoring() if scoring is None else scoring
-        return Training(self, form, binning, start, schema.labels, scoring=scoring, decoder=self._decoder_name())
+        return Training(
+            self, form, binning, start, schema.labels, scoring=scoring, decoder=self._decoder_name(schema.labels)
+        )
 
     def _find_start(self, dataset: Dataset, space: StateSpace, linear: LinearCRF | None, *, warm: bool) -> Start:
         """F₀, and what may follow what."""
@@ -229,11 +232,8 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
         check_tree_parameters(self)
         check_missing(self, OF_TREES)
 
-    def _decoder_name(self) -> str:
-        if self.decoder != "auto":
-            return self.decoder
-        free = self.constraints is None and self.transitions == "all"
-        return "posterior" if free else "viterbi"
+    def _compares_labelings(self) -> bool:
+        return self.objective in OF_LABELINGS
 
     def _scoring(self) -> Any:
         if self.scoring != "auto":

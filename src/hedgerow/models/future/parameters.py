@@ -80,7 +80,8 @@ class FutureParameters(
     decoder
         As in MEMM: "viterbi" gives the most probable labeling, "posterior" the most probable label of each position,
         "beam" the best labeling that a search with `beam_width` labelings finds, "greedy" takes label by label. "auto"
-        is "viterbi", and "beam" where there are too many histories for it.
+        is "posterior", "viterbi" where labels make spans (B-NP, I-NP) and where some transitions are forbidden, and
+        "beam" where there are too many histories for either.
     early_stopping
         Hold out `validation_fraction` of the sequences. Their likelihood then says when trees, or a feature, no longer
         help; otherwise that of the training sequences does. Sequences given to `fit` as X_val, y_val do the same.

@@ -41,14 +41,15 @@ class HMMParameters(Columns, Transitions, Constrained, Running):
     tol
         It ends when the loss fell by less than this share in ten iterations.
     decoder
-        The most probable labeling, at each position the most probable label, or what a beam search finds.
+        The most probable labeling, at each position the most probable label, or what a beam search finds. "auto" is
+        "posterior", and "viterbi" where labels make spans (B-NP, I-NP) and where some transitions are forbidden.
     """
 
     order: Annotated[int, Range(0, MAX_ORDER)] = 1
     smoothing: NonNegative = 1.0
     max_iter: Count = 200
     tol: NonNegative = 1e-6
-    decoder: Literal["viterbi", "posterior", "beam"] = "viterbi"
+    decoder: Literal["auto", "viterbi", "posterior", "beam"] = "auto"
 
 
 @documented

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from hedgerow.chain.potentials import ChainPotentials
-from hedgerow.data.dataset import Dataset
+from hedgerow.data.dataset import Dataset, Label
 from hedgerow.data.labels import allowed_labels
 from hedgerow.errors import InputError
 from hedgerow.estimators.base import StoppedChain
@@ -102,12 +102,9 @@ class RowChain(StoppedChain, ScoredChain):
 
     # -------------------------------------------------------------------------------------------- prediction
 
-    def _decoder_name(self) -> str:
-        """The decoder of `predict`, where none is asked for."""
-        if self.decoder != "auto":
-            return str(self.decoder)
+    def _decoder_name(self, labels: Sequence[Label] | None = None) -> str:
         many = hasattr(self, "order_") and count_scores(len(self.classes_), self.order_) > MAX_SCORES
-        return "beam" if many else "viterbi"
+        return "beam" if many and self.decoder == "auto" else super()._decoder_name(labels)
 
     def _decoding(self, decoder: str | None) -> Callable[[Dataset], list[CodeArray]]:
         name = self._decoder_name() if decoder is None else decoder

@@ -130,7 +130,8 @@ class MEMMParameters(Conjoined, BeamWidth, LocalParameters):
     decoder
         "viterbi" gives the most probable labeling, "posterior" the most probable label of each position, "beam" the
         best labeling that a search with `beam_width` labelings finds, "greedy" takes label by label. "auto" is
-        "viterbi", and "beam" where there are too many histories for it.
+        "posterior", "viterbi" where labels make spans (B-NP, I-NP) and where some transitions are forbidden, and "beam"
+        where there are too many histories for either.
     """
 
     order: Annotated[int, Range(0, MAX_ORDER)] = 1

@@ -31,9 +31,3 @@ class SlidingWindow(SlidingWindowParameters, LocalModel):
 
     def _order(self) -> int:
         return 0
-
-    def _decoder_name(self) -> str:
-        if self.decoder != "auto":
-            return self.decoder
-        free = self.constraints is None and self.transitions == "all"
-        return "posterior" if free else "viterbi"
