@@ -83,6 +83,10 @@ MODELS: dict[str, Model] = {
         "crf.max_margin:MaxMarginMarkovNetwork", "a max-margin Markov network",
         _same("trainer", "l2", "max_iter", "min_frequency", "transitions", "constraints"),
     ),
+    "auto": Model(
+        "auto.estimator:AutoLabeler", "the best of several models",
+        {"time": "time_budget"} | _same("missing", "constraints"), complete=False,
+    ),
 }  # fmt: skip
 
 

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from collections.abc import Sequence
 from typing import Annotated, Any, NoReturn
 
 from typer import Argument, Option
 
 from hedgerow.cli.inputs import Reading
-from hedgerow.cli.models import MODELS, find_model, listed
+from hedgerow.cli.models import MODELS, find_model, listed, parameters_of
 from hedgerow.errors import InputError
 
 # What the options are called and what --help says of them.
 Data = Annotated[list[str], Argument(metavar="DATA", help="Labelled files; - is standard input.")]
 ModelOut = Annotated[str, Option("--model-out", "-o", metavar="FILE", help="Where the model goes.")]
-_MODELS = "linear, tree, hmm, memm, ffmemm, sw, rsw, … \\[linear]"
-Model = Annotated[str, Option("--model", "-m", metavar="NAME", show_default=False, help=_MODELS)]
-Dev = Annotated[str | None, Option(metavar="FILE", help="Stop early by these, or by a share. \\[none; tree 0.1]")]
+_MODELS = "auto, linear, tree, hmm, memm, sw, rsw, … \\[auto]"
+Model = Annotated[str | None, Option("--model", "-m", metavar="NAME", show_default=False, help=_MODELS)]
+Time = Annotated[float | None, Option(metavar="SECONDS", help="Auto: how long to look for a model. \\[60]")]
+Dev = Annotated[str | None, Option(metavar="FILE", help="Choose or stop early by these; or by a share.")]
 Template = Annotated[str | None, Option(metavar="FILE", help="A CRF++ template that makes the features.")]
 Format = Annotated[str | None, Option(metavar="NAME", help="conll, csv, tsv, parquet, jsonl, crfsuite.")]
 Columns = Annotated[str | None, Option(metavar="A,B,…", help="Names of CoNLL columns; of a table, those to use.")]
@@ -36,7 +40,8 @@ Trees = Annotated[int | None, Option(metavar="N", help="Tree: the most trees of 
 Leaves = Annotated[int | None, Option(metavar="N", help="Tree: the most leaves of a tree. \\[32]")]
 L2Regularization = Annotated[float | None, Option(metavar="X", help="Tree: λ, which makes leaves small. \\[20]")]
 LearningRate = Annotated[str | None, Option(metavar="X", help="Tree: a number, or line_search. \\[0.3]")]
-Edges = Annotated[str | None, Option(metavar="NAME", help="Tree: joint, or shared for many labels. \\[joint]")]
+# Not in --help, which fits a screen: --set edges=shared says the same.
+Edges = Annotated[str | None, Option(metavar="NAME", hidden=True, help="Tree: joint, or shared for many labels.")]
 MinFrequency = Annotated[float | None, Option(metavar="N", help="Leave out rarer features.")]
 Missing = Annotated[str | None, Option(metavar="NAME", help="Gaps: impute, indicator; tree: weighting, …")]
 Transitions = Annotated[str | None, Option(metavar="NAME", help="all, forbid_unseen; linear: observed. \\[all]")]
@@ -72,6 +77,24 @@ def given_parameters(model: str, **options: Any) -> dict[str, Any]:
                 refuse_option(option, model, [name for name, other in MODELS.items() if option in other.options])
             given[names[option]] = value
     return given
+
+
+def named_model(
+    model: str | None, settings: Sequence[str], dev: str | None, *, quiet: bool, **options: Any
+) -> tuple[str, dict[str, Any]]:
+    """The model and its parameters. Where none is named, one is looked for, unless something was given that one model
+    alone has: then that is the linear one, and it is said."""
+    if model is None:
+        known = parameters_of(find_model("auto").load())
+        own = MODELS["auto"].options
+        of_one = [f"--{name.replace('_', '-')}" for name, x in options.items() if x is not None and name not in own]
+        of_one += [f"--set {text}" for text in settings if text.partition("=")[0].strip() not in known]
+        of_one += [] if dev is None or os.path.exists(dev) else [f"--dev {dev}"]
+        model = "linear" if of_one else "auto"
+        if of_one and not quiet:
+            what = f"hedgerow: {of_one[0]} is for one model, so this is --model linear; none is looked for"
+            print(what, file=sys.stderr)
+    return model, given_parameters(model, **options)
 
 
 def refuse_option(option: str, model: str, owners: list[str]) -> NoReturn:

@@ -22,8 +22,8 @@ def with_window(dataset: Dataset, schema: Schema) -> Dataset:
         return dataset
     start, places, size = padded_places(dataset.offsets, schema.gap)
     _, old, _ = padded_places(dataset.offsets, dataset.schema.gap)
-    kept = [column.name != OUTSIDE_COLUMN for column in dataset.schema.of("categorical", "boolean")]
-    added = any(column.name == OUTSIDE_COLUMN for column in schema.columns)
+    kept = [not is_outside(column) for column in dataset.schema.of("categorical", "boolean")]
+    added = any(map(is_outside, schema.columns))
     codes = np.full((sum(kept) + added, size), OUTSIDE, dtype=CODE)
     codes[: sum(kept), places] = dataset.codes[np.flatnonzero(kept)][:, old]
     if added:  # the last of the columns that positions have, as `settle` puts it
@@ -38,7 +38,7 @@ def with_window(dataset: Dataset, schema: Schema) -> Dataset:
 
 def windowed(schema: Schema, window: Window) -> Schema:
     """The schema of the same columns under another window, as `learn` makes it for that window."""
-    columns = [column for column in schema.columns if column.name != OUTSIDE_COLUMN]
+    columns = [column for column in schema.columns if not is_outside(column)]
     own = [replace(column, offsets=window_offsets(window, column.name)) for column in columns if not column.constant]
     attribute_offsets = window_offsets(window, "*") if schema.n_attributes else (0,)
     reads = {o for column in own if column.kind == "numeric" for o in column.offsets}
@@ -47,3 +47,23 @@ def windowed(schema: Schema, window: Window) -> Schema:
         own.append(Column(OUTSIDE_COLUMN, "categorical", beside, Vocabulary([])))
     constants = [column for column in columns if column.constant]
     return replace(schema, columns=(*own, *constants), attribute_offsets=attribute_offsets, window=window)
+
+
+def is_outside(column: Column) -> bool:
+    """Whether a column is the one that the encoder makes, of what lies outside."""
+    return column.name == OUTSIDE_COLUMN and not column.constant
+
+
+def same_columns(one: Schema, other: Schema) -> bool:
+    """Whether two schemas differ in nothing but their windows: a corpus by one is, `with_window`, one by the other."""
+    bare = [
+        [replace(column, offsets=()) for column in schema.columns if not is_outside(column)] for schema in (one, other)
+    ]
+    same = one.labels == other.labels and one.declared == other.declared and one.attributes == other.attributes
+    return same and bare[0] == bare[1] and all(map(_in_order, (one, other)))
+
+
+def _in_order(schema: Schema) -> bool:
+    """Whether what lies outside comes last among the columns of positions, and once."""
+    outside = [is_outside(column) for column in schema.columns if not column.constant]
+    return not any(outside[:-1])

@@ -214,6 +214,11 @@ def _histories_of(model: Any) -> HistoryTable | None:
     return HistoryTable.full(len(model.schema_.labels), order)
 
 
+def explained(model: Any) -> Any:
+    """The model that is explained: of a search over models (AutoLabeler, or one of scikit-learn's) the best."""
+    return getattr(model, "best_estimator_", model)
+
+
 def require_trees(model: Any) -> None:
     """Refuse a model that is not fitted, or has no trees."""
     if not hasattr(model, "schema_"):

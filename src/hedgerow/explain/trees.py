@@ -7,7 +7,7 @@ from typing import Any
 
 from hedgerow.errors import InputError
 from hedgerow.explain.fields import signed
-from hedgerow.explain.splits import Splits, label_code, require_trees
+from hedgerow.explain.splits import Splits, explained, label_code, require_trees
 from hedgerow.trees.nodes import FALSE_CHILD, LEAF, STREAM, TRUE_CHILD
 
 _INDENT = "    "
@@ -51,6 +51,7 @@ def branches(model: Any, iteration: int, label: Any, member: int = 1, most: int 
 
 def find_tree(model: Any, iteration: int, label: Any, member: int = 1) -> Any:
     """The tree of an iteration and a label, both as users count: iterations and members from 1."""
+    model = explained(model)
     require_trees(model)
     ensemble, k = model.ensemble_, label_code(model, label)
     if not 1 <= iteration <= ensemble.n_iterations:
@@ -66,7 +67,7 @@ def tree_text(model: Any, iteration: int, label: Any, member: int = 1) -> str:
 
     Parameters
     ----------
-    model : a fitted TreeCRF, or any object with its schema_, classes_, binning_ and ensemble_
+    model : a fitted TreeCRF, or any object with its schema_, classes_, binning_ and ensemble_; or an AutoLabeler
     iteration : from 1, as in `history_`
     label : one of `classes_`
     member : which of the trees of one step, from 1, where the model has several

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from hedgerow.data.dataset import OUTSIDE_COLUMN, Dataset, Window, padded_places
+from hedgerow.data.dataset import Dataset, Window, padded_places
+from hedgerow.data.windows import is_outside
 from hedgerow.estimators.base import ChainModel
 from hedgerow.estimators.values import FILLING, OF_TREES, same_window
 from hedgerow.models.auto.parameters import AUTO, AutoParameters
@@ -57,7 +58,7 @@ class Traits:
 
     @classmethod
     def of(cls, dataset: Dataset) -> Traits:
-        columns = [column for column in dataset.schema.columns if column.name != OUTSIDE_COLUMN]
+        columns = [column for column in dataset.schema.columns if not is_outside(column)]
         values = sum(len(column.vocabulary) for column in columns if column.vocabulary is not None)
         n_attributes = dataset.schema.n_attributes
         return cls(

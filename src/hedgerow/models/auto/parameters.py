@@ -13,6 +13,11 @@ from hedgerow.estimators.scored import ScoredChain
 from hedgerow.estimators.values import OF_TREES, Scoring, check_scoring
 
 AUTO = "auto"
+# What may be tried: models that know the probability of each label.
+KINDS = (
+    "HMM", "LinearCRF", "MaxMarginMarkovNetwork", "MEMM", "RecurrentSlidingWindow", "SlidingWindow", "TreeCRF",
+    "VirtualEvidence",
+)  # fmt: skip
 
 
 def check_cv(cv: Any) -> None:
@@ -29,11 +34,9 @@ def check_candidates(candidates: Any) -> None:
     if isinstance(candidates, (str, ScoredChain)) or not isinstance(candidates, Iterable):
         raise InputError(f"⟦candidates⟧ is {candidates!r}", hint="Give a list of models that are not fitted, or None.")
     models = list(candidates)
-    known = "LinearCRF, TreeCRF, VirtualEvidence, MaxMarginMarkovNetwork, HMM, MEMM, SlidingWindow, …"
     for model in models:
-        if not isinstance(model, ScoredChain) or hasattr(model, "max_models"):
-            what = f"⟦candidates⟧ has {model!r}, which has no probabilities of labels"
-            raise InputError(what, hint=f"Models that have: {known}")
+        if type(model).__name__ not in KINDS:
+            raise InputError(f"⟦candidates⟧ has {model!r}", hint=f"It may have {', '.join(KINDS)}.")
     if not models:
         raise InputError("⟦candidates⟧ is empty", hint="Give at least one model, or None for those that it knows.")
 
