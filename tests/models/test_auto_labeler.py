@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from hedgerow import HMM, AutoLabeler, InputError, LinearCRF, SlidingWindow, TreeCRF, learn
+from hedgerow import HMM, AutoLabeler, InputError, LinearCRF, SlidingWindow, TreeCRF, learn, load
 from hedgerow.datasets import make_sequences
 from hedgerow.estimators import prepare
+from hedgerow.explain import importance, rules, tree_text
 from hedgerow.metrics import label_accuracy
 from hedgerow.models.auto import estimator, folds
 from hedgerow.models.auto.trials import Tries
@@ -456,3 +457,31 @@ def test_other_scores_rank_too(scoring):
     assert model.scoring_ == scoring
     if scoring == "log_likelihood":
         assert model.leaderboard_[0]["score"] == pytest.approx(-model.leaderboard_[0]["log_loss"], abs=1e-12)
+
+
+@pytest.mark.parametrize("cv", [0, 3])
+def test_a_file_brings_back_every_bit(cv, tmp_path):
+    X, y = DATA
+    trees = TreeCRF(init=LinearCRF(window=1), edges="shared", window=1, n_estimators=3, early_stopping=False)
+    candidates = [LinearCRF(l2=0.1, window=1), HMM(), trees]
+    model = AutoLabeler(candidates=candidates, cv=cv, n_trials=3, random_state=0).fit(X, y)
+    model.save(tmp_path / "m.hedgerow")
+    again = load(tmp_path / "m.hedgerow")
+    assert len(again.estimators_) == len(model.estimators_)
+    assert again.estimators_[0] is again.best_estimator_
+    assert again.leaderboard_ == model.leaderboard_
+    assert str(again.leaderboard_) == str(model.leaderboard_)
+    assert (again.chosen_, again.outcome_, again.scoring_) == (model.chosen_, model.outcome_, model.scoring_)
+    assert again.best_score_ == model.best_score_ or np.isnan(model.best_score_)
+    assert [repr(one) for one in again.candidates] == [repr(one) for one in candidates]
+    for one, two in zip(model.predict_proba(X), again.predict_proba(X)):
+        np.testing.assert_array_equal(one, two)
+    np.testing.assert_array_equal(model.log_probability(X, y), again.log_probability(X, y))
+
+
+def test_what_was_chosen_is_explained():
+    X, y = xor()
+    model = AutoLabeler(candidates=[TREES], n_trials=1, cv=2, window=0, random_state=0).fit(X, y)
+    assert {share.column for share in importance(model).rows} == {"a", "b"}
+    assert rules(model, 3)
+    assert tree_text(model, 1, "+") == tree_text(model.best_estimator_, 1, "+")

@@ -84,17 +84,19 @@ def named_model(
 ) -> tuple[str, dict[str, Any]]:
     """The model and its parameters. Where none is named, one is looked for, unless something was given that one model
     alone has: then that is the linear one, and it is said."""
+    of_one: list[str] = []
     if model is None:
         known = parameters_of(find_model("auto").load())
         own = MODELS["auto"].options
-        of_one = [f"--{name.replace('_', '-')}" for name, x in options.items() if x is not None and name not in own]
+        of_one += [f"--{name.replace('_', '-')}" for name, x in options.items() if x is not None and name not in own]
         of_one += [f"--set {text}" for text in settings if text.partition("=")[0].strip() not in known]
         of_one += [] if dev is None or os.path.exists(dev) else [f"--dev {dev}"]
         model = "linear" if of_one else "auto"
-        if of_one and not quiet:
-            what = f"hedgerow: {of_one[0]} is for one model, so this is --model linear; none is looked for"
-            print(what, file=sys.stderr)
-    return model, given_parameters(model, **options)
+    parameters = given_parameters(model, **options)
+    if of_one and not quiet:
+        what = f"hedgerow: {of_one[0]} is for one model, so this is --model linear; none is looked for"
+        print(what, file=sys.stderr)
+    return model, parameters
 
 
 def refuse_option(option: str, model: str, owners: list[str]) -> NoReturn:

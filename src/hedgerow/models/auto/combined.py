@@ -27,7 +27,7 @@ def choose_members(tries: Tries, leader: Trial, trials: Sequence[Trial], most: i
     pool = [trial for trial in trials if trial is not leader and leader.answers.keys() <= trial.answers.keys()]
     members, truths = [leader], tries.truths(folds)
     score, logs = tries.stages(leader, folds), tries.log_probs(leader, folds)
-    while tries.judge.averages and len(members) < most and pool:
+    while folds and tries.judge.averages and len(members) < most and pool:
         tried = [_average([*members, trial], folds) for trial in pool]
         found = [tries.judge.log_probs(truths, answers) for answers in tried]
         i = int(np.argmax([stages[0] for stages in found]))

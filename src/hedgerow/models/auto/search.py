@@ -21,6 +21,7 @@ from hedgerow.training.deadline import Deadline
 
 log = logging.getLogger("hedgerow")
 
+LOOKING = 0.25  # of the time, at most, is for first looks
 FINALISTS = 3  # that are trained on all folds, and the best of another family
 _SILENT = ("n_jobs", "random_state")  # of no interest in a list of models
 
@@ -55,7 +56,7 @@ class Search:
         self.seed, self.free, self.fixed = seed, free, fixed
         self.trials: list[Trial] = []
         self.leader: Trial | None = None
-        self.outcome = ""
+        self.outcome = ""  # why it ended
         self._lines: set[str] = set()
         self._interrupted = False
         self._shown: Any = None
@@ -70,6 +71,10 @@ class Search:
                 self.outcome = "exhausted"
             except Over as over:
                 self.outcome = over.outcome
+        looked = [trial for trial in self.trials if trial.looked is not None]
+        if self.leader is None and looked:  # time for no more: it is trained for as long as there is
+            self.leader = self.tries.best(looked, ())
+            self.leader.cut = True
         if self.leader is None and not self._interrupted and self.outcome != OUT_OF_TIME:
             raise next(trial.error for trial in self.trials if trial.error is not None)
 
@@ -88,7 +93,8 @@ class Search:
     def _look(self, trials: list[Trial]) -> list[Trial]:
         """A first look at each: the better half goes on, best first, and those that are not clearly worse."""
         for trial in trials:
-            self._guarded(trial, None)
+            if self.deadline.elapsed < LOOKING * self._budget or trial is trials[0]:
+                self._guarded(trial, None)
         seen = [trial for trial in trials if trial.looked is not None]
         if not seen:
             return trials
@@ -177,7 +183,8 @@ class Search:
         """Train on a fold, or have a first look (None): within the time there is. The search goes on where this model
         cannot be trained."""
         self._show(trial)
-        within = self.deadline.within(self._limit())
+        limit = self._limit() if fold is not None else min(self._limit(), LOOKING / 3.0 * self._budget)
+        within = self.deadline.within(limit)
         try:
             outcome = self.tries.look(trial, within) if fold is None else self.tries.run(trial, fold, within)
         except (HedgerowError, ArithmeticError, MemoryError) as error:
@@ -200,6 +207,10 @@ class Search:
         if limit <= 0.0:
             raise Over(OUT_OF_TIME)
         return limit
+
+    @property
+    def _budget(self) -> float:
+        return math.inf if self.given.n_trials is not None else float(self.given.time_budget)
 
     def reserve(self) -> float:
         """Seconds that the training of the best model on all sequences takes, about, and that of those that may be

@@ -29,7 +29,8 @@ class Trial:
     model : not fitted, with all its settings; line : the same in words
     answers : fold → what it said of its held-out sequences; looked : the same of a first look at few sequences
     seconds : of all its trainings; longest : of the last one on a whole fold, without what is done once (compiling)
-    length : how many iterations its trees have, once a fold has told; None before, and of models without trees
+    length : how many iterations its trees have, once a fold has told; None before, and of models without trees;
+        look_length : how many were best in a first look
     cut : whether time ran out before it was fully trained
     error : why it could not be trained
     """
@@ -43,6 +44,7 @@ class Trial:
     seconds: float = 0.0
     longest: float = 0.0
     length: int | None = None
+    look_length: int | None = None
     cut: bool = False
     error: Exception | None = None
 
@@ -75,7 +77,10 @@ class Tries:
         part = self.corpus.part(0, trial.window, small=True)
         self._looked = self._looked or Truth.of(part.held)
         model = _shortened(clone(trial.model), FIRST_LOOK)
-        trial.looked, outcome = self._try(trial, model, part, deadline)
+        looked, outcome = self._try(trial, model, part, deadline)
+        if outcome != INTERRUPTED:
+            trial.looked, trial.look_length = looked, max(1, int(model.best_iteration_))
+        trial.cut = False  # that was no more than a look
         return outcome
 
     def run(self, trial: Trial, fold: int, deadline: Deadline) -> str:
@@ -100,10 +105,10 @@ class Tries:
     def sized(self, trial: Trial, more: float = 1.0) -> Any:
         """The model of a trial before training: with as many iterations as were best, where that is known."""
         model = clone(trial.model)
-        if trial.length is None or not stops_early(model):
+        length = trial.look_length if trial.length is None and trial.cut else trial.length
+        if length is None or not stops_early(model):
             return model
-        of_trees = model if isinstance(model, TreeCRF) else model.estimator
-        return _shortened(model, min(int(of_trees.n_estimators), round(more * trial.length)), stops=False)
+        return _shortened(model, round(more * length), stops=False)
 
     def _try(self, trial: Trial, model: Any, part: Part, deadline: Deadline) -> tuple[Answers, str]:
         before = deadline.elapsed
