@@ -18,8 +18,10 @@ from hedgerow.legend import CODE, INDEX, MISSING, OUTSIDE
 
 def with_window(dataset: Dataset, schema: Schema) -> Dataset:
     """The corpus by a schema that `windowed` made of its own."""
-    if dataset.schema is schema or dataset.schema == schema:
+    if dataset.schema is schema:
         return dataset
+    if dataset.schema == schema:  # windows that come to the same, where nothing has one
+        return replace(dataset, schema=schema)
     start, places, size = padded_places(dataset.offsets, schema.gap)
     _, old, _ = padded_places(dataset.offsets, dataset.schema.gap)
     kept = [not is_outside(column) for column in dataset.schema.of("categorical", "boolean")]

@@ -36,6 +36,7 @@ class Branch:
 
 def branches(model: Any, iteration: int, label: Any, member: int = 1, most: int = 6) -> list[Branch]:
     """The nodes of one tree, the root first. Parameters as in `tree_text`; `most` values of a set are written out."""
+    model = explained(model)
     splits = Splits(model, most)
     tree = find_tree(model, iteration, label, member)
     result = []
@@ -51,7 +52,6 @@ def branches(model: Any, iteration: int, label: Any, member: int = 1, most: int 
 
 def find_tree(model: Any, iteration: int, label: Any, member: int = 1) -> Any:
     """The tree of an iteration and a label, both as users count: iterations and members from 1."""
-    model = explained(model)
     require_trees(model)
     ensemble, k = model.ensemble_, label_code(model, label)
     if not 1 <= iteration <= ensemble.n_iterations:

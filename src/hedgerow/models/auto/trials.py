@@ -187,12 +187,13 @@ class Tries:
 
 
 def _training_seconds(model: Any) -> float:
-    """How long training would take again, by its iterations but for the slowest half: the first of them may have waited
-    for kernels to be compiled. Infinite where there are too few to tell."""
+    """How long training would take again, by the middle one of its iterations: the first may have waited for kernels to
+    be compiled. Infinite where there are too few to tell."""
     times = [step.seconds for step in model.history_]
     if len(times) < 4:
         return np.inf
-    return float(np.median(np.diff(times)) * len(times))
+    below = getattr(model, "linear_", None)  # which was trained before the trees
+    return float(np.median(np.diff(times)) * len(times)) + (0.0 if below is None else _training_seconds(below))
 
 
 def stops_early(model: Any) -> bool:
