@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from hedgerow.estimators.files import load as load
     from hedgerow.lattice.model import LatticeCRF as LatticeCRF
     from hedgerow.lattice.tree_model import TreeLatticeCRF as TreeLatticeCRF
+    from hedgerow.models.auto.estimator import AutoLabeler as AutoLabeler
     from hedgerow.models.crf.linear import LinearCRF as LinearCRF
     from hedgerow.models.crf.max_margin import MaxMarginMarkovNetwork as MaxMarginMarkovNetwork
     from hedgerow.models.crf.tree import TreeCRF as TreeCRF
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
 # Lazy exports: `import hedgerow` costs nothing until a name is used.
 _EXPORTS = {
+    "AutoLabeler": "hedgerow.models.auto.estimator",
     "BeamSearchTagger": "hedgerow.models.search.estimator",
     "FutureFeatureMEMM": "hedgerow.models.future.estimator",
     "HMM": "hedgerow.models.hmm.estimator",
@@ -66,6 +68,7 @@ __all__ = [
     "HMM",
     "IOHMM",
     "MEMM",
+    "AutoLabeler",
     "BeamSearchTagger",
     "FutureFeatureMEMM",
     "InputError",

@@ -95,7 +95,17 @@ def trained(tmp_path_factory):
     """The path of a model of train.txt, with named columns."""
     folder = tmp_path_factory.mktemp("model")
     (folder / "train.txt").write_text(conll())
-    arguments = ["train", folder / "train.txt", "-o", folder / "m.hedgerow", "--columns", "word,pos,chunk", "-q"]
+    arguments = [
+        "train",
+        folder / "train.txt",
+        "-o",
+        folder / "m.hedgerow",
+        "--columns",
+        "word,pos,chunk",
+        "-q",
+        "-m",
+        "linear",
+    ]
     assert run([str(argument) for argument in arguments]) == 0
     return folder / "m.hedgerow"
 

@@ -48,7 +48,7 @@ def test_runs_of_labels_of_a_chain_of_order_two(hedgerow, folder):
 
 def test_a_template(hedgerow, folder):
     (folder / "template").write_text("U:%x[0,0]\nB\n")
-    hedgerow("train", "train.txt", "-o", "m", "--template", "template", "-q")
+    hedgerow("train", "train.txt", "-o", "m", "--model", "linear", "--template", "template", "-q")
     assert "template, 2 lines" in hedgerow("info", "m").out
 
 

@@ -78,7 +78,7 @@ def test_the_model_is_that_of_python(hedgerow, folder):
 def test_the_label_by_index_by_name_and_in_the_middle(hedgerow, folder):
     (folder / "middle.txt").write_text(conll((0, 2, 1)))
     for options in (("--label", "1"), ("--label", "-2"), ("--columns", "word,chunk,pos", "--label", "chunk")):
-        assert hedgerow("train", "middle.txt", "-o", "m.hedgerow", *options).code == 0
+        assert hedgerow("train", "middle.txt", "-o", "m.hedgerow", "--model", "linear", *options).code == 0
         model = package.load("m.hedgerow")
         assert model.classes_.tolist() == ["B-NP", "B-PP", "B-VP", "I-NP", "O"]
         tagged = hedgerow("tag", "m.hedgerow", "-", stdin=conll((0, 1)))
@@ -89,8 +89,8 @@ def test_several_files_are_one_corpus(hedgerow, folder):
     pieces = conll().split("\n\n", maxsplit=1)
     for name, piece in zip(("a.txt", "b.txt"), pieces):
         (folder / name).write_text(piece + "\n")
-    assert hedgerow("train", "a.txt", "b.txt", "-o", "two.hedgerow").code == 0
-    assert hedgerow("train", "-", "-o", "one.hedgerow", stdin=conll()).code == 0
+    assert hedgerow("train", "a.txt", "b.txt", "-o", "two.hedgerow", "--model", "linear").code == 0
+    assert hedgerow("train", "-", "-o", "one.hedgerow", "--model", "linear", stdin=conll()).code == 0
     two, one = package.load("two.hedgerow"), package.load("one.hedgerow")
     assert two.schema_ == one.schema_
     assert np.array_equal(two.weights_, one.weights_)
@@ -109,18 +109,28 @@ def test_kinds_of_a_table_travel_with_the_model(hedgerow, folder):
         f"{i},{code},{'A' if code < 5 else 'B'}\n" for i in range(3) for code in (1, 7, 3)
     )
     (folder / "a.csv").write_text(rows)
-    assert hedgerow("train", "a.csv", "-o", "m.hedgerow", "--by", "s", "--kinds", "code=categorical").code == 0
+    assert (
+        hedgerow(
+            "train", "a.csv", "-o", "m.hedgerow", "--model", "linear", "--by", "s", "--kinds", "code=categorical"
+        ).code
+        == 0
+    )
     assert package.load("m.hedgerow").metadata_["reader"]["kinds"] == {"code": "categorical"}
     # A numeric column would refuse the x.
     tagged = hedgerow("tag", "m.hedgerow", "-", stdin="s,code\n1,1\n1,7\n1,x\n")
     assert tagged.out.splitlines()[:3] == ["s,code,predicted", "1,1,A", "1,7,B"]
-    assert hedgerow("train", "a.csv", "-o", "m.hedgerow", "--by", "s").code == 0
+    assert hedgerow("train", "a.csv", "-o", "m.hedgerow", "--model", "linear", "--by", "s").code == 0
     assert "'x' is not a number" in hedgerow("tag", "m.hedgerow", "-", stdin="s,code\n1,x\n").complaint
 
 
 def test_columns_of_a_table_are_those_to_use(hedgerow, folder):
     (folder / "a.csv").write_text(table())
-    assert hedgerow("train", "a.csv", "-o", "m.hedgerow", "--by", "sentence", "--columns", "pos,size").code == 0
+    assert (
+        hedgerow(
+            "train", "a.csv", "-o", "m.hedgerow", "--model", "linear", "--by", "sentence", "--columns", "pos,size"
+        ).code
+        == 0
+    )
     model = package.load("m.hedgerow")
     assert model.metadata_["reader"]["columns"] == ["pos", "size"]
     assert {column.name for column in model.schema_.columns} >= {"pos", "size"}
@@ -159,7 +169,7 @@ def test_a_template_is_applied_again_in_tag_and_eval(hedgerow, folder):
 )
 def test_ready_made_features_have_no_window_unless_asked(hedgerow, folder, name, text, options, window):
     write(folder, name, text)
-    hedgerow("train", name, "-o", "m.hedgerow", *options)
+    hedgerow("train", name, "-o", "m.hedgerow", "--model", "linear", *options)
     assert package.load("m.hedgerow").window == window
 
 
@@ -199,13 +209,13 @@ def test_a_share_for_dev_and_its_seed(hedgerow, folder):
 def test_held_out_sequences_are_not_counted_as_trained_on(hedgerow, folder):
     (folder / "more.txt").write_text(conll() * 4)
     held_out = "9 (and 3 held out)"
-    out = hedgerow("train", "more.txt", "-o", "m.hedgerow", "--dev", "0.2").out
+    out = hedgerow("train", "more.txt", "-o", "m.hedgerow", "--model", "linear", "--dev", "0.2").out
     assert out.splitlines()[0].split(maxsplit=1) == ["sequences", held_out]
     assert "trained on 9 sequences" in hedgerow("info", "m.hedgerow").out
     n_positions = int(out.splitlines()[1].split()[1])
     assert n_positions == package.load("m.hedgerow").metadata_["training"]["positions"]
     assert 9 * 3 <= n_positions <= 4 * N_POSITIONS - 3 * 3
-    by_file = hedgerow("train", "more.txt", "-o", "m.hedgerow", "--dev", "train.txt").out
+    by_file = hedgerow("train", "more.txt", "-o", "m.hedgerow", "--model", "linear", "--dev", "train.txt").out
     assert by_file.splitlines()[0].split() == ["sequences", "12"]
 
 
@@ -250,13 +260,14 @@ def test_a_missing_number_names_its_line(hedgerow, folder):
     (folder / "whole.csv").write_text("\n".join(text) + "\n")
     (folder / "gap.csv").write_text("\n".join(gap) + "\n")
     options = ("-o", "m", "--by", "sequence", "-q")
+    linear = (*options, "--model", "linear")
     for extra in ((), ("--dev", "0.2")):
-        complaint = hedgerow("train", "gap.csv", *options, *extra).complaint
+        complaint = hedgerow("train", "gap.csv", *linear, *extra).complaint
         assert complaint.startswith("gap.csv, line 6, sequence ")
         assert ", column 'size': a number is missing. Fill it" in complaint
-    assert hedgerow("train", "whole.csv", "gap.csv", *options).complaint.startswith("gap.csv, line 6")
-    assert hedgerow("train", "whole.csv", *options, "--dev", "gap.csv").complaint.startswith("gap.csv, line 6")
-    assert hedgerow("train", "whole.csv", *options).code == 0
+    assert hedgerow("train", "whole.csv", "gap.csv", *linear).complaint.startswith("gap.csv, line 6")
+    assert hedgerow("train", "whole.csv", *linear, "--dev", "gap.csv").complaint.startswith("gap.csv, line 6")
+    assert hedgerow("train", "whole.csv", *linear).code == 0
     for command in ("tag", "eval"):
         assert hedgerow(command, "m", "gap.csv").complaint.startswith("gap.csv, line 6")
     assert hedgerow("train", "gap.csv", *options, "--model", "tree", "--trees", 3).code == 0
@@ -280,14 +291,17 @@ def test_missing_numbers_may_be_dealt_with(hedgerow, folder, model, missing):
 
 def test_a_way_of_missing_values_that_the_model_has_not(hedgerow, folder):
     (folder / "whole.csv").write_text(planted_text())
-    options = ("-o", "m", "--by", "sequence", "-q")
+    options = ("-o", "m", "--by", "sequence", "-q", "--model", "linear")
     complaint = hedgerow("train", "whole.csv", *options, "--missing", "weighting").complaint
     assert "a LinearCRF has no --missing weighting, which is for trees" in complaint
     assert "--missing is 'forget'" in hedgerow("train", "whole.csv", *options, "--missing", "forget").complaint
 
 
 def test_lines_go_to_standard_error_and_quiet_prints_nothing(hedgerow, folder):
-    loud, quiet = (hedgerow("train", "train.txt", "-o", "m.hedgerow", *options) for options in ((), ("--quiet",)))
+    loud, quiet = (
+        hedgerow("train", "train.txt", "-o", "m.hedgerow", "--model", "linear", *options)
+        for options in ((), ("--quiet",))
+    )
     lines = [line for line in loud.err.splitlines() if not line.startswith("compiling")]  # on a fresh install
     assert lines[0].startswith("iteration 1  loss ")
     assert "iteration" not in loud.out.splitlines()[0]

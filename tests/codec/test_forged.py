@@ -241,3 +241,33 @@ def test_few_bytes_do_not_take_much_memory(name, tmp_path):
         assert tracemalloc.get_traced_memory()[1] < 30_000_000
     finally:
         tracemalloc.stop()
+
+
+# ------------------------------------------------------------------------------------------------ models of an average
+
+
+def test_an_average_of_models_that_read_other_columns(tmp_path):
+    """A corpus is coded by the first model: a word too few in another would be an index beyond its table."""
+    header, tensors = golden("average")
+    name = "estimators.1.schema.columns.1.vocabulary."  # of the HMM: "length" comes first
+    ends = tensors[name + "ends"]
+    tensors[name + "utf8"], tensors[name + "ends"] = tensors[name + "utf8"][: ends[-2]], ends[:-1]
+    rows = tensors["estimators.1.emissions.codes"]
+    tensors["estimators.1.emissions.codes"] = np.delete(rows, len(rows) - 1, axis=0)
+    refused((header, tensors), tmp_path, "other columns")
+
+
+@pytest.mark.parametrize(
+    ("keys", "value", "match"),
+    [
+        (("state", "estimators"), [], "no list of models"),
+        (("state", "estimators", 0, "kind"), "AutoLabeler", "is not one of"),
+        (("state", "leaderboard"), [{"model": "HMM()"}], "a list of records"),
+        (("parameters", "candidates"), [{"kind": "HMM"}], "a model is described by"),
+        (("parameters", "candidates"), [{"kind": "AutoLabeler", "parameters": {}}], "candidates has AutoLabeler"),
+    ],
+)
+def test_an_average_of_what_is_no_model(keys, value, match, tmp_path):
+    header, tensors = golden("average")
+    put(header, *keys, value=value)
+    refused((header, tensors), tmp_path, match)

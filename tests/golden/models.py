@@ -18,6 +18,7 @@ from hedgerow import (
     HMM,
     IOHMM,
     MEMM,
+    AutoLabeler,
     BeamSearchTagger,
     FutureFeatureMEMM,
     Item,
@@ -109,6 +110,25 @@ def corpora() -> dict[str, Case]:
                 ranking="trees", max_leaf_nodes=4, max_iter=3, l2_regularization=0.5, early_stopping=False
             ),
             words,
+            chunks,
+        ),
+        "auto": (
+            AutoLabeler(candidates=[LinearCRF(l2=0.1), HMM()], window=1, n_trials=2, cv=2, random_state=0),
+            words,
+            chunks,
+        ),
+        "average": (
+            AutoLabeler(
+                candidates=[
+                    LinearCRF(l2=0.1, window=1),
+                    HMM(),
+                    local(MEMM, l2=0.1),
+                    TreeCRF(init=LinearCRF(window=1), edges="shared", window=1, **few),
+                ],
+                cv=0,
+                random_state=0,
+            ),
+            [[{"word": w, "length": len(w) / 4} for w in sentence] for sentence in words],
             chunks,
         ),
         **_with_gaps(few),

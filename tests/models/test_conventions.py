@@ -19,7 +19,13 @@ from hedgerow import InputError
 from hedgerow.datasets import make_sequences
 from hedgerow.datasets.shapes import make_shapes
 
-FEW = {"n_estimators": 2, "max_iter": 3, "max_iterations": 3, "random_state": 0}  # where an estimator has it
+FEW = {
+    "n_estimators": 2,
+    "max_iter": 3,
+    "max_iterations": 3,
+    "n_trials": 2,
+    "random_state": 0,
+}  # where an estimator has it
 
 
 def exported(module: ModuleType) -> set[type]:

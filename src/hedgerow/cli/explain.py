@@ -35,6 +35,7 @@ def explain(
     """What a model has learnt, as text. The parameters are the options of the command."""
     _check_options(by, tree, rules, label, plot)
     crf = load_chain(model)
+    crf = getattr(crf, "best_estimator_", crf)
     crf = getattr(crf, "scorer_", crf)  # what classifies the positions of a local model is a linear or tree model
     if tree is not None:
         return _tree(crf, tree, _find_label(crf, label), plot)

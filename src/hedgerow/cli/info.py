@@ -39,6 +39,10 @@ def _lines(model: Any, top: int) -> Iterator[str]:
     from hedgerow.explain import importance
 
     schema = model.schema_
+    if hasattr(model, "leaderboard_"):
+        yield from _chosen_lines(model)
+        model.best_estimator_.metadata_ = model.metadata_
+        model = model.best_estimator_
     yield f"{type(model).__name__}, {', '.join(f'{number:,} {what}' for what, number in model_sizes(model).items())}"
     match model.metadata_.get("training"):
         case {"sequences": int(n_sequences), "positions": int(n_positions)}:
@@ -64,9 +68,20 @@ def _lines(model: Any, top: int) -> Iterator[str]:
         yield from ("", importance(model).table(top))
 
 
+def _chosen_lines(model: Any) -> Iterator[str]:
+    """Of a model that was looked for: what it is made of, and what was tried."""
+    several = len(model.estimators_) > 1
+    what = f"the average of {len(model.estimators_)} models" if several else "one model"
+    yield f"{type(model).__name__}, {what} of {model.n_iter_} that were tried ({model.outcome_})"
+    yield model.chosen_
+    if model.leaderboard_:
+        yield from ("", f"held-out {model.scoring_}", str(model.leaderboard_))
+    yield from ("", "the best of them" if several else "the model")
+
+
 def kept_iteration(model: Any) -> str:
     """Which iteration is kept, where it is not the last one; to be said after something else."""
-    if model.best_iteration_ == model.n_iter_:
+    if model.best_iteration_ == model.n_iter_ or hasattr(model, "leaderboard_"):
         return ""
     which = "that of iteration" if hasattr(model, "weights_") else "the first"
     return f", kept {which} {model.best_iteration_}"

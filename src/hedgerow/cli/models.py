@@ -60,6 +60,9 @@ MODELS: dict[str, Model] = {
         "crf.max_margin:MaxMarginMarkovNetwork",
         _same("trainer", "l2", "max_iter", "min_frequency", "transitions", "constraints"),
     ),
+    "auto": Model(
+        "auto.estimator:AutoLabeler", {"time": "time_budget"} | _same("missing", "constraints"), complete=False
+    ),
 }
 
 

@@ -6,15 +6,16 @@ import contextlib
 import logging
 import os
 import sys
-import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 import typer
 
 from hedgerow.cli import train_options as options
+from hedgerow.cli.choice import show_choice
 from hedgerow.cli.flags import in_flags
 from hedgerow.cli.info import kept_iteration, model_sizes
 from hedgerow.cli.inputs import TABLES, Input, Reading, check_format
@@ -34,10 +35,11 @@ def command(
     data: options.Data,
     model_out: Annotated[str, option("FILE", "Where the model goes.", "--model-out", "-o")],
     model: Annotated[
-        str,
-        option("NAME", "linear, tree, hmm, memm, ffmemm, sw, rsw, … \\[linear]", "--model", "-m", show_default=False),
-    ] = "linear",
-    dev: Annotated[str | None, option("FILE", "Stop early by these, or by a share. \\[none; tree 0.1]")] = None,
+        str | None,
+        option("NAME", "auto, linear, tree, hmm, memm, sw, rsw, … \\[auto]", "--model", "-m", show_default=False),
+    ] = None,
+    time: Annotated[float | None, option("SECONDS", "Auto: how long to look for a model. \\[60]")] = None,
+    dev: Annotated[str | None, option("FILE", "Choose or stop early by these; or by a share.")] = None,
     template: options.Template = None,
     format: options.Format = None,
     columns: options.Columns = None,
@@ -52,11 +54,12 @@ def command(
     l2: Annotated[float | None, option("X", "Linear: weight of the penalty ‖w‖². \\[1]")] = None,
     l1: Annotated[float | None, option("X", "Linear: weight of the penalty ‖w‖₁. \\[0]")] = None,
     max_iter: Annotated[int | None, option("N", "Linear: the most iterations, or passes. \\[500; 50]")] = None,
-    trees: Annotated[int | None, option("N", "Tree: the most trees of a label. \\[500]")] = None,
+    trees: Annotated[int | None, option("N", "Tree: the most trees of a label. \\[auto]")] = None,
     leaves: Annotated[int | None, option("N", "Tree: the most leaves of a tree. \\[32]")] = None,
-    l2_regularization: Annotated[float | None, option("X", "Tree: λ, which makes leaves small. \\[20]")] = None,
-    learning_rate: Annotated[str | None, option("X", "Tree: a number, or line_search. \\[0.3]")] = None,
-    edges: Annotated[str | None, option("NAME", "Tree: joint, or shared for many labels. \\[joint]")] = None,
+    l2_regularization: Annotated[float | None, option("X", "Tree: λ, which makes leaves small. \\[5]")] = None,
+    learning_rate: Annotated[str | None, option("X", "Tree: a number, or line_search. \\[0.1]")] = None,
+    # Not in --help, which fits a screen: --set edges=shared says the same.
+    edges: Annotated[str | None, option("NAME", "Tree: joint, or shared for many labels.", hidden=True)] = None,
     min_frequency: Annotated[float | None, option("N", "Leave out rarer features.")] = None,
     missing: Annotated[str | None, option("NAME", "Gaps: impute, indicator; tree: weighting, …")] = None,
     transitions: Annotated[str | None, option("NAME", "all, forbid_unseen; linear: observed. \\[all]")] = None,
@@ -69,11 +72,11 @@ def command(
 ) -> None:
     """Train a model on labelled files. Ctrl-C keeps the best model so far."""
     reading, reach = options.reading(template, format, columns, separator, label, by, kinds), options.window(window)
-    parameters = options.given_parameters(
-        model, order=order, objective=objective, trainer=trainer, l2=l2, l1=l1, max_iter=max_iter, trees=trees,
-        leaves=leaves, l2_regularization=l2_regularization, edges=edges,
-        learning_rate=options.number_or_name(learning_rate), min_frequency=min_frequency, missing=missing,
-        transitions=transitions, constraints=constraints,
+    model, parameters = options.named_model(
+        model, settings or (), dev, quiet=quiet, time=time, order=order, objective=objective,
+        trainer=trainer, l2=l2, l1=l1, max_iter=max_iter, trees=trees, leaves=leaves,
+        l2_regularization=l2_regularization, edges=edges, learning_rate=options.number_or_name(learning_rate),
+        min_frequency=min_frequency, missing=missing, transitions=transitions, constraints=constraints,
     )  # fmt: skip
     parameters |= {"n_jobs": jobs, "verbose": 0 if quiet else 1} | read_settings(model, settings or (), trainer)
     with in_flags(command, options.parameter_options(model)), contextlib.nullcontext() if quiet else log_lines():
@@ -83,6 +86,8 @@ def command(
         )  # fmt: skip
     if not quiet:
         print(summary(crf, model_out))
+        if model == "auto":
+            show_choice(crf, data, model_out, reading, seed)
     if crf.outcome_ == "interrupted":
         raise typer.Exit(INTERRUPTED)
 
@@ -107,17 +112,22 @@ def train(
     kind = find_model(model)
     check_writable(model_out)
     share = _share(dev)
+    auto = model == "auto"
     for flag, value, parameter in (("dev", dev, "validation_fraction"), ("window", window, "window")):
-        if value is not None and not kind.takes(parameter):
+        if value is not None and not kind.takes(parameter) and not (auto and flag == "dev"):
             options.refuse_option(flag, model, [name for name, other in MODELS.items() if other.takes(parameter)])
-    if scoring is not None and (share == 0.0 or (dev is None and model != "tree")):
+    if auto and share is not None:
+        hint = "Give a file, or leave it out: each sequence is held out once."
+        raise InputError("--dev with a share is not supported with --model auto", hint=hint)
+    if scoring is not None and not auto and (share == 0.0 or (dev is None and model != "tree")):
         raise InputError("--scoring is for --dev", hint="Give sequences to stop early by, as --dev FILE or --dev 0.1.")
     if scoring is not None and not kind.takes("scoring"):
         hint = "It stops by the likelihood: leave it out."
         raise InputError(f"--scoring is not supported with --model {model}", hint=hint)
     X, y, recipe = read_files(data, reading, complete=kind.complete and (parameters or {}).get("missing") is None)
     if window is None and kind.takes("window"):
-        window = default_window(X, recipe)
+        usual = default_window(X, recipe)
+        window = None if auto and usual else usual  # which window is looked for too, but around ready-made features
     seeded = seed if kind.takes("random_state") else None
     given: dict[str, Any] = {"window": window, "scoring": scoring, "random_state": seeded}
     if share is not None:
@@ -126,7 +136,7 @@ def train(
     held_out = {}
     if share is None and dev is not None:
         held_out = dict(zip(("X_val", "y_val"), recipe.read_labelled(Input(dev))))
-    began = time.perf_counter()
+    began = perf_counter()
     with warnings.catch_warnings():
         # How training ended is in the summary.
         warnings.filterwarnings("ignore", message="training (stopped|was interrupted)")
@@ -138,8 +148,8 @@ def train(
             "sequences": len(kept),
             "positions": sum(map(len, kept)),
             "held_out": len(y) - len(kept),
-            "seconds": round(time.perf_counter() - began, 3),
-            "score": max((step.score for step in crf.history_ if step.score is not None), default=None),
+            "seconds": round(perf_counter() - began, 3),
+            "score": _held_out_score(crf),
         },
     }
     crf.save(model_out)
@@ -158,6 +168,13 @@ def _trained_on(crf: ChainModel, y: AnyArray) -> AnyArray:
     return kept
 
 
+def _held_out_score(crf: ChainModel) -> float | None:
+    """The best score on held-out sequences, where there were any."""
+    if hasattr(crf, "leaderboard_"):
+        return float(crf.best_score_) if crf.leaderboard_ and crf.best_score_ == crf.best_score_ else None
+    return max((step.score for step in crf.history_ if step.score is not None), default=None)
+
+
 def summary(model: ChainModel, path: str) -> str:
     """What was trained, in a few lines."""
     facts = model.metadata_["training"]
@@ -168,7 +185,11 @@ def summary(model: ChainModel, path: str) -> str:
         "early_stopping": "stopped early",
         "interrupted": "interrupted",
         "diverged": "the loss grew: give another --trainer",
+        "time_budget": "as many as --time allowed",
+        "n_trials": "as many as n_trials",
+        "exhausted": "nothing near the best is left to try",
     }
+    work = "models tried" if hasattr(model, "leaderboard_") else "iterations"
     names = [str(label) for label in model.classes_[:5]]
     held_out = f" (and {facts['held_out']:,} held out)" if facts["held_out"] else ""
     again = " (before the last training, on all sequences)" if getattr(model, "refitted_", False) else ""
@@ -177,7 +198,7 @@ def summary(model: ChainModel, path: str) -> str:
         ("positions", f"{facts['positions']:,}"),
         ("labels", f"{len(model.classes_):,}: {', '.join(names)}{', …' * (len(model.classes_) > 5)}"),
         *((what, f"{number:,}") for what, number in model_sizes(model).items()),
-        ("iterations", f"{model.n_iter_} ({ends[model.outcome_]}{kept_iteration(model)})"),
+        (work, f"{model.n_iter_} ({ends[model.outcome_]}{kept_iteration(model)})"),
         ("loss", f"{model.loss_:.4f}"),
         *([] if facts["score"] is None else [(f"dev {model._scoring()}", f"{facts['score']:.4f}{again}")]),
         ("seconds", f"{facts['seconds']:.1f}"),

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from collections.abc import Sequence
 from typing import Annotated, Any, NoReturn
 
 from typer import Argument, Option
 
 from hedgerow.cli.inputs import Reading
-from hedgerow.cli.models import MODELS, find_model, listed
+from hedgerow.cli.models import MODELS, find_model, listed, parameters_of
 from hedgerow.errors import InputError
 
 
@@ -53,6 +56,26 @@ def given_parameters(model: str, **options: Any) -> dict[str, Any]:
                 refuse_option(option, model, [name for name, other in MODELS.items() if option in other.options])
             given[names[option]] = value
     return given
+
+
+def named_model(
+    model: str | None, settings: Sequence[str], dev: str | None, *, quiet: bool, **options: Any
+) -> tuple[str, dict[str, Any]]:
+    """The model and its parameters. Where none is named, one is looked for, unless something was given that one model
+    alone has: then that is the linear one, and it is said."""
+    of_one: list[str] = []
+    if model is None:
+        known = parameters_of(find_model("auto").load())
+        own = MODELS["auto"].options
+        of_one += [f"--{name.replace('_', '-')}" for name, x in options.items() if x is not None and name not in own]
+        of_one += [f"--set {text}" for text in settings if text.partition("=")[0].strip() not in known]
+        of_one += [] if dev is None or os.path.exists(dev) else [f"--dev {dev}"]
+        model = "linear" if of_one else "auto"
+    parameters = given_parameters(model, **options)
+    if of_one and not quiet:
+        what = f"hedgerow: {of_one[0]} is for one model, so this is --model linear; none is looked for"
+        print(what, file=sys.stderr)
+    return model, parameters
 
 
 def refuse_option(option: str, model: str, owners: list[str]) -> NoReturn:

@@ -258,10 +258,16 @@ class Dataset:
 
     def take(self, sequences: IndexArray) -> Dataset:
         """Some sequences, by number, as a corpus of their own."""
-        lengths = np.diff(self.offsets)[sequences]
+        return self.cut(sequences, np.zeros(len(sequences), dtype=INDEX), np.diff(self.offsets)[sequences])
+
+    def cut(self, sequences: IndexArray, first: IndexArray, lengths: IndexArray) -> Dataset:
+        """Pieces of sequences as a corpus of its own. What lies beyond a piece is outside.
+
+        sequences, first, lengths : int64 (n,), of each piece its sequence, its first position in it and its length
+        """
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(INDEX)
         start, places, size = padded_places(offsets, self.schema.gap)
-        within = np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths)
+        within = np.arange(offsets[-1]) - np.repeat(offsets[:-1] - first, lengths)
         old = np.repeat(self.start[sequences], lengths) + within
         rows = np.repeat(self.offsets[:-1][sequences], lengths) + within
         codes = np.full((len(self.codes), size), OUTSIDE, dtype=self.codes.dtype)

@@ -17,6 +17,7 @@ from hedgerow.estimators.codec.values import plain, tupled
 
 # By name, so that a file is read without importing every family: the modules of the estimator and of its STATE.
 _KINDS = {
+    "AutoLabeler": ("models.auto.estimator", "models.auto.files"),
     "BeamSearchTagger": ("models.search.estimator", "models.search.files"),
     "FutureFeatureMEMM": ("models.future.estimator", "models.future.files"),
     "HMM": ("models.hmm.estimator", "models.hmm.files"),
@@ -89,9 +90,18 @@ def plain_parameters(model: Any) -> dict[str, Any]:
     for name, value in model.get_params(deep=False).items():
         if name == "estimator" and hasattr(value, "get_params"):
             value = {"kind": type(value).__name__, "parameters": plain_parameters(value)}
+        elif name == "candidates" and value is not None:
+            value = [_described(one) for one in value]
         with suppress(TypeError, ValueError):
             parameters[name] = plain(value)
     return parameters
+
+
+def _described(model: Any) -> dict[str, Any]:
+    """A model that is not fitted: its kind and its parameters, of which some may be models too."""
+    inner = {name: value for name, value in model.get_params(deep=False).items() if type(value).__name__ in _KINDS}
+    parameters = plain_parameters(model) | {name: _described(value) for name, value in inner.items()}
+    return {"kind": type(model).__name__, "parameters": parameters}
 
 
 # ------------------------------------------------------------------------------------------------ from files
@@ -139,6 +149,21 @@ def read_model(section: Section, scope: Scope) -> Any:
     model.history_, model.metadata_ = [], metadata
     _check_parameters(model)
     return model
+
+
+def model_of(description: Any) -> Any:
+    """The model that is not fitted which `_described` describes."""
+    if not isinstance(description, dict) or description.keys() != {"kind", "parameters"}:
+        refuse(f"a model is described by {description!r:.80}")
+    (estimator, state), given = find_kind(description["kind"]), description["parameters"]
+    if not isinstance(given, dict):
+        refuse(f"the parameters of a model are {given!r:.80}")
+    made = {name: model_of(value) if _describes(value) else value for name, value in given.items()}
+    return estimator(**made if state.parameters is None else state.parameters(made))
+
+
+def _describes(value: Any) -> bool:
+    return isinstance(value, dict) and value.keys() == {"kind", "parameters"}
 
 
 def _check_parameters(model: Any) -> None:

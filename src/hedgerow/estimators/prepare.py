@@ -148,19 +148,14 @@ def prepare(
 
     X may be a Dataset that `learn` made. It is taken as it is, with its labels, its window and its values.
     """
-    if isinstance(X_val, Dataset):
-        if y_val is not None or X_val.labels is None:
-            raise InputError("a Dataset as ⟦X_val⟧ brings its own labels", hint="Make it with y, and leave y_val out.")
-    elif (X_val is None) != (y_val is None):
-        raise InputError("⟦X_val and y_val⟧ go together", hint="Give both, or neither.")
+    _check_held_out(X_val, y_val)
     sources = None
     if wanted.keeps_sources:
         X, y, sample_weight, X_val = (listed(given) for given in (*cut_flat(X, y, lengths), sample_weight, X_val))
         lengths, sources = None, Sources(X, y, sample_weight, X_val)
-    corpus = _read(wanted, X, y, sample_weight, lengths)
-    whole = corpus.dataset if sample_weight is None else with_weights(corpus.dataset, sample_weight)
+    corpus, whole = read_corpus(wanted, X, y, sample_weight, lengths)
     if X_val is not None or not wanted.holds_out:
-        ready = _make_ready(wanted, whole, _encode_held_out(whole.schema, X_val, y_val))
+        ready = _make_ready(wanted, whole, encode_held_out(whole.schema, X_val, y_val))
         return replace(ready, sources=sources)
     everything = whole if wanted.keeps_all else None
     makers = _fold_makers(wanted, corpus, whole, settled=isinstance(X, Dataset) or wanted.schema is not None)
@@ -206,6 +201,12 @@ def cut_flat(X: Any, y: Any, lengths: Any) -> tuple[Any, Any]:
     return split_lengths(X, lengths, y)
 
 
+def read_corpus(wanted: Preparation, X: Any, y: Any, sample_weight: Any, lengths: Any) -> tuple[Learnt, Dataset]:
+    """All sequences, encoded, with all their labels; and the same with the weights they train with."""
+    corpus = _read(wanted, X, y, sample_weight, lengths)
+    return corpus, corpus.dataset if sample_weight is None else with_weights(corpus.dataset, sample_weight)
+
+
 def _read(wanted: Preparation, X: Any, y: Any, sample_weight: Any, lengths: Any) -> Learnt:
     """All sequences, encoded: by the schema of an earlier fit where training goes on with it."""
     if isinstance(X, Dataset):
@@ -244,8 +245,18 @@ def _check_dataset(wanted: Preparation, dataset: Dataset, y: Any, sample_weight:
         raise InputError(what, hint="Give the columns to learn(), and leave them out here.")
 
 
-def _encode_held_out(schema: Schema, X_val: Any, y_val: Any) -> Dataset | None:
+def _check_held_out(X_val: Any, y_val: Any) -> None:
+    """Refuse held-out sequences without labels, and labels without sequences."""
+    if isinstance(X_val, Dataset):
+        if y_val is not None or X_val.labels is None:
+            raise InputError("a Dataset as ⟦X_val⟧ brings its own labels", hint="Make it with y, and leave y_val out.")
+    elif (X_val is None) != (y_val is None):
+        raise InputError("⟦X_val and y_val⟧ go together", hint="Give both, or neither.")
+
+
+def encode_held_out(schema: Schema, X_val: Any, y_val: Any) -> Dataset | None:
     """The sequences that are given to stop training by, by the schema of the training ones."""
+    _check_held_out(X_val, y_val)
     if X_val is None:
         return None
     held_out = X_val if isinstance(X_val, Dataset) else encode(schema, X_val, y_val)

@@ -14,7 +14,7 @@ from hedgerow.data.dataset import Schema
 from hedgerow.data.imputation import seen_schema
 from hedgerow.errors import InputError
 from hedgerow.explain.fields import PREVIOUS
-from hedgerow.explain.splits import Splits, require_trees
+from hedgerow.explain.splits import Splits, explained, require_trees
 from hedgerow.legend import FloatArray
 from hedgerow.trees.nodes import HAS, LEAF, RULE, STREAM
 
@@ -67,7 +67,8 @@ def importance(model: Any, by: str | None = None) -> Importance:
 
     Parameters
     ----------
-    model : a fitted TreeCRF, or any object with its schema_, binning_ and ensemble_; or a fitted LinearCRF
+    model : a fitted TreeCRF, or any object with its schema_, binning_ and ensemble_; or a fitted LinearCRF. Of an
+        AutoLabeler its best model is meant
     by : "gain" (how much the splits on a feature lessened the squared error; the default for trees) or "use" (how many
         splits ask for it); for a LinearCRF "weight", the sum of |w|
 
@@ -75,6 +76,7 @@ def importance(model: Any, by: str | None = None) -> Importance:
     the trees, as with edges="shared", is not counted, nor is a linear model that the trees stand on, nor are surrogate
     splits.
     """
+    model = explained(model)
     linear = hasattr(model, "weights_")
     choices = ("weight",) if linear else ("gain", "use")
     by = choices[0] if by is None else by

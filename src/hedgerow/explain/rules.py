@@ -9,7 +9,7 @@ import numpy as np
 
 from hedgerow.errors import InputError
 from hedgerow.explain.fields import signed
-from hedgerow.explain.splits import Input, Splits, label_code
+from hedgerow.explain.splits import Input, Splits, explained, label_code
 from hedgerow.trees.nodes import FALSE_CHILD, LABEL, LEAF, STREAM, TRUE_CHILD
 
 Path = frozenset[tuple[Input, int]]  # for each input that matters, the bins that it may have
@@ -50,7 +50,7 @@ def rules(model: Any, n: int | None = 20, label: Any = None) -> list[Rule]:
 
     Parameters
     ----------
-    model : a fitted TreeCRF, or any object with its schema_, classes_, binning_ and ensemble_
+    model : a fitted TreeCRF, or any object with its schema_, classes_, binning_ and ensemble_; or an AutoLabeler
     n : how many rules; None for all
     label : the rules of this label alone
 
@@ -62,6 +62,7 @@ def rules(model: Any, n: int | None = 20, label: Any = None) -> list[Rule]:
     """
     if n is not None and n < 0:
         raise InputError(f"n is {n}", hint="Give a number of rules, or None for all.")
+    model = explained(model)
     splits = Splits(model, most=12)
     labels = range(len(model.schema_.labels)) if label is None else [label_code(model, label)]
     weighted = [(k, path, weight) for k in labels for path, weight in weigh_paths(model, k).items() if weight != 0.0]

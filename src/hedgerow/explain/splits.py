@@ -208,6 +208,11 @@ def _all_but(n_bins: int, never: Sequence[int]) -> int:
     return (1 << n_bins) - 1 - sum(1 << b for b in never)
 
 
+def explained(model: Any) -> Any:
+    """The model that is explained: of a search over models (AutoLabeler, or one of scikit-learn's) the best."""
+    return getattr(model, "best_estimator_", model)
+
+
 def require_trees(model: Any) -> None:
     """Refuse a model that is not fitted, or has no trees."""
     if not hasattr(model, "schema_"):

@@ -7,7 +7,7 @@ from typing import Any
 
 from hedgerow.errors import InputError
 from hedgerow.explain.fields import signed
-from hedgerow.explain.splits import Splits, label_code, require_trees
+from hedgerow.explain.splits import Splits, explained, label_code, require_trees
 from hedgerow.trees.nodes import FALSE_CHILD, LEAF, STREAM, TRUE_CHILD
 
 _INDENT = "    "
@@ -36,6 +36,7 @@ class Branch:
 
 def branches(model: Any, iteration: int, label: Any, member: int = 1, most: int = 6) -> list[Branch]:
     """The nodes of one tree, the root first. Parameters as in `tree_text`; `most` values of a set are written out."""
+    model = explained(model)
     splits = Splits(model, most)
     tree = find_tree(model, iteration, label, member)
     result = []
@@ -66,7 +67,7 @@ def tree_text(model: Any, iteration: int, label: Any, member: int = 1) -> str:
 
     Parameters
     ----------
-    model : a fitted TreeCRF, or any object with its schema_, classes_, binning_ and ensemble_
+    model : a fitted TreeCRF, or any object with its schema_, classes_, binning_ and ensemble_; or an AutoLabeler
     iteration : from 1, as in `history_`
     label : one of `classes_`
     member : which of the trees of one step, from 1, where the model has several

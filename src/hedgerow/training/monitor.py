@@ -1,4 +1,4 @@
-"""What every trainer reports to: history, convergence, early stopping, Ctrl-C, progress."""
+"""What every trainer reports to: history, convergence, early stopping, deadlines, Ctrl-C, progress."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from hedgerow.legend import FloatArray
+from hedgerow.training.deadline import current_deadline
 
 log = logging.getLogger("hedgerow")
 
@@ -51,6 +52,8 @@ class Trained(Generic[Learnt]):
 
 class Monitor:
     """Keeps the history and the best weights, and says when to stop. A context manager: it listens for Ctrl-C.
+
+    A deadline that is applied where it is made (`deadline.py`) ends training too, with the outcome "time_budget".
 
     A trainer whose model only grows has no weights to report: it cuts the model to the iteration that is kept.
 
@@ -99,6 +102,7 @@ class Monitor:
         self.best_step: Step | None = None
         self._rose = 0
         self._interrupted = False
+        self._deadline = current_deadline()
         self._began = time.perf_counter()
         self._bar: Any = None
         self._context = ExitStack()
@@ -208,6 +212,8 @@ class Monitor:
     def _reason(self, gap: float) -> str | None:
         if self._interrupted:
             return "interrupted"
+        if self._deadline is not None and self._deadline.passed:
+            return "time_budget"
         if self.best_step is not None and len(self.history) - self._rose >= self.n_iter_no_change:
             return "early_stopping"
         losses = [self.start_loss, *(record.loss for record in self.history[self.first :])]

@@ -155,3 +155,33 @@ class Model(Field):
         if inner.header.get("kind") not in self.kinds:
             refuse(f"{section.path}{self.name} is not one of {', '.join(self.kinds)}")
         return read_model(inner, Scope(n_bytes=scope["n_bytes"]))
+
+
+@dataclass(frozen=True)
+class Models(Field):
+    """A list of fitted models inside a model, of which there is at least one. kinds : as in Model"""
+
+    kinds: tuple[str, ...]
+    _: KW_ONLY
+    hint: str = ""
+
+    def pack(self, value: Any, section: Section) -> None:
+        headers: list[dict[str, Any]] = [{} for _ in value]
+        section.header[self.name] = headers
+        for i, (one, header) in enumerate(zip(value, headers)):
+            inner = Section({}, section.tensors, section.path)
+            self._one(i).pack(one, inner)
+            header |= inner.header[self._one(i).name]
+
+    def unpack(self, section: Section, scope: Scope) -> list[Any]:
+        headers = section.value(self.name)
+        if not isinstance(headers, list) or not headers:
+            refuse(f"{section.path}{self.name} is no list of models")
+        found = []
+        for i, header in enumerate(headers):
+            inner = Section({self._one(i).name: header}, section.tensors, section.path)
+            found.append(self._one(i).unpack(inner, scope))
+        return found
+
+    def _one(self, i: int) -> Model:
+        return Model(f"{self.name}.{i}", self.kinds, hint=self.hint)

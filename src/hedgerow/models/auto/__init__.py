@@ -1,0 +1,1 @@
+"""AutoLabeler: which model, with which settings, is found by trying."""

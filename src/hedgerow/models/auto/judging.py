@@ -1,0 +1,166 @@
+"""How good predictions of held-out sequences are, and by how much two models differ on the same of them.
+
+A standard error is that of the jackknife: the score without one group of sequences after the other. So it serves any
+metric, and two models are compared on the same groups, which takes out what all models find hard.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hedgerow.data.dataset import Dataset, Schema
+from hedgerow.errors import InputError
+from hedgerow.estimators.base import label_lists
+from hedgerow.estimators.values import LOG_LIKELIHOOD, score_labels
+from hedgerow.legend import AnyArray, BoolArray, CodeArray, FloatArray, IndexArray
+from hedgerow.models.auto.folds import unit_offsets
+from hedgerow.models.auto.parameters import AUTO
+
+GROUPS = 25  # of the jackknife
+LEAST = 1e-12  # a probability, where its logarithm is taken
+POSTERIOR, VITERBI = "posterior", "viterbi"
+_SPAN = re.compile(r"[BIESLU]-.+|O")
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """What a model says of the held-out sequences of a fold.
+
+    labels : decoder → int32 (n,); probs : float32 (n, K)
+    """
+
+    labels: dict[str, CodeArray]
+    probs: AnyArray
+
+
+class Difference(NamedTuple):
+    """By how much one model is better than another, with its standard error."""
+
+    mean: float
+    error: float
+
+    def clearly(self, n_errors: float = 1.0) -> bool:
+        """Whether the first is better by more than so many standard errors."""
+        return self.mean > n_errors * self.error and self.mean > 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Truth:
+    """The held-out sequences of a fold. units : where they, or blocks of few of them, begin and end"""
+
+    schema: Schema
+    labels: CodeArray
+    known: BoolArray
+    offsets: IndexArray
+    units: IndexArray = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "units", unit_offsets(self.offsets, GROUPS))
+
+    @classmethod
+    def of(cls, held: Dataset) -> Truth:
+        assert held.labels is not None
+        return cls(held.schema, held.labels, held.labels >= 0, held.offsets)
+
+
+class Judge:
+    """Scores answers by a metric: greater is better.
+
+    spans : whether the metric hangs on whole labelings, for which no average of models has a decoder
+    """
+
+    def __init__(self, scoring: Any, dataset: Dataset, *, constrained: bool) -> None:
+        self.scoring = find_scoring(scoring, dataset)
+        self.decoders = (VITERBI,) if constrained else (POSTERIOR, VITERBI)
+        self.averages = not constrained and self.scoring in ("accuracy", "label_f1", LOG_LIKELIHOOD)
+        self._metric: Callable[[AnyArray, AnyArray], float] | None = None
+        if self.scoring not in ("accuracy", LOG_LIKELIHOOD):
+            self._metric = score_labels(self.scoring, None)
+
+    @property
+    def name(self) -> str:
+        return self.scoring if isinstance(self.scoring, str) else getattr(self.scoring, "__name__", "score")
+
+    def stages(self, truths: Sequence[Truth], answers: Sequence[Answers], decoder: str) -> FloatArray:
+        """(1 + G,): the score of all held-out sequences, then that without each of G groups of them."""
+        if self.scoring == LOG_LIKELIHOOD:
+            return self.log_probs(truths, answers)
+        if self._metric is None:
+            pairs = zip(truths, answers)
+            right = [np.where(t.known, one.labels[decoder] == t.labels, 0).astype(np.float64) for t, one in pairs]
+            return _without_groups(truths, right)
+        return self._by_metric(truths, [one.labels[decoder] for one in answers])
+
+    def log_probs(self, truths: Sequence[Truth], answers: Sequence[Answers]) -> FloatArray:
+        """The same of the mean log-probability of the true label of a position."""
+        logs = []
+        for truth, one in zip(truths, answers):
+            rows = np.flatnonzero(truth.known)
+            values = np.zeros(len(truth.labels))
+            values[rows] = np.log(np.maximum(one.probs[rows, truth.labels[rows]], LEAST))
+            logs.append(values)
+        return _without_groups(truths, logs)
+
+    def _by_metric(self, truths: Sequence[Truth], predicted: Sequence[CodeArray]) -> FloatArray:
+        assert self._metric is not None
+        lists = [
+            np.concatenate([label_lists(t.schema, codes, t.units) for t, codes in zip(truths, given)])
+            for given in ([np.where(t.known, t.labels, -1) for t in truths], predicted)
+        ]
+        groups = np.arange(len(lists[0])) % _count(len(lists[0]))
+        parts = [np.ones(len(groups), dtype=bool), *(groups != g for g in range(int(groups.max()) + 1))]
+        return np.array([self._call(*(one[part] for one in lists)) for part in parts])
+
+    def _call(self, true: AnyArray, predicted: AnyArray) -> float:
+        assert self._metric is not None
+        value = float(self._metric(true, predicted))
+        if np.isnan(value):
+            raise InputError(f"⟦scoring={self.name!r}⟧ gave {value} on held-out sequences")
+        return value
+
+
+def difference(one: FloatArray, other: FloatArray) -> Difference:
+    """Of two models by their `stages` on the same sequences."""
+    apart = one - other
+    return Difference(float(apart[0]), standard_error(apart))
+
+
+def standard_error(stages: FloatArray) -> float:
+    """Of a score, or of a difference of scores, by the jackknife."""
+    left_out = stages[1:]
+    n = len(left_out)
+    return float(np.sqrt((n - 1) / n * ((left_out - left_out.mean()) ** 2).sum())) if n > 1 else np.inf
+
+
+def find_scoring(scoring: Any, dataset: Dataset) -> Any:
+    """What "auto" means for these labels."""
+    if not (isinstance(scoring, str) and scoring == AUTO):
+        return scoring
+    assert dataset.labels is not None
+    labels = dataset.schema.labels
+    spans = all(isinstance(label, str) and _SPAN.fullmatch(label) for label in labels) and len(labels) > 1
+    return "span_f1" if spans and bool((dataset.labels >= 0).all()) else "accuracy"
+
+
+def _without_groups(truths: Sequence[Truth], values: Sequence[FloatArray]) -> FloatArray:
+    """The mean of values of known positions: of all, and without each group of units."""
+    sums, counts = [], []
+    for truth, own in zip(truths, values):
+        sums.append(np.add.reduceat(own, truth.units[:-1]))
+        counts.append(np.add.reduceat(truth.known.astype(np.float64), truth.units[:-1]))
+    total, n = np.concatenate(sums), np.concatenate(counts)
+    total, n = total[n > 0], n[n > 0]
+    groups = np.arange(len(n)) % _count(len(n))
+    of_groups = [np.bincount(groups, weights=x) for x in (total, n)]
+    left = [np.concatenate([[x.sum()], x.sum() - x]) for x in of_groups]
+    means: FloatArray = left[0] / np.maximum(left[1], 1.0)
+    return means
+
+
+def _count(n_units: int) -> int:
+    return max(1, min(GROUPS, n_units))

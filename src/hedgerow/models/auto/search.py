@@ -1,0 +1,309 @@
+"""The search: a first look at all models, the best of them on one fold, then on all, then what is near the best."""
+
+from __future__ import annotations
+
+import logging
+import math
+import signal
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+from hedgerow.data.dataset import Window
+from hedgerow.errors import HedgerowError
+from hedgerow.models.auto.candidates import Traits, in_python, is_simpler, neighbours, set_up
+from hedgerow.models.auto.parameters import AutoParameters
+from hedgerow.models.auto.trials import INTERRUPTED, OUT_OF_TIME, Trial, Tries
+from hedgerow.training.deadline import Deadline
+
+log = logging.getLogger("hedgerow")
+
+LOOKING = 0.25  # of the time, at most, is for first looks
+FINALISTS = 3  # that are trained on all folds, and the best of another family
+_SILENT = ("n_jobs", "random_state")  # of no interest in a list of models
+
+
+class Over(Exception):
+    """The search ends here, for this reason."""
+
+    def __init__(self, outcome: str) -> None:
+        super().__init__(outcome)
+        self.outcome = outcome
+
+
+class Search:
+    """Tries models within a budget.
+
+    given : the parameters of the AutoLabeler; free : whether other windows than the first may be tried
+    deadline : when all must be done, the last training on all sequences among it; it never passes with `n_trials`
+    """
+
+    def __init__(
+        self,
+        tries: Tries,
+        given: AutoParameters,
+        traits: Traits,
+        deadline: Deadline,
+        *,
+        seed: int,
+        free: bool,
+        fixed: bool,
+    ) -> None:
+        self.tries, self.given, self.traits, self.deadline = tries, given, traits, deadline
+        self.seed, self.free, self.fixed = seed, free, fixed
+        self.trials: list[Trial] = []
+        self.leader: Trial | None = None
+        self.outcome = ""  # why it ended
+        self._lines: set[str] = set()
+        self._interrupted = False
+        self._shown: Any = None
+
+    # -------------------------------------------------------------------------------------------- the course of it
+
+    def run(self, models: Sequence[Any], window: Window) -> None:
+        """Try the models, and what is near the best of them. Afterwards `leader` is the best, None where none is."""
+        with self._listening(), self._showing():
+            try:
+                self._climb(models, window)
+                self.outcome = "exhausted"
+            except Over as over:
+                self.outcome = over.outcome
+        looked = [trial for trial in self.trials if trial.looked is not None]
+        if self.leader is None and looked:  # time for no more: it is trained for as long as there is
+            self.leader = self.tries.best(looked, ())
+            self.leader.cut = True
+        if self.leader is None and not self._interrupted and self.outcome != OUT_OF_TIME:
+            raise next(trial.error for trial in self.trials if trial.error is not None)
+
+    def _climb(self, models: Sequence[Any], window: Window) -> None:
+        started: list[Trial] = []
+        for model in models:
+            started += self._new(model, window)
+        if self.tries.corpus.is_large():
+            started = self._look(started)
+        for trial in started:
+            self._run(trial, 0)
+        self._all_folds()
+        if not self.fixed:
+            self._refine()
+
+    def _look(self, trials: list[Trial]) -> list[Trial]:
+        """A first look at each: the better half goes on, best first, and those that are not clearly worse."""
+        for trial in trials:
+            if self.deadline.elapsed < LOOKING * self._budget or trial is trials[0]:
+                self._guarded(trial, None)
+        seen = [trial for trial in trials if trial.looked is not None]
+        if not seen:
+            return trials
+        best = self.tries.best(seen, ())
+        seen.sort(key=lambda trial: (trial is not best, -float(self.tries.stages(trial, ())[0])))
+        half = -(-len(seen) // 2)
+        return [
+            trial
+            for i, trial in enumerate(seen)
+            if i < half or trial is trials[0] or not self.tries.beats(best, trial, ()).clearly()
+        ]
+
+    def _all_folds(self) -> None:
+        """The best models on the other folds, one fold after the other, without those that fall behind."""
+        alive = [trial for trial in self.trials if 0 in trial.answers]
+        if not alive:
+            return
+        ranked = sorted(alive, key=lambda trial: -float(self.tries.stages(trial, (0,))[0]))
+        best = self.tries.best(alive, (0,))
+        ranked.sort(key=lambda trial: trial is not best)
+        finalists = ranked[:FINALISTS]
+        families = {trial.family for trial in finalists}
+        finalists += [trial for trial in ranked[FINALISTS:] if trial.family not in families][:1]
+        for fold in range(1, self.tries.corpus.n_folds):
+            for trial in finalists:
+                self._run(trial, fold)
+            folds = tuple(range(fold + 1))
+            finalists = [trial for trial in finalists if fold in trial.answers]
+            leader = self.tries.best(finalists, folds)
+            finalists = [trial for trial in finalists if not self.tries.beats(leader, trial, folds).clearly(3.0)]
+
+    def _refine(self) -> None:
+        """Models that differ from the best in one setting, as long as there are any; then from the best of another
+        family."""
+        while True:
+            found = self._untried()
+            if found is None:
+                return
+            trial = found
+            folds = range(self.tries.corpus.n_folds)
+            for fold in folds:
+                self._run(trial, fold)
+                if fold not in trial.answers or self.leader is None:
+                    break
+                common = tuple(f for f in sorted(trial.answers) if f in self.leader.answers)
+                if trial is not self.leader and self.tries.beats(self.leader, trial, common).clearly():
+                    break
+
+    def _untried(self) -> Trial | None:
+        """A new model near the best, or else near the best of another family."""
+        full = [trial for trial in self.trials if len(trial.answers) == self.tries.corpus.n_folds]
+        folds = tuple(range(self.tries.corpus.n_folds))
+        bases = sorted(full, key=lambda trial: (trial is not self.leader, -float(self.tries.stages(trial, folds)[0])))
+        families: set[str] = set()
+        for base in bases:
+            if base.family in families:
+                continue
+            families.add(base.family)
+            for model, window in neighbours(base.model, base.window, free=self.free):
+                for trial in self._new(model, window):
+                    return trial
+        return None
+
+    # -------------------------------------------------------------------------------------------- one trial
+
+    def _new(self, model: Any, window: Window) -> list[Trial]:
+        """A trial of this model; none where it was tried before, or where there may be no more."""
+        made = set_up(model, self.given, self.traits, window, self.seed)
+        line = in_python(made, _SILENT)
+        if line in self._lines:
+            return []
+        if self.given.n_trials is not None and len(self.trials) >= self.given.n_trials:
+            if not self.leader:
+                return []
+            raise Over("n_trials")
+        self._lines.add(line)
+        trial = Trial(len(self.trials) + 1, made, getattr(made, "window", 0), line)
+        self.trials.append(trial)
+        return [trial]
+
+    def _run(self, trial: Trial, fold: int) -> None:
+        if trial.error is None and fold not in trial.answers:
+            self._guarded(trial, fold)
+
+    def _guarded(self, trial: Trial, fold: int | None) -> None:
+        """Train on a fold, or have a first look (None): within the time there is. The search goes on where this model
+        cannot be trained."""
+        self._show(trial)
+        limit = self._limit() if fold is not None else min(self._limit(), LOOKING / 3.0 * self._budget)
+        within = self.deadline.within(limit)
+        try:
+            outcome = self.tries.look(trial, within) if fold is None else self.tries.run(trial, fold, within)
+        except (HedgerowError, ArithmeticError, MemoryError) as error:
+            trial.error = error
+            log.debug("%s cannot be trained: %s", trial.line, error)
+            outcome = ""
+        if fold is not None and fold in trial.answers:
+            self._compare(trial)
+        if outcome == INTERRUPTED or self._interrupted:
+            self._interrupted = True
+            raise Over(INTERRUPTED)
+
+    def _limit(self) -> float:
+        """Seconds that the next training may take: a third of what is left, and no more than leaves time for the best
+        model to be trained on all sequences."""
+        left = self.deadline.left
+        if math.isinf(left):
+            return left
+        limit = min(left - self.reserve(), left / 3.0)
+        if limit <= 0.0:
+            raise Over(OUT_OF_TIME)
+        return limit
+
+    @property
+    def _budget(self) -> float:
+        return math.inf if self.given.n_trials is not None else float(self.given.time_budget)
+
+    def reserve(self) -> float:
+        """Seconds that the training of the best model on all sequences takes, about, and that of those that may be
+        averaged with it."""
+        if self.leader is None:
+            return 0.0
+        members = self.given.max_models if self.tries.judge.averages else 1
+        known = sorted((trial.longest for trial in self.trials if len(trial.answers) > 1), reverse=True)
+        others = sum(known[: members - 1])
+        return 1.2 * self.tries.corpus.share(0) * (self.leader.longest + min(others, 0.2 * self.given.time_budget))
+
+    def _compare(self, trial: Trial) -> None:
+        """The best after a trial has been trained on one more fold. Whoever knows more folds leads, unless it is
+        beaten on those that both know."""
+        leader = self.leader
+        if leader is None:
+            self.leader = trial
+        elif trial is not leader:
+            common = tuple(sorted(trial.answers.keys() & leader.answers.keys()))
+            if common and len(trial.answers) >= min(len(leader.answers), self.tries.corpus.n_folds):
+                self.leader = self.tries.best([leader, trial], common)
+        self._report(trial)
+
+    # -------------------------------------------------------------------------------------------- in words
+
+    def ranking(self) -> list[Trial]:
+        """All trials, the best first: the leader, then by folds and score; those that could not be trained last."""
+
+        def key(trial: Trial) -> tuple[Any, ...]:
+            if trial.error is not None or (not trial.answers and trial.looked is None):
+                return (3, 0, 0.0, trial.number)
+            score = float(self.tries.stages(trial, tuple(sorted(trial.answers)))[0])
+            return (trial is not self.leader, -len(trial.answers), -score, trial.number)
+
+        return sorted(self.trials, key=key)
+
+    def cheapest(self, models: Sequence[Any], window: Window) -> Iterator[Any]:
+        """The models to fall back on where nothing was finished: the cheapest first."""
+        for model in sorted(models, key=is_simpler):
+            yield set_up(model, self.given, self.traits, window, self.seed)
+
+    def _report(self, trial: Trial) -> None:
+        if not self.given.verbose or self.leader is None:
+            return
+        score = self.tries.stages(trial, tuple(sorted(trial.answers)))[0]
+        best = self.tries.stages(self.leader, tuple(sorted(self.leader.answers)))[0]
+        text = f"best {best:.4f} {self.leader.line}"
+        if self._shown is not None:
+            self._shown.update(self._shown.task_ids[0], best=text, completed=self._done())
+        else:
+            words = (trial.number, trial.line, trial.rung, self.tries.judge.name, score, best, self.deadline.elapsed)
+            log.info("trial %d  %s  %s  %s %.4f  best %.4f  %.1f s", *words)
+
+    def _show(self, trial: Trial) -> None:
+        if self._shown is not None:
+            self._shown.update(self._shown.task_ids[0], description=f"trial {trial.number}", completed=self._done())
+
+    def _done(self) -> float:
+        return self.deadline.elapsed if self.given.n_trials is None else float(len(self.trials))
+
+    @contextmanager
+    def _showing(self) -> Iterator[None]:
+        """A progress bar with the best so far, where there is a terminal."""
+        if not (self.given.verbose and sys.stderr.isatty()):
+            yield
+            return
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+        parts = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TextColumn("{task.fields[best]}"))
+        with Progress(*parts, console=Console(stderr=True), transient=True) as self._shown:
+            total = float(self.given.time_budget if self.given.n_trials is None else self.given.n_trials)
+            self._shown.add_task("searching", total=total, best="")
+            yield
+        self._shown = None
+
+    @contextmanager
+    def _listening(self) -> Iterator[None]:
+        """The first Ctrl-C ends the search and keeps the best so far; the second gives up. While a model trains, its
+        monitor listens in the same way, and says so by its outcome."""
+        old = signal.getsignal(signal.SIGINT)
+        if threading.current_thread() is not threading.main_thread() or old in (signal.SIG_IGN, None):
+            yield
+            return
+
+        def on_interrupt(number: int, frame: FrameType | None) -> None:
+            if self._interrupted:
+                raise KeyboardInterrupt
+            self._interrupted = True
+            log.warning("stopping the search; press Ctrl-C again to give up at once")
+
+        signal.signal(signal.SIGINT, on_interrupt)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, old)

@@ -1,0 +1,211 @@
+"""One model that is tried: trained on folds, and what it says of the sequences that were held out."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+from hedgerow.data.dataset import Dataset, Window
+from hedgerow.legend import FloatArray
+from hedgerow.models.auto.folds import FoldedCorpus, Part
+from hedgerow.models.auto.judging import POSTERIOR, VITERBI, Answers, Difference, Judge, Truth, difference
+from hedgerow.models.crf.tree import TreeCRF
+from hedgerow.training.deadline import Deadline
+
+FIRST_LOOK = 60  # iterations that trees get in a first look, on few sequences
+INTERRUPTED, OUT_OF_TIME = "interrupted", "time_budget"
+
+
+@dataclass(eq=False)
+class Trial:
+    """A model, and how it did.
+
+    model : not fitted, with all its settings; line : the same in words
+    answers : fold → what it said of its held-out sequences; looked : the same of a first look at few sequences
+    seconds : of all its trainings; longest : of the last one on a whole fold, without what is done once (compiling)
+    length : how many iterations its trees have, once a fold has told; None before, and of models without trees;
+        look_length : how many were best in a first look
+    cut : whether time ran out before it was fully trained
+    error : why it could not be trained
+    """
+
+    number: int
+    model: Any
+    window: Window
+    line: str
+    answers: dict[int, Answers] = field(default_factory=dict)
+    looked: Answers | None = None
+    seconds: float = 0.0
+    longest: float = 0.0
+    length: int | None = None
+    look_length: int | None = None
+    cut: bool = False
+    error: Exception | None = None
+
+    @property
+    def family(self) -> str:
+        """What it is, apart from its settings: models of two families err in different places."""
+        kind = type(self.model).__name__
+        inner = getattr(self.model, "estimator", getattr(self.model, "init", None))
+        return kind if inner is None or isinstance(inner, str) else f"{kind} {type(inner).__name__}"
+
+    @property
+    def rung(self) -> str:
+        """How far it came."""
+        return f"{len(self.answers)} folds" if self.answers else "first look"
+
+
+class Tries:
+    """Trains trials on folds and compares what they say."""
+
+    def __init__(self, corpus: FoldedCorpus, judge: Judge) -> None:
+        self.corpus, self.judge = corpus, judge
+        self._truths: dict[int, Truth] = {}
+        self._looked: Truth | None = None
+        self._stages: dict[tuple[int, str, tuple[int, ...]], FloatArray] = {}
+
+    # -------------------------------------------------------------------------------------------- training
+
+    def look(self, trial: Trial, deadline: Deadline) -> str:
+        """Train on few sequences, for few iterations; how training ended."""
+        part = self.corpus.part(0, trial.window, small=True)
+        self._looked = self._looked or Truth.of(part.held)
+        model = _shortened(clone(trial.model), FIRST_LOOK)
+        looked, outcome = self._try(trial, model, part, deadline)
+        if outcome != INTERRUPTED:
+            trial.looked, trial.look_length = looked, max(1, int(model.best_iteration_))
+        trial.cut = False  # that was no more than a look
+        return outcome
+
+    def run(self, trial: Trial, fold: int, deadline: Deadline) -> str:
+        """Train on a fold; how training ended.
+
+        On the first fold that a model of trees sees, the held-out sequences tell how many iterations are best. On
+        others, and at last on all sequences, it has as many: no score of those is helped by their own labels.
+        """
+        part = self.corpus.part(fold, trial.window)
+        if fold not in self._truths:
+            self._truths[fold] = Truth.of(part.held)
+        model = self.sized(trial)
+        before = deadline.elapsed
+        answers, outcome = self._try(trial, model, part, deadline)
+        if outcome != INTERRUPTED:
+            trial.answers[fold] = answers
+            trial.longest = min(deadline.elapsed - before, _training_seconds(model))
+            if stops_early(trial.model) and trial.length is None:
+                trial.length = max(1, int(model.best_iteration_))
+        return outcome
+
+    def sized(self, trial: Trial, more: float = 1.0) -> Any:
+        """The model of a trial before training: with as many iterations as were best, where that is known."""
+        model = clone(trial.model)
+        length = trial.look_length if trial.length is None and trial.cut else trial.length
+        if length is None or not stops_early(model):
+            return model
+        return _shortened(model, round(more * length), stops=False)
+
+    def _try(self, trial: Trial, model: Any, part: Part, deadline: Deadline) -> tuple[Answers, str]:
+        before = deadline.elapsed
+        held = {"X_val": part.held} if stops_early(model) else {}
+        with warnings.catch_warnings(), deadline.applied():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model.fit(part.train, **held)
+        outcome = str(model.outcome_)
+        trial.cut |= outcome == OUT_OF_TIME
+        answers = self._ask(model, part.hidden)
+        trial.seconds += deadline.elapsed - before
+        return answers, outcome
+
+    def _ask(self, model: Any, held: Dataset) -> Answers:
+        probs = np.concatenate(model.predict_proba(held))
+        labels = {}
+        for decoder in self.judge.decoders:
+            if decoder == POSTERIOR:
+                labels[decoder] = probs.argmax(axis=1).astype(np.int32)
+            else:
+                labels[decoder] = np.concatenate(model._decoding(VITERBI)(model._dataset(held, None, None)))
+        return Answers(labels, probs.astype(np.float32))
+
+    # -------------------------------------------------------------------------------------------- comparing
+
+    def truths(self, folds: Sequence[int]) -> list[Truth]:
+        return [self._truths[fold] for fold in folds]
+
+    def stages(self, trial: Trial, folds: tuple[int, ...]) -> FloatArray:
+        """(1 + G,): the score on these folds, then that without each group of sequences; () is the first look."""
+        key = (trial.number, self.decoder(trial), folds)
+        if key not in self._stages:
+            self._stages[key] = self.judge.stages(*self._compared(trial, folds), key[1])
+        return self._stages[key]
+
+    def log_probs(self, trial: Trial, folds: tuple[int, ...]) -> FloatArray:
+        """The same of the mean log-probability of true labels."""
+        key = (trial.number, "log_probs", folds)
+        if key not in self._stages:
+            self._stages[key] = self.judge.log_probs(*self._compared(trial, folds))
+        return self._stages[key]
+
+    def _compared(self, trial: Trial, folds: tuple[int, ...]) -> tuple[list[Truth], list[Answers]]:
+        if not folds:
+            assert self._looked is not None
+            assert trial.looked is not None
+            return [self._looked], [trial.looked]
+        return self.truths(folds), [trial.answers[fold] for fold in folds]
+
+    def decoder(self, trial: Trial) -> str:
+        """The decoder by which a trial scores best on all folds that it was tried on; of equal ones the first."""
+        if len(self.judge.decoders) == 1 or not (trial.answers or trial.looked):
+            return self.judge.decoders[0]
+        compared = self._compared(trial, tuple(sorted(trial.answers)))
+        scores = [float(self.judge.stages(*compared, decoder)[0]) for decoder in self.judge.decoders]
+        return self.judge.decoders[int(np.argmax(scores))]
+
+    def beats(self, one: Trial, other: Trial, folds: tuple[int, ...]) -> Difference:
+        """By how much one trial is better than another, on the same sequences."""
+        return difference(self.stages(one, folds), self.stages(other, folds))
+
+    def best(self, trials: Sequence[Trial], folds: tuple[int, ...]) -> Trial:
+        """The best of some trials on the same folds.
+
+        Of those within a standard error of the best score, one whose probabilities of true labels are clearly higher
+        than those of the best wins: they tell models apart that give almost the same labels. Equal ones: the first.
+        """
+        leader = max(trials, key=lambda trial: (self.stages(trial, folds)[0], self.log_probs(trial, folds)[0]))
+        close = [trial for trial in trials if not self.beats(leader, trial, folds).clearly()]
+        sharper = [
+            trial
+            for trial in close
+            if difference(self.log_probs(trial, folds), self.log_probs(leader, folds)).clearly(2.0)
+        ]
+        return max(sharper, key=lambda trial: self.log_probs(trial, folds)[0]) if sharper else leader
+
+
+def _training_seconds(model: Any) -> float:
+    """How long training would take again, by the middle one of its iterations: the first may have waited for kernels to
+    be compiled. Infinite where there are too few to tell."""
+    times = [step.seconds for step in model.history_]
+    if len(times) < 4:
+        return np.inf
+    below = getattr(model, "linear_", None)  # which was trained before the trees
+    return float(np.median(np.diff(times)) * len(times)) + (0.0 if below is None else _training_seconds(below))
+
+
+def stops_early(model: Any) -> bool:
+    """Whether held-out sequences tell a model how many trees to grow."""
+    of_trees = getattr(model, "estimator", model)
+    return isinstance(of_trees, TreeCRF) and bool(of_trees.early_stopping) and not of_trees.n_bags
+
+
+def _shortened(model: Any, n_iterations: int, *, stops: bool = True) -> Any:
+    """A model with so many iterations of trees at most; stops : whether held-out sequences may end them earlier."""
+    of_trees = getattr(model, "estimator", model)
+    if isinstance(of_trees, TreeCRF):
+        n = min(int(of_trees.n_estimators), n_iterations)
+        of_trees.set_params(n_estimators=n, **({} if stops else {"early_stopping": False}))
+    return model

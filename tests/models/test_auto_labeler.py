@@ -1,0 +1,489 @@
+"""AutoLabeler: what it chooses, that it keeps within its budget, and that nothing leaks into held-out sequences."""
+
+from __future__ import annotations
+
+import os
+import signal
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+from hedgerow import HMM, AutoLabeler, InputError, LinearCRF, SlidingWindow, TreeCRF, learn, load
+from hedgerow.datasets import make_sequences
+from hedgerow.estimators import prepare
+from hedgerow.explain import importance, rules, tree_text
+from hedgerow.metrics import label_accuracy
+from hedgerow.models.auto import estimator, folds
+from hedgerow.models.auto.trials import Tries
+from hedgerow.training.deadline import Deadline, current_deadline
+from tests.models.local_models import local
+
+FEW: dict[str, Any] = {"n_estimators": 8, "max_leaf_nodes": 4, "leaves": "newton", "l2_regularization": 1.0}
+TREES = TreeCRF(edges="shared", **FEW)
+CHEAP = [HMM(), LinearCRF(l2=0.1)]
+DATA = make_sequences(24, mean_length=5, random_state=0)
+
+
+def records(model: AutoLabeler) -> list[dict[str, Any]]:
+    """The leaderboard but for seconds, which no seed repeats."""
+    return [{name: value for name, value in record.items() if name != "seconds"} for record in model.leaderboard_]
+
+
+class Ticking:
+    """A clock on which every look takes a second: what is done between two looks costs nothing."""
+
+    def __init__(self, step: float = 1.0) -> None:
+        self.now, self.step = 0.0, step
+
+    def __call__(self) -> float:
+        self.now += self.step
+        return self.now
+
+
+# ------------------------------------------------------------------------------------------------ what is chosen
+
+
+def xor() -> tuple[list[Any], list[Any]]:
+    """A label is whether two signs differ: no weight of one of them says anything."""
+    rng = np.random.default_rng(0)
+    signs = [rng.integers(0, 2, size=(8, 2)) for _ in range(30)]
+    X = [[{"a": float(a), "b": float(b)} for a, b in rows] for rows in signs]
+    return X, [["+" if a != b else "-" for a, b in rows] for rows in signs]
+
+
+def words() -> tuple[list[Any], list[Any]]:
+    """Each of many words leans to a label a little, and three of them stand at a position: weights add up."""
+    rng = np.random.default_rng(0)
+    lean = rng.normal(size=60)
+    X, y = [], []
+    for _ in range(40):
+        drawn = [rng.choice(60, size=3, replace=False) for _ in range(8)]
+        X.append([[f"w{i}" for i in own] for own in drawn])
+        y.append(["+" if lean[own].sum() > 0 else "-" for own in drawn])
+    return X, y
+
+
+def runs() -> tuple[list[Any], list[Any]]:
+    """Labels come in long runs, and what is seen says little: whoever does not look at neighbours is lost."""
+    rng = np.random.default_rng(0)
+    X, y = [], []
+    for _ in range(20):
+        state, labels = int(rng.integers(2)), []
+        for _ in range(30):
+            state = 1 - state if rng.random() < 0.04 else state
+            labels.append("ab"[state])
+        X.append([[float(rng.normal() + (label == "a"))] for label in labels])
+        y.append(labels)
+    return X, y
+
+
+@pytest.mark.parametrize(
+    ("data", "good", "bad"),
+    [
+        (xor, [TREES], [LinearCRF(), HMM()]),
+        (words, [LinearCRF()], [TreeCRF(edges="shared", n_estimators=3, max_leaf_nodes=2)]),
+        (runs, [HMM(), LinearCRF()], [local(SlidingWindow, estimator="linear")]),
+    ],
+    ids=["xor", "words", "runs"],
+)
+@pytest.mark.parametrize("first", ["good", "bad"])
+def test_the_model_that_can_win_does_whichever_comes_first(data, good, bad, first):
+    X, y = data()
+    candidates = [*good, *bad] if first == "good" else [*bad, *good]
+    model = AutoLabeler(candidates=candidates, window=0, cv=3, max_models=1, n_trials=9, random_state=0).fit(X, y)
+    assert type(model.best_estimator_).__name__ in {type(one).__name__ for one in good}
+    best, *others = model.leaderboard_
+    assert best["chosen"]
+    worst = [record for record in others if record["model"].startswith(tuple(type(one).__name__ for one in bad))]
+    assert worst
+    assert all(best["score"] > record["score"] + 0.05 for record in worst)
+
+
+def test_the_first_guess_comes_first_and_settings_near_the_best_follow():
+    model = AutoLabeler(n_trials=10, cv=2, random_state=0, max_models=1).fit(*DATA)
+    assert model.outcome_ == "n_trials"
+    order = sorted(model.leaderboard_, key=lambda record: record["trial"])
+    assert [record["trial"] for record in order] == list(range(1, 11))
+    assert order[0]["model"].startswith("TreeCRF(edges='shared'")
+    assert order[2]["model"] == "HMM()"
+    windows = [record["model"].partition("window=")[2] for record in order[8:]]
+    assert windows == ["4)", "8)"]  # from 2, which was best, to 4, which was better, and on
+    assert [record["model"].replace(f"window={one}", "window=2)") for one, record in zip(windows, order[8:])] == [
+        order[0]["model"]
+    ] * 2
+    assert len({record["model"] for record in order}) == 10
+
+
+def test_words_are_first_tried_with_weights():
+    X = [[f"w{i * 10 + t}" for t in range(10)] for i in range(40)]
+    y = [["ab"[(i + t) % 2] for t in range(10)] for i in range(40)]
+    model = AutoLabeler(n_trials=1, cv=2, random_state=0).fit(X, y)
+    assert model.leaderboard_[0]["model"] == "LinearCRF(window=2)"
+
+
+# ------------------------------------------------------------------------------------------------ determinism
+
+
+def test_trials_and_a_seed_give_the_same_model_for_any_number_of_threads():
+    X, y = DATA
+    models = [
+        AutoLabeler(candidates=[*CHEAP, TREES], n_trials=3, cv=3, random_state=3, n_jobs=n_jobs).fit(X, y)
+        for n_jobs in (None, None, 2)
+    ]
+    for other in models[1:]:
+        assert records(other) == records(models[0])
+        assert other.chosen_ == models[0].chosen_
+        for one, two in zip(models[0].predict_proba(X), other.predict_proba(X)):
+            np.testing.assert_array_equal(one, two)
+
+
+@pytest.mark.parametrize("kind", ["single", "average"])
+def test_the_line_that_it_gives_trains_the_same_again(kind):
+    X, y = DATA
+    linear = LinearCRF(l2=0.1, window=1)
+    if kind == "single":
+        model = AutoLabeler(
+            candidates=[TREES, TreeCRF(init=linear, edges="shared", **FEW)], cv=3, n_trials=2, max_models=1
+        )
+    else:
+        model = AutoLabeler(candidates=[linear, HMM(), TREES], cv=0, random_state=1)
+    model.set_params(random_state=1).fit(X, y)
+    names = {one.__name__: one for one in (AutoLabeler, HMM, LinearCRF, TreeCRF)}
+    again = eval(model.chosen_, names, {"X": X, "y": y})
+    for one, two in zip(model.predict_proba(X), again.predict_proba(X)):
+        np.testing.assert_array_equal(one, two)
+    assert model.predict(X).tolist() == again.predict(X).tolist()
+
+
+# ------------------------------------------------------------------------------------------------ time and Ctrl-C
+
+
+def test_time_ends_the_search_and_every_training(monkeypatch):
+    """On a clock of looks, so that no machine is too slow for it."""
+    clock = Ticking()
+    monkeypatch.setattr(estimator, "_clock", clock)
+    slow = [TreeCRF(edges="shared", n_estimators=10_000, learning_rate=0.001, leaves="newton"), LinearCRF(), HMM()]
+    model = AutoLabeler(candidates=slow, time_budget=300.0, cv=3, random_state=0).fit(*DATA)
+    assert model.outcome_ in ("time_budget", "exhausted")
+    assert clock.now <= 300.0 * 1.2 + 30.0
+    assert model.best_estimator_.n_iter_ < 300
+    assert current_deadline() is None
+
+
+def test_no_time_at_all_gives_the_cheapest(monkeypatch):
+    monkeypatch.setattr(estimator, "_clock", Ticking(1e9))
+    model = AutoLabeler(time_budget=0.5).fit(*DATA)
+    assert model.outcome_ == "time_budget"
+    assert isinstance(model.best_estimator_, HMM)
+    assert model.score(*DATA) > 0.5
+
+
+def interrupting(at: int):
+    """A metric that presses Ctrl-C at its call of this number."""
+    calls = iter(range(1, 100_000))
+
+    def metric(true, predicted):
+        if next(calls) == at:
+            os.kill(os.getpid(), signal.SIGINT)
+        return label_accuracy(true, predicted)
+
+    return metric
+
+
+@pytest.mark.parametrize("at", [1, 60])
+def test_ctrl_c_keeps_the_best_so_far(at):
+    before = signal.getsignal(signal.SIGINT)
+    model = AutoLabeler(candidates=[LinearCRF(), HMM(), TREES], n_trials=3, cv=3, random_state=0)
+    model.set_params(scoring=interrupting(at))
+    with pytest.warns(ConvergenceWarning, match="interrupted"):
+        model.fit(*DATA)
+    assert model.outcome_ == "interrupted"
+    assert len(model.estimators_) == 1
+    scored = [record for record in model.leaderboard_ if record["folds"]]
+    assert 1 <= len(scored) < 3
+    assert [record["chosen"] for record in scored] == [True] + [False] * (len(scored) - 1)
+    assert scored[0]["model"].startswith(type(model.best_estimator_).__name__)
+    assert model.score(*DATA) > 0.5
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_ctrl_c_before_anything_was_scored_trains_the_cheapest(monkeypatch):
+    run = Tries.run
+
+    def interrupted(self, *given):
+        os.kill(os.getpid(), signal.SIGINT)
+        raise InputError("nothing was trained")
+
+    monkeypatch.setattr(Tries, "run", interrupted)
+    with pytest.warns(ConvergenceWarning, match="interrupted"):
+        model = AutoLabeler(candidates=[TREES, LinearCRF(), HMM()], n_trials=3).fit(*DATA)
+    assert run is not interrupted
+    assert isinstance(model.best_estimator_, HMM)
+
+
+def test_a_deadline_ends_training_with_the_best_iteration():
+    clock = Ticking()
+    deadline = Deadline(50.0, clock)
+    with deadline.applied():
+        model = TreeCRF(n_estimators=1000, learning_rate=0.01, early_stopping=False).fit(*DATA)
+    assert model.outcome_ == "time_budget"
+    assert 1 <= model.n_iter_ < 60
+    assert TreeCRF(n_estimators=5, early_stopping=False).fit(*DATA).outcome_ == "n_estimators"
+
+
+# ------------------------------------------------------------------------------------------------ what is held out
+
+
+def seen_folds(monkeypatch) -> list[folds.Fold]:
+    """The folds that fits make from now on."""
+    made: list[folds.Fold] = []
+    make = folds.make_folds
+    monkeypatch.setattr(estimator, "make_folds", lambda *given: made.extend(make(*given)) or made)
+    return made
+
+
+def test_sequences_stay_whole_and_each_is_held_out_once(monkeypatch):
+    made = seen_folds(monkeypatch)
+    AutoLabeler(candidates=CHEAP, n_trials=2, cv=4, random_state=0).fit(*DATA)
+    assert len(made) == 4
+    assert sorted(np.concatenate([fold.held for fold in made])) == list(range(24))
+    for fold in made:
+        assert sorted([*fold.train, *fold.held]) == list(range(24))
+
+
+def test_groups_are_never_split(monkeypatch):
+    made = seen_folds(monkeypatch)
+    X, y = DATA
+    groups = np.array([f"speaker {i % 5}" for i in range(len(X))])
+    AutoLabeler(candidates=CHEAP, n_trials=2, cv=3, random_state=0).fit(X, y, groups=groups)
+    assert len(made) == 3
+    for fold in made:
+        assert not set(groups[fold.train]) & set(groups[fold.held])
+
+
+def test_one_long_recording_is_cut_into_blocks_with_gaps():
+    X, y = make_sequences(1, mean_length=300, random_state=0)
+    X, y = [X[0] * 40], [y[0] * 40]
+    dataset = learn(X, y, window=2)
+    pieces = folds.cut_pieces(dataset, 5, 2, whole=False)
+    assert len(pieces.lengths) == 15
+    ends = (pieces.first + pieces.lengths)[:-1]
+    np.testing.assert_array_equal(pieces.first[1:] - ends, 2)
+    model = AutoLabeler(candidates=CHEAP, n_trials=2, window=1, random_state=0).fit(X, y)
+    assert model.leaderboard_[0]["folds"] == 5
+    assert model.leaderboard_[0]["standard_error"] < 0.2
+    assert len(model.predict(X)[0]) == len(X[0])
+
+
+def test_values_that_only_held_out_sequences_have_are_unknown_to_a_fold():
+    X = [[f"w{i}", "x"] for i in range(6)]
+    learnt = prepare.learn_corpus(X, [["a", "b"]] * 6, columns=None, window=0)
+    pieces = folds.cut_pieces(learnt.dataset, 3, 0, whole=False)
+    made = folds.make_folds(learnt.dataset, 3, None, np.random.RandomState(0))
+    part = folds.FoldedCorpus(learnt, learnt.dataset, pieces, made).part(0, 1)
+    vocabulary = part.train.schema.columns[0].vocabulary
+    assert set(vocabulary.names()) == {"x", *(f"w{i}" for i in made[0].train)}
+    assert part.held.schema is part.train.schema
+    assert part.hidden.labels is None
+
+
+def test_a_label_of_one_sequence_is_always_trained_and_unlabelled_positions_may_be():
+    X, y = DATA
+    y = [list(labels) for labels in y]
+    y[3][0] = "rare"
+    for labels in y[10:14]:
+        labels[:] = [None] * len(labels)
+    y[15][1] = None
+    y[16][0] = {"L0", "L1"}
+    model = AutoLabeler(candidates=CHEAP, n_trials=2, cv=3, random_state=0).fit(X, y)
+    assert "rare" in model.classes_
+    assert not [record["error"] for record in model.leaderboard_ if record["error"]]
+    assert model.leaderboard_[0]["score"] > 0.5
+
+
+def test_held_out_sequences_that_are_given_choose_and_train_nothing():
+    X, y = DATA
+    model = AutoLabeler(candidates=CHEAP, n_trials=2, max_models=1, random_state=0)
+    model.fit(X[:16], y[:16], X_val=X[16:], y_val=y[16:])
+    assert [record["folds"] for record in model.leaderboard_] == [1, 1]
+    assert model.best_score_ == pytest.approx(label_accuracy(y[16:], model.predict(X[16:])), abs=1e-12)
+    with pytest.raises(InputError, match="groups"):
+        model.fit(X[:16], y[:16], X_val=X[16:], y_val=y[16:], groups=range(16))
+
+
+def test_a_corpus_is_encoded_once_whatever_is_tried(monkeypatch):
+    calls = []
+    learn_corpus = prepare.learn_corpus
+
+    def counted(*given, **options):
+        calls.append(1)
+        return learn_corpus(*given, **options)
+
+    def refused(*given, **options):
+        raise AssertionError("something was encoded again")
+
+    monkeypatch.setattr(prepare, "learn_corpus", counted)
+    monkeypatch.setattr(prepare, "encode", refused)
+    X, y = DATA
+    linear = TreeCRF(init=LinearCRF(), edges="shared", **FEW)
+    model = AutoLabeler(candidates=[*CHEAP, linear], n_trials=3, cv=2).fit((x for x in X), y)
+    assert calls == [1]
+    assert {record["folds"] for record in model.leaderboard_} == {2}
+
+
+# ------------------------------------------------------------------------------------------------ averages
+
+
+def test_models_are_averaged_only_where_that_helps():
+    """Two views of the same labels, one model for each: together they know more. Twice the same model does not."""
+    rng = np.random.default_rng(1)
+    y = [rng.choice(["a", "b"], size=10).tolist() for _ in range(60)]
+    X = [
+        [{"u": float(rng.normal() + (label == "a")), "v": float(rng.normal() + (label == "a"))} for label in one]
+        for one in y
+    ]
+    views = [LinearCRF(min_frequency=0), LinearCRF(l2=10.0)]
+    same = AutoLabeler(candidates=views, window=0, n_trials=2, cv=3, random_state=0).fit(X, y)
+    assert len(same.estimators_) == 1
+    wild: dict[str, Any] = {"learning_rate": 1.0, "l2_regularization": 0.0, "n_estimators": 6, "early_stopping": False}
+    noisy = [TreeCRF(edges="shared", max_features=0.5, max_leaf_nodes=m, subsample=0.5, **wild) for m in (9, 12, 15)]
+    several = AutoLabeler(candidates=noisy, window=0, n_trials=3, cv=3, random_state=0).fit(X, y)
+    assert len(several.estimators_) > 1
+    single = AutoLabeler(candidates=noisy, window=0, n_trials=3, cv=3, random_state=0, max_models=1).fit(X, y)
+    assert len(single.estimators_) == 1
+    expected = np.mean([member.predict_proba(X)[0] for member in several.estimators_], axis=0)
+    np.testing.assert_allclose(several.predict_proba(X)[0], expected, rtol=1e-12)
+    labels = several.classes_[expected.argmax(axis=1)].tolist()
+    assert several.predict(X)[0] == labels
+    assert (
+        several.predict(X, decoder="viterbi").tolist() == several.best_estimator_.predict(X, decoder="viterbi").tolist()
+    )
+
+
+def test_an_average_obeys_what_is_known_of_the_labels():
+    X, y = DATA
+    model = AutoLabeler(candidates=[LinearCRF(window=1), HMM(), TREES], cv=0, random_state=0).fit(X, y)
+    known = [[None] * len(labels) for labels in y]
+    known[0][0] = "L2"
+    assert model.predict(X, known=known)[0][0] == "L2"
+    assert model.predict_proba(X, known=known)[0][0].tolist() == pytest.approx([0.0, 0.0, 1.0], abs=1e-12)
+
+
+@pytest.mark.parametrize("option", [{"constraints": [("L0", "L0")]}, {"scoring": "sequence_accuracy"}])
+def test_whole_labelings_are_left_to_one_model(option):
+    X, y = DATA
+    if "constraints" in option:
+        kept = [(x, labels) for x, labels in zip(X, y) if ("L0", "L0") not in list(pairwise(labels))]
+        X, y = ([pair[i] for pair in kept] for i in range(2))
+    model = AutoLabeler(candidates=[*CHEAP, TREES], n_trials=3, cv=3, random_state=0, **option).fit(X, y)
+    assert len(model.estimators_) == 1
+    if "constraints" in option:
+        assert model._decoder_name() == "viterbi"
+        pairs = {pair for labels in model.predict(X) for pair in pairwise(labels)}
+        assert ("L0", "L0") not in pairs
+
+
+# ------------------------------------------------------------------------------------------------ gaps, errors, files
+
+
+def test_missing_numbers_are_learnt_by_trees_and_filled_in_for_weights():
+    rng = np.random.default_rng(0)
+    y = [rng.choice(["a", "b"], size=6).tolist() for _ in range(20)]
+    X = [
+        np.array([[rng.normal() + 2 * (label == "a"), np.nan if rng.random() < 0.2 else 1.0] for label in one])
+        for one in y
+    ]
+    model = AutoLabeler(candidates=[LinearCRF(), TREES, HMM()], window=0, n_trials=3, cv=2, random_state=0).fit(X, y)
+    shown = {record["model"].partition("(")[0]: record for record in model.leaderboard_}
+    assert "missing='indicator'" in shown["LinearCRF"]["model"]
+    assert "missing" not in shown["TreeCRF"]["model"]
+    assert not any(record["error"] for record in shown.values())
+    filled = AutoLabeler(candidates=[LinearCRF(), TREES], missing="impute", window=0, n_trials=2, cv=2).fit(X, y)
+    assert all("missing='impute'" in record["model"] for record in filled.leaderboard_)
+
+
+def test_a_model_that_cannot_be_trained_is_left_out_and_said():
+    X, y = DATA
+    bad = LinearCRF(transition_columns=["nothing like it"])
+    model = AutoLabeler(candidates=[bad, HMM()], n_trials=2, cv=2).fit(X, y)
+    assert isinstance(model.best_estimator_, HMM)
+    assert "nothing like it" in model.leaderboard_[-1]["error"]
+    assert "nothing like it" in str(model.leaderboard_)
+    with pytest.raises(InputError, match="nothing like it"):
+        AutoLabeler(candidates=[bad], n_trials=2, cv=2).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "what"),
+    [
+        ({"cv": 1}, "cv is 1"),
+        ({"cv": 0}, "tries nothing"),
+        ({"candidates": []}, "empty"),
+        ({"candidates": [AutoLabeler()]}, "candidates has AutoLabeler"),
+        ({"candidates": HMM()}, "candidates is HMM"),
+        ({"missing": "guess"}, "missing"),
+        ({"time_budget": 0.0}, "time_budget"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(parameters, what):
+    with pytest.raises(InputError, match=what):
+        AutoLabeler(**parameters).fit(*DATA)
+
+
+def test_groups_that_cannot_be_held_out_are_refused():
+    X, y = DATA
+    with pytest.raises(InputError, match="one group"):
+        AutoLabeler(n_trials=1).fit(X, y, groups=["same"] * len(X))
+    with pytest.raises(InputError, match="groups has 2 values"):
+        AutoLabeler(n_trials=1).fit(X, y, groups=["a", "b"])
+    with pytest.raises(InputError, match="too short"):
+        AutoLabeler(n_trials=1).fit([["a", "b"]], [["x", "y"]])
+
+
+def test_spans_are_scored_as_spans():
+    X = [["Ada", "Byron", "wrote"], ["he", "met", "Ada"]] * 4
+    y = [["B-PER", "I-PER", "O"], ["O", "O", "B-PER"]] * 4
+    model = AutoLabeler(candidates=CHEAP, n_trials=2, cv=2, random_state=0).fit(X, y)
+    assert model.scoring_ == "span_f1"
+    assert AutoLabeler(candidates=CHEAP, n_trials=2, cv=2, scoring="accuracy").fit(X, y).scoring_ == "accuracy"
+
+
+@pytest.mark.parametrize("scoring", ["label_f1", "log_likelihood"])
+def test_other_scores_rank_too(scoring):
+    model = AutoLabeler(candidates=CHEAP, n_trials=2, cv=2, scoring=scoring, random_state=0).fit(*DATA)
+    first, second = (record["score"] for record in model.leaderboard_)
+    assert first >= second
+    assert model.scoring_ == scoring
+    if scoring == "log_likelihood":
+        assert model.leaderboard_[0]["score"] == pytest.approx(-model.leaderboard_[0]["log_loss"], abs=1e-12)
+
+
+@pytest.mark.parametrize("cv", [0, 3])
+def test_a_file_brings_back_every_bit(cv, tmp_path):
+    X, y = DATA
+    trees = TreeCRF(init=LinearCRF(window=1), edges="shared", window=1, n_estimators=3, early_stopping=False)
+    candidates = [LinearCRF(l2=0.1, window=1), HMM(), trees]
+    model = AutoLabeler(candidates=candidates, cv=cv, n_trials=3, random_state=0).fit(X, y)
+    model.save(tmp_path / "m.hedgerow")
+    again = load(tmp_path / "m.hedgerow")
+    assert len(again.estimators_) == len(model.estimators_)
+    assert again.estimators_[0] is again.best_estimator_
+    assert again.leaderboard_ == model.leaderboard_
+    assert str(again.leaderboard_) == str(model.leaderboard_)
+    assert (again.chosen_, again.outcome_, again.scoring_) == (model.chosen_, model.outcome_, model.scoring_)
+    assert again.best_score_ == model.best_score_ or np.isnan(model.best_score_)
+    assert [repr(one) for one in again.candidates] == [repr(one) for one in candidates]
+    for one, two in zip(model.predict_proba(X), again.predict_proba(X)):
+        np.testing.assert_array_equal(one, two)
+    np.testing.assert_array_equal(model.log_probability(X, y), again.log_probability(X, y))
+
+
+def test_what_was_chosen_is_explained():
+    X, y = xor()
+    model = AutoLabeler(candidates=[TREES], n_trials=1, cv=2, window=0, random_state=0).fit(X, y)
+    assert {share.column for share in importance(model).rows} == {"a", "b"}
+    assert rules(model, 3)
+    assert tree_text(model, 1, "+") == tree_text(model.best_estimator_, 1, "+")
