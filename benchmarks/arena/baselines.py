@@ -154,7 +154,8 @@ class LightGBMChain(LightGBM):
 
 
 class CRFsuite(Baseline):
-    """CRFsuite with its defaults (L-BFGS, c2 = 1): an attribute for each column, place in the window and value."""
+    """CRFsuite with its defaults (L-BFGS, c2 = 1, the most probable labelling): an attribute for each column, place in
+    the window and value."""
 
     def __init__(self, c1: float = 0.0, c2: float = 1.0, window: Window = 0, random_state: int | None = None) -> None:
         self.c1, self.c2, self.window, self.random_state = c1, c2, window, random_state
@@ -185,11 +186,20 @@ class CRFsuite(Baseline):
         for begin, end in itertools.pairwise(dataset.offsets.tolist()):
             yield [[f"{j}={code}" for j, code in enumerate(row)] for row in table[begin:end].tolist()]
 
-    def _probabilities(self, dataset: Dataset) -> np.ndarray:
+    def predict(self, X: Any) -> list[list[Any]]:
+        """The most probable labelling of each sequence, which is what CRFsuite gives."""
+        tagger = self._tagger()
+        return [[self.classes_[int(tag)] for tag in tagger.tag(rows)] for rows in self._items(encode(self.schema_, X))]
+
+    def _tagger(self) -> Any:
         import pycrfsuite
 
         tagger = pycrfsuite.Tagger()
         tagger.open_inmemory(self.model_)
+        return tagger
+
+    def _probabilities(self, dataset: Dataset) -> np.ndarray:
+        tagger = self._tagger()
         probs = np.zeros((dataset.n_positions, len(self.classes_)))
         known = [(label, int(label)) for label in tagger.labels()]
         t = 0
