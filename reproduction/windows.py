@@ -13,6 +13,7 @@ from hedgerow.errors import InputError, MissingExtraError
 from hedgerow.estimators.holding_out import choose_held_out, label_sets
 from hedgerow.legend import AnyArray, FloatArray
 from hedgerow.models.crf.tree import TreeCRF
+from hedgerow.models.crf.tree_form import make_form
 
 
 def window_table(dataset: Dataset) -> tuple[FloatArray, list[int]]:
@@ -70,7 +71,7 @@ class WindowBooster:
         self.booster_ = lightgbm.train(
             {**goal, "num_threads": self.like.n_jobs or 1, "seed": self.like.random_state, "verbosity": -1},
             train,
-            num_boost_round=self.like.n_estimators,
+            num_boost_round=make_form(self.like, "shared", stopped=True).n_estimators,
             valid_sets=[train.create_valid(window_table(held_out)[0], held_out.require_labels("early stopping"))],
             callbacks=[lightgbm.early_stopping(self.like.n_iter_no_change, verbose=False)],
         )

@@ -326,6 +326,7 @@ def test_the_function_behind_the_command(folder):
 def test_trees_train_tag_and_evaluate_every_format(hedgerow, folder, name, text, options):
     write(folder, name, text)
     settings = ("--model", "tree", "--trees", "25", "--leaves", "8", "--l2-regularization", "0.1", "--dev", "0")
+    settings = (*settings, "--learning-rate", "0.3", "--set", "min_samples_leaf=0.01")
     done = hedgerow("train", name, "-o", "m.hedgerow", *settings, *options)
     assert done.code == 0, done.err
     facts = dict(line.split(maxsplit=1) for line in done.out.splitlines())

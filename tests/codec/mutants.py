@@ -78,7 +78,7 @@ def at(header: Any, place: tuple[Any, ...]) -> Any:
 
 
 def pick(rng: np.random.Generator, options: Any) -> Any:
-    options = list(options)
+    options = sorted(options, key=str)  # a file's tensors come in any order
     return options[int(rng.integers(len(options)))]
 
 
@@ -159,7 +159,7 @@ def change_order(rng: np.random.Generator, header: Header, tensors: Tensors) -> 
     """The rows of a tensor stand in another order, or some of them become others."""
     name = pick(rng, [name for name, array in tensors.items() if array.ndim and len(array) > 1])
     array = tensors[name].copy()
-    begin, end = sorted(int(i) for i in rng.integers(0, len(array) + 1, size=2))
+    begin, end = sorted(int(i) for i in rng.choice(len(array) + 1, size=2, replace=False))
     match rng.integers(3):
         case 0:
             array[begin:end] = array[begin:end][::-1]

@@ -72,7 +72,11 @@ def penalised_loss(model: LinearCRF, corpus: Corpus) -> float:
 
 def assert_same_numbers(model: LinearCRF, tagger: pycrfsuite.Tagger, corpus: Corpus) -> None:
     X, y = corpus
-    log_probability, paths, probs = model.log_probability(X, y), model.predict(X), model.predict_proba(X)
+    log_probability, paths, probs = (
+        model.log_probability(X, y),
+        model.predict(X, decoder="viterbi"),
+        model.predict_proba(X),
+    )
     for i, (items, labels) in enumerate(zip(X, y)):
         tagger.set(items)
         np.testing.assert_allclose(np.exp(log_probability[i]), tagger.probability(labels), rtol=1e-6, atol=1e-12)

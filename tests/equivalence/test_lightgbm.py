@@ -57,6 +57,7 @@ def run_hedgerow(X: np.ndarray, labels: np.ndarray, l2_regularization: float) ->
         max_leaf_nodes=MAX_LEAVES,
         l2_regularization=l2_regularization,
         learning_rate=1.0,
+        leaves="mean",
         early_stopping=False,
     )
     sequences = [row[None] for row in X]

@@ -21,6 +21,7 @@ def fit(missing, columns=COLUMNS, **more):
         "n_estimators": 1,
         "max_leaf_nodes": 2,
         "l2_regularization": 1.0,
+        "leaves": "mean",
         "early_stopping": False,
         "columns": columns,
     }

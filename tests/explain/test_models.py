@@ -114,8 +114,16 @@ def test_gains_are_positive_and_the_columns_that_matter_lead(data):
 
 def test_leaves_count_the_rows_of_training(data):
     """Each position has one row a previous label; the first one of a sequence has ⊥ alone."""
-    model = fit(data)
+    model = fit(data, leaves="mean")
     n_rows = sum(1 + 3 * (len(x) - 1) for x in data[0])
     assert f"label x: 8 leaves, {n_rows:,} rows" in tree_text(model, 1, "x")
     tree = model.ensemble_.tree(0)
     assert tree.counts[tree.nodes[:, 0] == LEAF].sum() == n_rows
+
+
+def test_rows_of_newton_count_their_curvature(data):
+    """At first a row after a label has p = 1/9, and one after the start p = 1/3."""
+    model = fit(data, leaves="newton")
+    expected = sum(2 / 9 + 3 * (8 / 81) * (len(x) - 1) for x in data[0])
+    shown = float(tree_text(model, 1, "x").splitlines()[0].split("leaves, ")[1].removesuffix(" p(1−p)"))
+    assert shown == pytest.approx(expected, rel=1e-2)

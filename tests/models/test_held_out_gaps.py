@@ -106,6 +106,7 @@ def test_training_again_on_all_learns_from_all(kind, parameters):
     np.testing.assert_allclose(model.imputation_.numbers["x"], mean(X if again else kept), rtol=1e-12)
     boosted = "n_estimators" in model.get_params() or "estimator" in parameters
     if again and boosted and kind is not FutureFeatureMEMM:
-        alone = new(kind, parameters, early_stopping=False, n_estimators=model.best_iteration_).fit(X, y)
+        form = {"edges": model.edges_} if kind is TreeCRF else {}
+        alone = new(kind, parameters | form, early_stopping=False, n_estimators=model.best_iteration_).fit(X, y)
         for ours, theirs in zip(model.predict_proba(X), alone.predict_proba(X)):
             np.testing.assert_array_equal(ours, theirs)

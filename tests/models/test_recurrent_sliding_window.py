@@ -38,7 +38,7 @@ def test_with_true_labels_it_is_a_memm(classifier):
     for ours, theirs in zip(recurrent.predict_proba(X), memm.predict_proba(X)):
         np.testing.assert_array_equal(ours, theirs)
     assert recurrent.predict(X).tolist() == memm.predict(X, decoder="greedy").tolist()
-    assert recurrent.predict(X, decoder="viterbi").tolist() == memm.predict(X).tolist()
+    assert recurrent.predict(X, decoder="viterbi").tolist() == memm.predict(X, decoder="viterbi").tolist()
 
 
 @pytest.mark.parametrize("classifier", ["linear", "trees", LogisticRegression()], ids=["linear", "trees", "user"])

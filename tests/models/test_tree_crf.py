@@ -25,7 +25,13 @@ from hedgerow.training.monitor import Monitor
 from .corpora import COLUMNS, X_SMALL, Y_SMALL, partial_labels, rich_corpus
 
 NOISY = {"n_tokens": 30, "concentration": 0.7, "mean_length": 7}
-PAPER = {"learning_rate": 1.0, "categorical": "one_against_rest", "scoring": "accuracy", "decoder": "viterbi"}
+PAPER = {
+    "learning_rate": 1.0,
+    "leaves": "mean",
+    "categorical": "one_against_rest",
+    "scoring": "accuracy",
+    "decoder": "viterbi",
+}
 SHORT = {"n_estimators": 6, "max_leaf_nodes": 6, "l2_regularization": 2.0, "early_stopping": False} | PAPER
 
 
@@ -86,7 +92,7 @@ def test_the_best_iteration_is_kept(metric, data):
     assert model.outcome_ == "early_stopping"
     assert model.best_iteration_ == model.ensemble_.n_iterations == ties[-1]
     assert model.n_iter_ == ties[0] + 5
-    again = TreeCRF(**options | {"n_estimators": ties[-1]}, early_stopping=False).fit(X, y)
+    again = TreeCRF(**options | {"n_estimators": ties[-1]}, edges=model.edges_, early_stopping=False).fit(X, y)
     assert same_trees(model, again)
     expected = model.log_probability(X_val, y_val).sum() if metric == "log_likelihood" else None
     if metric in ("accuracy", label_accuracy):
@@ -107,12 +113,12 @@ def test_a_part_is_held_out_by_default(data):
 
 def test_what_was_held_out_is_trained_on_in_the_end(data):
     X, y, _, _ = data
-    options = {"n_estimators": 30, "random_state": 3, "n_iter_no_change": 4}
+    options = {"n_estimators": 30, "random_state": 3, "n_iter_no_change": 4, "validation_folds": 1, "edges": "joint"}
     again, once = (TreeCRF(refit=refit, **options).fit(X, y) for refit in (True, False))
     assert [step.score for step in again.history_] == [step.score for step in once.history_]
     assert again.best_iteration_ == once.best_iteration_ == again.ensemble_.n_iterations
     assert (again.outcome_, again.n_iter_) == (once.outcome_, once.n_iter_)
-    plain = TreeCRF(n_estimators=again.best_iteration_, early_stopping=False, random_state=3).fit(X, y)
+    plain = TreeCRF(n_estimators=again.best_iteration_, early_stopping=False, random_state=3, edges="joint").fit(X, y)
     assert same_trees(again, plain)
     assert again.loss_ == plain.loss_
     assert not same_trees(again, once)
@@ -120,7 +126,7 @@ def test_what_was_held_out_is_trained_on_in_the_end(data):
 
 def test_ctrl_c_while_training_again_keeps_the_first_model(data, monkeypatch):
     X, y, _, _ = data
-    options = {"n_estimators": 12, "random_state": 3}
+    options = {"n_estimators": 12, "random_state": 3, "validation_folds": 1, "edges": "joint"}
     once = TreeCRF(refit=False, **options).fit(X, y)
     begin, runs = Monitor.begin, iter(range(2))
 
@@ -450,9 +456,8 @@ def test_shared_edges_learn_transitions_of_many_labels(leaves):
     """Steps divided by all positions, not by those after a label, leave it at −3.06 a label, where guessing is −3.4."""
     y = [[f"{(s + t) % 30:02d}" for t in range(10)] for s in range(30)] * 2
     X = [["w"] * 10] * 60
-    model = TreeCRF(edges="shared", leaves=leaves, n_estimators=40, l2_regularization=1.0, early_stopping=False).fit(
-        X, y
-    )
+    options = {"learning_rate": 0.3, "l2_regularization": 1.0, "n_estimators": 40}
+    model = TreeCRF(edges="shared", leaves=leaves, early_stopping=False, **options).fit(X, y)
     assert model.log_probability(X, y).mean() / 10 > -0.5  # the first of ten alone costs 0.34
 
 
@@ -548,8 +553,9 @@ def test_bags_are_averaged(data):
     """By hand: weights for how often a sequence was drawn, the sequences never drawn to stop by, and the mean."""
     X, y, _, _ = data
     bagged = TreeCRF(
-        n_bags=2, n_estimators=15, l2_regularization=2.0, scoring="log_likelihood", n_iter_no_change=3, random_state=5
-    )
+        n_bags=2, n_estimators=15, l2_regularization=2.0, scoring="log_likelihood", n_iter_no_change=3, random_state=5,
+        edges="joint",
+    )  # fmt: skip
     bagged.fit(X, y)
     assert bagged.best_iteration_ == bagged.ensemble_.n_iterations
     assert len(bagged.history_) == bagged.n_iter_ >= bagged.best_iteration_
@@ -560,7 +566,9 @@ def test_bags_are_averaged(data):
         drawn = np.bincount(np.random.default_rng([seed, b]).integers(len(X), size=len(X)), minlength=len(X))
         inside, outside = np.flatnonzero(drawn), np.flatnonzero(drawn == 0)
         dataset = learn(X, y)
-        model = TreeCRF(n_estimators=15, l2_regularization=2.0, scoring="log_likelihood", n_iter_no_change=3)
+        model = TreeCRF(
+            n_estimators=15, l2_regularization=2.0, scoring="log_likelihood", n_iter_no_change=3, edges="joint"
+        )
         model.fit(replace(dataset.take(inside), weight_seq=drawn[inside].astype(float)), X_val=dataset.take(outside))
         values.append(model.ensemble_.values / 2)
     np.testing.assert_allclose(bagged.ensemble_.values, np.concatenate(values), atol=1e-12)

@@ -11,7 +11,7 @@ MOST_MODULES = 20
 MOST_LINES = 400
 LONGEST_FUNCTION = 60
 LONGEST_KERNEL = 80
-MOST_IN_PACKAGE = 43_320  # the aim is 42,000
+MOST_IN_PACKAGE = 44_820  # with the search over models (2,080); the aim without it is 42,000
 
 
 def n_lines(module: Module) -> int:

@@ -157,7 +157,9 @@ class Sequences(Cut[list[dict[str, Any]] | Item]):
     @property
     def constants(self) -> dict[str, AnyArray]:
         """The features of just these sequences as a whole, one value per sequence."""
-        return {name: values[self._index] for name, values in self._constants.items()}
+        if self._is_whole():
+            return dict(self._constants)
+        return {name: np.asarray(values)[self._index] for name, values in self._constants.items()}
 
     def _is_whole(self) -> bool:
         return len(self) == len(self._offsets) - 1 and bool((self._index == np.arange(len(self))).all())

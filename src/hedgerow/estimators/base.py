@@ -150,7 +150,8 @@ class ChainModel(FittedModel):
         from hedgerow.metrics.spans import looks_like_spans
 
         whole = self.constraints is not None or self.transitions == "forbid_unseen" or self._compares_labelings()
-        return "viterbi" if whole or looks_like_spans(labels or self.schema_.labels) else "posterior"
+        known = labels or (self.schema_.labels if hasattr(self, "schema_") else ())
+        return "viterbi" if whole or looks_like_spans(known) else "posterior"
 
     def _compares_labelings(self) -> bool:
         """Whether the scores of a model are of use to compare whole labelings alone."""

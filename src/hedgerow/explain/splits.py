@@ -208,6 +208,14 @@ def _all_but(n_bins: int, never: Sequence[int]) -> int:
     return (1 << n_bins) - 1 - sum(1 << b for b in never)
 
 
+def has_newton_leaves(model: Any) -> bool:
+    """Whether the rows of a tree count as much as their curvature."""
+    from hedgerow.models.crf.tree import TreeCRF  # which is heavy, and loaded where there is a model
+    from hedgerow.models.crf.tree_form import make_form
+
+    return isinstance(model, TreeCRF) and make_form(model, model.edges_, stopped=False).leaves == "newton"
+
+
 def explained(model: Any) -> Any:
     """The model that is explained: of a search over models (AutoLabeler, or one of scikit-learn's) the best."""
     return getattr(model, "best_estimator_", model)

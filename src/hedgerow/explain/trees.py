@@ -7,7 +7,7 @@ from typing import Any
 
 from hedgerow.errors import InputError
 from hedgerow.explain.fields import signed
-from hedgerow.explain.splits import Splits, explained, label_code, require_trees
+from hedgerow.explain.splits import Splits, explained, has_newton_leaves, label_code, require_trees
 from hedgerow.trees.nodes import FALSE_CHILD, LEAF, STREAM, TRUE_CHILD
 
 _INDENT = "    "
@@ -72,17 +72,22 @@ def tree_text(model: Any, iteration: int, label: Any, member: int = 1) -> str:
     label : one of `classes_`
     member : which of the trees of one step, from 1, where the model has several
 
-    A row is a position with one previous label. With missing="weighting" and "surrogate" a condition says in brackets
-    what becomes of rows without a value: how many of them go the way of those where it holds, or what is asked instead.
+    A row is a position with one previous label, and counts as one; with Newton's leaves, which TreeCRF has by default,
+    it counts p(1−p), and the sum of that is shown. With missing="weighting" and "surrogate" a condition says in
+    brackets what becomes of rows without a value: how many of them go the way of those where it holds, or what is asked
+    instead.
     """
-    nodes = branches(model, iteration, label, member)
+    nodes, newton = branches(model, iteration, label, member), has_newton_leaves(explained(model))
     root = nodes[0]
     n_leaves = sum(branch.is_leaf for branch in nodes)
-    head = f"iteration {iteration}, label {label}: {_count(n_leaves, 'leaf', 'leaves')}, {_rows(root)}"
+    head = f"iteration {iteration}, label {label}: {_count(n_leaves, 'leaf', 'leaves')}, {_rows(root, newton)}"
     lines = [("always", root)] if root.is_leaf else _conditions(nodes)
     width = min(_WIDEST, max(len(text) for text, leaf in lines if leaf is not None))
     wide = max(len(_value(leaf)) for _, leaf in lines if leaf is not None)
-    body = [text if leaf is None else f"{text:<{width}}  {_value(leaf):>{wide}}  {_rows(leaf)}" for text, leaf in lines]
+    body = [
+        text if leaf is None else f"{text:<{width}}  {_value(leaf):>{wide}}  {_rows(leaf, newton)}"
+        for text, leaf in lines
+    ]
     return "\n".join([head, *body])
 
 
@@ -111,8 +116,8 @@ def _value(leaf: Branch) -> str:
     return signed(leaf.value, 4)
 
 
-def _rows(branch: Branch) -> str:
-    return _count(branch.rows, "row", "rows")
+def _rows(branch: Branch, newton: bool) -> str:
+    return f"{branch.rows:,.4g} p(1−p)" if newton else _count(branch.rows, "row", "rows")
 
 
 def _count(number: float, one: str, many: str) -> str:

@@ -48,9 +48,9 @@ def plot_tree(
 ) -> Any:
     """Draw one tree. Where the condition in a box holds, the way goes left.
 
-    Leaves show what they add to the score of the label, and how many rows came to them in training; a line is the
-    thicker the more rows go along it. With missing="weighting" and "surrogate" a box also says where rows without a
-    value go; surrogates are counted, and `tree_text` names them.
+    Leaves show what they add to the score of the label, and how many rows came to them in training, or with Newton's
+    leaves the sum of their p(1−p); a line is the thicker the more go along it. With missing="weighting" and "surrogate"
+    a box also says where rows without a value go; surrogates are counted, and `tree_text` names them.
 
     Parameters
     ----------

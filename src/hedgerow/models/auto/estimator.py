@@ -273,7 +273,8 @@ def _ready(tries: Tries, trial: Trial) -> Any:
     the time ran out before it was at its best."""
     model = tries.sized(trial, more=2.0 if trial.cut else 1.0)
     decoder = tries.decoder(trial)
-    return model if model._decoder_name() == decoder else model.set_params(decoder=decoder)
+    usual = model._decoder_name(tries.corpus.whole.schema.labels)
+    return model if usual == decoder else model.set_params(decoder=decoder)
 
 
 def _set_length(model: Any) -> None:

@@ -206,6 +206,7 @@ def _shortened(model: Any, n_iterations: int, *, stops: bool = True) -> Any:
     """A model with so many iterations of trees at most; stops : whether held-out sequences may end them earlier."""
     of_trees = getattr(model, "estimator", model)
     if isinstance(of_trees, TreeCRF):
-        n = min(int(of_trees.n_estimators), n_iterations)
+        most = of_trees.n_estimators
+        n = n_iterations if isinstance(most, str) else min(int(most), n_iterations)
         of_trees.set_params(n_estimators=n, **({} if stops else {"early_stopping": False}))
     return model

@@ -120,6 +120,7 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
             linear = linear_below(self.init, ready)
         if linear is not None:
             dataset, held_out = pair_all(linear, ready)
+        ways = self._ways(dataset, held_out, linear, duration, warm=warm)
         start = self._find_start(dataset, ready.space, linear, warm=warm)
         if linear is not None:
             check_gold(dataset, start.space)
@@ -133,7 +134,7 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
             gaps = self.missing in (WEIGHTING, SURROGATE)
             binning = learn_binning(dataset, int(self.max_bins), self.min_frequency, keep_missing=gaps)
         found: list[tuple[Duration, Trained[Boosted]]] = []
-        for edges in self._ways(dataset, held_out, linear, duration, warm=warm):
+        for edges in ways:
             form = make_form(self, edges, stopped=held_out is not None)
             training = self._training(form, binning, start, ready.given.schema)
             if self.n_bags:
@@ -154,10 +155,8 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
         self, dataset: Dataset, held_out: Dataset | None, linear: LinearCRF | None, duration: Any, *, warm: bool
     ) -> tuple[str, ...]:
         """The forms of edges to train."""
-        if duration is not None:
-            return (duration[0].edges,)
-        if warm:
-            return (self.edges_,)
+        if duration is not None or warm:
+            return (self.edges_ if duration is None else duration[0].edges,)
         if self.edges == "auto" and linear is not None and linear.layout_.pairs is not None:
             ways: tuple[str, ...] = ("joint",)  # a table cannot stand on edges of each position
         else:

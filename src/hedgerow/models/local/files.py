@@ -111,6 +111,8 @@ def with_estimator(parameters: dict[str, Any]) -> dict[str, Any]:
         defaults = NAMED[estimator]().get_params(deep=False)
         given_before = {name: x for name, x in inner.items() if name in defaults and x not in (defaults[name], "auto")}
         changed = {name: x for name, x in given_before.items() if (name, x) != ("n_iter_no_change", 20)}
+        if estimator == "trees":
+            changed["leaves"] = "mean"  # as all were when parameters stood so
         given["estimator"] = named_estimator(estimator, **changed) if changed else estimator
     return given
 
