@@ -160,6 +160,16 @@ class TestCounts:
         found = marginals(ChainPotentials(nodes, dataset.offsets, edges), None, weights)
         np.testing.assert_allclose(moves.known(dataset, weights).ravel(), found.edges, rtol=1e-9, atol=1e-9)
 
+    def test_a_flag_that_is_never_set_in_training_says_nothing(self):
+        columns = {"flag": "boolean", "word": "categorical"}
+        rows = [{"flag": False, "word": "a"}, {"flag": False, "word": "b"}]
+        model = HMM(columns=columns).fit([rows] * 3, [["x", "y"]] * 3)
+        alone = HMM(columns={"word": "categorical"}).fit(
+            [[{"word": row["word"]} for row in rows]] * 3, [["x", "y"]] * 3
+        )
+        found = model.predict_proba([[{"flag": True, "word": "a"}]])[0]
+        np.testing.assert_allclose(found, alone.predict_proba([[{"word": "a"}]])[0], rtol=1e-12)
+
 
 class TestLikelihood:
     def test_mixed_columns_by_enumeration(self):

@@ -238,8 +238,12 @@ class EmissionCounts:
 
 
 def _log_shares(counts: FloatArray, share: FloatArray, smoothing: float) -> FloatArray:
-    """log of the smoothed shares of each column of counts (R, K). A label without any has the shares of all."""
+    """log of the smoothed shares of each column of counts (R, K). A label without any has the shares of all.
+
+    A row that training does not show at all, such as a flag that is never set, says nothing of any label: 0.
+    """
     whole = counts.sum(axis=0) + smoothing
     shares = (counts + smoothing * share[:, None]) / np.where(whole > 0, whole, 1.0)
+    seen = counts.any(axis=1) | (share > 0)
     with np.errstate(divide="ignore"):
-        return np.log(np.where(whole > 0, shares, share[:, None]))
+        return np.where(seen[:, None], np.log(np.where(whole > 0, shares, share[:, None])), 0.0)
