@@ -66,7 +66,9 @@ def _cell(t: int, u: int, colour) -> FancyBboxPatch:
 
 def main(path: str = "one-tree.png", word: str = "hyphenation") -> None:
     X, y = load_hyphenation(n_words=2000)
-    model = TreeCRF(window=1, n_estimators=1, learning_rate=1.0, max_leaf_nodes=6, early_stopping=False).fit(X, y)
+    model = TreeCRF(
+        window=1, n_estimators=1, leaves="mean", learning_rate=1.0, max_leaf_nodes=6, early_stopping=False
+    ).fit(X, y)
     label = "break"
     letters = list(word)
     values = added(model, letters, label)

@@ -63,6 +63,12 @@ class TestFolds:
         )
         np.testing.assert_array_equal(again.fit(X, y).predict_proba(X)[0], model.predict_proba(X)[0])
 
+    def test_trees_on_a_linear_model_have_one_of_each_fold(self, rng):
+        X, y = recordings(12, 30, rng)
+        model = TreeCRF(init=LinearCRF(), validation_folds=2, max_leaf_nodes=4, random_state=0).fit(X, y)
+        assert model.refitted_
+        np.testing.assert_array_equal(model.linear_.weights_, LinearCRF().fit(X, y).weights_)
+
     def test_edges_are_those_with_the_best_sum_of_scores(self):
         folds = [
             [Duration("shared", 10, 0, -3.0), Duration("joint", 30, 0, -2.0)],

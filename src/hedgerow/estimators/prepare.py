@@ -157,9 +157,12 @@ def prepare(
     if X_val is not None or not wanted.holds_out:
         ready = _make_ready(wanted, whole, encode_held_out(whole.schema, X_val, y_val))
         return replace(ready, sources=sources)
-    everything = whole if wanted.keeps_all else None
     makers = _fold_makers(wanted, corpus, whole, settled=isinstance(X, Dataset) or wanted.schema is not None)
-    return replace(makers[0](), everything=everything, other_folds=tuple(makers[1:]), sources=sources)
+
+    def make(maker: Callable[[], Prepared]) -> Prepared:
+        return replace(maker(), everything=whole if wanted.keeps_all else None, sources=sources)
+
+    return replace(make(makers[0]), other_folds=tuple(partial(make, maker) for maker in makers[1:]))
 
 
 def _fold_makers(wanted: Preparation, corpus: Learnt, whole: Dataset, *, settled: bool) -> list[Callable[[], Prepared]]:
