@@ -269,6 +269,15 @@ def test_weight_two_is_the_sequence_twice():
         np.testing.assert_allclose(a, b, atol=1e-6)
 
 
+def test_weight_two_is_the_sequence_twice_but_for_rounded_curvatures():
+    X, y = make_sequences(20, random_state=3)
+    newton = SHORT | {"leaves": "newton"}
+    heavy = TreeCRF(**newton).fit(X, y, sample_weight=[2.0] * 5 + [1.0] * 15)
+    twice, once = TreeCRF(**newton).fit(X[:5] + X, y[:5] + y), TreeCRF(**newton).fit(X, y)
+    assert heavy.loss_ == pytest.approx(twice.loss_, rel=1e-4)
+    assert once.loss_ != pytest.approx(twice.loss_, rel=1e-2)
+
+
 def test_partial_labels():
     X, y = rich_corpus(60, seed=5)
     model = TreeCRF(columns=COLUMNS, random_state=0, l2_regularization=1.0).fit(X, partial_labels(y, seed=6))
