@@ -61,5 +61,5 @@ def test_training_again_on_all_encodes_nothing_a_second_time(model, binnings, mo
     assert model.refitted_
     assert read == [N]
     assert encoded == []
-    n_folds = 5 if isinstance(model, TreeCRF) else 1
+    n_folds = 3 if isinstance(model, TreeCRF) else 1
     assert binned == [24] * binnings * n_folds + [N] * binnings  # bins of all are others than those of a part

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
 from hedgerow import HMM, MEMM, LinearCRF, TreeCRF
 from hedgerow.data.encoding import learn
 from hedgerow.errors import InputError
-from hedgerow.estimators.holding_out import choose_folds, choose_held_out, cut_blocks, hide_blocks, how_many_folds
+from hedgerow.estimators.holding_out import (
+    choose_folds,
+    choose_held_out,
+    cut_blocks,
+    hide_blocks,
+    how_many_folds,
+    without_unseen_labels,
+)
 from hedgerow.models.crf.tree_form import Duration, edges_to_try, make_form
+from hedgerow.models.crf.tree_training import Training
 
 
 def recordings(n, length, rng, n_labels=3):
@@ -43,7 +53,19 @@ class TestFolds:
         with pytest.raises(InputError, match="of 2 sequences none can be held out"):
             choose_folds([{"a"}, {"b"}], 0.5, 0, n_folds=2)
 
-    @pytest.mark.parametrize(("wanted", "n", "expected"), [("auto", 100, 5), ("auto", 500, 1), (3, 500, 3), (1, 10, 1)])
+    def test_where_every_sequence_has_a_label_of_its_own_the_other_labels_count(self, rng):
+        X, y = recordings(20, 30, rng)
+        for i, labels in enumerate(y):
+            labels[i] = 1000 + i
+        [fold] = choose_folds([set(labels) for labels in y], 0.1, 0)
+        assert len(fold.held) == 2
+        dataset = learn(X, y)
+        rest = without_unseen_labels(dataset.take(fold.held), dataset.take(fold.kept))
+        assert [rest.labels[30 * j : 30 * j + 30].tolist().count(-1) for j in range(2)] == [1, 1]
+        model = TreeCRF(random_state=0, max_leaf_nodes=4, validation_folds=1, edges="shared").fit(X, y)
+        assert model.refitted_
+
+    @pytest.mark.parametrize(("wanted", "n", "expected"), [("auto", 100, 3), ("auto", 500, 1), (3, 500, 3), (1, 10, 1)])
     def test_how_many(self, wanted, n, expected):
         assert how_many_folds(wanted, n, 0.1) == expected
 
@@ -54,7 +76,7 @@ class TestFolds:
         monkeypatch.setattr(Duration, "median", lambda folds: found.append(folds) or median(folds))
         model = TreeCRF(edges="shared", validation_folds=3, max_leaf_nodes=4, random_state=0).fit(X, y)
         [folds] = found
-        numbers = [one.n_iterations for [one] in folds]
+        numbers = [one.n_iterations for one in folds]
         assert len(numbers) == 3
         assert model.best_iteration_ == model.ensemble_.n_iterations == int(np.median(numbers))
         assert model.refitted_
@@ -69,13 +91,22 @@ class TestFolds:
         assert model.refitted_
         np.testing.assert_array_equal(model.linear_.weights_, LinearCRF().fit(X, y).weights_)
 
-    def test_edges_are_those_with_the_best_sum_of_scores(self):
-        folds = [
-            [Duration("shared", 10, 0, -3.0), Duration("joint", 30, 0, -2.0)],
-            [Duration("shared", 20, 0, -1.0), Duration("joint", 50, 0, -2.5)],
-            [Duration("shared", 90, 0, -1.0), Duration("joint", 70, 0, -1.0)],
-        ]
-        assert Duration.median(folds)[:2] == ("shared", 20)
+    def test_the_first_says_which_edges_all_have(self, rng, monkeypatch):
+        X, y = recordings(12, 30, rng)
+        grown = []
+        made = Training.train
+        monkeypatch.setattr(Training, "train", lambda self, *given: grown.append(self.form.edges) or made(self, *given))
+        model = TreeCRF(validation_folds=3, max_leaf_nodes=4, random_state=0).fit(X, y)
+        assert grown == ["shared", "joint", *[model.edges_] * 3]
+
+    @pytest.mark.parametrize(("most", "warns"), [(3, True), (400, False)])
+    def test_training_is_not_cut_short_in_silence(self, rng, most, warns):
+        X, y = recordings(12, 30, rng)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            TreeCRF(n_estimators=most, max_leaf_nodes=4, edges="shared", validation_folds=1, random_state=0).fit(X, y)
+        said = "n_estimators=3 ended training while the score of held-out sequences still rose"
+        assert [said in str(warning.message) for warning in caught] == [True] * warns
 
     def test_without_a_last_training_one_part_decides(self, rng):
         X, y = recordings(12, 30, rng)
@@ -119,6 +150,19 @@ class TestBlocks:
         assert model.refitted_
         assert model.score(others, truth) > 0.75
 
+    def test_a_label_that_only_a_held_block_has_does_not_count(self, rng):
+        X, y = recordings(1, 400, rng)
+        for t in range(0, 400, 20):
+            y[0][t] = 1000 + t
+        dataset = learn(X, y)
+        blocks = np.arange(0, 401, 40)
+        _, rest = hide_blocks(dataset, blocks, np.array([3]))
+        known = np.flatnonzero(rest.labels >= 0)
+        np.testing.assert_array_equal(known, np.setdiff1d(np.arange(120, 160), [120, 140]))
+        # No block has common labels alone, and yet some are held out.
+        model = TreeCRF(random_state=0, max_leaf_nodes=4, validation_folds=1).fit(X, y)
+        assert model.refitted_
+
     def test_other_objectives_do_not_cut_sequences(self, rng):
         X, y = recordings(1, 50, rng)
         with pytest.raises(InputError, match="none can be held out"):
@@ -129,17 +173,26 @@ class TestDefaults:
     @pytest.mark.parametrize(
         ("parameters", "leaves", "rate", "shrinkage"),
         [
-            ({}, "newton", 0.1, 5.0),
+            ({}, "newton", 0.1, 20.0),
+            ({"order": 0}, "newton", 0.1, 5.0),
             ({"l2_regularization": 0.0}, "mean", 0.3, 0.0),
             ({"objective": "pointwise"}, "mean", 0.3, 20.0),
             ({"leaves": "mean"}, "mean", 0.3, 20.0),
             ({"learning_rate": 0.5, "l2_regularization": 2.0}, "newton", 0.5, 2.0),
-            ({"learning_rate": "line_search"}, "newton", "line_search", 5.0),
+            ({"learning_rate": "line_search"}, "newton", "line_search", 20.0),
         ],
     )
     def test_what_auto_comes_to(self, parameters, leaves, rate, shrinkage):
         form = make_form(TreeCRF(**parameters), "joint", stopped=True)
         assert form[1:4] == (leaves, rate, shrinkage)
+
+    def test_a_position_of_shared_edges_has_one_row_and_so_less_shrinkage(self):
+        assert make_form(TreeCRF(), "shared", stopped=True).l2_regularization == 5.0
+
+    def test_trees_of_joint_edges_have_to_be_clearly_better_than_a_table(self):
+        table = Duration("shared", 10, 10, -100.0)
+        assert not Duration("joint", 10, 10, -99.5).beats(table)
+        assert Duration("joint", 10, 10, -98.5).beats(table)
 
     @pytest.mark.parametrize(
         ("n_labels", "compared", "expected"),

@@ -86,7 +86,7 @@ def test_the_loss_falls_at_every_small_step(data):
 def test_the_best_iteration_is_kept(metric, data):
     X, y, X_val, y_val = data
     options = {"l2_regularization": 2.0, "max_leaf_nodes": 8, "n_estimators": 200}
-    model = TreeCRF(scoring=metric, n_iter_no_change=5, **options).fit(X, y, X_val=X_val, y_val=y_val)
+    model = TreeCRF(scoring=metric, n_iter_no_change=5, tol=0.0, **options).fit(X, y, X_val=X_val, y_val=y_val)
     scores = [step.score for step in model.history_]
     ties = [i for i, score in enumerate(scores, 1) if score == max(scores)]
     assert model.outcome_ == "early_stopping"

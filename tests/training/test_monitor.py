@@ -226,3 +226,28 @@ class TestProgress:
         assert "loss 8.0000" in terminal.getvalue()
         assert "2/2" in terminal.getvalue()
         assert capfd.readouterr().out == ""
+
+
+@pytest.mark.parametrize(("least", "n_iter", "best"), [(0.0, 8, 5), (0.001, 5, 5), (0.1, 4, 4)])
+def test_a_rise_that_is_too_small_does_not_go_on_with_training(least, n_iter, best):
+    scores = [-100.0, -99.0, -98.999, -98.998, -98.997, *[-99.5] * 10]
+    scores_left = iter(scores)
+    monitor = Monitor(
+        max_iter=15, tol=-np.inf, validate=lambda: next(scores_left), n_iter_no_change=3, least_rise=least
+    )
+    with monitor:
+        monitor.begin(1.0)
+        while not monitor.step(1.0):
+            pass
+    assert (monitor.n_iter, monitor.kept.iteration, monitor.outcome) == (n_iter, best, "early_stopping")
+
+
+@pytest.mark.parametrize("least", [0.0, 0.5])
+def test_any_score_is_a_rise_above_an_impossible_one(least):
+    scores = iter([-np.inf, -np.inf, -1.0, -2.0, -2.0])
+    with Monitor(max_iter=9, tol=-np.inf, validate=lambda: next(scores), n_iter_no_change=2, least_rise=least) as one:
+        one.begin(1.0)
+        for _ in range(3):
+            done = one.step(1.0)
+    assert not done
+    assert one.kept.iteration == 3

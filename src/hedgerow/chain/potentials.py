@@ -104,7 +104,9 @@ class ChainPotentials:
         return replace(self, node_scores=np.where(allowed, self.node_scores, -np.inf))
 
     def take(self, sequences: IndexArray) -> tuple[ChainPotentials, IndexArray]:
-        """The potentials of some sequences of the chunk, and the rows they have here."""
+        """The potentials of some sequences of the chunk, and the rows they have here. Nothing is copied for all."""
+        if np.array_equal(sequences, np.arange(self.n_sequences)):
+            return self, np.arange(self.n_positions)
         lengths = np.diff(self.offsets)[sequences]
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(INDEX)
         rows = np.repeat(self.offsets[:-1][sequences] - offsets[:-1], lengths) + np.arange(offsets[-1])
@@ -341,7 +343,7 @@ class Edges(ABC):
 
     def subtract_part(self, edge_values: FloatArray, part: FloatArray, rows: IndexArray) -> None:
         """Take the values of some rows, as `rows_of` gives them, from those of all, in place."""
-        if self.per_position:
+        if self.per_position and len(rows) < edge_values.shape[1]:
             edge_values[:, rows] -= part
         else:
             edge_values -= part

@@ -20,7 +20,7 @@ from hedgerow.legend import CODE, UNLABELLED, BoolArray, IndexArray
 
 FEW_SEQUENCES = 5  # fewer are cut into blocks
 FEW_HELD = 20  # where fewer sequences than that are held out, several folds decide
-N_FOLDS = 5
+N_FOLDS = 3
 
 
 class Fold(NamedTuple):
@@ -41,24 +41,21 @@ def choose_folds(labels: Sequence[set[Any]], fraction: float, random_state: Any,
     """Parts that are held out in turn, each of this share of the units; at least one, at most n_folds, all disjoint.
 
     labels : those of each unit, a sequence or a block. A unit with a label that no other has stays in training: a label
-    that is never trained cannot be scored. A fold without any other unit is left out.
+    that is never trained cannot be scored. Where that leaves none, units are held out that have others, too, and those
+    labels do not count (`without_unseen_labels`). A fold without any such unit is left out.
     """
     n = len(labels)
     order = random_generator(random_state).permutation(n)
     n_held = int(np.ceil(fraction * n))
-    folds = []
-    for begin in range(0, min(n_folds * n_held, n), n_held):
-        chosen = np.sort(order[begin : begin + n_held])
-        trained = set().union(*(labels[i] for i in np.setdiff1d(order, chosen)))
-        held = np.array([i for i in chosen if labels[i] <= trained], dtype=np.int64)
-        if len(held) not in (0, n):
-            folds.append(Fold(np.setdiff1d(np.arange(n), held), held))
-        elif n_folds == 1:
-            break
-    if not folds:
-        hint = "Set ⟦early_stopping=False⟧, or give ⟦X_val and y_val⟧."
-        raise InputError(f"of {n} sequences none can be held out", hint=hint)
-    return folds
+    parts = [np.sort(order[begin : begin + n_held]) for begin in range(0, min(n_folds * n_held, n), n_held)]
+    trained = [set().union(*(labels[i] for i in np.setdiff1d(order, part))) for part in parts]
+    for scored in (set.issubset, set.intersection):
+        held = [[i for i in part if scored(labels[i], known)] for part, known in zip(parts, trained)]
+        folds = [Fold(np.setdiff1d(order, own), np.array(own)) for own in held if len(own) not in (0, n)]
+        if folds:
+            return folds
+    hint = "Set ⟦early_stopping=False⟧, or give ⟦X_val and y_val⟧."
+    raise InputError(f"of {n} sequences none can be held out", hint=hint)
 
 
 def choose_held_out(labels: Sequence[set[Any]], fraction: float, random_state: Any) -> Fold:
@@ -109,7 +106,16 @@ def hide_blocks(dataset: Dataset, blocks: IndexArray, held: IndexArray) -> tuple
         hidden[begin:end] = True
         first, last = dataset.offsets[np.searchsorted(dataset.offsets, begin, side="right") - 1 :][:2]
         gap[max(first, begin - reach) : min(last, end + reach)] = True
-    return _without(dataset, gap), _without(dataset, ~hidden)
+    part = _without(dataset, gap)
+    return part, without_unseen_labels(_without(dataset, ~hidden), part)
+
+
+def without_unseen_labels(held_out: Dataset, part: Dataset) -> Dataset:
+    """The same sequences; where their label is none that the training part knows, it is hidden, and does not count."""
+    assert held_out.labels is not None
+    known = set().union(*code_sets(part))
+    unseen = (held_out.labels >= 0) & ~np.isin(held_out.labels, list(known))
+    return _without(held_out, unseen) if unseen.any() else held_out
 
 
 def _without(dataset: Dataset, hidden: BoolArray) -> Dataset:

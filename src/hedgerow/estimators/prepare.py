@@ -30,6 +30,7 @@ from hedgerow.estimators.holding_out import (
     cut_blocks,
     hide_blocks,
     how_many_folds,
+    without_unseen_labels,
 )
 from hedgerow.estimators.values import FILLING, same_window
 from hedgerow.legend import IndexArray
@@ -174,7 +175,8 @@ def _fold_makers(wanted: Preparation, corpus: Learnt, whole: Dataset, *, settled
 
     def take(fold: Fold) -> Prepared:
         # Weights of positions hide labels from training alone.
-        part, rest = whole.take(fold.kept), given.take(fold.held)
+        part = whole.take(fold.kept)
+        rest = without_unseen_labels(given.take(fold.held), part)
         if not settled:
             part, rest = narrow(corpus, fold.kept, part, rest)
         ready = _make_ready(wanted, part, replace(rest, weight_seq=None))

@@ -64,7 +64,8 @@ class Monitor:
         this share to its minimum
     validate : the score on held-out sequences (higher is better), of the weights where the trainer has any; or None
     accept : told the weights that training starts from, and those of every iteration; or None
-    n_iter_no_change : with `validate`, stop after so many iterations without a better score
+    n_iter_no_change : with `validate`, stop after so many iterations in which the score did not rise
+    least_rise : what is less than this share of the score is no rise; the best score is kept all the same
     verbose : 1 shows a progress bar on a terminal and log lines elsewhere
     stage : what is minimised, where training has several stages
     plateau : whether a loss that no longer falls ends training, and not only the bound on its distance from the minimum
@@ -80,6 +81,7 @@ class Monitor:
         validate: Callable[..., float] | None = None,
         accept: Callable[[FloatArray], None] | None = None,
         n_iter_no_change: int = 10,
+        least_rise: float = 0.0,
         verbose: int = 0,
         previous: list[Step] | None = None,
         plateau: bool = True,
@@ -90,6 +92,7 @@ class Monitor:
         self.validate = validate
         self.accept = accept
         self.n_iter_no_change = n_iter_no_change
+        self.least_rise = least_rise
         self.verbose = verbose
         self.plateau = plateau
         self.stage = stage
@@ -100,7 +103,7 @@ class Monitor:
         self.start_loss = np.inf
         self.best_weights: FloatArray | None = None
         self.best_step: Step | None = None
-        self._rose = 0
+        self._rose, self._risen_to = 0, -np.inf  # the iteration of the last rise, and its score
         self._interrupted = False
         self._deadline = current_deadline()
         self._began = time.perf_counter()
@@ -204,8 +207,9 @@ class Monitor:
         if record.score is None:
             return
         best = -np.inf if self.best_step is None or self.best_step.score is None else self.best_step.score
-        if record.score > best:
-            self._rose = record.iteration
+        least = 0.0 if np.isinf(self._risen_to) else self.least_rise * abs(self._risen_to)
+        if record.score > self._risen_to + least:
+            self._rose, self._risen_to = record.iteration, record.score
         if record.score >= best:
             self.best_step, self.best_weights = record, None if weights is None else weights.copy()
 

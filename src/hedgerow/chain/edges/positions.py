@@ -13,7 +13,7 @@ from hedgerow.chain.edges.tables import Passes, Recursion, TableEdges
 from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.chain.workspace import Workspace, run_slices
 from hedgerow.errors import InputError
-from hedgerow.legend import FLOAT, AnyArray, FloatArray, IndexArray
+from hedgerow.legend import FLOAT, AnyArray, BoolArray, FloatArray, IndexArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +58,10 @@ class PositionEdges(TableEdges):
             return self.kept_scores
         with np.errstate(divide="ignore"):
             return np.log(self.exps) + self.shifts[:, None]
+
+    @property
+    def legal_arcs(self) -> BoolArray:
+        return self.exps > 0.0 if self.kept_scores is None else self.kept_scores > -np.inf
 
     def with_scores(self) -> Self:
         return self if self.kept_scores is not None else replace(self, kept_scores=self.scores_to)

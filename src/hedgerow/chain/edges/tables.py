@@ -244,18 +244,23 @@ class TableEdges(Edges):
 
     # Searches
 
+    @property
+    def legal_arcs(self) -> BoolArray:
+        """(K, n | 1, K) [to, position, from]: the moves that are not impossible."""
+        return self.scores_to > -np.inf
+
     def reach(self, potentials: ChainPotentials) -> tuple[AnyArray, IndexArray]:
         """uint8 (n, K), 1 where a legal way from the start leads to the label; and how many labels that are, (n,)."""
         n, K = potentials.node_scores.shape
-        possible, arcs_to = ((scores > -np.inf).view(np.uint8) for scores in (potentials.node_scores, self.scores_to))
-        arcs = np.ascontiguousarray(arcs_to.transpose(2, 1, 0))
+        possible = (potentials.node_scores > -np.inf).view(np.uint8)
+        arcs = np.ascontiguousarray(self.legal_arcs.view(np.uint8).transpose(2, 1, 0))
         reached, count = np.empty((n, K), dtype=np.uint8), np.empty(n, dtype=np.int64)
         run_slices(kernels.chain.reach, n, K * K, possible, arcs, potentials.first, reached, count)
         return reached, count
 
     def reach_end(self, potentials: ChainPotentials, reached: AnyArray) -> IndexArray:
         """How many of the reached labels of each position have a legal way to the end, (n,)."""
-        (n, K), arcs = reached.shape, (self.scores_to > -np.inf).view(np.uint8)
+        (n, K), arcs = reached.shape, self.legal_arcs.view(np.uint8)
         ending, count = np.empty((n, K), dtype=np.uint8), np.empty(n, dtype=np.int64)
         run_slices(kernels.chain.reach_end, n, K * K, reached, arcs, potentials.first, ending, count, back=True)
         return count

@@ -173,7 +173,7 @@ class TreeParameters(
         with Newton's leaves and 0.3 with means.
     l2_regularization
         λ: the value of a leaf is Σ(−gradient) / (rows + λ), with Newton's leaves Σ(−gradient) / (Σp(1−p) + λ). "auto"
-        is 5 with Newton's leaves and 20 with means.
+        is 5 with Newton's leaves and shared edges, and 20 elsewhere.
     n_estimators
         The most iterations. "auto" is 10,000 where held-out sequences stop training, and 500 where they do not.
     init : {"zero", "constant"} or LinearCRF
@@ -209,8 +209,11 @@ class TreeParameters(
         of a sample stop its training.
     validation_folds
         Hold out `validation_fraction` of the sequences so many times, each time others, and take the median number of
-        iterations for the last training, on all sequences. "auto" is 5 where fewer than 20 sequences are held out, and
+        iterations for the last training, on all sequences. "auto" is 3 where fewer than 20 sequences are held out, and
         1 elsewhere and without `refit`. Fewer than five sequences are cut into blocks for that.
+    tol
+        A score on held-out sequences that rose by less than this share of it in `n_iter_no_change` iterations ends
+        training. 0 counts every rise.
     decoder
         "posterior" gives each position its most probable label, which is right most often; "viterbi" gives the most
         probable labeling, which hangs together and obeys the constraints; "beam" searches for it. "auto" is as in
@@ -245,6 +248,7 @@ class TreeParameters(
     early_stopping: bool = True
     validation_folds: Count | Literal["auto"] = "auto"
     n_iter_no_change: Count = 20
+    tol: NonNegative = 1e-3
     scoring: Annotated[Scoring, Check(check_scoring)] = "auto"
 
 

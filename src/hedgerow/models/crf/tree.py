@@ -38,8 +38,6 @@ from hedgerow.trees.binning import Binning, bin_dataset, learn_binning
 from hedgerow.trees.ensemble import Ensemble
 from hedgerow.trees.growing import SURROGATE, WEIGHTING
 
-Durations = list[Duration]  # one for every way that was tried
-
 PAPERS: dict[str, dict[str, Any]] = {
     "2004": {"l2_regularization": 0.0, "pseudo_likelihood_steps": 3},
     "2009": {"l2_regularization": 20.0, "pseudo_likelihood_steps": 0, "max_leaf_nodes": 100},
@@ -111,16 +109,17 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
         }
         return cls(**defaults | PAPERS[version] | parameters)
 
-    def _train(self, ready: Prepared, duration: Durations | None = None) -> Durations | None:
-        """Train and store. duration : one way, and its number of iterations; without it every way that `edges` leaves
-        open, of which that is stored which held-out sequences prefer. Returned where any iteration is kept."""
+    def _train(self, ready: Prepared, duration: Duration | None = None, edges: str | None = None) -> Duration | None:
+        """Train and store, for a duration that is known, or with edges that are: without both every form that `edges`
+        leaves open, of which that is stored which held-out sequences prefer. Returned where any iteration is kept."""
         warm = ready.wanted.schema is not None
         linear, dataset, held_out = self.linear_ if warm else None, ready.dataset, ready.held_out
         if not warm and isinstance(self.init, LinearCRF):
             linear = linear_below(self.init, ready)
         if linear is not None:
             dataset, held_out = pair_all(linear, ready)
-        ways = self._ways(dataset, held_out, linear, duration, warm=warm)
+        known = edges if duration is None else duration.edges
+        ways = (known,) if known is not None else self._ways(dataset, held_out, linear, warm=warm)
         start = self._find_start(dataset, ready.space, linear, warm=warm)
         if linear is not None:
             check_gold(dataset, start.space)
@@ -134,29 +133,29 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
             gaps = self.missing in (WEIGHTING, SURROGATE)
             binning = learn_binning(dataset, int(self.max_bins), self.min_frequency, keep_missing=gaps)
         found: list[tuple[Duration, Trained[Boosted]]] = []
-        for edges in ways:
-            form = make_form(self, edges, stopped=held_out is not None)
+        for way in ways:
+            form = make_form(self, way, stopped=held_out is not None)
             training = self._training(form, binning, start, ready.given.schema)
             if self.n_bags:
                 trained = training.train_bags(dataset, held_out)
             else:
                 kept = self._iterations() if warm else []
                 history = self.history_[: len(kept)] if warm else None
-                trained = training.train(dataset, held_out, kept, history, *duration[0][1:3] if duration else ())
-            found.append((Duration.of(edges, trained), trained))
+                trained = training.train(dataset, held_out, kept, history, *duration[1:3] if duration else ())
+            found.append((Duration.of(way, trained), trained))
             if trained.outcome == "interrupted":
                 break
-        best, trained = max(found, key=lambda one: one[0].score)  # of equal ones the simpler, which is the first
+        best, trained = found[-1] if found[-1][0].beats(found[0][0]) else found[0]
         self.imputation_, self.missing_ = ready.imputation, self.missing
         self._store(ready.given.schema, linear, binning, start, trained, joint=best.edges == "joint")
-        return [one for one, _ in found] if self.best_iteration_ else None
+        return best if self.best_iteration_ else None
 
     def _ways(
-        self, dataset: Dataset, held_out: Dataset | None, linear: LinearCRF | None, duration: Any, *, warm: bool
+        self, dataset: Dataset, held_out: Dataset | None, linear: LinearCRF | None, *, warm: bool
     ) -> tuple[str, ...]:
-        """The forms of edges to train."""
-        if duration is not None or warm:
-            return (self.edges_ if duration is None else duration[0].edges,)
+        """The forms of edges to train, the simpler one first."""
+        if warm:
+            return (self.edges_,)
         if self.edges == "auto" and linear is not None and linear.layout_.pairs is not None:
             ways: tuple[str, ...] = ("joint",)  # a table cannot stand on edges of each position
         else:
@@ -166,20 +165,20 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
             check_below(linear, dataset, joint="shared" not in ways and self.order > 0)
         return ways
 
-    def _agree(self, ready: Prepared, duration: Durations) -> Durations:
-        """Train with the other folds held out, too: the edges that all prefer, and the median number of iterations."""
+    def _agree(self, ready: Prepared, duration: Duration) -> Duration:
+        """Train with the other folds held out, too, with the edges that the first prefers: the median duration."""
         first, found = dict(self.__dict__), [duration]
         for fold in ready.other_folds:
             if self.verbose:
                 log.info("training with another part held out: %d of %d", len(found) + 1, len(ready.other_folds) + 1)
-            again = self._train(fold())
+            again = self._train(fold(), edges=duration.edges)
             if self.outcome_ == "interrupted":
                 first["outcome_"] = "interrupted"
                 break
             found.extend([again] if again is not None else [])
         self.__dict__.clear()
         self.__dict__.update(first)
-        return [Duration.median(found)]
+        return Duration.median(found)
 
     @property
     def edges_(self) -> str:
@@ -208,7 +207,7 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
     def _train_on(self, dataset: Dataset) -> None:
         """Train on all sequences, in place of a model that was stopped by some of them."""
         whole = prepare(self._preparation(holds_out=False), dataset)
-        self._train_again(whole, [Duration(self.edges_, self.best_iteration_, self.likelihood_iterations_)])
+        self._train_again(whole, Duration(self.edges_, self.best_iteration_, self.likelihood_iterations_))
 
     def _training(self, form: Form, binning: Binning, start: Start, schema: Schema, scoring: Any = None) -> Training:
         scoring = self._scoring() if scoring is None else scoring
@@ -230,6 +229,13 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
         check_parameters(self)
         check_tree_parameters(self)
         check_missing(self, OF_TREES)
+
+    def _complaint(self) -> str:
+        scores = [step.score for step in self.history_ if step.score is not None]
+        if self.outcome_ != "n_estimators" or self.n_bags or not scores or scores[-1] < max(scores):
+            return super()._complaint()
+        what = f"⟦n_estimators={self.n_estimators}⟧ ended training while the score of held-out sequences still rose"
+        return f"{what}; raise it, or leave it at 'auto'"
 
     def _compares_labelings(self) -> bool:
         return self.objective in OF_LABELINGS

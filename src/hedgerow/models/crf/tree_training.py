@@ -152,6 +152,7 @@ class Training:
                 tol=-np.inf,
                 validate=validate,
                 n_iter_no_change=settings.n_iter_no_change,
+                least_rise=settings.tol,
                 verbose=settings.verbose,
                 previous=previous,
             ) as monitor:
