@@ -103,6 +103,12 @@ class ChainPotentials:
             raise InputError(f"allowed has shape {allowed.shape}, the node scores {self.node_scores.shape}")
         return replace(self, node_scores=np.where(allowed, self.node_scores, -np.inf))
 
+    def scaled(self, factor: float) -> ChainPotentials:
+        """The same potentials with every score times a factor above 0."""
+        if factor == 1.0:
+            return self
+        return replace(self, node_scores=self.node_scores * factor, edges=self.edges.scaled(factor))
+
     def take(self, sequences: IndexArray) -> tuple[ChainPotentials, IndexArray]:
         """The potentials of some sequences of the chunk, and the rows they have here."""
         lengths = np.diff(self.offsets)[sequences]
@@ -237,6 +243,10 @@ class Edges(ABC):
     def take(self, rows: IndexArray) -> Edges:
         """The edges of some positions."""
         return self
+
+    @abstractmethod
+    def scaled(self, factor: float) -> Edges:
+        """The same edges with every score times a factor above 0."""
 
     def at_positions(self, added: FloatArray) -> Edges:
         """These edges plus scores of their own at each position, (K, n, K) [to, position, from]."""

@@ -68,6 +68,20 @@ class EarlyStopping:
 
 
 @declared
+class Calibrated:
+    """Whether probabilities are made to hold.
+
+    Parameters
+    ----------
+    calibrate
+        Where sequences are held out, divide all scores by the temperature with which the probabilities of their labels
+        are best (`temperature_`). The most probable labeling stays the same.
+    """
+
+    calibrate: bool = True
+
+
+@declared
 class Scored:
     """What counts on held-out sequences.
 

@@ -178,3 +178,10 @@ CHAIN = (
     Part("imputation", IMPUTATION, of="imputation_", optional=True),
     Let("seen", _seen),
 )
+
+# Of models that are fitted to held-out sequences, too; older files say nothing of them.
+CALIBRATED = (
+    *CHAIN,
+    real("temperature", 0.01, 100.0, of=lambda model: model.temperature_, optional=True),
+    Let("tempered", lambda scope: scope["temperature"] or 1.0, of="temperature_"),
+)

@@ -53,6 +53,7 @@ class LinearCRF(LinearParameters, StoppedChain, ScoredChain):
     weights_ : all weights in one vector, read-only; to change weights, assign a new vector
     transition_weights_ : (K, K), [from, to]; from order 2 on there is `history_weights()` instead
     imputation_ : what is filled in for missing values, or None
+    temperature_ : what scores are divided by to become probabilities (`calibrate`); 1 where nothing was held out
 
     Examples
     --------

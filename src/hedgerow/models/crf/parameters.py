@@ -12,6 +12,7 @@ from hedgerow.errors import InputError
 from hedgerow.estimators.parameters import (
     BeamWidth,
     BoostedTrees,
+    Calibrated,
     Constrained,
     Drawing,
     EarlyStopping,
@@ -44,6 +45,7 @@ class LinearParameters(
     Constrained,
     BeamWidth,
     EarlyStopping,
+    Calibrated,
     Scored,
     WarmStart,
     Drawing,
@@ -141,6 +143,7 @@ class TreeParameters(
     Constrained,
     BeamWidth,
     EarlyStopping,
+    Calibrated,
     Refitting,
     Scored,
     WarmStart,

@@ -86,6 +86,7 @@ def partial_fit(model: LinearCRF, X: Any, y: Any, sample_weight: Any = None, cla
     notes = model.metadata_ if going_on else {}
     model._store(dataset, None, layout, trained, online=True)
     model.metadata_ = notes
+    model.__dict__.pop("temperature_", None)  # it was that of other weights
     model.n_sequences_ = batches.n_corpus
     model._progress = replace(progress, weights=model.weights_, n_calls=progress.n_calls + 1)
 

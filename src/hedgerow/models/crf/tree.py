@@ -24,7 +24,7 @@ from hedgerow.estimators.scored import ScoredChain
 from hedgerow.estimators.values import LOG_LIKELIHOOD, OF_TREES, Scoring, check_missing, check_scoring
 from hedgerow.legend import FloatArray
 from hedgerow.models.crf.linear import LinearCRF
-from hedgerow.models.crf.paired import check_below, linear_below, pair, pair_all, potentials_below
+from hedgerow.models.crf.paired import beside_held_out, check_below, linear_below, pair, pair_all, potentials_below
 from hedgerow.models.crf.parameters import TreeParameters, check_tree_parameters
 from hedgerow.models.crf.tree_form import Duration, Form, edges_to_try, make_form
 from hedgerow.models.crf.tree_training import Boosted, Training, check_goes_on, chunk_positions
@@ -75,6 +75,7 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
         of the training that was stopped, where there was another on all sequences
     outcome_ : why training ended: "n_estimators", "early_stopping" or "interrupted"
     refitted_ : whether the trees are those of a last training on all sequences (`refit`)
+    temperature_ : what scores are divided by to become probabilities (`calibrate`); 1 where nothing was held out
 
     Examples
     --------
@@ -172,7 +173,8 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
         for fold in ready.other_folds:
             if self.verbose:
                 log.info("training with another part held out: %d of %d", len(found) + 1, len(ready.other_folds) + 1)
-            again = self._train(fold())
+            again = self._train(part := fold())
+            self._note_losses(part)
             if self.outcome_ == "interrupted":
                 first["outcome_"] = "interrupted"
                 break
@@ -201,6 +203,9 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
         if not again and self.validation_folds == "auto":
             known["validation_folds"] = 1
         return super()._preparation(**known | earlier | more)
+
+    def _calibrated_on(self, ready: Prepared) -> Dataset | None:
+        return beside_held_out(self.linear_, ready, super()._calibrated_on(ready))
 
     def _has_histories(self) -> bool:
         return self.order > 1 and self.edges != "joint"

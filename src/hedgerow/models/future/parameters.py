@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from hedgerow.declarations import Count, NonNegative, Positive, Range, Share, declared
 from hedgerow.estimators.parameters import (
     BeamWidth,
+    Calibrated,
     CategorySplits,
     Constrained,
     Direction,
@@ -35,6 +36,7 @@ class FutureParameters(
     Constrained,
     BeamWidth,
     EarlyStopping,
+    Calibrated,
     Refitting,
     Drawing,
     Running,

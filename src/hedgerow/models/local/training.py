@@ -59,7 +59,7 @@ def new_classifier(model: LocalModel) -> Any:
     if not is_ours(given):
         return clone(given)
     classifier = NAMED[given]() if isinstance(given, str) else clone(given)
-    classifier.set_params(order=0, **{name: getattr(model, name) for name in _SHARED})
+    classifier.set_params(order=0, calibrate=False, **{name: getattr(model, name) for name in _SHARED})
     if classifier.scoring == "auto":
         classifier.set_params(scoring=LOG_LIKELIHOOD)
     if isinstance(classifier, TreeCRF):
