@@ -5,6 +5,9 @@ is the log-loss of the marginals, position by position. The log-likelihood of wh
 temperatures, with which marginals are too sure: inside the training part of the arena's protein task it leaves a
 calibration error of .13, and the log-loss of marginals one of .02.
 
+Weights of labels (`class_weight`) tilt the probabilities of a likelihood. The temperature is fitted to them without the
+tilt, which is put back as it was. Where weights enter in another way, the loss of a label counts as much as its weight.
+
 Losses are taken at the same temperatures for all held-out sequences, so that those of several folds add up.
 """
 
@@ -18,6 +21,7 @@ import numpy as np
 
 from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.data.dataset import Dataset
+from hedgerow.estimators.values import class_weights
 from hedgerow.legend import FloatArray
 
 _HALF = (0.1, 0.2, 0.35, 0.55, 0.85, 1.3, 1.9, 2.6)
@@ -32,15 +36,20 @@ def tempered_losses(model: Any, held_out: Dataset) -> FloatArray:
     """(1 + temperatures,): how many labels held-out sequences have, and their log-loss at each temperature."""
     labels = held_out.labels
     assert labels is not None
+    tilt, weights = model.tilt_, None
+    if tilt is None:  # weights of labels are part of the model in another way, if there are any
+        weights = class_weights(getattr(model, "class_weight", None), held_out)
 
     def work(potentials: ChainPotentials, rows: slice) -> FloatArray:
         from hedgerow.chain.inference import node_marginals
 
         known = np.flatnonzero(labels[rows] >= 0)
-        losses = [float(len(known))]
+        true = labels[rows][known]
+        losses, counts = [float(len(known))], 1.0 if weights is None else weights[true]
+        untilted = potentials.shifted(None if tilt is None else -tilt)
         for t in LOG_TEMPERATURES:
-            probs = node_marginals(potentials.scaled(float(np.exp(-t))))[known, labels[rows][known]]
-            losses.append(-float(np.log(np.maximum(probs, _SMALLEST)).sum()))
+            probs = node_marginals(untilted.scaled(float(np.exp(-t))))[known, true]
+            losses.append(-float((counts * np.log(np.maximum(probs, _SMALLEST))).sum()))
         return np.array(losses)
 
     hidden = replace(held_out, labels=None, allowed=None)

@@ -27,9 +27,12 @@ class ScoredChain(ChainModel):
     A subclass gives `_potentials`. One that only searches, or that sums over hidden states, is not one of these.
 
     temperature_ : what scores are divided by where they become probabilities (`calibration.py`)
+    tilt_ : (K,), what scores have beside those of a likelihood: logarithms of the weights of labels; they are not
+        divided. None where labels have none
     """
 
     temperature_: float = 1.0
+    tilt_: FloatArray | None = None
 
     def _potentials(self, dataset: Dataset, first: int, last: int) -> ChainPotentials:
         """The potentials of sequences first … last-1."""
@@ -37,7 +40,10 @@ class ScoredChain(ChainModel):
 
     def _tempered(self, dataset: Dataset, first: int, last: int) -> ChainPotentials:
         """The potentials whose exponentials are probabilities."""
-        return self._potentials(dataset, first, last).scaled(1.0 / self.temperature_)
+        potentials, share = self._potentials(dataset, first, last), 1.0 / self.temperature_
+        if share == 1.0 or self.tilt_ is None:
+            return potentials.scaled(share)
+        return potentials.scaled(share).shifted((1.0 - share) * self.tilt_)
 
     def _decoding(self, decoder: str | None) -> Callable[[Dataset], list[CodeArray]]:
         name = self._decoder_name() if decoder is None else decoder

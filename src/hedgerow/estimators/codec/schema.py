@@ -12,7 +12,7 @@ from hedgerow.chain.structure.states import StateSpace
 from hedgerow.data.dataset import OUTSIDE_COLUMN, Column, Schema, Vocabulary
 from hedgerow.data.imputation import Imputation
 from hedgerow.data.sequences import KINDS
-from hedgerow.estimators.codec.arrays import Array
+from hedgerow.estimators.codec.arrays import Array, scores
 from hedgerow.estimators.codec.parts import Each, Part, Record, made_by
 from hedgerow.estimators.codec.steps import Allocates, Check, Let, Scope, refuse
 from hedgerow.estimators.codec.values import Value, anything, choice, flag, mapping, real, text, texts, whole
@@ -184,4 +184,5 @@ CALIBRATED = (
     *CHAIN,
     real("temperature", 0.01, 100.0, of=lambda model: model.temperature_, optional=True),
     Let("tempered", lambda scope: scope["temperature"] or 1.0, of="temperature_"),
+    scores("tilt", ("K",), of="tilt_", optional=True),
 )

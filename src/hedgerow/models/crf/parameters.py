@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Annotated, Any, Literal
 
-from hedgerow.chain.objectives import BOOSTED, COSTLY, NAMES
+from hedgerow.chain.objectives import BOOSTED, COSTLY, NAMES, check_weighted
 from hedgerow.chain.structure.histories import MAX_ORDER
 from hedgerow.declarations import Check, Count, NonNegative, OneOf, Positive, Range, check_value, declared
 from hedgerow.errors import InputError
@@ -13,6 +13,7 @@ from hedgerow.estimators.parameters import (
     BeamWidth,
     BoostedTrees,
     Calibrated,
+    ClassWeighted,
     Constrained,
     Drawing,
     EarlyStopping,
@@ -40,6 +41,7 @@ class LinearParameters(
     LinearFitting,
     Windowed,
     ErrorCosts,
+    ClassWeighted,
     MissingValues,
     MinFrequency,
     Constrained,
@@ -137,6 +139,7 @@ class TreeParameters(
     BoostedTrees,
     Windowed,
     ErrorCosts,
+    ClassWeighted,
     MissingValues,
     MinFrequency,
     Transitions,
@@ -265,6 +268,8 @@ def check_tree_parameters(model: Any) -> None:
     if model.costs is not None and model.objective not in COSTLY:
         hint = f"{', '.join(map(repr, sorted(COSTLY)))} have."
         raise InputError(f"⟦objective⟧ {model.objective!r} has no ⟦costs⟧", hint=hint)
+    if model.class_weight is not None:
+        check_weighted(model.objective)
     if model.leaves == "newton" and model.objective != LOG_LIKELIHOOD:
         raise InputError("⟦leaves='newton'⟧ is for ⟦objective='log_likelihood'⟧", hint="Use ⟦leaves='mean'⟧.")
     if model.order != 1:

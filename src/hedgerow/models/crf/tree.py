@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from hedgerow.chain.objectives import OF_LABELINGS
+from hedgerow.chain.objectives import OF_LABELINGS, TILTED
 from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.chain.structure.histories import Histories
 from hedgerow.chain.structure.states import StateSpace
@@ -21,7 +22,7 @@ from hedgerow.estimators.constraints import check_gold, without_forbidden
 from hedgerow.estimators.histories import observed_histories, without_unseen
 from hedgerow.estimators.prepare import Preparation, Prepared, cut_flat, listed, prepare
 from hedgerow.estimators.scored import ScoredChain
-from hedgerow.estimators.values import LOG_LIKELIHOOD, OF_TREES, Scoring, check_missing, check_scoring
+from hedgerow.estimators.values import LOG_LIKELIHOOD, OF_TREES, Scoring, check_missing, check_scoring, class_weights
 from hedgerow.legend import FloatArray
 from hedgerow.models.crf.linear import LinearCRF
 from hedgerow.models.crf.paired import beside_held_out, check_below, linear_below, pair, pair_all, potentials_below
@@ -122,7 +123,9 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
         if linear is not None:
             dataset, held_out = pair_all(linear, ready)
         ways = self._ways(dataset, held_out, linear, duration, warm=warm)
-        start = self._find_start(dataset, ready.space, linear, warm=warm)
+        weights = class_weights(self.class_weight, dataset)
+        tilt = None if weights is None or self.objective not in TILTED else np.log(weights)
+        start = self._find_start(dataset, ready.space, linear, tilt, warm=warm)
         if linear is not None:
             check_gold(dataset, start.space)
         if held_out is not None:
@@ -137,7 +140,7 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
         found: list[tuple[Duration, Trained[Boosted]]] = []
         for edges in ways:
             form = make_form(self, edges, stopped=held_out is not None)
-            training = self._training(form, binning, start, ready.given.schema)
+            training = self._training(form, binning, start, ready.given.schema, label_weights=weights)
             if self.n_bags:
                 trained = training.train_bags(dataset, held_out)
             else:
@@ -148,7 +151,7 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
             if trained.outcome == "interrupted":
                 break
         best, trained = max(found, key=lambda one: one[0].score)  # of equal ones the simpler, which is the first
-        self.imputation_, self.missing_ = ready.imputation, self.missing
+        self.imputation_, self.missing_, self.tilt_ = ready.imputation, self.missing, tilt
         self._store(ready.given.schema, linear, binning, start, trained, joint=best.edges == "joint")
         return [one for one, _ in found] if self.best_iteration_ else None
 
@@ -215,21 +218,26 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
         whole = prepare(self._preparation(holds_out=False), dataset)
         self._train_again(whole, [Duration(self.edges_, self.best_iteration_, self.likelihood_iterations_)])
 
-    def _training(self, form: Form, binning: Binning, start: Start, schema: Schema, scoring: Any = None) -> Training:
+    def _training(
+        self, form: Form, binning: Binning, start: Start, schema: Schema, scoring: Any = None, **more: Any
+    ) -> Training:
         scoring = self._scoring() if scoring is None else scoring
-        return Training(
-            self, form, binning, start, schema.labels, scoring=scoring, decoder=self._decoder_name(schema.labels)
-        )
+        decoder = self._decoder_name(schema.labels)
+        return Training(self, form, binning, start, schema.labels, scoring=scoring, decoder=decoder, **more)
 
-    def _find_start(self, dataset: Dataset, space: StateSpace, linear: LinearCRF | None, *, warm: bool) -> Start:
+    def _find_start(
+        self, dataset: Dataset, space: StateSpace, linear: LinearCRF | None, tilt: FloatArray | None, *, warm: bool
+    ) -> Start:
         """F₀, and what may follow what."""
         if warm:
-            return make_start(space, self.constant_, linear, self.order_, self.histories_)
+            return replace(make_start(space, self.constant_, linear, self.order_, self.histories_), tilt=tilt)
         K, order, histories = dataset.n_labels, int(self.order), None
-        constant = best_constant(dataset, space) if self.init == "constant" else np.zeros((K + 1, K))
+        constant: FloatArray = np.zeros((K + 1, K))
+        if self.init == "constant":
+            constant = best_constant(dataset, space) + (0.0 if tilt is None else tilt)
         if self._has_histories():
             histories = observed_histories(dataset, space, order, transitions=self.transitions)
-        return make_start(space, constant, linear, order, histories)
+        return replace(make_start(space, constant, linear, order, histories), tilt=tilt)
 
     def _check_parameters(self) -> None:
         check_parameters(self)
