@@ -9,7 +9,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 
-from hedgerow import HMM, MEMM, LinearCRF, SlidingWindow, TreeCRF, VirtualEvidence, load
+from hedgerow import HMM, MEMM, FutureFeatureMEMM, LinearCRF, SlidingWindow, TreeCRF, VirtualEvidence, load
 from hedgerow.chain.inference import node_marginals
 from hedgerow.chain.objectives.log_likelihood import log_likelihood
 from hedgerow.chain.objectives.weighted import Tilted
@@ -97,6 +97,9 @@ FAMILIES = {
     "memm": MEMM(order=0, estimator=LinearCRF(l2=0.0, tol=0.0)),
     "their own": SlidingWindow(estimator=LogisticRegression(C=1e6, tol=1e-8)),
     "hmm": HMM(order=0, smoothing=0.0),
+    "future features": FutureFeatureMEMM(
+        order=0, early_stopping=False, learning_rate=1.0, l2_regularization=1e-6, tol=1e-9
+    ),
 }
 
 
