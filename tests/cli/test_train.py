@@ -396,7 +396,7 @@ def test_a_linear_model_may_say_that_it_holds_out_none(hedgerow, folder):
 @pytest.mark.parametrize(
     ("model", "options", "estimator"),
     [
-        ("hmm", ("--order", "2", "--set", "smoothing=0.5"), "HMM"),
+        ("hmm", ("--order", "2", "--set", "smoothing=0.5", "--set", "class_weight=balanced"), "HMM"),
         ("iohmm", ("--l2", "0.01", "--set", "n_states=6"), "IOHMM"),
         ("m3n", ("--l2", "0.01", "--window", "1"), "MaxMarginMarkovNetwork"),
     ],
@@ -421,6 +421,7 @@ def test_the_rest_of_the_family(hedgerow, folder, model, options, estimator):
         ("--model hmm --dev 0.1", "--dev is for --model linear, tree"),
         ("--model hmm --l2 1", "--l2 is for --model linear"),
         ("--model hmm --set smoothing=-1", "smoothing is -1"),
+        ("--model linear --set class_weight=often", "class_weight is 'often'"),
         ("--model hmm --set odd=1", "hmm has no parameter 'odd'. It has order, smoothing"),
         ("--model hmm --set smoothing", "'smoothing' is not a parameter and a value"),
         ("--model iohmm --constraints iob2", "--constraints is for --model linear, tree"),

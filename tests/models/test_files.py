@@ -253,7 +253,7 @@ def check_every_part_is_needed(header, tensors, folder, optional=()):
 
 
 def test_every_part_is_needed(sound, tmp_path):
-    check_every_part_is_needed(*sound, tmp_path, optional=("pairs",))
+    check_every_part_is_needed(*sound, tmp_path, optional=("pairs", "temperature"))
 
 
 JSON = st.recursive(

@@ -65,6 +65,7 @@ def mean(X: list[Any]) -> float:
 def new(kind: type, parameters: dict[str, Any], **more: Any) -> Any:
     names = kind().get_params()
     few = {"n_estimators": 3, "max_iter": 10, "n_iter_no_change": 20, "early_stopping": True, "missing": "impute"}
+    few["calibrate"] = False
     own = few | {"validation_fraction": 0.3, "columns": {"x": "numeric"}, "random_state": 0} | parameters | more
     if "estimator" in names:
         return local(kind, **own)

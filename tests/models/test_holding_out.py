@@ -74,7 +74,7 @@ class TestFolds:
         found = []
         median = Duration.median
         monkeypatch.setattr(Duration, "median", lambda folds: found.append(folds) or median(folds))
-        model = TreeCRF(edges="shared", validation_folds=3, max_leaf_nodes=4, random_state=0).fit(X, y)
+        model = TreeCRF(edges="shared", validation_folds=3, max_leaf_nodes=4, random_state=0, calibrate=False).fit(X, y)
         [folds] = found
         numbers = [one.n_iterations for one in folds]
         assert len(numbers) == 3

@@ -253,7 +253,7 @@ def test_a_file_that_is_whole_and_wrong(name, sound, joint, tmp_path):
 
 def test_every_part_is_needed(sound, joint, tmp_path):
     for whole in (sound, joint):
-        check_every_part_is_needed(*whole, tmp_path, optional=("linear", "pairs"))
+        check_every_part_is_needed(*whole, tmp_path, optional=("linear", "pairs", "temperature"))
 
 
 @settings(max_examples=150)

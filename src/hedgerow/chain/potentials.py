@@ -27,16 +27,20 @@ class Truth:
     labels : (n,), −1 where not known
     allowed : bool (n, K), the labels that an unknown one may be; None where any may. Rows of known labels are not read
     weights : (s,), one per sequence; None where each is 1
+    label_weights : (K,), what the position of a true label counts, in objectives that are sums over positions; None
+        where each counts 1. A set counts the mean of its labels
     """
 
     labels: AnyArray
     allowed: BoolArray | None = None
     weights: FloatArray | None = None
+    label_weights: FloatArray | None = None
 
     def take(self, rows: IndexArray | slice, sequences: IndexArray | slice) -> Truth:
         """That of some sequences, which have those rows."""
         allowed = None if self.allowed is None else self.allowed[rows]
-        return Truth(self.labels[rows], allowed, None if self.weights is None else self.weights[sequences])
+        weights = None if self.weights is None else self.weights[sequences]
+        return Truth(self.labels[rows], allowed, weights, self.label_weights)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +107,16 @@ class ChainPotentials:
             raise InputError(f"allowed has shape {allowed.shape}, the node scores {self.node_scores.shape}")
         return replace(self, node_scores=np.where(allowed, self.node_scores, -np.inf))
 
+    def scaled(self, factor: float) -> ChainPotentials:
+        """The same potentials with every score times a factor above 0."""
+        if factor == 1.0:
+            return self
+        return replace(self, node_scores=self.node_scores * factor, edges=self.edges.scaled(factor))
+
+    def shifted(self, added: FloatArray | None) -> ChainPotentials:
+        """The same potentials with (K,) added to the scores of every node."""
+        return self if added is None else replace(self, node_scores=self.node_scores + added)
+
     def take(self, sequences: IndexArray) -> tuple[ChainPotentials, IndexArray]:
         """The potentials of some sequences of the chunk, and the rows they have here. Nothing is copied for all."""
         if np.array_equal(sequences, np.arange(self.n_sequences)):
@@ -151,8 +165,12 @@ class ChainPotentials:
 
     def check_truth(self, truth: Truth) -> tuple[Truth, FloatArray]:
         """The truth, where its labels and weights fit, as `check_labels` and `spread_weights` have it; and the weight
-        of each position's sequence, (n,)."""
-        return replace(truth, labels=self.check_labels(truth.labels)), self.spread_weights(truth.weights)
+        of each position, (n,): that of its sequence, times that of its label where labels have some."""
+        truth, spread = replace(truth, labels=self.check_labels(truth.labels)), self.spread_weights(truth.weights)
+        if truth.label_weights is not None:
+            right = self.permitted(truth)
+            spread = spread * (right * truth.label_weights).sum(axis=1) / right.sum(axis=1)
+        return truth, spread
 
     def spread_weights(self, weights: FloatArray | None) -> FloatArray:
         """The weight of each position's sequence, (n,), from weights (s,); 1 without them."""
@@ -239,6 +257,10 @@ class Edges(ABC):
     def take(self, rows: IndexArray) -> Edges:
         """The edges of some positions."""
         return self
+
+    @abstractmethod
+    def scaled(self, factor: float) -> Edges:
+        """The same edges with every score times a factor above 0."""
 
     def at_positions(self, added: FloatArray) -> Edges:
         """These edges plus scores of their own at each position, (K, n, K) [to, position, from]."""

@@ -19,9 +19,10 @@ from hedgerow.data.encoding import encode
 from hedgerow.data.labels import encode_labels
 from hedgerow.declarations import check_parameters
 from hedgerow.errors import InputError, warn
+from hedgerow.estimators.calibration import best_temperature, tempered_losses
 from hedgerow.estimators.prepare import Preparation, Prepared, prepare
 from hedgerow.estimators.values import BEAM_WIDTH
-from hedgerow.legend import CODE, AnyArray, CodeArray, IndexArray
+from hedgerow.legend import CODE, AnyArray, CodeArray, FloatArray, IndexArray
 from hedgerow.training.monitor import Step, Trained
 
 log = logging.getLogger("hedgerow")
@@ -192,14 +193,28 @@ class StoppedChain(ChainModel):
         """
         self._check_parameters()
         ready = prepare(self._preparation(), X, y, sample_weight, X_val, y_val, lengths)
+        self._losses: list[FloatArray] = []
         duration = self._train(ready)
+        self._note_losses(ready)
         if ready.everything is not None and self.outcome_ != "interrupted" and duration is not None:
             duration = self._agree(ready, duration)
             if self.outcome_ != "interrupted":
                 self._train_again(ready.whole(), duration)
+        losses = self.__dict__.pop("_losses")
+        if losses or "temperature_" in self.__dict__:  # of an earlier fit
+            self.temperature_ = best_temperature(losses)
         if what := self._complaint():
             warn(what, ConvergenceWarning, stacklevel=2)
         return self
+
+    def _note_losses(self, ready: Prepared) -> None:
+        """Note what the sequences that stopped training lose at every temperature."""
+        if (held_out := self._calibrated_on(ready)) is not None:
+            self._losses.append(tempered_losses(self, held_out))
+
+    def _calibrated_on(self, ready: Prepared) -> Dataset | None:
+        """The held-out sequences that the temperature is fitted to, if any, as users give them."""
+        return ready.held_given if getattr(self, "calibrate", False) else None
 
     def _train(self, ready: Prepared, duration: Any = None) -> Any:
         """Train and keep what was learnt.

@@ -8,7 +8,16 @@ from typing import Annotated, Any, Literal
 from hedgerow.data.dataset import Label, Window
 from hedgerow.data.imputation import MIDDLES
 from hedgerow.declarations import Check, Count, NonNegative, OneOf, Range, Share, declared
-from hedgerow.estimators.values import BEAM_WIDTH, Costs, Scoring, check_costs, check_scoring, random_generator
+from hedgerow.estimators.values import (
+    BEAM_WIDTH,
+    ClassWeight,
+    Costs,
+    Scoring,
+    check_class_weight,
+    check_costs,
+    check_scoring,
+    random_generator,
+)
 from hedgerow.trees.binning import MAX_VALUES
 
 Direction = Literal["left_to_right", "right_to_left"]
@@ -65,6 +74,20 @@ class EarlyStopping:
     early_stopping: bool = False
     validation_fraction: Annotated[float, Range(above=0, below=1)] = 0.1
     n_iter_no_change: Count = 10
+
+
+@declared
+class Calibrated:
+    """Whether probabilities are made to hold.
+
+    Parameters
+    ----------
+    calibrate
+        Where sequences are held out, divide all scores by the temperature with which the probabilities of their labels
+        are best (`temperature_`). The most probable labeling stays the same.
+    """
+
+    calibrate: bool = True
 
 
 @declared
@@ -226,6 +249,22 @@ class ErrorCosts:
 
     softness: Annotated[float, Range(above=0)] | None = None
     costs: Annotated[Costs | None, Check(check_costs)] = None
+
+
+@declared
+class ClassWeighted:
+    """What labels count.
+
+    Parameters
+    ----------
+    class_weight : "balanced" or mapping of label to weight
+        What the positions of a label count, where it is not 1. "balanced" gives rare labels more: n / (labels · n of
+        the label). With a likelihood the model is then p(y | x) times the weights of all labels of y, made to add up to
+        1. In other objectives the loss of a position, or the cost of a mistake there, is multiplied by the weight of
+        its true label; those that compare whole labelings have no such weights.
+    """
+
+    class_weight: Annotated[ClassWeight | None, Check(check_class_weight)] = None
 
 
 # ------------------------------------------------------------------------------------------------ of weights and trees

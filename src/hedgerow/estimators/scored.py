@@ -25,15 +25,30 @@ class ScoredChain(ChainModel):
     """An estimator that scores labels and moves, and so knows the probability of every labeling.
 
     A subclass gives `_potentials`. One that only searches, or that sums over hidden states, is not one of these.
+
+    temperature_ : what scores are divided by where they become probabilities (`calibration.py`)
+    tilt_ : (K,), what scores have beside those of a likelihood: logarithms of the weights of labels; they are not
+        divided. None where labels have none
     """
+
+    temperature_: float = 1.0
+    tilt_: FloatArray | None = None
 
     def _potentials(self, dataset: Dataset, first: int, last: int) -> ChainPotentials:
         """The potentials of sequences first … last-1."""
         raise NotImplementedError
 
+    def _tempered(self, dataset: Dataset, first: int, last: int) -> ChainPotentials:
+        """The potentials whose exponentials are probabilities."""
+        potentials, share = self._potentials(dataset, first, last), 1.0 / self.temperature_
+        if share == 1.0 or self.tilt_ is None:
+            return potentials.scaled(share)
+        return potentials.scaled(share).shifted((1.0 - share) * self.tilt_)
+
     def _decoding(self, decoder: str | None) -> Callable[[Dataset], list[CodeArray]]:
-        decode = find_decoder(self._decoder_name() if decoder is None else decoder, self.beam_width)
-        return lambda dataset: self._over_chunks(dataset, lambda potentials, _: decode(potentials, None))
+        name = self._decoder_name() if decoder is None else decoder
+        decode, tempered = find_decoder(name, self.beam_width), name == "posterior"
+        return lambda dataset: self._over_chunks(dataset, lambda chunk, _: decode(chunk, None), tempered=tempered)
 
     def predict_proba(self, X: Any, *, known: Any = None, lengths: Any = None) -> list[FloatArray]:
         """The probability of each label at each position: a list of (T, K) arrays, columns as in `classes_`."""
@@ -113,18 +128,21 @@ class ScoredChain(ChainModel):
             unknown = [label for label in labels if not is_label(label) or label not in codes]
             if unknown:
                 raise InputError(f"the label {unknown[0]!r} is not one of those seen in training", sequence=i)
-            potentials = self._potentials(dataset, i, i + 1)
+            potentials = self._tempered(dataset, i, i + 1)
             probs[j] = np.exp(span_log_probability(potentials, 0, begin, np.array([codes[label] for label in labels])))
         return probs
 
-    def _over_chunks(self, dataset: Dataset, function: Callable[[ChainPotentials, slice], Result]) -> list[Result]:
+    def _over_chunks(
+        self, dataset: Dataset, function: Callable[[ChainPotentials, slice], Result], *, tempered: bool = True
+    ) -> list[Result]:
         """function(potentials, rows) for every chunk of the dataset, in threads, results in order.
 
         `rows` are the flat positions of the chunk. Labels that the dataset has are forced.
         """
+        make = self._tempered if tempered else self._potentials
 
         def work(chunk: Chunk) -> Result:
-            potentials = self._potentials(dataset, chunk.first, chunk.last)
+            potentials = make(dataset, chunk.first, chunk.last)
             mask = allowed_labels(dataset, chunk.rows)
             return function(potentials if mask is None else potentials.restrict(mask), chunk.rows)
 

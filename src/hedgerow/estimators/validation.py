@@ -68,11 +68,17 @@ class Measure:
 
 
 class ChainValidation:
-    """Weights of a linear chain in, score on the held-out sequences out."""
+    """Weights of a linear chain in, score on the held-out sequences out.
 
-    def __init__(self, layout: ChainLayout, measure: Measure, n_jobs: int | None) -> None:
+    tilt : (K,), which the scores have beside those of a likelihood, or None
+    """
+
+    def __init__(
+        self, layout: ChainLayout, measure: Measure, n_jobs: int | None, tilt: FloatArray | None = None
+    ) -> None:
         self.chain = LinearChain(layout)
         self.measure, self.n_jobs = measure, n_jobs
+        self._added = None if tilt is None or measure.score is not None else -tilt
 
     def __call__(self, weights: FloatArray) -> float:
         self.chain.load(weights)
@@ -80,4 +86,4 @@ class ChainValidation:
 
     def _chunk(self, chunk: Chunk) -> AnyArray:
         features = self.chain.compile(self.measure.held_out, chunk.first, chunk.last)
-        return self.measure.chunk(self.chain.potentials(features), chunk.rows)
+        return self.measure.chunk(self.chain.potentials(features).shifted(self._added), chunk.rows)

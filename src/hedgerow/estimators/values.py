@@ -167,6 +167,51 @@ def _entries(costs: Any) -> list[tuple[Any, ...]]:
     return entries
 
 
+# ------------------------------------------------------------------------------------------------ weights of labels
+
+
+ClassWeight = str | Mapping[Label, float]
+
+
+def check_class_weight(given: Any) -> None:
+    """Refuse what cannot be weights, whatever the labels are."""
+    hint = "Give 'balanced', or a mapping of label to weight."
+    if given is not None and not isinstance(given, Mapping) and not (isinstance(given, str) and given == "balanced"):
+        raise InputError(f"⟦class_weight⟧ is {given!r}", hint=hint)
+    for label, weight in given.items() if isinstance(given, Mapping) else ():
+        if not isinstance(weight, numbers.Real) or isinstance(weight, bool) or not 0.0 < float(weight) < np.inf:
+            raise InputError(f"⟦class_weight⟧ gives {label!r} the weight {weight!r}", hint="A weight is above 0.")
+
+
+def class_weights(given: Any, dataset: Dataset) -> FloatArray | None:
+    """(K,), what the labels of a corpus count; None where each counts 1.
+
+    Balanced weights are n / (labels · n of the label), n positions with a known label, each times the weight of its
+    sequence: their mean over these positions is 1. A label that is never known counts 1.
+    """
+    if given is None:
+        return None
+    labels, weights = dataset.schema.labels, np.ones(dataset.n_labels)
+    if isinstance(given, str):
+        assert dataset.labels is not None
+        spread = np.ones(dataset.n_positions)
+        if dataset.weight_seq is not None:
+            spread = np.repeat(dataset.weight_seq, np.diff(dataset.offsets))
+        known = dataset.labels >= 0
+        counts = np.bincount(dataset.labels[known], spread[known], dataset.n_labels)
+        seen = counts > 0.0
+        weights[seen] = counts.sum() / (seen.sum() * counts[seen])
+        return weights
+    codes = {label: code for code, label in enumerate(labels)}
+    for label, weight in given.items():
+        if label not in codes:
+            known_labels = ", ".join(map(repr, labels[:10]))
+            what = f"⟦class_weight⟧ names the label {label!r}, which was not seen in training"
+            raise InputError(what, hint=f"Known: {known_labels}.")
+        weights[codes[label]] = float(weight)
+    return weights
+
+
 # ------------------------------------------------------------------------------------------------ missing values
 
 # Two ways fill the data before a model sees it. The others leave gaps to the trees: "learned" takes no value for one

@@ -53,6 +53,9 @@ class HistoryEdges(Edges):
     def order(self) -> int:
         return self.histories.order
 
+    def scaled(self, factor: float) -> Self:
+        return self.from_scores(self.histories, self.scores * factor)
+
     def log_partition(self, potentials: ChainPotentials, workspace: Workspace | None) -> FloatArray:
         return HistorySums(self, potentials, workspace).log_partition(np.empty(0), np.empty(0))
 

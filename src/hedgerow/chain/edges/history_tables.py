@@ -52,6 +52,9 @@ class HistoryTables(Edges):
     def take(self, rows: IndexArray) -> HistoryTables:
         return HistoryTables(self.table, np.ascontiguousarray(self.scores[:, rows]))
 
+    def scaled(self, factor: float) -> HistoryTables:
+        return HistoryTables(self.table, self.scores * factor)
+
     def _chain(self, potentials: ChainPotentials) -> tuple[FloatArray, FloatArray, AnyArray, CodeArray]:
         """What every kernel reads."""
         return potentials.node_scores, self.scores, potentials.first, self.table.next

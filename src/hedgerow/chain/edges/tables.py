@@ -58,6 +58,9 @@ class TableEdges(Edges):
     def from_scores_to(cls, scores: FloatArray) -> Self:
         """Edges of this form with other scores, given as `scores_to`."""
 
+    def scaled(self, factor: float) -> Self:
+        return self.from_scores_to(self.scores_to * factor)
+
     def with_scores(self) -> Self:
         """The same edges, with scores that need not be made at each call."""
         return self

@@ -14,6 +14,7 @@ from hedgerow.chain.objectives.margins import Margin, SlackMargin, perceptron
 from hedgerow.chain.objectives.pseudo_likelihood import pseudo_likelihood, pseudo_likelihood_curvature
 from hedgerow.chain.objectives.result import Curvature, Curved, LossAndGradient, Objective
 from hedgerow.chain.objectives.virtual_evidence import virtual_evidence
+from hedgerow.chain.objectives.weighted import LabelWeighted, Tilted
 from hedgerow.chain.potentials import Truth
 from hedgerow.errors import InputError
 from hedgerow.legend import FLOAT, FloatArray
@@ -61,6 +62,8 @@ COSTLY = frozenset({"expected_accuracy", "margin", "slack_margin"})
 # What they compare are labelings: their scores are no probabilities of labels.
 OF_LABELINGS = frozenset({"margin", "slack_margin", "perceptron", "classification_error"})
 SOFTENED = frozenset({"labelwise", "classification_error"})
+TILTED = frozenset({"log_likelihood", "pseudo_likelihood"})  # how weights of labels enter: see `weighted.py`
+WEIGHTED = TILTED | COSTLY | LABELWISE | frozenset(BOOSTED)  # the others compare whole labelings
 
 # The objectives with a Hessian, and what multiplies a direction with it.
 CURVATURES: dict[Callable[..., LossAndGradient], Curvature] = {
@@ -69,8 +72,28 @@ CURVATURES: dict[Callable[..., LossAndGradient], Curvature] = {
 }
 
 
+def curvature_of(objective: Objective) -> Curvature:
+    """What multiplies a direction with the Hessian of an objective that has one."""
+    if isinstance(objective, Tilted):
+        return objective.curvature(CURVATURES[objective.objective])
+    return CURVATURES[objective]
+
+
+def check_weighted(name: str) -> None:
+    """Refuse an objective in which labels cannot have weights."""
+    if name not in WEIGHTED:
+        what = f"⟦class_weight⟧ is not for ⟦objective={name!r}⟧, which compares whole labelings"
+        raise InputError(what, hint=f"Use one of {', '.join(sorted(WEIGHTED - set(BOOSTED)))}.")
+
+
 def make_objective(
-    name: str, *, n_labels: int, sharpness: float = 15.0, softness: float | None = None, costs: Any = None
+    name: str,
+    *,
+    n_labels: int,
+    sharpness: float = 15.0,
+    softness: float | None = None,
+    costs: Any = None,
+    label_weights: FloatArray | None = None,
 ) -> Objective:
     """The objective of that name.
 
@@ -81,7 +104,16 @@ def make_objective(
     costs : (K, K) [true, predicted], optional
         What a wrong label costs, for "expected_accuracy", "margin" and "slack_margin" (there in whole numbers); 1 where
         not given.
+    label_weights : (K,), optional
+        What each label counts, as `weighted.py` has it.
     """
+    if label_weights is not None:
+        check_weighted(name)
+        given: dict[str, Any] = {"n_labels": n_labels, "sharpness": sharpness, "softness": softness}
+        if name in COSTLY:
+            return make_objective(name, **given, costs=label_weights[:, None] * _cost_table(costs, n_labels))
+        plain = make_objective(name, **given, costs=costs)
+        return (Tilted if name in TILTED else LabelWeighted)(plain, label_weights)
     if name not in (*NAMES, *BOOSTED):
         raise InputError(f"⟦objective={name!r}⟧ is not available", hint=f"Choose one of {', '.join(NAMES)}")
     if not sharpness > 0.0:

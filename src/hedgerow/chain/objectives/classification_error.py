@@ -12,7 +12,7 @@ them and sums over them need no subtraction.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -66,7 +66,7 @@ class ClassificationError:
         softness: float,
     ) -> LossAndGradient:
         """The loss where every wrong labeling counts by its share: gradient slope · (their marginals − truth)."""
-        scaled = _scaled(potentials, softness)
+        scaled = potentials.scaled(softness)
         fitting = scaled.restrict(right)
         log_all, log_right = log_partition(scaled), log_partition(fitting)
         wrong_share = -np.expm1(np.minimum(log_right - log_all, 0.0))
@@ -143,15 +143,6 @@ def _wrong_part(
     exists = np.flatnonzero(legal_sequences(chain)) if len(sequences) else np.arange(0)
     chain, inner = chain.take(exists)
     return sequences[exists], rows[inner], chain
-
-
-def _scaled(chain: ChainPotentials, factor: float) -> ChainPotentials:
-    """The same chain with every score times a factor."""
-    if factor == 1.0:
-        return chain
-    edges = tables_of(chain)
-    scaled = edges.from_scores_to(edges.scores_to * factor)
-    return replace(chain, node_scores=chain.node_scores * factor, edges=scaled)
 
 
 def wrong_chain(potentials: ChainPotentials, right: BoolArray) -> ChainPotentials:

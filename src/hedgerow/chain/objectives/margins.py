@@ -66,7 +66,8 @@ class SlackMargin:
 
     def __post_init__(self) -> None:
         if (self.costs != np.round(self.costs)).any():
-            raise InputError("costs of slack_margin must be whole numbers", hint="Scale and round them, or use margin")
+            what = "costs of slack_margin, times the weights of labels, must be whole numbers"
+            raise InputError(what, hint="Scale and round them, or use margin")
 
     def __call__(
         self, potentials: ChainPotentials, truth: Truth, workspace: Workspace | None = None

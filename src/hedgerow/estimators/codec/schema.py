@@ -12,7 +12,7 @@ from hedgerow.chain.structure.states import StateSpace
 from hedgerow.data.dataset import OUTSIDE_COLUMN, Column, Schema, Vocabulary
 from hedgerow.data.imputation import Imputation
 from hedgerow.data.sequences import KINDS
-from hedgerow.estimators.codec.arrays import Array
+from hedgerow.estimators.codec.arrays import Array, scores
 from hedgerow.estimators.codec.parts import Each, Part, Record, made_by
 from hedgerow.estimators.codec.steps import Allocates, Check, Let, Scope, refuse
 from hedgerow.estimators.codec.values import Value, anything, choice, flag, mapping, real, text, texts, whole
@@ -177,4 +177,12 @@ CHAIN = (
     Let("K", lambda scope: len(scope["schema"].labels)),
     Part("imputation", IMPUTATION, of="imputation_", optional=True),
     Let("seen", _seen),
+)
+
+# Of models that are fitted to held-out sequences, too; older files say nothing of them.
+CALIBRATED = (
+    *CHAIN,
+    real("temperature", 0.01, 100.0, of=lambda model: model.temperature_, optional=True),
+    Let("tempered", lambda scope: scope["temperature"] or 1.0, of="temperature_"),
+    scores("tilt", ("K",), of="tilt_", optional=True),
 )

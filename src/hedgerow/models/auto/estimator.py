@@ -219,9 +219,16 @@ class AutoLabeler(AutoParameters, ScoredChain):
         best: ScoredChain = self.best_estimator_
         return best._potentials(seen_by(best, dataset), first, last)
 
-    def _over_chunks(self, dataset: Dataset, function: Callable[[ChainPotentials, slice], Result]) -> list[Result]:
+    def _over_chunks(
+        self, dataset: Dataset, function: Callable[[ChainPotentials, slice], Result], *, tempered: bool = True
+    ) -> list[Result]:
         best: ScoredChain = self.best_estimator_
-        return best._over_chunks(seen_by(best, dataset), function)
+        return best._over_chunks(seen_by(best, dataset), function, tempered=tempered)
+
+    @property
+    def temperature_(self) -> float:  # type: ignore[override]
+        """That of the best model."""
+        return float(self.best_estimator_.temperature_)
 
     def _scoring(self) -> Any:
         return self.scoring_

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from hedgerow.chain.objectives import OF_LABELINGS
+from hedgerow.chain.objectives import OF_LABELINGS, TILTED
 from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.chain.structure.states import StateSpace
 from hedgerow.data.dataset import Dataset, Label
@@ -21,7 +21,7 @@ from hedgerow.estimators.histories import arc_names, observed_histories
 from hedgerow.estimators.prepare import Preparation, Prepared
 from hedgerow.estimators.scored import ScoredChain
 from hedgerow.estimators.validation import ChainValidation, Measure
-from hedgerow.estimators.values import OF_LINEAR, check_missing, seen_part
+from hedgerow.estimators.values import OF_LINEAR, check_missing, class_weights, seen_part
 from hedgerow.legend import FloatArray
 from hedgerow.linear.chain import ChainLayout, LinearChain
 from hedgerow.models.crf.linear_layout import Statistics, carry_over, lay_out, named_weights, weights_of
@@ -53,6 +53,7 @@ class LinearCRF(LinearParameters, StoppedChain, ScoredChain):
     weights_ : all weights in one vector, read-only; to change weights, assign a new vector
     transition_weights_ : (K, K), [from, to]; from order 2 on there is `history_weights()` instead
     imputation_ : what is filled in for missing values, or None
+    temperature_ : what scores are divided by to become probabilities (`calibrate`); 1 where nothing was held out
 
     Examples
     --------
@@ -67,18 +68,20 @@ class LinearCRF(LinearParameters, StoppedChain, ScoredChain):
         start = None
         if self.warm_start and hasattr(self, "weights_"):
             start = carry_over(seen_schema(self), self.layout_, self.weights_, ready.dataset.schema, layout)
-        validation = None
+        plan, validation = Plan.of(self, ready.dataset, warm=start is not None), None
+        weights = class_weights(self.class_weight, ready.dataset)
+        tilt = None if weights is None or plan.objective not in TILTED else np.log(weights)
         if ready.held_out is not None:
             measure = Measure(
                 ready.held_out, self._scoring(), self._decoder_name(ready.given.schema.labels), self.beam_width
             )
-            validation = ChainValidation(layout, measure, self.n_jobs)
+            validation = ChainValidation(layout, measure, self.n_jobs, tilt)
             # A metric that cannot score y_val is found before any training.
             validation(np.zeros(layout.n_weights) if start is None else start)
-        plan = Plan.of(self, ready.dataset, warm=start is not None)
         training = LinearTraining(self, plan, ready.dataset, layout, statistics, validation)
         trained = training.train(start, None if start is None else self.history_)
         self._store(ready.given, ready.imputation, layout, trained, online=isinstance(plan.trainer, OnlineTrainer))
+        self.tilt_ = tilt
 
     def _preparation(self, **more: Any) -> Preparation:
         # From order 2 on runs of labels that training does not show are forbidden, and not transitions.

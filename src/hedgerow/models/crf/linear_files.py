@@ -7,7 +7,7 @@ import numpy as np
 from hedgerow.estimators.codec.arrays import Array, scores
 from hedgerow.estimators.codec.chain import HISTORIES, weight_index
 from hedgerow.estimators.codec.parts import Part, Record, State, made_by
-from hedgerow.estimators.codec.schema import CHAIN, SPACE
+from hedgerow.estimators.codec.schema import CALIBRATED, SPACE
 from hedgerow.estimators.codec.steps import Check, Let, Scope, refuse
 from hedgerow.estimators.codec.upgrade import Old, with_trainer
 from hedgerow.estimators.codec.values import texts, whole
@@ -60,7 +60,7 @@ def upgrade(old: Old) -> None:
 
 STATE = State(
     (
-        *CHAIN,
+        *CALIBRATED,
         Part("layout", LAYOUT, of="layout_"),
         Let("W", lambda scope: scope["layout"].n_weights),
         scores("weights", ("W",), of="weights_", frozen=True),

@@ -10,10 +10,11 @@ import numpy as np
 
 from hedgerow.chain import objectives
 from hedgerow.chain.objectives.log_likelihood import log_likelihood
+from hedgerow.chain.objectives.margins import Margin
 from hedgerow.chain.objectives.result import Objective
 from hedgerow.data.dataset import Dataset
 from hedgerow.errors import InputError
-from hedgerow.estimators.values import cost_table, random_generator
+from hedgerow.estimators.values import class_weights, cost_table, random_generator
 from hedgerow.legend import FloatArray
 from hedgerow.linear.chain import ChainLayout, Evaluation, LinearChain
 from hedgerow.models.crf.linear_layout import Statistics
@@ -72,6 +73,8 @@ class Plan:
             if objective == "margin" and not model.l1 and not warm and _suits_frank_wolfe(model, dataset):
                 trainer = "frank_wolfe"
         _check_pair(objective, trainer)
+        if model.class_weight is not None:
+            objectives.check_weighted(objective)
         _check_order(model, objective, trainer)
         if model.l1 and trainer != "lbfgs":
             raise InputError(f"⟦l1⟧ is {model.l1} and ⟦trainer⟧ {trainer!r} has no L1", hint="Use 'lbfgs', or ⟦l1=0⟧.")
@@ -227,8 +230,8 @@ class LinearTraining:
     def _online(self, trainer: Trainer, objective: Objective, start: FloatArray, monitor: Monitor) -> FloatArray:
         seed = int(random_generator(self.settings.random_state).randint(2**31 - 1))
         if not isinstance(trainer, OnlineTrainer):
-            costs = cost_table(self.settings.costs, self.dataset.schema.labels)
-            return frank_wolfe(self.layout, self.dataset, start, monitor, l2=self.l2, costs=costs, seed=seed)
+            assert isinstance(objective, Margin)
+            return frank_wolfe(self.layout, self.dataset, start, monitor, l2=self.l2, costs=objective.costs, seed=seed)
         batches = Batches(self.layout, self.dataset, objective, batch_size=batch_size(trainer), seed=seed)
         return train_online(trainer, batches, start, monitor, l2=self.l2, square=self.statistics.square)
 
@@ -240,6 +243,7 @@ def stage_objective(settings: LinearParameters, plan: Plan, dataset: Dataset, sh
         n_labels=dataset.n_labels,
         softness=settings.softness,
         costs=cost_table(settings.costs, dataset.schema.labels),
+        label_weights=class_weights(settings.class_weight, dataset),
         **({} if sharpness is None else {"sharpness": sharpness}),
     )
 

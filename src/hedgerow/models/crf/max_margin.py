@@ -29,8 +29,9 @@ class MaxMarginMarkovNetwork(MarginParameters, LinearCRF):
 
     It is `LinearCRF(objective="margin")`: the loss of a sequence is the most that a labeling gains, cost and score
     together, over the true one. Its scores are not meant as probabilities. `predict_proba` treats them as if they were,
-    and tends to be too sure or too unsure. `trainer="auto"` is "frank_wolfe" (block-coordinate, on the dual, which
-    knows how far from the minimum it is) where every label is known, else "adagrad".
+    and is too sure or too unsure where no held-out sequences set a temperature (`calibrate`). `trainer="auto"` is
+    "frank_wolfe" (block-coordinate, on the dual, which knows how far from the minimum it is) where every label is
+    known, else "adagrad".
 
     Attributes
     ----------

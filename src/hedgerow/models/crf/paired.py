@@ -52,6 +52,13 @@ def pair_all(linear: LinearCRF, ready: Prepared) -> tuple[Dataset, Dataset | Non
     return dataset, _beside(linear, ready.held_out, ready.held_given, sources.held_out(ready))
 
 
+def beside_held_out(linear: LinearCRF | None, ready: Prepared, given: Dataset | None) -> Dataset | None:
+    """The same of held-out sequences, as users give them."""
+    if linear is None or given is None:
+        return given
+    return _beside(linear, given, given, (ready.sources or Sources(ready.given)).held_out(ready))
+
+
 def _beside(linear: LinearCRF | None, dataset: Dataset, given: Dataset, X: Any) -> Dataset:
     """A corpus, with gaps filled or not, beside what the linear chain reads of it. given : with its gaps"""
     if linear is None or isinstance(dataset, PairedDataset):

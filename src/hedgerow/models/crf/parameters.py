@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Annotated, Any, Literal
 
-from hedgerow.chain.objectives import BOOSTED, COSTLY, NAMES
+from hedgerow.chain.objectives import BOOSTED, COSTLY, NAMES, check_weighted
 from hedgerow.chain.structure.histories import MAX_ORDER
 from hedgerow.declarations import Check, Count, NonNegative, OneOf, Positive, Range, check_value, declared
 from hedgerow.errors import InputError
 from hedgerow.estimators.parameters import (
     BeamWidth,
     BoostedTrees,
+    Calibrated,
+    ClassWeighted,
     Constrained,
     Drawing,
     EarlyStopping,
@@ -39,11 +41,13 @@ class LinearParameters(
     LinearFitting,
     Windowed,
     ErrorCosts,
+    ClassWeighted,
     MissingValues,
     MinFrequency,
     Constrained,
     BeamWidth,
     EarlyStopping,
+    Calibrated,
     Scored,
     WarmStart,
     Drawing,
@@ -135,12 +139,14 @@ class TreeParameters(
     BoostedTrees,
     Windowed,
     ErrorCosts,
+    ClassWeighted,
     MissingValues,
     MinFrequency,
     Transitions,
     Constrained,
     BeamWidth,
     EarlyStopping,
+    Calibrated,
     Refitting,
     Scored,
     WarmStart,
@@ -266,6 +272,8 @@ def check_tree_parameters(model: Any) -> None:
     if model.costs is not None and model.objective not in COSTLY:
         hint = f"{', '.join(map(repr, sorted(COSTLY)))} have."
         raise InputError(f"⟦objective⟧ {model.objective!r} has no ⟦costs⟧", hint=hint)
+    if model.class_weight is not None:
+        check_weighted(model.objective)
     if model.leaves == "newton" and model.objective != LOG_LIKELIHOOD:
         raise InputError("⟦leaves='newton'⟧ is for ⟦objective='log_likelihood'⟧", hint="Use ⟦leaves='mean'⟧.")
     if model.order != 1:

@@ -86,6 +86,8 @@ def partial_fit(model: LinearCRF, X: Any, y: Any, sample_weight: Any = None, cla
     notes = model.metadata_ if going_on else {}
     model._store(dataset, None, layout, trained, online=True)
     model.metadata_ = notes
+    for name in ("temperature_", "tilt_"):  # of other weights
+        model.__dict__.pop(name, None)
     model.n_sequences_ = batches.n_corpus
     model._progress = replace(progress, weights=model.weights_, n_calls=progress.n_calls + 1)
 
@@ -100,6 +102,8 @@ def _online_plan(model: LinearCRF) -> Plan:
         what = f"⟦trainer⟧ {plan.trainer.name!r} needs all data at once, and partial_fit has a part"
         raise InputError(what, hint=f"Use one of {', '.join(online)}, or 'auto'.")
     hint = "partial_fit sees only a part of the data: use fit, or leave it out."
+    if isinstance(model.class_weight, str):
+        raise InputError(f"class_weight is {model.class_weight!r} and needs all data at once", hint=hint)
     for name, unset in (("l1", 0), ("min_frequency", 0), ("early_stopping", False), ("missing", None)):
         if getattr(model, name) != unset:
             raise InputError(f"{name} is {getattr(model, name)!r} and needs all data at once", hint=hint)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from hedgerow.chain.objectives import OF_LABELINGS
+from hedgerow.chain.objectives import OF_LABELINGS, TILTED
 from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.chain.structure.histories import Histories
 from hedgerow.chain.structure.states import StateSpace
@@ -21,10 +22,10 @@ from hedgerow.estimators.constraints import check_gold, without_forbidden
 from hedgerow.estimators.histories import observed_histories, without_unseen
 from hedgerow.estimators.prepare import Preparation, Prepared, cut_flat, listed, prepare
 from hedgerow.estimators.scored import ScoredChain
-from hedgerow.estimators.values import LOG_LIKELIHOOD, OF_TREES, Scoring, check_missing, check_scoring
+from hedgerow.estimators.values import LOG_LIKELIHOOD, OF_TREES, Scoring, check_missing, check_scoring, class_weights
 from hedgerow.legend import FloatArray
 from hedgerow.models.crf.linear import LinearCRF
-from hedgerow.models.crf.paired import check_below, linear_below, pair, pair_all, potentials_below
+from hedgerow.models.crf.paired import beside_held_out, check_below, linear_below, pair, pair_all, potentials_below
 from hedgerow.models.crf.parameters import TreeParameters, check_tree_parameters
 from hedgerow.models.crf.tree_form import Duration, Form, edges_to_try, make_form
 from hedgerow.models.crf.tree_training import Boosted, Training, check_goes_on, chunk_positions
@@ -73,6 +74,7 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
         of the training that was stopped, where there was another on all sequences
     outcome_ : why training ended: "n_estimators", "early_stopping" or "interrupted"
     refitted_ : whether the trees are those of a last training on all sequences (`refit`)
+    temperature_ : what scores are divided by to become probabilities (`calibrate`); 1 where nothing was held out
 
     Examples
     --------
@@ -120,7 +122,9 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
             dataset, held_out = pair_all(linear, ready)
         known = edges if duration is None else duration.edges
         ways = (known,) if known is not None else self._ways(dataset, held_out, linear, warm=warm)
-        start = self._find_start(dataset, ready.space, linear, warm=warm)
+        weights = class_weights(self.class_weight, dataset)
+        tilt = None if weights is None or self.objective not in TILTED else np.log(weights)
+        start = self._find_start(dataset, ready.space, linear, tilt, warm=warm)
         if linear is not None:
             check_gold(dataset, start.space)
         if held_out is not None:
@@ -135,7 +139,7 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
         found: list[tuple[Duration, Trained[Boosted]]] = []
         for way in ways:
             form = make_form(self, way, stopped=held_out is not None)
-            training = self._training(form, binning, start, ready.given.schema)
+            training = self._training(form, binning, start, ready.given.schema, label_weights=weights)
             if self.n_bags:
                 trained = training.train_bags(dataset, held_out)
             else:
@@ -146,7 +150,7 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
             if trained.outcome == "interrupted":
                 break
         best, trained = found[-1] if found[-1][0].beats(found[0][0]) else found[0]
-        self.imputation_, self.missing_ = ready.imputation, self.missing
+        self.imputation_, self.missing_, self.tilt_ = ready.imputation, self.missing, tilt
         self._store(ready.given.schema, linear, binning, start, trained, joint=best.edges == "joint")
         return best if self.best_iteration_ else None
 
@@ -171,7 +175,8 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
         for fold in ready.other_folds:
             if self.verbose:
                 log.info("training with another part held out: %d of %d", len(found) + 1, len(ready.other_folds) + 1)
-            again = self._train(fold(), edges=duration.edges)
+            again = self._train(part := fold(), edges=duration.edges)
+            self._note_losses(part)
             if self.outcome_ == "interrupted":
                 first["outcome_"] = "interrupted"
                 break
@@ -201,6 +206,9 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
             known["validation_folds"] = 1
         return super()._preparation(**known | earlier | more)
 
+    def _calibrated_on(self, ready: Prepared) -> Dataset | None:
+        return beside_held_out(self.linear_, ready, super()._calibrated_on(ready))
+
     def _has_histories(self) -> bool:
         return self.order > 1 and self.edges != "joint"
 
@@ -209,21 +217,26 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
         whole = prepare(self._preparation(holds_out=False), dataset)
         self._train_again(whole, Duration(self.edges_, self.best_iteration_, self.likelihood_iterations_))
 
-    def _training(self, form: Form, binning: Binning, start: Start, schema: Schema, scoring: Any = None) -> Training:
+    def _training(
+        self, form: Form, binning: Binning, start: Start, schema: Schema, scoring: Any = None, **more: Any
+    ) -> Training:
         scoring = self._scoring() if scoring is None else scoring
-        return Training(
-            self, form, binning, start, schema.labels, scoring=scoring, decoder=self._decoder_name(schema.labels)
-        )
+        decoder = self._decoder_name(schema.labels)
+        return Training(self, form, binning, start, schema.labels, scoring=scoring, decoder=decoder, **more)
 
-    def _find_start(self, dataset: Dataset, space: StateSpace, linear: LinearCRF | None, *, warm: bool) -> Start:
+    def _find_start(
+        self, dataset: Dataset, space: StateSpace, linear: LinearCRF | None, tilt: FloatArray | None, *, warm: bool
+    ) -> Start:
         """F₀, and what may follow what."""
         if warm:
-            return make_start(space, self.constant_, linear, self.order_, self.histories_)
+            return replace(make_start(space, self.constant_, linear, self.order_, self.histories_), tilt=tilt)
         K, order, histories = dataset.n_labels, int(self.order), None
-        constant = best_constant(dataset, space) if self.init == "constant" else np.zeros((K + 1, K))
+        constant: FloatArray = np.zeros((K + 1, K))
+        if self.init == "constant":
+            constant = best_constant(dataset, space) + (0.0 if tilt is None else tilt)
         if self._has_histories():
             histories = observed_histories(dataset, space, order, transitions=self.transitions)
-        return make_start(space, constant, linear, order, histories)
+        return replace(make_start(space, constant, linear, order, histories), tilt=tilt)
 
     def _check_parameters(self) -> None:
         check_parameters(self)

@@ -9,7 +9,7 @@ from hedgerow.chain.structure.history_table import HistoryTable
 from hedgerow.estimators.codec.arrays import scores
 from hedgerow.estimators.codec.chain import HISTORIES
 from hedgerow.estimators.codec.parts import Model, Part, State
-from hedgerow.estimators.codec.schema import CHAIN, SPACE
+from hedgerow.estimators.codec.schema import CALIBRATED, SPACE
 from hedgerow.estimators.codec.steps import Check, Let, Scope, refuse
 from hedgerow.estimators.codec.trees import BINNING, ensemble
 from hedgerow.estimators.codec.upgrade import Old
@@ -90,7 +90,7 @@ def upgrade(old: Old) -> None:
 
 STATE = State(
     (
-        *CHAIN,
+        *CALIBRATED,
         Part("space", SPACE, of="space_"),
         scores("constant", ("K+1", "K"), of="constant_"),
         choice("missing", OF_TREES, of="missing_"),

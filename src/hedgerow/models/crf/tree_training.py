@@ -16,8 +16,8 @@ from hedgerow.chain.objectives.pseudo_likelihood import pseudo_likelihood
 from hedgerow.data.dataset import Dataset, Label
 from hedgerow.errors import InputError
 from hedgerow.estimators.validation import Measure
-from hedgerow.estimators.values import BEAM_WIDTH, FILLING, cost_table, random_generator, same_window
-from hedgerow.legend import AnyArray
+from hedgerow.estimators.values import BEAM_WIDTH, FILLING, LOG_LIKELIHOOD, cost_table, random_generator, same_window
+from hedgerow.legend import AnyArray, FloatArray
 from hedgerow.models.crf.parameters import TreeParameters
 from hedgerow.models.crf.tree_form import Form
 from hedgerow.parallel import CHUNK_POSITIONS, MAX_LANES, Lanes, plan_chunks
@@ -78,6 +78,7 @@ class Training:
         *,
         scoring: Any,
         decoder: str,
+        label_weights: FloatArray | None = None,
     ) -> None:
         self.settings, self.form, self.scoring, self.decoder = settings, form, scoring, decoder
         self.binning = binning
@@ -90,6 +91,7 @@ class Training:
             **({} if sharpness is None else {"sharpness": sharpness}),
             softness=settings.softness,
             costs=cost_table(settings.costs, labels),
+            label_weights=label_weights if start.tilt is None else None,
         )
 
     def _likelihood_steps(self) -> int | None:
@@ -230,7 +232,7 @@ class Training:
         return Stages(
             dataset,
             self.binning,
-            self.start,
+            self.start if self.scoring == LOG_LIKELIHOOD else replace(self.start, tilt=None),
             iterations,
             lanes,
             scoring=self.scoring,

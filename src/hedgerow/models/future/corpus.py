@@ -52,9 +52,12 @@ def cut_evenly(binning: Binning, n_features: int, n_bins: int) -> Binning:
 
 
 class LocalLoss:
-    """−Σ w_t log P(y_t), P the softmax of scores (K, N) over labels. Sets of labels have the sum of theirs."""
+    """−Σ w_t log P(y_t), P the softmax of scores (K, N) over labels. Sets of labels have the sum of theirs.
 
-    def __init__(self, dataset: Dataset) -> None:
+    label_weights : (K,), what positions count by their true label, or None
+    """
+
+    def __init__(self, dataset: Dataset, label_weights: FloatArray | None = None) -> None:
         assert dataset.labels is not None
         K, N = dataset.n_labels, dataset.n_positions
         self.labels = dataset.labels
@@ -67,6 +70,10 @@ class LocalLoss:
         self.weights: FloatArray = known.astype(np.float64)
         if dataset.weight_seq is not None:
             self.weights *= np.repeat(dataset.weight_seq, np.diff(dataset.offsets))
+        if label_weights is not None and self.allowed is None:
+            self.weights *= label_weights[self.labels]
+        elif label_weights is not None and self.allowed is not None:  # a set counts the mean of its labels
+            self.weights *= (self.allowed * label_weights[:, None]).sum(axis=0) / self.allowed.sum(axis=0)
         self._truth: IndexArray = np.where(known & (self.labels >= 0), self.labels, 0)
         self._rows = np.arange(N)
 
@@ -121,10 +128,18 @@ class ScoredCorpus:
     """
 
     def __init__(
-        self, inputs: BinnedData, rows: Dataset, binning: Binning, bags: Bags, schema: Schema, *, growing: bool
+        self,
+        inputs: BinnedData,
+        rows: Dataset,
+        binning: Binning,
+        bags: Bags,
+        schema: Schema,
+        label_weights: FloatArray | None = None,
+        *,
+        growing: bool,
     ) -> None:
         self.data, self.bags = inputs, bags
-        self.loss = LocalLoss(rows)
+        self.loss = LocalLoss(rows, label_weights)
         self.scores: FloatArray = np.zeros((rows.n_labels, rows.n_positions))
         self._rows, self._binning, self._schema, self._growing = rows, binning, schema, growing
         self.probs: FloatArray = np.zeros((len(schema.columns) - len(rows.schema.columns), rows.n_positions))

@@ -6,7 +6,7 @@ from typing import Any
 
 from hedgerow.estimators.codec.arrays import LARGEST
 from hedgerow.estimators.codec.parts import Each, Part, Record, State
-from hedgerow.estimators.codec.schema import CHAIN, SPACE
+from hedgerow.estimators.codec.schema import CALIBRATED, SPACE
 from hedgerow.estimators.codec.steps import Check, Let, Scope, refuse
 from hedgerow.estimators.codec.trees import BINNING, ensemble
 from hedgerow.estimators.codec.upgrade import Old
@@ -104,7 +104,7 @@ def upgrade(old: Old) -> None:
 
 STATE = State(
     (
-        *CHAIN,
+        *CALIBRATED,
         Part("space", SPACE, of="space_"),
         whole("order", high=MAX_ORDER, of="order_"),
         flag("backward", of="backward_"),

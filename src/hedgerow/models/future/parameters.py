@@ -7,7 +7,9 @@ from typing import Annotated, Any, Literal
 from hedgerow.declarations import Count, NonNegative, Positive, Range, Share, declared
 from hedgerow.estimators.parameters import (
     BeamWidth,
+    Calibrated,
     CategorySplits,
+    ClassWeighted,
     Constrained,
     Direction,
     Drawing,
@@ -28,6 +30,7 @@ from hedgerow.trees.binning import MAX_VALUES
 class FutureParameters(
     TreeGrowing,
     CategorySplits,
+    ClassWeighted,
     Windowed,
     MinFrequency,
     MissingValues,
@@ -35,6 +38,7 @@ class FutureParameters(
     Constrained,
     BeamWidth,
     EarlyStopping,
+    Calibrated,
     Refitting,
     Drawing,
     Running,
@@ -53,6 +57,9 @@ class FutureParameters(
         From right to left it sees the labels after a position, and features look at positions before it.
     window : int, pair or mapping
         Positions around t whose columns trees may split on, those of features too, as in TreeCRF.
+    class_weight : "balanced" or mapping of label to weight
+        What the loss of a position is multiplied by, by its true label, where it is not 1. "balanced" gives rare labels
+        more: n / (labels · n of the label).
     n_estimators
         The most iterations of a round, before and after each search for features: one tree per label each, or one in
         all where there are two labels.

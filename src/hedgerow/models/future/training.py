@@ -10,6 +10,7 @@ import numpy as np
 from hedgerow.data.dataset import Dataset
 from hedgerow.errors import InputError
 from hedgerow.estimators.prepare import Prepared
+from hedgerow.estimators.values import class_weights
 from hedgerow.legend import AnyArray, CodeArray, FloatArray, IndexArray
 from hedgerow.models.future.corpus import ScoredCorpus, cut_evenly, future_schema, with_future_columns
 from hedgerow.models.future.features import Alternation
@@ -113,10 +114,12 @@ def train(
     empty = with_future_columns(rows, schema, np.zeros((n_columns, rows.n_positions)))
     binning = cut_evenly(learn_binning(empty, *limits, keep_missing=gaps), n_columns, int(settings.feature_bins))
 
+    label_weights = class_weights(settings.class_weight, rows)
+
     def scored(part: Dataset, rows: Dataset, *, growing: bool) -> ScoredCorpus:
         data = bin_dataset(inputs, part, postings=growing)
         bags = Bags(part.offsets, settings.bag, backward=backward)
-        return ScoredCorpus(data, rows, binning, bags, schema, growing=growing)
+        return ScoredCorpus(data, rows, binning, bags, schema, label_weights, growing=growing)
 
     held = None
     if ready.held_out is not None and labels.held_out is not None:

@@ -14,18 +14,19 @@ from hedgerow.data.dataset import Column, Dataset
 from hedgerow.declarations import Count, NonNegative, Range, declared, documented
 from hedgerow.errors import InputError, warn
 from hedgerow.estimators.base import describe_end
-from hedgerow.estimators.parameters import Columns, Constrained, Running, Transitions
+from hedgerow.estimators.parameters import ClassWeighted, Columns, Constrained, Running, Transitions
 from hedgerow.estimators.prepare import prepare
 from hedgerow.estimators.scored import ScoredChain
+from hedgerow.estimators.values import class_weights
 from hedgerow.legend import FIRST_VALUE, FloatArray
 from hedgerow.models.hmm.emissions import check_columns, check_values
-from hedgerow.models.hmm.moves import make_moves
+from hedgerow.models.hmm.moves import estimate, make_moves
 from hedgerow.models.hmm.training import HMMTraining, make_potentials
 from hedgerow.training.monitor import Monitor
 
 
 @declared
-class HMMParameters(Columns, Transitions, Constrained, Running):
+class HMMParameters(Columns, ClassWeighted, Transitions, Constrained, Running):
     """The parameters of an HMM.
 
     Parameters
@@ -33,6 +34,9 @@ class HMMParameters(Columns, Transitions, Constrained, Running):
     order
         How many labels before a label it depends on: 0 to 16. Histories that training does not show back off to
         shorter ones.
+    class_weight : "balanced" or mapping of label to weight
+        What a label counts beside the others after the labels before it, where it is not 1: probabilities of the next
+        label are multiplied by the weights, and made to add up to 1. "balanced" is n / (labels · n of the label).
     smoothing
         So many observations are added to those of each label, spread as the column is over all labels together; and to
         those of each history, spread as those of the next shorter history are. With 0, what was not seen is impossible.
@@ -102,6 +106,9 @@ class HMM(HMMParameters, ScoredChain):
         training = HMMTraining(ready.dataset, moves, ready.space, float(self.smoothing))
         with Monitor(max_iter=int(self.max_iter), tol=float(self.tol), verbose=self.verbose) as monitor:
             parameters = training.run(monitor, self.n_jobs)
+        weights = class_weights(self.class_weight, ready.dataset)
+        if weights is not None:
+            parameters = parameters._replace(moves=estimate(moves, np.exp(parameters.moves.rows) * weights))
         trained = monitor.trained(parameters)
         self._keep(ready.given.schema, trained)
         self.space_, self.moves_, self.parameters_ = ready.space, moves, parameters

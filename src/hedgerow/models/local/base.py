@@ -64,6 +64,11 @@ class RowChain(StoppedChain, ScoredChain):
         backward = self._backward()
         return label_histories(dataset.labels, dataset.offsets, dataset.n_labels, self._order(), backward=backward)
 
+    def _calibrated_on(self, ready: Prepared) -> Dataset | None:
+        wanted = getattr(getattr(self, "estimator", self), "calibrate", True)  # a name is an estimator as it comes
+        sums = count_scores(ready.given.n_labels, self._order()) <= MAX_SCORES
+        return ready.held_given if wanted and sums else None
+
     # -------------------------------------------------------------------------------------------- potentials
 
     def _prepare(self) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from hedgerow.estimators.codec.arrays import Array, Ragged
 from hedgerow.estimators.codec.parts import Model, Part, Record, State
-from hedgerow.estimators.codec.schema import CHAIN, SPACE
+from hedgerow.estimators.codec.schema import CALIBRATED, SPACE
 from hedgerow.estimators.codec.steps import Check, Scope, refuse
 from hedgerow.estimators.codec.upgrade import Old, with_trainer
 from hedgerow.estimators.codec.values import flag, texts, whole
@@ -119,7 +119,7 @@ def with_estimator(parameters: dict[str, Any]) -> dict[str, Any]:
 
 STATE = State(
     (
-        *CHAIN,
+        *CALIBRATED,
         Part("space", SPACE, of="space_"),
         whole("order", high=MAX_ORDER, of="order_"),
         flag("backward", of="backward_"),

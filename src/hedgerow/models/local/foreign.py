@@ -15,6 +15,7 @@ from sklearn.utils.validation import has_fit_parameter
 from hedgerow.data.dataset import OUTSIDE_COLUMN, Dataset
 from hedgerow.errors import InputError
 from hedgerow.estimators.base import ChainModel
+from hedgerow.estimators.values import class_weights
 from hedgerow.legend import CODE, UNLABELLED, CodeArray, FloatArray, IndexArray
 from hedgerow.linear.index import Streams
 from hedgerow.models.local.rows import Rows, score_each
@@ -35,17 +36,20 @@ def check_classifier(classifier: Any) -> None:
         raise InputError(what, hint="Give 'trees', 'linear', a TreeCRF, a LinearCRF or a scikit-learn classifier.")
 
 
-def fit_classifier(classifier: Any, dataset: Dataset, histories: CodeArray) -> float:
+def fit_classifier(classifier: Any, dataset: Dataset, histories: CodeArray, class_weight: Any = None) -> float:
     """Fit a classifier to the positions whose label, and labels before it, are known; their negative log-likelihood."""
     assert dataset.labels is not None
     known = (dataset.labels != UNLABELLED) & (histories != UNLABELLED).all(axis=1)
     rows = np.flatnonzero(known)
     matrix = Matrix(dataset, 0, dataset.n_sequences).of(rows, histories[rows])
-    weights = {}
-    if dataset.weight_seq is not None:
+    weights, of_labels = {}, class_weights(class_weight, dataset)
+    if dataset.weight_seq is not None or of_labels is not None:
         if not has_fit_parameter(classifier, "sample_weight"):
             raise InputError(f"{type(classifier).__name__} takes no sample_weight", hint="Leave the weights out.")
-        weights["sample_weight"] = np.repeat(dataset.weight_seq, np.diff(dataset.offsets))[rows]
+        of_sequences = np.ones(len(dataset)) if dataset.weight_seq is None else dataset.weight_seq
+        weights["sample_weight"] = np.repeat(of_sequences, np.diff(dataset.offsets))[rows]
+        if of_labels is not None:
+            weights["sample_weight"] *= of_labels[dataset.labels[rows]]
     classifier.fit(matrix, dataset.labels[rows], **weights)
     column = np.searchsorted(classifier.classes_, dataset.labels[rows])
     probs = classifier.predict_proba(matrix)[np.arange(len(rows)), column]

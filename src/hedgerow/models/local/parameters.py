@@ -9,6 +9,7 @@ from hedgerow.declarations import Check, Range, declared
 from hedgerow.errors import InputError
 from hedgerow.estimators.parameters import (
     BeamWidth,
+    ClassWeighted,
     Constrained,
     Direction,
     Drawing,
@@ -22,11 +23,15 @@ from hedgerow.models.local.previous_labels import MAX_ORDER
 
 
 @declared
-class LocalParameters(Windowed, MinFrequency, MissingValues, Transitions, Constrained, Drawing, Running):
+class LocalParameters(Windowed, ClassWeighted, MinFrequency, MissingValues, Transitions, Constrained, Drawing, Running):
     """The parameters that all classifiers of positions have. How rows are learnt is set by the estimator's own.
 
     Parameters
     ----------
+    class_weight : "balanced" or mapping of label to weight
+        What the positions of a label count, where it is not 1. "balanced" gives rare labels more: n / (labels · n of
+        the label). The probabilities of a position's labels are multiplied by the weights, and made to add up to 1; a
+        classifier of your own gets them as `sample_weight`.
     estimator : {"trees", "linear"}, TreeCRF, LinearCRF or a scikit-learn classifier
         What classifies a position: boosted trees or multinomial logistic regression, with the parameters of a TreeCRF
         or a LinearCRF: `estimator=TreeCRF(n_estimators=100)`; a name is the estimator as it comes. Or any classifier

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from hedgerow.models.local.recurrent_sliding_window import RecurrentSlidingWindow
 
 NAMED: dict[str, type[LinearCRF] | type[TreeCRF]] = {"linear": LinearCRF, "trees": TreeCRF}
-_SHARED = ("min_frequency", "n_jobs", "random_state", "verbose")  # the model says it, and the estimator does it
+# The model says it, and the estimator does it.
+_SHARED = ("class_weight", "min_frequency", "n_jobs", "random_state", "verbose")
 _OF_MODEL = (
     *_SHARED, "order", "columns", "window", "missing", "fill_numbers", "transitions", "constraints", "decoder",
     "beam_width",
@@ -59,7 +60,7 @@ def new_classifier(model: LocalModel) -> Any:
     if not is_ours(given):
         return clone(given)
     classifier = NAMED[given]() if isinstance(given, str) else clone(given)
-    classifier.set_params(order=0, **{name: getattr(model, name) for name in _SHARED})
+    classifier.set_params(order=0, calibrate=False, **{name: getattr(model, name) for name in _SHARED})
     if classifier.scoring == "auto":
         classifier.set_params(scoring=LOG_LIKELIHOOD)
     if isinstance(classifier, TreeCRF):
@@ -138,7 +139,7 @@ class LocalModel(RowChain):
         if np.all(shown == UNLABELLED) and dataset.allowed is None:
             raise InputError("no position has a label, with labels before it", hint="Label more positions.")
         if not is_ours(classifier):
-            return None, fit_classifier(classifier, dataset, labels.training)
+            return None, fit_classifier(classifier, dataset, labels.training, self.class_weight)
         seen: Callable[[Dataset, CodeArray], Dataset] = partial(with_label_columns, backward=backward)
         if isinstance(classifier, LinearCRF):
             columns = conjoined_columns(getattr(self, "conjoin", None), dataset.schema)

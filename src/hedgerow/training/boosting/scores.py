@@ -43,6 +43,7 @@ class Start:
     linear : potentials of a linear chain for sequences first … last−1 of a dataset, or None
     order : of the chain; other than 1, the constant is 0 and there is no linear chain
     histories : of shared edges from order 2 on
+    tilt : (K,), what the likelihood is to see taken from the scores of every position, or None
     """
 
     space: StateSpace
@@ -50,6 +51,7 @@ class Start:
     linear: Linear | None = None
     order: int = 1
     histories: Histories | None = None
+    tilt: FloatArray | None = None
 
     @classmethod
     def zero(cls, n_labels: int) -> Start:
@@ -83,6 +85,7 @@ class Start:
             below = self.linear(dataset, first, last)
             nodes = below.node_scores.copy()
             edges = tables_of(below).scores_plus(table)
+        nodes -= 0.0 if self.tilt is None else self.tilt
         nodes[offsets[:-1]] += self.constant[K] + self.space.start_scores
         nodes[offsets[1:] - 1] += self.space.end_scores
         return TreeScores(first, begin, offsets, nodes, edges, joint=joint, lean=lean)
@@ -92,6 +95,7 @@ class Start:
         begin, end = int(dataset.offsets[first]), int(dataset.offsets[last])
         offsets = dataset.offsets[first : last + 1] - begin
         nodes: FloatArray = np.zeros((end - begin, K))
+        nodes -= 0.0 if self.tilt is None else self.tilt
         nodes[offsets[:-1]] += self.space.start_scores
         nodes[offsets[1:] - 1] += self.space.end_scores
         if not joint:
