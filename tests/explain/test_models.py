@@ -92,6 +92,17 @@ def test_rules_that_hold_sum_to_the_scores_of_the_model(data, form):
     assert np.nanstd(scores(model, X)) > 0.05
 
 
+def test_rules_of_trees_for_all_labels(data):
+    few = {name: COLUMNS[name] for name in ("letter", "size", "flag")}
+    X = [[{name: value for name, value in row.items() if name in few} for row in x] for x in data[0]]
+    model = fit((X, data[1]), columns=few, multi_strategy="multi_output_tree", learning_rate=0.5)
+    np.testing.assert_allclose(rule_scores(model, X[:6]), scores(model, X[:6]), rtol=1e-9, atol=1e-9)
+    assert importance(model).share("letter") > 0.3
+    conditions = [[line.partition("  ")[0] for line in tree_text(model, 2, k).splitlines()[1:]] for k in "xy"]
+    assert conditions[0] == conditions[1]
+    assert tree_text(model, 2, "x").splitlines()[1:] != tree_text(model, 2, "y").splitlines()[1:]
+
+
 def test_the_scores_of_a_linear_model_below_are_not_among_the_rules(data):
     X = [[{name: value for name, value in row.items() if name != "size"} for row in x] for x in data[0]]
     columns = {name: kind for name, kind in COLUMNS.items() if name != "size"}

@@ -95,6 +95,11 @@ def corpora() -> dict[str, Case]:
             rich,
             chunks,
         ),
+        "vectors": (
+            TreeCRF(multi_strategy="multi_output_tree", window=1, **few),
+            [[{"word": w, "length": len(w) / 4} for w in sentence] for sentence in words],
+            chunks,
+        ),
         "order2": (LinearCRF(order=2, l2=0.1), rich, chunks),
         "margin": (MaxMarginMarkovNetwork(window=1, random_state=0), words, chunks),
         "evidence": (VirtualEvidence(constraints="iob2", **few), rich, chunks),

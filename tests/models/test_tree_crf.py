@@ -7,6 +7,7 @@ import pickle
 import signal
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -363,6 +364,68 @@ def test_flat_arrays_with_lengths():
     assert [len(labels) for labels in model.predict(X[:6], lengths=[4, 2])] == [4, 2]
 
 
+# ------------------------------------------------------------------------------------------------ multi-output trees
+
+
+class TestMultiOutput:
+    SETTINGS: ClassVar[dict[str, Any]] = {
+        "multi_strategy": "multi_output_tree", "n_estimators": 8, "early_stopping": False, "window": 1,
+    }  # fmt: skip
+
+    def test_an_iteration_has_one_tree(self, data):
+        model = TreeCRF(**self.SETTINGS).fit(data[0], data[1])
+        assert (model.ensemble_.n_trees, model.ensemble_.n_iterations, model.edges_) == (8, 8, "shared")
+        assert model.ensemble_.values.shape[1] == len(model.classes_)
+
+    def test_auto_is_for_many_labels(self):
+        X = [[str((3 * i + t) % 20) for t in range(6)] for i in range(40)]
+        for n, vectors in ((12, False), (13, True)):
+            y = [[int(x) % n for x in word] for word in X]
+            model = TreeCRF(n_estimators=2, early_stopping=False, edges="shared").fit(X, y)
+            assert model.ensemble_.vectors == vectors
+            if vectors:
+                plain = TreeCRF(n_estimators=2, early_stopping=False, multi_strategy="one_output_per_tree").fit(X, y)
+                sparse = [[{"x": x, "*": [x]} for x in word] for word in X]
+                for other in (plain, TreeCRF(n_estimators=2, early_stopping=False).fit(sparse, y)):
+                    assert (other.ensemble_.vectors, other.ensemble_.n_trees) == (False, 2 * n)
+
+    def test_a_warm_start_goes_on(self, data):
+        X, y = data[0], data[1]
+        model = TreeCRF(**self.SETTINGS | {"n_estimators": 3}, warm_start=True).fit(X, y)
+        model.set_params(n_estimators=8).fit(X, y)
+        whole = TreeCRF(**self.SETTINGS).fit(X, y)
+        np.testing.assert_array_equal(model.ensemble_.nodes, whole.ensemble_.nodes)
+        with pytest.raises(InputError, match="another form"):
+            model.set_params(n_estimators=9, multi_strategy="one_output_per_tree").fit(X, y)
+
+    @pytest.mark.parametrize(("order", "transitions"), [(2, "all"), (2, "forbid_unseen"), (1, "forbid_unseen")])
+    def test_histories_and_forbidden_moves(self, order, transitions, data):
+        X, y, X_test, y_test = data
+        model = TreeCRF(**self.SETTINGS, order=order, transitions=transitions, learning_rate=0.5).fit(X, y)
+        assert -model.log_probability(X, y).sum() == pytest.approx(model.loss_, rel=1e-9)
+        assert model.score(X_test, y_test) > 0.6
+
+    def test_weight_two_is_the_sequence_twice(self, data):
+        X, y = data[0][:30], data[1][:30]
+        twice = TreeCRF(**self.SETTINGS).fit([*X, *X[:9]], [*y, *y[:9]])
+        weighted = TreeCRF(**self.SETTINGS).fit(X, y, sample_weight=np.where(np.arange(30) < 9, 2.0, 1.0))
+        np.testing.assert_allclose(weighted.ensemble_.values[:9], twice.ensemble_.values[:9], atol=1e-3)
+
+    @pytest.mark.parametrize(
+        "options",
+        [{"edges": "joint"}, {"order": 0}, {"leaves": "mean"}, {"learning_rate": "line_search"}, {"trim": 0.1},
+         {"trees_per_step": 2}, {"missing": "weighting"}, {"objective": "margin"}],
+    )  # fmt: skip
+    def test_what_it_is_not_for(self, options):
+        with pytest.raises(InputError, match=r"multi_output_tree.*is not available with"):
+            TreeCRF(multi_strategy="multi_output_tree", **options).fit(X_SMALL, Y_SMALL)
+
+    def test_attributes_are_not_for_it(self):
+        X = [[{"word": word, "parts": [word[:1], word[-1:]]} for word in words] for words in X_SMALL]
+        with pytest.raises(InputError, match="'\\*' has too many values"):
+            TreeCRF(**self.SETTINGS).fit(X, Y_SMALL)
+
+
 # ------------------------------------------------------------------------------------------------ ways to train
 
 WAYS = {
@@ -383,6 +446,10 @@ WAYS = {
     "shared linear": {"init": LinearCRF(l2=1.0), "edges": "shared"},
     "bags": {"n_bags": 3},
     "shared bags": {"n_bags": 2, "edges": "shared"},
+    "multi": {"multi_strategy": "multi_output_tree", "leaves": "newton", "learning_rate": 0.5},
+    "multi drawn": {"multi_strategy": "multi_output_tree", "leaves": "newton", "max_features": 0.5, "subsample": 0.7},
+    "multi bags": {"multi_strategy": "multi_output_tree", "leaves": "newton", "n_bags": 2},
+    "multi linear": {"multi_strategy": "multi_output_tree", "leaves": "newton", "init": LinearCRF(l2=1.0)},
 }
 
 
@@ -419,13 +486,15 @@ def test_a_way_is_a_way_of_its_own(name, data):
     assert not same_trees(plain, TreeCRF(**ways(name)).fit(data[0], data[1]))
 
 
-@pytest.mark.parametrize("name", ["newton", "line search", "long steps"])
+@pytest.mark.parametrize("name", ["newton", "line search", "long steps", "multi"])
 def test_long_steps_never_raise_the_loss(name, data):
     model = TreeCRF(**ways(name) | {"n_estimators": 25}).fit(data[0], data[1])
     assert np.all(np.diff([step.loss for step in model.history_]) <= 0)
 
 
-@pytest.mark.parametrize("name", ["sample of sequences", "sample of positions", "forest", "bags"])
+@pytest.mark.parametrize(
+    "name", ["sample of sequences", "sample of positions", "forest", "bags", "multi drawn", "multi bags"]
+)
 def test_draws_follow_the_seed(name, data):
     one, other = (TreeCRF(**ways(name) | {"random_state": seed}).fit(data[0], data[1]) for seed in (0, 1))
     assert not same_trees(one, other)

@@ -79,7 +79,7 @@ def weigh_paths(model: Any, k: int) -> dict[Path, float]:
         weights[frozenset([(Input(LABEL), 1 << u)])] += score
     n_trees = ensemble.n_iterations * ensemble.trees_per_step
     for j in range(n_trees):
-        _add_tree(splits, ensemble.tree(j * ensemble.n_labels + k), weights)
+        _add_tree(splits, ensemble.label_tree(j, k), weights)
     return dict(weights)
 
 

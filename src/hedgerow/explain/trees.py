@@ -59,7 +59,7 @@ def find_tree(model: Any, iteration: int, label: Any, member: int = 1) -> Any:
         raise InputError(f"there is no iteration {iteration}", hint=hint)
     if not 1 <= member <= ensemble.trees_per_step:
         raise InputError(f"there is no tree {member} of a step", hint=f"A step has {ensemble.trees_per_step}.")
-    return ensemble.tree(((iteration - 1) * ensemble.trees_per_step + member - 1) * ensemble.n_labels + k)
+    return ensemble.label_tree((iteration - 1) * ensemble.trees_per_step + member - 1, k)
 
 
 def tree_text(model: Any, iteration: int, label: Any, member: int = 1) -> str:
@@ -73,9 +73,9 @@ def tree_text(model: Any, iteration: int, label: Any, member: int = 1) -> str:
     member : which of the trees of one step, from 1, where the model has several
 
     A row is a position with one previous label, and counts as one; with Newton's leaves, which TreeCRF has by default,
-    it counts p(1−p), and the sum of that is shown. With missing="weighting" and "surrogate" a condition says in
-    brackets what becomes of rows without a value: how many of them go the way of those where it holds, or what is asked
-    instead.
+    it counts p(1−p), and the sum of that is shown, over all labels where one tree is for all. With missing="weighting"
+    and "surrogate" a condition says in brackets what becomes of rows without a value: how many of them go the way of
+    those where it holds, or what is asked instead.
     """
     nodes, newton = branches(model, iteration, label, member), has_newton_leaves(explained(model))
     root = nodes[0]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.legend import INDEX, AnyArray, FloatArray, IndexArray
+from hedgerow.legend import FLOAT, INDEX, AnyArray, FloatArray, IndexArray
 from hedgerow.trees import kernels
 from hedgerow.trees.binning import BinnedData
 from hedgerow.trees.growing import Tree
@@ -20,7 +20,8 @@ _PLACE_OF[[pow(2, i, 67) for i in range(66)]] = np.arange(66)
 
 @dataclass(frozen=True)
 class Ensemble:
-    """Tree j = (i·R + r)·K + k is the r-th of R trees of iteration i and label k. Children count from its first node.
+    """Tree j = (i·R + r)·K + k is the r-th of R trees of iteration i and label k, and where trees are for all labels
+    (`vectors`), tree i is that of iteration i. Children count from its first node.
 
     ptr, set_ptr : int64[J+1], the nodes and sets of each tree
     nodes int64[·, 5], values, gains, counts float64[·], sets uint8[·, ·] : as in Tree
@@ -54,7 +55,7 @@ class Ensemble:
             ends([len(tree.values) for tree in trees]),
             ends([len(tree.sets) for tree in trees]),
             np.concatenate([np.empty((0, 5), dtype=INDEX), *(tree.nodes for tree in trees)]),
-            np.concatenate([np.empty(0), *(tree.values for tree in trees)]),
+            np.concatenate([tree.values for tree in trees]) if trees else np.empty(0),
             np.concatenate([np.empty(0), *(tree.gains for tree in trees)]),
             np.concatenate([np.empty(0), *(tree.counts for tree in trees)]),
             np.concatenate([np.empty((0, width), dtype=np.uint8), *(_widened(tree.sets, width) for tree in trees)]),
@@ -66,8 +67,17 @@ class Ensemble:
         return len(self.ptr) - 1
 
     @property
+    def vectors(self) -> bool:
+        """Whether a tree is for all labels: values are float64[·, K] then."""
+        return self.values.ndim == 2
+
+    @property
+    def trees_per_iteration(self) -> int:
+        return 1 if self.vectors else self.n_labels * self.trees_per_step
+
+    @property
     def n_iterations(self) -> int:
-        return self.n_trees // (self.n_labels * self.trees_per_step)
+        return self.n_trees // self.trees_per_iteration
 
     @property
     def n_leaves(self) -> int:
@@ -86,12 +96,19 @@ class Ensemble:
             shares=self.shares[nodes], surrogates=self.surrogates[rows], surrogate_sets=self.surrogate_sets[rows]
         )
 
+    def label_tree(self, step: int, k: int) -> Tree:
+        """What tree `step` of those of a label adds to its scores; counts of a tree for all labels are theirs."""
+        if not self.vectors:
+            return self.tree(step * self.n_labels + k)
+        tree = self.tree(step)
+        return tree._replace(values=tree.values[:, k])
+
     def trees(self) -> list[Tree]:
         return [self.tree(j) for j in range(self.n_trees)]
 
     def first(self, n_iterations: int) -> Ensemble:
         """The first iterations alone."""
-        n = n_iterations * self.n_labels * self.trees_per_step
+        n = n_iterations * self.trees_per_iteration
         return Ensemble.of(self.n_labels, [self.tree(j) for j in range(n)], self.trees_per_step)
 
 
@@ -155,6 +172,20 @@ def add_trees(
             *reads, tree.nodes, tree.values, tree.sets, float(scale), _PLACE_OF, *buffers, gaps, edge_scores[j % K],
             node_scores[j % K],
         )  # fmt: skip
+
+
+def add_vector_trees(
+    data: BinnedData, places: IndexArray, trees: Sequence[Tree], scores: FloatArray, *, scale: float = 1.0
+) -> None:
+    """Add trees for all labels to scores (K, n); ⊥ stands before every position."""
+    n = len(places)
+    for tree in trees:
+        numbers: FloatArray = np.zeros((1, n))  # what the tree adds is the number of the leaf
+        numbered = tree._replace(values=np.arange(len(tree.nodes), dtype=FLOAT))
+        add_trees(data, places, [numbered], np.zeros((1, n, 1)), numbers)
+        kernels.vector_growing.add_vectors(
+            numbers[0].astype(INDEX), np.ascontiguousarray(scale * tree.values.T), scores
+        )
 
 
 def _make_gap_buffers(n_nodes: int, n_streams: int, n_before: int, width: int) -> tuple[AnyArray, ...]:

@@ -27,7 +27,8 @@ class Tree(NamedTuple):
     """A tree as arrays by node; the root is the first.
 
     nodes int64[·, 5] (fields: see `trees.nodes`); values float64[·], 0 at splits; gains float64[·] of the splits;
-    counts float64[·], the rows in each node; sets uint8[·, ·] of the rule SUBSET, by the `bin` of its nodes.
+    counts float64[·], the rows in each node; sets uint8[·, ·] of the rule SUBSET, by the `bin` of its nodes. A tree for
+    all labels has values float64[·, K], and counts that are sums over labels.
 
     Trees that take a missing value for a value have no more. Where it is none, shares float64[·] of the splits say how
     much of a row without a value goes to the true side; surrogates int64[·, 2] (node, stream; by node, the best first)
@@ -62,6 +63,14 @@ class Leaves(NamedTuple):
 
     leaf_of: AnyArray
     values: FloatArray
+
+
+def word_format(count: float, weight: float) -> tuple[int, float]:
+    """The bits of a word that weights take, and what a gradient of 1 becomes. count, weight : the most that all rows
+    count, and Σ over positions of the weight of their rows"""
+    bits = int(np.ceil(count) + 1).bit_length()
+    # A position's rows have gradients that sum to at most 2, so twice the weight bounds every sum.
+    return bits, float(1 << max(4, min(30, 61 - bits - int(np.ceil(2 * weight)).bit_length())))
 
 
 class Grower:
@@ -113,9 +122,7 @@ class Grower:
         self.missing = missing
         weight = float(len(data.place)) if total_weight is None else max(total_weight, 1.0)
         count = weight * n_labels * unit if total_count is None else total_count
-        self.bits = int(np.ceil(count) + 1).bit_length()
-        # A position's rows have gradients that sum to at most 2, so twice the weight bounds every sum.
-        self.one = float(1 << max(4, min(30, 61 - self.bits - int(np.ceil(2 * weight)).bit_length())))
+        self.bits, self.one = word_format(count, weight)
         size = data.growing.bins.shape[1]
         self.words: IndexArray = np.zeros((size, n_labels), dtype=INDEX)
         self._leaf_of: AnyArray = np.zeros((size, n_labels), dtype=np.uint16)

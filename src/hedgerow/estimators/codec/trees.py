@@ -12,7 +12,7 @@ from hedgerow.data.dataset import Schema
 from hedgerow.estimators.codec.arrays import Array, Ragged, pointers, scores
 from hedgerow.estimators.codec.parts import Record
 from hedgerow.estimators.codec.steps import Check, Let, Scope, Step, refuse
-from hedgerow.estimators.codec.values import count
+from hedgerow.estimators.codec.values import count, flag
 from hedgerow.legend import CODE, FLOAT, INDEX, AnyArray, BoolArray, IndexArray
 from hedgerow.trees.binning import ATTRIBUTES, Binning, split_columns, window_of
 from hedgerow.trees.ensemble import Ensemble
@@ -91,7 +91,9 @@ BINNING = Record(
 
 def check_counts(scope: Scope) -> None:
     """Every iteration has as many trees for each label, and no tree is without a node."""
-    n_trees, step = scope["J"], scope["n_labels"] * scope["trees_per_step"]
+    n_trees, step = scope["J"], 1 if scope["vectors"] else scope["n_labels"] * scope["trees_per_step"]
+    if scope["vectors"] and scope["trees_per_step"] != 1:
+        refuse("a step has more trees than one for all labels")
     if n_trees % step:
         refuse(f"{n_trees} trees do not fit {scope['n_labels']} labels with {scope['trees_per_step']} in a step")
     if np.any(scope["ptr"][1:] == scope["ptr"][:-1]):
@@ -162,30 +164,42 @@ def ensemble(
     before: Callable[[Scope], int] = lambda scope: 0,
     *,
     gaps: bool = False,
+    vectors: bool = False,
 ) -> Record:
     """Trees over the bins `scope["binning"]`.
 
     n_labels : for how many labels each iteration has trees
     before : how many previous labels, or histories, they tell apart; 0 where they see none
     gaps : whether they may take a missing value for none
+    vectors : whether a tree may be for all labels
     """
     steps: tuple[Step, ...] = (
         Let("n_labels", n_labels),
         Let("before", before),
         Let("width", lambda scope: max(256, scope["before"] + 1, scope["n_labels"] + 1)),
         count("trees_per_step", low=1),
+        flag("vectors", of=lambda trees: trees.vectors or None, optional=True) if vectors else Let("vectors", _never),
         Array("nodes", INDEX, ("N", 5)),
         pointers("ptr", "J", "N"),
         Check(check_counts),
         Array("sets", np.uint8, ("B", "width")),
         pointers("set_ptr", "J", "B"),
-        scores("values", ("N",)),
+        scores("values", _value_shape),
         Array("gains", FLOAT, ("N",)),
         Array("counts", FLOAT, ("N",)),
         Check(check_children),
         Check(check_splits),
     )
     return Record((*steps, *_GAPS) if gaps else steps, _make_ensemble)
+
+
+def _never(scope: Scope) -> None:
+    return None
+
+
+def _value_shape(scope: Scope) -> tuple[int, ...]:
+    n = scope.size("N")
+    return (n, scope["n_labels"]) if scope["vectors"] else (n,)
 
 
 def _there(scope: Scope) -> bool:

@@ -166,6 +166,10 @@ class TreeParameters(
         positions, and one boosted table scores transitions: for many labels. "auto" is "shared" above 12 labels and
         from order 2 on; below, both are trained and held-out sequences decide, and where there are none it is "joint"
         up to 6 labels. `edges_` says what it came to.
+    multi_strategy
+        "one_output_per_tree" grows a tree for each label in every iteration; "multi_output_tree" grows one tree for all
+        labels, whose leaves have a value for each: for shared edges with Newton's leaves, and columns of at most 256
+        values, which it splits one value against the rest. "auto" is that above 12 labels, where it can be.
     order
         How many labels before it a label may depend on. 0 scores each position by itself. From 2 on trees of joint
         edges ask for each of the last `order` labels, which is for few labels; shared edges have a weight for every run
@@ -235,6 +239,7 @@ class TreeParameters(
 
     objective: Annotated[str, OneOf(TREE_OBJECTIVES)] = LOG_LIKELIHOOD
     edges: Literal["auto", "joint", "shared"] = "auto"
+    multi_strategy: Literal["auto", "one_output_per_tree", "multi_output_tree"] = "auto"
     order: Annotated[int, Range(0, MAX_ORDER)] = 1
     leaves: Literal["auto", "mean", "newton"] = "auto"
     learning_rate: Annotated[float, Range(above=0, most=10)] | Literal["auto", "line_search"] = "auto"  # type: ignore[assignment]
@@ -278,6 +283,25 @@ def check_tree_parameters(model: Any) -> None:
         raise InputError("⟦leaves='newton'⟧ is for ⟦objective='log_likelihood'⟧", hint="Use ⟦leaves='mean'⟧.")
     if model.order != 1:
         _check_tree_order(model)
+    if model.multi_strategy == "multi_output_tree" and (reason := against_vectors(model)):
+        hint = "Leave that as it is by default, or use ⟦multi_strategy='one_output_per_tree'⟧."
+        raise InputError(f"⟦multi_strategy='multi_output_tree'⟧ is not available with {reason}", hint=hint)
+
+
+def against_vectors(model: Any) -> str:
+    """What keeps one tree from growing for all labels; "" where nothing does."""
+    reasons = {
+        "⟦edges='joint'⟧": model.edges == "joint",
+        "⟦order⟧ 0": model.order == 0,
+        "leaves that are not Newton's": model.leaves == "mean"
+        or model.objective != LOG_LIKELIHOOD
+        or model.l2_regularization == 0,
+        "⟦learning_rate='line_search'⟧": model.learning_rate == "line_search",
+        "⟦trees_per_step⟧ above 1": model.trees_per_step > 1,
+        "⟦trim⟧": model.trim > 0,
+        f"⟦missing={model.missing!r}⟧": model.missing in ("weighting", "surrogate"),
+    }
+    return next((reason for reason, holds in reasons.items() if holds), "")
 
 
 def _check_tree_order(model: Any) -> None:

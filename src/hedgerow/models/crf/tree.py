@@ -51,7 +51,7 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
     Ashenfelter.
 
     In each iteration one tree per label is fitted to the functional gradient of the objective, over the columns in the
-    window and the previous label.
+    window and the previous label; or one tree for all labels, over the columns (`multi_strategy`).
 
     Attributes
     ----------
@@ -319,7 +319,7 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
     def _iterations(self) -> list[Iteration]:
         """What each iteration added."""
         trees, tables = self.ensemble_.trees(), self.edge_tables_
-        size = len(self.classes_) * self.ensemble_.trees_per_step
+        size = self.ensemble_.trees_per_iteration
         return [
             Iteration(trees[i * size : (i + 1) * size], None if tables is None else tables[i])
             for i in range(self.ensemble_.n_iterations)

@@ -39,6 +39,8 @@ def check_gaps(scope: Scope) -> None:
     gaps = scope["missing"] in (WEIGHTING, SURROGATE) and scope["ensemble"].n_trees > 0
     if gaps != (scope["ensemble"].shares is not None):
         refuse(f"the trees do not do what missing={scope['missing']!r} says")
+    if scope["ensemble"].vectors and (not scope["shared_edges"] or not scope["order"] or gaps):
+        refuse("trees for all labels are for shared edges, from order 1 on, and take a missing value for a value")
 
 
 def _table_shape(scope: Scope) -> tuple[int, ...]:
@@ -100,7 +102,7 @@ STATE = State(
         Check(check_histories),
         Let("columns", lambda scope: scope["seen"]),
         Part("binning", BINNING, of="binning_"),
-        Part("ensemble", ensemble(before=_n_before, gaps=True), of="ensemble_"),
+        Part("ensemble", ensemble(before=_n_before, gaps=True, vectors=True), of="ensemble_"),
         Check(check_gaps),
         scores("edge_tables", _table_shape, of="edge_tables_", when=lambda scope: scope["shared_edges"]),
         Model("linear", ("LinearCRF",), of="linear_", optional=True),

@@ -17,9 +17,10 @@ import numpy as np
 
 from hedgerow.errors import InputError
 from hedgerow.estimators.values import LOG_LIKELIHOOD
-from hedgerow.models.crf.parameters import TreeParameters
+from hedgerow.models.crf.parameters import TreeParameters, against_vectors
 from hedgerow.training.memory import check_joint_memory
 from hedgerow.training.monitor import Trained
+from hedgerow.trees.binning import Binning
 
 FEW_LABELS = 6  # up to so many, trees that ask for the previous label are better than a table of transitions
 COMPARED_LABELS = 12  # up to so many, held-out sequences decide between the two
@@ -103,6 +104,8 @@ def edges_to_try(settings: TreeParameters, n_labels: int, n_positions: int, *, c
     sequences to choose by."""
     if settings.edges != "auto":
         return (settings.edges,)
+    if settings.multi_strategy == "multi_output_tree":
+        return ("shared",)
     if settings.order != 1 or n_labels > (COMPARED_LABELS if compared else FEW_LABELS):
         return ("shared",)
     try:
@@ -110,3 +113,18 @@ def edges_to_try(settings: TreeParameters, n_labels: int, n_positions: int, *, c
     except InputError:
         return ("shared",)
     return ("shared", "joint") if compared else ("joint",)
+
+
+def takes_vectors(settings: TreeParameters, form: Form, binning: Binning, n_labels: int) -> bool:
+    """Whether an iteration has one tree for all labels."""
+    if form.joint or settings.multi_strategy == "one_output_per_tree" or against_vectors(settings):
+        return False
+    dense = binning.n_dense == len(binning.names)
+    if settings.multi_strategy == "auto":
+        return dense and n_labels > COMPARED_LABELS
+    if not dense:
+        what = (
+            f"⟦multi_strategy='multi_output_tree'⟧: the column {binning.names[binning.n_dense]!r} has too many values"
+        )
+        raise InputError(what, hint="Use 'one_output_per_tree', or 'auto', for attributes and for over 256 values.")
+    return True

@@ -19,7 +19,7 @@ from hedgerow.estimators.validation import Measure
 from hedgerow.estimators.values import BEAM_WIDTH, FILLING, LOG_LIKELIHOOD, cost_table, random_generator, same_window
 from hedgerow.legend import AnyArray, FloatArray
 from hedgerow.models.crf.parameters import TreeParameters
-from hedgerow.models.crf.tree_form import Form
+from hedgerow.models.crf.tree_form import Form, make_form, takes_vectors
 from hedgerow.parallel import CHUNK_POSITIONS, MAX_LANES, Lanes, plan_chunks
 from hedgerow.training.boosting.chain import Booster, Iteration
 from hedgerow.training.boosting.line_search import LineSearch, Phase, boost
@@ -57,8 +57,11 @@ def check_goes_on(model: TreeCRF) -> None:
         raise InputError(what, hint="Leave it as it was, or set ⟦warm_start=False⟧.")
     edges = "joint" if model.edge_tables_ is None else "shared"
     same = model.order_ == model.order and (model.edges in ("auto", edges) or not model.order)
+    form = make_form(model, edges, stopped=False)
+    if n and takes_vectors(model, form, model.binning_, len(model.classes_)) != model.ensemble_.vectors:
+        same = False
     if model.ensemble_.trees_per_step != model.trees_per_step or not same:
-        hint = "Leave ⟦trees_per_step⟧, ⟦edges⟧ and ⟦order⟧ as they were, or set ⟦warm_start=False⟧."
+        hint = "Leave ⟦multi_strategy⟧, ⟦trees_per_step⟧, ⟦edges⟧ and ⟦order⟧ as they were, or set ⟦warm_start=False⟧."
         raise InputError("the previous fit grew trees of another form", hint=hint)
 
 
@@ -82,6 +85,7 @@ class Training:
     ) -> None:
         self.settings, self.form, self.scoring, self.decoder = settings, form, scoring, decoder
         self.binning = binning
+        self.vectors = takes_vectors(settings, form, binning, len(labels))
         self.start = start
         self.seed = int(random_generator(settings.random_state).randint(2**31 - 1))
         sharpness = SHARPNESS.get(settings.objective) if settings.sharpness is None else float(settings.sharpness)
@@ -225,6 +229,7 @@ class Training:
             trees_per_step=int(settings.trees_per_step),
             missing=LEARNED if settings.missing in FILLING else settings.missing,
             seed=self.seed,
+            vectors=self.vectors,
         )
 
     def stages(self, dataset: Dataset, iterations: list[Iteration], lanes: Lanes, *, joint: bool) -> Stages:

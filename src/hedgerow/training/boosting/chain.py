@@ -23,6 +23,7 @@ from hedgerow.training.memory import check_joint_memory
 from hedgerow.trees import kernels
 from hedgerow.trees.binning import BinnedData
 from hedgerow.trees.growing import LEARNED, WEIGHTING, Tree
+from hedgerow.trees.vectors import VectorGrower
 
 BOUNDED = (log_likelihood, pseudo_likelihood)  # objectives whose gradients are differences of probabilities
 
@@ -32,6 +33,7 @@ class Options:
     """How trees are grown and added; named as the parameters of TreeCRF are.
 
     learning_rate : the step that `Booster.step` takes; a search may change it afterwards
+    vectors : whether an iteration has one tree for all labels, for shared edges and Newton's leaves
     """
 
     max_leaf_nodes: int
@@ -48,11 +50,12 @@ class Options:
     trees_per_step: int = 1
     missing: str = LEARNED
     seed: int = 0
+    vectors: bool = False
 
 
 class Iteration(NamedTuple):
-    """What one iteration added: tree r·K + k is the r-th of label k; table (K, K) [from, to] where edges are shared, or
-    (A,), weights of arcs, from order 2 on; none at order 0."""
+    """What one iteration added: tree r·K + k is the r-th of label k, or one tree is for all labels; table (K, K)
+    [from, to] where edges are shared, or (A,), weights of arcs, from order 2 on; none at order 0."""
 
     trees: list[Tree]
     table: FloatArray | None = None
@@ -85,7 +88,7 @@ class Booster:
         table = begin.history_table if self.joint else None
         if self.joint:
             check_joint_memory(dataset.n_positions, K, None if table is None else table.n_histories)
-        n_growers = min(lanes.n_threads, K)
+        n_growers = 0 if chosen.vectors else min(lanes.n_threads, K)
         plan = plan_chunks(dataset.offsets, max(2 * CHUNK_POSITIONS, dataset.n_positions // MAX_LANES))
         self.shards = [begin.scores(dataset, int(a), int(b), joint=self.joint, lean=True) for a, b in pairwise(plan)]
         # How shared edges are boosted; at order 0 there are none.
@@ -95,17 +98,14 @@ class Booster:
         self._rows = RowWeights(
             dataset, self.data, begin.space, newton=newton, joint=self.joint, trim=chosen.trim, table=table
         )
+        shape = {
+            name: getattr(chosen, name)
+            for name in ("l2_regularization", "min_samples_leaf", "max_leaf_nodes", "max_features")
+        }
         self._growers = [
-            self._rows.grower(
-                l2_regularization=chosen.l2_regularization,
-                min_samples_leaf=chosen.min_samples_leaf,
-                max_leaf_nodes=chosen.max_leaf_nodes,
-                max_features=chosen.max_features,
-                subsets=chosen.subsets,
-                missing=chosen.missing,
-            )
-            for _ in range(n_growers)
+            self._rows.grower(subsets=chosen.subsets, missing=chosen.missing, **shape) for _ in range(n_growers)
         ]
+        self._vector_grower = self._rows.vector_grower(K, **shape) if chosen.vectors else None
         self._idle_growers = deque(self._growers)
         # Where every row is one that trees are fitted to, growing a tree finds the leaf of each.
         self._leaves_known = chosen.subsample >= 1.0 and chosen.trim == 0.0 and chosen.missing != WEIGHTING
@@ -192,8 +192,11 @@ class Booster:
         self.scale = self.options.learning_rate if scale is None else scale
         all_positions = self.options.subsample >= 1.0
         self._samples = [None if all_positions else self._sampler.draw(len(self.iterations), r) for r in range(R)]
-        self._direction = Iteration([None] * (R * K), self._table_step())  # type: ignore[list-item]
-        self.lanes.run(self._grow_label, K)
+        if self._vector_grower is not None:
+            self._direction = Iteration([self._grow_vectors(self._vector_grower)], self._table_step())
+        else:
+            self._direction = Iteration([None] * (R * K), self._table_step())  # type: ignore[list-item]
+            self.lanes.run(self._grow_label, K)
         self._add_tables(self._direction.table, self.scale)
         self.iterations.append(self._direction.scaled(self.scale))
         largest = self.scale * R * max(np.abs(tree.values).max() for tree in self._direction.trees)
@@ -225,6 +228,16 @@ class Booster:
         if self._edge_steps is not None:
             return self._edge_steps.step(self._table_gradient, self.options.l2_regularization)
         return None if self.joint else np.zeros(0)
+
+    def _grow_vectors(self, grower: VectorGrower) -> Tree:
+        """One tree for all labels, added to the scores."""
+        self._rows.fill_all(grower, self.shards, self._gradients, self._samples[0])
+        draws = self.options.max_features < 1.0
+        tree, leaf_of, values = grower.grow(tree_seed(self.options.seed, len(self.iterations), 0, 0) if draws else 0)
+        for shard in self.shards:
+            which = leaf_of[shard.begin : shard.end]
+            kernels.vector_growing.add_vectors(which, self.scale * values, shard.start_scores)
+        return tree.rescaled(self._unit, self._rows.scale)
 
     def _grow_label(self, lane: int, k: int) -> None:
         """The trees of one label, one after the other; labels go to threads."""

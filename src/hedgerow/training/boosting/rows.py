@@ -19,6 +19,7 @@ from hedgerow.training.boosting.scores import TreeScores
 from hedgerow.trees import kernels
 from hedgerow.trees.binning import BinnedData
 from hedgerow.trees.growing import Grower
+from hedgerow.trees.vectors import VectorGrower
 
 _WORD_BITS = 61  # of a sum of gradients and one of weights, together
 _GRADIENT_BITS = 20  # at least so many are left for gradients when weights take bits of a word
@@ -104,19 +105,19 @@ class RowWeights:
         self._weights = np.repeat(weights / self.scale, np.diff(dataset.offsets))
         return whole
 
-    def grower(self, *, l2_regularization: float, min_samples_leaf: float, **options: Any) -> Grower:
+    def grower(self, **options: Any) -> Grower:
         """A grower for words of these rows."""
-        return Grower(
-            self.data,
-            self.n_before,
-            l2_regularization=l2_regularization / self.scale,
-            min_samples_leaf=min_samples_leaf / self.scale,
-            total_weight=self.total,
-            total_count=self._total_count,
-            unit=self.unit,
-            questions=self._questions,
-            **options,
-        )
+        return Grower(self.data, self.n_before, questions=self._questions, **self._scaled(**options))
+
+    def vector_grower(self, n_labels: int, **options: Any) -> VectorGrower:
+        """A grower of trees for all labels at once."""
+        return VectorGrower(self.data, n_labels, **self._scaled(**options))
+
+    def _scaled(self, *, l2_regularization: float, min_samples_leaf: float, **options: Any) -> dict[str, Any]:
+        """Options of a grower, with the sizes of words."""
+        options |= {"total_weight": self.total, "total_count": self._total_count, "unit": self.unit}
+        options["l2_regularization"] = l2_regularization / self.scale
+        return options | {"min_samples_leaf": min_samples_leaf / self.scale}
 
     def fill(
         self, grower: Grower, k: int, shards: list[TreeScores], gradients: list[Gradient], sample: BoolArray | None
@@ -124,6 +125,9 @@ class RowWeights:
         """Write the words of label k, from the gradients of each shard. sample bool[N]."""
         if self.data.grouped:
             grower.words[:] = 0
+        if not self.joint and self.trim == 0.0:
+            self._fill_positions(grower, k, shards, gradients, sample, 0)
+            return
         if self.even and sample is None:
             for shard, gradient in zip(shards, gradients):
                 self._fill_even(grower, k, shard, gradient)
@@ -134,6 +138,45 @@ class RowWeights:
             self._trim(counted, of_label)
         for shard, gradient, counts in zip(shards, of_label, counted):
             self._fill_counted(grower, shard, gradient, counts)
+
+    def fill_all(
+        self, grower: VectorGrower, shards: list[TreeScores], gradients: list[Gradient], sample: BoolArray | None
+    ) -> None:
+        """Write the words of all labels, where ⊥ stands before every position."""
+        if self.data.grouped:
+            grower.words[:] = 0
+        for k in range(grower.n_labels):
+            self._fill_positions(grower, k, shards, gradients, sample, k)
+
+    def _fill_positions(
+        self,
+        grower: Grower | VectorGrower,
+        k: int,
+        shards: list[TreeScores],
+        gradients: list[Gradient],
+        sample: BoolArray | None,
+        column: int,
+    ) -> None:
+        """Write the words of label k, where ⊥ stands before every position, into a column."""
+        for shard, gradient in zip(shards, gradients):
+            assert gradient is not None
+            kernels.boosting.make_position_words(
+                gradient[0][k], self._base(shard, k, sample), self.scale, self.newton, self.data.window_place,
+                shard.begin, shard.end, grower.one / self.scale, self.unit, grower.bits, self.data.grouped, column,
+                grower.words,
+            )  # fmt: skip
+
+    def _base(self, shard: TreeScores, k: int, sample: BoolArray | None) -> FloatArray:
+        """(n,): how much a row of label k counts, but for its curvature; 0: no row."""
+        positions = slice(shard.begin, shard.end)
+        base: FloatArray = (
+            np.ones(shard.end - shard.begin) if self._weights is None else self._weights[positions].copy()
+        )
+        if sample is not None:
+            base *= sample[positions]
+        if self._last is not None and not self._may_end[k]:
+            base *= ~self._last[positions]
+        return base
 
     def _fill_even(self, grower: Grower, k: int, shard: TreeScores, gradient: Gradient) -> None:
         """Write the words of label k of one shard, where every row there may be is one."""
@@ -171,14 +214,7 @@ class RowWeights:
         self, shard: TreeScores, k: int, node_gradient: FloatArray, edge_gradient: FloatArray, sample: BoolArray | None
     ) -> tuple[FloatArray, FloatArray]:
         """How much the rows of label k count: (n,) with ⊥ and (n, K') with the other previous labels; 0: no row."""
-        positions = slice(shard.begin, shard.end)
-        base: FloatArray = (
-            np.ones(shard.end - shard.begin) if self._weights is None else self._weights[positions].copy()
-        )
-        if sample is not None:
-            base *= sample[positions]
-        if self._last is not None and not self._may_end[k]:
-            base *= ~self._last[positions]
+        positions, base = slice(shard.begin, shard.end), self._base(shard, k, sample)
         nodes: FloatArray = base * self.possible[k, -1]
         edges: FloatArray = base[:, None] * self.possible[k, :-1]
         if self._there is not None:

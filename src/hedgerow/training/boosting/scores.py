@@ -24,7 +24,7 @@ from hedgerow.chain.structure.states import StateSpace
 from hedgerow.data.dataset import Dataset
 from hedgerow.legend import AnyArray, FloatArray
 from hedgerow.trees.binning import BinnedData
-from hedgerow.trees.ensemble import add_trees
+from hedgerow.trees.ensemble import add_trees, add_vector_trees
 from hedgerow.trees.growing import Tree
 
 LARGE = 300.0  # by so much scores may move before their exponentials are scaled anew, lest one underflow for good
@@ -192,7 +192,10 @@ class TreeScores:
         return ChainPotentials(nodes, self.offsets, edges, sequence_base=self.first_sequence)
 
     def add(self, data: BinnedData, trees: Sequence[Tree], *, scale: float = 1.0) -> None:
-        """Add trees by walking them, tree j for label j mod K."""
+        """Add trees by walking them, tree j for label j mod K, or all for all labels."""
+        if trees and trees[0].values.ndim == 2:
+            add_vector_trees(data, data.place[self.begin : self.end], trees, self.start_scores, scale=scale)
+            return
         for k in range(self.n_labels):
             self.add_label(data, k, trees[k :: self.n_labels], scale=scale)
 

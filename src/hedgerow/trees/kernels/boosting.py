@@ -128,6 +128,24 @@ def _weighted(gradient, weight, one, unit, bits):
 
 
 @kernel
+def make_position_words(
+    gradient, weight, scale, newton, places, begin, end, one, unit, bits, shared, column, words
+):  # fmt: skip
+    """As make_weighted_words, where ⊥ stands before every position: one row each, of weight float64[n] (0: no row),
+    which Newton's leaves multiply by p(1−p); gradients, float64[n], are `scale` times those of such weights.
+
+    OUT  words int64[P, ·], of which a column is the label's
+    """
+    for t in range(begin, end):
+        p, r, count = np.uint64(places[t]), t - begin, weight[t - begin]
+        if newton and count > 0.0:
+            size = min(abs(gradient[r] / (count * scale)), 1.0)
+            count *= max(size * (1.0 - size), 1e-9)
+        word = _weighted(gradient[r], count, one, unit, bits)
+        words[p, column] = words[p, column] + word if shared else word
+
+
+@kernel
 def add_leaves(leaf_of, places, first, begin, end, value, factor, edge_exps, node_scores):
     """Add the values of a tree's leaves to the scores of the positions begin … end-1: multiply the exponentials of the
     edges, and add to the nodes with ⊥ before them.

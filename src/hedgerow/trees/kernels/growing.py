@@ -51,7 +51,7 @@ def _plant(data, whole, gaps, buffers, tree):
 
 
 @part
-def _best_leaf(gain, n_leaves):
+def best_leaf(gain, n_leaves):
     i = 0
     for j in range(1, n_leaves):
         if gain[j] > gain[i]:
@@ -60,7 +60,7 @@ def _best_leaf(gain, n_leaves):
 
 
 @part
-def _claim_histogram(owned, gain, n_histograms, n_leaves, i):
+def claim_histogram(owned, gain, n_histograms, n_leaves, i):
     """A row of hist for a leaf: a free one, else that of the leaf, other than i, with the least gain."""
     for h in range(n_histograms):
         taken = False
@@ -158,7 +158,7 @@ def _settle(columns, data, buffers, sparse, gaps, bits, i, new, begin, end, ends
 
 
 @part
-def _record(tree, split, parent, n_sets, n_nodes):
+def record(tree, split, parent, n_sets, n_nodes):
     """Turn a leaf of the tree into a split with two leaves, the true side first."""
     tree[parent, STREAM], tree[parent, BIN], tree[parent, RULE] = split[STREAM], split[BIN], split[RULE]
     if split[RULE] == SUBSET:
@@ -194,7 +194,7 @@ def grow(columns, data, rules, buffers, sparse, gaps, surrogates, tree, pairs, g
     tail = _plant(data, rules.whole, gaps, buffers, tree)
     while True:  # leaf `new` has been taken out of leaf i
         if new > 0:  # the last one needs no histogram: nothing is split any more
-            h = new if new < len(buffers.hist) else _claim_histogram(leaf[HISTOGRAM], gain, len(buffers.hist), new, i)
+            h = new if new < len(buffers.hist) else claim_histogram(leaf[HISTOGRAM], gain, len(buffers.hist), new, i)
             leaf[HISTOGRAM, new] = h if new + 1 < rules.max_leaf_nodes else -1
         begin, end = _measure(columns, data, rules.bits, buffers, gaps, new, tail)
         ends = _settle(columns, data, buffers, sparse, gaps, rules.bits, i, new, begin, end, ends)
@@ -209,14 +209,14 @@ def grow(columns, data, rules, buffers, sparse, gaps, surrogates, tree, pairs, g
                 if leaf[HISTOGRAM, new] >= 0:
                     gain[z] = find_split(columns, rules, buffers, sparse, gaps, z)
         new += 1
-        i = _best_leaf(gain, new)
+        i = best_leaf(gain, new)
         if new == rules.max_leaf_nodes or gain[i] <= 0.0:
             return new, n_sets, n_kept
         parent, by_label, trunk = leaf[NODE, i], split[i, STREAM] == LABEL, leaf[SLOT, i] >= 0
         if tail + (2 * n if trunk else leaf[END, i] - leaf[BEGIN, i]) > len(buffers.rows):
             return SMALL_ARENA, 0, 0
         if leaf[HISTOGRAM, i] < 0:
-            leaf[HISTOGRAM, i] = _claim_histogram(leaf[HISTOGRAM], gain, len(buffers.hist), new, i)
+            leaf[HISTOGRAM, i] = claim_histogram(leaf[HISTOGRAM], gain, len(buffers.hist), new, i)
             _measure(columns, data, rules.bits, buffers, gaps, i, tail)
         weight, chosen, m = split[i, TRUE_WEIGHT], sets[n_sets], zero
         planted = by_label and trunk and n_trunks < len(buffers.trunk) and 4 * weight > n * rules.whole
@@ -233,7 +233,7 @@ def grow(columns, data, rules, buffers, sparse, gaps, surrogates, tree, pairs, g
             _sum_new_labels(data, buffers, i, new, chosen)
         if len(surrogates) > 0:
             _keep_surrogates(surrogates, parent, n_kept, m)
-        _record(tree, split[i], parent, n_sets, n_nodes)
+        record(tree, split[i], parent, n_sets, n_nodes)
         gains[parent] = gain[i]
         leaf[NODE, new], leaf[NODE, i] = (n_nodes, n_nodes + 1) if true_leaves else (n_nodes + 1, n_nodes)
         n_nodes, n_kept, n_sets = n_nodes + 2, n_kept + m, n_sets + (split[i, RULE] == SUBSET)
