@@ -109,10 +109,11 @@ def hide_blocks(dataset: Dataset, blocks: IndexArray, held: IndexArray) -> tuple
         hidden[begin:end] = True
         first, last = dataset.offsets[np.searchsorted(dataset.offsets, begin, side="right") - 1 :][:2]
         gap[max(first, begin - reach) : min(last, end + reach)] = True
-    return _without(dataset, gap), _without(dataset, ~hidden)
+    return without_labels(dataset, gap), without_labels(dataset, ~hidden)
 
 
-def _without(dataset: Dataset, hidden: BoolArray) -> Dataset:
+def without_labels(dataset: Dataset, hidden: BoolArray) -> Dataset:
+    """The corpus, as if the labels of these positions were not known. hidden : (N,)"""
     assert dataset.labels is not None
     labels = np.where(hidden, UNLABELLED, dataset.labels).astype(CODE)
     allowed = None if dataset.allowed is None else dataset.allowed | hidden[:, None]
