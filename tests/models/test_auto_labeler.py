@@ -457,6 +457,9 @@ def test_the_temperature_is_finite_where_all_labels_are_right():
     probs = np.tile([0.99, 0.01], (30, 1))
     cold = judging.find_temperature(*answered(probs, np.zeros(30, dtype=int)))
     assert 0.5 < cold < 2.0
+    certain = np.tile([1.0, 0.0], (30, 1))
+    assert 1.0 < judging.find_temperature(*answered(certain, np.zeros(30, dtype=int))) < 4.0
+    assert judging.find_temperature(*answered(certain, np.full(30, -1))) == 1.0  # no label is known
     assert judging.tempered(np.array([[1.0, 0.0]]), 3.0).tolist() == [[1.0, 0.0]]
 
 

@@ -24,7 +24,7 @@ from hedgerow.models.auto.parameters import AUTO
 
 GROUPS = 25  # of the jackknife
 LEAST = 1e-12  # a probability, where its logarithm is taken
-MOST_STEPS, MOST_ROWS = 20, 20_000  # of Newton; positions that a temperature is found by
+MOST_STEPS, MOST_CELLS = 20, 100_000  # of Newton; probabilities that a temperature is found by
 DOUBT = 4.0  # with so many held-out sequences half of log T is believed
 HOTTEST = 8.0  # temperatures are from 1/8 to 8
 POSTERIOR, VITERBI = "posterior", "viterbi"
@@ -142,10 +142,12 @@ def find_temperature(truths: Sequence[Truth], answers: Sequence[Answers]) -> flo
     sequence are not independent: where there are few, T is nearer to 1.
     """
     pairs = [(one.probs[truth.known], truth.labels[truth.known]) for truth, one in zip(truths, answers)]
-    step = 1 + sum(len(labels) for _, labels in pairs) // MOST_ROWS
+    step = 1 + sum(probs.size for probs, _ in pairs) // MOST_CELLS
     probs, labels = (np.concatenate([part[::step] for part in parts]) for parts in zip(*pairs))
-    probs = probs.astype(np.float64)
-    logs = np.log(np.maximum(probs, LEAST))
+    if len(labels) == 0:
+        return 1.0
+    probs = np.maximum(probs.astype(np.float64), LEAST)
+    logs = np.log(probs)
     apart = logs - logs[np.arange(len(logs)), labels][:, None]
     one_more = float(apart.mean()) / (len(apart) + 2)
     power = 1.0
