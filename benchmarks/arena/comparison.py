@@ -59,10 +59,11 @@ def rank_lines(results: list[dict[str, Any]]) -> list[str]:
     if main is None:
         return ["There are no two contenders that ran on every task: no ranks."]
     by_loss = found["log_loss"]
-    lines = ["| contender | mean rank | by log-loss |", "| --- | --- | --- |"]
+    means = _means_where_all_finished(results)
+    lines = ["| contender | mean rank | by log-loss | calibration error % | CPU s |", "| --- | --- | --- | --- | --- |"]
     for name, value in main.ranks.items():
         loss = "" if by_loss is None else f"{by_loss.ranks[name]:.2f}"
-        lines.append(f"| `{name}` | {value:.2f} | {loss} |")
+        lines.append(f"| `{name}` | {value:.2f} | {loss} | {means.get(name, ' | ')} |")
     left_out = [f"`{name}`" for name in _names(by_cell(results)) if name not in main.ranks]
     if left_out:
         lines += ["", f"Not ranked, for they did not run on every task: {', '.join(left_out)}."]
@@ -70,8 +71,24 @@ def rank_lines(results: list[dict[str, Any]]) -> list[str]:
         *lines,
         "",
         f"{main.n_tasks} tasks; Friedman p = {main.p_value:.2g}; mean ranks more than {main.critical:.2f} apart"
-        f" differ at {LEVEL:.0%} (Nemenyi).",
+        f" differ at {LEVEL:.0%} (Nemenyi). Calibration error and seconds are means over the tasks that all finished.",
     ]
+
+
+def _means_where_all_finished(results: list[dict[str, Any]]) -> dict[str, str]:
+    """The calibration error and the CPU seconds of a fit, as cells: means over tasks that all those ranked finished."""
+    cells = [
+        own
+        for own in ranked_cells(by_cell(results)).values()
+        if all(status_of(runs) == "ok" and mean_of(runs, "calibration_error") is not None for runs in own.values())
+    ]
+    found = {}
+    for name in cells[0] if cells else ():
+        errors, seconds = (
+            [mean_of(own[name], of) or 0.0 for own in cells] for of in ("calibration_error", "fit_seconds")
+        )
+        found[name] = f"{100 * sum(errors) / len(cells):.1f} | {sum(seconds) / len(cells):.1f}"
+    return found
 
 
 # ------------------------------------------------------------------------------------------------ pairs

@@ -9,7 +9,7 @@ import subprocess
 import numpy as np
 import pytest
 
-from benchmarks.arena.__main__ import main, progress
+from benchmarks.arena.__main__ import main, named, progress
 from benchmarks.arena.baselines import CRFsuite, LightGBM, LightGBMChain
 from benchmarks.arena.comparison import compare, pair_lines, rank_lines, rank_results
 from benchmarks.arena.running import _died
@@ -89,6 +89,20 @@ def test_one_over_its_limit_is_ranked_last_and_one_that_was_skipped_not_at_all()
     assert found.ranks == {"A": 1.5, "B": 1.5}
     assert "Not ranked, for they did not run on every task: `C`." in rank_lines(results)
     assert "no ranks" in rank_lines(results[:1])[0]
+
+
+def test_calibration_and_seconds_are_means_of_tasks_that_all_finished():
+    results = [result(task, name, 0.9) for task in ("one", "two") for name in "AB"]
+    results[0]["measures"]["calibration_error"], results[0]["fit_seconds"] = 0.3, 5.0
+    results += [result("three", "A", 0.9), result("three", "B", 0.8, status="over")]
+    rows = {line.split("`")[1]: line.split(" | ")[-2:] for line in rank_lines(results) if line.startswith("| `")}
+    assert rows == {"A": ["20.0", "3.0 |"], "B": ["10.0", "1.0 |"]}
+
+
+def test_the_one_that_chooses_has_the_seconds_that_are_given():
+    assert named("AutoLabeler", 30.0) == "AutoLabeler(time_budget=30)"
+    assert named("AutoLabeler(cv=3)", 30.0) == "AutoLabeler(cv=3)"
+    assert named("HMM", 30.0) == "HMM()"
 
 
 def test_ranks_are_by_the_measure_of_the_task():

@@ -18,13 +18,15 @@ def test_the_demo_trains_scores_hyphenates_and_leaves_a_model_and_a_picture(hedg
     assert done.code == 0, done.err
     scores = {
         name: [float(number) for number in re.findall(r"([\d.]+)%", done.out.split(name)[1].splitlines()[0])]
-        for name in ("LinearCRF", "most frequent label nearby")
+        for name in ("most frequent label nearby", "LinearCRF", "TreeCRF")
     }
-    assert scores["LinearCRF"][0] > scores["most frequent label nearby"][0] + 3
     assert all(0 < score < 100 for row in scores.values() for score in row)
-    shown = [line.split()[0].replace("-", "") for line in done.out.splitlines() if "% sure" in line]
+    assert scores["TreeCRF"][0] > scores["LinearCRF"][0] + 1
+    assert scores["TreeCRF"][1] > scores["LinearCRF"][1] + 5  # percent of whole words
+    shown = [line.split()[1].replace("-", "") for line in done.out.splitlines() if "% sure" in line]
     assert shown == ["honeysuckle", "dormouse"]
-    assert package.load("made/hyphenation.hedgerow").classes_.tolist() == ["break", "join"]
+    model = package.load("made/hyphenation.hedgerow")
+    assert (type(model).__name__, model.classes_.tolist()) == ("TreeCRF", ["break", "join"])
     assert (folder / "made" / "hyphenation.png").read_bytes().startswith(b"\x89PNG")
 
 
@@ -32,8 +34,11 @@ def test_words_are_typed_at_a_terminal_until_an_empty_line(monkeypatch, capsys):
     from hedgerow.cli import demo
 
     class Made:
+        def __init__(self, label):
+            self.label = label
+
         def predict(self, X):
-            return [["join"] * len(X[0])]
+            return [[self.label] * len(X[0])]
 
         def log_probability(self, X, y):
             return [0.0]
@@ -41,11 +46,11 @@ def test_words_are_typed_at_a_terminal_until_an_empty_line(monkeypatch, capsys):
     typed = iter(["grass hopper", "", "never"])
     monkeypatch.setattr("builtins.input", lambda prompt: next(typed))
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
-    demo._hyphenate_words(Made(), (), {"hopper"})
+    demo._hyphenate_words(Made("break"), Made("join"), (), {"hopper"})
     assert next(typed) == "never"
     grass, hopper = (line for line in capsys.readouterr().out.splitlines() if "% sure" in line)
-    assert grass.split() == ["grass", "100.0%", "sure"]
-    assert hopper.split(maxsplit=3) == ["hopper", "100.0%", "sure", "(pyphen: hop-per)  (seen in training)"]
+    assert grass.split() == ["g-r-a-s-s-", "grass", "100.0%", "sure"]
+    assert hopper.split(maxsplit=4)[1:] == ["hopper", "100.0%", "sure", "(pyphen: hop-per)  (seen in training)"]
 
 
 def test_piped_words_are_hyphenated_and_not_trained_on(hedgerow, folder, monkeypatch):

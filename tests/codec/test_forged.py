@@ -263,6 +263,7 @@ def test_an_average_of_models_that_read_other_columns(tmp_path):
         (("state", "estimators"), [], "no list of models"),
         (("state", "estimators", 0, "kind"), "AutoLabeler", "is not one of"),
         (("state", "leaderboard"), [{"model": "HMM()"}], "a list of records"),
+        (("state", "temperature"), 0.0, "above 0"),
         (("parameters", "candidates"), [{"kind": "HMM"}], "a model is described by"),
         (("parameters", "candidates"), [{"kind": "AutoLabeler", "parameters": {}}], "candidates has AutoLabeler"),
     ],

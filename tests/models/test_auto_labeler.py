@@ -16,7 +16,7 @@ from hedgerow.datasets import make_sequences
 from hedgerow.estimators import prepare
 from hedgerow.explain import importance, rules, tree_text
 from hedgerow.metrics import label_accuracy
-from hedgerow.models.auto import estimator, folds
+from hedgerow.models.auto import estimator, folds, judging
 from hedgerow.models.auto.trials import Tries
 from hedgerow.training.deadline import Deadline, current_deadline
 from tests.models.local_models import local
@@ -117,6 +117,15 @@ def test_the_first_guess_comes_first_and_settings_near_the_best_follow():
     assert len({record["model"] for record in order}) == 10
 
 
+def test_no_model_is_dropped_on_a_fold_by_which_it_is_not_clearly_worse():
+    close = [LinearCRF(l2=0.1 + 0.01 * i, window=1) for i in range(6)]
+    model = AutoLabeler(candidates=[*close, LinearCRF(l2=1e6, window=1)], n_trials=7, cv=4)
+    model.set_params(random_state=0, max_models=1).fit(*make_sequences(60, mean_length=8, random_state=0))
+    *others, last = (record["folds"] for record in model.leaderboard_)
+    assert others == [4] * 6
+    assert last < 4
+
+
 def test_words_are_first_tried_with_weights():
     X = [[f"w{i * 10 + t}" for t in range(10)] for i in range(40)]
     y = [["ab"[(i + t) % 2] for t in range(10)] for i in range(40)]
@@ -153,6 +162,7 @@ def test_the_line_that_it_gives_trains_the_same_again(kind):
     model.set_params(random_state=1).fit(X, y)
     names = {one.__name__: one for one in (AutoLabeler, HMM, LinearCRF, TreeCRF)}
     again = eval(model.chosen_, names, {"X": X, "y": y})
+    model.temperature_ = 1.0  # which held-out sequences gave, and the line has none
     for one, two in zip(model.predict_proba(X), again.predict_proba(X)):
         np.testing.assert_array_equal(one, two)
     assert model.predict(X).tolist() == again.predict(X).tolist()
@@ -251,7 +261,7 @@ def test_sequences_stay_whole_and_each_is_held_out_once(monkeypatch):
     assert len(made) == 4
     assert sorted(np.concatenate([fold.held for fold in made])) == list(range(24))
     for fold in made:
-        assert sorted([*fold.train, *fold.held]) == list(range(24))
+        assert sorted([*fold.kept, *fold.held]) == list(range(24))
 
 
 def test_groups_are_never_split(monkeypatch):
@@ -261,7 +271,7 @@ def test_groups_are_never_split(monkeypatch):
     AutoLabeler(candidates=CHEAP, n_trials=2, cv=3, random_state=0).fit(X, y, groups=groups)
     assert len(made) == 3
     for fold in made:
-        assert not set(groups[fold.train]) & set(groups[fold.held])
+        assert not set(groups[fold.kept]) & set(groups[fold.held])
 
 
 def test_one_long_recording_is_cut_into_blocks_with_gaps():
@@ -285,12 +295,38 @@ def test_values_that_only_held_out_sequences_have_are_unknown_to_a_fold():
     made = folds.make_folds(learnt.dataset, 3, None, np.random.RandomState(0))
     part = folds.FoldedCorpus(learnt, learnt.dataset, pieces, made).part(0, 1)
     vocabulary = part.train.schema.columns[0].vocabulary
-    assert set(vocabulary.names()) == {"x", *(f"w{i}" for i in made[0].train)}
+    assert set(vocabulary.names()) == {"x", *(f"w{i}" for i in made[0].kept)}
     assert part.held.schema is part.train.schema
     assert part.hidden.labels is None
 
 
-def test_a_label_of_one_sequence_is_always_trained_and_unlabelled_positions_may_be():
+def test_labels_that_are_held_out_and_not_trained_do_not_count():
+    """Each sequence has a label of its own, once: no model of the others could give it."""
+    X, y = DATA
+    y = [[f"own {i}", *labels[1:]] for i, labels in enumerate(y)]
+    learnt = prepare.learn_corpus(X, y, columns=None, window=0)
+    pieces = folds.cut_pieces(learnt.dataset, 3, 0, whole=False)
+    made = folds.make_folds(learnt.dataset, 3, None, np.random.RandomState(0))
+    part = folds.FoldedCorpus(learnt, learnt.dataset, pieces, made).part(0, 1)
+    first = part.held.offsets[:-1]
+    assert not part.known[first].any()
+    assert part.known.sum() == part.held.n_positions - len(first)
+    assert (part.stopping.labels[first] == -1).all()
+    model = AutoLabeler(candidates=[*CHEAP, TREES], n_trials=3, cv=3, random_state=0).fit(X, y)
+    assert not [record["error"] for record in model.leaderboard_ if record["error"]]
+    assert model.best_score_ > 0.5
+    assert len(model.classes_) == len(X) + 3
+    with pytest.raises(InputError, match="none has a label that another has"):
+        AutoLabeler(n_trials=1).fit(X[:3], [[f"{i}"] * len(x) for i, x in enumerate(X[:3])])
+
+
+def test_few_sequences_are_held_out_one_at_a_time(monkeypatch):
+    made = seen_folds(monkeypatch)
+    AutoLabeler(candidates=CHEAP, n_trials=2, cv=5, random_state=0).fit(DATA[0][:3], DATA[1][:3])
+    assert sorted(fold.held.tolist() for fold in made) == [[0], [1], [2]]
+
+
+def test_unlabelled_positions_and_sets_of_labels_may_be_trained():
     X, y = DATA
     y = [list(labels) for labels in y]
     y[3][0] = "rare"
@@ -354,7 +390,10 @@ def test_models_are_averaged_only_where_that_helps():
     assert len(several.estimators_) > 1
     single = AutoLabeler(candidates=noisy, window=0, n_trials=3, cv=3, random_state=0, max_models=1).fit(X, y)
     assert len(single.estimators_) == 1
-    expected = np.mean([member.predict_proba(X)[0] for member in several.estimators_], axis=0)
+    expected = np.mean([member.predict_proba(X)[0] for member in several.estimators_], axis=0) ** (
+        1 / several.temperature_
+    )
+    expected /= expected.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(several.predict_proba(X)[0], expected, rtol=1e-12)
     labels = several.classes_[expected.argmax(axis=1)].tolist()
     assert several.predict(X)[0] == labels
@@ -384,6 +423,60 @@ def test_whole_labelings_are_left_to_one_model(option):
         assert model._decoder_name() == "viterbi"
         pairs = {pair for labels in model.predict(X) for pair in pairwise(labels)}
         assert ("L0", "L0") not in pairs
+
+
+# ------------------------------------------------------------------------------------------------ temperature
+
+
+def answered(probs, labels):
+    """The truth and the answers of a fold with these probabilities and labels."""
+    schema = learn([["a"]], [["x"]]).schema
+    truth = judging.Truth(schema, labels.astype(np.int32), labels >= 0, np.arange(0, len(labels) + 1, 10))
+    return [truth], [judging.Answers({}, probs.astype(np.float32))]
+
+
+@pytest.mark.parametrize("true", [0.4, 1.0, 3.0])
+def test_the_temperature_makes_true_labels_most_probable(true):
+    rng = np.random.default_rng(0)
+    probs = rng.dirichlet([1.0] * 4, size=3000)
+    right = judging.tempered(probs, true)
+    labels = np.array([rng.choice(4, p=row) for row in right])
+    labels[:50] = -1  # not known
+    found = judging.find_temperature(*answered(probs, labels))
+    rows = np.arange(50, 3000)
+
+    def loss(temperature):
+        return -np.log(judging.tempered(probs, temperature)[rows, labels[rows]]).mean()
+
+    tried = np.geomspace(0.2, 6.0, 400)
+    assert found == pytest.approx(tried[np.argmin([loss(one) for one in tried])], rel=0.02)
+    assert found == pytest.approx(true, rel=0.1)
+
+
+def test_the_temperature_is_finite_where_all_labels_are_right():
+    probs = np.tile([0.99, 0.01], (30, 1))
+    cold = judging.find_temperature(*answered(probs, np.zeros(30, dtype=int)))
+    assert 0.5 < cold < 2.0
+    certain = np.tile([1.0, 0.0], (30, 1))
+    assert 1.0 < judging.find_temperature(*answered(certain, np.zeros(30, dtype=int))) < 4.0
+    assert judging.find_temperature(*answered(certain, np.full(30, -1))) == 1.0  # no label is known
+    assert judging.tempered(np.array([[1.0, 0.0]]), 3.0).tolist() == [[1.0, 0.0]]
+
+
+def test_probabilities_of_an_overconfident_model_are_tempered():
+    rng = np.random.default_rng(0)
+    y = [rng.choice(["a", "b"], size=10).tolist() for _ in range(90)]
+    X = [[[float(rng.normal() + (label == "a"))] for label in one] for one in y]
+    sure = TreeCRF(edges="shared", n_estimators=40, learning_rate=1.0, l2_regularization=0.1, early_stopping=False)
+    model = AutoLabeler(candidates=[sure], window=0, n_trials=1, cv=3, random_state=0).fit(X[:60], y[:60])
+    assert model.temperature_ > 1.5
+
+    def loss(one):
+        columns = [np.searchsorted(one.classes_, labels) for labels in y[60:]]
+        return -np.mean([np.log(p[np.arange(10), c]) for p, c in zip(one.predict_proba(X[60:]), columns)])
+
+    assert loss(model) < loss(model.best_estimator_) - 0.1
+    assert model.predict(X).tolist() == model.best_estimator_.predict(X).tolist()
 
 
 # ------------------------------------------------------------------------------------------------ gaps, errors, files
@@ -474,6 +567,8 @@ def test_a_file_brings_back_every_bit(cv, tmp_path):
     assert again.leaderboard_ == model.leaderboard_
     assert str(again.leaderboard_) == str(model.leaderboard_)
     assert (again.chosen_, again.outcome_, again.scoring_) == (model.chosen_, model.outcome_, model.scoring_)
+    assert again.temperature_ == model.temperature_
+    assert (model.temperature_ == 1.0) == (cv == 0)
     assert again.best_score_ == model.best_score_ or np.isnan(model.best_score_)
     assert [repr(one) for one in again.candidates] == [repr(one) for one in candidates]
     for one, two in zip(model.predict_proba(X), again.predict_proba(X)):

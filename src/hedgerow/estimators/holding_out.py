@@ -106,8 +106,8 @@ def hide_blocks(dataset: Dataset, blocks: IndexArray, held: IndexArray) -> tuple
         hidden[begin:end] = True
         first, last = dataset.offsets[np.searchsorted(dataset.offsets, begin, side="right") - 1 :][:2]
         gap[max(first, begin - reach) : min(last, end + reach)] = True
-    part = _without(dataset, gap)
-    return part, without_unseen_labels(_without(dataset, ~hidden), part)
+    part = without_labels(dataset, gap)
+    return part, without_unseen_labels(without_labels(dataset, ~hidden), part)
 
 
 def without_unseen_labels(held_out: Dataset, part: Dataset) -> Dataset:
@@ -115,10 +115,11 @@ def without_unseen_labels(held_out: Dataset, part: Dataset) -> Dataset:
     assert held_out.labels is not None
     known = set().union(*code_sets(part))
     unseen = (held_out.labels >= 0) & ~np.isin(held_out.labels, list(known))
-    return _without(held_out, unseen) if unseen.any() else held_out
+    return without_labels(held_out, unseen) if unseen.any() else held_out
 
 
-def _without(dataset: Dataset, hidden: BoolArray) -> Dataset:
+def without_labels(dataset: Dataset, hidden: BoolArray) -> Dataset:
+    """The corpus, as if the labels of these positions were not known. hidden : (N,)"""
     assert dataset.labels is not None
     labels = np.where(hidden, UNLABELLED, dataset.labels).astype(CODE)
     allowed = None if dataset.allowed is None else dataset.allowed | hidden[:, None]

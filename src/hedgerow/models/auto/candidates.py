@@ -32,11 +32,11 @@ TREES: dict[str, Any] = {"leaves": "newton", "learning_rate": 0.1, "l2_regulariz
 LADDERS: dict[str, dict[str, tuple[Any, ...]]] = {
     "LinearCRF": {"l2": (0.001, 0.01, 0.1, 1.0, 10.0), "order": (1, 2, 3)},
     "TreeCRF": {
-        "max_leaf_nodes": (4, 8, 16, 32, 64),
-        "l2_regularization": (1.0, 5.0, 20.0),
-        "order": (1, 2),
         "max_features": (0.3, 1.0),
+        "l2_regularization": (1.0, 5.0, 20.0),
         "learning_rate": (0.05, 0.1),
+        "max_leaf_nodes": (4, 8, 16, 32, 64),
+        "order": (1, 2),
         "init__l2": (0.01, 0.1, 1.0, 10.0),
     },
     "HMM": {"smoothing": (0.01, 0.1, 1.0, 10.0), "order": (1, 2, 3)},
@@ -103,7 +103,7 @@ def first_guesses(traits: Traits) -> list[Any]:
             TreeCRF(edges="shared", init=LinearCRF(l2=0.1), **TREES),
             MEMM(estimator=TreeCRF(**TREES)),
             LinearCRF(),
-            MEMM(estimator=LinearCRF(l2=0.1)),
+            MEMM(estimator=LinearCRF()),
         ]
     if traits.has_constants:  # which no position of an HMM is drawn from
         models = [model for model in models if not isinstance(model, HMM)]
@@ -127,7 +127,8 @@ def neighbours(model: Any, window: Window, *, free: bool) -> Iterator[tuple[Any,
             yield from ((clone(model), WINDOWS[i]) for i in (place + 1, place - 1) if 0 <= i < len(WINDOWS))
     known = model.get_params(deep=True)
     for name, values in LADDERS.get(type(model).__name__, {}).items():
-        if known.get(name) not in values or (name == "order" and not _may_have_order(model)):
+        below = name == "order" and isinstance(model, TreeCRF) and model.init != "zero"  # trees on weights have none
+        if known.get(name) not in values or below:
             continue
         place = values.index(known[name])
         for i in (place + 1, place - 1):
@@ -135,19 +136,17 @@ def neighbours(model: Any, window: Window, *, free: bool) -> Iterator[tuple[Any,
                 yield clone(model).set_params(**{name: values[i]}), window
 
 
-def _may_have_order(model: Any) -> bool:
-    return not isinstance(model, TreeCRF) or model.init == "zero"
-
-
 def _has(model: Any, name: str) -> bool:
     return name in model.get_params(deep=False)
 
 
-def is_simpler(model: Any) -> int:
-    """How simple a kind of model is, and how cheap: smaller is simpler."""
-    kinds = ("HMM", "SlidingWindow", "MEMM", "LinearCRF", "MaxMarginMarkovNetwork")
+def cost(model: Any) -> tuple[bool, int]:
+    """How expensive a kind of model is, to be compared: trees cost more than weights, and weights more than counts."""
+    kinds = ("HMM", "SlidingWindow", "MEMM", "LinearCRF", "MaxMarginMarkovNetwork", "TreeCRF")
     name = type(model).__name__
-    return kinds.index(name) if name in kinds else len(kinds) + (isinstance(model, TreeCRF) and model.init != "zero")
+    inner = getattr(model, "estimator", model)
+    of_trees = isinstance(inner, TreeCRF) or inner == "trees"
+    return of_trees, kinds.index(name) if name in kinds else len(kinds)
 
 
 # ------------------------------------------------------------------------------------------------ settings of all
@@ -155,7 +154,7 @@ def is_simpler(model: Any) -> int:
 
 def set_up(model: Any, given: AutoParameters, traits: Traits, window: Window, seed: int) -> Any:
     """A model with what was said of all of them: columns, window, constraints, missing values, threads, seed."""
-    common: dict[str, Any] = {"window": window, "n_jobs": given.n_jobs, "random_state": seed}
+    common: dict[str, Any] = {"window": window, "n_jobs": given.n_jobs, "random_state": seed, "calibrate": False}
     common |= {name: getattr(given, name) for name in ("columns", "constraints") if getattr(given, name) is not None}
     made = clone(model)
     _set(made, common | _missing(made, given.missing, gaps=traits.has_gaps))
@@ -188,11 +187,8 @@ def changed_parameters(model: Any) -> dict[str, Any]:
     """The parameters of a model that are not the default."""
     defaults = type(model)().get_params(deep=False)
     own = model.get_params(deep=False)
-    return {name: value for name, value in own.items() if not _equal(value, defaults[name])}
-
-
-def _equal(one: Any, other: Any) -> bool:
-    return type(one) is type(other) and bool(one == other)
+    usual = {name for name, value in own.items() if type(value) is type(defaults[name]) and value == defaults[name]}
+    return {name: value for name, value in own.items() if name not in usual}
 
 
 def in_python(model: Any, without: tuple[str, ...] = ()) -> str:

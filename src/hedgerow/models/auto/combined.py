@@ -20,27 +20,27 @@ def choose_members(tries: Tries, leader: Trial, trials: Sequence[Trial], most: i
     """The models to average, the best first: alone, unless an average is clearly better on held-out sequences.
 
     One model after the other is added: the one with which the average gives true labels the highest probability. It
-    stays where that is clearly higher than before, by more than a standard error, and the score is not lower; or where
-    the score is clearly higher.
+    stays where that is higher than before by half a standard error and the score is not lower by as much, or where the
+    score is clearly higher.
     """
     folds = tuple(sorted(leader.answers))
     pool = [trial for trial in trials if trial is not leader and leader.answers.keys() <= trial.answers.keys()]
     members, truths = [leader], tries.truths(folds)
     score, logs = tries.stages(leader, folds), tries.log_probs(leader, folds)
     while folds and tries.judge.averages and len(members) < most and pool:
-        tried = [_average([*members, trial], folds) for trial in pool]
+        tried = [average([*members, trial], folds) for trial in pool]
         found = [tries.judge.log_probs(truths, answers) for answers in tried]
         i = int(np.argmax([stages[0] for stages in found]))
         stages = tries.judge.stages(truths, tried[i], POSTERIOR)
         better, sharper = difference(stages, score), difference(found[i], logs)
-        if not (better.clearly() or (sharper.clearly() and better.mean >= 0.0)):
+        if not (better.clearly() or (sharper.clearly(0.5) and better.mean >= -0.5 * better.error)):
             break
         members.append(pool.pop(i))
         score, logs = stages, found[i]
     return members
 
 
-def _average(trials: Sequence[Trial], folds: tuple[int, ...]) -> list[Answers]:
+def average(trials: Sequence[Trial], folds: tuple[int, ...]) -> list[Answers]:
     """What the average of some models says of the held-out sequences of each fold."""
     answers = []
     for fold in folds:

@@ -18,14 +18,15 @@ from hedgerow.data.dataset import Dataset, Label, Window
 from hedgerow.data.windows import windowed, with_window
 from hedgerow.declarations import check_parameters, documented
 from hedgerow.errors import HedgerowError, InputError, warn
+from hedgerow.estimators.holding_out import Fold
 from hedgerow.estimators.prepare import Preparation, encode_held_out, read_corpus
 from hedgerow.estimators.scored import ScoredChain
 from hedgerow.estimators.values import random_generator
 from hedgerow.legend import CODE, CodeArray, FloatArray
 from hedgerow.models.auto.candidates import Traits, changed_parameters, first_guesses, first_window, in_python, set_up
-from hedgerow.models.auto.combined import choose_members, mean_probs, seen_by
-from hedgerow.models.auto.folds import Fold, FoldedCorpus, cut_pieces, make_folds
-from hedgerow.models.auto.judging import POSTERIOR, Judge
+from hedgerow.models.auto.combined import average, choose_members, mean_probs, seen_by
+from hedgerow.models.auto.folds import FoldedCorpus, cut_pieces, make_folds
+from hedgerow.models.auto.judging import POSTERIOR, Judge, find_temperature, tempered
 from hedgerow.models.auto.leaderboard import Leaderboard, make_leaderboard
 from hedgerow.models.auto.parameters import AUTO, AutoParameters
 from hedgerow.models.auto.search import Search
@@ -60,7 +61,8 @@ class AutoLabeler(AutoParameters, ScoredChain):
     best_params_ : the settings of the best model that are not the default
     best_score_ : its score on held-out sequences; NaN where nothing was tried
     leaderboard_ : what was tried, the best first, a dict each; `print` shows a table
-    chosen_ : the line of Python that trains the same again
+    chosen_ : the line of Python that trains the same again; its probabilities are those before the temperature
+    temperature_ : what the logarithms of probabilities are divided by, as held-out sequences say; 1 where none are
     n_iter_ : how many models were tried, best_iteration_ : which of them was the best
     loss_ : −log of the probability that the best gives to a true label of held-out sequences, on average
     outcome_ : why the search ended: "time_budget", "n_trials", "exhausted" (nothing near the best is left to try),
@@ -81,6 +83,7 @@ class AutoLabeler(AutoParameters, ScoredChain):
     best_score_: float
     leaderboard_: Leaderboard
     chosen_: str
+    temperature_: float
 
     # -------------------------------------------------------------------------------------------- training
 
@@ -109,7 +112,7 @@ class AutoLabeler(AutoParameters, ScoredChain):
         rng = random_generator(self.random_state)
         drawn = int(rng.randint(2**31 - 1))
         seed = int(self.random_state) if isinstance(self.random_state, (int, np.integer)) else drawn
-        given = _is_given(self.window)
+        given = not (isinstance(self.window, str) and self.window == AUTO)
         wanted = Preparation(columns=self.columns, window=self.window if given else 0)
         learnt, weighted = read_corpus(wanted, X, y, sample_weight, lengths)
         traits = Traits.of(learnt.dataset)
@@ -170,6 +173,8 @@ class AutoLabeler(AutoParameters, ScoredChain):
             self.best_iteration_ = leader.number
             self.best_score_ = float(tries.stages(leader, folds)[0])
             self.loss_ = -float(tries.log_probs(leader, folds)[0])
+            if folds:
+                self.temperature_ = find_temperature(tries.truths(folds), average(members, folds))
         if search.outcome == INTERRUPTED:
             what = f"the search was interrupted after {self.n_iter_} models; the best of them is kept"
             warn(what, ConvergenceWarning, stacklevel=3)
@@ -181,7 +186,7 @@ class AutoLabeler(AutoParameters, ScoredChain):
         self.best_params_ = changed_parameters(best)
         self.leaderboard_, self.metadata_, self.history_ = Leaderboard(), {}, []
         self.n_iter_ = self.best_iteration_ = 0
-        self.loss_, self.best_score_, self.outcome_ = 0.0, math.nan, outcome
+        self.loss_, self.best_score_, self.outcome_, self.temperature_ = 0.0, math.nan, outcome, 1.0
         self.scoring_ = judge.name
         self.chosen_ = self._line()
 
@@ -203,7 +208,7 @@ class AutoLabeler(AutoParameters, ScoredChain):
     def predict_proba(self, X: Any, *, known: Any = None, lengths: Any = None) -> list[FloatArray]:
         """The probability of each label at each position: a list of (T, K) arrays, columns as in `classes_`."""
         dataset = self._dataset(X, known, lengths)
-        flat = mean_probs(self.estimators_, dataset)
+        flat = tempered(mean_probs(self.estimators_, dataset), self.temperature_)
         return [flat[begin:end] for begin, end in itertools.pairwise(dataset.offsets.tolist())]
 
     def _decoding(self, decoder: str | None) -> Callable[[Dataset], list[CodeArray]]:
@@ -291,10 +296,6 @@ def _set_length(model: Any) -> None:
         of_rows.set_params(n_estimators=max(1, int(model.best_iteration_)))
     elif "max_iter" in settings:
         of_rows.set_params(max_iter=max(1, int(model.n_iter_)))
-
-
-def _is_given(window: Any) -> bool:
-    return not (isinstance(window, str) and window == AUTO)
 
 
 def _count_parameters(model: Any) -> int:

@@ -51,6 +51,7 @@ def with_candidates(parameters: dict[str, Any]) -> dict[str, Any]:
 def settle(model: Any, scope: Scope) -> None:
     """What follows from what was read."""
     model.best_score_ = math.nan if scope["best_score"] is None else scope["best_score"]
+    model.temperature_ = 1.0 if scope["temperature"] is None else scope["temperature"]  # files of before have none
     model.best_params_ = changed_parameters(model.best_estimator_)
     model.chosen_ = model._line()
 
@@ -67,6 +68,7 @@ STATE = State(
         Check(check_members),
         Let("best_estimator", lambda scope: scope["estimators"][0], of="best_estimator_"),
         real("best_score", of=_score, nullable=True),
+        real("temperature", above=0.0, of="temperature_", optional=True),
         text("scoring_used", of="scoring_"),
         Value("leaderboard", _are_records, "a list of records", back=Leaderboard, of="leaderboard_"),
     ),

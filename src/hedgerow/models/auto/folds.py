@@ -7,7 +7,7 @@ models that are tried on it, as they are at prediction. Another window is a copy
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,10 +15,13 @@ from hedgerow.data.dataset import Dataset, Window
 from hedgerow.data.settling import Learnt, narrow
 from hedgerow.data.windows import windowed, with_window
 from hedgerow.errors import InputError
+from hedgerow.estimators.holding_out import Fold, cut_blocks, without_labels
 from hedgerow.legend import INDEX, UNLABELLED, AnyArray, BoolArray, CodeArray, IndexArray
 
-BLOCKS_A_FOLD = 3  # of a long sequence, so that each fold has some of its beginning, middle and end
+FEW = 2  # sequences that are cut into blocks
+BLOCKS_A_FOLD = 3  # so that each fold has some of its beginning, middle and end
 SMALL = 4_000  # positions that the first rung trains on, and as many that it is scored on
+LEAST_LOOKED_AT = 10  # sequences that have about SMALL positions; fewer say too little
 _KEPT = 12  # datasets
 
 
@@ -30,22 +33,22 @@ class Pieces(NamedTuple):
     lengths: IndexArray
 
 
-class Fold(NamedTuple):
-    """The numbers of the pieces that train, and of those that are held out."""
-
-    train: IndexArray
-    held: IndexArray
-
-
 @dataclass(frozen=True)
 class Part:
     """What a model is tried on.
 
     train, held : Datasets of one schema; both have their labels
+    known : (n,), the held-out positions with a label that is also trained; no model could give another
     """
 
     train: Dataset
     held: Dataset
+    known: BoolArray
+
+    @property
+    def stopping(self) -> Dataset:
+        """The held-out sequences with these labels alone."""
+        return without_labels(self.held, ~self.known)
 
     @property
     def hidden(self) -> Dataset:
@@ -57,32 +60,30 @@ class Part:
 
 
 def cut_pieces(dataset: Dataset, n_folds: int, gap: int, *, whole: bool) -> Pieces:
-    """Whole sequences; or, where there are fewer than folds, blocks of them.
+    """Whole sequences; or, where there are one or two, blocks of them.
 
-    gap : positions at each end of a block that belong to none, so that no window reaches from one into the next
+    gap : positions before a block that belong to none, so that no window reaches from one into the next
     """
-    lengths = np.diff(dataset.offsets)
+    starts, lengths = dataset.offsets[:-1], np.diff(dataset.offsets)
     n = len(lengths)
-    if whole or n >= n_folds:
+    if whole or n > FEW:
         return Pieces(np.arange(n, dtype=INDEX), np.zeros(n, dtype=INDEX), lengths)
-    pieces = []
-    for i, length in enumerate(lengths.tolist()):
-        n_blocks = max(1, min(BLOCKS_A_FOLD * n_folds, length // max(4, 3 * gap)))
-        ends = np.linspace(0, length, n_blocks + 1).astype(np.int64)
-        for b in range(n_blocks):
-            begin = int(ends[b]) + (gap if b else 0)
-            pieces.append((i, begin, int(ends[b + 1]) - begin))
-    if len(pieces) < 2:
+    share = max(1.0 / (BLOCKS_A_FOLD * n_folds), 3.0 * gap / dataset.n_positions)
+    blocks = cut_blocks(dataset.offsets, share)
+    if len(blocks) < 3:
         what = "there is one sequence, too short to hold a part of it out"
         raise InputError(what, hint="Give more sequences, or a model of your choice: LinearCRF().")
-    return Pieces(*(np.array(numbers, dtype=INDEX) for numbers in zip(*pieces)))
+    owner = np.searchsorted(starts, blocks[:-1], side="right") - 1
+    first = blocks[:-1] - starts[owner]
+    begin = np.where(first > 0, first + gap, 0)
+    return Pieces(owner, begin, first + np.diff(blocks) - begin)
 
 
 def make_folds(dataset: Dataset, n_folds: int, groups: AnyArray | None, rng: np.random.RandomState) -> list[Fold]:
-    """Folds of the sequences of a dataset, of about as many positions each. Groups are never cut in two.
+    """Folds of the sequences of a dataset, of about as many labels each. Groups are never cut in two.
 
-    A group that holds a label which the others of its training part would lack is not held out: nothing could be learnt
-    of it. Nor is one without any label. groups : (S,), or None where each sequence is its own
+    A group without any label always trains, and nothing is held out of which no label is trained.
+    groups : (S,), or None where each sequence is its own
     """
     assert dataset.labels is not None
     codes = np.arange(len(dataset)) if groups is None else np.unique(groups, return_inverse=True)[1].reshape(-1)
@@ -91,27 +92,24 @@ def make_folds(dataset: Dataset, n_folds: int, groups: AnyArray | None, rng: np.
         raise InputError("⟦groups⟧ has one group, so nothing can be held out", hint="Give two groups or more.")
     owner = np.repeat(codes, np.diff(dataset.offsets))
     known = dataset.labels != UNLABELLED
-    has: BoolArray = np.zeros((n_groups, dataset.n_labels), dtype=bool)
-    has[owner[known], dataset.labels[known]] = True
-    sizes = np.bincount(owner, minlength=n_groups)
-    order = rng.permutation(n_groups)
+    counts = np.zeros((n_groups, dataset.n_labels), dtype=np.int64)
+    np.add.at(counts, (owner[known], dataset.labels[known]), 1)
+    sizes = counts.sum(axis=1)
+    order = rng.permutation(np.flatnonzero(sizes))
     if groups is not None or len(dataset) < 4 * n_folds:  # few: the largest first, or folds would be of any size
         order = order[np.argsort(-sizes[order], kind="stable")]
-    n_folds = min(n_folds, n_groups)
-    filled = np.zeros(n_folds, dtype=np.int64)
-    fold_of = np.empty(n_groups, dtype=np.int64)
+    filled = np.zeros(min(n_folds, n_groups), dtype=np.int64)
+    fold_of = np.full(n_groups, -1)
     for group in order.tolist():
         fold_of[group] = int(np.argmin(filled))
         filled[fold_of[group]] += sizes[group]
     folds = []
-    for fold in range(n_folds):
-        inside = fold_of == fold
-        covered = ~(has & ~has[~inside].any(axis=0)).any(axis=1)
-        held = inside & has.any(axis=1) & covered
-        if held.any():
+    for fold in range(len(filled)):
+        held = fold_of == fold
+        if (counts[held].any(axis=0) & counts[~held].any(axis=0)).any():
             folds.append(Fold(np.flatnonzero(~held[codes]), np.flatnonzero(held[codes])))
     if not folds:
-        what = "no sequence can be held out: each has a label that no other has, or none"
+        what = "no sequence can be held out: none has a label that another has"
         raise InputError(what, hint="Label more sequences, or give a model of your choice: LinearCRF().")
     return folds
 
@@ -139,23 +137,20 @@ class FoldedCorpus:
     ) -> None:
         self.whole, self.given, self.folds = weighted, given, folds
         self._own_schema = own_schema or given is not None
-        cut = _is_cut(learnt.dataset, pieces)
+        cut = not np.array_equal(pieces.lengths, np.diff(learnt.dataset.offsets))
         self._appeared = Learnt(learnt.dataset.cut(*pieces), _appeared(learnt, pieces)) if cut else learnt
         self._weighted = weighted.cut(*pieces) if cut else weighted
         self._parts: dict[tuple[int, bool], Part] = {}
         self._windows: dict[tuple[int, bool, str], Part] = {}
 
-    @property
-    def n_folds(self) -> int:
-        return len(self.folds)
-
     def is_large(self) -> bool:
         """Whether a first look at a part of the sequences is worth its time."""
-        return self._weighted.n_positions > 3 * SMALL
+        n = self._weighted.n_positions
+        return n > 3 * SMALL and len(self._weighted) * SMALL > LEAST_LOOKED_AT * n
 
     def share(self, fold: int) -> float:
         """How many times as many positions all sequences have as those that train on a fold."""
-        n = int(np.diff(self._weighted.offsets)[self.folds[fold].train].sum())
+        n = int(np.diff(self._weighted.offsets)[self.folds[fold].kept].sum())
         return self._weighted.n_positions / max(1, n)
 
     def part(self, fold: int, window: Window, *, small: bool = False) -> Part:
@@ -169,12 +164,9 @@ class FoldedCorpus:
                 del self._windows[next(iter(self._windows))]
             part = self._parts[key]
             schema = windowed(part.train.schema, window)
-            self._windows[named] = Part(with_window(part.train, schema), with_window(part.held, schema))
+            train, held = (with_window(one, schema) for one in (part.train, part.held))
+            self._windows[named] = Part(train, held, part.known)
         return self._windows[named]
-
-    def all(self, window: Window) -> Dataset:
-        """All sequences, whole, under a window."""
-        return with_window(self.whole, windowed(self.whole.schema, window))
 
     def _make(self, fold: Fold, *, small: bool) -> Part:
         train, held = fold
@@ -187,11 +179,19 @@ class FoldedCorpus:
         part = self._weighted.take(train)
         if not self._own_schema:
             part, rest = narrow(self._appeared, train, part, rest)
-        return Part(part, replace(rest, weight_seq=None))
+        return Part(part, replace(rest, weight_seq=None), _known(part, rest))
 
 
-def _is_cut(dataset: Dataset, pieces: Pieces) -> bool:
-    return len(pieces.lengths) != len(dataset) or bool((pieces.lengths != np.diff(dataset.offsets)).any())
+def _known(train: Dataset, held: Dataset) -> BoolArray:
+    """(n,): whether the label of a held-out position is known, and that of a position which trains, or in its set."""
+    assert train.labels is not None
+    assert held.labels is not None
+    trained = np.zeros(train.n_labels, dtype=bool)
+    trained[train.labels[train.labels >= 0]] = True
+    if train.allowed is not None:
+        trained |= train.allowed[~train.allowed.all(axis=1)].any(axis=0)
+    known: BoolArray = (held.labels >= 0) & trained[held.labels]
+    return known
 
 
 def _appeared(learnt: Learnt, pieces: Pieces) -> CodeArray:
@@ -204,17 +204,3 @@ def _first_of(pieces: IndexArray, lengths: IndexArray) -> IndexArray:
     total = int(lengths[pieces].sum())
     step = max(1, total // SMALL)
     return pieces[::step]
-
-
-def unit_offsets(offsets: IndexArray, least: int) -> IndexArray:
-    """Where the units begin and end by which held-out positions are counted: sequences, or blocks of them where there
-    are fewer than `least`."""
-    lengths = np.diff(offsets)
-    if len(lengths) >= least:
-        return offsets
-    each = -(-least // max(1, len(lengths)))
-    ends: list[Any] = [
-        np.linspace(begin, begin + n, min(each, int(n)) + 1).astype(INDEX)[1:]
-        for begin, n in zip(offsets[:-1].tolist(), lengths.tolist())
-    ]
-    return np.concatenate([np.zeros(1, dtype=INDEX), *ends])

@@ -16,13 +16,17 @@ import numpy as np
 from hedgerow.data.dataset import Dataset, Schema
 from hedgerow.errors import InputError
 from hedgerow.estimators.base import label_lists
+from hedgerow.estimators.holding_out import cut_blocks
 from hedgerow.estimators.values import LOG_LIKELIHOOD, score_labels
 from hedgerow.legend import AnyArray, BoolArray, CodeArray, FloatArray, IndexArray
-from hedgerow.models.auto.folds import unit_offsets
+from hedgerow.models.auto.folds import Part
 from hedgerow.models.auto.parameters import AUTO
 
 GROUPS = 25  # of the jackknife
 LEAST = 1e-12  # a probability, where its logarithm is taken
+MOST_STEPS, MOST_CELLS = 20, 100_000  # of Newton; probabilities that a temperature is found by
+DOUBT = 4.0  # with so many held-out sequences half of log T is believed
+HOTTEST = 8.0  # temperatures are from 1/8 to 8
 POSTERIOR, VITERBI = "posterior", "viterbi"
 _SPAN = re.compile(r"[BIESLU]-.+|O")
 
@@ -51,7 +55,10 @@ class Difference(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Truth:
-    """The held-out sequences of a fold. units : where they, or blocks of few of them, begin and end"""
+    """The held-out sequences of a fold.
+
+    known : the positions that count one by one; units : where sequences, or blocks of few of them, begin and end
+    """
 
     schema: Schema
     labels: CodeArray
@@ -60,12 +67,13 @@ class Truth:
     units: IndexArray = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "units", unit_offsets(self.offsets, GROUPS))
+        few = len(self.offsets) <= GROUPS
+        object.__setattr__(self, "units", cut_blocks(self.offsets, 1 / GROUPS) if few else self.offsets)
 
     @classmethod
-    def of(cls, held: Dataset) -> Truth:
-        assert held.labels is not None
-        return cls(held.schema, held.labels, held.labels >= 0, held.offsets)
+    def of(cls, part: Part) -> Truth:
+        assert part.held.labels is not None
+        return cls(part.held.schema, part.held.labels, part.known, part.held.offsets)
 
 
 class Judge:
@@ -97,12 +105,14 @@ class Judge:
         return self._by_metric(truths, [one.labels[decoder] for one in answers])
 
     def log_probs(self, truths: Sequence[Truth], answers: Sequence[Answers]) -> FloatArray:
-        """The same of the mean log-probability of the true label of a position."""
+        """The same of the mean log-probability of the true label of a position, at the best temperature."""
         logs = []
+        temperature = find_temperature(truths, answers)
         for truth, one in zip(truths, answers):
             rows = np.flatnonzero(truth.known)
             values = np.zeros(len(truth.labels))
-            values[rows] = np.log(np.maximum(one.probs[rows, truth.labels[rows]], LEAST))
+            probs = tempered(one.probs[rows].astype(np.float64), temperature)
+            values[rows] = np.log(np.maximum(probs[np.arange(len(rows)), truth.labels[rows]], LEAST))
             logs.append(values)
         return _without_groups(truths, logs)
 
@@ -110,7 +120,7 @@ class Judge:
         assert self._metric is not None
         lists = [
             np.concatenate([label_lists(t.schema, codes, t.units) for t, codes in zip(truths, given)])
-            for given in ([np.where(t.known, t.labels, -1) for t in truths], predicted)
+            for given in ([t.labels for t in truths], predicted)
         ]
         groups = np.arange(len(lists[0])) % _count(len(lists[0]))
         parts = [np.ones(len(groups), dtype=bool), *(groups != g for g in range(int(groups.max()) + 1))]
@@ -122,6 +132,44 @@ class Judge:
         if np.isnan(value):
             raise InputError(f"⟦scoring={self.name!r}⟧ gave {value} on held-out sequences")
         return value
+
+
+def find_temperature(truths: Sequence[Truth], answers: Sequence[Answers]) -> float:
+    """The T by which true labels of held-out sequences are most probable, with probabilities in proportion to p^(1/T).
+
+    Their −log is convex in 1/T, so that Newton's steps find it; from 1/T = 1, each at most by a factor of 2. One label
+    more of any kind among them all, as in Platt's method, keeps it finite where every label is right. Positions of one
+    sequence are not independent: where there are few, T is nearer to 1.
+    """
+    pairs = [(one.probs[truth.known], truth.labels[truth.known]) for truth, one in zip(truths, answers)]
+    step = 1 + sum(probs.size for probs, _ in pairs) // MOST_CELLS
+    probs, labels = (np.concatenate([part[::step] for part in parts]) for parts in zip(*pairs))
+    if len(labels) == 0:
+        return 1.0
+    probs = np.maximum(probs.astype(np.float64), LEAST)
+    logs = np.log(probs)
+    apart = logs - logs[np.arange(len(logs)), labels][:, None]
+    one_more = float(apart.mean()) / (len(apart) + 2)
+    power = 1.0
+    for _ in range(MOST_STEPS):
+        weights = tempered(probs, 1.0 / power)
+        means = (weights * apart).sum(axis=1)
+        curvature = float(((weights * apart**2).sum(axis=1) - means**2).mean())
+        moved = power - (float(means.mean()) - one_more) / max(curvature, LEAST)
+        before, power = power, float(np.clip(moved, max(power / 2, 1 / HOTTEST), min(power * 2, HOTTEST)))
+        if abs(power - before) < 1e-4 * before:
+            break
+    n = sum(len(truth.offsets) - 1 for truth in truths)
+    return float(power ** (-n / (n + DOUBT)))
+
+
+def tempered(probs: FloatArray, temperature: float) -> FloatArray:
+    """(N, K): probabilities in proportion to p^(1/T). What is most probable stays so, and 0 stays 0."""
+    if temperature == 1.0:
+        return probs
+    powers = (probs / probs.max(axis=1, keepdims=True)) ** (1.0 / temperature)
+    scaled: FloatArray = powers / powers.sum(axis=1, keepdims=True)
+    return scaled
 
 
 def difference(one: FloatArray, other: FloatArray) -> Difference:

@@ -7,6 +7,7 @@ import math
 import signal
 import sys
 import threading
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
@@ -14,7 +15,7 @@ from typing import Any
 
 from hedgerow.data.dataset import Window
 from hedgerow.errors import HedgerowError
-from hedgerow.models.auto.candidates import Traits, in_python, is_simpler, neighbours, set_up
+from hedgerow.models.auto.candidates import Traits, cost, in_python, neighbours, set_up
 from hedgerow.models.auto.parameters import AutoParameters
 from hedgerow.models.auto.trials import INTERRUPTED, OUT_OF_TIME, Trial, Tries
 from hedgerow.training.deadline import Deadline
@@ -22,7 +23,10 @@ from hedgerow.training.deadline import Deadline
 log = logging.getLogger("hedgerow")
 
 LOOKING = 0.25  # of the time, at most, is for first looks
-FINALISTS = 3  # that are trained on all folds, and the best of another family
+FINALISTS = 3  # that are trained on all folds, and more where that takes no more than
+RACING = 0.3  # of the time that is left
+ELDEST = 3  # models near the best of all for one that is near the best of another family
+BEHIND = 2.0  # standard errors by which a model on its way is clearly behind the best
 _SILENT = ("n_jobs", "random_state")  # of no interest in a list of models
 
 
@@ -60,6 +64,7 @@ class Search:
         self._lines: set[str] = set()
         self._interrupted = False
         self._shown: Any = None
+        self._n_folds = len(tries.corpus.folds)
 
     # -------------------------------------------------------------------------------------------- the course of it
 
@@ -82,13 +87,13 @@ class Search:
         started: list[Trial] = []
         for model in models:
             started += self._new(model, window)
+        started.sort(key=lambda trial: cost(trial.model))
         if self.tries.corpus.is_large():
             started = self._look(started)
         for trial in started:
             self._run(trial, 0)
         self._all_folds()
-        if not self.fixed:
-            self._refine()
+        self._refine()
 
     def _look(self, trials: list[Trial]) -> list[Trial]:
         """A first look at each: the better half goes on, best first, and those that are not clearly worse."""
@@ -104,55 +109,63 @@ class Search:
         return [
             trial
             for i, trial in enumerate(seen)
-            if i < half or trial is trials[0] or not self.tries.beats(best, trial, ()).clearly()
+            if i < half or trial.number == 1 or not self.tries.beats(best, trial, ()).clearly(BEHIND)
         ]
 
     def _all_folds(self) -> None:
-        """The best models on the other folds, one fold after the other, without those that fall behind."""
+        """Models that are not clearly behind, on the other folds, one after the other: as many of the best as there is
+        time for, and the best of another family."""
         alive = [trial for trial in self.trials if 0 in trial.answers]
-        if not alive:
-            return
-        ranked = sorted(alive, key=lambda trial: -float(self.tries.stages(trial, (0,))[0]))
-        best = self.tries.best(alive, (0,))
-        ranked.sort(key=lambda trial: trial is not best)
-        finalists = ranked[:FINALISTS]
-        families = {trial.family for trial in finalists}
-        finalists += [trial for trial in ranked[FINALISTS:] if trial.family not in families][:1]
-        for fold in range(1, self.tries.corpus.n_folds):
-            for trial in finalists:
+        for fold in range(1, self._n_folds):
+            for trial in self._finalists(alive, tuple(range(fold)), self._n_folds - fold):
                 self._run(trial, fold)
-            folds = tuple(range(fold + 1))
-            finalists = [trial for trial in finalists if fold in trial.answers]
-            leader = self.tries.best(finalists, folds)
-            finalists = [trial for trial in finalists if not self.tries.beats(leader, trial, folds).clearly(3.0)]
+            alive = [trial for trial in alive if fold in trial.answers]
+
+    def _finalists(self, alive: list[Trial], folds: tuple[int, ...], n_more: int) -> list[Trial]:
+        """Who goes on; the cheapest comes first where time is short."""
+        if not alive:
+            return []
+        best = self.tries.best(alive, folds)
+        ranked = sorted(alive, key=lambda trial: (trial is not best, -float(self.tries.stages(trial, folds)[0])))
+        behind = BEHIND + (len(folds) == 1)  # one fold is soon wrong
+        close = [trial for trial in ranked if not self.tries.beats(best, trial, folds).clearly(behind)]
+        seconds = [n_more * trial.longest for trial in close]
+        within = [sum(seconds[: i + 1]) < RACING * self.deadline.left for i in range(len(close))]
+        finalists = [trial for i, trial in enumerate(close) if i < FINALISTS or within[i]]
+        families = {trial.family for trial in finalists}
+        finalists += [trial for trial in close if trial.family not in families][:1]
+        return finalists if math.isinf(self.deadline.left) else sorted(finalists, key=lambda trial: trial.longest)
 
     def _refine(self) -> None:
         """Models that differ from the best in one setting, as long as there are any; then from the best of another
-        family."""
-        while True:
-            found = self._untried()
-            if found is None:
+        family; then those that fell behind on their way, for that may have been chance."""
+        while not self.fixed and (trial := self._untried()) is not None:
+            self._race(trial, 1.0)
+        for trial in sorted(self.trials, key=lambda trial: cost(trial.model)):
+            self._race(trial, BEHIND)
+
+    def _race(self, trial: Trial, behind: float) -> None:
+        """A model on one fold after the other, as long as it is not behind the best by so many standard errors."""
+        for fold in range(self._n_folds):
+            if trial.answers and self.leader is not None and trial is not self.leader:
+                common = tuple(sorted(trial.answers.keys() & self.leader.answers.keys()))
+                if self.tries.beats(self.leader, trial, common).clearly(behind):
+                    return
+            self._run(trial, fold)
+            if fold not in trial.answers:
                 return
-            trial = found
-            folds = range(self.tries.corpus.n_folds)
-            for fold in folds:
-                self._run(trial, fold)
-                if fold not in trial.answers or self.leader is None:
-                    break
-                common = tuple(f for f in sorted(trial.answers) if f in self.leader.answers)
-                if trial is not self.leader and self.tries.beats(self.leader, trial, common).clearly():
-                    break
 
     def _untried(self) -> Trial | None:
-        """A new model near the best, or else near the best of another family."""
-        full = [trial for trial in self.trials if len(trial.answers) == self.tries.corpus.n_folds]
-        folds = tuple(range(self.tries.corpus.n_folds))
-        bases = sorted(full, key=lambda trial: (trial is not self.leader, -float(self.tries.stages(trial, folds)[0])))
-        families: set[str] = set()
-        for base in bases:
-            if base.family in families:
-                continue
-            families.add(base.family)
+        """A new model near the best of a family: that of the best of all has ELDEST times as many as another."""
+        folds = tuple(range(self._n_folds))
+        full = [trial for trial in self.trials if len(trial.answers) == len(folds)]
+        full.sort(key=lambda trial: (trial is not self.leader, -float(self.tries.stages(trial, folds)[0])))
+        bases: dict[str, Trial] = {}
+        for trial in full:
+            bases.setdefault(trial.family, trial)
+        tried = Counter(trial.family for trial in self.trials)
+        turns = {name: tried[name] * (1 if base is full[0] else ELDEST) for name, base in bases.items()}
+        for base in sorted(bases.values(), key=lambda base: turns[base.family]):
             for model, window in neighbours(base.model, base.window, free=self.free):
                 for trial in self._new(model, window):
                     return trial
@@ -224,14 +237,16 @@ class Search:
 
     def _compare(self, trial: Trial) -> None:
         """The best after a trial has been trained on one more fold. Whoever knows more folds leads, unless it is
-        beaten on those that both know."""
+        beaten on those that both know, and clearly where the other knows fewer."""
         leader = self.leader
         if leader is None:
             self.leader = trial
         elif trial is not leader:
             common = tuple(sorted(trial.answers.keys() & leader.answers.keys()))
-            if common and len(trial.answers) >= min(len(leader.answers), self.tries.corpus.n_folds):
+            if common and len(trial.answers) >= len(leader.answers):
                 self.leader = self.tries.best([leader, trial], common)
+            elif common and self.tries.beats(trial, leader, common).clearly(BEHIND + 1):
+                self.leader = trial
         self._report(trial)
 
     # -------------------------------------------------------------------------------------------- in words
@@ -249,7 +264,7 @@ class Search:
 
     def cheapest(self, models: Sequence[Any], window: Window) -> Iterator[Any]:
         """The models to fall back on where nothing was finished: the cheapest first."""
-        for model in sorted(models, key=is_simpler):
+        for model in sorted(models, key=cost):
             yield set_up(model, self.given, self.traits, window, self.seed)
 
     def _report(self, trial: Trial) -> None:
@@ -261,8 +276,8 @@ class Search:
         if self._shown is not None:
             self._shown.update(self._shown.task_ids[0], best=text, completed=self._done())
         else:
-            words = (trial.number, trial.line, trial.rung, self.tries.judge.name, score, best, self.deadline.elapsed)
-            log.info("trial %d  %s  %s  %s %.4f  best %.4f  %.1f s", *words)
+            words = (trial.number, trial.line, len(trial.answers), self.tries.judge.name, score, best)
+            log.info("trial %d  %s  %d folds  %s %.4f  best %.4f  %.1f s", *words, self.deadline.elapsed)
 
     def _show(self, trial: Trial) -> None:
         if self._shown is not None:

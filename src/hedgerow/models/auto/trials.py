@@ -55,11 +55,6 @@ class Trial:
         inner = getattr(self.model, "estimator", getattr(self.model, "init", None))
         return kind if inner is None or isinstance(inner, str) else f"{kind} {type(inner).__name__}"
 
-    @property
-    def rung(self) -> str:
-        """How far it came."""
-        return f"{len(self.answers)} folds" if self.answers else "first look"
-
 
 class Tries:
     """Trains trials on folds and compares what they say."""
@@ -75,8 +70,8 @@ class Tries:
     def look(self, trial: Trial, deadline: Deadline) -> str:
         """Train on few sequences, for few iterations; how training ended."""
         part = self.corpus.part(0, trial.window, small=True)
-        self._looked = self._looked or Truth.of(part.held)
-        model = _shortened(clone(trial.model), FIRST_LOOK)
+        self._looked = self._looked or Truth.of(part)
+        model = shortened(clone(trial.model), FIRST_LOOK)
         looked, outcome = self._try(trial, model, part, deadline)
         if outcome != INTERRUPTED:
             trial.looked, trial.look_length = looked, max(1, int(model.best_iteration_))
@@ -91,7 +86,7 @@ class Tries:
         """
         part = self.corpus.part(fold, trial.window)
         if fold not in self._truths:
-            self._truths[fold] = Truth.of(part.held)
+            self._truths[fold] = Truth.of(part)
         model = self.sized(trial)
         before = deadline.elapsed
         answers, outcome = self._try(trial, model, part, deadline)
@@ -108,14 +103,14 @@ class Tries:
         length = trial.look_length if trial.length is None and trial.cut else trial.length
         if length is None or not stops_early(model):
             return model
-        return _shortened(model, round(more * length), stops=False)
+        return shortened(model, round(more * length), stops=False)
 
     def _try(self, trial: Trial, model: Any, part: Part, deadline: Deadline) -> tuple[Answers, str]:
         before = deadline.elapsed
         held = {}
         if stops_early(model):  # the labels it is asked about must not set its temperature
             getattr(model, "estimator", model).set_params(calibrate=False)
-            held = {"X_val": part.held}
+            held = {"X_val": part.stopping}
         with warnings.catch_warnings(), deadline.applied():
             warnings.simplefilter("ignore", ConvergenceWarning)
             model.fit(part.train, **held)
@@ -162,12 +157,16 @@ class Tries:
         return self.truths(folds), [trial.answers[fold] for fold in folds]
 
     def decoder(self, trial: Trial) -> str:
-        """The decoder by which a trial scores best on all folds that it was tried on; of equal ones the first."""
-        if len(self.judge.decoders) == 1 or not (trial.answers or trial.looked):
-            return self.judge.decoders[0]
+        """The decoder of a trial by all folds that it was tried on: that of whole labelings where they count or where
+        it is clearly better, and else the labels that are most probable one by one."""
+        first, *others = self.judge.decoders
+        if not others or not (trial.answers or trial.looked):
+            return first
         compared = self._compared(trial, tuple(sorted(trial.answers)))
-        scores = [float(self.judge.stages(*compared, decoder)[0]) for decoder in self.judge.decoders]
-        return self.judge.decoders[int(np.argmax(scores))]
+        alone, whole = (self.judge.stages(*compared, decoder) for decoder in (POSTERIOR, VITERBI))
+        found = difference(whole, alone)
+        better = found.clearly() if self.judge.averages else found.mean > 0.0
+        return VITERBI if better else POSTERIOR
 
     def beats(self, one: Trial, other: Trial, folds: tuple[int, ...]) -> Difference:
         """By how much one trial is better than another, on the same sequences."""
@@ -179,7 +178,7 @@ class Tries:
         Of those within a standard error of the best score, one whose probabilities of true labels are clearly higher
         than those of the best wins: they tell models apart that give almost the same labels. Equal ones: the first.
         """
-        leader = max(trials, key=lambda trial: (self.stages(trial, folds)[0], self.log_probs(trial, folds)[0]))
+        leader = max(trials, key=lambda trial: (self.stages(trial, folds)[0], self.log_probs(trial, folds)[0].round(3)))
         close = [trial for trial in trials if not self.beats(leader, trial, folds).clearly()]
         sharper = [
             trial
@@ -205,7 +204,7 @@ def stops_early(model: Any) -> bool:
     return isinstance(of_trees, TreeCRF) and bool(of_trees.early_stopping) and not of_trees.n_bags
 
 
-def _shortened(model: Any, n_iterations: int, *, stops: bool = True) -> Any:
+def shortened(model: Any, n_iterations: int, *, stops: bool = True) -> Any:
     """A model with so many iterations of trees at most; stops : whether held-out sequences may end them earlier."""
     of_trees = getattr(model, "estimator", model)
     if isinstance(of_trees, TreeCRF):
