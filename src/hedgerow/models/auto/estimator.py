@@ -230,11 +230,6 @@ class AutoLabeler(AutoParameters, ScoredChain):
         best: ScoredChain = self.best_estimator_
         return best._over_chunks(seen_by(best, dataset), function, tempered=tempered)
 
-    @property
-    def temperature_(self) -> float:  # type: ignore[override]
-        """That of the best model."""
-        return float(self.best_estimator_.temperature_)
-
     def _scoring(self) -> Any:
         return self.scoring_
 

@@ -107,10 +107,7 @@ class Tries:
 
     def _try(self, trial: Trial, model: Any, part: Part, deadline: Deadline) -> tuple[Answers, str]:
         before = deadline.elapsed
-        held = {}
-        if stops_early(model):  # the labels it is asked about must not set its temperature
-            getattr(model, "estimator", model).set_params(calibrate=False)
-            held = {"X_val": part.stopping}
+        held = {"X_val": part.stopping} if stops_early(model) else {}
         with warnings.catch_warnings(), deadline.applied():
             warnings.simplefilter("ignore", ConvergenceWarning)
             model.fit(part.train, **held)
