@@ -154,7 +154,7 @@ def cost(model: Any) -> tuple[bool, int]:
 
 def set_up(model: Any, given: AutoParameters, traits: Traits, window: Window, seed: int) -> Any:
     """A model with what was said of all of them: columns, window, constraints, missing values, threads, seed."""
-    common: dict[str, Any] = {"window": window, "n_jobs": given.n_jobs, "random_state": seed, "calibrate": False}
+    common: dict[str, Any] = {"window": window, "n_jobs": given.n_jobs, "random_state": seed}
     common |= {name: getattr(given, name) for name in ("columns", "constraints") if getattr(given, name) is not None}
     made = clone(model)
     _set(made, common | _missing(made, given.missing, gaps=traits.has_gaps))

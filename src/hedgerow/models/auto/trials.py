@@ -108,6 +108,9 @@ class Tries:
     def _try(self, trial: Trial, model: Any, part: Part, deadline: Deadline) -> tuple[Answers, str]:
         before = deadline.elapsed
         held = {"X_val": part.stopping} if stops_early(model) else {}
+        for name in model.get_params():
+            if name.split("__")[-1] == "calibrate":  # the labels it is asked about must not set its temperature
+                model.set_params(**{name: False})
         with warnings.catch_warnings(), deadline.applied():
             warnings.simplefilter("ignore", ConvergenceWarning)
             model.fit(part.train, **held)
