@@ -55,9 +55,9 @@ def test_losses_are_those_of_the_probabilities_of_true_labels(linear, corpus):
         linear.temperature_ = float(np.exp(LOG_TEMPERATURES[i]))
         probs = np.concatenate(linear.predict_proba(X))
         found = -np.log(probs[np.arange(len(probs)), np.concatenate(y)]).sum()
-        assert losses[1 + i] == pytest.approx(found, rel=1e-12)
+        assert losses[2 + i] == pytest.approx(found, rel=1e-12)
     del linear.temperature_
-    assert losses[0] == 600
+    assert losses[:2].tolist() == [600, 30]
 
 
 def test_positions_without_a_label_do_not_count(linear, corpus):
@@ -67,8 +67,8 @@ def test_positions_without_a_label_do_not_count(linear, corpus):
     losses = tempered_losses(linear, linear.encode(X, hidden))
     probs = np.concatenate(linear.predict_proba(X))
     found = -np.log(probs[np.arange(len(probs)), np.concatenate(y)])[::2].sum()
-    assert losses[0] == 300
-    assert losses[1 + 8] == pytest.approx(found, rel=1e-12)
+    assert losses[:2].tolist() == [300, 30]
+    assert losses[2 + 8] == pytest.approx(found, rel=1e-12)
     np.testing.assert_array_equal(losses, tempered_losses(linear, linear.encode(X, sets)))
 
 
@@ -79,13 +79,14 @@ def test_losses_of_folds_are_added(linear, corpus):
     assert best_temperature([tempered_losses(model, half) for half in halves]) == pytest.approx(of_all, rel=1e-9)
 
 
-def test_few_labels_change_little_or_nothing():
-    falling = -3.0 * LOG_TEMPERATURES[::-1]  # the lower the temperature the better, without end
+def test_few_labels_and_few_sequences_change_little_or_nothing():
+    rising, few = 3.0 * LOG_TEMPERATURES, calibration.FEWEST_LABELS  # the lower the temperature the better, without end
     assert best_temperature([]) == 1.0
-    assert best_temperature([np.array([calibration.FEWEST_LABELS - 1, *falling])]) == 1.0
-    few = best_temperature([np.array([calibration.FEWEST_LABELS, *(3.0 * LOG_TEMPERATURES)])])
-    assert few == pytest.approx(np.exp(-0.3), rel=1e-6)  # where 3 log T + 5 (log T)² is least
-    many = best_temperature([np.array([10_000, *(3000.0 * LOG_TEMPERATURES)])])
+    assert best_temperature([np.array([few - 1, 5, *rising])]) == 1.0
+    least = best_temperature([np.array([few, few // 10, *rising])])
+    assert least == pytest.approx(np.exp(-0.3), rel=1e-6)  # where 3 log T + 5 (log T)² is least, 5 half of 10 labels
+    assert best_temperature([np.array([few, 1, *rising])]) > least
+    many = best_temperature([np.array([10_000, 1000, *(1000.0 * rising)])])
     assert many == pytest.approx(1.0 / calibration.LARGEST)
 
 
@@ -157,6 +158,20 @@ def test_of_several_folds_all_count_and_the_last_training_keeps_it(corpus, monke
     assert len(losses) == 3
     assert model.refitted_
     assert model.temperature_ == best(losses)
+
+
+def test_the_last_training_on_all_sequences_has_no_say(corpus):
+    """The labels of held-out sequences are no longer held out from it."""
+    trees = {"max_leaf_nodes": 4, "n_estimators": 15, "validation_fraction": 0.3}
+    for make in (
+        lambda refit: TreeCRF(refit=refit, validation_folds=1, random_state=0, **trees),
+        lambda refit: MEMM(estimator=TreeCRF(refit=refit, **trees), random_state=0),
+        lambda refit: FutureFeatureMEMM(refit=refit, max_future_features=1, random_state=0, **trees),
+    ):
+        one, other = make(True).fit(*corpus), make(False).fit(*corpus)
+        assert one.refitted_
+        assert not other.refitted_
+        assert one.temperature_ == other.temperature_ != 1.0
 
 
 def test_few_long_sequences_are_calibrated_by_blocks(rng):

@@ -28,12 +28,15 @@ _HALF = (0.1, 0.2, 0.35, 0.55, 0.85, 1.3, 1.9, 2.6)
 LOG_TEMPERATURES: FloatArray = np.array([*(-x for x in reversed(_HALF)), 0.0, *_HALF])
 LARGEST = float(np.exp(_HALF[-1]))  # and the smallest is 1 / LARGEST
 FEWEST_LABELS = 50  # held-out labels; with fewer the temperature is 1
-TOWARDS_ONE = 5.0  # times (log T)² is added to the loss: few labels that are all right must not make T vanish
+# Times (log T)² and the labels of a sequence this is added to the loss. Labels of one sequence are right or wrong
+# together: each sequence is about one witness, and few of them must not move T far.
+TOWARDS_ONE = 0.5
 _SMALLEST = 1e-300
 
 
 def tempered_losses(model: Any, held_out: Dataset) -> FloatArray:
-    """(1 + temperatures,): how many labels held-out sequences have, and their log-loss at each temperature."""
+    """(2 + temperatures,): how many labels there are, how many sequences have one, and the log-loss of these labels at
+    each temperature."""
     labels = held_out.labels
     assert labels is not None
     tilt, weights = model.tilt_, None
@@ -45,7 +48,8 @@ def tempered_losses(model: Any, held_out: Dataset) -> FloatArray:
 
         known = np.flatnonzero(labels[rows] >= 0)
         true = labels[rows][known]
-        losses, counts = [float(len(known))], 1.0 if weights is None else weights[true]
+        some = np.logical_or.reduceat(labels[rows] >= 0, potentials.offsets[:-1])
+        losses, counts = [float(len(known)), float(some.sum())], 1.0 if weights is None else weights[true]
         untilted = potentials.shifted(None if tilt is None else -tilt)
         for t in LOG_TEMPERATURES:
             probs = node_marginals(untilted.scaled(float(np.exp(-t))))[known, true]
@@ -61,7 +65,7 @@ def best_temperature(losses: Sequence[FloatArray]) -> float:
     """The temperature with the least loss over all folds, as `tempered_losses` gives them; 1 where labels are few."""
     if not losses or (total := np.sum(losses, axis=0))[0] < FEWEST_LABELS:
         return 1.0
-    values = total[1:] + TOWARDS_ONE * LOG_TEMPERATURES**2
+    values = total[2:] + TOWARDS_ONE * total[0] / total[1] * LOG_TEMPERATURES**2
     i = min(max(int(np.argmin(values)), 1), len(values) - 2)
     x, y = LOG_TEMPERATURES[i - 1 : i + 2], values[i - 1 : i + 2]  # through which a parabola goes
     slopes = np.diff(y) / np.diff(x)

@@ -121,11 +121,19 @@ class LocalModel(RowChain):
         if warm:  # a copy: another model may hold the one that was fitted
             classifier = copy.copy(self.estimator_).set_params(**classifier.get_params(deep=False))
         runs, loss = self._fit_rows(classifier, ready, labels)
+        self._keep_rows(ready, classifier, runs, loss)
+        super()._note_losses(ready)
         again = isinstance(classifier, TreeCRF) and classifier.refit and not warm and classifier.best_iteration_
         if again and classifier.outcome_ != "interrupted" and labels.everything is not None:
             whole = ready.whole()
             classifier._train_on(with_label_columns(whole.dataset, labels.everything, backward=self._backward()))
-            ready = whole if classifier.refitted_ else ready
+            self.__dict__.pop("_ready", None)  # the classifier is another one now
+            self._keep_rows(whole if classifier.refitted_ else ready, classifier, runs, loss)
+
+    def _note_losses(self, ready: Prepared) -> None:
+        """`_train` does it, before it trains on all sequences."""
+
+    def _keep_rows(self, ready: Prepared, classifier: Any, runs: LabelRuns | None, loss: float) -> None:
         self.imputation_, self.space_, self.runs_ = ready.imputation, ready.space, runs
         self._store(ready.given.schema, classifier, loss)
 
