@@ -73,7 +73,7 @@ class Scores:
 
 def fit_hyphenator(words: Sequence[Word], labels: Sequence[Sequence[str]], verbose: int = 0) -> LinearCRF:
     """A LinearCRF on the letters of words. Fifty iterations: later ones change nothing on other words."""
-    model = LinearCRF(l2=0.03, max_iter=50, n_jobs=-1, verbose=verbose)
+    model = LinearCRF(window=0, l2=0.03, max_iter=50, n_jobs=-1, verbose=verbose)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="training (stopped|was interrupted)")
         return model.fit([letter_pieces(word) for word in words], labels)

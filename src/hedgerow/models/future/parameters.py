@@ -51,8 +51,9 @@ class FutureParameters(
         The most future features. With more than two labels each label that gains has one in every round.
     direction
         From right to left it sees the labels after a position, and features look at positions before it.
-    window : int, pair or mapping
-        Positions around t whose columns trees may split on, those of features too, as in TreeCRF.
+    window : "auto", int, pair or mapping
+        Positions around t whose columns trees may split on, those of features too, as in TreeCRF. A window that sees
+        what decides leaves less for features to find.
     n_estimators
         The most iterations of a round, before and after each search for features: one tree per label each, or one in
         all where there are two labels.
