@@ -40,7 +40,7 @@ def main() -> None:
     X, y, X_test, y_test = load_conll2000()
     rules = template()
     begin = time.perf_counter()
-    model = LinearCRF(l2=0.5, pairs=pairs, n_jobs=-1).fit(rules.apply(X), y)
+    model = LinearCRF(window=0, l2=0.5, pairs=pairs, n_jobs=-1).fit(rules.apply(X), y)
     seconds = time.perf_counter() - begin
     predicted = model.predict(rules.apply(X_test))
     print(f"{len(model.weights_):,} weights, {model.n_iter_} iterations, {model.outcome_}, {seconds:.0f} s")

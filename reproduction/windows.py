@@ -61,7 +61,8 @@ class WindowBooster:
         lightgbm = require_lightgbm()
         parts = choose_held_out(label_sets(y), self.like.validation_fraction, self.like.random_state)
         (X, y), (X_val, y_val) = ([take_sequences(given, part) for given in (X, y)] for part in parts)
-        dataset = learn(X, y, window=self.like.window)
+        window: Any = self.like.window
+        dataset = learn(X, y, window=window)
         self.schema_ = dataset.schema
         n_labels = dataset.n_labels
         goal = {"objective": "multiclass", "num_class": n_labels} if n_labels > 2 else {"objective": "binary"}

@@ -62,7 +62,7 @@ def _measure_linear(X: Any, y: Any, X_test: Any, y_test: Any, width: int, settin
     max_iter = settings.max_iterations
 
     def make(l2: float) -> LinearCRF:
-        return LinearCRF(l2=l2, max_iter=max_iter, transition_columns=["*"], decoder=DECODER)
+        return LinearCRF(window=0, l2=l2, max_iter=max_iter, transition_columns=["*"], decoder=DECODER)
 
     variance = tune_linear(
         make, settings.variances, X, y, n_folds=settings.inner_folds, seed=settings.seeds[0], n_jobs=settings.n_jobs

@@ -121,7 +121,7 @@ def choose_runs(X: Words, y: Words, width: int, settings: Settings) -> tuple[int
     best, chosen = -1.0, (1, 1.0)
     for longest, l2 in product(RUNS[: 1 if settings.quick else None], PENALTIES[: 2 if settings.quick else None]):
         rows = [letter_runs(word, width, longest) for word in X]
-        model = LinearCRF(l2=l2, tol=1e-4, max_iter=settings.max_iterations)
+        model = LinearCRF(window=0, l2=l2, tol=1e-4, max_iter=settings.max_iterations)
         fit_to_end(model, rows[:n], y[:n])
         score = label_accuracy(y[n:], model.predict(rows[n:], decoder="posterior"))
         if score > best:
@@ -135,7 +135,7 @@ def measure_linear(
 ) -> dict[str, Any]:
     """Train and test a LinearCRF with runs of letters and a penalty, as `choose_runs` gives them."""
     longest, l2 = chosen
-    model = LinearCRF(order=order, l2=l2, tol=1e-4, max_iter=settings.max_iterations)
+    model = LinearCRF(window=0, order=order, l2=l2, tol=1e-4, max_iter=settings.max_iterations)
     found = {"method": "LinearCRF", "width": width, "order": order, "runs": longest, "l2": l2}
     found |= _measure(model, corpus, width, longest)
     found["arcs"] = model.layout_.n_arcs
@@ -149,7 +149,8 @@ def measure_trees(
     """Train and test a TreeCRF."""
     most = settings.max_iterations if settings.quick else MOST_TREES
     seed = settings.seeds[0]
-    model = TreeCRF(order=order, n_estimators=most, random_state=seed, n_jobs=settings.n_jobs, **options)
+    run: dict[str, Any] = {"n_estimators": most, "random_state": seed, "n_jobs": settings.n_jobs}
+    model = TreeCRF(window=0, order=order, **run, **options)
     name = "TreeCRF" + (", joint edges" if options["edges"] == "joint" else "")
     found = {"method": name, "width": width, "order": order, "runs": TREE_RUNS}
     found |= _measure(model, corpus, width, TREE_RUNS)

@@ -55,7 +55,7 @@ def cut(kind: str, seed: int, settings: Settings) -> list[tuple[Any, Any]]:
 def find(kind: str, start: float, seed: int, settings: Settings) -> dict[str, float]:
     """Train on the sequences of one seed, and compare what was found with what there is."""
     train, stop, test = cut(kind, seed, settings)
-    model = FutureFeatureMEMM(order=0, initial_score=start)
+    model = FutureFeatureMEMM(order=0, window=0, initial_score=start)
     if settings.quick:
         model.set_params(n_estimators=settings.max_iterations, max_future_features=1)
     began = time.process_time()

@@ -102,6 +102,8 @@ def trained(tmp_path_factory):
         folder / "m.hedgerow",
         "--columns",
         "word,pos,chunk",
+        "--window",
+        "2",
         "-q",
         "-m",
         "linear",

@@ -182,8 +182,11 @@ def start(*arguments, **options):
     )  # fmt: skip
 
 
-# With these options training would go on for minutes.
-ENDLESS = {"linear": ("--l2", "1e-9", "--max-iter", "1000000"), "tree": ("--trees", "1000000", "--dev", "0")}
+# With these options training would go on for minutes, and begins at once.
+ENDLESS = {
+    "linear": ("--window", "2", "--l2", "1e-9", "--max-iter", "1000000"),
+    "tree": ("--window", "2", "--trees", "1000000", "--dev", "0"),
+}
 
 
 @pytest.mark.parametrize("model", ENDLESS)

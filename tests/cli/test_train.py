@@ -157,20 +157,23 @@ def test_a_template_is_applied_again_in_tag_and_eval(hedgerow, folder):
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "options", "window"),
+    ("name", "line", "options", "window"),
     [
-        ("a.txt", conll(), (), 2),
-        ("a.jsonl", jsonl("tokens"), (), 2),
-        ("a.jsonl", jsonl("columns"), (), 2),
-        ("a.jsonl", jsonl("features"), (), 0),
-        ("a.crfsuite", crfsuite(), (), 0),
-        ("a.jsonl", jsonl("features"), ("--window", "1"), 1),
+        ("a.txt", "{0} {1}\n", (), 1),
+        ("a.txt", "{0} {1}\n", ("--window", "auto"), 1),
+        ("a.txt", "{0} {1}\n", ("--template", "template"), 0),
+        ("a.crfsuite", "{1}\tw={0}\n", (), 0),
+        ("a.crfsuite", "{1}\tw={0}\n", ("--window", "2"), 2),
     ],
 )
-def test_ready_made_features_have_no_window_unless_asked(hedgerow, folder, name, text, options, window):
-    write(folder, name, text)
+def test_ready_made_features_have_no_window_unless_asked(hedgerow, folder, name, line, options, window):
+    """The label of a letter is the letter before it."""
+    (folder / "template").write_text("U00:%x[0,0]\nB\n")
+    rows = np.random.default_rng(0).choice(list("abc"), size=(40, 12)).tolist()
+    lines = ("".join(map(line.format, row, [row[-1], *row])) for row in rows)
+    write(folder, name, "\n".join(lines))
     hedgerow("train", name, "-o", "m.hedgerow", "--model", "linear", *options)
-    assert package.load("m.hedgerow").window == window
+    assert package.load("m.hedgerow").window_ == window
 
 
 def test_parameters_reach_the_model(hedgerow, folder):

@@ -21,8 +21,8 @@ def corpus(n=60, seed=0):
 
 @pytest.fixture(scope="module")
 def model():
-    own = FutureFeatureMEMM(order=0, bag=None, n_estimators=5, early_stopping=False, columns={"size": "numeric"})
-    return own.fit(*corpus())
+    own = FutureFeatureMEMM(order=0, window=0, bag=None, n_estimators=5, early_stopping=False)
+    return own.set_params(columns={"size": "numeric"}).fit(*corpus())
 
 
 def test_the_rule_is_the_pattern_that_was_planted(model):
@@ -45,7 +45,7 @@ def test_the_rule_is_the_pattern_that_was_planted(model):
 
 def test_where_it_looks():
     X, y = corpus()
-    back = FutureFeatureMEMM(order=0, bag=4, direction="right_to_left", n_estimators=3, early_stopping=False)
+    back = FutureFeatureMEMM(order=0, window=0, bag=4, direction="right_to_left", n_estimators=3, early_stopping=False)
     back.fit([row[::-1] for row in X], [row[::-1] for row in y])
     assert future_features(back, X)[0].place == "one of the 4 positions before it"
 

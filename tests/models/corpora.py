@@ -67,7 +67,7 @@ class Loss:
     """The training loss of a LinearCRF with these parameters, as a function of its weights."""
 
     def __init__(self, X: Any, y: Any, sample_weight: Any = None, n_jobs: int | None = None, **parameters: Any) -> None:
-        model = LinearCRF(**parameters)
+        model = LinearCRF(**{"window": 0} | parameters)
         self.dataset = learn(X, y, columns=model.columns, window=model.window, sample_weight=sample_weight)
         space = legal_space(self.dataset, model.constraints, forbid_unseen=model.transitions == "forbid_unseen")
         self.layout, self.statistics = lay_out(

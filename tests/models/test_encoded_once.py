@@ -15,7 +15,7 @@ from hedgerow.models.search import ranking
 from tests.models.local_models import local
 
 N = 30
-FEW: dict[str, Any] = {"n_estimators": 3, "random_state": 0, "validation_fraction": 0.2}
+FEW: dict[str, Any] = {"window": 0, "n_estimators": 3, "random_state": 0, "validation_fraction": 0.2}
 CASES: list[tuple[Any, int]] = [  # and how many binnings a training learns
     (TreeCRF(**FEW), 1),
     (TreeCRF(**FEW, missing="impute"), 1),
@@ -23,7 +23,7 @@ CASES: list[tuple[Any, int]] = [  # and how many binnings a training learns
     (local(SlidingWindow, estimator="trees", **FEW), 1),
     (local(RecurrentSlidingWindow, estimator="trees", **FEW), 1),
     (FutureFeatureMEMM(**FEW), 2),  # of the input, and of what the trees of labels see
-    (BeamSearchTagger(ranking="trees", max_iter=3, random_state=0, validation_fraction=0.2), 1),
+    (BeamSearchTagger(window=0, ranking="trees", max_iter=3, random_state=0, validation_fraction=0.2), 1),
     (BeamSearchTagger(ranking="perceptron", max_iter=3, random_state=0, validation_fraction=0.2), 0),
 ]
 

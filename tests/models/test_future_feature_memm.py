@@ -21,7 +21,7 @@ from hedgerow.estimators.files import pack_model, unpack_model
 from hedgerow.models.future import estimator as future_feature_memm
 from tests.models.local_models import local
 
-FEW = {"n_estimators": 8, "max_future_features": 3, "early_stopping": False, "l2_regularization": 2.0}
+FEW = {"window": 0, "n_estimators": 8, "max_future_features": 3, "early_stopping": False, "l2_regularization": 2.0}
 
 
 def reversed_rows(X, y):
@@ -48,7 +48,7 @@ def sentences(n, seed, marks=("?", "!", ".")):
 @pytest.mark.parametrize(("kind", "n"), [("or", 150), ("extra", 250)])
 def test_it_finds_the_pattern_ahead(kind, n):
     X, y = make_future(kind, n + 50, random_state=1)
-    model = FutureFeatureMEMM(order=0, random_state=0).fit(X[:n], y[:n])
+    model = FutureFeatureMEMM(order=0, window=0, random_state=0).fit(X[:n], y[:n])
     assert model.score(X[n:], y[n:]) > 0.99
     assert local(MEMM, estimator="trees", order=0, n_estimators=20).fit(X[:n], y[:n]).score(X[n:], y[n:]) < 0.9
     pattern = pattern_of_future(X[n:])
@@ -61,7 +61,7 @@ def test_it_finds_the_pattern_ahead(kind, n):
 def test_xor_is_solved():
     """The thesis' hardest data, as it has it: 400, 200 and 100 sequences."""
     X, y = make_future("xor", 700, random_state=0)
-    model = FutureFeatureMEMM(order=0).fit(X[:400], y[:400], X_val=X[400:600], y_val=y[400:600])
+    model = FutureFeatureMEMM(order=0, window=0).fit(X[:400], y[:400], X_val=X[400:600], y_val=y[400:600])
     assert model.score(X[600:], y[600:]) >= 0.999
     assert model.n_features_ == len(model.scorer_.features) >= 1
 
@@ -69,18 +69,21 @@ def test_xor_is_solved():
 def test_labels_each_have_features_of_their_own():
     """Three labels, whose evidence stands at the end of the sentence; with a bag to the end it is always ahead."""
     X, y = sentences(120, 0)
-    model = FutureFeatureMEMM(order=0, bag=None, n_estimators=20, early_stopping=False).fit(X[:80], y[:80])
+    model = FutureFeatureMEMM(order=0, window=0, bag=None, n_estimators=20, early_stopping=False).fit(X[:80], y[:80])
     assert model.score(X[80:], y[80:]) > 0.99
     assert len({feature.label for feature in model.scorer_.features}) >= 2
-    assert local(MEMM, estimator="trees", order=0, n_estimators=20).fit(X[:80], y[:80]).score(X[80:], y[80:]) < 0.7
-    near = FutureFeatureMEMM(order=0, bag=1, n_estimators=20, early_stopping=False).fit(X[:80], y[:80])
+    blind = local(MEMM, estimator="trees", window=0, order=0, n_estimators=20).fit(X[:80], y[:80])
+    assert blind.score(X[80:], y[80:]) < 0.7
+    near = FutureFeatureMEMM(order=0, window=0, bag=1, n_estimators=20, early_stopping=False).fit(X[:80], y[:80])
     assert near.score(X[80:], y[80:]) < 0.8
 
 
 def test_the_features_of_all_labels_are_columns_for_the_trees_of_each():
     """Each label's features are found by themselves; in the next round a tree may ask for those of another label."""
     X, y = sentences(120, 0)
-    model = FutureFeatureMEMM(order=0, bag=None, n_estimators=20, early_stopping=False, l2_regularization=2.0).fit(X, y)
+    model = FutureFeatureMEMM(
+        order=0, window=0, bag=None, n_estimators=20, early_stopping=False, l2_regularization=2.0
+    ).fit(X, y)
     own, K = model.scorer_, len(model.classes_)
     label_of = {own.binning_.names.index(f"(future {j + 1})"): one.label for j, one in enumerate(own.features)}
     asked = set()
@@ -161,7 +164,7 @@ def test_a_sequence_alone_is_predicted_as_among_others():
 def test_without_a_feature_it_is_a_memm_of_trees():
     """tol forbids every feature; what is left are trees on windows and last labels."""
     X, y = make_future("or", 40, 12, random_state=2)
-    model = FutureFeatureMEMM(tol=0.9, n_estimators=3, early_stopping=False).fit(X, y)
+    model = FutureFeatureMEMM(window=0, tol=0.9, n_estimators=3, early_stopping=False).fit(X, y)
     assert model.n_features_ == 0
     assert model.predict_features(X)[0].shape == (12, 0)
     assert model.predict_patterns(X)[0].shape == (12, 0)
@@ -222,7 +225,7 @@ def test_sparse_attributes_and_windows():
     for row in X[::2]:
         row[5].append("a7")
     y = [["yes" if any("a7" in own or "a8" in own for own in row[t + 1 :]) else "no" for t in range(8)] for row in X]
-    model = FutureFeatureMEMM(order=1, bag=None, window=1, **FEW).fit(X, y)
+    model = FutureFeatureMEMM(order=1, bag=None, **FEW | {"window": 1}).fit(X, y)
     np.testing.assert_allclose(model.loss_, -model.log_probability(X, y).sum(), rtol=1e-8)
     assert model.score(X, y) > 0.95
 
@@ -232,21 +235,21 @@ def test_sparse_attributes_and_windows():
 
 def test_early_stopping_holds_out_or_takes_what_is_given():
     X, y = make_future("or", 80, 12, random_state=8)
-    own = FutureFeatureMEMM(order=0, n_estimators=15, random_state=0).fit(X, y)
+    own = FutureFeatureMEMM(order=0, window=0, n_estimators=15, random_state=0).fit(X, y)
     assert own.outcome_ in ("early_stopping", "n_estimators")
     assert all(step.score is not None for step in own.history_)
-    given = FutureFeatureMEMM(order=0, n_estimators=15).fit(X[:65], y[:65], X_val=X[65:], y_val=y[65:])
+    given = FutureFeatureMEMM(order=0, window=0, n_estimators=15).fit(X[:65], y[:65], X_val=X[65:], y_val=y[65:])
     dataset = learn(X[:65], y[:65])
-    encoded = FutureFeatureMEMM(order=0, n_estimators=15).fit(dataset, X_val=given.encode(X[65:], y[65:]))
+    encoded = FutureFeatureMEMM(order=0, window=0, n_estimators=15).fit(dataset, X_val=given.encode(X[65:], y[65:]))
     assert (given.log_probability(X, y) == encoded.log_probability(X, y)).all()
     assert given.best_iteration_ <= given.n_iter_
-    alone = FutureFeatureMEMM(order=0, n_estimators=5, early_stopping=False).fit(X, y)
+    alone = FutureFeatureMEMM(order=0, window=0, n_estimators=5, early_stopping=False).fit(X, y)
     assert all(step.score is None for step in alone.history_)
 
 
 def test_the_last_training_is_on_all_sequences():
     X, y = make_future("or", 80, 12, random_state=8)
-    options = {"order": 0, "n_estimators": 15, "random_state": 0, "calibrate": False}
+    options = {"order": 0, "window": 0, "n_estimators": 15, "random_state": 0, "calibrate": False}
     all_of_them, part = (FutureFeatureMEMM(**options, refit=refit).fit(X, y) for refit in (True, False))
     assert (all_of_them.refitted_, part.refitted_) == (True, False)
     np.testing.assert_allclose(all_of_them.loss_, -all_of_them.log_probability(X, y).sum(), rtol=1e-8)
@@ -263,7 +266,7 @@ def test_the_last_training_is_on_all_sequences():
 
 def test_a_last_training_that_is_interrupted_leaves_the_first(monkeypatch):
     X, y = make_future("or", 40, 12, random_state=8)
-    options = {"order": 0, "n_estimators": 5, "random_state": 0}
+    options = {"order": 0, "window": 0, "n_estimators": 5, "random_state": 0}
     first = FutureFeatureMEMM(**options, refit=False).fit(X, y)
     whole = future_feature_memm.train
 
@@ -281,7 +284,7 @@ def test_a_last_training_that_is_interrupted_leaves_the_first(monkeypatch):
 def test_held_out_sequences_count_once_each():
     """Weights are for training: those of the held-out sequences do not say when to stop."""
     X, y = make_future("or", 60, 12, random_state=8)
-    options = {"order": 0, "n_estimators": 10, "refit": False, "random_state": 0}
+    options = {"order": 0, "window": 0, "n_estimators": 10, "refit": False, "random_state": 0}
     plain = FutureFeatureMEMM(**options).fit(X, y)
     held = np.random.RandomState(0).permutation(60)[:6]
     weights = np.ones(60)
@@ -317,7 +320,7 @@ def test_grid_search():
 @pytest.mark.parametrize("missing", ["learned", "weighting"])
 def test_a_file_holds_all_of_it(tmp_path, missing):
     X, y = sentences(60, 4)
-    model = FutureFeatureMEMM(order=2, bag=None, window=1, missing=missing, random_state=0, **FEW).fit(X, y)
+    model = FutureFeatureMEMM(order=2, bag=None, missing=missing, random_state=0, **FEW | {"window": 1}).fit(X, y)
     assert model.n_features_ >= 2
     model.save(tmp_path / "m.hedgerow")
     again = load(tmp_path / "m.hedgerow")

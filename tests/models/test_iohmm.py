@@ -26,7 +26,7 @@ X, Y = make_sequences(40, mean_length=4, n_tokens=12, random_state=1)
 def fitted(**parameters: Any) -> IOHMM:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        return IOHMM(**{"n_states": 2, "max_iter": 6, "random_state": 0} | parameters).fit(X, Y)
+        return IOHMM(**{"window": 0, "n_states": 2, "max_iter": 6, "random_state": 0} | parameters).fit(X, Y)
 
 
 MODEL = fitted()
@@ -140,9 +140,9 @@ class TestTraining:
                 now = token if token != "x" else now
                 labels.append("command" if token != "x" else now)
             z.append(labels)
-        model = IOHMM(n_states=6, n_init=2, tol=1e-2, random_state=1).fit(Z[:40], z[:40])
+        model = IOHMM(window=0, n_states=6, n_init=2, tol=1e-2, random_state=1).fit(Z[:40], z[:40])
         assert model.score(Z[40:], z[40:]) > 0.99
-        assert LinearCRF().fit(Z[:40], z[:40]).score(Z[40:], z[40:]) < 0.9
+        assert LinearCRF(window=0).fit(Z[:40], z[:40]).score(Z[40:], z[40:]) < 0.9
 
     def test_weight_two_is_a_sequence_twice(self):
         weighted = IOHMM(n_states=2, random_state=0).fit(X[:20], Y[:20], sample_weight=[2.0] * 5 + [1.0] * 15)

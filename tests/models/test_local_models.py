@@ -270,7 +270,7 @@ def test_scikit_learn_searches_over_it(name):
 @ALL
 def test_a_dataset_trains_the_same_model(name):
     dataset = learn(X, Y, window=1)
-    same(fitted(name), change(clone(MODELS[name]), window=0).fit(dataset))
+    same(fitted(name), change(clone(MODELS[name]), window="auto").fit(dataset))
     lengths = [len(x) for x in X]
     numbers = np.random.default_rng(0).normal(size=(sum(lengths), 2))
     flat = np.array([label for labels in Y for label in labels])

@@ -32,7 +32,7 @@ def rows(sequences, labels, order, conjoin):
 @pytest.mark.parametrize(("order", "conjoin"), [(1, None), (1, "all"), (2, "all"), (3, None)])
 def test_linear_is_logistic_regression_on_augmented_rows(order, conjoin):
     l2 = 0.3
-    model = local(MEMM, order=order, conjoin=conjoin, l2=l2, pairs="all", tol=1e-12).fit(X[:45], Y[:45])
+    model = local(MEMM, window=0, order=order, conjoin=conjoin, l2=l2, pairs="all", tol=1e-12).fit(X[:45], Y[:45])
     vectorizer = DictVectorizer()
     theirs = LogisticRegression(C=1 / (2 * l2), fit_intercept=False, tol=1e-10, max_iter=2000)
     theirs.fit(vectorizer.fit_transform(rows(X[:45], Y[:45], order, conjoin)), [v for own in Y[:45] for v in own])
@@ -83,7 +83,7 @@ def rib_rob(n, rng):
 def test_label_bias():
     rng = np.random.default_rng(1)
     train, test = rib_rob(800, rng), rib_rob(400, rng)
-    memm, crf = local(MEMM, l2=0.01).fit(*train), LinearCRF(l2=0.01).fit(*train)
+    memm, crf = local(MEMM, window=0, l2=0.01).fit(*train), LinearCRF(window=0, l2=0.01).fit(*train)
     # After 4 only 5 was ever seen: whatever stands there, the MEMM gives it nearly all of the probability.
     assert memm.log_probability([["r", "i", "b"]], [["4", "5", "3"]]) > np.log(0.2)
     assert memm.predict([["r", "o", "b"]])[0] == memm.predict([["r", "i", "b"]])[0]

@@ -78,7 +78,7 @@ class Echo:
 @pytest.mark.parametrize("classifier", ["linear", "trees"])
 def test_labels_are_carried_along(classifier):
     train, test = Echo(80, 0), Echo(40, 1)
-    few = {"estimator": classifier, "n_estimators": 20, "early_stopping": False}
+    few = {"window": 0, "estimator": classifier, "n_estimators": 20, "early_stopping": False}
     assert local(RecurrentSlidingWindow, **few).fit(train.X, train.Y).score(test.X, test.Y) > 0.85
     backward = local(RecurrentSlidingWindow, direction="right_to_left", **few).fit(train.X, train.Y)
     assert backward.score(test.X, test.Y) < 0.75  # it has decided before it sees the one token that tells

@@ -74,7 +74,7 @@ def test_an_exhaustive_search_is_the_structured_perceptron():
 
 def test_it_sees_all_that_came_before():
     rows, labels = at_most_once(300, 0)
-    options = {"random_state": 0, "order": 1, "update": "early"}
+    options = {"window": 0, "random_state": 0, "order": 1, "update": "early"}
     far = BeamSearchTagger(label_counts=1, **options).fit(rows[:200], labels[:200])
     near = BeamSearchTagger(label_counts=0, **options).fit(rows[:200], labels[:200])
     assert far.score(rows[200:], labels[200:]) > 0.99
@@ -145,7 +145,7 @@ def test_future_features_are_input():
         words = [f"w{w}" for w in rng.integers(5, size=int(rng.integers(3, 9)))]
         rows.append([*words, mark])
         labels.append([mark] * (len(words) + 1))
-    options = {"order": 0, "label_counts": 0, "random_state": 0, "bag": None}
+    options = {"window": 0, "order": 0, "label_counts": 0, "random_state": 0, "bag": None}
     far = BeamSearchTagger(future_features=True, **options).fit(rows[:80], labels[:80])
     assert far.future_.n_features_ >= 1
     assert far.score(rows[80:], labels[80:]) > 0.95

@@ -242,7 +242,7 @@ class TestErrors:
         X, y, X_val, y_val = data
         open_ = [[None, *labels[1:]] for labels in y_val]
         with pytest.raises(InputError, match=r"scoring='span_f1' cannot score y_val: sequence 0, position 0"):
-            LinearCRF(scoring="span_f1").fit(X, y, X_val=X_val, y_val=open_)
+            LinearCRF(window=0, scoring="span_f1").fit(X, y, X_val=X_val, y_val=open_)
 
     def test_one_of_the_two(self, data):
         with pytest.raises(InputError, match="X_val and y_val go together"):

@@ -18,7 +18,7 @@ from hedgerow.metrics import label_accuracy_scorer
 from .corpora import COLUMNS, partial_labels, rich_corpus
 
 X, y = make_sequences(60, mean_length=6, concentration=1.0, random_state=1)
-FEW = {"n_estimators": 8, "early_stopping": False, "l2_regularization": 2.0, "random_state": 0}
+FEW = {"window": 0, "n_estimators": 8, "early_stopping": False, "l2_regularization": 2.0, "random_state": 0}
 
 
 def echoes(n, seed):
@@ -39,7 +39,13 @@ def echoes(n, seed):
 @pytest.mark.parametrize(("edges", "max_leaf_nodes"), [("shared", 2), ("shared", 8), ("joint", 8)])
 def test_it_learns_from_its_neighbours(edges, max_leaf_nodes):
     rows, labels = echoes(200, 0)
-    options = {"max_leaf_nodes": max_leaf_nodes, "n_estimators": 60, "random_state": 0, "l2_regularization": 5.0}
+    options = {
+        "window": 0,
+        "max_leaf_nodes": max_leaf_nodes,
+        "n_estimators": 60,
+        "random_state": 0,
+        "l2_regularization": 5.0,
+    }
     model = VirtualEvidence(edges=edges, **options).fit(rows[:120], labels[:120])
     alone = TreeCRF(order=0, **options).fit(rows[:120], labels[:120])
     whole = TreeCRF(edges=edges, **options).fit(rows[:120], labels[:120])
@@ -67,7 +73,7 @@ def test_the_loss_is_that_of_the_marginals():
 
 def test_labels_that_are_not_known():
     rows, labels = rich_corpus(40, seed=1)
-    model = VirtualEvidence(columns=COLUMNS, window=1, **FEW).fit(rows, partial_labels(labels, seed=2))
+    model = VirtualEvidence(columns=COLUMNS, **FEW | {"window": 1}).fit(rows, partial_labels(labels, seed=2))
     assert model.score(rows, labels) > 0.7
 
 
@@ -81,7 +87,7 @@ def test_weights_are_repetitions():
 
 def test_a_saved_model_predicts_the_same(tmp_path):
     rows, labels = rich_corpus(30, seed=1)
-    model = VirtualEvidence(columns=COLUMNS, window=1, constraints="iob2", **FEW).fit(rows, labels)
+    model = VirtualEvidence(columns=COLUMNS, constraints="iob2", **FEW | {"window": 1}).fit(rows, labels)
     model.save(tmp_path / "m.hedgerow")
     other = load(tmp_path / "m.hedgerow")
     assert isinstance(other, VirtualEvidence)

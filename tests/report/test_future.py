@@ -13,7 +13,8 @@ Y = [["q", "q", "q", "n"], ["n", "n", "n", "n"], ["q", "q", "n", "n"]] * 10
 
 @pytest.fixture(scope="module")
 def model():
-    return FutureFeatureMEMM(order=0, bag=None, n_estimators=5, learning_rate=1.0, early_stopping=False).fit(X, Y)
+    few = {"n_estimators": 5, "learning_rate": 1.0, "early_stopping": False}
+    return FutureFeatureMEMM(order=0, window=0, bag=None, **few).fit(X, Y)
 
 
 def test_two_rows_a_feature_and_a_column_a_position(model, tmp_path):
@@ -38,6 +39,6 @@ def test_what_cannot_be_drawn(model):
         plot_future(LinearCRF().fit(X, Y), X[0])
     with pytest.raises(InputError, match="tokens for"):
         plot_future(model, X[0], ["a"])
-    none = FutureFeatureMEMM(order=0, n_estimators=1, tol=0.99, early_stopping=False).fit(X, Y)
+    none = FutureFeatureMEMM(order=0, window=0, n_estimators=1, tol=0.99, early_stopping=False).fit(X, Y)
     with pytest.raises(InputError, match="no future feature"):
         plot_future(none, X[0])

@@ -87,7 +87,7 @@ def compare(
     *,
     test: str | None = None,
     folds: int = 5,
-    window: int | tuple[int, int] | None = None,
+    window: int | tuple[int, int] | str | None = None,
     scheme: str | None = None,
     jobs: int | None = None,
     seed: int = 0,
@@ -104,7 +104,7 @@ def compare(
 
     plan = read_models(models)
     X, y, recipe = read_files(data, reading, complete=False)
-    reach = default_window(X, recipe) if window is None else window
+    reach = default_window(recipe) if window is None else window
     estimators = {}
     for shown, (name, settings) in plan.items():
         given = {"window": reach, "random_state": seed}

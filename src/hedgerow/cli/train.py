@@ -98,7 +98,7 @@ def train(
     *,
     model: str = "linear",
     dev: str | None = None,
-    window: int | tuple[int, int] | None = None,
+    window: int | tuple[int, int] | str | None = None,
     scoring: str | None = None,
     seed: int = 0,
     parameters: Mapping[str, Any] | None = None,
@@ -107,7 +107,7 @@ def train(
     """Train a model on files and save it with what `tag` and `eval` need to read such files again.
 
     The parameters are the options of the command. dev may also be a share of the sequences, such as "0.1", to hold out;
-    "0" holds out none. The window is by default 2 around columns and tokens, and 0 where the features are ready-made.
+    "0" holds out none. The window is by default "auto", and 0 with a template.
     """
     kind = find_model(model)
     check_writable(model_out)
@@ -126,8 +126,7 @@ def train(
         raise InputError(f"--scoring is not supported with --model {model}", hint=hint)
     X, y, recipe = read_files(data, reading, complete=kind.complete and (parameters or {}).get("missing") is None)
     if window is None and kind.takes("window"):
-        usual = default_window(X, recipe)
-        window = None if auto and usual else usual  # which window is looked for too, but around ready-made features
+        window = default_window(recipe)
     seeded = seed if kind.takes("random_state") else None
     given: dict[str, Any] = {"window": window, "scoring": scoring, "random_state": seeded}
     if share is not None:
@@ -252,13 +251,9 @@ def _check_options(format: str, first: Input, reading: Reading) -> None:
         raise InputError(what, path=first.name, hint="CoNLL columns with tabs are --format conll.")
 
 
-def default_window(X: Any, recipe: Recipe) -> int:
-    """2 around plain columns and tokens; 0 where features are ready-made, which have their surroundings in them."""
-    from hedgerow.data.sequences import Sequences
-
-    columns = isinstance(X, Sequences) and recipe.template is None
-    tokens = isinstance(X, list) and isinstance(X[0][0], str)
-    return 2 if columns or tokens else 0
+def default_window(recipe: Recipe) -> int | str:
+    """What the corpus asks for; 0 with a template, whose features have their surroundings in them."""
+    return "auto" if recipe.template is None else 0
 
 
 def _share(dev: str | None) -> float | None:

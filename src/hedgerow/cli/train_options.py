@@ -27,7 +27,7 @@ Separator = Annotated[str | None, option("TEXT", "Between CoNLL columns, such as
 Label = Annotated[str | None, option("NAME", "The label's column, or its index. \\[last; 'label']")]
 By = Annotated[str | None, option("A,B,…", "The columns that tell a table's sequences apart.")]
 Kinds = Annotated[str | None, option("A=KIND,…", "Table columns: categorical, numeric, boolean.")]
-Window = Annotated[str | None, option("N", "Positions seen each side; 1,2 for before, after. \\[2]")]
+Window = Annotated[str | None, option("N", "Positions seen each side; 1,2: before, after. \\[auto]")]
 Set = Annotated[list[str] | None, option("NAME=X", "Any other parameter of the model.", "--set")]
 ModelFile = Annotated[str, Argument(metavar="MODEL", help="A model file.")]
 Scheme = Annotated[str | None, option("NAME", "Spans: auto, iob1, iob2, iobes, bilou. \\[if labels look so]")]
@@ -115,13 +115,13 @@ def number_or_name(text: str | None) -> float | str | None:
         return text
 
 
-def window(text: str | None) -> int | tuple[int, int] | None:
-    if text is None:
-        return None
+def window(text: str | None) -> int | tuple[int, int] | str | None:
+    if text is None or text == "auto":
+        return text
     try:
         parts = [int(part) for part in text.split(",")]
     except ValueError:
         parts = []
     if len(parts) not in (1, 2):
-        raise InputError(f"--window is {text!r}", hint="Give a number of positions, or two: before,after.")
+        raise InputError(f"--window is {text!r}", hint="Give a number of positions, two (before,after), or auto.")
     return parts[0] if len(parts) == 1 else (parts[0], parts[1])

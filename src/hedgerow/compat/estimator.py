@@ -184,6 +184,7 @@ class CRF(BaseEstimator):  # type: ignore[misc]
         trainer, unlimited = _TRAINERS[self.algorithm or "lbfgs"]
         everything = not min_freq  # what is added without being seen has the frequency 0
         return LinearCRF(
+            window=0,
             trainer=trainer,
             l1=c1,
             l2=c2,

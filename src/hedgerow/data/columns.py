@@ -197,7 +197,7 @@ def window_offsets(window: Window, name: str) -> tuple[int, ...]:
     pair = given if isinstance(given, (tuple, list)) else (given, given)
     good = len(pair) == 2 and all(isinstance(w, (int, np.integer)) and not isinstance(w, bool) for w in pair)
     if not good or min(pair) < 0:
-        hint = "Give a half-width such as 2, a pair (before, after), or a mapping of column to one of them."
+        hint = "Give a half-width such as 2, a pair (before, after), a mapping of column to one of them, or 'auto'."
         raise InputError(f"⟦window⟧ is {given!r}", hint=hint, column=name if isinstance(window, Mapping) else None)
     return tuple(range(-int(pair[0]), int(pair[1]) + 1))
 

@@ -127,9 +127,19 @@ class ChainModel(FittedModel):
     def _preparation(self, **more: Any) -> Preparation:
         """How `fit` wants its data: the parameters that say so, and what else the estimator has to say."""
         stops = bool(getattr(self, "early_stopping", False))
-        derived = {"holds_out": stops, "forbid_unseen": getattr(self, "transitions", "all") == "forbid_unseen"}
+        forbids = getattr(self, "transitions", "all") == "forbid_unseen"
+        derived = {"holds_out": stops, "forbid_unseen": forbids, "quick": self._quick}
         known = [field.name for field in fields(Preparation) if hasattr(self, field.name)]
         return Preparation(**{name: getattr(self, name) for name in known} | derived | more)
+
+    def _quick(self) -> Any:
+        """A model near this one that trains in no time: windows are compared by it."""
+        raise NotImplementedError
+
+    @property
+    def window_(self) -> Any:
+        """What a position sees of the input: the `window`, or what "auto" came to."""
+        return self.schema_.window
 
     def _keep(self, schema: Schema, trained: Trained[Any]) -> None:
         """Keep the columns of a fit, and how its training went."""

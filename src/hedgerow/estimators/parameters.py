@@ -9,6 +9,7 @@ from hedgerow.data.dataset import Label, Window
 from hedgerow.data.imputation import MIDDLES
 from hedgerow.declarations import Check, Count, NonNegative, OneOf, Range, Share, declared
 from hedgerow.estimators.values import (
+    AUTO,
     BEAM_WIDTH,
     ClassWeight,
     Costs,
@@ -155,12 +156,14 @@ class Windowed(Columns):
 
     Parameters
     ----------
-    window : int, pair or mapping
+    window : "auto", int, pair or mapping
         Positions around t that are seen at t: 2 means t−2 … t+2, (1, 0) means t−1 and t, and a mapping gives each
-        column its own ("*" for the others).
+        column its own ("*" for the others). "auto" is a width from 0 to 8 that held-out sequences ask for, found by
+        a quick model; and 0 where features are ready-made: lists of attributes, rare keys, keys that name
+        neighbours ("-1:word"). `window_` tells which it is.
     """
 
-    window: Window = 0
+    window: Window | str = AUTO
 
 
 @declared

@@ -20,6 +20,7 @@ from hedgerow.data.imputation import Imputation, check_values, learn_imputation
 from hedgerow.data.labels import with_weights
 from hedgerow.data.sequences import take_sequences
 from hedgerow.data.settling import Learnt, narrow
+from hedgerow.data.windows import windowed, with_window
 from hedgerow.errors import HedgerowWarning, InputError
 from hedgerow.estimators.constraints import legal_space
 from hedgerow.estimators.holding_out import (
@@ -32,7 +33,8 @@ from hedgerow.estimators.holding_out import (
     how_many_folds,
     without_unseen_labels,
 )
-from hedgerow.estimators.values import FILLING, same_window
+from hedgerow.estimators.values import FILLING, is_auto, same_window
+from hedgerow.estimators.window_choice import choose_window
 from hedgerow.legend import IndexArray
 from hedgerow.trees.growing import LEARNED
 
@@ -41,6 +43,7 @@ from hedgerow.trees.growing import LEARNED
 class Preparation:
     """How an estimator wants its data; most are named as its parameters are.
 
+    quick : what makes a model to compare windows by, where `window` is "auto"
     forbid_unseen : whether transitions that training does not show are impossible
     splits : whether the model splits on columns: a missing category is one more category then, and to weights it says
         nothing without a flag
@@ -54,7 +57,8 @@ class Preparation:
     """
 
     columns: Mapping[str, str] | None = None
-    window: Window = 0
+    window: Window | str = 0
+    quick: Callable[[], Any] | None = None
     missing: str | None = None
     fill_numbers: str = "mean"
     constraints: str | Iterable[tuple[Label, Label]] | None = None
@@ -68,6 +72,7 @@ class Preparation:
     keeps_all: bool = False
     keeps_sources: bool = False
     random_state: Any = None
+    verbose: int = 0
     schema: Schema | None = None
     imputation: Imputation | None = None
 
@@ -209,7 +214,20 @@ def cut_flat(X: Any, y: Any, lengths: Any) -> tuple[Any, Any]:
 def read_corpus(wanted: Preparation, X: Any, y: Any, sample_weight: Any, lengths: Any) -> tuple[Learnt, Dataset]:
     """All sequences, encoded, with all their labels; and the same with the weights they train with."""
     corpus = _read(wanted, X, y, sample_weight, lengths)
+    if is_auto(wanted.window) and wanted.schema is None and not isinstance(X, Dataset):
+        corpus = with_chosen_window(wanted, corpus, sample_weight)
     return corpus, corpus.dataset if sample_weight is None else with_weights(corpus.dataset, sample_weight)
+
+
+def with_chosen_window(wanted: Preparation, corpus: Learnt, sample_weight: Any = None) -> Learnt:
+    """A corpus that was read without a window, with that which its sequences ask for."""
+    dataset = corpus.dataset
+    if wanted.needs_numbers and wanted.missing not in FILLING:
+        dataset.require_numbers()  # where it is said of the whole corpus
+    assert wanted.quick is not None
+    weighted = dataset if sample_weight is None else with_weights(dataset, sample_weight)
+    width = choose_window(weighted, wanted.quick, verbose=wanted.verbose)
+    return corpus._replace(dataset=with_window(dataset, windowed(dataset.schema, width)))
 
 
 def _read(wanted: Preparation, X: Any, y: Any, sample_weight: Any, lengths: Any) -> Learnt:
@@ -222,7 +240,8 @@ def _read(wanted: Preparation, X: Any, y: Any, sample_weight: Any, lengths: Any)
     if y is None:
         raise InputError("y is missing", hint="fit needs the labels of the training sequences.")
     if wanted.schema is None:
-        return learn_corpus(X, y, columns=wanted.columns, window=wanted.window, lengths=lengths)
+        window: Any = 0 if is_auto(wanted.window) else wanted.window
+        return learn_corpus(X, y, columns=wanted.columns, window=window, lengths=lengths)
     with warnings.catch_warnings():
         warnings.simplefilter("error", HedgerowWarning)
         try:
@@ -242,7 +261,7 @@ def _check_dataset(wanted: Preparation, dataset: Dataset, y: Any, sample_weight:
     if wanted.schema is not None and schema != wanted.schema:
         hint = "Make it with this model's encode(X, y)."
         raise InputError("the Dataset has another schema than the model whose training is continued", hint=hint)
-    if wanted.window != 0 and not same_window(wanted.window, schema.window):
+    if not same_window(wanted.window, schema.window):
         what = f"⟦window⟧ is {wanted.window!r} and the Dataset was made with {schema.window!r}"
         raise InputError(what, hint="Give the window to learn(), and leave it out here.")
     if wanted.columns is not None and dict(wanted.columns) != dict(schema.declared):

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from hedgerow.chain.decoding import Decoder
 
 BEAM_WIDTH = 20
+AUTO = "auto"
 
 
 def find_decoder(name: Any, beam_width: int = BEAM_WIDTH) -> Decoder:
@@ -44,10 +45,17 @@ def random_generator(random_state: Any) -> np.random.RandomState:
         raise InputError(f"⟦random_state⟧ is {random_state!r}", hint=hint) from error
 
 
-def same_window(one: Window, other: Window) -> bool:
-    """Whether two windows mean the same: 1 and (1, 1) do."""
-    names = {"*"}.union(*(window for window in (one, other) if isinstance(window, Mapping)))
-    return all(window_offsets(one, name) == window_offsets(other, name) for name in names)
+def is_auto(given: Any) -> bool:
+    """Whether the value of a parameter is "auto"; a value may be an array, which is not compared."""
+    return isinstance(given, str) and given == AUTO
+
+
+def same_window(wanted: Any, fitted: Window) -> bool:
+    """Whether a window that is asked for is one that there is: 1 and (1, 1) are the same, and "auto" is any."""
+    if is_auto(wanted):
+        return True
+    names = {"*"}.union(*(window for window in (wanted, fitted) if isinstance(window, Mapping)))
+    return all(window_offsets(wanted, name) == window_offsets(fitted, name) for name in names)
 
 
 # ------------------------------------------------------------------------------------------------ scoring

@@ -15,8 +15,9 @@ from sklearn.base import clone
 from hedgerow.data.dataset import Dataset, Window, padded_places
 from hedgerow.data.windows import is_outside
 from hedgerow.estimators.base import ChainModel
-from hedgerow.estimators.values import FILLING, OF_TREES, same_window
-from hedgerow.models.auto.parameters import AUTO, AutoParameters
+from hedgerow.estimators.values import FILLING, OF_TREES, is_auto, same_window
+from hedgerow.estimators.window_choice import WIDTHS, is_ready_made
+from hedgerow.models.auto.parameters import AutoParameters
 from hedgerow.models.crf.linear import LinearCRF
 from hedgerow.models.crf.tree import TreeCRF
 from hedgerow.models.hmm.estimator import HMM
@@ -42,7 +43,7 @@ LADDERS: dict[str, dict[str, tuple[Any, ...]]] = {
     "HMM": {"smoothing": (0.01, 0.1, 1.0, 10.0), "order": (1, 2, 3)},
     "MEMM": {"estimator__l2": (0.01, 0.1, 1.0, 10.0), "estimator__max_leaf_nodes": (8, 16, 32, 64), "order": (1, 2, 3)},
 }
-WINDOWS = (0, 1, 2, 4, 8, 16)
+WINDOWS = (*WIDTHS, 16)
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ class Traits:
             n_labels=dataset.n_labels,
             n_values=values + n_attributes,
             n_numeric=sum(column.kind == "numeric" for column in columns),
-            has_columns=n_attributes == 0,
+            has_columns=not is_ready_made(dataset.schema),
             has_gaps=_has_gaps(dataset),
             has_constants=any(column.constant for column in columns),
         )
@@ -114,7 +115,7 @@ def first_guesses(traits: Traits) -> list[Any]:
 
 def first_window(traits: Traits, given: Any) -> Window:
     """The window to begin with: two to each side of plain columns, none where features are ready-made."""
-    if not (isinstance(given, str) and given == AUTO):
+    if not is_auto(given):
         return given  # type: ignore[no-any-return]
     return 2 if traits.has_columns else 0
 

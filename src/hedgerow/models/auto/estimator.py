@@ -21,14 +21,15 @@ from hedgerow.errors import HedgerowError, InputError, warn
 from hedgerow.estimators.holding_out import Fold
 from hedgerow.estimators.prepare import Preparation, encode_held_out, read_corpus
 from hedgerow.estimators.scored import ScoredChain
-from hedgerow.estimators.values import random_generator
+from hedgerow.estimators.values import is_auto, random_generator
+from hedgerow.estimators.window_choice import choose_window
 from hedgerow.legend import CODE, CodeArray, FloatArray
 from hedgerow.models.auto.candidates import Traits, changed_parameters, first_guesses, first_window, in_python, set_up
 from hedgerow.models.auto.combined import average, choose_members, mean_probs, seen_by
 from hedgerow.models.auto.folds import FoldedCorpus, cut_pieces, make_folds
 from hedgerow.models.auto.judging import POSTERIOR, Judge, find_temperature, tempered
 from hedgerow.models.auto.leaderboard import Leaderboard, make_leaderboard
-from hedgerow.models.auto.parameters import AUTO, AutoParameters
+from hedgerow.models.auto.parameters import AutoParameters
 from hedgerow.models.auto.search import Search
 from hedgerow.models.auto.trials import INTERRUPTED, OUT_OF_TIME, Trial, Tries
 from hedgerow.training.deadline import Clock, Deadline
@@ -112,7 +113,7 @@ class AutoLabeler(AutoParameters, ScoredChain):
         rng = random_generator(self.random_state)
         drawn = int(rng.randint(2**31 - 1))
         seed = int(self.random_state) if isinstance(self.random_state, (int, np.integer)) else drawn
-        given = not (isinstance(self.window, str) and self.window == AUTO)
+        given = not is_auto(self.window)
         wanted = Preparation(columns=self.columns, window=self.window if given else 0)
         learnt, weighted = read_corpus(wanted, X, y, sample_weight, lengths)
         traits = Traits.of(learnt.dataset)
@@ -124,7 +125,7 @@ class AutoLabeler(AutoParameters, ScoredChain):
         if self.cv == 0:
             if self.candidates is None:
                 raise InputError("⟦cv=0⟧ tries nothing", hint="Give the ⟦candidates⟧ that are to be averaged.")
-            windows = [window if given else getattr(model, "window", 0) for model in models]  # nothing is guessed
+            windows = [window if given else _own_window(model, learnt.dataset) for model in models]
             made = [set_up(model, self, traits, own, seed) for model, own in zip(models, windows)]
             self._keep_models([whole.train(model) for model in made], judge, "candidates")
             return self
@@ -134,7 +135,7 @@ class AutoLabeler(AutoParameters, ScoredChain):
         folds, pieces = self._folds(learnt.dataset, held, groups, window, rng)
         corpus = FoldedCorpus(learnt, weighted, pieces, folds, given=held, own_schema=isinstance(X, Dataset))
         tries, fixed = Tries(corpus, judge), self.candidates is not None
-        search = Search(tries, self, traits, deadline, seed=seed, free=not given, fixed=fixed)
+        search = Search(tries, self, traits, deadline, seed=seed, free=not given and traits.has_columns, fixed=fixed)
         search.run(models, window)
         self._finish(search, whole, models, window)
         return self
@@ -291,6 +292,12 @@ def _set_length(model: Any) -> None:
         of_rows.set_params(n_estimators=max(1, int(model.best_iteration_)))
     elif "max_iter" in settings:
         of_rows.set_params(max_iter=max(1, int(model.n_iter_)))
+
+
+def _own_window(model: Any, dataset: Dataset) -> Window:
+    """The window that a model has, or chooses, by itself."""
+    own = getattr(model, "window", 0)
+    return choose_window(dataset, model._quick) if is_auto(own) else own
 
 
 def _count_parameters(model: Any) -> int:

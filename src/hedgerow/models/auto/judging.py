@@ -17,10 +17,9 @@ from hedgerow.data.dataset import Dataset, Schema
 from hedgerow.errors import InputError
 from hedgerow.estimators.base import label_lists
 from hedgerow.estimators.holding_out import cut_blocks
-from hedgerow.estimators.values import LOG_LIKELIHOOD, score_labels
+from hedgerow.estimators.values import AUTO, LOG_LIKELIHOOD, score_labels
 from hedgerow.legend import AnyArray, BoolArray, CodeArray, FloatArray, IndexArray
 from hedgerow.models.auto.folds import Part
-from hedgerow.models.auto.parameters import AUTO
 
 GROUPS = 25  # of the jackknife
 LEAST = 1e-12  # a probability, where its logarithm is taken

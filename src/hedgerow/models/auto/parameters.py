@@ -10,9 +10,8 @@ from hedgerow.declarations import Check, Count, Positive, declared
 from hedgerow.errors import InputError
 from hedgerow.estimators.parameters import Columns, Constrained, Drawing, Running
 from hedgerow.estimators.scored import ScoredChain
-from hedgerow.estimators.values import OF_TREES, Scoring, check_scoring
+from hedgerow.estimators.values import AUTO, OF_TREES, Scoring, check_scoring
 
-AUTO = "auto"
 # What may be tried: models that know the probability of each label.
 KINDS = (
     "HMM", "LinearCRF", "MaxMarginMarkovNetwork", "MEMM", "RecurrentSlidingWindow", "SlidingWindow", "TreeCRF",

@@ -21,7 +21,7 @@ from hedgerow.estimators.histories import arc_names, observed_histories
 from hedgerow.estimators.prepare import Preparation, Prepared
 from hedgerow.estimators.scored import ScoredChain
 from hedgerow.estimators.validation import ChainValidation, Measure
-from hedgerow.estimators.values import OF_LINEAR, check_missing, class_weights, seen_part
+from hedgerow.estimators.values import OF_LINEAR, check_missing, class_weights, is_auto, seen_part
 from hedgerow.legend import FloatArray
 from hedgerow.linear.chain import ChainLayout, LinearChain
 from hedgerow.models.crf.linear_layout import Statistics, carry_over, lay_out, named_weights, weights_of
@@ -30,6 +30,8 @@ from hedgerow.models.crf.parameters import LinearParameters
 from hedgerow.models.crf.partial_fit import partial_fit
 from hedgerow.trainers import OnlineTrainer
 from hedgerow.training.monitor import Trained
+
+QUICK_ITERATIONS = 10
 
 
 @documented
@@ -86,7 +88,13 @@ class LinearCRF(LinearParameters, StoppedChain, ScoredChain):
     def _preparation(self, **more: Any) -> Preparation:
         # From order 2 on runs of labels that training does not show are forbidden, and not transitions.
         forbids = self.transitions == "forbid_unseen" and self.order <= 1
-        return super()._preparation(needs_numbers=True, forbid_unseen=forbids, **more)
+        known: dict[str, Any] = {"needs_numbers": True, "forbid_unseen": forbids}
+        if self.warm_start and hasattr(self, "weights_") and is_auto(self.window):
+            known["window"] = self.window_
+        return super()._preparation(**known | more)
+
+    def _quick(self) -> LinearCRF:
+        return quick_linear(self, min(1, self.order))
 
     def _lay_out(self, dataset: Dataset, space: StateSpace) -> tuple[ChainLayout, Statistics]:
         """The weights that the training sequences ask for."""
@@ -191,3 +199,10 @@ class LinearCRF(LinearParameters, StoppedChain, ScoredChain):
         """(feature, label, weight), the largest weights first; of one label where it is given."""
         check_is_fitted(self)
         return weights_of(label, self.schema_, named_weights(seen_schema(self), self.layout_, self.weights_))
+
+
+def quick_linear(model: Any, order: int) -> LinearCRF:
+    """What compares windows for a linear model: few iterations show which are better. order : 1 where labels tell of
+    what comes later, as in a chain; 0 where positions are labelled in turn, and the window alone sees it"""
+    missing = getattr(model, "missing", None)
+    return LinearCRF(order=order, max_iter=QUICK_ITERATIONS, missing=missing, n_jobs=model.n_jobs)

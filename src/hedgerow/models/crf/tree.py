@@ -43,6 +43,7 @@ PAPERS: dict[str, dict[str, Any]] = {
     "2004": {"l2_regularization": 0.0, "pseudo_likelihood_steps": 3},
     "2009": {"l2_regularization": 20.0, "pseudo_likelihood_steps": 0, "max_leaf_nodes": 100},
 }
+QUICK: dict[str, Any] = {"n_estimators": 60, "learning_rate": 0.2, "max_leaf_nodes": 8, "n_iter_no_change": 3}
 
 
 @documented
@@ -93,7 +94,7 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
 
     @classmethod
     def paper(cls, version: str, **parameters: Any) -> TreeCRF:
-        """The algorithm as a paper prints it, with step 1 and without early stopping.
+        """The algorithm as a paper prints it, with step 1 and without a window or early stopping.
 
         "2004" (Dietterich, Ashenfelter and Bulatov): three steps by the pseudo-likelihood and no λ; `max_leaf_nodes` is
         for you to tune. "2009" (Hao's thesis): λ, which is `l2_regularization`, and at most 100 leaves. Other
@@ -102,6 +103,7 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
         if version not in PAPERS:
             raise InputError(f"there is no paper {version!r}", hint=f"Known: {', '.join(map(repr, PAPERS))}.")
         defaults: dict[str, Any] = {
+            "window": 0,
             "edges": "joint",
             "leaves": "mean",
             "learning_rate": 1.0,
@@ -208,6 +210,9 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
 
     def _calibrated_on(self, ready: Prepared) -> Dataset | None:
         return beside_held_out(self.linear_, ready, super()._calibrated_on(ready))
+
+    def _quick(self) -> TreeCRF:
+        return quick_trees(self, min(1, self.order))
 
     def _has_histories(self) -> bool:
         return self.order > 1 and self.edges != "joint"
@@ -364,6 +369,11 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
         state: dict[str, Any] = super().__getstate__()
         state.pop("_ready", None)
         return state
+
+
+def quick_trees(model: Any, order: int) -> TreeCRF:
+    """What compares windows for a model of trees: few of them show which are better."""
+    return TreeCRF(order=order, edges="shared", n_jobs=model.n_jobs, **QUICK)
 
 
 def make_start(

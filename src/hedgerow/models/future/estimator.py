@@ -15,6 +15,7 @@ from hedgerow.estimators.base import cut
 from hedgerow.estimators.prepare import Preparation, Prepared
 from hedgerow.estimators.values import LOG_LIKELIHOOD, OF_TREES, check_missing
 from hedgerow.legend import FloatArray
+from hedgerow.models.crf.tree import TreeCRF, quick_trees
 from hedgerow.models.future.parameters import FutureParameters
 from hedgerow.models.future.training import FutureScores, FutureTrees, train
 from hedgerow.models.local.base import RowChain
@@ -46,7 +47,7 @@ class FutureFeatureMEMM(FutureParameters, RowChain):
     >>> from hedgerow import FutureFeatureMEMM
     >>> from hedgerow.datasets import make_future
     >>> X, y = make_future("or", 150)
-    >>> model = FutureFeatureMEMM(order=0, n_estimators=20, random_state=0).fit(X[:100], y[:100])
+    >>> model = FutureFeatureMEMM(order=0, window=0, n_estimators=20, random_state=0).fit(X[:100], y[:100])
     >>> model.n_features_ > 0 and model.score(X[100:], y[100:]) > 0.9
     True
     """
@@ -68,6 +69,9 @@ class FutureFeatureMEMM(FutureParameters, RowChain):
 
     def _preparation(self, **more: Any) -> Preparation:
         return super()._preparation(**{"splits": True, "keeps_all": bool(self.refit)} | more)
+
+    def _quick(self) -> TreeCRF:
+        return quick_trees(self, order=0)
 
     @property
     def n_features_(self) -> int:

@@ -55,8 +55,9 @@ class FutureParameters(
         The most future features. With more than two labels each label that gains has one in every round.
     direction
         From right to left it sees the labels after a position, and features look at positions before it.
-    window : int, pair or mapping
-        Positions around t whose columns trees may split on, those of features too, as in TreeCRF.
+    window : "auto", int, pair or mapping
+        Positions around t whose columns trees may split on, those of features too, as in TreeCRF. A window that sees
+        what decides leaves less for features to find.
     class_weight : "balanced" or mapping of label to weight
         What the loss of a position is multiplied by, by its true label, where it is not 1. "balanced" gives rare labels
         more: n / (labels · n of the label).

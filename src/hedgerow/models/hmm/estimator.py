@@ -17,7 +17,7 @@ from hedgerow.estimators.base import describe_end
 from hedgerow.estimators.parameters import ClassWeighted, Columns, Constrained, Running, Transitions
 from hedgerow.estimators.prepare import prepare
 from hedgerow.estimators.scored import ScoredChain
-from hedgerow.estimators.values import class_weights
+from hedgerow.estimators.values import AUTO, class_weights
 from hedgerow.legend import FIRST_VALUE, FloatArray
 from hedgerow.models.hmm.emissions import check_columns, check_values
 from hedgerow.models.hmm.moves import estimate, make_moves
@@ -99,7 +99,8 @@ class HMM(HMMParameters, ScoredChain):
         lengths : the lengths of the sequences, where X and y are flat
         """
         self._check_parameters()
-        ready = prepare(self._preparation(), X, y, sample_weight, lengths=lengths)
+        window: Any = AUTO if isinstance(X, Dataset) else 0  # one that has a window is refused below
+        ready = prepare(self._preparation(window=window), X, y, sample_weight, lengths=lengths)
         check_columns(ready.given.schema)
         check_values(ready.dataset)
         moves = make_moves(ready.dataset, int(self.order), ready.space)

@@ -16,11 +16,11 @@ from hedgerow.data.imputation import seen_schema
 from hedgerow.declarations import check_choice, check_parameters
 from hedgerow.errors import InputError
 from hedgerow.estimators.prepare import Preparation, Prepared
-from hedgerow.estimators.values import LOG_LIKELIHOOD, OF_LINEAR, OF_TREES, check_missing, random_generator
+from hedgerow.estimators.values import LOG_LIKELIHOOD, OF_LINEAR, OF_TREES, check_missing, is_auto, random_generator
 from hedgerow.legend import CODE, UNLABELLED, CodeArray
-from hedgerow.models.crf.linear import LinearCRF
+from hedgerow.models.crf.linear import LinearCRF, quick_linear
 from hedgerow.models.crf.linear_layout import check_names
-from hedgerow.models.crf.tree import TreeCRF
+from hedgerow.models.crf.tree import TreeCRF, quick_trees
 from hedgerow.models.local.base import RowChain, SeenLabels
 from hedgerow.models.local.foreign import ForeignScores, check_classifier, fit_classifier
 from hedgerow.models.local.previous_labels import LabelRuns, hide_unknown, label_histories, with_label_columns
@@ -78,7 +78,8 @@ def check_estimator(model: LocalModel) -> None:
         return
     defaults = type(given)().get_params(deep=False)
     for name in _OF_MODEL:
-        if name in defaults and getattr(given, name) != defaults[name]:
+        unset = (defaults.get(name), 0) if name == "window" else (defaults.get(name),)  # files have the old default, 0
+        if name in defaults and getattr(given, name) not in unset:
             what = f"⟦estimator={given!r}⟧ sets {name}, which is set by the {kind}"
             raise InputError(what, hint=f"Give {name} to the {kind}, and leave it out of the {type(given).__name__}.")
 
@@ -167,12 +168,18 @@ class LocalModel(RowChain):
         warm, classifier = self._goes_on(), new_classifier(self)
         trees, stops = isinstance(classifier, TreeCRF), is_ours(classifier) and bool(classifier.early_stopping)
         # Trees go on with the columns that they have.
-        kept = {"schema": self.schema_, "imputation": self.imputation_} if warm and trees else {}
+        kept: dict[str, Any] = {"schema": self.schema_, "imputation": self.imputation_} if warm and trees else {}
+        if warm and is_auto(self.window):
+            kept["window"] = self.window_
         again = trees and classifier.refit and not warm
         known = {"splits": trees, "needs_numbers": not trees, "keeps_all": again, "holds_out": stops}
         if stops:
             known["validation_fraction"] = classifier.validation_fraction
         return super()._preparation(**known | kept | more)
+
+    def _quick(self) -> Any:
+        trees = isinstance(new_classifier(self), TreeCRF)
+        return (quick_trees if trees else quick_linear)(self, order=0)
 
     def _goes_on(self) -> bool:
         """Whether this fit begins with what the previous one learnt."""

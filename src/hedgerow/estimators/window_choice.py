@@ -1,0 +1,127 @@
+"""What `window="auto"` comes to: held-out sequences compare widths by a quick model of the same kind.
+
+A corpus is encoded once, without a window. Some thousand positions of it are taken, of whole sequences or of pieces of
+long ones, and a third of the sequences is held out. Some widths are within a standard error of the most accurate one;
+of these, some are within one of that which gives the held-out labels the highest probability. The smallest of them is
+taken. Nothing is drawn from `random_state`: the same corpus has the same window.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from hedgerow.data.dataset import Dataset, Schema
+from hedgerow.data.settling import Learnt, narrow
+from hedgerow.data.windows import windowed, with_window
+from hedgerow.estimators.holding_out import FEW_SEQUENCES
+from hedgerow.legend import INDEX, UNLABELLED, BoolArray, FloatArray, IndexArray
+
+log = logging.getLogger("hedgerow")
+
+WIDTHS = (0, 1, 2, 4, 8)  # AutoLabeler goes on to 16 from here
+FEWEST = 100  # labelled positions: of fewer nothing can be told
+MOST = 6_000  # positions that a quick model trains on
+SHORTEST, LONGEST = 20, 250  # positions of a piece
+HELD_OUT = 1 / 3
+FEW_PIECES = 12  # of fewer than FEW_SEQUENCES sequences, at least; then pieces are held out
+PATIENCE = 2  # widths in a row that are worse than the best before them end the comparison
+_BESIDE = re.compile(r"(?<!\w)[-+]\d")  # "-1:word", "word[+1]"
+_OF_TEMPLATE = re.compile(r"[UB]\d+")  # "U00"
+
+
+def is_ready_made(schema: Schema) -> bool:
+    """Whether somebody made the features, with their surroundings in them: attributes, keys that name neighbours, or
+    the columns of a template."""
+    names = [column.name for column in schema.columns]
+    return schema.n_attributes > 0 or any(map(_BESIDE.search, names)) or all(map(_OF_TEMPLATE.fullmatch, names))
+
+
+def choose_window(corpus: Dataset, make: Callable[[], Any], *, verbose: int = 0) -> int:
+    """The width of the window for a labelled corpus that has none yet.
+
+    make : what makes a quick model that is not fitted
+    """
+    assert corpus.labels is not None
+    if is_ready_made(corpus.schema) or np.count_nonzero(corpus.labels != UNLABELLED) < FEWEST:
+        return 0
+    parts = _train_and_held_out(corpus)
+    if parts is None:
+        return 0
+    chosen = _compare(make, *parts)
+    if verbose:
+        log.info("window: %d", chosen)
+    return chosen
+
+
+def _compare(make: Callable[[], Any], train: Dataset, held: Dataset) -> int:
+    n_known = np.count_nonzero(held.labels != UNLABELLED)
+    right: dict[int, FloatArray] = {}  # width → labels that are right, in each held-out piece
+    log_probs: dict[int, FloatArray] = {}
+    for n_tried, width in enumerate(WIDTHS, start=1):
+        right[width], log_probs[width] = _score(make(), train, held, width)
+        if right[width].sum() == n_known:  # no width is better; wider ones would only be surer
+            return min(_near_best(right)[1])
+        if n_tried > max(WIDTHS.index(_near_best(scores)[0]) for scores in (right, log_probs)) + PATIENCE:
+            break
+    accurate = _near_best(right)[1]
+    return min(_near_best({width: log_probs[width] for width in accurate})[1])
+
+
+def _near_best(scores: dict[int, FloatArray]) -> tuple[int, list[int]]:
+    """The width with the highest sum, and those that are not below it by more than a standard error of the
+    difference."""
+    best = max(scores, key=lambda width: float(scores[width].sum()))
+    lost = {width: scores[best] - own for width, own in scores.items()}
+    return best, [width for width, own in lost.items() if own.sum() <= np.sqrt(len(own)) * own.std()]
+
+
+def _score(model: Any, train: Dataset, held: Dataset, width: int) -> tuple[FloatArray, FloatArray]:
+    """How many labels are right in each held-out piece, and the log-probability of its labels."""
+    schema = windowed(train.schema, width)
+    train, held = with_window(train, schema), with_window(held, schema)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it is not meant to converge
+        model.fit(train, X_val=held if model.early_stopping else None)
+    if model.outcome_ == "interrupted":
+        raise KeyboardInterrupt
+    labels = np.concatenate(model._decoding("posterior")(replace(held, labels=None, allowed=None)))
+    right = np.add.reduceat((labels == held.labels).astype(np.float64), held.offsets[:-1])
+    return right, model._log_probability(held)
+
+
+def _train_and_held_out(corpus: Dataset) -> tuple[Dataset, Dataset] | None:
+    """A part of a corpus to train on, and one to compare by; None where labels are in one piece of it alone."""
+    assert corpus.labels is not None
+    sizes = np.diff(corpus.offsets)
+    few = len(sizes) < FEW_SEQUENCES
+    n_pieces = -(-sizes // (np.clip(corpus.n_positions // FEW_PIECES, SHORTEST, LONGEST) if few else LONGEST))
+    sequence = np.repeat(np.arange(len(sizes)), n_pieces)
+    place = np.arange(len(sequence)) - np.repeat(np.cumsum(n_pieces) - n_pieces, n_pieces)
+    first, last = ((place + i) * sizes[sequence] // n_pieces[sequence] for i in (0, 1))
+    labelled = np.add.reduceat(corpus.labels != UNLABELLED, corpus.offsets[sequence] + first) > 0
+    sequence, first, last = sequence[labelled], first[labelled], last[labelled]
+    units, unit = np.unique(np.arange(len(sequence)) if few else sequence, return_inverse=True)
+    if len(units) < 2:
+        return None
+    rng = np.random.RandomState(0)
+    held = np.isin(unit, rng.permutation(len(units))[: max(1, round(HELD_OUT * len(units)))])
+    order = rng.permutation(len(sequence))
+
+    def some(those: BoolArray, most: float) -> IndexArray:
+        """As many pieces as have about so many positions, in order."""
+        own = order[those[order]]
+        lengths = (last - first)[own]
+        return np.sort(own[np.cumsum(lengths) - lengths < most])
+
+    kept, rest = some(~held, MOST), some(held, MOST * HELD_OUT / (1 - HELD_OUT))
+    taken = np.concatenate([kept, rest])
+    cut = corpus.cut(sequence[taken], first[taken].astype(INDEX), (last - first)[taken].astype(INDEX))
+    inside, outside = np.arange(len(kept)), np.arange(len(kept), len(taken))
+    return narrow(Learnt(cut, cut.attr_id), inside, cut.take(inside), cut.take(outside))
