@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-BINS = 15  # of the expected calibration error
+from hedgerow.metrics.calibration import calibration_error
+
 TINIEST = 1e-15  # a probability of 0 is taken for this
 
 Labels = Sequence[Sequence[Any]]
@@ -81,14 +82,6 @@ def weigh(truth: Labels, probs: Any, classes: Iterable[Any]) -> tuple[np.ndarray
         confidence.append(rows[kept].max(axis=1))
         right.append(rows[kept].argmax(axis=1) == codes[kept])
     return np.concatenate(chances), np.concatenate(confidence), np.concatenate(right)
-
-
-def calibration_error(confidence: np.ndarray, right: np.ndarray, bins: int = BINS) -> float:
-    """The expected calibration error: in bins of equal width, how far the share that is right lies from the mean
-    probability of the most probable label, weighted by the positions of a bin."""
-    places = np.minimum((confidence * bins).astype(np.int64), bins - 1)
-    gaps = np.bincount(places, confidence - right, minlength=bins)
-    return float(np.abs(gaps).sum() / len(confidence))
 
 
 def count_errors(truth: Labels, predicted: Labels, block: int | None = None) -> tuple[list[int], list[int]]:

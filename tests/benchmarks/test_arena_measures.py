@@ -33,13 +33,13 @@ def test_calibration_error_by_hand():
     right = np.array([True, False, False, True])
     # Two bins: the upper has 0.95, 0.85 and 1.0 with two of three right, the lower 0.15 with none.
     expected = 3 / 4 * abs((0.95 + 0.85 + 1.0) / 3 - 2 / 3) + 1 / 4 * 0.15
-    assert calibration_error(confidence, right, bins=2) == pytest.approx(expected)
+    assert calibration_error(confidence, right, n_bins=2) == pytest.approx(expected)
 
 
 def test_bins_keep_faults_of_both_signs_apart():
     confidence, right = np.array([0.9, 0.6]), np.array([False, True])
-    assert calibration_error(confidence, right, bins=10) == pytest.approx((0.9 + 0.4) / 2)
-    assert calibration_error(confidence, right, bins=1) == pytest.approx(0.25)
+    assert calibration_error(confidence, right, n_bins=10) == pytest.approx((0.9 + 0.4) / 2)
+    assert calibration_error(confidence, right, n_bins=1) == pytest.approx(0.25)
 
 
 def test_log_loss_leaves_out_labels_that_training_lacks():

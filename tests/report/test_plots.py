@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from hedgerow.errors import InputError, MissingExtraError
-from hedgerow.report import plot_history, plot_sequence
+from hedgerow.metrics import calibration_curve, expected_calibration_error
+from hedgerow.report import plot_history, plot_reliability, plot_sequence
 from hedgerow.training.monitor import Step
 
 pytest.importorskip("matplotlib")
@@ -127,3 +128,15 @@ def test_without_matplotlib_the_extra_is_named(monkeypatch):
 def test_matplotlib_is_imported_only_to_draw():
     code = "import sys, hedgerow.report; sys.exit('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+def test_a_reliability_curve_is_that_of_the_metric(tmp_path):
+    true = [["B-NP", "B-VP", "O", "O"]]
+    ax = plot_reliability(true, [PROBS], CLASSES, n_bins=5, path=tmp_path / "curve.png")
+    prob_true, prob_pred = calibration_curve(true, [PROBS], CLASSES, n_bins=5)
+    np.testing.assert_array_equal(ax.lines[1].get_xydata(), np.column_stack([prob_pred, prob_true]))
+    assert texts(ax) == [f"calibration error {expected_calibration_error(true, [PROBS], CLASSES, n_bins=5):.3f}"]
+    assert (tmp_path / "curve.png").stat().st_size > 1000
+    again = plot_reliability(true, [PROBS], CLASSES, pos_label="O", ax=ax)
+    assert again is ax
+    assert ax.get_xlabel() == "probability of O"

@@ -1,5 +1,6 @@
-"""How good labelings are, by label, by span and by sequence; significance tests; scikit-learn scorers."""
+"""How good labelings are, by label, span and sequence; whether probabilities hold; significance tests; scorers."""
 
+from hedgerow.metrics.calibration import calibration_curve, expected_calibration_error
 from hedgerow.metrics.flat import (
     flat_accuracy_score,
     flat_classification_report,
@@ -23,7 +24,9 @@ from hedgerow.metrics.spans import span_f1, span_report, spans
 from hedgerow.metrics.tokens import label_accuracy, label_f1, label_report, sequence_accuracy
 
 __all__ = [
+    "calibration_curve",
     "check_labels",
+    "expected_calibration_error",
     "flat_accuracy_score",
     "flat_classification_report",
     "flat_f1_score",

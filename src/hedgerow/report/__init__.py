@@ -6,7 +6,7 @@ from __future__ import annotations
 from hedgerow.report.compare import Comparison, compare
 from hedgerow.report.compare_pages import plot_comparison, write_comparison
 from hedgerow.report.future import plot_future
-from hedgerow.report.plots import plot_history, plot_sequence
+from hedgerow.report.plots import plot_history, plot_reliability, plot_sequence
 from hedgerow.report.trees import plot_importance, plot_tree
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "plot_future",
     "plot_history",
     "plot_importance",
+    "plot_reliability",
     "plot_sequence",
     "plot_tree",
     "write_comparison",

@@ -1,9 +1,9 @@
-"""Pictures: one sequence with its labels and their probabilities, and how training went."""
+"""Pictures: one sequence with its labels and their probabilities, how training went, and whether probabilities hold."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +11,8 @@ import numpy.typing as npt
 
 from hedgerow.errors import InputError
 from hedgerow.legend import AnyArray, FloatArray
+from hedgerow.metrics.calibration import calibration_error, decisions, reliability
+from hedgerow.metrics.labelings import Label, Labelings
 from hedgerow.report import style
 from hedgerow.report.style import AMBER, GREENS, INK, PALE
 
@@ -85,6 +87,43 @@ def plot_history(history: Sequence[Step], path: str | os.PathLike[str] | None = 
     panels[-1].set_xlabel("iteration", color=INK)
     panels[-1].xaxis.get_major_locator().set_params(integer=True)
     return style.saved(figure, path)
+
+
+def plot_reliability(
+    y_true: Labelings,
+    y_prob: Iterable[Any],
+    classes: Iterable[Label],
+    *,
+    pos_label: Label | None = None,
+    n_bins: int = 10,
+    path: str | os.PathLike[str] | None = None,
+    ax: Any = None,
+) -> Any:
+    """Draw how many labels are right against the probability that they were given. On the dashed line probabilities
+    hold; below it a model is too sure.
+
+    Parameters
+    ----------
+    y_true, y_prob, classes, pos_label, n_bins : as in `hedgerow.metrics.calibration_curve`
+    path : where to save the picture; the ending says in which format
+    ax : matplotlib axes to draw into; by default a new figure
+
+    Returns the axes. The larger a point, the more positions it stands for.
+    """
+    probs, right = decisions(y_true, y_prob, classes, pos_label)
+    prob_true, prob_pred, counts = reliability(probs, right, n_bins)
+    if ax is None:
+        ax = style.new_axes(4.2, 4.0)
+    ax.plot([0, 1], [0, 1], color=PALE, linewidth=1, linestyle="--")
+    ax.plot(prob_pred, prob_true, color=GREENS[3], linewidth=2)
+    ax.scatter(prob_pred, prob_true, s=20 + 180 * counts / counts.sum(), color=AMBER, zorder=3)
+    what = "the most probable label" if pos_label is None else str(pos_label)
+    ax.set_xlabel(f"probability of {what}", color=INK, parse_math=False)
+    ax.set_ylabel("share that is right", color=INK)
+    error = calibration_error(probs, right, n_bins)
+    style.write(ax, 0.03, 0.95, f"calibration error {error:.3f}", 9, AMBER, ha="left")
+    style.show_axes(ax, "both")
+    return style.saved(ax, path)
 
 
 def _check_sequence(
