@@ -31,6 +31,7 @@ MOST = 6_000  # positions that a quick model trains on
 SHORTEST, LONGEST = 20, 250  # positions of a piece
 HELD_OUT = 1 / 3
 FEW_PIECES = 12  # of fewer than FEW_SEQUENCES sequences, at least; then pieces are held out
+SMALL = 0.02  # a share of the log-probability that is not worth a wider window
 PATIENCE = 2  # widths in a row that are worse than the best before them end the comparison
 _BESIDE = re.compile(r"(?<!\w)[-+]\d")  # "-1:word", "word[+1]"
 _OF_TEMPLATE = re.compile(r"[UB]\d+")  # "U00"
@@ -71,15 +72,15 @@ def _compare(make: Callable[[], Any], train: Dataset, held: Dataset) -> int:
         if n_tried > max(WIDTHS.index(_near_best(scores)[0]) for scores in (right, log_probs)) + PATIENCE:
             break
     accurate = _near_best(right)[1]
-    return min(_near_best({width: log_probs[width] for width in accurate})[1])
+    return min(_near_best({width: log_probs[width] for width in accurate}, SMALL)[1])
 
 
-def _near_best(scores: dict[int, FloatArray]) -> tuple[int, list[int]]:
-    """The width with the highest sum, and those that are not below it by more than a standard error of the
-    difference."""
+def _near_best(scores: dict[int, FloatArray], share: float = 0.0) -> tuple[int, list[int]]:
+    """The width with the highest sum, and those that are not below it by more than this share of it, or a standard
+    error of the difference."""
     best = max(scores, key=lambda width: float(scores[width].sum()))
-    lost = {width: scores[best] - own for width, own in scores.items()}
-    return best, [width for width, own in lost.items() if own.sum() <= np.sqrt(len(own)) * own.std()]
+    lost, least = {width: scores[best] - own for width, own in scores.items()}, share * abs(scores[best].sum())
+    return best, [width for width, own in lost.items() if own.sum() <= max(least, np.sqrt(len(own)) * own.std())]
 
 
 def _score(model: Any, train: Dataset, held: Dataset, width: int) -> tuple[FloatArray, FloatArray]:
@@ -88,7 +89,8 @@ def _score(model: Any, train: Dataset, held: Dataset, width: int) -> tuple[Float
     train, held = with_window(train, schema), with_window(held, schema)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it is not meant to converge
-        model.fit(train, X_val=held if model.early_stopping else None)
+        stops = getattr(model, "estimator", model).early_stopping
+        model.fit(train, X_val=held if stops else None)
     if model.outcome_ == "interrupted":
         raise KeyboardInterrupt
     labels = np.concatenate(model._decoding("posterior")(replace(held, labels=None, allowed=None)))

@@ -31,7 +31,7 @@ from hedgerow.models.crf.partial_fit import partial_fit
 from hedgerow.trainers import OnlineTrainer
 from hedgerow.training.monitor import Trained
 
-QUICK_ITERATIONS = 10
+QUICK_ITERATIONS = 10  # of what compares windows: they show which are better
 
 
 @documented
@@ -94,7 +94,8 @@ class LinearCRF(LinearParameters, StoppedChain, ScoredChain):
         return super()._preparation(**known | more)
 
     def _quick(self) -> LinearCRF:
-        return quick_linear(self, min(1, self.order))
+        order = min(1, self.order)
+        return LinearCRF(order=order, max_iter=QUICK_ITERATIONS, missing=self.missing, n_jobs=self.n_jobs)
 
     def _lay_out(self, dataset: Dataset, space: StateSpace) -> tuple[ChainLayout, Statistics]:
         """The weights that the training sequences ask for."""
@@ -199,10 +200,3 @@ class LinearCRF(LinearParameters, StoppedChain, ScoredChain):
         """(feature, label, weight), the largest weights first; of one label where it is given."""
         check_is_fitted(self)
         return weights_of(label, self.schema_, named_weights(seen_schema(self), self.layout_, self.weights_))
-
-
-def quick_linear(model: Any, order: int) -> LinearCRF:
-    """What compares windows for a linear model: few iterations show which are better. order : 1 where labels tell of
-    what comes later, as in a chain; 0 where positions are labelled in turn, and the window alone sees it"""
-    missing = getattr(model, "missing", None)
-    return LinearCRF(order=order, max_iter=QUICK_ITERATIONS, missing=missing, n_jobs=model.n_jobs)

@@ -43,7 +43,10 @@ PAPERS: dict[str, dict[str, Any]] = {
     "2004": {"l2_regularization": 0.0, "pseudo_likelihood_steps": 3},
     "2009": {"l2_regularization": 20.0, "pseudo_likelihood_steps": 0, "max_leaf_nodes": 100},
 }
-QUICK: dict[str, Any] = {"n_estimators": 60, "learning_rate": 0.2, "max_leaf_nodes": 8, "n_iter_no_change": 3}
+# Of what compares windows: few small trees show which are better.
+QUICK: dict[str, Any] = {
+    "edges": "shared", "n_estimators": 60, "learning_rate": 0.2, "max_leaf_nodes": 8, "n_iter_no_change": 3
+}  # fmt: skip
 
 
 @documented
@@ -212,7 +215,7 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
         return beside_held_out(self.linear_, ready, super()._calibrated_on(ready))
 
     def _quick(self) -> TreeCRF:
-        return quick_trees(self, min(1, self.order))
+        return TreeCRF(order=min(1, self.order), n_jobs=self.n_jobs, **QUICK)
 
     def _has_histories(self) -> bool:
         return self.order > 1 and self.edges != "joint"
@@ -369,11 +372,6 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
         state: dict[str, Any] = super().__getstate__()
         state.pop("_ready", None)
         return state
-
-
-def quick_trees(model: Any, order: int) -> TreeCRF:
-    """What compares windows for a model of trees: few of them show which are better."""
-    return TreeCRF(order=order, edges="shared", n_jobs=model.n_jobs, **QUICK)
 
 
 def make_start(

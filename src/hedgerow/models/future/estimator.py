@@ -15,10 +15,10 @@ from hedgerow.estimators.base import cut
 from hedgerow.estimators.prepare import Preparation, Prepared
 from hedgerow.estimators.values import LOG_LIKELIHOOD, OF_TREES, check_missing
 from hedgerow.legend import FloatArray
-from hedgerow.models.crf.tree import TreeCRF, quick_trees
 from hedgerow.models.future.parameters import FutureParameters
 from hedgerow.models.future.training import FutureScores, FutureTrees, train
 from hedgerow.models.local.base import RowChain
+from hedgerow.models.local.memm import MEMM, quick_memm
 from hedgerow.trees.nodes import LEAF, STREAM
 
 
@@ -70,8 +70,8 @@ class FutureFeatureMEMM(FutureParameters, RowChain):
     def _preparation(self, **more: Any) -> Preparation:
         return super()._preparation(**{"splits": True, "keeps_all": bool(self.refit)} | more)
 
-    def _quick(self) -> TreeCRF:
-        return quick_trees(self, order=0)
+    def _quick(self) -> MEMM:
+        return quick_memm(self, self.order, trees=True)
 
     @property
     def n_features_(self) -> int:

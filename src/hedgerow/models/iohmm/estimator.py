@@ -21,8 +21,8 @@ from hedgerow.estimators.prepare import prepare
 from hedgerow.estimators.scored import checked_span
 from hedgerow.estimators.values import random_generator
 from hedgerow.legend import CODE, AnyArray, CodeArray, FloatArray
-from hedgerow.models.crf.linear import LinearCRF, quick_linear
 from hedgerow.models.iohmm.training import IOTraining, StateChain, label_shares, predicted_chain
+from hedgerow.models.local.memm import MEMM, quick_memm
 from hedgerow.parallel import Chunk, Lanes, count_lanes, over_chunks
 from hedgerow.training.monitor import Monitor
 
@@ -118,8 +118,8 @@ class IOHMM(IOHMMParameters, ChainModel):
             warn(what, ConvergenceWarning, stacklevel=2)
         return self
 
-    def _quick(self) -> LinearCRF:
-        return quick_linear(self, order=0)
+    def _quick(self) -> MEMM:
+        return quick_memm(self, 1, trees=False)
 
     def _decoding(self, decoder: str | None) -> Callable[[Dataset], list[CodeArray]]:
         name = self.decoder if decoder is None else decoder

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from hedgerow.declarations import documented
+from hedgerow.models.crf.linear import QUICK_ITERATIONS, LinearCRF
+from hedgerow.models.crf.tree import QUICK, TreeCRF
 from hedgerow.models.local.parameters import MEMMParameters
 from hedgerow.models.local.training import LocalModel
 
@@ -28,3 +32,10 @@ class MEMM(MEMMParameters, LocalModel):
     >>> model.predict([["the", "dog"]]).tolist()
     [['D', 'N']]
     """
+
+
+def quick_memm(model: Any, order: int, *, trees: bool) -> MEMM:
+    """What compares windows for a model that goes from left to right: no label tells it of what comes later."""
+    classifier = TreeCRF(**QUICK) if trees else LinearCRF(max_iter=QUICK_ITERATIONS)
+    missing = None if trees else getattr(model, "missing", None)
+    return MEMM(order=min(1, order), estimator=classifier, missing=missing, n_jobs=model.n_jobs)

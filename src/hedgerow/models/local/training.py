@@ -18,9 +18,9 @@ from hedgerow.errors import InputError
 from hedgerow.estimators.prepare import Preparation, Prepared
 from hedgerow.estimators.values import LOG_LIKELIHOOD, OF_LINEAR, OF_TREES, check_missing, is_auto, random_generator
 from hedgerow.legend import CODE, UNLABELLED, CodeArray
-from hedgerow.models.crf.linear import LinearCRF, quick_linear
+from hedgerow.models.crf.linear import LinearCRF
 from hedgerow.models.crf.linear_layout import check_names
-from hedgerow.models.crf.tree import TreeCRF, quick_trees
+from hedgerow.models.crf.tree import TreeCRF
 from hedgerow.models.local.base import RowChain, SeenLabels
 from hedgerow.models.local.foreign import ForeignScores, check_classifier, fit_classifier
 from hedgerow.models.local.previous_labels import LabelRuns, hide_unknown, label_histories, with_label_columns
@@ -178,8 +178,9 @@ class LocalModel(RowChain):
         return super()._preparation(**known | kept | more)
 
     def _quick(self) -> Any:
-        trees = isinstance(new_classifier(self), TreeCRF)
-        return (quick_trees if trees else quick_linear)(self, order=0)
+        from hedgerow.models.local.memm import quick_memm
+
+        return quick_memm(self, self._order(), trees=isinstance(new_classifier(self), TreeCRF))
 
     def _goes_on(self) -> bool:
         """Whether this fit begins with what the previous one learnt."""

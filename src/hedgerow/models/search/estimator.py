@@ -17,10 +17,9 @@ from hedgerow.estimators.base import StoppedChain
 from hedgerow.estimators.prepare import Preparation, Prepared
 from hedgerow.estimators.values import OF_LINEAR, check_missing
 from hedgerow.legend import BoolArray, CodeArray, FloatArray
-from hedgerow.models.crf.linear import quick_linear
 from hedgerow.models.crf.linear_layout import weights_of
-from hedgerow.models.crf.tree import quick_trees
 from hedgerow.models.future.estimator import FutureFeatureMEMM
+from hedgerow.models.local.memm import MEMM, quick_memm
 from hedgerow.models.search.features import Searcher, SearchLayout, lay_out_search, open_labels, row_weights
 from hedgerow.models.search.parameters import SearchParameters
 from hedgerow.models.search.ranking import RankingTrees, TableSearch, train_ranking
@@ -95,8 +94,8 @@ class BeamSearchTagger(SearchParameters, StoppedChain):
         trees = self.ranking == "trees"
         return super()._preparation(splits=trees, needs_numbers=not trees, keeps_all=self.refit, **more)
 
-    def _quick(self) -> Any:
-        return (quick_trees if self.ranking == "trees" else quick_linear)(self, order=0)
+    def _quick(self) -> MEMM:
+        return quick_memm(self, self.order, trees=self.ranking == "trees")
 
     def _find_future_features(self, ready: Prepared) -> FutureFeatureMEMM:
         """Future features for a corpus, found with labels of the same order seen."""
