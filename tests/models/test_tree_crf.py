@@ -249,7 +249,7 @@ def test_ctrl_c_keeps_the_best_so_far(data):
             os.kill(os.getpid(), signal.SIGINT)
         return label_accuracy(true, predicted)
 
-    model = TreeCRF(scoring=metric, n_iter_no_change=100)
+    model = TreeCRF(scoring=metric, n_iter_no_change=100, calibrate=False)
     with pytest.warns(ConvergenceWarning, match="interrupted after 4 iterations") as caught:
         model.fit(X, y, X_val=X_val, y_val=y_val)
     assert caught[0].filename == __file__
