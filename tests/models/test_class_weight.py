@@ -66,7 +66,7 @@ def test_what_is_no_weight_is_refused(kind, wrong):
 @pytest.mark.parametrize("kind", [LinearCRF, TreeCRF, MEMM, SlidingWindow, HMM])
 def test_a_label_that_training_does_not_have_is_refused(kind):
     with pytest.raises(InputError, match="names the label 'd', which was not seen"):
-        kind(class_weight={"d": 2.0}).fit(2 * SAME, 2 * SHARES)  # each label in two sequences: one may be held out
+        kind(class_weight={"d": 2.0}).fit(4 * SAME, 4 * SHARES)  # three are held out at most
 
 
 def test_objectives_of_whole_labelings_and_parts_of_a_corpus_refuse_them():
