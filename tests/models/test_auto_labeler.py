@@ -582,3 +582,14 @@ def test_what_was_chosen_is_explained():
     assert {share.column for share in importance(model).rows} == {"a", "b"}
     assert rules(model, 3)
     assert tree_text(model, 1, "+") == tree_text(model.best_estimator_, 1, "+")
+
+
+@pytest.mark.filterwarnings("ignore:training stopped")
+def test_there_is_one_temperature():
+    X, y = runs()
+    stopped = LinearCRF(early_stopping=True, l2=1e-6, max_iter=3)
+    model = AutoLabeler(candidates=[stopped], cv=2, n_trials=1, window=2, random_state=0).fit(X, y)
+    assert model.best_estimator_.temperature_ == 1.0
+    one = model.span_probability(X[:1], [(0, 0, [y[0][0]])])
+    own = model.best_estimator_.span_probability(X[:1], [(0, 0, [y[0][0]])])
+    np.testing.assert_allclose(one, own)  # whole labelings and spans are the best model's

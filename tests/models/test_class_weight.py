@@ -244,3 +244,37 @@ def test_threads_do_not_change_a_bit(corpus):
     few = {"class_weight": "balanced", "n_estimators": 8, "random_state": 0}
     one, two = (TreeCRF(n_jobs=n, **few).fit(X, y) for n in (1, 2))
     np.testing.assert_array_equal(one.ensemble_.values, two.ensemble_.values)
+
+
+def test_labels_that_are_no_strings_keep_their_weights_in_files(corpus, tmp_path):
+    model = LinearCRF(class_weight={0: 2.0, 2: 3.0}).fit(*corpus)
+    model.save(tmp_path / "model.hedgerow")
+    again = load(tmp_path / "model.hedgerow")
+    assert again.class_weight == {0: 2.0, 2: 3.0}
+    again.fit(*corpus)
+
+
+def test_viterbi_and_k_best_agree_where_scores_have_weights_and_a_temperature(corpus):
+    X, y = corpus
+    model = LinearCRF(class_weight={0: 4.0}, decoder="viterbi").fit(X, y)
+    model.temperature_ = 0.5
+    best = [labels for [(labels, _)] in model.predict_k_best(X, 1)]
+    assert [list(labels) for labels in model.predict(X)] == best
+    model.tilt_ = None
+    assert [list(labels) for labels in model.predict(X)] != best  # so that there was something to see
+
+
+def test_trees_on_a_linear_model_need_not_learn_the_weights(corpus):
+    X, y = corpus
+    weights = {"class_weight": {0: 20.0}, "early_stopping": False, "n_estimators": 1}
+    plain = TreeCRF(init=LinearCRF(), **weights).fit(X, y)
+    weighted = TreeCRF(init=LinearCRF(class_weight={0: 20.0}), **weights).fit(X, y)
+    assert plain.loss_ < 1.02 * weighted.loss_
+
+
+def test_staged_scores_are_those_of_training(corpus):
+    X, y = corpus
+    options = {"class_weight": {0: 5.0}, "max_leaf_nodes": 4, "n_estimators": 5, "tol": 0.0, "edges": "shared"}
+    model = TreeCRF(**options).fit(X[:20], y[:20], X_val=X[20:], y_val=y[20:])
+    scores = [step.score for step in model.history_]
+    np.testing.assert_allclose(list(model.staged_score(X[20:], y[20:])), scores[: model.best_iteration_], rtol=1e-9)

@@ -96,8 +96,24 @@ class TestFolds:
         grown = []
         made = Training.train
         monkeypatch.setattr(Training, "train", lambda self, *given: grown.append(self.form.edges) or made(self, *given))
-        model = TreeCRF(validation_folds=3, max_leaf_nodes=4, random_state=0).fit(X, y)
+        model = TreeCRF(window=0, validation_folds=3, max_leaf_nodes=4, random_state=0).fit(X, y)
         assert grown == ["shared", "joint", *[model.edges_] * 3]
+
+    def test_labels_that_are_all_but_certain_end_training(self):
+        rng = np.random.default_rng(0)
+        X = [rng.choice(list("abcd"), size=6).tolist() for _ in range(60)]
+        y = [["u" if letter in "ab" else "v" for letter in letters] for letters in X]
+        model = TreeCRF(window=0, random_state=0).fit(X, y)
+        assert model.outcome_ == "early_stopping"
+        assert model.n_iter_ < 400  # it was 10,000
+        assert model.score(X, y) == 1.0
+
+    def test_a_score_that_stays_the_same_does_not_rise(self):
+        X, y = [[["a"], ["b"]] * 5] * 30, [["u", "v"] * 5] * 30
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            model = TreeCRF(n_estimators=5, scoring="accuracy", window=0, edges="shared", min_samples_leaf=0.1)
+            assert {step.score for step in model.fit(X, y).history_} == {1.0}
 
     @pytest.mark.parametrize(("most", "warns"), [(3, True), (400, False)])
     def test_training_is_not_cut_short_in_silence(self, rng, most, warns):

@@ -191,7 +191,7 @@ def test_a_file_keeps_it(tmp_path):
     loaded = hedgerow.load(tmp_path / "model.hedgerow")
     assert (loaded.window, loaded.window_) == ("auto", 1)
     assert loaded.predict(X).tolist() == model.predict(X).tolist()
-    assert "window 1, chosen on held-out sequences" in describe(str(tmp_path / "model.hedgerow")).splitlines()
+    assert "window 1 (auto)" in describe(str(tmp_path / "model.hedgerow")).splitlines()
 
 
 def test_an_estimator_in_a_file_of_before_may_have_the_old_default():
@@ -277,3 +277,30 @@ def test_labels_that_training_lacks_do_no_harm():
     y = [[*labels[:5], f"own {i}", *labels[6:]] if i < 20 else labels for i, labels in enumerate(y)]
     dataset = learn(X, y)
     assert choose_window(replace(dataset, weight_seq=np.ones(N)), quick) > 0
+
+
+@pytest.mark.filterwarnings("ignore:training stopped")
+@pytest.mark.parametrize(
+    "model", [IOHMM(max_iter=2, random_state=0), BeamSearchTagger(early_stopping=False, max_iter=2)]
+)
+def test_where_no_quick_model_can_be_trained_there_is_no_window(model):
+    X, y = by_neighbour(80, 6)
+    partly = [[label if t % 2 else None for t, label in enumerate(labels)] for labels in y]  # none has one before it
+    assert model.fit(X, partly).window_ == 0
+
+
+def test_sequences_without_weight_compare_nothing():
+    X, y = by_neighbour(60)
+    weights = np.zeros(60)
+    weights[:2] = 1.0  # 24 labels that count
+    assert TreeCRF(**FEW).fit(X, y, sample_weight=weights).window_ == 0
+    weights[:40] = 1.0
+    assert TreeCRF(**FEW).fit(X, y, sample_weight=weights).window_ >= 1
+
+
+def test_the_global_random_state_is_left_alone():
+    X, y = by_neighbour(40)
+    np.random.seed(0)  # noqa: NPY002
+    before = np.random.get_state()[1].copy()  # noqa: NPY002
+    TreeCRF(random_state=0, **FEW).fit(X, y)
+    np.testing.assert_array_equal(np.random.get_state()[1], before)  # noqa: NPY002

@@ -251,3 +251,14 @@ def test_any_score_is_a_rise_above_an_impossible_one(least):
             done = one.step(1.0)
     assert not done
     assert one.kept.iteration == 3
+
+
+@pytest.mark.parametrize(("unit", "n_iter"), [(0.0, 20), (100.0, 4)])
+def test_a_score_near_nothing_is_compared_with_its_unit(unit, n_iter):
+    scores = iter(-1.0 / 2.0 ** np.arange(20))
+    options = {"max_iter": 20, "tol": -np.inf, "n_iter_no_change": 3, "least_rise": 0.01, "score_unit": unit}
+    with Monitor(validate=lambda: next(scores), **options) as monitor:
+        monitor.begin(1.0)
+        while not monitor.step(1.0):
+            pass
+    assert (monitor.n_iter, monitor.kept.iteration) == (n_iter, n_iter)

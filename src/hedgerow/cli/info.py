@@ -50,7 +50,7 @@ def _lines(model: Any, top: int) -> Iterator[str]:
     yield f"{model.n_iter_} iterations ({model.outcome_}{kept_iteration(model)}), loss {model.loss_:.4f}"
     yield f"labels ({len(schema.labels)}): {' '.join(map(str, schema.labels))}"
     if getattr(model, "window", None) == "auto":
-        yield f"window {model.window_}, chosen on held-out sequences"
+        yield f"window {model.window_} (auto)"
     yield ""
     yield "columns"
     for column in schema.columns:

@@ -220,7 +220,7 @@ class StoppedChain(ChainModel):
     def _note_losses(self, ready: Prepared) -> None:
         """Note what the sequences that stopped training lose at every temperature."""
         if (held_out := self._calibrated_on(ready)) is not None:
-            self._losses.append(tempered_losses(self, held_out))
+            self._losses.append(tempered_losses(self, held_out, ready.given))
 
     def _calibrated_on(self, ready: Prepared) -> Dataset | None:
         """The held-out sequences that the temperature is fitted to, if any, as users give them."""

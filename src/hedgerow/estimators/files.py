@@ -147,8 +147,17 @@ def read_model(section: Section, scope: Scope) -> Any:
     if declared.settle is not None:
         declared.settle(model, scope)
     model.history_, model.metadata_ = [], metadata
+    _restore_labels(model)
     _check_parameters(model)
     return model
+
+
+def _restore_labels(model: Any) -> None:
+    """Keys of JSON are strings: weights of labels that are none get their labels back."""
+    weights = getattr(model, "class_weight", None)
+    if isinstance(weights, dict):
+        labels = {str(label): label for label in model.schema_.labels}
+        model.class_weight = {labels.get(name, name): weight for name, weight in weights.items()}
 
 
 def model_of(description: Any) -> Any:

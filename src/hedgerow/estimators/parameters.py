@@ -85,7 +85,8 @@ class Calibrated:
     ----------
     calibrate
         Where sequences are held out, divide all scores by the temperature with which the probabilities of their labels
-        are best (`temperature_`). The most probable labeling stays the same.
+        are best (`temperature_`). The most probable labeling stays the same, but where
+        labels have weights; labels that are taken one by one may change. Nothing is done where none are held out.
     """
 
     calibrate: bool = True

@@ -47,7 +47,8 @@ class ScoredChain(ChainModel):
 
     def _decoding(self, decoder: str | None) -> Callable[[Dataset], list[CodeArray]]:
         name = self._decoder_name() if decoder is None else decoder
-        decode, tempered = find_decoder(name, self.beam_width), name == "posterior"
+        # One temperature of all scores changes no comparison of labelings; with a tilt, which it leaves, it may.
+        decode, tempered = find_decoder(name, self.beam_width), name == "posterior" or self.tilt_ is not None
         return lambda dataset: self._over_chunks(dataset, lambda chunk, _: decode(chunk, None), tempered=tempered)
 
     def predict_proba(self, X: Any, *, known: Any = None, lengths: Any = None) -> list[FloatArray]:

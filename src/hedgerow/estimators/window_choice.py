@@ -20,6 +20,7 @@ import numpy as np
 from hedgerow.data.dataset import Dataset, Schema
 from hedgerow.data.settling import Learnt, narrow
 from hedgerow.data.windows import windowed, with_window
+from hedgerow.errors import InputError
 from hedgerow.estimators.holding_out import FEW_SEQUENCES
 from hedgerow.legend import INDEX, UNLABELLED, BoolArray, FloatArray, IndexArray
 
@@ -50,15 +51,30 @@ def choose_window(corpus: Dataset, make: Callable[[], Any], *, verbose: int = 0)
     make : what makes a quick model that is not fitted
     """
     assert corpus.labels is not None
-    if is_ready_made(corpus.schema) or np.count_nonzero(corpus.labels != UNLABELLED) < FEWEST:
+    if is_ready_made(corpus.schema) or np.count_nonzero(_counted(corpus)) < FEWEST:
         return 0
     parts = _train_and_held_out(corpus)
     if parts is None:
         return 0
-    chosen = _compare(make, *parts)
+    try:
+        chosen = _compare(make, *parts)
+    except InputError as error:
+        if error.parameter is not None:
+            raise
+        chosen = 0  # what is wrong with the corpus itself, the model will say
+        log.info("no quick model compares windows: %s", error)
     if verbose:
         log.info("window: %d", chosen)
     return chosen
+
+
+def _counted(corpus: Dataset) -> BoolArray:
+    """(N,): the positions that train, with a label and a weight above 0."""
+    assert corpus.labels is not None
+    counted: BoolArray = corpus.labels != UNLABELLED
+    if corpus.weight_seq is not None:
+        counted &= np.repeat(corpus.weight_seq > 0.0, np.diff(corpus.offsets))
+    return counted
 
 
 def _compare(make: Callable[[], Any], train: Dataset, held: Dataset) -> int:
@@ -100,14 +116,13 @@ def _score(model: Any, train: Dataset, held: Dataset, width: int) -> tuple[Float
 
 def _train_and_held_out(corpus: Dataset) -> tuple[Dataset, Dataset] | None:
     """A part of a corpus to train on, and one to compare by; None where labels are in one piece of it alone."""
-    assert corpus.labels is not None
     sizes = np.diff(corpus.offsets)
     few = len(sizes) < FEW_SEQUENCES
     n_pieces = -(-sizes // (np.clip(corpus.n_positions // FEW_PIECES, SHORTEST, LONGEST) if few else LONGEST))
     sequence = np.repeat(np.arange(len(sizes)), n_pieces)
     place = np.arange(len(sequence)) - np.repeat(np.cumsum(n_pieces) - n_pieces, n_pieces)
     first, last = ((place + i) * sizes[sequence] // n_pieces[sequence] for i in (0, 1))
-    labelled = np.add.reduceat(corpus.labels != UNLABELLED, corpus.offsets[sequence] + first) > 0
+    labelled = np.add.reduceat(_counted(corpus), corpus.offsets[sequence] + first) > 0
     sequence, first, last = sequence[labelled], first[labelled], last[labelled]
     units, unit = np.unique(np.arange(len(sequence)) if few else sequence, return_inverse=True)
     if len(units) < 2:

@@ -66,6 +66,7 @@ class Monitor:
     accept : told the weights that training starts from, and those of every iteration; or None
     n_iter_no_change : with `validate`, stop after so many iterations in which the score did not rise
     least_rise : what is less than this share of the score is no rise; the best score is kept all the same
+    score_unit : a share of at least this, where the score itself may come near to 0
     verbose : 1 shows a progress bar on a terminal and log lines elsewhere
     stage : what is minimised, where training has several stages
     plateau : whether a loss that no longer falls ends training, and not only the bound on its distance from the minimum
@@ -82,6 +83,7 @@ class Monitor:
         accept: Callable[[FloatArray], None] | None = None,
         n_iter_no_change: int = 10,
         least_rise: float = 0.0,
+        score_unit: float = 0.0,
         verbose: int = 0,
         previous: list[Step] | None = None,
         plateau: bool = True,
@@ -92,7 +94,7 @@ class Monitor:
         self.validate = validate
         self.accept = accept
         self.n_iter_no_change = n_iter_no_change
-        self.least_rise = least_rise
+        self.least_rise, self.score_unit = least_rise, score_unit
         self.verbose = verbose
         self.plateau = plateau
         self.stage = stage
@@ -207,7 +209,7 @@ class Monitor:
         if record.score is None:
             return
         best = -np.inf if self.best_step is None or self.best_step.score is None else self.best_step.score
-        least = 0.0 if np.isinf(self._risen_to) else self.least_rise * abs(self._risen_to)
+        least = 0.0 if np.isinf(self._risen_to) else self.least_rise * max(abs(self._risen_to), self.score_unit)
         if record.score > self._risen_to + least:
             self._rose, self._risen_to = record.iteration, record.score
         if record.score >= best:

@@ -31,7 +31,7 @@ from hedgerow.models.auto.judging import POSTERIOR, Judge, find_temperature, tem
 from hedgerow.models.auto.leaderboard import Leaderboard, make_leaderboard
 from hedgerow.models.auto.parameters import AutoParameters
 from hedgerow.models.auto.search import Search
-from hedgerow.models.auto.trials import INTERRUPTED, OUT_OF_TIME, Trial, Tries
+from hedgerow.models.auto.trials import INTERRUPTED, OUT_OF_TIME, Trial, Tries, without_temperature
 from hedgerow.training.deadline import Clock, Deadline
 
 log = logging.getLogger("hedgerow")
@@ -225,6 +225,10 @@ class AutoLabeler(AutoParameters, ScoredChain):
         best: ScoredChain = self.best_estimator_
         return best._potentials(seen_by(best, dataset), first, last)
 
+    def _tempered(self, dataset: Dataset, first: int, last: int) -> ChainPotentials:
+        best: ScoredChain = self.best_estimator_
+        return best._tempered(seen_by(best, dataset), first, last)
+
     def _over_chunks(
         self, dataset: Dataset, function: Callable[[ChainPotentials, slice], Result], *, tempered: bool = True
     ) -> list[Result]:
@@ -282,7 +286,7 @@ def _ready(tries: Tries, trial: Trial) -> Any:
     model = tries.sized(trial, more=2.0 if trial.cut else 1.0)
     decoder = tries.decoder(trial)
     usual = model._decoder_name(tries.corpus.whole.schema.labels)
-    return model if usual == decoder else model.set_params(decoder=decoder)
+    return without_temperature(model if usual == decoder else model.set_params(decoder=decoder))
 
 
 def _set_length(model: Any) -> None:

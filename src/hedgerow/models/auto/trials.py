@@ -108,9 +108,7 @@ class Tries:
     def _try(self, trial: Trial, model: Any, part: Part, deadline: Deadline) -> tuple[Answers, str]:
         before = deadline.elapsed
         held = {"X_val": part.stopping} if stops_early(model) else {}
-        for name in model.get_params():
-            if name.split("__")[-1] == "calibrate":  # the labels it is asked about must not set its temperature
-                model.set_params(**{name: False})
+        model = without_temperature(model)
         with warnings.catch_warnings(), deadline.applied():
             warnings.simplefilter("ignore", ConvergenceWarning)
             model.fit(part.train, **held)
@@ -202,6 +200,15 @@ def stops_early(model: Any) -> bool:
     """Whether held-out sequences tell a model how many trees to grow."""
     of_trees = getattr(model, "estimator", model)
     return isinstance(of_trees, TreeCRF) and bool(of_trees.early_stopping) and not of_trees.n_bags
+
+
+def without_temperature(model: Any) -> Any:
+    """The model, which is to take no temperature from sequences that it holds out: the search has its own."""
+    known = model.get_params()
+    for name in known:
+        if name.split("__")[-1] == "calibrate" and known[name.replace("calibrate", "early_stopping")]:
+            model.set_params(**{name: False})
+    return model
 
 
 def shortened(model: Any, n_iterations: int, *, stops: bool = True) -> Any:

@@ -45,7 +45,8 @@ PAPERS: dict[str, dict[str, Any]] = {
 }
 # Of what compares windows: few small trees show which are better.
 QUICK: dict[str, Any] = {
-    "edges": "shared", "n_estimators": 60, "learning_rate": 0.2, "max_leaf_nodes": 8, "n_iter_no_change": 3
+    "edges": "shared", "n_estimators": 60, "learning_rate": 0.2, "max_leaf_nodes": 8, "n_iter_no_change": 3,
+    "calibrate": False,
 }  # fmt: skip
 
 
@@ -215,7 +216,7 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
         return beside_held_out(self.linear_, ready, super()._calibrated_on(ready))
 
     def _quick(self) -> TreeCRF:
-        return TreeCRF(order=min(1, self.order), n_jobs=self.n_jobs, **QUICK)
+        return TreeCRF(order=min(1, self.order), n_jobs=self.n_jobs, random_state=0, **QUICK)
 
     def _has_histories(self) -> bool:
         return self.order > 1 and self.edges != "joint"
@@ -241,7 +242,9 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
         K, order, histories = dataset.n_labels, int(self.order), None
         constant: FloatArray = np.zeros((K + 1, K))
         if self.init == "constant":
-            constant = best_constant(dataset, space) + (0.0 if tilt is None else tilt)
+            constant = best_constant(dataset, space)
+        if tilt is not None and (self.init == "constant" if linear is None else linear.tilt_ is None):
+            constant = constant + tilt  # trees need not learn it
         if self._has_histories():
             histories = observed_histories(dataset, space, order, transitions=self.transitions)
         return replace(make_start(space, constant, linear, order, histories), tilt=tilt)
@@ -253,10 +256,12 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
 
     def _complaint(self) -> str:
         scores = [step.score for step in self.history_ if step.score is not None]
-        if self.outcome_ != "n_estimators" or self.n_bags or not scores or scores[-1] < max(scores):
+        rose = bool(scores) and scores[-1] > max(scores[:-1], default=-np.inf)
+        if self.outcome_ != "n_estimators" or self.n_bags or not rose:
             return super()._complaint()
-        what = f"⟦n_estimators={self.n_estimators}⟧ ended training while the score of held-out sequences still rose"
-        return f"{what}; raise it, or leave it at 'auto'"
+        what = f"⟦n_estimators={self.n_iter_}⟧ ended training while the score of held-out sequences still rose"
+        hint = "raise ⟦tol⟧, or ⟦n_estimators⟧" if self.n_estimators == "auto" else "raise it, or leave it at 'auto'"
+        return f"{what}; {hint}"
 
     def _compares_labelings(self) -> bool:
         return self.objective in OF_LABELINGS
@@ -318,7 +323,8 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
             check_scoring(scoring)
         iterations = self._iterations()
         form = make_form(self, self.edges_, stopped=False)
-        training = self._training(form, self.binning_, self._start(), self.schema_, scoring)
+        start = replace(self._start(), tilt=self.tilt_)
+        training = self._training(form, self.binning_, start, self.schema_, scoring)
         with Lanes(self.n_jobs, MAX_LANES) as lanes:
             stages = training.stages(dataset, iterations, lanes, joint=self.edge_tables_ is None)
             for i in range(len(iterations)):

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from hedgerow.models.crf.tree import TreeCRF
 
 SHARPNESS = {"labelwise": 15.0, "classification_error": 1.0}
+UNSURE = 0.1  # nats a label: a surer model has little left to learn
 _CHUNK_SCORES = 4_000_000  # of joint edges: 30 MB
 
 
@@ -159,6 +160,7 @@ class Training:
                 validate=validate,
                 n_iter_no_change=settings.n_iter_no_change,
                 least_rise=settings.tol,
+                score_unit=0.0 if held_out is None else self._score_unit(held_out),
                 verbose=settings.verbose,
                 previous=previous,
             ) as monitor:
@@ -171,6 +173,13 @@ class Training:
             boosted = Boosted(booster.iterations[:n_best], n_best if n_likelihood is None else n_likelihood)
             trained = monitor.trained(boosted)
         return replace(trained, best=replace(trained.best, iteration=n_best))
+
+    def _score_unit(self, held_out: Dataset) -> float:
+        """What a rise is at least compared with: labels that are all but certain have a log-likelihood near 0, of which
+        any rise is a large share."""
+        assert held_out.labels is not None
+        n_known = np.count_nonzero(held_out.labels >= 0)
+        return UNSURE * n_known if self.scoring == LOG_LIKELIHOOD else 0.0
 
     def train_bags(self, dataset: Dataset, held_out: Dataset | None) -> Trained[Boosted]:
         """Several ensembles, each on a bootstrap sample of the sequences, as one that averages them.

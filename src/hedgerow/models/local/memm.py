@@ -38,4 +38,4 @@ def quick_memm(model: Any, order: int, *, trees: bool) -> MEMM:
     """What compares windows for a model that goes from left to right: no label tells it of what comes later."""
     classifier = TreeCRF(**QUICK) if trees else LinearCRF(max_iter=QUICK_ITERATIONS)
     missing = None if trees else getattr(model, "missing", None)
-    return MEMM(order=min(1, order), estimator=classifier, missing=missing, n_jobs=model.n_jobs)
+    return MEMM(order=min(1, order), estimator=classifier, missing=missing, n_jobs=model.n_jobs, random_state=0)
