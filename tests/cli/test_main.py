@@ -49,8 +49,8 @@ def test_the_help_of_a_command_fits_a_screen(hedgerow, command, monkeypatch):
         ("train train.txt -o m --model linear --min-frequency -1", "--min-frequency is -1.0"),
         ("train train.txt -o m --model linear --window -1", "--window is -1"),
         (
-            "train train.txt -o m --model tree --set validation_folds=1 --set objective=margin",
-            "of 3 sequences none can be held out. Set --dev 0, or give --dev FILE.",
+            "train train.csv -o m --by sentence --label label --model tree --set objective=margin",
+            "of 1 sequences none can be held out. Set --dev 0, or give --dev FILE.",
         ),
         ("train train.txt -o m --model tree --leaves 1", "--leaves is 1. Give a whole number ≥ 2"),
         ("train train.txt -o m --model linear --window x", "--window is 'x'"),

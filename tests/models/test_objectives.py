@@ -211,7 +211,7 @@ class TestTrees:
 
     def test_held_out_sequences_end_the_likelihood_and_then_the_objective(self, data):
         X, y, X_test, y_test = data
-        options = SHORT | {"early_stopping": True, "n_estimators": 40, "n_iter_no_change": 3}
+        options = SHORT | {"early_stopping": True, "n_estimators": 40, "n_iter_no_change": 3, "calibrate": False}
         model = TreeCRF(**options, objective="expected_accuracy", learning_rate=0.5).fit(
             X, y, X_val=X_test, y_val=y_test
         )

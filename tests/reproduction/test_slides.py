@@ -25,7 +25,7 @@ def test_bounds(name):
 def test_what_is_without():
     """A model that lacks what is asked for comes to the lower bound, and one that has it to the upper one."""
     task = neighbouring_labels(400, 400, 1)
-    no_labels = LinearCRF(order=0).fit(task.X, task.y)
+    no_labels = LinearCRF(order=0, window=0).fit(task.X, task.y)
     assert abs(task.captured(list(no_labels.predict(task.X_test)))) < 0.1
     assert task.captured(list(HMM(decoder="posterior").fit(task.X, task.y).predict(task.X_test))) > 0.9
     task = neighbouring_inputs(400, 400, 1)
@@ -38,8 +38,8 @@ def test_rib_and_rob():
     task = rib_and_rob(1000, 500, 0)
     assert {tuple(row) for row in task.y} == {("0", "1", "2"), ("3", "4", "2")}
     assert task.counted.sum() == 500
-    crf = LinearCRF().fit(task.X, task.y)
-    memm = MEMM().fit(task.X, task.y)
+    crf = LinearCRF(window=0).fit(task.X, task.y)
+    memm = MEMM(window=0).fit(task.X, task.y)
     assert task.captured(list(crf.predict(task.X_test))) > 0.9
     assert task.captured(list(memm.predict(task.X_test))) < 0.1
     # What counts is the second label alone.
