@@ -127,7 +127,7 @@ def test_what_was_held_out_is_trained_on_in_the_end(data):
 
 def test_ctrl_c_while_training_again_keeps_the_first_model(data, monkeypatch):
     X, y, _, _ = data
-    options = {"n_estimators": 12, "random_state": 3, "validation_folds": 1, "edges": "joint"}
+    options = {"window": 0, "n_estimators": 12, "random_state": 3, "validation_folds": 1, "edges": "joint"}
     once = TreeCRF(refit=False, **options).fit(X, y)
     begin, runs = Monitor.begin, iter(range(2))
 
