@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.linear.kernels import sparse
+from hedgerow.linear.kernels import numbers, sparse
 from tests.reference import sparse as reference
 
 CODE, INDEX = np.int32, np.int64
@@ -181,19 +181,32 @@ def test_gather_and_scatter_weighted(case):
     np.testing.assert_allclose(grad, wanted, rtol=1e-12, atol=1e-12)
 
 
-@given(st.integers(0, 2**32 - 1), st.integers(1, 4), st.integers(1, 6), st.integers(1, 4))
-def test_gather_and_scatter_numbers(seed, n_streams, size, K):
+@given(
+    st.integers(0, 2**32 - 1),
+    st.integers(1, 9),
+    st.integers(1, 12),
+    st.integers(1, 4),
+    st.integers(1, 12),
+    st.booleans(),
+)
+def test_gather_and_scatter_numbers(seed, n_streams, size, K, width, halved):
     rng = np.random.default_rng(seed)
-    numeric = rng.normal(size=(2, size + 2 * GAP))
+    numeric = rng.normal(size=(2, size + 2 * GAP)).astype(np.float32 if halved else np.float64)
     numeric[rng.random(numeric.shape) < 0.3] = np.nan
     places = GAP + np.arange(size, dtype=INDEX)
     reads = numeric, places, rng.integers(0, 2, n_streams), rng.integers(-GAP, GAP + 1, n_streams)
     reads += rng.normal(size=n_streams), rng.uniform(0.1, 3.0, n_streams)
     weights, before = rng.normal(size=(n_streams, K)), rng.normal(size=(size, K))
-    scores = before.copy()
-    sparse.gather_numbers(*reads, weights, scores)
+    scores, block = before.copy(), np.full((4 + K, width), np.nan)
+    numbers.gather_numbers(*reads, weights, block, scores)
     expected = before + reference.gather_numbers(*reads, weights)
     np.testing.assert_allclose(scores, expected, rtol=1e-12, atol=1e-12)
+    one_by_one = before.copy()
+    for t in range(size):  # the score of a position does not depend on those beside it, to the bit
+        numbers.gather_numbers(
+            numeric, places[t : t + 1], *reads[2:], weights, block[:, :1].copy(), one_by_one[t : t + 1]
+        )
+    np.testing.assert_array_equal(scores, one_by_one)
     grad = weights.copy()
-    sparse.scatter_numbers(*reads, before, grad)
+    numbers.scatter_numbers(*reads, before, block, grad)
     np.testing.assert_allclose(grad, weights + reference.scatter_numbers(*reads, before), rtol=1e-12, atol=1e-12)

@@ -13,7 +13,7 @@ import numpy as np
 
 from hedgerow.data.dataset import Window
 from hedgerow.data.rows import LISTS, NUMBERS, Field, is_nothing, ordered, plain_text
-from hedgerow.data.sequences import Kind
+from hedgerow.data.sequences import Kind, number_type
 from hedgerow.errors import InputError
 from hedgerow.legend import CODE, INDEX, AnyArray, CodeArray, FloatArray, IndexArray
 
@@ -100,9 +100,9 @@ def read_values(
 
 
 def to_numbers(values: Sequence[Any] | AnyArray) -> FloatArray:
-    """Numbers as float64; an integer past the range of floats becomes infinite."""
+    """Numbers as float64, and float32 as it is; an integer past the range of floats becomes infinite."""
     try:
-        return np.asarray(values, dtype=np.float64)
+        return np.asarray(values, dtype=number_type(values))
     except OverflowError:
         return np.array([value if abs(value) < 1e308 else np.inf for value in values], dtype=np.float64)
 

@@ -199,7 +199,8 @@ class Dataset:
     offsets      int64[S+1]     flat positions of the sequences
     start        int64[S]       padded place of each sequence's first position
     codes        int32[C, P]    categorical and boolean columns: MISSING, OUTSIDE, then the values
-    numeric      float64[D, P]  numeric columns, NaN where there is none (and between sequences): it means `fill`
+    numeric      float[D, P]    numeric columns, float32 where all were given so; NaN where there is none (and between
+                                sequences): it means `fill`
     attr_ptr     int64[P+1]     attributes of padded position p: attr_id[attr_ptr[p]:attr_ptr[p+1]]
     attr_id      int32[nnz]
     attr_val     float64[nnz], or None where every value is 1
@@ -271,7 +272,7 @@ class Dataset:
         old = np.repeat(self.start[sequences], lengths) + within
         rows = np.repeat(self.offsets[:-1][sequences], lengths) + within
         codes = np.full((len(self.codes), size), OUTSIDE, dtype=self.codes.dtype)
-        numeric = np.full((len(self.numeric), size), np.nan)
+        numeric = np.full((len(self.numeric), size), np.nan, dtype=self.numeric.dtype)
         codes[:, places], numeric[:, places] = self.codes[:, old], self.numeric[:, old]
         n_own = np.zeros(size, dtype=INDEX)
         n_own[places] = np.diff(self.attr_ptr)[old]

@@ -184,7 +184,11 @@ class Coder(Reader):
         schema = self.schema
         start, places, size = padded_places(offsets, schema.gap)
         rows, (codes, numeric, *constants) = blank_columns(
-            [(c.kind, c.constant) for c in schema.columns], places, size, len(start)
+            [(c.kind, c.constant) for c in schema.columns],
+            places,
+            size,
+            len(start),
+            [v for (_, constant), parts in self.parts.items() if not constant for _, v in parts if v.dtype.kind == "f"],
         )
         for column, row in zip(schema.columns, rows):
             for where, values in self.parts.pop((column.name, column.constant), ()):

@@ -15,7 +15,7 @@ import numpy as np
 
 from hedgerow.data.dataset import OUTSIDE_COLUMN, Column, Dataset, Schema
 from hedgerow.errors import InputError
-from hedgerow.legend import CODE, FIRST_VALUE, MISSING, OUTSIDE, AnyArray, BoolArray
+from hedgerow.legend import CODE, FIRST_VALUE, FLOAT, MISSING, OUTSIDE, AnyArray, BoolArray
 
 MIDDLES = ("mean", "median")
 FLAG = "{} (missing)"  # the name of the column that says where another one is missing
@@ -46,7 +46,8 @@ class Imputation:
     def apply(self, dataset: Dataset) -> Dataset:
         """The corpus with its gaps filled, and with flags as its last columns."""
         own: list[AnyArray] = [dataset.codes, dataset.numeric, dataset.seq_codes, dataset.seq_numeric]
-        codes, numeric, seq_codes, seq_numeric = arrays = [array.copy() for array in own]
+        arrays = [array.astype(FLOAT if array.dtype.kind == "f" else array.dtype) for array in own]
+        codes, numeric, seq_codes, seq_numeric = arrays
         flags: dict[bool, list[AnyArray]] = {False: [], True: []}
         for column, row, where in dataset.stored(*arrays):
             missing = where[_is_missing(column, row[where])]
@@ -91,7 +92,7 @@ def learn_imputation(
             raise InputError(what, hint="Rename one of them.", column=column.name)
         names.add(column.name)
         if column.kind == "numeric":
-            known = _known(column, values)
+            known = _known(column, values).astype(FLOAT)
             found_numbers[column.name] = float(np.mean(known) if numbers == "mean" else np.median(known))
         elif codes:
             found_codes[column.name] = int(np.argmax(np.bincount(_known(column, values))))

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, groupby
 from typing import Any, Literal
 
 import numpy as np
 
 from hedgerow.data.sequences import Item as Item
-from hedgerow.data.sequences import Kind, described
+from hedgerow.data.sequences import Kind, described, number_type
 from hedgerow.errors import InputError, among, placed
 from hedgerow.legend import INDEX, AnyArray, FloatArray, IndexArray
 
@@ -233,7 +233,7 @@ def _turn_matrices(block: Block, sequences: list[Any]) -> None:
         if whole.dtype.kind == "b":
             block.fields.append(Field(str(j), None, whole[:, j], "boolean"))
         elif whole.dtype.kind in "fiu":
-            block.fields.append(Field(str(j), None, whole[:, j].astype(np.float64), "numeric"))
+            block.fields.append(Field(str(j), None, whole[:, j].astype(number_type(whole)), "numeric"))
         else:
             block.fields.append(Field(str(j), None, whole[:, j].tolist()))
 
@@ -241,13 +241,19 @@ def _turn_matrices(block: Block, sequences: list[Any]) -> None:
 def _turn_frames(block: Block, sequences: list[Any], first: int) -> None:
     from hedgerow.data.readers.tables import frame_columns
 
-    base = 0
-    for i, frame in enumerate(sequences, first):
-        columns, kinds = frame_columns(frame, sequence=i)
-        n = n_rows(frame)
+    base = i = 0
+    for _, alike in groupby(sequences, _layout):  # one by one, most of the time would be spent on asking for columns
+        frames = list(alike)
+        columns, kinds = frame_columns(frames, first + i)
+        n, i = sum(map(n_rows, frames)), i + len(frames)
         where = np.arange(base, base + n, dtype=INDEX)
         block.fields.extend(Field(name, where, values, kinds[name]) for name, values in columns.items())
         base += n
+
+
+def _layout(frame: Any) -> Any:
+    """Names and types of a frame's columns, as its library has them; of one that does not say, the frame itself."""
+    return (type(frame), list(frame.columns), list(frame.dtypes)) if hasattr(frame, "dtypes") else id(frame)
 
 
 # ------------------------------------------------------------------------------------------------ shapes

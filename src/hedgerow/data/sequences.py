@@ -15,6 +15,11 @@ Kind = Literal["categorical", "numeric", "boolean", "attributes"]
 KINDS: tuple[Kind, ...] = ("categorical", "numeric", "boolean", "attributes")
 
 
+def number_type(values: Any) -> type[np.floating[Any]]:
+    """The type that numbers are kept in: float32 stays what it is, for half the memory, and all else is float64."""
+    return np.float32 if getattr(values, "dtype", None) == np.float32 else np.float64
+
+
 def described(value: Any) -> str:
     """The type of a value in words."""
     return "None" if value is None else f"of type {type(value).__name__}"
@@ -91,8 +96,8 @@ class Sequences(Cut[list[dict[str, Any]] | Item]):
     Parameters
     ----------
     columns : mapping of name to array of N values
-        One flat array per column. Categorical columns hold str or None (object dtype), numeric columns float64 with
-        NaN for missing, boolean columns bool (or object with None), attribute columns lists of str (object dtype).
+        One flat array per column. Categorical columns hold str or None (object dtype), numeric columns float64 or
+        float32 with NaN for missing, boolean columns bool (or object with None), attribute columns lists of str.
     offsets : array of S+1 integers
         Sequence i owns the rows offsets[i] … offsets[i+1]-1.
     kinds : mapping of name to kind

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -14,7 +14,18 @@ from hedgerow.data.labels import CodedLabels
 from hedgerow.data.reading import Learner
 from hedgerow.data.sequences import Kind
 from hedgerow.errors import InputError
-from hedgerow.legend import CODE, FIRST_VALUE, INDEX, MISSING, OUTSIDE, AnyArray, CodeArray, FloatArray, IndexArray
+from hedgerow.legend import (
+    CODE,
+    FIRST_VALUE,
+    FLOAT,
+    INDEX,
+    MISSING,
+    OUTSIDE,
+    AnyArray,
+    CodeArray,
+    FloatArray,
+    IndexArray,
+)
 
 # A key of a dict that stands at fewer positions than one in SPARSE becomes an attribute (an entry where it stands)
 # and not a column (a cell everywhere). The meaning is the same; below this share the entries take less memory.
@@ -59,7 +70,11 @@ def settle(learner: Learner, offsets: IndexArray, names: tuple[Label, ...], labe
     start, places, size = padded_places(offsets, gap)
     vocabulary = Vocabulary([texts[i] for i in order])
     rows, (codes, numeric, *constants) = blank_columns(
-        [(builder.kind or "categorical", constant) for builder, _, constant in plan], places, size, len(start)
+        [(builder.kind or "categorical", constant) for builder, _, constant in plan],
+        places,
+        size,
+        len(start),
+        [v for builder, _, constant in plan if builder.kind == "numeric" and not constant for _, v in builder.parts],
     )
     attributes = compress_rows((where, ids, values), places, size)
     each = np.arange(len(start), dtype=INDEX)
@@ -166,7 +181,7 @@ def _standard(numbers: FloatArray) -> tuple[float, float]:
     known = numbers[numbers == numbers]
     if len(known) == 0:
         return 0.0, 1.0
-    center, spread = float(known.mean()), float(known.std())
+    center, spread = float(known.mean(dtype=FLOAT)), float(known.std(dtype=FLOAT))
     return (center, spread) if np.isfinite(spread) and spread > 1e-12 * abs(center) else (0.0, 1.0)
 
 
@@ -189,26 +204,33 @@ def first_appearance(codes: CodeArray, n_values: int) -> tuple[IndexArray, CodeA
 
 
 def blank_columns(
-    shapes: list[tuple[Kind, bool]], places: IndexArray, size: int, n_sequences: int
-) -> tuple[list[AnyArray], list[AnyArray]]:
+    shapes: list[tuple[Kind, bool]], places: IndexArray, size: int, n_sequences: int, numbers: Iterable[AnyArray]
+) -> tuple[Iterator[AnyArray], list[AnyArray]]:
     """The column arrays of a Dataset before any value is in them: inside all is missing, outside all is outside.
 
-    `shapes` gives kind and constancy of each column, in stored order. Returned are the array of each column, a view of
-    the array that holds all columns of its group, and `codes`, `numeric`, `seq_codes` and `seq_numeric`.
+    `shapes` gives kind and constancy of each column, in stored order; numbers of positions are float32 where all
+    `numbers` are. Returned are the array of each column, a view of the array that holds all columns of its group, and
+    `codes`, `numeric`, `seq_codes` and `seq_numeric`. A column takes memory when its turn comes, so that the values to
+    write into it can be forgotten one column after the other.
     """
+    number = np.float32 if {values.dtype for values in numbers} == {np.dtype(np.float32)} else FLOAT
     groups: dict[tuple[bool, bool], AnyArray] = {}
     for constant in (False, True):
         for numeric in (False, True):
             n = sum((kind == "numeric", c) == (numeric, constant) for kind, c in shapes)
             shape = n, n_sequences if constant else size
-            groups[numeric, constant] = np.full(shape, np.nan) if numeric else np.full(shape, OUTSIDE, dtype=CODE)
-    left = {group: iter(array) for group, array in groups.items()}
-    rows: list[AnyArray] = []
-    for kind, constant in shapes:
-        row = next(left[kind == "numeric", constant])
-        row[slice(None) if constant else places] = np.nan if kind == "numeric" else MISSING
-        rows.append(row)
-    return rows, list(groups.values())
+            groups[numeric, constant] = np.empty(shape, dtype=(FLOAT if constant else number) if numeric else CODE)
+
+    def rows() -> Iterator[AnyArray]:
+        left = {group: iter(array) for group, array in groups.items()}
+        for kind, constant in shapes:
+            row = next(left[kind == "numeric", constant])
+            row.fill(np.nan if kind == "numeric" else OUTSIDE)
+            if kind != "numeric":
+                row[slice(None) if constant else places] = MISSING
+            yield row
+
+    return rows(), list(groups.values())
 
 
 def by_position(parts: list[Entries]) -> Entries:

@@ -30,7 +30,7 @@ def with_window(dataset: Dataset, schema: Schema) -> Dataset:
     codes[: sum(kept), places] = dataset.codes[np.flatnonzero(kept)][:, old]
     if added:  # the last of the columns that positions have, as `settle` puts it
         codes[-1, places] = MISSING
-    numeric = np.full((len(dataset.numeric), size), np.nan)
+    numeric = np.full((len(dataset.numeric), size), np.nan, dtype=dataset.numeric.dtype)
     numeric[:, places] = dataset.numeric[:, old]
     n_own = np.zeros(size, dtype=INDEX)
     n_own[places] = np.diff(dataset.attr_ptr)[old]

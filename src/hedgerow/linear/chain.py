@@ -29,6 +29,8 @@ TABLE_SIZE = 6
 # Compiled features are kept between evaluations up to this many bytes; beyond it a chunk is compiled each time anew,
 # which costs about half as much again as the evaluation itself.
 KEPT_BYTES = 2 << 30
+# Numbers of so many positions are multiplied together.
+BLOCK = 128
 
 
 @dataclass(frozen=True)
@@ -142,7 +144,7 @@ class LinearScorer:
         if chunk.weighted is not None:
             kernels.sparse.gather_weighted(*chunk.weighted, self.weights, cells)
         if len(number_weights):
-            kernels.sparse.gather_numbers(chunk.numbers, chunk.places, *reads, number_weights, scores)
+            kernels.numbers.gather_numbers(chunk.numbers, chunk.places, *reads, number_weights, _block(scores), scores)
 
     def new_gradient(self) -> tuple[FloatArray, FloatArray]:
         """An accumulator for `pull`: of the slots, and of the table."""
@@ -171,7 +173,7 @@ class LinearScorer:
             kernels.sparse.scatter_weighted(*chunk.weighted, cells, into[0])
         if len(number_slots):
             sums = np.zeros(number_slots.shape)
-            kernels.sparse.scatter_numbers(chunk.numbers, chunk.places, *reads, gradient, sums)
+            kernels.numbers.scatter_numbers(chunk.numbers, chunk.places, *reads, gradient, _block(gradient), sums)
             has = number_slots >= 0
             into[0][number_slots[has]] += sums[has]
 
@@ -180,6 +182,11 @@ class LinearScorer:
         grad, table = accumulator
         kernels.sparse.drain_table(self.table_rows, self.index.row_ptr, self.index.slot_label, table, grad)
         return grad
+
+
+def _block(scores: FloatArray) -> FloatArray:
+    """Room in which numbers are multiplied, for scores (n, M)."""
+    return np.empty((4 + scores.shape[1], min(BLOCK, len(scores))))
 
 
 def _dense_slots(index: WeightIndex, rows: IndexArray) -> IndexArray:

@@ -261,6 +261,10 @@ def _group(
     rows: IndexArray, labels: CodeArray, ones: FloatArray, n_rows: int, n_outputs: int
 ) -> tuple[IndexArray, CodeArray, FloatArray]:
     """The pairs of one stream: pointers of its rows, and output and count of each pair. `ones` are 0 or 1."""
+    if n_rows == 1:
+        seen = np.flatnonzero(np.bincount(labels, minlength=n_outputs))
+        totals = np.bincount(labels, np.broadcast_to(ones, labels.shape), n_outputs)[seen].astype(FLOAT)
+        return np.array([0, len(seen)], dtype=INDEX), seen.astype(CODE), totals
     row_ptr = np.empty(n_rows + 1, dtype=INDEX)
     count = np.empty(max(n_rows, n_outputs) + 1, dtype=INDEX)
     order = np.empty((2, len(rows)), dtype=INDEX)
@@ -302,9 +306,12 @@ def weight_statistics(
     if len(streams.num_column) or len(streams.seq_num_column) or dataset.attr_val is not None:
         for base, n_rows, which, codes, values in streams.observed_at(dataset, where):
             if len(values) == len(which):  # else one 1 that serves them all
-                count = np.bincount(codes[values != 0], minlength=n_rows)
+                if n_rows == 1:
+                    count, squares = np.array([np.count_nonzero(values)]), np.array([np.square(values).sum()])
+                else:
+                    count = np.bincount(codes[values != 0], minlength=n_rows)
+                    squares = np.bincount(codes, weights=values**2, minlength=n_rows)
                 seen = np.flatnonzero(count)
-                frequency[base + seen] = count[seen]
-                squares = np.bincount(codes, weights=values**2, minlength=n_rows)[seen]
+                frequency[base + seen], squares = count[seen], squares[seen]
                 square[base + seen] = np.where(squares > 0, squares / count[seen], 1.0)
     return np.maximum(frequency, 1.0)[rows], square[rows]  # a feature may be seen with the value 0 alone

@@ -15,7 +15,7 @@ import numpy as np
 
 from hedgerow.data.dataset import OUTSIDE_COLUMN, Column, Dataset, Schema
 from hedgerow.errors import InputError
-from hedgerow.legend import INDEX, MISSING, OUTSIDE, AnyArray, CodeArray, FloatArray, IndexArray
+from hedgerow.legend import FLOAT, INDEX, MISSING, OUTSIDE, AnyArray, CodeArray, FloatArray, IndexArray
 from hedgerow.trees import kernels
 from hedgerow.trees.nodes import CODES, ITEMS, KIND, MAX_BINS, N_SPECIAL, ORDERED
 
@@ -139,7 +139,7 @@ def learn_binning(
     for column, values in dense:
         low, width = window_of(column.offsets)
         if column.kind == "numeric":
-            known = values[~np.isnan(values)]
+            known = values[~np.isnan(values)].astype(FLOAT)
             edges = _quantiles(known if np.isnan(column.fill) else np.append(known, column.fill), max_bins)
             entries.append((column.name, ORDERED, len(edges) + 1 + N_SPECIAL, edges, None, None, (low, width)))
         else:

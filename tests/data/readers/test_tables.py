@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hedgerow.data.encoding import learn
 from hedgerow.data.readers.tables import frame_columns, sequences
 from hedgerow.errors import InputError
 
@@ -161,12 +162,29 @@ def test_constants_may_be_missing_throughout() -> None:
     assert X.constants["t"].tolist() == [None]
 
 
-def test_a_frame_that_is_one_sequence() -> None:
-    columns, kinds = frame_columns(pl.DataFrame({"w": ["a", "b"], "n": [1, 2]}), sequence=4)
+def test_frames_that_are_a_sequence_each() -> None:
+    columns, kinds = frame_columns([pl.DataFrame({"w": ["a", "b"], "n": [1, 2]})], 4)
     assert kinds == {"w": "categorical", "n": "numeric"}
     assert columns["n"].tolist() == [1.0, 2.0]
-    with pytest.raises(InputError, match="sequence 4, position 1, column 'n': infinite"):
-        frame_columns(pl.DataFrame({"n": [1.0, np.inf]}), sequence=4)
+    for frame in (pd.DataFrame, pl.DataFrame):
+        columns, _ = frame_columns([frame({"w": ["a"], "n": [1]}), frame({"w": ["b", "a"], "n": [2, 3]})], 4)
+        assert columns["n"].tolist() == [1.0, 2.0, 3.0]
+        assert columns["w"].tolist() == ["a", "b", "a"]
+        with pytest.raises(InputError, match="sequence 5, position 1, column 'n': infinite"):
+            frame_columns([frame({"n": [1.0]}), frame({"n": [1.0, np.inf]})], 4)
+
+
+def test_frames_of_other_columns_and_types_among_alike_ones() -> None:
+    frames = [
+        pd.DataFrame({"n": [1, 2], "w": ["a", "b"]}),
+        pd.DataFrame({"n": [3, 4], "w": ["b", "c"]}),
+        pd.DataFrame({"n": [0.5]}),
+        pd.DataFrame({"w": ["a"], "n": [7.5]}),
+    ]
+    y = [["x", "y"], ["y", "x"], ["x"], ["y"]]
+    rows = [frame.to_dict("records") for frame in frames]
+    numbers = {"n": "numeric", "w": "categorical"}
+    assert learn(frames, y, columns=numbers).equals(learn(rows, y, columns=numbers))
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 9)), min_size=1))

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from hedgerow.data.readers.columns import BadValue, check_finite, column_of, nested, plain_labels, read_columns
-from hedgerow.data.sequences import Cut, Kind, Sequences
+from hedgerow.data.sequences import Cut, Kind, Sequences, number_type
 from hedgerow.errors import InputError, among
-from hedgerow.legend import FLOAT, INDEX, AnyArray, IndexArray
+from hedgerow.legend import INDEX, AnyArray, IndexArray
 
 
 class SparseRows(Cut[Any]):
@@ -97,9 +97,8 @@ def _split_positions(X: Any, offsets: IndexArray) -> Any:
     if X.ndim != 2:
         raise InputError(f"X has {X.ndim} dimensions", hint="Give a flat array (N,) or (N, D), or (S, T, D).")
     if X.dtype.kind in "fiub":
-        # One turned copy: every column is then contiguous.
-        X = np.ascontiguousarray(X.T, dtype=np.bool_ if X.dtype.kind == "b" else FLOAT).T
-        return _columns({str(j): X[:, j] for j in range(X.shape[1])}, offsets)
+        kept = np.bool_ if X.dtype.kind == "b" else number_type(X)
+        return _columns({str(j): X[:, j].astype(kept, copy=False) for j in range(X.shape[1])}, offsets)
     return _columns({str(j): X[:, j].tolist() for j in range(X.shape[1])}, offsets)
 
 

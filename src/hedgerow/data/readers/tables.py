@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,8 @@ import numpy as np
 from hedgerow.data.readers.columns import BadValue, booleans, check_finite, column_of, objects, read_columns, shared
 from hedgerow.data.readers.grouping import Kinds, cut
 from hedgerow.data.rows import is_null, plain_text
-from hedgerow.data.sequences import Kind, Sequences
-from hedgerow.errors import InputError, placed
+from hedgerow.data.sequences import Kind, Sequences, number_type
+from hedgerow.errors import InputError, among, placed
 from hedgerow.legend import FLOAT, AnyArray
 
 
@@ -52,12 +53,19 @@ def sequences(
     return cut(FrameTable(frame), by, label, columns, constant, kinds)
 
 
-def frame_columns(frame: Any, sequence: int) -> tuple[dict[str, AnyArray], dict[str, Kind]]:
-    """The columns and kinds of a data frame that is one sequence; `sequence` is its number, for messages."""
-    table = FrameTable(frame)
+def frame_columns(frames: Sequence[Any], first: int) -> tuple[dict[str, AnyArray], dict[str, Kind]]:
+    """The columns and kinds of data frames that are a sequence each and have the same columns, one after the other;
+    `first` is the number of the first, for messages."""
+    tables = [FrameTable(frame) for frame in frames]
+    table = tables[0]
+    if len(tables) > 1:
+        import narwhals as nw
+
+        table = FrameTable(nw.concat([one.frame for one in tables], how="vertical"))
 
     def place(bad: BadValue, name: str) -> InputError:
-        return placed(bad, sequence=sequence, column=name)
+        error = among(bad, [0, *accumulate(map(len, (one.frame for one in tables)))], bad.row, column=name)
+        return placed(error, sequence=first + (error.sequence or 0))
 
     return read_columns(table.names, lambda name: table.column(name, None), place)
 
@@ -119,9 +127,10 @@ class FrameTable:
 def _numbers(series: Any) -> AnyArray:
     import narwhals as nw
 
-    numbers = (series.cast(nw.Float64) if series.null_count() > 0 else series).to_numpy().astype(FLOAT)
+    numbers = (series.cast(nw.Float64) if series.null_count() > 0 else series).to_numpy()
+    numbers = np.ascontiguousarray(numbers, dtype=number_type(numbers))
     check_finite(numbers)
-    return np.ascontiguousarray(numbers)
+    return numbers
 
 
 def _strings(series: Any) -> AnyArray:

@@ -169,31 +169,3 @@ def scatter_weighted(cell, slot, value, cells, grad):
     """grad[slot[e]] += value[e] · cells[cell[e]]. OUT grad float64[W]."""
     for e in range(len(cell)):
         grad[slot[e]] += value[e] * cells[cell[e]]
-
-
-@kernel
-def gather_numbers(numeric, places, column, shift, center, scale, weights, scores):
-    """scores[t, k] += Σ_s x · weights[s, k], x = (numeric[column[s], p + shift[s]] − center[s])·scale[s], if not NaN.
-
-    IN   numeric float64[D, P], places int64[n], center/scale float64[streams], weights float64[streams, K]
-    OUT  scores float64[n, K]
-    """
-    K = scores.shape[1]
-    for t in range(len(places)):
-        for s in range(len(column)):
-            x = (numeric[column[s], places[t] + shift[s]] - center[s]) * scale[s]
-            if x == x:
-                for k in range(K):
-                    scores[t, k] += x * weights[s, k]
-
-
-@kernel
-def scatter_numbers(numeric, places, column, shift, center, scale, probs, grad):
-    """grad[s, k] += Σ_t x · probs[t, k], x as in gather_numbers. OUT grad float64[streams, K]."""
-    K = probs.shape[1]
-    for t in range(len(places)):
-        for s in range(len(column)):
-            x = (numeric[column[s], places[t] + shift[s]] - center[s]) * scale[s]
-            if x == x:
-                for k in range(K):
-                    grad[s, k] += x * probs[t, k]

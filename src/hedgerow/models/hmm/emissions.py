@@ -20,7 +20,7 @@ import numpy as np
 
 from hedgerow.data.dataset import Dataset, Schema, locate
 from hedgerow.errors import InputError
-from hedgerow.legend import INDEX, MISSING, FloatArray, IndexArray
+from hedgerow.legend import FLOAT, INDEX, MISSING, FloatArray, IndexArray
 from hedgerow.models.hmm import kernels
 
 SMALLEST_SHARE = 1e-9  # of the variance of a column: no label has a smaller one
@@ -99,7 +99,7 @@ def fills_of(schema: Schema) -> FloatArray:
 def _numbers(dataset: Dataset, fills: FloatArray, rows: slice) -> Iterator[tuple[IndexArray, FloatArray]]:
     """Of each numeric column, the positions (from 0) that have a number, and these."""
     for fill, values in zip(fills, dataset.numeric[:, rows]):
-        numbers = np.where(np.isnan(values), fill, values)
+        numbers = np.where(np.isnan(values), fill, values.astype(FLOAT, copy=False))
         which = np.flatnonzero(~np.isnan(numbers))
         yield which, numbers[which]
 

@@ -1,0 +1,77 @@
+"""Numbers of single precision are kept as they are, and mean the same as the same numbers in double precision."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from hedgerow import HMM, LinearCRF, SlidingWindow, TreeCRF
+from hedgerow.data.encoding import encode, learn
+
+MODELS = (
+    LinearCRF(window=1, max_iter=20, calibrate=False),
+    LinearCRF(window=0, trainer="adagrad", max_iter=3, missing="impute", calibrate=False, random_state=0),
+    TreeCRF(window=1, n_estimators=5, early_stopping=False, random_state=0),
+    SlidingWindow(window=1, random_state=0),
+    HMM(),
+)
+
+
+def corpus(seed=0, n=30, D=6):
+    rng = np.random.default_rng(seed)
+    X = [rng.normal(size=(int(rng.integers(3, 9)), D)).astype(np.float32) for _ in range(n)]
+    return X, [["a" if row[0] + row[1] > 0 else "b" for row in rows] for rows in X]
+
+
+def as_double(X):
+    return [rows.astype(np.float64) for rows in X]
+
+
+def test_single_precision_stays_single_and_takes_half_the_memory():
+    X, y = corpus()
+    single, double = learn(X, y, window=1), learn(as_double(X), y, window=1)
+    assert single.numeric.dtype == np.float32
+    assert single.numeric.nbytes * 2 == double.numeric.nbytes
+    np.testing.assert_array_equal(single.numeric, double.numeric)
+    assert single.schema == double.schema
+    assert encode(single.schema, X).numeric.dtype == np.float32
+    assert encode(single.schema, as_double(X)).numeric.dtype == np.float64
+
+
+@pytest.mark.parametrize("shape", ["flat", "padded", "frames", "one frame"])
+def test_every_way_in_keeps_it(shape):
+    X, y = corpus()
+    X, y = [rows[:3] for rows in X], [labels[:3] for labels in y]
+    lengths = None
+    if shape == "flat":
+        X, y, lengths = np.concatenate(X), np.concatenate(y), [3] * len(X)
+    elif shape == "padded":
+        X, y, lengths = np.stack(X), np.array(y), [3] * len(X)
+    elif shape == "frames":
+        X = [pd.DataFrame(rows, columns=list("abcdef")) for rows in X]
+    else:
+        from hedgerow import sequences
+
+        frame = pd.DataFrame(np.concatenate(X), columns=list("abcdef"))
+        X, y = sequences(frame.assign(by=np.arange(len(frame)) // 3, label=np.concatenate(y)), by="by", label="label")
+    assert learn(X, y, lengths=lengths).numeric.dtype == np.float32
+
+
+def test_one_column_of_double_precision_makes_all_double():
+    X, y = corpus()
+    frames = [pd.DataFrame(rows, columns=list("abcdef")).assign(g=0.1) for rows in X]
+    dataset = learn(frames, y)
+    assert dataset.numeric.dtype == np.float64
+    assert (dataset.numeric[-1] == 0.1).all()
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+def test_the_model_is_the_same_to_the_bit(model):
+    X, y = corpus()
+    if getattr(model, "missing", None) == "impute":
+        X[0][1, 2] = np.nan
+    single = model.fit(X, y).predict_proba(X)
+    np.testing.assert_array_equal(np.concatenate(single), np.concatenate(model.predict_proba(as_double(X))))
+    model.fit(as_double(X), y)
+    np.testing.assert_array_equal(np.concatenate(single), np.concatenate(model.predict_proba(X)))
