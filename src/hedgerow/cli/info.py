@@ -51,10 +51,12 @@ def _lines(model: Any, top: int) -> Iterator[str]:
     yield f"labels ({len(schema.labels)}): {' '.join(map(str, schema.labels))}"
     if getattr(model, "window", None) == "auto":
         yield f"window {model.window_} (auto)"
+    if schema.features:
+        yield f"features {', '.join(schema.features)}{' (auto)' * (getattr(model, 'features', None) == 'auto')}"
     yield ""
     yield "columns"
     for column in schema.columns:
-        if column.name == OUTSIDE_COLUMN and not column.constant:  # made by the encoder, not given
+        if column.derived is not None or (column.name == OUTSIDE_COLUMN and not column.constant):  # not given
             continue
         values = f", {len(column.vocabulary):,} values" if column.vocabulary is not None else ""
         where = "of the whole sequence" if column.constant else _reach(column.offsets)

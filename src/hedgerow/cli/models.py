@@ -39,7 +39,7 @@ def _same(*names: str) -> dict[str, str]:
     return {name: name for name in names}
 
 
-_ALL = _same("min_frequency", "missing", "transitions", "constraints")
+_ALL = _same("features", "min_frequency", "missing", "transitions", "constraints")
 _TREES = {"trees": "n_estimators", "leaves": "max_leaf_nodes"} | _same("l2_regularization", "learning_rate") | _ALL
 _ROWS = _TREES | _same("l2", "l1", "max_iter")  # of models that classify rows, by weights or by trees
 _ORDER = _same("order")
@@ -55,13 +55,15 @@ MODELS: dict[str, Model] = {
     "search": Model("search.estimator:BeamSearchTagger", _ORDER | _same("max_iter") | _ALL),
     "veb": Model("crf.virtual_evidence:VirtualEvidence", _TREES | _same("edges"), complete=False),
     "hmm": Model("hmm.estimator:HMM", _ORDER | _same("max_iter", "transitions", "constraints"), complete=False),
-    "iohmm": Model("iohmm.estimator:IOHMM", _same("l2", "max_iter")),
+    "iohmm": Model("iohmm.estimator:IOHMM", _same("features", "l2", "max_iter")),
     "m3n": Model(
         "crf.max_margin:MaxMarginMarkovNetwork",
-        _same("trainer", "l2", "max_iter", "min_frequency", "transitions", "constraints"),
+        _same("features", "trainer", "l2", "max_iter", "min_frequency", "transitions", "constraints"),
     ),
     "auto": Model(
-        "auto.estimator:AutoLabeler", {"time": "time_budget"} | _same("missing", "constraints"), complete=False
+        "auto.estimator:AutoLabeler",
+        {"time": "time_budget"} | _same("features", "missing", "constraints"),
+        complete=False,
     ),
 }
 

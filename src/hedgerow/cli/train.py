@@ -48,6 +48,7 @@ def command(
     by: options.By = None,
     kinds: options.Kinds = None,
     window: options.Window = None,
+    features: Annotated[str | None, option("A,B,…", "Of numbers: rolling_mean(10), difference, …; or auto.")] = None,
     order: Annotated[int | None, option("N", "How many labels before it a label depends on. \\[1]")] = None,
     objective: Annotated[str | None, option("NAME", "What to minimise: log_likelihood, labelwise, margin, …")] = None,
     trainer: Annotated[str | None, option("NAME", "Linear: lbfgs, adagrad, smd, … \\[auto]")] = None,
@@ -73,8 +74,8 @@ def command(
     """Train a model on labelled files. Ctrl-C keeps the best model so far."""
     reading, reach = options.reading(template, format, columns, separator, label, by, kinds), options.window(window)
     model, parameters = options.named_model(
-        model, settings or (), dev, quiet=quiet, time=time, order=order, objective=objective,
-        trainer=trainer, l2=l2, l1=l1, max_iter=max_iter, trees=trees, leaves=leaves,
+        model, settings or (), dev, quiet=quiet, time=time, features=options.features(features), order=order,
+        objective=objective, trainer=trainer, l2=l2, l1=l1, max_iter=max_iter, trees=trees, leaves=leaves,
         l2_regularization=l2_regularization, edges=edges, learning_rate=options.number_or_name(learning_rate),
         min_frequency=min_frequency, missing=missing, transitions=transitions, constraints=constraints,
     )  # fmt: skip

@@ -108,6 +108,10 @@ def names(text: str | None) -> list[str]:
     return [] if text is None else [name.strip() for name in text.split(",")]
 
 
+def features(text: str | None) -> list[str] | str | None:
+    return text if text is None or text == "auto" else names(text)
+
+
 def number_or_name(text: str | None) -> float | str | None:
     try:
         return None if text is None else float(text)

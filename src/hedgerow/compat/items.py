@@ -28,7 +28,7 @@ def as_known(sequence: Any, schema: Schema) -> Any:
 
     A value of another type is an attribute that the model does not know, as a rule: it is left out then.
     """
-    columns = {column.name: column for column in schema.columns if not column.constant}
+    columns = {column.name: column for column in schema.columns if not column.constant and column.derived is None}
     return _by_row(sequence, lambda row: _summed(_known(row, columns)))
 
 

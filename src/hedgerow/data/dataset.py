@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -111,6 +111,18 @@ class Vocabulary:
         return self._lookup
 
 
+class Derived(NamedTuple):
+    """What a derived column is: a function of `data/derived.py`, how far it reaches back, and the column it is of."""
+
+    function: str
+    span: int
+    source: str
+
+    @property
+    def feature(self) -> str:
+        return f"{self.function}({self.span})"
+
+
 @dataclass(frozen=True, eq=False)
 class Column:
     """One single-valued feature.
@@ -119,6 +131,7 @@ class Column:
     weight, NaN (missing) for a declared column. `constant` columns have one value per sequence. `center` and
     `spread` are the mean and the standard deviation of a numeric column whose numbers are measurements (declared,
     or from an array or a frame), for models that want them standardised; 0 and 1 for a CRFsuite-style weight.
+    `derived` says what a column is that no Dataset stores; None for all others.
     """
 
     name: str
@@ -129,6 +142,7 @@ class Column:
     constant: bool = False
     center: float = 0.0
     spread: float = 1.0
+    derived: Derived | None = None
     n_codes: int = field(init=False)  # in use, MISSING and OUTSIDE among them
 
     def __post_init__(self) -> None:
@@ -141,7 +155,7 @@ class Column:
         fills = self.fill == other.fill or (np.isnan(self.fill) and np.isnan(other.fill))
         return bool(fills) and all(
             getattr(self, name) == getattr(other, name)
-            for name in ("name", "kind", "offsets", "vocabulary", "constant", "center", "spread")
+            for name in ("name", "kind", "offsets", "vocabulary", "constant", "center", "spread", "derived")
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -174,11 +188,17 @@ class Schema:
         object.__setattr__(self, "classes", np.array(self.labels, dtype=kind))
 
     def of(self, *kinds: Kind, constant: bool = False) -> list[Column]:
-        """The columns of these kinds, in stored order: row i of `codes` or `numeric` belongs to entry i."""
+        """The columns of these kinds, in stored order: row i of `codes` or `numeric` belongs to entry i that is not
+        derived."""
         return [c for c in self.columns if c.kind in kinds and c.constant == constant]
 
+    @property
+    def features(self) -> tuple[str, ...]:
+        """What is derived of the numeric columns."""
+        return tuple(dict.fromkeys(column.derived.feature for column in self.columns if column.derived is not None))
+
     def groups(self) -> list[list[Column]]:
-        """The columns of the rows of `codes`, of `numeric`, of `seq_codes` and of `seq_numeric`."""
+        """The columns of the rows of `codes`, of `numeric`, of `seq_codes` and of `seq_numeric`, and derived ones."""
         kinds: tuple[tuple[Kind, ...], ...] = ("categorical", "boolean"), ("numeric",)
         return [self.of(*some, constant=constant) for constant in (False, True) for some in kinds]
 
@@ -199,8 +219,8 @@ class Dataset:
     offsets      int64[S+1]     flat positions of the sequences
     start        int64[S]       padded place of each sequence's first position
     codes        int32[C, P]    categorical and boolean columns: MISSING, OUTSIDE, then the values
-    numeric      float[D, P]    numeric columns, float32 where all were given so; NaN where there is none (and between
-                                sequences): it means `fill`
+    numeric      float[D, P]    numeric columns but derived ones, float32 where all were given so; NaN where there is
+                                none (and between sequences): it means `fill`
     attr_ptr     int64[P+1]     attributes of padded position p: attr_id[attr_ptr[p]:attr_ptr[p+1]]
     attr_id      int32[nnz]
     attr_val     float64[nnz], or None where every value is 1
@@ -254,7 +274,7 @@ class Dataset:
         _, places, _ = padded_places(self.offsets, self.schema.gap)
         everywhere: IndexArray = np.arange(self.n_sequences)
         for columns, rows in zip(self.schema.groups(), arrays or own):
-            for column, row in zip(columns, rows):
+            for column, row in zip((column for column in columns if column.derived is None), rows):
                 yield column, row, everywhere if column.constant else places
 
     def take(self, sequences: IndexArray) -> Dataset:

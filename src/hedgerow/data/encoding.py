@@ -10,6 +10,7 @@ import numpy as np
 
 from hedgerow.data.columns import Locate, attribute_name, read_values
 from hedgerow.data.dataset import OUTSIDE_COLUMN, Column, Dataset, Schema, Vocabulary, Window, padded_places
+from hedgerow.data.derived import parse_features, with_features
 from hedgerow.data.labels import CodedLabels, encode_labels, learn_labels, with_weights
 from hedgerow.data.reading import Learner, Reader
 from hedgerow.data.rows import Block, Field
@@ -24,6 +25,7 @@ def learn(
     *,
     columns: Mapping[str, str] | None = None,
     window: Window = 0,
+    features: Any = None,
     lengths: Any = None,
     sample_weight: Any = None,
     classes: Any = None,
@@ -37,12 +39,14 @@ def learn(
     y : iterable of S lists of labels, str or int; None is unlabelled, a set gives the allowed labels
     columns : mapping of column to "categorical", "numeric", "boolean" or "attributes"; "*" for all others
     window : half-width, pair (before, after), or mapping of column to one of these
+    features : list of what is derived of every numeric column, such as "rolling_mean(10)"
     lengths : the lengths of the sequences where X and y are flat
     sample_weight : S weights ≥ 0, or S arrays of 0 (take the position as unlabelled) and 1
     classes : labels that may come later and need not be in y, all str or all int
     """
+    names = parse_features(features)
     learnt = learn_corpus(X, y, columns=columns, window=window, lengths=lengths, classes=classes)
-    return with_weights(learnt.dataset, sample_weight)
+    return with_weights(with_features(learnt.dataset, names), sample_weight)
 
 
 def learn_corpus(
@@ -74,7 +78,8 @@ class Coder(Reader):
     def __init__(self, schema: Schema) -> None:
         super().__init__()
         self.schema = schema
-        self.columns = {c.name: c for c in schema.columns if not c.constant and c.name != OUTSIDE_COLUMN}
+        made = {c.name for c in schema.columns if c.derived is not None or c.name == OUTSIDE_COLUMN}
+        self.columns = {c.name: c for c in schema.columns if not c.constant and c.name not in made}
         self.constants = {c.name: c for c in schema.columns if c.constant}
         self.parts: dict[tuple[str, bool], list[tuple[IndexArray, AnyArray]]] = {}
         self.attributes: list[Entries] = []
@@ -183,14 +188,15 @@ class Coder(Reader):
         self._check_columns()
         schema = self.schema
         start, places, size = padded_places(offsets, schema.gap)
+        stored = [c for c in schema.columns if c.derived is None]
         rows, (codes, numeric, *constants) = blank_columns(
-            [(c.kind, c.constant) for c in schema.columns],
+            [(c.kind, c.constant) for c in stored],
             places,
             size,
             len(start),
             [v for (_, constant), parts in self.parts.items() if not constant for _, v in parts if v.dtype.kind == "f"],
         )
-        for column, row in zip(schema.columns, rows):
+        for column, row in zip(stored, rows):
             for where, values in self.parts.pop((column.name, column.constant), ()):
                 row[where if column.constant else places[where]] = values
         attributes = compress_rows(by_position(self.attributes), places, size)

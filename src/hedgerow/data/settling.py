@@ -10,6 +10,7 @@ import numpy as np
 
 from hedgerow.data.columns import AttributeBuilder, ColumnBuilder, Values, attribute_name, window_offsets
 from hedgerow.data.dataset import OUTSIDE_COLUMN, Column, Dataset, Label, Schema, Vocabulary, padded_places
+from hedgerow.data.derived import standard, standardised
 from hedgerow.data.labels import CodedLabels
 from hedgerow.data.reading import Learner
 from hedgerow.data.sequences import Kind
@@ -167,22 +168,13 @@ def _write(builder: ColumnBuilder, row: AnyArray, places: IndexArray, reach: tup
     builder.parts.clear()
     if kind != "categorical":
         fill = np.nan if kind == "numeric" and builder.typed else 0.0
-        standard = _standard(row if constant else row[places]) if np.isnan(fill) else (0.0, 1.0)
-        return Column(builder.name, kind, reach, None, fill, constant, *standard)
+        center, spread = standard(row if constant else row[places]) if np.isnan(fill) else (0.0, 1.0)
+        return Column(builder.name, kind, reach, None, fill, constant, center, spread)
     texts = list(builder.vocabulary)
     builder.vocabulary.clear()
     order, rank = first_appearance(row, len(texts))
     np.copyto(row, rank[row])
     return Column(builder.name, kind, reach, Vocabulary([texts[i] for i in order]), constant=constant)
-
-
-def _standard(numbers: FloatArray) -> tuple[float, float]:
-    """Mean and standard deviation of a column of measurements; a column of one value has the deviation 1."""
-    known = numbers[numbers == numbers]
-    if len(known) == 0:
-        return 0.0, 1.0
-    center, spread = float(known.mean(dtype=FLOAT)), float(known.std(dtype=FLOAT))
-    return (center, spread) if np.isfinite(spread) and spread > 1e-12 * abs(center) else (0.0, 1.0)
 
 
 def flag_codes(numbers: FloatArray) -> CodeArray:
@@ -303,8 +295,9 @@ def _narrow_columns(part: Dataset, rest: Dataset, columns: dict[tuple[str, bool]
             vocabulary = Vocabulary([texts[j] for j in order])
             columns[column.name, column.constant] = replace(column, vocabulary=vocabulary)
         elif column.kind == "numeric" and np.isnan(column.fill):
-            center, spread = _standard(row[where])
+            center, spread = standard(row[where])
             columns[column.name, column.constant] = replace(column, center=center, spread=spread)
+    columns |= {(c.name, False): standardised(part, c) for c in part.schema.columns if c.derived is not None}
     return replace(part, codes=own[0], seq_codes=own[2]), replace(rest, codes=other[0], seq_codes=other[2])
 
 

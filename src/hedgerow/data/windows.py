@@ -41,7 +41,8 @@ def with_window(dataset: Dataset, schema: Schema) -> Dataset:
 def windowed(schema: Schema, window: Window) -> Schema:
     """The schema of the same columns under another window, as `learn` makes it for that window."""
     columns = [column for column in schema.columns if not is_outside(column)]
-    own = [replace(column, offsets=window_offsets(window, column.name)) for column in columns if not column.constant]
+    named = [(column, column.name if column.derived is None else column.derived.source) for column in columns]
+    own = [replace(column, offsets=window_offsets(window, name)) for column, name in named if not column.constant]
     attribute_offsets = window_offsets(window, "*") if schema.n_attributes else (0,)
     reads = {o for column in own if column.kind == "numeric" for o in column.offsets}
     beside = tuple(sorted({*reads, *attribute_offsets} - {0}))

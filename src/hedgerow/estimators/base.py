@@ -133,13 +133,18 @@ class ChainModel(FittedModel):
         return Preparation(**{name: getattr(self, name) for name in known} | derived | more)
 
     def _quick(self) -> Any:
-        """A model near this one that trains in no time: windows are compared by it."""
+        """A model near this one that trains in no time: windows and features are compared by it."""
         raise NotImplementedError
 
     @property
     def window_(self) -> Any:
         """What a position sees of the input: the `window`, or what "auto" came to."""
         return self.schema_.window
+
+    @property
+    def features_(self) -> tuple[str, ...]:
+        """What is derived of numeric columns: the `features`, or what "auto" came to."""
+        return self.schema_.features
 
     def _keep(self, schema: Schema, trained: Trained[Any]) -> None:
         """Keep the columns of a fit, and how its training went."""

@@ -16,6 +16,7 @@ from hedgerow.estimators.values import (
     Scoring,
     check_class_weight,
     check_costs,
+    check_features,
     check_scoring,
     random_generator,
 )
@@ -162,9 +163,15 @@ class Windowed(Columns):
         column its own ("*" for the others). "auto" is a width from 0 to 8 that held-out sequences ask for, found by
         a quick model; and 0 where features are ready-made: lists of attributes, rare keys, keys that name
         neighbours ("-1:word"). `window_` tells which it is.
+    features : "auto" or list of str
+        What is derived of every numeric column and seen beside it, in the same window: "lag(5)", "difference(3)",
+        "rolling_mean(10)", "rolling_std(10)", "rolling_min(10)", "rolling_max(10)". They look back alone: the last 10
+        positions are t−9 … t. "auto" takes differences, or rolling means and deviations of 5 and 25 positions, where
+        held-out sequences are clearly better with them than without. `features_` tells which there are.
     """
 
     window: Window | str = AUTO
+    features: Annotated[Any, Check(check_features)] = None
 
 
 @declared

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from hedgerow.chain.structure.states import StateSpace
 from hedgerow.data.dataset import Dataset, Label, Schema, Window
+from hedgerow.data.derived import parse_features, with_features
 from hedgerow.data.encoding import encode, learn_corpus
 from hedgerow.data.imputation import Imputation, check_values, learn_imputation
 from hedgerow.data.labels import with_weights
@@ -34,7 +35,7 @@ from hedgerow.estimators.holding_out import (
     without_unseen_labels,
 )
 from hedgerow.estimators.values import FILLING, is_auto, same_window
-from hedgerow.estimators.window_choice import choose_window
+from hedgerow.estimators.window_choice import choose_features, choose_window
 from hedgerow.legend import IndexArray
 from hedgerow.trees.growing import LEARNED
 
@@ -43,7 +44,7 @@ from hedgerow.trees.growing import LEARNED
 class Preparation:
     """How an estimator wants its data; most are named as its parameters are.
 
-    quick : what makes a model to compare windows by, where `window` is "auto"
+    quick : what makes a model to compare windows and features by, where they are "auto"
     forbid_unseen : whether transitions that training does not show are impossible
     splits : whether the model splits on columns: a missing category is one more category then, and to weights it says
         nothing without a flag
@@ -58,6 +59,7 @@ class Preparation:
 
     columns: Mapping[str, str] | None = None
     window: Window | str = 0
+    features: Any = None
     quick: Callable[[], Any] | None = None
     missing: str | None = None
     fill_numbers: str = "mean"
@@ -214,20 +216,30 @@ def cut_flat(X: Any, y: Any, lengths: Any) -> tuple[Any, Any]:
 def read_corpus(wanted: Preparation, X: Any, y: Any, sample_weight: Any, lengths: Any) -> tuple[Learnt, Dataset]:
     """All sequences, encoded, with all their labels; and the same with the weights they train with."""
     corpus = _read(wanted, X, y, sample_weight, lengths)
-    if is_auto(wanted.window) and wanted.schema is None and not isinstance(X, Dataset):
-        corpus = with_chosen_window(wanted, corpus, sample_weight)
+    if wanted.schema is None and not isinstance(X, Dataset):
+        corpus = with_choices(wanted, corpus, sample_weight)
     return corpus, corpus.dataset if sample_weight is None else with_weights(corpus.dataset, sample_weight)
 
 
-def with_chosen_window(wanted: Preparation, corpus: Learnt, sample_weight: Any = None) -> Learnt:
-    """A corpus that was read without a window, with that which its sequences ask for."""
-    dataset = corpus.dataset
-    if wanted.needs_numbers and wanted.missing not in FILLING:
+def with_choices(wanted: Preparation, corpus: Learnt, sample_weight: Any = None) -> Learnt:
+    """A corpus that was read with the given window or none, with its features, and with what is "auto" chosen: the
+    window, the features, and the window once more where there are features now, which see a part of what it did."""
+    dataset, free = corpus.dataset, is_auto(wanted.features)
+    if not free:
+        dataset = with_features(dataset, parse_features(wanted.features))
+    if (free or is_auto(wanted.window)) and wanted.needs_numbers and wanted.missing not in FILLING:
         dataset.require_numbers()  # where it is said of the whole corpus
-    assert wanted.quick is not None
-    weighted = dataset if sample_weight is None else with_weights(dataset, sample_weight)
-    width = choose_window(weighted, wanted.quick, verbose=wanted.verbose)
-    return corpus._replace(dataset=with_window(dataset, windowed(dataset.schema, width)))
+
+    def choose(choice: Callable[..., Any]) -> Any:
+        return choice(with_weights(dataset, sample_weight), wanted.quick, verbose=wanted.verbose)
+
+    if is_auto(wanted.window):
+        dataset = with_window(dataset, windowed(dataset.schema, choose(choose_window)))
+    if free and (features := choose(choose_features)):
+        dataset = with_features(dataset, features)
+        if is_auto(wanted.window):
+            dataset = with_window(dataset, windowed(dataset.schema, choose(choose_window)))
+    return corpus._replace(dataset=dataset)
 
 
 def _read(wanted: Preparation, X: Any, y: Any, sample_weight: Any, lengths: Any) -> Learnt:
@@ -264,6 +276,10 @@ def _check_dataset(wanted: Preparation, dataset: Dataset, y: Any, sample_weight:
     if not same_window(wanted.window, schema.window):
         what = f"⟦window⟧ is {wanted.window!r} and the Dataset was made with {schema.window!r}"
         raise InputError(what, hint="Give the window to learn(), and leave it out here.")
+    wants_features = wanted.features is not None and not is_auto(wanted.features)
+    if wants_features and set(parse_features(wanted.features)) != set(schema.features):
+        what = f"⟦features⟧ is {wanted.features!r} and the Dataset was made with {list(schema.features)}"
+        raise InputError(what, hint="Give the features to learn(), and leave them out here.")
     if wanted.columns is not None and dict(wanted.columns) != dict(schema.declared):
         what = f"⟦columns⟧ is {wanted.columns!r} and the Dataset was made with {dict(schema.declared)!r}"
         raise InputError(what, hint="Give the columns to learn(), and leave them out here.")

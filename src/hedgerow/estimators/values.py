@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 
 from hedgerow.data.columns import window_offsets
 from hedgerow.data.dataset import Dataset, Label, Window
+from hedgerow.data.derived import parse_features
 from hedgerow.data.imputation import Imputation
 from hedgerow.declarations import OneOf, check_value
 from hedgerow.errors import InputError
@@ -48,6 +49,17 @@ def random_generator(random_state: Any) -> np.random.RandomState:
 def is_auto(given: Any) -> bool:
     """Whether the value of a parameter is "auto"; a value may be an array, which is not compared."""
     return isinstance(given, str) and given == AUTO
+
+
+def chosen_before(model: Any) -> dict[str, Any]:
+    """What "auto" came to in the previous fit of a model, for one that goes on from there."""
+    return {name: getattr(model, f"{name}_") for name in ("window", "features") if is_auto(getattr(model, name))}
+
+
+def check_features(given: Any) -> None:
+    """Refuse features that there are not."""
+    if not is_auto(given):
+        parse_features(given)
 
 
 def same_window(wanted: Any, fitted: Window) -> bool:

@@ -1,9 +1,12 @@
-"""What `window="auto"` comes to: held-out sequences compare widths by a quick model of the same kind.
+"""What "auto" comes to, of `window` and `features`: held-out sequences compare them by a quick model of the same kind.
 
 A corpus is encoded once, without a window. Some thousand positions of it are taken, of whole sequences or of pieces of
 long ones, and a third of the sequences is held out. Some widths are within a standard error of the most accurate one;
 of these, some are within one of that which gives the held-out labels the highest probability. The smallest of them is
 taken. Nothing is drawn from `random_state`: the same corpus has the same window.
+
+Features of numbers are compared under the window that there is, and the fewest are taken. None are, unless others are
+better by two standard errors.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from hedgerow.data.dataset import Dataset, Schema
+from hedgerow.data.derived import stored_numbers, with_features
 from hedgerow.data.settling import Learnt, narrow
 from hedgerow.data.windows import windowed, with_window
 from hedgerow.errors import InputError
@@ -33,6 +37,10 @@ SHORTEST, LONGEST = 20, 250  # positions of a piece
 HELD_OUT = 1 / 3
 FEW_PIECES = 12  # of fewer than FEW_SEQUENCES sequences, at least; then pieces are held out
 SMALL = 0.02  # a share of the log-probability that is not worth a wider window
+CLEAR = 2.0  # standard errors by which features must be better than none
+MANY = 50  # numeric columns, of which no features are tried: there are many ways to see what goes on
+_SHORT, _LONG = ("rolling_mean(5)", "rolling_std(5)"), ("rolling_mean(25)", "rolling_std(25)")
+FEATURES: tuple[tuple[str, ...], ...] = ((), ("difference(1)",), _SHORT, _LONG, ("difference(1)", *_SHORT, *_LONG))
 PATIENCE = 2  # widths in a row that are worse than the best before them end the comparison
 _BESIDE = re.compile(r"(?<!\w)[-+]\d")  # "-1:word", "word[+1]"
 _OF_TEMPLATE = re.compile(r"[UB]\d+")  # "U00"
@@ -46,26 +54,38 @@ def is_ready_made(schema: Schema) -> bool:
 
 
 def choose_window(corpus: Dataset, make: Callable[[], Any], *, verbose: int = 0) -> int:
-    """The width of the window for a labelled corpus that has none yet.
+    """The width of the window for a labelled corpus.
 
     make : what makes a quick model that is not fitted
     """
     assert corpus.labels is not None
-    if is_ready_made(corpus.schema) or np.count_nonzero(_counted(corpus)) < FEWEST:
-        return 0
-    parts = _train_and_held_out(corpus)
+    width: int = 0 if is_ready_made(corpus.schema) else _choose(_compare, corpus, make, 0)
+    if verbose:
+        log.info("window: %d", width)
+    return width
+
+
+def choose_features(corpus: Dataset, make: Callable[[], Any], *, verbose: int = 0) -> tuple[str, ...]:
+    """The features of the numeric columns of a labelled corpus that has its window."""
+    many = not 0 < len(stored_numbers(corpus.schema)) <= MANY
+    features = () if many else FEATURES[_choose(_compare_features, corpus, make, 0)]
+    if verbose:
+        log.info("features: %s", ", ".join(features) or "none")
+    return features
+
+
+def _choose(compare: Callable[..., int], corpus: Dataset, make: Callable[[], Any], usual: int) -> int:
+    """What a comparison finds; the usual where nothing can be told."""
+    parts = None if np.count_nonzero(_counted(corpus)) < FEWEST else _train_and_held_out(corpus)
     if parts is None:
-        return 0
+        return usual
     try:
-        chosen = _compare(make, *parts)
+        return compare(make, *parts)
     except InputError as error:
         if error.parameter is not None:
             raise
-        chosen = 0  # what is wrong with the corpus itself, the model will say
-        log.info("no quick model compares windows: %s", error)
-    if verbose:
-        log.info("window: %d", chosen)
-    return chosen
+        log.info("no quick model compares windows or features: %s", error)
+        return usual  # what is wrong with the corpus itself, the model will say
 
 
 def _counted(corpus: Dataset) -> BoolArray:
@@ -82,7 +102,9 @@ def _compare(make: Callable[[], Any], train: Dataset, held: Dataset) -> int:
     right: dict[int, FloatArray] = {}  # width → labels that are right, in each held-out piece
     log_probs: dict[int, FloatArray] = {}
     for n_tried, width in enumerate(WIDTHS, start=1):
-        right[width], log_probs[width] = _score(make(), train, held, width)
+        schema = windowed(train.schema, width)
+        parts = with_window(train, schema), with_window(held, schema)
+        right[width], log_probs[width] = _score(make(), *parts)
         if right[width].sum() == n_known:  # no width is better; wider ones would only be surer
             return min(_near_best(right)[1])
         if n_tried > max(WIDTHS.index(_near_best(scores)[0]) for scores in (right, log_probs)) + PATIENCE:
@@ -91,18 +113,28 @@ def _compare(make: Callable[[], Any], train: Dataset, held: Dataset) -> int:
     return min(_near_best({width: log_probs[width] for width in accurate}, SMALL)[1])
 
 
-def _near_best(scores: dict[int, FloatArray], share: float = 0.0) -> tuple[int, list[int]]:
-    """The width with the highest sum, and those that are not below it by more than this share of it, or a standard
-    error of the difference."""
+def _compare_features(make: Callable[[], Any], train: Dataset, held: Dataset) -> int:
+    """Which of FEATURES."""
+    right: dict[int, FloatArray] = {}
+    log_probs: dict[int, FloatArray] = {}
+    for which, features in enumerate(FEATURES):
+        part = with_features(train, features)
+        right[which], log_probs[which] = _score(make(), part, replace(held, schema=part.schema))
+    accurate = _near_best(right, errors=CLEAR)[1]
+    return min(_near_best({which: log_probs[which] for which in accurate}, SMALL, CLEAR)[1])
+
+
+def _near_best(scores: dict[int, FloatArray], share: float = 0.0, errors: float = 1.0) -> tuple[int, list[int]]:
+    """The choice with the highest sum, and those that are not below it by more than this share of it, or so many
+    standard errors of the difference."""
     best = max(scores, key=lambda width: float(scores[width].sum()))
     lost, least = {width: scores[best] - own for width, own in scores.items()}, share * abs(scores[best].sum())
-    return best, [width for width, own in lost.items() if own.sum() <= max(least, np.sqrt(len(own)) * own.std())]
+    near = (width for width, own in lost.items() if own.sum() <= max(least, errors * np.sqrt(len(own)) * own.std()))
+    return best, list(near)
 
 
-def _score(model: Any, train: Dataset, held: Dataset, width: int) -> tuple[FloatArray, FloatArray]:
+def _score(model: Any, train: Dataset, held: Dataset) -> tuple[FloatArray, FloatArray]:
     """How many labels are right in each held-out piece, and the log-probability of its labels."""
-    schema = windowed(train.schema, width)
-    train, held = with_window(train, schema), with_window(held, schema)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it is not meant to converge
         stops = getattr(model, "estimator", model).early_stopping

@@ -12,6 +12,7 @@ from hedgerow.chain.edges import SharedEdges
 from hedgerow.chain.potentials import ChainPotentials, Edges
 from hedgerow.chain.workspace import padded_width
 from hedgerow.data.dataset import Dataset
+from hedgerow.data.derived import number_rows
 from hedgerow.legend import CODE, INDEX, AnyArray, CodeArray, FloatArray, IndexArray
 from hedgerow.linear import kernels
 from hedgerow.linear.chain import ChainLayout
@@ -42,12 +43,16 @@ class RowReader:
         self.counts: IndexArray = np.zeros(streams.n_rows, dtype=INDEX)
         self.row: IndexArray = np.empty(0, dtype=INDEX)
         self.value: FloatArray = np.empty(0)
-        self._reads = _reads(dataset, index)
+        self._index, self._reads = index, () if dataset.schema.features else _reads(dataset, index)
 
     def read(self, sequences: IndexArray) -> int:
         """Read some sequences; how many rows they have in all."""
         self.ptr: IndexArray = np.empty(int(self.lengths[sequences].sum()) + 1, dtype=INDEX)
         fixed: tuple[Any, ...] = (sequences, self.dataset.start, self.lengths, *self._reads, self.ptr)
+        if self.dataset.schema.features:  # derived at these sequences alone
+            part = self.dataset.take(sequences)
+            each: IndexArray = np.arange(len(sequences), dtype=INDEX)
+            fixed = (each, part.start, self.lengths[sequences], *_reads(part, self._index), self.ptr)
         nowhere: tuple[Any, ...] = (*fixed, self.row[:0], self.value[:0])
         n_rows: int = kernels.online.read_rows(*nowhere)
         if n_rows > len(self.row):
@@ -165,7 +170,7 @@ def _reads(dataset: Dataset, index: WeightIndex) -> tuple[Any, ...]:
         dataset.codes, s.column, s.shift, s.base,
         dataset.attr_ptr, dataset.attr_id, np.empty(0) if dataset.attr_val is None else dataset.attr_val,
         s.attr_shift, s.attr_base,
-        dataset.numeric, *s.number_reads, s.num_base,
+        number_rows(dataset, 0, len(dataset))[0], *s.number_reads, s.num_base,
         dataset.seq_codes, s.seq_column, s.seq_base,
         dataset.seq_numeric, s.seq_num_column, s.seq_num_center, s.seq_num_scale, s.seq_num_base,
     )  # fmt: skip

@@ -17,6 +17,7 @@ from hedgerow.chain.structure.histories import Histories
 from hedgerow.chain.structure.states import StateSpace
 from hedgerow.chain.workspace import Workspace
 from hedgerow.data.dataset import Dataset
+from hedgerow.data.derived import number_rows
 from hedgerow.errors import InputError
 from hedgerow.legend import CODE, INDEX, CodeArray, FloatArray, IndexArray
 from hedgerow.linear import kernels
@@ -35,7 +36,8 @@ BLOCK = 128
 
 @dataclass(frozen=True)
 class ChunkFeatures:
-    """What the positions of a chunk have: table rows and entries, weighted entries, places for the numbers."""
+    """What the positions of a chunk have: table rows and entries, weighted entries, places for the numbers. These are
+    those of the corpus, and those of the chunk alone where some are derived."""
 
     places: IndexArray
     sequences: IndexArray
@@ -46,6 +48,7 @@ class ChunkFeatures:
     weighted: tuple[CodeArray, CodeArray, FloatArray] | None
     constants: ChunkFeatures | None
     numbers: FloatArray
+    number_places: IndexArray
 
     @property
     def n_positions(self) -> int:
@@ -55,7 +58,8 @@ class ChunkFeatures:
     def n_bytes(self) -> int:
         """The memory of the lists."""
         lists = (self.places, self.sequences, self.ptr, self.table, self.cell, self.slot, *(self.weighted or ()))
-        return sum(array.nbytes for array in lists)
+        derived = () if self.number_places is self.places else (self.numbers, self.number_places)
+        return sum(array.nbytes for array in (*lists, *derived))
 
 
 class LinearScorer:
@@ -98,11 +102,13 @@ class LinearScorer:
             nowhere = np.zeros_like(streams.seq_column)
             coded = streams.seq_column, nowhere, streams.seq_base
             lists_of_them = self._lists(dataset.seq_codes, numbers, coded, None)[:4]
-            constants = ChunkFeatures(numbers, numbers, *lists_of_them, None, None, dataset.seq_numeric)
+            constants = ChunkFeatures(numbers, numbers, *lists_of_them, None, None, dataset.seq_numeric, numbers)
         entries = None
         if weighted:
             entries = self._lists(dataset.codes, places, (none, none, none), dataset, weighted=True)[2:]
-        return ChunkFeatures(places, sequences - first, *lists, entries, constants, dataset.numeric)
+        rows, low = number_rows(dataset, first, last) if len(streams.num_column) else (dataset.numeric, 0)
+        of_numbers = rows, places - low if rows is not dataset.numeric else places
+        return ChunkFeatures(places, sequences - first, *lists, entries, constants, *of_numbers)
 
     def _lists(
         self,
@@ -144,7 +150,9 @@ class LinearScorer:
         if chunk.weighted is not None:
             kernels.sparse.gather_weighted(*chunk.weighted, self.weights, cells)
         if len(number_weights):
-            kernels.numbers.gather_numbers(chunk.numbers, chunk.places, *reads, number_weights, _block(scores), scores)
+            kernels.numbers.gather_numbers(
+                chunk.numbers, chunk.number_places, *reads, number_weights, _block(scores), scores
+            )
 
     def new_gradient(self) -> tuple[FloatArray, FloatArray]:
         """An accumulator for `pull`: of the slots, and of the table."""
@@ -173,7 +181,9 @@ class LinearScorer:
             kernels.sparse.scatter_weighted(*chunk.weighted, cells, into[0])
         if len(number_slots):
             sums = np.zeros(number_slots.shape)
-            kernels.numbers.scatter_numbers(chunk.numbers, chunk.places, *reads, gradient, _block(gradient), sums)
+            kernels.numbers.scatter_numbers(
+                chunk.numbers, chunk.number_places, *reads, gradient, _block(gradient), sums
+            )
             has = number_slots >= 0
             into[0][number_slots[has]] += sums[has]
 

@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby
 
 import numpy as np
 
 from hedgerow.data.columns import attribute_name
 from hedgerow.data.dataset import OUTSIDE_COLUMN, Column, Dataset, Schema
+from hedgerow.data.derived import number_row
 from hedgerow.legend import (
     CODE,
     FIRST_VALUE,
@@ -119,8 +121,12 @@ class Streams:
         for c, shift, base in zip(self.column, self.shift, self.base):
             yield _coded(int(base), columns[c], dataset.codes[c][places + shift])
         reads = zip(self.num_column, self.num_shift, self.num_base, self.num_center, self.num_scale)
-        for d, shift, base, center, scale in reads:
-            yield _number(int(base), (dataset.numeric[d][places + shift] - center) * scale)
+        columns = schema.of("numeric")
+        span = (int(sequences.min()), int(sequences.max()) + 1) if len(sequences) else (0, 0)
+        for d, streams in groupby(reads, lambda read: read[0]):
+            row, low = number_row(dataset, columns[d], *span)
+            for _, shift, base, center, scale in streams:
+                yield _number(int(base), (row[places + shift - low] - center) * scale)
         columns = schema.of("categorical", "boolean", constant=True)
         for c, base in zip(self.seq_column, self.seq_base):
             yield _coded(int(base), columns[c], dataset.seq_codes[c][sequences])

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hedgerow.data.dataset import OUTSIDE_COLUMN, Column, Dataset, Schema
+from hedgerow.data.derived import number_row
 from hedgerow.errors import InputError
 from hedgerow.legend import FLOAT, INDEX, MISSING, OUTSIDE, AnyArray, CodeArray, FloatArray, IndexArray
 from hedgerow.trees import kernels
@@ -26,7 +27,8 @@ _GROUP_FROM = 1000  # positions: fewer are not worth the search for equal window
 
 
 class Stored(NamedTuple):
-    """A column and where a Dataset keeps it: row `row` of codes, numeric, seq_codes or seq_numeric (group 0 to 3)."""
+    """A column and where a Dataset keeps it: row `row` of codes, numeric, seq_codes or seq_numeric (group 0 to 3). A
+    derived one is of group 1, and has no row."""
 
     column: Column
     group: int
@@ -134,9 +136,10 @@ def learn_binning(
 
     keep_missing : keep the item for no value of a sparse column however rare it is, for trees in which that is none
     """
-    dense, sparse = _columns(dataset)
+    dense, sparse = split_columns(dataset.schema)
     entries: list[tuple[Any, ...]] = []
-    for column, values in dense:
+    for stored in dense:
+        column, values = stored.column, _values(dataset, stored)
         low, width = window_of(column.offsets)
         if column.kind == "numeric":
             known = values[~np.isnan(values)].astype(FLOAT)
@@ -144,7 +147,8 @@ def learn_binning(
             entries.append((column.name, ORDERED, len(edges) + 1 + N_SPECIAL, edges, None, None, (low, width)))
         else:
             entries.append((column.name, CODES, column.n_codes, None, None, None, (low, width)))
-    for column, values in sparse:
+    for stored in sparse:
+        column, values = stored.column, _values(dataset, stored)
         counts = np.bincount(values[_inside(dataset)] if not column.constant else values, minlength=column.n_codes)
         counts[OUTSIDE] = dataset.n_sequences if len(column.offsets) > 1 else 0
         frequent = counts >= max(1, min_frequency)
@@ -166,27 +170,21 @@ def split_columns(schema: Schema) -> tuple[list[Stored], list[Stored]]:
 
     The dense ones mark what is outside by themselves, so the column that does it for attributes is there for these.
     """
-    groups = [
-        schema.of("categorical", "boolean"),
-        schema.of("numeric"),
-        schema.of("categorical", "boolean", constant=True),
-        schema.of("numeric", constant=True),
-    ]
     marked = schema.n_attributes > 0
-    stored = [Stored(column, g, row) for g, columns in enumerate(groups) for row, column in enumerate(columns)]
+    groups = enumerate(schema.groups())
+    stored = [Stored(column, g, row) for g, columns in groups for row, column in enumerate(columns)]
     kept = [one for one in stored if one.column.name != OUTSIDE_COLUMN or marked]
     wide = [one.column.kind != "numeric" and one.column.n_codes > MAX_BINS for one in kept]
     return [one for one, w in zip(kept, wide) if not w], [one for one, w in zip(kept, wide) if w]
 
 
-def _columns(dataset: Dataset) -> tuple[list[tuple[Column, AnyArray]], list[tuple[Column, AnyArray]]]:
-    """The columns that trees split on, with their stored values: dense ones, and sparse ones."""
-    groups = (dataset.codes, dataset.numeric, dataset.seq_codes, dataset.seq_numeric)
-    dense, sparse = split_columns(dataset.schema)
-    return (
-        [(column, groups[g][row]) for column, g, row in dense],
-        [(column, groups[g][row]) for column, g, row in sparse],
-    )
+def _values(dataset: Dataset, stored: Stored) -> AnyArray:
+    """The values of a column, as the dataset has them; those of a derived one are computed, and nobody keeps them."""
+    if stored.group == 1:
+        return number_row(dataset, stored.column)[0]
+    groups: tuple[AnyArray, ...] = (dataset.codes, dataset.numeric, dataset.seq_codes, dataset.seq_numeric)
+    values: AnyArray = groups[stored.group][stored.row]
+    return values
 
 
 def window_of(offsets: tuple[int, ...]) -> tuple[int, int]:
@@ -236,7 +234,7 @@ def bin_dataset(binning: Binning, dataset: Dataset, *, postings: bool) -> Binned
     inside = _inside(dataset)
     place = inside + margin
     size = int(dataset.offsets[-1]) + dataset.schema.gap * (dataset.n_sequences + 1) + 2 * margin
-    dense, sparse = _columns(dataset)
+    dense, sparse = split_columns(dataset.schema)
     bins = _dense_bins(binning, dataset, dense, inside, place, size)
     first: AnyArray = np.zeros(size, dtype=np.uint8)
     first[place[dataset.offsets[:-1]]] = 1
@@ -254,16 +252,12 @@ def bin_dataset(binning: Binning, dataset: Dataset, *, postings: bool) -> Binned
 
 
 def _dense_bins(
-    binning: Binning,
-    dataset: Dataset,
-    dense: list[tuple[Column, AnyArray]],
-    inside: IndexArray,
-    place: IndexArray,
-    size: int,
+    binning: Binning, dataset: Dataset, dense: list[Stored], inside: IndexArray, place: IndexArray, size: int
 ) -> AnyArray:
     bins: AnyArray = np.empty((len(dense), size), dtype=np.uint8)
     sequence = np.repeat(np.arange(dataset.n_sequences), np.diff(dataset.offsets))
-    for c, (column, values) in enumerate(dense):
+    for c, stored in enumerate(dense):
+        column, values = stored.column, _values(dataset, stored)
         bins[c] = binning.n_bins[c] - 1 if binning.kinds[c] == ORDERED else OUTSIDE
         column_values = values[sequence] if column.constant else values[inside]
         edges = binning.thresholds[c]
@@ -278,7 +272,7 @@ def _dense_bins(
 
 
 def _sparse_items(
-    binning: Binning, dataset: Dataset, sparse: list[tuple[Column, AnyArray]], place: IndexArray, size: int, margin: int
+    binning: Binning, dataset: Dataset, sparse: list[Stored], place: IndexArray, size: int, margin: int
 ) -> tuple[CodeArray, IndexArray]:
     """items int32[], item_ptr int64[G, P+1]: the items of each sparse column that stand at each place."""
     lists: list[CodeArray] = [np.empty(0, dtype=np.int32)]
@@ -286,7 +280,7 @@ def _sparse_items(
     n = 0
     for g in range(len(ptr)):
         if g < len(sparse):
-            column, values = sparse[g]
+            column, values = sparse[g].column, _values(dataset, sparse[g])
             source = np.full(size, OUTSIDE, dtype=np.int64)
             sequence = np.repeat(np.arange(dataset.n_sequences), np.diff(dataset.offsets))
             source[place] = values[sequence] if column.constant else values[place - margin]

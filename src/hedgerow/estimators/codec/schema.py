@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from hedgerow.chain.structure.states import StateSpace
-from hedgerow.data.dataset import OUTSIDE_COLUMN, Column, Schema, Vocabulary
+from hedgerow.data.dataset import OUTSIDE_COLUMN, Column, Derived, Schema, Vocabulary
+from hedgerow.data.derived import FUNCTIONS, MOST
 from hedgerow.data.imputation import Imputation
 from hedgerow.data.sequences import KINDS
 from hedgerow.estimators.codec.arrays import Array, scores
@@ -51,6 +52,16 @@ def check_column(scope: Scope) -> None:
     outside = scope["name"] == OUTSIDE_COLUMN and not scope["constant"]
     if outside and (scope["kind"] != "categorical" or len(scope["vocabulary"])):
         refuse(f"the column {OUTSIDE_COLUMN!r} has values")
+    derived = scope["derived"]
+    if derived is not None and (scope["kind"] != "numeric" or scope["constant"] or scope["absent"] != "missing"):
+        refuse(f"the column {scope['name']!r} cannot be derived")
+
+
+def _is_derived(value: Any, scope: Scope) -> bool:
+    """Whether it is a function of a column: its name, its span and the name of the column."""
+    if not isinstance(value, list) or [type(part) for part in value] != [str, int, str]:
+        return False
+    return value[0] in FUNCTIONS and 1 <= value[1] <= MOST
 
 
 COLUMN = Record(
@@ -63,10 +74,11 @@ COLUMN = Record(
         real("center"),
         real("spread", above=_LEAST_SPREAD),
         Part("vocabulary", VOCABULARY, when=lambda scope: scope["kind"] == "categorical"),
+        Value("derived", _is_derived, "a function, a span and a column", back=lambda x: Derived(*x), optional=True),
         Check(check_column),
         Let("fill", lambda scope: np.nan if scope["absent"] == "missing" else 0.0),
     ),
-    made_by(Column, "name", "kind", "offsets", "vocabulary", "constant", "center", "spread", "fill"),
+    made_by(Column, "name", "kind", "offsets", "vocabulary", "constant", "center", "spread", "fill", "derived"),
 )
 
 
@@ -83,11 +95,16 @@ def _are_labels(value: Any, scope: Scope) -> bool:
 
 def check_columns(scope: Scope) -> None:
     """No two columns of positions, or of sequences, share a name: the encoder finds them by it. And a column is of
-    the kind that was declared for it: the encoder reads values as declared."""
+    the kind that was declared for it: the encoder reads values as declared. And a derived one has its source."""
     columns = scope["columns"]
     if len({(column.name, column.constant) for column in columns}) < len(columns):
         refuse("two columns have the same name")
+    numbers = {c.name for c in columns if c.kind == "numeric" and not c.constant and c.derived is None}
     for column in columns:
+        if column.derived is not None:
+            if column.derived.source not in numbers:
+                refuse(f"the column {column.name!r} is derived from none that there is")
+            continue
         declared = scope["declared"].get(column.name, scope["declared"].get("*"))
         if declared not in (None, "attributes", column.kind) and column.name != OUTSIDE_COLUMN:
             refuse(f"the column {column.name!r} is {column.kind}, and was declared {declared}")

@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.base import clone
 
 from hedgerow.data.dataset import Dataset, Window, padded_places
+from hedgerow.data.derived import stored_numbers
 from hedgerow.data.windows import is_outside
 from hedgerow.estimators.base import ChainModel
 from hedgerow.estimators.values import FILLING, OF_TREES, is_auto, same_window
@@ -56,6 +57,7 @@ class Traits:
     has_columns: bool  # plain columns, and not features that somebody made, with their surroundings in them
     has_gaps: bool  # numbers that are missing
     has_constants: bool
+    features: tuple[str, ...] = ()  # of numbers
 
     @classmethod
     def of(cls, dataset: Dataset) -> Traits:
@@ -69,6 +71,7 @@ class Traits:
             has_columns=not is_ready_made(dataset.schema),
             has_gaps=_has_gaps(dataset),
             has_constants=any(column.constant for column in columns),
+            features=dataset.schema.features,
         )
 
 
@@ -76,7 +79,8 @@ def _has_gaps(dataset: Dataset) -> bool:
     """Whether a number is missing that a linear model has no score for."""
     _, places, _ = padded_places(dataset.offsets, dataset.schema.gap)
     for constant, rows in ((False, dataset.numeric[:, places]), (True, dataset.seq_numeric)):
-        measured = [np.isnan(column.fill) for column in dataset.schema.of("numeric", constant=constant)]
+        stored = dataset.schema.of("numeric", constant=True) if constant else stored_numbers(dataset.schema)
+        measured = [np.isnan(column.fill) for column in stored]
         if np.isnan(rows[np.flatnonzero(measured)]).any():
             return True
     return False
@@ -154,9 +158,10 @@ def cost(model: Any) -> tuple[bool, int]:
 
 
 def set_up(model: Any, given: AutoParameters, traits: Traits, window: Window, seed: int) -> Any:
-    """A model with what was said of all of them: columns, window, constraints, missing values, threads, seed."""
+    """A model with what was said of all of them: columns, window, features, constraints, gaps, threads, seed."""
     common: dict[str, Any] = {"window": window, "n_jobs": given.n_jobs, "random_state": seed}
     common |= {name: getattr(given, name) for name in ("columns", "constraints") if getattr(given, name) is not None}
+    common["features"] = list(traits.features) or None
     made = clone(model)
     _set(made, common | _missing(made, given.missing, gaps=traits.has_gaps))
     below = getattr(made, "init", None)

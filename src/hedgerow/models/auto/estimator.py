@@ -8,6 +8,7 @@ import math
 import time
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -15,6 +16,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.data.dataset import Dataset, Label, Window
+from hedgerow.data.derived import with_features
+from hedgerow.data.settling import Learnt
 from hedgerow.data.windows import windowed, with_window
 from hedgerow.declarations import check_parameters, documented
 from hedgerow.errors import HedgerowError, InputError, warn
@@ -22,7 +25,7 @@ from hedgerow.estimators.holding_out import Fold
 from hedgerow.estimators.prepare import Preparation, encode_held_out, read_corpus
 from hedgerow.estimators.scored import ScoredChain
 from hedgerow.estimators.values import is_auto, random_generator
-from hedgerow.estimators.window_choice import choose_window
+from hedgerow.estimators.window_choice import choose_features, choose_window
 from hedgerow.legend import CODE, CodeArray, FloatArray
 from hedgerow.models.auto.candidates import Traits, changed_parameters, first_guesses, first_window, in_python, set_up
 from hedgerow.models.auto.combined import average, choose_members, mean_probs, seen_by
@@ -32,6 +35,7 @@ from hedgerow.models.auto.leaderboard import Leaderboard, make_leaderboard
 from hedgerow.models.auto.parameters import AutoParameters
 from hedgerow.models.auto.search import Search
 from hedgerow.models.auto.trials import INTERRUPTED, OUT_OF_TIME, Trial, Tries, without_temperature
+from hedgerow.models.crf.tree import TreeCRF
 from hedgerow.training.deadline import Clock, Deadline
 
 log = logging.getLogger("hedgerow")
@@ -114,8 +118,11 @@ class AutoLabeler(AutoParameters, ScoredChain):
         drawn = int(rng.randint(2**31 - 1))
         seed = int(self.random_state) if isinstance(self.random_state, (int, np.integer)) else drawn
         given = not is_auto(self.window)
-        wanted = Preparation(columns=self.columns, window=self.window if given else 0)
+        features = None if is_auto(self.features) else self.features
+        wanted = Preparation(columns=self.columns, window=self.window if given else 0, features=features)
         learnt, weighted = read_corpus(wanted, X, y, sample_weight, lengths)
+        if is_auto(self.features) and not isinstance(X, Dataset):
+            learnt, weighted = _with_own_features(learnt, weighted, self.window)
         traits = Traits.of(learnt.dataset)
         given = given or isinstance(X, Dataset)
         window = learnt.dataset.schema.window if isinstance(X, Dataset) else first_window(traits, self.window)
@@ -296,6 +303,14 @@ def _set_length(model: Any) -> None:
         of_rows.set_params(n_estimators=max(1, int(model.best_iteration_)))
     elif "max_iter" in settings:
         of_rows.set_params(max_iter=max(1, int(model.n_iter_)))
+
+
+def _with_own_features(learnt: Learnt, weighted: Dataset, window: Any) -> tuple[Learnt, Dataset]:
+    """A corpus with the features that trees ask for under the first window."""
+    first = first_window(Traits.of(learnt.dataset), window)
+    features = choose_features(with_window(weighted, windowed(weighted.schema, first)), TreeCRF()._quick)
+    whole = with_features(learnt.dataset, features)
+    return learnt._replace(dataset=whole), replace(weighted, schema=whole.schema)
 
 
 def _own_window(model: Any, dataset: Dataset) -> Window:

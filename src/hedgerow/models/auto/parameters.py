@@ -10,7 +10,7 @@ from hedgerow.declarations import Check, Count, Positive, declared
 from hedgerow.errors import InputError
 from hedgerow.estimators.parameters import Columns, Constrained, Drawing, Running
 from hedgerow.estimators.scored import ScoredChain
-from hedgerow.estimators.values import AUTO, OF_TREES, Scoring, check_scoring
+from hedgerow.estimators.values import AUTO, OF_TREES, Scoring, check_features, check_scoring
 
 # What may be tried: models that know the probability of each label.
 KINDS = (
@@ -61,9 +61,11 @@ class AutoParameters(Columns, Constrained, Drawing, Running):
         the same model on any machine, to the bit.
     window : "auto", int, pair or mapping
         Positions around t that are seen at t, as in LinearCRF; "auto" tries several.
+    features : "auto" or list of str
+        What is derived of numeric columns, as in TreeCRF; all models read the same, but an HMM, which reads none.
     candidates : list of models
         What is tried in place of the models that it knows, in this order. They are taken as they are but for the
-        columns, the window, the threads, the seed and the constraints, which are set here.
+        columns, the window, the features, the threads, the seed and the constraints, which are set here.
     cv
         How many folds the sequences are cut into; each is predicted by models trained on the others. Sequences stay
         whole, and with `groups` those of one group stay together. Fewer sequences than folds are cut into blocks, with
@@ -83,6 +85,7 @@ class AutoParameters(Columns, Constrained, Drawing, Running):
     time_budget: Positive = 60.0
     n_trials: Count | None = None
     window: Window | Any = AUTO
+    features: Annotated[Any, Check(check_features)] = None
     candidates: Annotated[Any, Check(check_candidates)] = None
     cv: Annotated[int, Check(check_cv)] = 5
     max_models: Count = 3

@@ -21,7 +21,7 @@ from hedgerow.estimators.histories import arc_names, observed_histories
 from hedgerow.estimators.prepare import Preparation, Prepared
 from hedgerow.estimators.scored import ScoredChain
 from hedgerow.estimators.validation import ChainValidation, Measure
-from hedgerow.estimators.values import OF_LINEAR, check_missing, class_weights, is_auto, seen_part
+from hedgerow.estimators.values import OF_LINEAR, check_missing, chosen_before, class_weights, seen_part
 from hedgerow.legend import FloatArray
 from hedgerow.linear.chain import ChainLayout, LinearChain
 from hedgerow.models.crf.linear_layout import Statistics, carry_over, lay_out, named_weights, weights_of
@@ -89,8 +89,8 @@ class LinearCRF(LinearParameters, StoppedChain, ScoredChain):
         # From order 2 on runs of labels that training does not show are forbidden, and not transitions.
         forbids = self.transitions == "forbid_unseen" and self.order <= 1
         known: dict[str, Any] = {"needs_numbers": True, "forbid_unseen": forbids}
-        if self.warm_start and hasattr(self, "weights_") and is_auto(self.window):
-            known["window"] = self.window_
+        if self.warm_start and hasattr(self, "weights_"):
+            known |= chosen_before(self)
         return super()._preparation(**known | more)
 
     def _quick(self) -> LinearCRF:

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hedgerow.data.dataset import Dataset
+from hedgerow.data.derived import parse_features
 from hedgerow.data.encoding import learn
 from hedgerow.data.extension import extend
 from hedgerow.data.settling import Learnt
 from hedgerow.errors import InputError
 from hedgerow.estimators.constraints import legal_space
-from hedgerow.estimators.prepare import with_chosen_window
+from hedgerow.estimators.prepare import with_choices
 from hedgerow.estimators.values import is_auto, random_generator, same_window
 from hedgerow.legend import FloatArray
 from hedgerow.linear.chain import ChainLayout
@@ -125,11 +126,9 @@ def _begin(
     """The data of the first call, the layout that it asks for, and weights to start from."""
     if y is None:
         raise InputError("y is missing", hint="Give the labels of the sequences.")
-    auto = is_auto(model.window)
-    window: Any = 0 if auto else model.window
+    window: Any = 0 if is_auto(model.window) else model.window
     dataset = learn(X, y, columns=model.columns, window=window, classes=classes, sample_weight=sample_weight)
-    if auto:
-        dataset = with_chosen_window(model._preparation(), Learnt(dataset, dataset.attr_id)).dataset
+    dataset = with_choices(model._preparation(), Learnt(dataset, dataset.attr_id)).dataset
     dataset.require_numbers()
     space = legal_space(dataset, model.constraints, forbid_unseen=model.transitions == "forbid_unseen")
     layout, statistics = lay_out(
@@ -167,6 +166,9 @@ def _check_unchanged(model: LinearCRF) -> None:
     schema, hint = model.schema_, "Set it back, or begin anew with another model."
     if not same_window(model.window, schema.window):
         raise InputError(f"⟦window⟧ is {model.window!r} and the model began with {schema.window!r}", hint=hint)
+    if not is_auto(model.features) and set(parse_features(model.features)) != set(schema.features):
+        what = f"⟦features⟧ is {model.features!r} and the model began with {list(schema.features)}"
+        raise InputError(what, hint=hint)
     if model.columns is not None and dict(model.columns) != dict(schema.declared):
         what = f"⟦columns⟧ is {model.columns!r} and the model began with {dict(schema.declared)!r}"
         raise InputError(what, hint=hint)

@@ -14,9 +14,18 @@ from hedgerow.chain.objectives import CONVEX, make_objective
 from hedgerow.chain.objectives.log_likelihood import log_likelihood
 from hedgerow.chain.objectives.pseudo_likelihood import pseudo_likelihood
 from hedgerow.data.dataset import Dataset, Label
+from hedgerow.data.derived import parse_features
 from hedgerow.errors import InputError
 from hedgerow.estimators.validation import Measure
-from hedgerow.estimators.values import BEAM_WIDTH, FILLING, LOG_LIKELIHOOD, cost_table, random_generator, same_window
+from hedgerow.estimators.values import (
+    BEAM_WIDTH,
+    FILLING,
+    LOG_LIKELIHOOD,
+    cost_table,
+    is_auto,
+    random_generator,
+    same_window,
+)
 from hedgerow.legend import AnyArray, FloatArray
 from hedgerow.models.crf.parameters import TreeParameters
 from hedgerow.models.crf.tree_form import Form, make_form, takes_vectors
@@ -53,6 +62,10 @@ def check_goes_on(model: TreeCRF) -> None:
     if not same_window(model.window, model.schema_.window):
         what = f"⟦window⟧ is {model.window!r} and the model was fitted with {model.schema_.window!r}"
         raise InputError(what, hint="Leave the ⟦window⟧ as it was, or set ⟦warm_start=False⟧.")
+    given, fitted = model.features, model.features_
+    if not is_auto(given) and set(parse_features(given)) != set(fitted):
+        what = f"⟦features⟧ is {given!r} and the model was fitted with {list(fitted)}"
+        raise InputError(what, hint="Set them as they were, or set ⟦warm_start=False⟧.")
     if model.missing != model.missing_:
         what = f"⟦missing⟧ is {model.missing!r} and the model was fitted with {model.missing_!r}"
         raise InputError(what, hint="Leave it as it was, or set ⟦warm_start=False⟧.")

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hedgerow.data.dataset import Dataset, Schema, locate
+from hedgerow.data.derived import stored_numbers
 from hedgerow.errors import InputError
 from hedgerow.legend import FLOAT, INDEX, MISSING, FloatArray, IndexArray
 from hedgerow.models.hmm import kernels
@@ -93,7 +94,7 @@ def row_bases(schema: Schema) -> IndexArray:
 
 def fills_of(schema: Schema) -> FloatArray:
     """(D,), what an absent number of each numeric column means."""
-    return np.array([column.fill for column in schema.of("numeric")], dtype=np.float64)
+    return np.array([column.fill for column in stored_numbers(schema)], dtype=np.float64)
 
 
 def _numbers(dataset: Dataset, fills: FloatArray, rows: slice) -> Iterator[tuple[IndexArray, FloatArray]]:
@@ -174,7 +175,7 @@ class EmissionCounts:
     @classmethod
     def zeros(cls, schema: Schema) -> EmissionCounts:
         K = len(schema.labels)
-        n_rows, n_numbers = int(row_bases(schema)[-1]), len(schema.of("numeric"))
+        n_rows, n_numbers = int(row_bases(schema)[-1]), len(stored_numbers(schema))
         return cls(np.zeros((n_rows, K)), np.zeros((schema.n_attributes, K)), np.zeros((3, n_numbers, K)))
 
     def add(self, dataset: Dataset, rows: slice, probs: FloatArray, spread: Spread) -> None:

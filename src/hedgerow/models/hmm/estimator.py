@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.chain.structure.histories import MAX_ORDER
 from hedgerow.data.dataset import Column, Dataset
+from hedgerow.data.derived import stored_numbers
 from hedgerow.declarations import Count, NonNegative, Range, declared, documented
 from hedgerow.errors import InputError, warn
 from hedgerow.estimators.base import describe_end
@@ -139,7 +140,7 @@ class HMM(HMMParameters, ScoredChain):
     def normal(self, column: str) -> tuple[FloatArray, FloatArray]:
         """Mean and variance of a column of numbers for each label, (K,) each."""
         check_is_fitted(self)
-        d = _place(column, self.schema_.of("numeric"), "numbers")
+        d = _place(column, stored_numbers(self.schema_), "numbers")
         return self.parameters_.emissions.means[d].copy(), self.parameters_.emissions.variances[d].copy()
 
     @property

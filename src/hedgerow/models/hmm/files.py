@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from hedgerow.data.derived import stored_numbers
 from hedgerow.estimators.codec.arrays import Array
 from hedgerow.estimators.codec.chain import HISTORIES
 from hedgerow.estimators.codec.parts import Part, Record, State, made_by_order
@@ -31,7 +32,7 @@ EMISSIONS = Record(
     (
         Let("base", lambda scope: row_bases(scope["schema"])),
         Let("rows", lambda scope: int(scope["base"][-1])),
-        Let("numbers", lambda scope: len(scope["schema"].of("numeric"))),
+        Let("numbers", lambda scope: len(stored_numbers(scope["schema"]))),
         Let("M", lambda scope: len(scope["schema"].attributes)),
         Array("codes", FLOAT, ("rows", "K"), **_LOGS),
         Array("means", FLOAT, ("numbers", "K")),

@@ -16,7 +16,14 @@ from hedgerow.data.imputation import seen_schema
 from hedgerow.declarations import check_choice, check_parameters
 from hedgerow.errors import InputError
 from hedgerow.estimators.prepare import Preparation, Prepared
-from hedgerow.estimators.values import LOG_LIKELIHOOD, OF_LINEAR, OF_TREES, check_missing, is_auto, random_generator
+from hedgerow.estimators.values import (
+    LOG_LIKELIHOOD,
+    OF_LINEAR,
+    OF_TREES,
+    check_missing,
+    chosen_before,
+    random_generator,
+)
 from hedgerow.legend import CODE, UNLABELLED, CodeArray
 from hedgerow.models.crf.linear import LinearCRF
 from hedgerow.models.crf.linear_layout import check_names
@@ -33,8 +40,8 @@ NAMED: dict[str, type[LinearCRF] | type[TreeCRF]] = {"linear": LinearCRF, "trees
 # The model says it, and the estimator does it.
 _SHARED = ("class_weight", "min_frequency", "n_jobs", "random_state", "verbose")
 _OF_MODEL = (
-    *_SHARED, "order", "columns", "window", "missing", "fill_numbers", "transitions", "constraints", "decoder",
-    "beam_width",
+    *_SHARED, "order", "columns", "window", "features", "missing", "fill_numbers", "transitions", "constraints",
+    "decoder", "beam_width",
 )  # fmt: skip
 
 
@@ -157,7 +164,7 @@ class LocalModel(RowChain):
         held_out = None
         if ready.held_out is not None and labels.held_out is not None:
             held_out = seen(ready.held_out, labels.held_out)
-        classifier.set_params(window=dataset.schema.window)
+        classifier.set_params(window=dataset.schema.window, features=dataset.schema.features or None)
         classifier.fit(seen(dataset, labels.training), X_val=held_out)
         return runs, np.nan
 
@@ -169,8 +176,8 @@ class LocalModel(RowChain):
         trees, stops = isinstance(classifier, TreeCRF), is_ours(classifier) and bool(classifier.early_stopping)
         # Trees go on with the columns that they have.
         kept: dict[str, Any] = {"schema": self.schema_, "imputation": self.imputation_} if warm and trees else {}
-        if warm and is_auto(self.window):
-            kept["window"] = self.window_
+        if warm:
+            kept |= chosen_before(self)
         again = trees and classifier.refit and not warm
         known = {"splits": trees, "needs_numbers": not trees, "keeps_all": again, "holds_out": stops}
         if stops:

@@ -1,0 +1,147 @@
+"""Columns that are computed from others when somebody reads them: lags, differences and rolling values of numbers.
+
+A derived column stands in the schema and nowhere else. Readers take its numbers from here, a column or a chunk of
+sequences at a time, and keep what they make of them: bins of trees, compiled chunks of weights. It has the window of
+its source, and looks back alone.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hedgerow.data import kernels
+from hedgerow.data.dataset import OUTSIDE_COLUMN, Column, Dataset, Derived, Schema
+from hedgerow.errors import InputError, shown
+from hedgerow.legend import FLOAT, FloatArray
+
+MOST = 1000  # positions of a span: each is read anew at every position
+
+
+class Function(NamedTuple):
+    """A function of a numeric column: its name among the kernel's, and how far it goes where nothing is said."""
+
+    code: str
+    span: int
+
+
+FUNCTIONS = {
+    "lag": Function("LAG", 1),
+    "difference": Function("DIFFERENCE", 1),
+    "rolling_mean": Function("MEAN", 10),
+    "rolling_std": Function("STD", 10),
+    "rolling_min": Function("MIN", 10),
+    "rolling_max": Function("MAX", 10),
+}
+_WRITTEN = re.compile(r"\s*(\w+)\s*(?:\(\s*(\d+)\s*\))?\s*")
+
+
+def parse_features(given: Any) -> tuple[str, ...]:
+    """Features as they are named everywhere, "rolling_mean(10)", from a list of them or one; none from None."""
+    if given is not None and not isinstance(given, (str, list, tuple)):
+        raise InputError(f"⟦features⟧ is {given!r}", hint=f"Give None, 'auto', or a list of {_known()}.")
+    return tuple(dict.fromkeys(_parse(one) for one in ([given] if isinstance(given, str) else given or ())))
+
+
+def _parse(one: Any) -> str:
+    written = _WRITTEN.fullmatch(one) if isinstance(one, str) else None
+    name = written[1] if written else one
+    if written is None or name not in FUNCTIONS:
+        from difflib import get_close_matches
+
+        near = get_close_matches(str(name), FUNCTIONS, 1)
+        hint = f"Did you mean {near[0]!r}? " if near else ""
+        raise InputError(f"⟦features⟧ has {one!r}", hint=f"{hint}Known are {_known()}; rolling_mean(5) gives the span.")
+    span = int(written[2] or FUNCTIONS[name].span)
+    if not 1 <= span <= MOST:
+        raise InputError(f"⟦features⟧ has {one!r}", hint=f"A span is from 1 to {MOST} positions.")
+    return f"{name}({span})"
+
+
+def _known() -> str:
+    return ", ".join(FUNCTIONS)
+
+
+def with_features(dataset: Dataset, features: tuple[str, ...]) -> Dataset:
+    """The corpus with these features of every numeric column of positions, as `parse_features` names them."""
+    if not features:
+        return dataset
+    old, sources = dataset.schema, stored_numbers(dataset.schema)
+    if not sources:
+        names = shown([column.name for column in old.columns], 6)
+        hint = f"Leave them out, or declare ⟦columns⟧ as 'numeric'. The data has {names}."
+        raise InputError("⟦features⟧ are of numeric columns, and the data has none", hint=hint)
+    own = [c for c in old.columns if not (c.constant or c.name == OUTSIDE_COLUMN)]
+    for feature in features:
+        function, span = feature[:-1].split("(")
+        own += [_derived(source, Derived(function, int(span), source.name)) for source in sources]
+    if len({column.name for column in own}) < len(own):
+        raise InputError("a column has the name of one of the ⟦features⟧", hint="Rename it.")
+    rest = [c for c in old.columns if c.constant or c.name == OUTSIDE_COLUMN]
+    made = replace(dataset, schema=replace(old, columns=(*own, *rest)))
+    columns = tuple(c if c.derived is None else standardised(made, c) for c in made.schema.columns)
+    return replace(made, schema=replace(made.schema, columns=columns))
+
+
+def _derived(source: Column, derived: Derived) -> Column:
+    return Column(f"{derived.feature} of {source.name}", "numeric", source.offsets, fill=np.nan, derived=derived)
+
+
+def stored_numbers(schema: Schema) -> list[Column]:
+    """The columns of the rows of `numeric`."""
+    return [column for column in schema.of("numeric") if column.derived is None]
+
+
+def standardised(dataset: Dataset, column: Column) -> Column:
+    """A derived column with the mean and the deviation that it has in a corpus."""
+    center, spread = standard(number_row(dataset, column)[0])
+    return replace(column, center=center, spread=spread)
+
+
+def standard(numbers: FloatArray) -> tuple[float, float]:
+    """Mean and standard deviation of a column of measurements; a column of one value has the deviation 1."""
+    known = numbers[numbers == numbers]
+    if len(known) == 0:
+        return 0.0, 1.0
+    center, spread = float(known.mean(dtype=FLOAT)), float(known.std(dtype=FLOAT))
+    return (center, spread) if np.isfinite(spread) and spread > 1e-12 * abs(center) else (0.0, 1.0)
+
+
+# ------------------------------------------------------------------------------------------------ reading
+
+
+def number_row(dataset: Dataset, column: Column, first: int = 0, last: int | None = None) -> tuple[FloatArray, int]:
+    """The numbers of a numeric column of positions, and the padded place where they begin. Those of a derived column
+    are computed, at sequences first … last−1; a stored one is given as it is stored, from place 0 on."""
+    sources, derived = stored_numbers(dataset.schema), column.derived
+    d = [one.name for one in sources].index(column.name if derived is None else derived.source)
+    if derived is None:
+        return dataset.numeric[d], 0
+    lengths = np.diff(dataset.offsets)[first:last]
+    start, gap, low, high = dataset.start[first:last], dataset.schema.gap, 0, 0
+    if len(start):
+        low, high = int(start[0]) - gap, int(start[-1] + lengths[-1]) + gap
+    x = np.asarray(dataset.numeric[d, low:high], dtype=FLOAT)
+    if not np.isnan(sources[d].fill):  # an absent number means one
+        x = np.where(np.isnan(x), sources[d].fill, x)
+    x.flags.writeable = False  # as stored ones are: one compiled form serves both
+    out: FloatArray = np.full(len(x), np.nan)
+    code = getattr(kernels.derived, FUNCTIONS[derived.function].code)
+    kernels.derived.derive(x, start - low, lengths, code, derived.span, out)
+    return out, low
+
+
+def number_rows(dataset: Dataset, first: int, last: int) -> tuple[FloatArray, int]:
+    """(D, ·), the numbers of all numeric columns at sequences first … last−1, and the padded place where they begin:
+    the stored array itself, from place 0 on, where no column is derived."""
+    columns = dataset.schema.of("numeric")
+    if all(column.derived is None for column in columns):
+        return dataset.numeric, 0
+    found = [number_row(dataset, column, first, last) for column in columns]
+    low, size = next((low, len(row)) for column, (row, low) in zip(columns, found) if column.derived is not None)
+    rows = np.stack([row if column.derived else row[low : low + size] for column, (row, _) in zip(columns, found)])
+    rows.flags.writeable = False
+    return rows, low
