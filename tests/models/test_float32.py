@@ -75,3 +75,11 @@ def test_the_model_is_the_same_to_the_bit(model):
     np.testing.assert_array_equal(np.concatenate(single), np.concatenate(model.predict_proba(as_double(X))))
     model.fit(as_double(X), y)
     np.testing.assert_array_equal(np.concatenate(single), np.concatenate(model.predict_proba(X)))
+
+
+@pytest.mark.parametrize("model", [LinearCRF(window=1, max_iter=20), TreeCRF(window=1, n_estimators=5)], ids=type)
+def test_what_is_derived_of_it_is_the_same_to_the_bit(model):
+    X, y = corpus()
+    model.set_params(features=["difference", "rolling_std(3)"], random_state=0)
+    single = np.concatenate(model.fit(X, y).predict_proba(X))
+    np.testing.assert_array_equal(single, np.concatenate(model.fit(as_double(X), y).predict_proba(X)))
