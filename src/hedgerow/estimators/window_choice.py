@@ -4,6 +4,9 @@ A corpus is encoded once, without a window. Some thousand positions of it are ta
 long ones, and a third of the sequences is held out. Some widths are within a standard error of the most accurate one;
 of these, some are within one of that which gives the held-out labels the highest probability. The smallest of them is
 taken. Nothing is drawn from `random_state`: the same corpus has the same window.
+
+Ctrl-C ends the comparison: of the widths so far the best is taken, training ends after its first iteration, and that
+model is kept. The second one gives up.
 """
 
 from __future__ import annotations
@@ -20,9 +23,10 @@ import numpy as np
 from hedgerow.data.dataset import Dataset, Schema
 from hedgerow.data.settling import Learnt, narrow
 from hedgerow.data.windows import windowed, with_window
-from hedgerow.errors import InputError
+from hedgerow.errors import HedgerowWarning, InputError, warn
 from hedgerow.estimators.holding_out import FEW_SEQUENCES
 from hedgerow.legend import INDEX, UNLABELLED, BoolArray, FloatArray, IndexArray
+from hedgerow.training.ctrl_c import CtrlC, end_soon
 
 log = logging.getLogger("hedgerow")
 
@@ -56,13 +60,18 @@ def choose_window(corpus: Dataset, make: Callable[[], Any], *, verbose: int = 0)
     parts = _train_and_held_out(corpus)
     if parts is None:
         return 0
-    try:
-        chosen = _compare(make, *parts)
-    except InputError as error:
-        if error.parameter is not None:
-            raise
-        chosen = 0  # what is wrong with the corpus itself, the model will say
-        log.info("no quick model compares windows: %s", error)
+    with CtrlC("no more windows are compared, and training ends after its first iteration") as ctrl_c:
+        try:
+            chosen = _compare(make, *parts, ctrl_c)
+        except InputError as error:
+            if error.parameter is not None:
+                raise
+            chosen = 0  # what is wrong with the corpus itself, the model will say
+            what = f"⟦window='auto'⟧ is 0, for no quick model can compare windows: {error}; set ⟦window⟧"
+            warn(what, HedgerowWarning, stacklevel=5)
+    if ctrl_c.pressed:
+        warn(f"comparing windows was interrupted; ⟦window⟧ is {chosen}", HedgerowWarning, stacklevel=5)
+        end_soon()
     if verbose:
         log.info("window: %d", chosen)
     return chosen
@@ -77,16 +86,22 @@ def _counted(corpus: Dataset) -> BoolArray:
     return counted
 
 
-def _compare(make: Callable[[], Any], train: Dataset, held: Dataset) -> int:
+def _compare(make: Callable[[], Any], train: Dataset, held: Dataset, ctrl_c: CtrlC) -> int:
     n_known = np.count_nonzero(held.labels != UNLABELLED)
     right: dict[int, FloatArray] = {}  # width → labels that are right, in each held-out piece
     log_probs: dict[int, FloatArray] = {}
     for n_tried, width in enumerate(WIDTHS, start=1):
-        right[width], log_probs[width] = _score(make(), train, held, width)
+        scores = None if ctrl_c.pressed else _score(make(), train, held, width)
+        if scores is None:
+            ctrl_c.pressed = True
+            break
+        right[width], log_probs[width] = scores
         if right[width].sum() == n_known:  # no width is better; wider ones would only be surer
             return min(_near_best(right)[1])
         if n_tried > max(WIDTHS.index(_near_best(scores)[0]) for scores in (right, log_probs)) + PATIENCE:
             break
+    if not right:
+        return 0
     accurate = _near_best(right)[1]
     return min(_near_best({width: log_probs[width] for width in accurate}, SMALL)[1])
 
@@ -99,8 +114,8 @@ def _near_best(scores: dict[int, FloatArray], share: float = 0.0) -> tuple[int, 
     return best, [width for width, own in lost.items() if own.sum() <= max(least, np.sqrt(len(own)) * own.std())]
 
 
-def _score(model: Any, train: Dataset, held: Dataset, width: int) -> tuple[FloatArray, FloatArray]:
-    """How many labels are right in each held-out piece, and the log-probability of its labels."""
+def _score(model: Any, train: Dataset, held: Dataset, width: int) -> tuple[FloatArray, FloatArray] | None:
+    """How many labels are right in each held-out piece, and the log-probability of its labels; None after Ctrl-C."""
     schema = windowed(train.schema, width)
     train, held = with_window(train, schema), with_window(held, schema)
     with warnings.catch_warnings():
@@ -108,7 +123,7 @@ def _score(model: Any, train: Dataset, held: Dataset, width: int) -> tuple[Float
         stops = getattr(model, "estimator", model).early_stopping
         model.fit(train, X_val=held if stops else None)
     if model.outcome_ == "interrupted":
-        raise KeyboardInterrupt
+        return None
     labels = np.concatenate(model._decoding("posterior")(replace(held, labels=None, allowed=None)))
     right = np.add.reduceat((labels == held.labels).astype(np.float64), held.offsets[:-1])
     return right, model._log_probability(held)

@@ -32,6 +32,7 @@ from hedgerow.models.auto.leaderboard import Leaderboard, make_leaderboard
 from hedgerow.models.auto.parameters import AutoParameters
 from hedgerow.models.auto.search import Search
 from hedgerow.models.auto.trials import INTERRUPTED, OUT_OF_TIME, Trial, Tries, without_temperature
+from hedgerow.training.ctrl_c import stages
 from hedgerow.training.deadline import Clock, Deadline
 
 log = logging.getLogger("hedgerow")
@@ -88,6 +89,7 @@ class AutoLabeler(AutoParameters, ScoredChain):
 
     # -------------------------------------------------------------------------------------------- training
 
+    @stages()
     def fit(
         self,
         X: Any,

@@ -24,6 +24,7 @@ from hedgerow.legend import CODE, AnyArray, CodeArray, FloatArray
 from hedgerow.models.iohmm.training import IOTraining, StateChain, label_shares, predicted_chain
 from hedgerow.models.local.memm import MEMM, quick_memm
 from hedgerow.parallel import Chunk, Lanes, count_lanes, over_chunks
+from hedgerow.training.ctrl_c import stages
 from hedgerow.training.monitor import Monitor
 
 Decoder = Literal["posterior", "viterbi"]
@@ -100,6 +101,7 @@ class IOHMM(IOHMMParameters, ChainModel):
 
     tilt_: FloatArray | None = None
 
+    @stages()
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, lengths: Any = None) -> IOHMM:
         """Train on labelled sequences. X, y, sample_weight and lengths are as in `LinearCRF.fit`."""
         self._check_parameters()
