@@ -52,8 +52,9 @@ class AutoLabeler(AutoParameters, ScoredChain):
     is the best model, or an average of the best few where that is clearly better on held-out sequences. Ctrl-C ends the
     search and keeps the best so far.
 
-    What an average has no answer to (whole labelings: `predict_k_best`, `sample`, `log_probability`, "viterbi") is
-    answered by `best_estimator_`.
+    What an average has no answer to (whole labelings: `predict_k_best`, `sample`, `log_probability`,
+    `span_probability`, `entropy`, "viterbi") is answered by `best_estimator_`, without `temperature_`: that is of
+    `predict_proba` alone. `predict` gives the same labels with it and without.
 
     Attributes
     ----------
