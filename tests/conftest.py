@@ -8,6 +8,7 @@ HEDGEROW_THOROUGH  set to 1, Hypothesis draws fresh and many examples instead of
 from __future__ import annotations
 
 import os
+import signal
 import zlib
 from pathlib import Path
 
@@ -18,6 +19,10 @@ from hypothesis import settings
 settings.register_profile("default", derandomize=True, deadline=None, database=None)
 settings.register_profile("thorough", derandomize=False, deadline=None, max_examples=2000)
 settings.load_profile("thorough" if os.environ.get("HEDGEROW_THOROUGH") == "1" else "default")
+
+# A job of a shell in the background ignores Ctrl-C, and so would the processes that tests start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture

@@ -110,8 +110,9 @@ def lay_out(dataset, space, order, counts, *, backward):
     width=st.sampled_from([1, 2, 4, 7]),
     backward=st.booleans(),
     forbid=st.booleans(),
+    weighted=st.booleans(),
 )
-def test_the_kernel_learns_what_the_reference_learns(seed, update, order, counts, width, backward, forbid):
+def test_the_kernel_learns_what_the_reference_learns(seed, update, order, counts, width, backward, forbid, weighted):
     rng = np.random.default_rng(seed)
     dataset = make_corpus(rng, 6, int(rng.integers(2, 4)), 6)
     space = make_space(rng, dataset, forbid)
@@ -119,11 +120,16 @@ def test_the_kernel_learns_what_the_reference_learns(seed, update, order, counts
     searcher, plain = Searcher(layout, dataset, width), literal(layout, width)
     open_ = open_labels(layout.space, dataset, None, backward=layout.backward)
     good, partial = good_labels(layout, dataset)
-    w, total = np.zeros(layout.n_weights), np.zeros(layout.n_weights)
+    w, total = rng.normal(size=layout.n_weights), np.zeros(layout.n_weights)  # from 0, violations tie up to rounding
+    plain.weights.update(zip(keys_of(layout), w.tolist()))
     everything = np.arange(dataset.n_sequences)
     sequences = list(in_order(dataset, layout))
+    label_weights = rng.uniform(0.2, 5.0, dataset.n_labels) if weighted else None
+    if weighted:
+        plain.label_weights = dict(enumerate(label_weights.tolist()))
     for age in (0, len(everything)):
-        loss, _ = searcher.learn(everything, open_, good, partial, UPDATES.index(update), w, total, age)
+        how = UPDATES.index(update), w, total, age, label_weights
+        loss, _ = searcher.learn(everything, open_, good, partial, *how)
         expected = sum(plain.learn(x, y, update) for x, y in sequences)
         np.testing.assert_allclose(loss, expected, rtol=1e-9, atol=1e-9)
         np.testing.assert_allclose(w, vector(layout, plain.weights), rtol=1e-9, atol=1e-9)

@@ -6,10 +6,22 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 
-from hedgerow import HMM, MEMM, FutureFeatureMEMM, LinearCRF, SlidingWindow, TreeCRF, VirtualEvidence, load
+from hedgerow import (
+    HMM,
+    IOHMM,
+    MEMM,
+    BeamSearchTagger,
+    FutureFeatureMEMM,
+    LinearCRF,
+    SlidingWindow,
+    TreeCRF,
+    VirtualEvidence,
+    load,
+)
 from hedgerow.chain.inference import node_marginals
 from hedgerow.chain.objectives.log_likelihood import log_likelihood
 from hedgerow.chain.objectives.weighted import Tilted
@@ -27,6 +39,18 @@ TREES = {"l2_regularization": 1e-6, "early_stopping": False, "n_estimators": 150
 SAME = [["x"] * 10] * 6  # an input that says nothing
 SHARES = [[label] * 10 for label in ("a", "a", "a", "b", "b", "c")]
 COUNTS = np.array([30.0, 20.0, 10.0])
+
+
+def with_rare_label(seed):
+    """Sequences in which one label of twelve is a 1, and a number that hardly tells."""
+    rng = np.random.default_rng(seed)
+    y = [(rng.random(20) < 1 / 12).astype(int).tolist() for _ in range(40)]
+    return [np.array(labels)[:, None] + rng.normal(scale=0.6, size=(20, 1)) for labels in y], y
+
+
+def recall(model, X, y):
+    found, true = np.concatenate(model.predict(X)), np.concatenate(y)
+    return float((found[true == 1] == 1).mean())
 
 
 @pytest.fixture(scope="module")
@@ -57,22 +81,27 @@ def test_a_mapping_leaves_the_others_at_1():
 
 
 @pytest.mark.parametrize("wrong", ["equal", 3, ["a"], {"a": 0}, {"a": -1.0}, {"a": np.inf}, {"a": "1"}, {"a": True}])
-@pytest.mark.parametrize("kind", [LinearCRF, TreeCRF, MEMM, HMM])
+@pytest.mark.parametrize("kind", [LinearCRF, TreeCRF, MEMM, HMM, IOHMM, BeamSearchTagger])
 def test_what_is_no_weight_is_refused(kind, wrong):
     with pytest.raises(InputError, match="class_weight"):
         kind(class_weight=wrong).fit(SAME, SHARES)
 
 
-@pytest.mark.parametrize("kind", [LinearCRF, TreeCRF, MEMM, SlidingWindow, HMM])
+@pytest.mark.parametrize("kind", [LinearCRF, TreeCRF, MEMM, SlidingWindow, HMM, IOHMM, BeamSearchTagger])
 def test_a_label_that_training_does_not_have_is_refused(kind):
     with pytest.raises(InputError, match="names the label 'd', which was not seen"):
         kind(class_weight={"d": 2.0}).fit(4 * SAME, 4 * SHARES)  # three are held out at most
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_objectives_of_whole_labelings_and_parts_of_a_corpus_refuse_them():
     for model in (LinearCRF(objective="perceptron"), TreeCRF(objective="classification_error")):
         with pytest.raises(InputError, match="which compares whole labelings"):
             model.set_params(class_weight="balanced").fit(SAME, SHARES)
+    for model in (LinearCRF(objective="slack_margin"), TreeCRF(objective="slack_margin")):
+        with pytest.raises(InputError, match="class_weight='balanced' is not for objective='slack_margin'"):
+            model.set_params(class_weight="balanced").fit(SAME, SHARES)
+    LinearCRF(objective="slack_margin", class_weight={"c": 3}).fit(SAME, SHARES)
     with pytest.raises(InputError, match="needs all data at once"):
         LinearCRF(class_weight="balanced").partial_fit(SAME, SHARES)
     LinearCRF(class_weight={"a": 2.0}).partial_fit(SAME, SHARES)
@@ -97,6 +126,7 @@ FAMILIES = {
     "memm": MEMM(order=0, estimator=LinearCRF(l2=0.0, tol=0.0)),
     "their own": SlidingWindow(estimator=LogisticRegression(C=1e6, tol=1e-8)),
     "hmm": HMM(order=0, smoothing=0.0),
+    "iohmm": IOHMM(l2=1e-6, tol=0.0, max_iter=100, random_state=0),
     "future features": FutureFeatureMEMM(
         order=0, early_stopping=False, learning_rate=1.0, l2_regularization=1e-6, tol=1e-9
     ),
@@ -164,6 +194,54 @@ def test_weights_of_1_change_no_bit_of_trees(corpus, edges, order):
     few = {"edges": edges, "order": order, "n_estimators": 5, "early_stopping": False, "max_leaf_nodes": 4}
     one, other = (TreeCRF(class_weight=given, **few).fit(X, y) for given in (None, {0: 1.0}))
     np.testing.assert_array_equal(one.ensemble_.values, other.ensemble_.values)
+
+
+@pytest.mark.parametrize("update", ["early", "beam", "max_violation", "full"])
+@pytest.mark.parametrize("ranking", ["perceptron", "trees"])
+def test_a_search_finds_more_of_a_label_that_counts_more_and_weights_of_1_change_no_bit(ranking, update, tmp_path):
+    X, y = with_rare_label(0)
+    options = {"window": 0, "ranking": ranking, "update": update, "early_stopping": False, "random_state": 0}
+    options |= {"max_iter": 20, "max_leaf_nodes": 4, "learning_rate": 0.2}
+    plain, ones, balanced = (
+        BeamSearchTagger(class_weight=given, **options).fit(X, y) for given in (None, {0: 1.0, 1: 1.0}, "balanced")
+    )
+    if ranking == "trees":
+        np.testing.assert_array_equal(plain.trees_.ensemble_.values, ones.trees_.ensemble_.values)
+    else:
+        np.testing.assert_array_equal(plain.weights_, ones.weights_)
+    others = with_rare_label(1)
+    assert recall(balanced, *others) > recall(plain, *others) + 0.02
+    balanced.save(tmp_path / "model")
+    assert load(tmp_path / "model").class_weight == "balanced"
+
+
+def test_an_iohmm_of_weights_1_is_the_same_and_balanced_ones_find_more_of_a_rare_label(tmp_path):
+    X, y = with_rare_label(0)
+    options = {"window": 0, "max_iter": 30, "tol": 1e-2, "random_state": 0}
+    plain, ones, balanced = (
+        IOHMM(class_weight=given, **options).fit(X, y) for given in (None, {0: 1.0, 1: 1.0}, "balanced")
+    )
+    np.testing.assert_array_equal(*(np.concatenate(model.predict_proba(X)) for model in (plain, ones)))
+    others = with_rare_label(1)
+    assert recall(balanced, *others) > recall(plain, *others) + 0.1
+    balanced.save(tmp_path / "model")
+    again = load(tmp_path / "model")
+    np.testing.assert_array_equal(again.tilt_, balanced.tilt_)
+    assert [list(labels) for labels in again.predict(X)] == [list(labels) for labels in balanced.predict(X)]
+
+
+def test_an_iohmm_with_weights_adds_up_to_1_and_looks_no_further_ahead():
+    """All labelings of a short sequence; and P(first label) is the same whatever comes later."""
+    X, y = with_rare_label(0)
+    model = IOHMM(class_weight={1: 6.0}, n_states=3, window=0, max_iter=10, random_state=0)
+    with pytest.warns(ConvergenceWarning):
+        model.fit(X, y)
+    short, ways = X[0][:4], [list(labels) for labels in np.ndindex(*(2,) * 4)]
+    probs = np.exp([model.log_probability([short], [labels])[0] for labels in ways])
+    assert probs.sum() == pytest.approx(1.0, abs=1e-12)
+    expected = probs @ np.array(ways)
+    np.testing.assert_allclose(model.predict_proba([short])[0][:, 1], expected, rtol=1e-9)
+    np.testing.assert_allclose(model.predict_proba([short[:1]])[0][0, 1], expected[0], rtol=1e-9)
 
 
 def test_margins_ask_for_more_where_a_label_counts_more(corpus):

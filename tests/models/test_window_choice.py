@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import itertools
 import logging
+import os
+import signal
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
 import hedgerow
 from hedgerow import (
@@ -27,8 +30,10 @@ from hedgerow import (
 )
 from hedgerow.cli.info import describe
 from hedgerow.data.encoding import learn
-from hedgerow.errors import InputError
+from hedgerow.errors import HedgerowWarning, InputError
+from hedgerow.estimators import window_choice
 from hedgerow.estimators.window_choice import FEWEST, WIDTHS, choose_window, is_ready_made
+from hedgerow.training.ctrl_c import stages
 
 N = 200
 FEW: dict[str, Any] = {"n_estimators": 5, "early_stopping": False}
@@ -256,15 +261,56 @@ def test_a_missing_number_is_where_it_is():
         assert model.fit(X, y).window_ in WIDTHS
 
 
-def test_ctrl_c_ends_the_fit(monkeypatch):
+def press_ctrl_c(monkeypatch, at, times=1):
+    """Once, or so many times, when so many widths and one more have been tried."""
+    calls, plain = iter(range(1000)), window_choice._score
+
+    def score(*given):
+        found = plain(*given)
+        if next(calls) == at:
+            for _ in range(times):
+                os.kill(os.getpid(), signal.SIGINT)
+        return found
+
+    monkeypatch.setattr(window_choice, "_score", score)
+
+
+@pytest.mark.parametrize("model", [LinearCRF(), TreeCRF(**FEW), IOHMM(tol=0.1, random_state=0), MEMM()])
+@pytest.mark.parametrize(("at", "width"), [(0, 0), (1, 1)])
+def test_ctrl_c_takes_the_best_window_so_far_and_ends_training_after_one_iteration(monkeypatch, at, width, model):
+    before = signal.getsignal(signal.SIGINT)
+    press_ctrl_c(monkeypatch, at)
+    X, y = by_neighbour(N)
+    with (
+        pytest.warns(HedgerowWarning, match=f"window='auto' is {width}, for comparing windows was interrupted"),
+        pytest.warns(ConvergenceWarning, match="interrupted"),
+    ):
+        model.fit(X, y)
+    assert (model.window_, model.outcome_, model.n_iter_) == (width, "interrupted", 1)
+    assert len(model.predict(X[:1])[0]) == len(X[0])
+    assert signal.getsignal(signal.SIGINT) is before
+    assert clone(model).set_params(window=1).fit(X, y).outcome_ != "interrupted"  # a fit of its own
+
+
+def test_ctrl_c_in_the_training_of_a_quick_model_ends_the_comparison(monkeypatch):
     class Interrupted(LinearCRF):
         def fit(self, *given, **options):
             super().fit(*given, **options)
             self.outcome_ = "interrupted"
             return self
 
+    with stages(), pytest.warns(HedgerowWarning, match="window='auto' is 0, for comparing windows was interrupted"):
+        assert choose_window(learn(*by_neighbour(N)), lambda: Interrupted(max_iter=2)) == 0
+
+
+def test_a_second_ctrl_c_gives_up(monkeypatch):
+    before = signal.getsignal(signal.SIGINT)
+    press_ctrl_c(monkeypatch, 1, times=2)
+    model = LinearCRF()
     with pytest.raises(KeyboardInterrupt):
-        choose_window(learn(*by_neighbour(N)), lambda: Interrupted(max_iter=2))
+        model.fit(*by_neighbour(N))
+    assert not hasattr(model, "weights_")
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 def test_other_words_are_refused():
@@ -286,7 +332,8 @@ def test_labels_that_training_lacks_do_no_harm():
 def test_where_no_quick_model_can_be_trained_there_is_no_window(model):
     X, y = by_neighbour(80, 6)
     partly = [[label if t % 2 else None for t, label in enumerate(labels)] for labels in y]  # none has one before it
-    assert model.fit(X, partly).window_ == 0
+    with pytest.warns(HedgerowWarning, match=r"is 0, for no quick model can compare windows.*; set window"):
+        assert model.fit(X, partly).window_ == 0
 
 
 def test_sequences_without_weight_compare_nothing():

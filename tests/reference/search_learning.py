@@ -40,6 +40,7 @@ class Search:
     weights: dict[Key, float] = field(default_factory=lambda: defaultdict(float))
     totals: dict[Key, float] = field(default_factory=lambda: defaultdict(float))
     n_steps: int = 0
+    label_weights: dict[int, float] = field(default_factory=lambda: defaultdict(lambda: 1.0))
 
     def features(self, x: list[Position], labels: Labels) -> dict[Key, float]:
         """The features of the last label of a labeling."""
@@ -90,12 +91,13 @@ class Search:
             beam = self.extend(x, beam)
         return beam[0]
 
-    def move(self, x: list[Position], labels: Labels, step: float) -> None:
-        """Add the features of the beginning of a labeling to the weights."""
+    def move(self, x: list[Position], labels: Labels, step: float, truth: Labels) -> None:
+        """Add the features of the beginning of a labeling to the weights, each as often as its true label counts."""
         for t in range(1, len(labels) + 1):
+            share = step * self.label_weights[truth[t - 1]]
             for key, value in self.features(x, labels[:t]).items():
-                self.weights[key] += step * value
-                self.totals[key] += self.n_steps * step * value
+                self.weights[key] += share * value
+                self.totals[key] += self.n_steps * share * value
 
     def learn(self, x: list[Position], y: Labels, update: str, weight: float = 1.0) -> float:
         """Learn from a labelled sequence; by how much wrong labelings were above the truth."""
@@ -108,8 +110,8 @@ class Search:
     def _fix(self, x: list[Position], y: Labels, wrong: list[Labels], weight: float) -> float:
         above = weight * (self.score(x, wrong[0]) - self.score(x, y[: len(wrong[0])]))
         for labels in wrong:
-            self.move(x, labels, -weight / len(wrong))
-        self.move(x, y[: len(wrong[0])], weight)
+            self.move(x, labels, -weight / len(wrong), y)
+        self.move(x, y[: len(wrong[0])], weight, y)
         return above
 
     def _early(self, x: list[Position], y: Labels, update: str, weight: float) -> float:

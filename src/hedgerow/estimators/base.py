@@ -23,6 +23,7 @@ from hedgerow.estimators.calibration import best_temperature, tempered_losses
 from hedgerow.estimators.prepare import Preparation, Prepared, prepare
 from hedgerow.estimators.values import BEAM_WIDTH
 from hedgerow.legend import CODE, AnyArray, CodeArray, FloatArray, IndexArray
+from hedgerow.training.ctrl_c import stages
 from hedgerow.training.monitor import Step, Trained
 
 log = logging.getLogger("hedgerow")
@@ -180,6 +181,7 @@ class StoppedChain(ChainModel):
     refitted_: bool
     _unit = "iterations"
 
+    @stages()
     def fit(
         self,
         X: Any,

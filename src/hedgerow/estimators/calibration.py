@@ -1,13 +1,13 @@
 """The temperature of a model: what its scores are divided by, so that its probabilities hold on held-out sequences.
 
 Scores of nodes and of edges are divided alike, so that the most probable labeling stays what it is, but where labels
-have weights. What is minimised
-is the log-loss of the marginals, position by position. The log-likelihood of whole labelings asks for lower
-temperatures, with which marginals are too sure: inside the training part of the arena's protein task it leaves a
-calibration error of .13, and the log-loss of marginals one of .02.
+have weights. What is minimised is the log-loss of the marginals, position by position. The log-likelihood of whole
+labelings asks for lower temperatures, with which marginals are too sure: inside the training part of the arena's
+protein task it leaves a calibration error of .13, and the log-loss of marginals one of .02.
 
 Weights of labels (`class_weight`) tilt the probabilities of a likelihood. The temperature is fitted to them without the
-tilt, which is put back as it was. Where weights enter in another way, the loss of a label counts as much as its weight.
+tilt, which is put back as it was. Where weights enter in another way, the loss of a label counts as much as its weight;
+local models among them, whose rows are normalised with the tilt in, and which are tempered with it.
 
 Losses are taken at the same temperatures for all held-out sequences, so that those of several folds add up.
 """

@@ -156,7 +156,7 @@ def _restore_labels(model: Any) -> None:
     """Keys of JSON are strings: weights of labels that are none get their labels back."""
     weights = getattr(model, "class_weight", None)
     if isinstance(weights, dict):
-        labels = {str(label): label for label in model.schema_.labels}
+        labels = {str(label): label for label in model.classes_.tolist()}
         model.class_weight = {labels.get(name, name): weight for name, weight in weights.items()}
 
 

@@ -16,7 +16,7 @@ from hedgerow.data.derived import parse_features
 from hedgerow.data.imputation import Imputation
 from hedgerow.declarations import OneOf, check_value
 from hedgerow.errors import InputError
-from hedgerow.legend import AnyArray, FloatArray
+from hedgerow.legend import AnyArray, CodeArray, FloatArray
 from hedgerow.metrics.scorers import METRICS
 from hedgerow.trees.growing import LEARNED, SURROGATE, WEIGHTING
 
@@ -204,22 +204,27 @@ def check_class_weight(given: Any) -> None:
 
 
 def class_weights(given: Any, dataset: Dataset) -> FloatArray | None:
-    """(K,), what the labels of a corpus count; None where each counts 1.
+    """(K,), what the labels of a corpus count; None where each counts 1. Positions count as their sequence does."""
+    spread = None if dataset.weight_seq is None else np.repeat(dataset.weight_seq, np.diff(dataset.offsets))
+    return weights_of_labels(given, dataset.schema.labels, dataset.labels, spread)
 
-    Balanced weights are n / (labels · n of the label), n positions with a known label, each times the weight of its
-    sequence: their mean over these positions is 1. A label that is never known counts 1.
+
+def weights_of_labels(
+    given: Any, labels: Sequence[Label], codes_seen: CodeArray | None, spread: FloatArray | None
+) -> FloatArray | None:
+    """(K,), what labels count; None where each counts 1.
+
+    Balanced weights are n / (labels · n of the label), n positions with a known label (N,), each times its weight
+    (`spread` (N,), None for 1): their mean over these positions is 1. A label that is never known counts 1.
     """
     if given is None:
         return None
-    labels, weights = dataset.schema.labels, np.ones(dataset.n_labels)
+    weights = np.ones(len(labels))
     if isinstance(given, str):
-        assert dataset.labels is not None
-        spread = np.ones(dataset.n_positions)
-        if dataset.weight_seq is not None:
-            spread = np.repeat(dataset.weight_seq, np.diff(dataset.offsets))
-        known = dataset.labels >= 0
-        counts = np.bincount(dataset.labels[known], spread[known], dataset.n_labels)
-        seen = counts > 0.0
+        assert codes_seen is not None
+        known = codes_seen >= 0
+        counts = np.bincount(codes_seen[known], None if spread is None else spread[known], len(labels))
+        seen = counts > 0
         weights[seen] = counts.sum() / (seen.sum() * counts[seen])
         return weights
     codes = {label: code for code, label in enumerate(labels)}

@@ -7,6 +7,9 @@ taken. Nothing is drawn from `random_state`: the same corpus has the same window
 
 Features of numbers are compared under the window that there is, and the fewest are taken. None are, unless others are
 better by two standard errors.
+
+Ctrl-C ends the comparison: the best so far is taken, training ends after its first iteration, and that model is kept.
+The second one gives up.
 """
 
 from __future__ import annotations
@@ -24,9 +27,10 @@ from hedgerow.data.dataset import Dataset, Schema
 from hedgerow.data.derived import stored_numbers, with_features
 from hedgerow.data.settling import Learnt, narrow
 from hedgerow.data.windows import windowed, with_window
-from hedgerow.errors import InputError
+from hedgerow.errors import HedgerowWarning, InputError, warn
 from hedgerow.estimators.holding_out import FEW_SEQUENCES
 from hedgerow.legend import INDEX, UNLABELLED, BoolArray, FloatArray, IndexArray
+from hedgerow.training.ctrl_c import CtrlC, end_soon
 
 log = logging.getLogger("hedgerow")
 
@@ -59,7 +63,7 @@ def choose_window(corpus: Dataset, make: Callable[[], Any], *, verbose: int = 0)
     make : what makes a quick model that is not fitted
     """
     assert corpus.labels is not None
-    width: int = 0 if is_ready_made(corpus.schema) else _choose(_compare, corpus, make, 0)
+    width: int = 0 if is_ready_made(corpus.schema) else _choose(_compare, corpus, make, "windows")
     if verbose:
         log.info("window: %d", width)
     return width
@@ -68,24 +72,33 @@ def choose_window(corpus: Dataset, make: Callable[[], Any], *, verbose: int = 0)
 def choose_features(corpus: Dataset, make: Callable[[], Any], *, verbose: int = 0) -> tuple[str, ...]:
     """The features of the numeric columns of a labelled corpus that has its window."""
     many = not 0 < len(stored_numbers(corpus.schema)) <= MANY
-    features = () if many else FEATURES[_choose(_compare_features, corpus, make, 0)]
+    features = () if many else FEATURES[_choose(_compare_features, corpus, make, "features")]
     if verbose:
         log.info("features: %s", ", ".join(features) or "none")
     return features
 
 
-def _choose(compare: Callable[..., int], corpus: Dataset, make: Callable[[], Any], usual: int) -> int:
-    """What a comparison finds; the usual where nothing can be told."""
+def _choose(compare: Callable[..., int], corpus: Dataset, make: Callable[[], Any], what: str) -> int:
+    """What a comparison of "windows" or "features" finds; 0 where nothing can be told."""
     parts = None if np.count_nonzero(_counted(corpus)) < FEWEST else _train_and_held_out(corpus)
     if parts is None:
-        return usual
-    try:
-        return compare(make, *parts)
-    except InputError as error:
-        if error.parameter is not None:
-            raise
-        log.info("no quick model compares windows or features: %s", error)
-        return usual  # what is wrong with the corpus itself, the model will say
+        return 0
+    with CtrlC(f"no more {what} are compared, and training ends after its first iteration") as ctrl_c:
+        ended = ctrl_c.pressed
+        try:
+            chosen = compare(make, *parts, ctrl_c)
+        except InputError as error:
+            if error.parameter is not None:
+                raise
+            chosen, why = 0, f"for no quick model can compare {what}: {error}"  # the model will say what is wrong
+        else:
+            why = f"for comparing {what} was interrupted" if ctrl_c.pressed and not ended else ""
+    if ctrl_c.pressed:
+        end_soon()
+    if why:
+        name, value = ("window", chosen) if what == "windows" else ("features", list(FEATURES[chosen]))
+        warn(f"⟦{name}='auto'⟧ is {value}, {why}; set ⟦{name}⟧", HedgerowWarning, stacklevel=6)
+    return chosen
 
 
 def _counted(corpus: Dataset) -> BoolArray:
@@ -97,29 +110,40 @@ def _counted(corpus: Dataset) -> BoolArray:
     return counted
 
 
-def _compare(make: Callable[[], Any], train: Dataset, held: Dataset) -> int:
+def _compare(make: Callable[[], Any], train: Dataset, held: Dataset, ctrl_c: CtrlC) -> int:
     n_known = np.count_nonzero(held.labels != UNLABELLED)
     right: dict[int, FloatArray] = {}  # width → labels that are right, in each held-out piece
     log_probs: dict[int, FloatArray] = {}
     for n_tried, width in enumerate(WIDTHS, start=1):
         schema = windowed(train.schema, width)
-        parts = with_window(train, schema), with_window(held, schema)
-        right[width], log_probs[width] = _score(make(), *parts)
+        scores = None if ctrl_c.pressed else _score(make(), with_window(train, schema), with_window(held, schema))
+        if scores is None:
+            ctrl_c.pressed = True
+            break
+        right[width], log_probs[width] = scores
         if right[width].sum() == n_known:  # no width is better; wider ones would only be surer
             return min(_near_best(right)[1])
         if n_tried > max(WIDTHS.index(_near_best(scores)[0]) for scores in (right, log_probs)) + PATIENCE:
             break
+    if not right:
+        return 0
     accurate = _near_best(right)[1]
     return min(_near_best({width: log_probs[width] for width in accurate}, SMALL)[1])
 
 
-def _compare_features(make: Callable[[], Any], train: Dataset, held: Dataset) -> int:
+def _compare_features(make: Callable[[], Any], train: Dataset, held: Dataset, ctrl_c: CtrlC) -> int:
     """Which of FEATURES."""
     right: dict[int, FloatArray] = {}
     log_probs: dict[int, FloatArray] = {}
     for which, features in enumerate(FEATURES):
         part = with_features(train, features)
-        right[which], log_probs[which] = _score(make(), part, replace(held, schema=part.schema))
+        scores = None if ctrl_c.pressed else _score(make(), part, replace(held, schema=part.schema))
+        if scores is None:
+            ctrl_c.pressed = True
+            break
+        right[which], log_probs[which] = scores
+    if not right:
+        return 0
     accurate = _near_best(right, errors=CLEAR)[1]
     return min(_near_best({which: log_probs[which] for which in accurate}, SMALL, CLEAR)[1])
 
@@ -133,14 +157,14 @@ def _near_best(scores: dict[int, FloatArray], share: float = 0.0, errors: float 
     return best, list(near)
 
 
-def _score(model: Any, train: Dataset, held: Dataset) -> tuple[FloatArray, FloatArray]:
-    """How many labels are right in each held-out piece, and the log-probability of its labels."""
+def _score(model: Any, train: Dataset, held: Dataset) -> tuple[FloatArray, FloatArray] | None:
+    """How many labels are right in each held-out piece, and the log-probability of its labels; None after Ctrl-C."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it is not meant to converge
         stops = getattr(model, "estimator", model).early_stopping
         model.fit(train, X_val=held if stops else None)
     if model.outcome_ == "interrupted":
-        raise KeyboardInterrupt
+        return None
     labels = np.concatenate(model._decoding("posterior")(replace(held, labels=None, allowed=None)))
     right = np.add.reduceat((labels == held.labels).astype(np.float64), held.offsets[:-1])
     return right, model._log_probability(held)

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from hedgerow.declarations import check_choice
 from hedgerow.errors import InputError, warn
 from hedgerow.estimators.base import FittedModel, object_array
-from hedgerow.estimators.values import random_generator
+from hedgerow.estimators.values import random_generator, weights_of_labels
 from hedgerow.lattice.dataset import (
     GraphDataset,
     encode_masks,
@@ -27,6 +27,7 @@ from hedgerow.lattice.dataset import (
 from hedgerow.lattice.graphs import Graph, read_graphs
 from hedgerow.lattice.inference.infer import Beliefs
 from hedgerow.lattice.inference.search import search
+from hedgerow.lattice.objectives import GraphObjective
 from hedgerow.lattice.parameters import DECODERS, check_graph_parameters, inference_of
 from hedgerow.lattice.scores import Potentials
 from hedgerow.legend import CODE, AnyArray, CodeArray, FloatArray
@@ -39,11 +40,12 @@ Scores = Callable[[int], Potentials]  # the number of a graph of a dataset → i
 
 
 class TrainingGraphs(NamedTuple):
-    """The items of `fit`: those to train on, and those held out, if any."""
+    """The items of `fit`: those to train on, those held out, if any, and what labels count (K,), if it is not 1."""
 
     train: GraphDataset
     labels: tuple[Any, ...]
     held_out: GraphDataset | None
+    label_weights: FloatArray | None
 
 
 class LatticeModel(FittedModel):
@@ -130,7 +132,13 @@ class LatticeModel(FittedModel):
         if held_graphs:
             codes = encode_masks(held_masks, labels, unlabelled=self.unlabelled, name="y_val")
             held_out = with_labels(make_dataset(held_graphs, differences=self.differences), codes)
-        return TrainingGraphs(dataset, labels, held_out)
+        spread = (dataset.spread_weights() or (None,))[0]
+        label_weights = weights_of_labels(self.class_weight, labels, dataset.labels, spread)
+        return TrainingGraphs(dataset, labels, held_out, label_weights)
+
+    def _objective(self, data: TrainingGraphs) -> GraphObjective:
+        by = "max_product" if self.decoder == "posterior" else self.decoder
+        return GraphObjective(self.objective, inference_of(self), by, data.label_weights)
 
     def _hold_out(self, masks: list[AnyArray]) -> tuple[list[int], list[int]]:
         """The items that train, and those held out. An item with a label that no other has stays in training."""

@@ -79,10 +79,10 @@ class LatticeCRF(LatticeParameters, LatticeModel):
             def validate(weights: FloatArray) -> float:
                 return self._accuracy(held_out, lambda i: probe.potentials(i, weights), warn=False)
 
-        search_by = "max_product" if self.decoder == "posterior" else self.decoder
+        objective = self._objective(data)
         previous = self.history_ if warm is not None else None
         design = Design(layout, scaling, data.train)
-        trained, unconverged = train(self, design, search_by, warm, previous, validate)
+        trained, unconverged = train(self, design, objective, warm, previous, validate)
         self.layout_, self.scaling_, self.weights_ = layout, scaling, trained.learnt
         self._keep(data, trained, unconverged)
         self._warn(trained, unconverged)

@@ -42,22 +42,33 @@ class GraphLoss(NamedTuple):
 Loss = Callable[[Potentials, CodeArray, States, FloatArray | None], GraphLoss]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class GraphObjective:
-    """The loss of this name. Weights of nodes are for the pseudo-likelihood, which is a sum over nodes."""
+    """The loss of this name. Weights of nodes are for the pseudo-likelihood, which is a sum over nodes.
+
+    label_weights : (K,), or None. As in chains, likelihoods see scores less their logarithms (`tilt`), and a mistake
+        costs a margin that of the true label
+    """
 
     name: str
     inference: Inference
     search_by: str = "max_product"
+    label_weights: FloatArray | None = None
+
+    @property
+    def tilt(self) -> FloatArray | None:
+        """(K,): what the scores of nodes have beside those of a likelihood."""
+        return None if self.label_weights is None or self.name == "margin" else np.log(self.label_weights)
 
     def __call__(
         self, potentials: Potentials, labels: CodeArray, states: States = (), weights: FloatArray | None = None
     ) -> GraphLoss:
+        if self.name == "margin":
+            return margin(potentials, labels, self.inference, self.search_by, self.label_weights)
+        potentials = potentials.without(self.tilt)
         if self.name == "log_likelihood":
             return log_likelihood(potentials, labels, self.inference, states)
-        if self.name == "pseudo_likelihood":
-            return pseudo_likelihood(potentials, labels, weights)
-        return margin(potentials, labels, self.inference, self.search_by)
+        return pseudo_likelihood(potentials, labels, weights)
 
 
 def log_likelihood(potentials: Potentials, labels: CodeArray, inference: Inference, states: States = ()) -> GraphLoss:
@@ -124,9 +135,14 @@ def _node_gradient(probs: FloatArray, labels: CodeArray, counts: FloatArray) -> 
 
 
 def margin(
-    potentials: Potentials, labels: CodeArray, inference: Inference, search_by: str = "max_product"
+    potentials: Potentials,
+    labels: CodeArray,
+    inference: Inference,
+    search_by: str = "max_product",
+    costs: FloatArray | None = None,
 ) -> GraphLoss:
-    """max_y [score(y) + wrong labels of y] − score(truth), the truth being the best labeling with the known labels.
+    """max_y [score(y) + wrong labels of y] − score(truth), the truth being the best labeling with the known labels. A
+    wrong label counts 1, or what `costs` (K,) has for the true one.
 
     A labeling that is worse than the truth, which a search may come up with, is replaced by the truth: a loss of 0.
     """
@@ -134,8 +150,9 @@ def margin(
     truth = labels
     if not known.all():
         truth = search(potentials.restrict(labels), search_by, inference).labels
-    scores = potentials.node_scores + known[:, None]
-    scores[known, labels[known]] -= 1.0
+    mistakes: FloatArray = np.where(known, 1.0 if costs is None else costs[labels], 0.0)
+    scores = potentials.node_scores + mistakes[:, None]
+    scores[known, labels[known]] = potentials.node_scores[known, labels[known]]
     costly = Potentials(potentials.topology, scores, potentials.edge_scores)
     best = search(costly, search_by, inference)
     loss = best.score - costly.score(truth)

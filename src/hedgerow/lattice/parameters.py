@@ -9,6 +9,7 @@ import numpy as np
 from hedgerow.declarations import Check, Count, NonNegative, OneOf, Range, check_parameters, declared
 from hedgerow.errors import InputError
 from hedgerow.estimators.parameters import (
+    ClassWeighted,
     Drawing,
     EarlyStopping,
     FeatureSampling,
@@ -46,7 +47,7 @@ def _check_unlabelled(value: Any) -> None:
 
 
 @declared
-class GraphParameters(EarlyStopping, WarmStart, Drawing, Running):
+class GraphParameters(ClassWeighted, EarlyStopping, WarmStart, Drawing, Running):
     """The parameters that both estimators on graphs have.
 
     Parameters
@@ -81,6 +82,10 @@ class GraphParameters(EarlyStopping, WarmStart, Drawing, Running):
         whose edges favour equal ones, and needs PyMaxflow.
     unlabelled : label
         The value in y that stands for no label, such as 255. None in an array of objects always does.
+    class_weight : "balanced" or mapping of label to weight
+        What a label counts, where it is not 1. "balanced" gives rare labels more: n / (labels · n of the label). The
+        model is then p(y | x) times the weights of all labels of y, made to add up to 1; what a mistake costs the
+        margin is multiplied by the weight of the true label.
     early_stopping
         Hold out `validation_fraction` of the items and stop when the share of right labels on them has not risen for
         `n_iter_no_change` iterations; the best one is kept. Items given to `fit` as X_val, y_val do the same.

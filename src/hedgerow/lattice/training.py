@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from hedgerow.estimators.values import random_generator
-from hedgerow.lattice.objectives import GraphObjective, Loss, States, independent
+from hedgerow.lattice.objectives import GraphLoss, GraphObjective, Loss, States, independent
 from hedgerow.lattice.online import GraphBatches, train_online
-from hedgerow.lattice.parameters import inference_of
-from hedgerow.lattice.scores import Design
+from hedgerow.lattice.scores import Design, Potentials
 from hedgerow.legend import FloatArray, IndexArray
 from hedgerow.parallel import MAX_LANES, Lanes
 from hedgerow.trainers import GainTrainer, find_trainer
@@ -134,14 +133,13 @@ class LineEvaluation(GraphEvaluation):
 def train(
     model: Any,
     design: Design,
-    search_by: str,
+    objective: GraphObjective,
     warm: FloatArray | None,
     previous: list[Step] | None,
     validate: Callable[[FloatArray], float] | None,
 ) -> tuple[Trained[FloatArray], int]:
     """The weights of a design, trained by the parameters of a LatticeCRF; and on how many graphs inference did not
     converge at the end."""
-    objective = GraphObjective(model.objective, inference_of(model), search_by)
     trainer, n_graphs = find_trainer(model.trainer), len(design.dataset.topologies)
     online = isinstance(trainer, GainTrainer)
     most = model.max_iter if model.max_iter is not None else PASSES if online else ITERATIONS
@@ -158,7 +156,7 @@ def train(
             verbose=int(model.verbose),
             previous=previous if warm is not None else None,
         ) as monitor:
-            start = warm if warm is not None else start_weights(model, design, lanes)
+            start = warm if warm is not None else start_weights(model, design, lanes, objective.tilt)
             if isinstance(trainer, GainTrainer):
                 weights = _train_online(model, trainer, evaluation, start, monitor)
             else:
@@ -183,14 +181,21 @@ def _train_online(
     return train_online(trainer, batches, start, monitor, l2=model.l2)
 
 
-def start_weights(model: Any, design: Design, lanes: Lanes) -> FloatArray:
-    """Node weights of a logistic regression, or 0; edge weights that favour equal labels by `edge_start`."""
+def start_weights(model: Any, design: Design, lanes: Lanes, tilt: FloatArray | None = None) -> FloatArray:
+    """Node weights of a logistic regression, or 0; edge weights that favour equal labels by `edge_start`.
+
+    tilt : (K,), as `GraphObjective` has it
+    """
     layout = design.layout
     edges = layout.form.equal_labels(model.edge_start)
     weights: FloatArray = np.zeros(layout.n_weights)
     if model.start == "logistic_regression":  # the weights of nodes as if no edge were there
         monitor = Monitor(max_iter=START_ITERATIONS, tol=1e-6)
-        weights = lbfgs(GraphEvaluation(design, independent, lanes), weights, monitor, l2=model.l2)
+
+        def loss(potentials: Potentials, *given: Any) -> GraphLoss:
+            return independent(potentials.without(tilt), *given)
+
+        weights = lbfgs(GraphEvaluation(design, loss, lanes), weights, monitor, l2=model.l2)
     weights[layout.n_node_weights :] = 0.0
     layout.split(weights)[1][:] = edges
     return weights

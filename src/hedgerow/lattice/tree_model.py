@@ -14,8 +14,7 @@ from hedgerow.estimators.values import random_generator
 from hedgerow.lattice.base import LatticeModel, Scores, TrainingGraphs
 from hedgerow.lattice.boosting import Bins, GraphBooster, GraphTrees, TreeScorer, TreeValues
 from hedgerow.lattice.dataset import GraphDataset
-from hedgerow.lattice.objectives import GraphObjective
-from hedgerow.lattice.parameters import TreeLatticeParameters, inference_of
+from hedgerow.lattice.parameters import TreeLatticeParameters
 from hedgerow.lattice.scores import Form
 from hedgerow.legend import FloatArray
 from hedgerow.parallel import MAX_LANES, Lanes
@@ -51,7 +50,7 @@ class TreeLatticeCRF(TreeLatticeParameters, LatticeModel):
         data = self._training_graphs(X, y, sample_weight, X_val, y_val)
         form = Form.of(self.form, len(data.labels))
         warm = self._previous(data, form)
-        start = self.start_values_ if warm else _log_frequencies(data.train, form)
+        start = self.start_values_ if warm else _log_frequencies(data.train, form, self._objective(data).tilt)
         bins = self.bins_ if warm else Bins.learn(data.train, self.max_bins)
         trained, unconverged = self._boost(data, form, start, bins, warm)
         P, Q = len(form.node_tables), len(form.edge_tables)
@@ -77,8 +76,7 @@ class TreeLatticeCRF(TreeLatticeParameters, LatticeModel):
                 scorer.add(iterations[scorer.n_added :])
                 return self._accuracy(held_out, scorer.values.potentials, warn=False)
 
-        by = "max_product" if self.decoder == "posterior" else self.decoder
-        objective = GraphObjective(self.objective, inference_of(self), by)
+        objective = self._objective(data)
         with (
             Lanes(self.n_jobs, MAX_LANES) as lanes,
             Monitor(
@@ -129,8 +127,8 @@ class TreeLatticeCRF(TreeLatticeParameters, LatticeModel):
         return values.potentials
 
 
-def _log_frequencies(dataset: GraphDataset, form: Form) -> FloatArray:
-    """(P,): the values of a node that give each label its share of the labelled nodes."""
+def _log_frequencies(dataset: GraphDataset, form: Form, tilt: FloatArray | None) -> FloatArray:
+    """(P,): the values of a node that give each label its share of the labelled nodes, and its weight e^tilt (K,)."""
     assert dataset.labels is not None
     counts = np.bincount(dataset.labels[dataset.labels >= 0], minlength=form.n_labels) + 0.5
-    return form.nearest_values(np.log(counts / counts.sum()))
+    return form.nearest_values(np.log(counts / counts.sum()) + (0.0 if tilt is None else tilt))

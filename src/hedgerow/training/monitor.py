@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import logging
-import signal
 import sys
-import threading
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
-from types import FrameType, TracebackType
+from types import TracebackType
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 from hedgerow.legend import FloatArray
+from hedgerow.training.ctrl_c import CtrlC
 from hedgerow.training.deadline import current_deadline
 
 log = logging.getLogger("hedgerow")
@@ -106,7 +105,7 @@ class Monitor:
         self.best_weights: FloatArray | None = None
         self.best_step: Step | None = None
         self._rose, self._risen_to = 0, -np.inf  # the iteration of the last rise, and its score
-        self._interrupted = False
+        self._ctrl_c = CtrlC("stopping after this iteration")
         self._deadline = current_deadline()
         self._began = time.perf_counter()
         self._bar: Any = None
@@ -119,35 +118,21 @@ class Monitor:
             from hedgerow.jit import before_compiling  # numba takes long to import
 
             self._context.enter_context(before_compiling(_say_compiling))
-        # Only the main thread may listen. A handler that Python did not set cannot be put back, and a job in the
-        # background, which ignores Ctrl-C, goes on ignoring it.
-        current = signal.getsignal(signal.SIGINT)
-        main = threading.current_thread() is threading.main_thread()
-        self._old_handler = current if main and current is not signal.SIG_IGN else None
-        if self._old_handler is not None:
-            signal.signal(signal.SIGINT, self._on_interrupt)
+        self._ctrl_c.__enter__()  # the best model is kept
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._old_handler is not None:
-            signal.signal(signal.SIGINT, self._old_handler)
+        self._ctrl_c.__exit__()
         if self._bar is not None:
             self._bar.stop()
         self._context.close()
 
-    def _on_interrupt(self, number: int, frame: FrameType | None) -> None:
-        """The first Ctrl-C ends training after the iteration under way and keeps the best model; the second kills."""
-        if self._interrupted:
-            raise KeyboardInterrupt
-        self._interrupted = True
-        log.warning("stopping after this iteration; press Ctrl-C again to give up at once")
-
     @property
     def interrupted(self) -> bool:
         """Whether Ctrl-C was pressed: an iteration that takes long may end early."""
-        return self._interrupted
+        return self._ctrl_c.pressed
 
     @property
     def n_iter(self) -> int:
@@ -216,7 +201,7 @@ class Monitor:
             self.best_step, self.best_weights = record, None if weights is None else weights.copy()
 
     def _reason(self, gap: float) -> str | None:
-        if self._interrupted:
+        if self.interrupted:
             return "interrupted"
         if self._deadline is not None and self._deadline.passed:
             return "time_budget"

@@ -79,11 +79,14 @@ def curvature_of(objective: Objective) -> Curvature:
     return CURVATURES[objective]
 
 
-def check_weighted(name: str) -> None:
-    """Refuse an objective in which labels cannot have weights."""
+def check_weighted(name: str, given: Any) -> None:
+    """Refuse an objective in which labels cannot have weights, or not these."""
     if name not in WEIGHTED:
         what = f"⟦class_weight⟧ is not for ⟦objective={name!r}⟧, which compares whole labelings"
         raise InputError(what, hint=f"Use one of {', '.join(sorted(WEIGHTED - set(BOOSTED)))}.")
+    if name == "slack_margin" and isinstance(given, str):
+        what = f"⟦class_weight={given!r}⟧ is not for ⟦objective='slack_margin'⟧, whose costs are whole numbers"
+        raise InputError(what, hint="Give a mapping of label to whole number, or use ⟦objective='margin'⟧.")
 
 
 def make_objective(
@@ -108,7 +111,7 @@ def make_objective(
         What each label counts, as `weighted.py` has it.
     """
     if label_weights is not None:
-        check_weighted(name)
+        check_weighted(name, label_weights)
         given: dict[str, Any] = {"n_labels": n_labels, "sharpness": sharpness, "softness": softness}
         if name in COSTLY:
             return make_objective(name, **given, costs=label_weights[:, None] * _cost_table(costs, n_labels))

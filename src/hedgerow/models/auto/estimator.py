@@ -36,6 +36,7 @@ from hedgerow.models.auto.parameters import AutoParameters
 from hedgerow.models.auto.search import Search
 from hedgerow.models.auto.trials import INTERRUPTED, OUT_OF_TIME, Trial, Tries, without_temperature
 from hedgerow.models.crf.tree import TreeCRF
+from hedgerow.training.ctrl_c import stages
 from hedgerow.training.deadline import Clock, Deadline
 
 log = logging.getLogger("hedgerow")
@@ -55,8 +56,9 @@ class AutoLabeler(AutoParameters, ScoredChain):
     is the best model, or an average of the best few where that is clearly better on held-out sequences. Ctrl-C ends the
     search and keeps the best so far.
 
-    What an average has no answer to (whole labelings: `predict_k_best`, `sample`, `log_probability`, "viterbi") is
-    answered by `best_estimator_`.
+    What an average has no answer to (whole labelings: `predict_k_best`, `sample`, `log_probability`,
+    `span_probability`, `entropy`, "viterbi") is answered by `best_estimator_`, without `temperature_`: that is of
+    `predict_proba` alone. `predict` gives the same labels with it and without.
 
     Attributes
     ----------
@@ -92,6 +94,7 @@ class AutoLabeler(AutoParameters, ScoredChain):
 
     # -------------------------------------------------------------------------------------------- training
 
+    @stages()
     def fit(
         self,
         X: Any,

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import logging
 import math
-import signal
 import sys
-import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from types import FrameType
 from typing import Any
 
 from hedgerow.data.dataset import Window
@@ -18,6 +15,7 @@ from hedgerow.errors import HedgerowError
 from hedgerow.models.auto.candidates import Traits, cost, in_python, neighbours, set_up
 from hedgerow.models.auto.parameters import AutoParameters
 from hedgerow.models.auto.trials import INTERRUPTED, OUT_OF_TIME, Trial, Tries
+from hedgerow.training.ctrl_c import CtrlC
 from hedgerow.training.deadline import Deadline
 
 log = logging.getLogger("hedgerow")
@@ -62,7 +60,7 @@ class Search:
         self.leader: Trial | None = None
         self.outcome = ""  # why it ended
         self._lines: set[str] = set()
-        self._interrupted = False
+        self._ctrl_c = CtrlC("stopping the search")  # while a model trains, its monitor listens
         self._shown: Any = None
         self._n_folds = len(tries.corpus.folds)
 
@@ -70,7 +68,7 @@ class Search:
 
     def run(self, models: Sequence[Any], window: Window) -> None:
         """Try the models, and what is near the best of them. Afterwards `leader` is the best, None where none is."""
-        with self._listening(), self._showing():
+        with self._ctrl_c, self._showing():
             try:
                 self._climb(models, window)
                 self.outcome = "exhausted"
@@ -80,7 +78,7 @@ class Search:
         if self.leader is None and looked:  # time for no more: it is trained for as long as there is
             self.leader = self.tries.best(looked, ())
             self.leader.cut = True
-        if self.leader is None and not self._interrupted and self.outcome != OUT_OF_TIME:
+        if self.leader is None and not self._ctrl_c.pressed and self.outcome != OUT_OF_TIME:
             raise next(trial.error for trial in self.trials if trial.error is not None)
 
     def _climb(self, models: Sequence[Any], window: Window) -> None:
@@ -206,8 +204,8 @@ class Search:
             outcome = ""
         if fold is not None and fold in trial.answers:
             self._compare(trial)
-        if outcome == INTERRUPTED or self._interrupted:
-            self._interrupted = True
+        if outcome == INTERRUPTED or self._ctrl_c.pressed:
+            self._ctrl_c.pressed = True
             raise Over(INTERRUPTED)
 
     def _limit(self) -> float:
@@ -301,24 +299,3 @@ class Search:
             self._shown.add_task("searching", total=total, best="")
             yield
         self._shown = None
-
-    @contextmanager
-    def _listening(self) -> Iterator[None]:
-        """The first Ctrl-C ends the search and keeps the best so far; the second gives up. While a model trains, its
-        monitor listens in the same way, and says so by its outcome."""
-        old = signal.getsignal(signal.SIGINT)
-        if threading.current_thread() is not threading.main_thread() or old in (signal.SIG_IGN, None):
-            yield
-            return
-
-        def on_interrupt(number: int, frame: FrameType | None) -> None:
-            if self._interrupted:
-                raise KeyboardInterrupt
-            self._interrupted = True
-            log.warning("stopping the search; press Ctrl-C again to give up at once")
-
-        signal.signal(signal.SIGINT, on_interrupt)
-        try:
-            yield
-        finally:
-            signal.signal(signal.SIGINT, old)

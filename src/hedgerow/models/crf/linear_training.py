@@ -74,7 +74,7 @@ class Plan:
                 trainer = "frank_wolfe"
         _check_pair(objective, trainer)
         if model.class_weight is not None:
-            objectives.check_weighted(objective)
+            objectives.check_weighted(objective, model.class_weight)
         _check_order(model, objective, trainer)
         if model.l1 and trainer != "lbfgs":
             raise InputError(f"⟦l1⟧ is {model.l1} and ⟦trainer⟧ {trainer!r} has no L1", hint="Use 'lbfgs', or ⟦l1=0⟧.")

@@ -278,7 +278,7 @@ def check_tree_parameters(model: Any) -> None:
         hint = f"{', '.join(map(repr, sorted(COSTLY)))} have."
         raise InputError(f"⟦objective⟧ {model.objective!r} has no ⟦costs⟧", hint=hint)
     if model.class_weight is not None:
-        check_weighted(model.objective)
+        check_weighted(model.objective, model.class_weight)
     if model.leaves == "newton" and model.objective != LOG_LIKELIHOOD:
         raise InputError("⟦leaves='newton'⟧ is for ⟦objective='log_likelihood'⟧", hint="Use ⟦leaves='mean'⟧.")
     if model.order != 1:

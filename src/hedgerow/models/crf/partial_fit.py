@@ -28,6 +28,7 @@ from hedgerow.models.crf.linear_layout import lay_out
 from hedgerow.models.crf.linear_training import Plan, batch_size, stage_objective
 from hedgerow.trainers import TRAINERS, AdaGrad, OnlineTrainer
 from hedgerow.training.counting import count_weights
+from hedgerow.training.ctrl_c import stages
 from hedgerow.training.monitor import Monitor, Step, Trained
 from hedgerow.training.online.batches import Batches
 from hedgerow.training.online.state import TrainerState
@@ -68,6 +69,7 @@ class Progress:
         return replace(self, weights=weights, square=square, state=self.state.moved(moved))
 
 
+@stages()
 def partial_fit(model: LinearCRF, X: Any, y: Any, sample_weight: Any = None, classes: Any = None) -> None:
     """One pass of the model's online trainer over some sequences. What is new in them is added to the model.
 

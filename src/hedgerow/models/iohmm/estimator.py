@@ -16,14 +16,15 @@ from hedgerow.data.dataset import Dataset, Label
 from hedgerow.declarations import Count, NonNegative, check_value, declared, documented
 from hedgerow.errors import InputError, warn
 from hedgerow.estimators.base import ChainModel, cut, describe_end, label_lists
-from hedgerow.estimators.parameters import Drawing, Penalty, Running, Windowed
+from hedgerow.estimators.parameters import ClassWeighted, Drawing, Penalty, Running, Windowed
 from hedgerow.estimators.prepare import prepare
 from hedgerow.estimators.scored import checked_span
-from hedgerow.estimators.values import random_generator
+from hedgerow.estimators.values import class_weights, random_generator
 from hedgerow.legend import CODE, AnyArray, CodeArray, FloatArray
 from hedgerow.models.iohmm.training import IOTraining, StateChain, label_shares, predicted_chain
 from hedgerow.models.local.memm import MEMM, quick_memm
 from hedgerow.parallel import Chunk, Lanes, count_lanes, over_chunks
+from hedgerow.training.ctrl_c import stages
 from hedgerow.training.monitor import Monitor
 
 Decoder = Literal["posterior", "viterbi"]
@@ -31,7 +32,7 @@ Result = TypeVar("Result")
 
 
 @declared
-class IOHMMParameters(Penalty, Windowed, Drawing, Running):
+class IOHMMParameters(Penalty, Windowed, ClassWeighted, Drawing, Running):
     """The parameters of an IOHMM.
 
     Parameters
@@ -40,6 +41,9 @@ class IOHMMParameters(Penalty, Windowed, Drawing, Running):
         Hidden states; by default as many as labels.
     l2
         The penalty l2·‖w‖² on all weights.
+    class_weight : "balanced" or mapping of label to weight
+        What a label counts beside the others after the states before it, where it is not 1: probabilities of the next
+        label are multiplied by the weights, and made to add up to 1. "balanced" is n / (labels · n of the label).
     max_iter
         The most iterations of expectation-maximisation.
     tol
@@ -81,6 +85,7 @@ class IOHMM(IOHMMParameters, ChainModel):
     ----------
     classes_ : array of labels, sorted
     n_states_ : hidden states
+    tilt_ : (K,), logarithms of the weights of labels; None where there are none
     loss_ : −log P(y | x) of the training labels, and the penalty
     n_iter_, history_, outcome_, best_iteration_ : of the start that was kept
 
@@ -94,12 +99,16 @@ class IOHMM(IOHMMParameters, ChainModel):
     [['c', '1', '1', '1', 'c', '0']]
     """
 
+    tilt_: FloatArray | None = None
+
+    @stages()
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, lengths: Any = None) -> IOHMM:
         """Train on labelled sequences. X, y, sample_weight and lengths are as in `LinearCRF.fit`."""
         self._check_parameters()
         ready = prepare(self._preparation(needs_numbers=True), X, y, sample_weight, lengths=lengths)
         dataset = ready.dataset
         n_states = dataset.n_labels if self.n_states is None else int(self.n_states)
+        weights = class_weights(self.class_weight, dataset)
         training = IOTraining(dataset, n_states, float(self.l2))
         seeds = random_generator(self.random_state).randint(2**31 - 1, size=int(self.n_init))
         options: dict[str, Any] = {"max_iter": int(self.max_iter), "tol": float(self.tol), "verbose": self.verbose}
@@ -111,6 +120,7 @@ class IOHMM(IOHMMParameters, ChainModel):
         self.n_states_ = n_states
         self.regressions_ = (training.moves, training.outputs)
         self.parameters_ = trained.learnt
+        self.tilt_ = None if weights is None or np.ptp(weights) == 0.0 else np.log(weights)
         what = describe_end(trained, self.max_iter)
         if trained.outcome == "interrupted":  # not after `n_iter_`, which is that of the start that was kept
             what = "training was interrupted; the best weights so far are kept"
@@ -192,7 +202,7 @@ class IOHMM(IOHMMParameters, ChainModel):
         moves, outputs = (one.loaded(weights) for one, weights in zip(self.regressions_, self.parameters_))
 
         def work(chunk: Chunk) -> Result:
-            return function(predicted_chain(moves, outputs, dataset, chunk), chunk.rows)
+            return function(predicted_chain(moves, outputs, dataset, chunk, self.tilt_), chunk.rows)
 
         return over_chunks(work, dataset.offsets, self.n_jobs)
 

@@ -57,6 +57,7 @@ def upgrade(old: Old) -> None:
 STATE = State(
     (
         *CHAIN,
+        scores("tilt", ("K",), of="tilt_", optional=True),
         count("n_states", low=1, of="n_states_"),
         Let("streams", lambda scope: Streams.of(scope["schema"])),
         Let("R", lambda scope: scope["streams"].n_rows),

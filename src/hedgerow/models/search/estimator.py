@@ -104,6 +104,7 @@ class BeamSearchTagger(SearchParameters, StoppedChain):
             bag=self.bag,
             direction=self.direction,
             window=ready.given.schema.window,
+            class_weight=self.class_weight,
             early_stopping=ready.held_out is not None,
             min_frequency=max(1.0, float(self.min_frequency)),
             n_jobs=self.n_jobs,

@@ -213,18 +213,21 @@ class Searcher:
         weights: FloatArray,
         total: FloatArray,
         age: int,
+        label_weights: FloatArray | None = None,
     ) -> tuple[float, int]:
         """Learn from sequences in this order; the loss, and the number of updates.
 
-        good uint8 (N, K), or empty where all labels are known; other arrays as kernels.learning.learn has them
+        good uint8 (N, K), or empty where all labels are known; label_weights (K,), or None for 1; other arrays as
+        kernels.learning.learn has them
         """
         data, where = self.dataset, self._positions(sequences)
         assert data.labels is not None
+        label_weights = np.ones(data.n_labels) if label_weights is None else label_weights
         weight = np.ones(len(sequences)) if data.weight_seq is None else data.weight_seq[sequences]
         arguments = (
             *self._arguments(sequences, open_[where], weights),
             data.labels[where], good[where] if len(good) else good, partial[sequences], weight, update,
-            total, age, self._tally, self._truth,
+            label_weights, total, age, self._tally, self._truth,
         )  # fmt: skip
         result: tuple[float, int] = kernels.learning.learn(*arguments)
         return result

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from hedgerow.declarations import Count, OneOf, Range, declared
 from hedgerow.estimators.parameters import (
     BeamWidth,
+    ClassWeighted,
     Constrained,
     Direction,
     Drawing,
@@ -34,6 +35,7 @@ class SearchParameters(
     MissingValues,
     Transitions,
     Constrained,
+    ClassWeighted,
     EarlyStopping,
     Refitting,
     Scored,
@@ -79,6 +81,9 @@ class SearchParameters(
         λ of "trees": the value of a leaf is Σ(−gradient) / (rows + λ).
     learning_rate
         What the values of the leaves of "trees" are multiplied with.
+    class_weight : "balanced" or mapping of label to weight
+        What a label counts, where it is not 1: what a position adds to an update, or to the trees of a pass, is
+        multiplied by the weight of its true label. "balanced" is n / (labels · n of the label).
     missing : {"impute", "indicator"}
         As in LinearCRF; with trees the default takes no value for one more value.
     scoring : str or callable

@@ -17,6 +17,7 @@ from hedgerow.chain.structure.states import StateSpace
 from hedgerow.data.dataset import Dataset
 from hedgerow.errors import InputError
 from hedgerow.estimators.validation import Measure
+from hedgerow.estimators.values import class_weights
 from hedgerow.legend import CODE, INDEX, UNLABELLED, AnyArray, BoolArray, CodeArray, FloatArray, IndexArray
 from hedgerow.models.future.multiple_instance import Growth, RowTrees
 from hedgerow.models.local.previous_labels import check_label_columns, label_histories, with_label_columns
@@ -156,6 +157,8 @@ class RankingPasses:
         self.binning = learn_binning(rows, MAX_VALUES, max(1.0, float(settings.min_frequency)))
         ones = np.ones(dataset.n_sequences) if dataset.weight_seq is None else dataset.weight_seq
         self._weights = np.repeat(ones, np.diff(dataset.offsets))
+        if (of_labels := class_weights(settings.class_weight, dataset)) is not None:
+            self._weights = self._weights * of_labels[dataset.labels]
         self._twice = replace(dataset.take(np.tile(np.arange(dataset.n_sequences), 2)), weight_seq=None)
         self.trees: list[list[Tree]] = []
 

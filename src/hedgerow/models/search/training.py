@@ -10,7 +10,7 @@ import numpy as np
 
 from hedgerow.data.dataset import Column, Dataset, Schema
 from hedgerow.estimators.validation import Measure
-from hedgerow.estimators.values import random_generator
+from hedgerow.estimators.values import class_weights, random_generator
 from hedgerow.legend import CODE, FIRST_VALUE, FloatArray
 from hedgerow.models.future.estimator import FutureFeatureMEMM
 from hedgerow.models.local.previous_labels import add_columns, append_codes
@@ -44,6 +44,7 @@ class Passes:
         self.open = open_labels(layout.space, dataset, None, backward=layout.backward)
         self.good, self.partial = good_labels(layout, dataset)
         self.searcher = Searcher(layout, dataset, int(settings.beam_width))
+        self.label_weights = class_weights(settings.class_weight, dataset)
         self.x: FloatArray = np.zeros(layout.n_weights)
         self.total: FloatArray = np.zeros(layout.n_weights)
         self.n_seen = 0
@@ -60,9 +61,8 @@ class Passes:
         order = np.random.default_rng([self.seed, number]).permutation(self.dataset.n_sequences)
         loss, n_updates = 0.0, 0
         for block in self.searcher.blocks(order):
-            added, fixed = self.searcher.learn(
-                block, self.open, self.good, self.partial, self.update, self.x, self.total, self.n_seen
-            )
+            how = self.open, self.good, self.partial, self.update, self.x, self.total, self.n_seen, self.label_weights
+            added, fixed = self.searcher.learn(block, *how)
             loss, n_updates, self.n_seen = loss + added, n_updates + fixed, self.n_seen + len(block)
             if monitor.interrupted:
                 return loss

@@ -199,15 +199,17 @@ def _add(w, total, a, step, age):
 @part
 def _move(
     path, first, end, begin, length, sign, ptr, row, value, row_ptr, slot_label, child, origin, C, first_count,
-    w, total, age, step, counts, recent, rows,
+    w, total, age, share, truth, label_weight, counts, recent, rows,
 ):  # fmt: skip
-    """w += step · the features of steps first … end−1 of a labeling; total += age · that. counts int32[K] scratch."""
+    """w += share · label_weight of the true label · the features, for steps first … end−1 of a labeling;
+    total += age · that. counts int32[K] scratch."""
     K = len(counts)
     for u in range(K):
         counts[u] = 0
     for j in range(end):
         v = path[j]
         if j >= first:
+            step = share * label_weight[truth[j]]
             p = begin + j if sign > 0 else begin + length - 1 - j
             for q in range(ptr[p], ptr[p + 1]):
                 for s in range(row_ptr[row[q]], row_ptr[row[q] + 1]):
@@ -226,7 +228,7 @@ def _move(
 
 @part
 def _fix(
-    j, n_wrong, truth, step, begin, length, sign, ptr, row, value, row_ptr, slot_label, child, origin, C,
+    j, n_wrong, truth, step, label_weight, begin, length, sign, ptr, row, value, row_ptr, slot_label, child, origin, C,
     first_count, w, total, age, label, came, tally, recent, rows, path,
 ):  # fmt: skip
     """Towards the truth, and away from the first n_wrong labelings of step j, a share each."""
@@ -238,7 +240,8 @@ def _fix(
         for right in range(2):
             _move(
                 truth if right else path, at, j + 1, begin, length, sign, ptr, row, value, row_ptr, slot_label,
-                child, origin, C, first_count, w, total, age, (step if right else -step) / n_wrong, tally, recent, rows,
+                child, origin, C, first_count, w, total, age, (step if right else -step) / n_wrong, truth, label_weight,
+                tally, recent, rows,
             )  # fmt: skip
 
 
@@ -273,7 +276,7 @@ def _rank_of_truth(j, before, n, b, label, came):
 def _learn(
     begin, length, sign, ptr, row, value, row_ptr, slot_label, child, origin, order, C, moves, open_,
     width, w, label, came, score, sums, counts, recent, rows, vector, node, path,
-    truth, update, weight, total, age, tally,
+    truth, update, weight, label_weight, total, age, tally,
 ):  # fmt: skip
     """Search one sequence and learn from it. IN truth int32[≥ T].
 
@@ -310,8 +313,8 @@ def _learn(
         if n_wrong > 0:
             loss += weight * (score[at, 0] - score[at, b])
             _fix(
-                at, n_wrong, truth, weight, begin, length, sign, ptr, row, value, row_ptr, slot_label, child, origin,
-                C, first_count, w, total, age, label, came, tally, recent, rows, path,
+                at, n_wrong, truth, weight, label_weight, begin, length, sign, ptr, row, value, row_ptr, slot_label,
+                child, origin, C, first_count, w, total, age, label, came, tally, recent, rows, path,
             )  # fmt: skip
             n_fixed += 1
             if update != BEAM:
@@ -325,7 +328,7 @@ def _learn(
 def learn(
     begin, length, sign, ptr, row, value, row_ptr, slot_label, child, origin, order, C, moves, open_,
     width, w, label, came, score, sums, counts, recent, rows, vector, node, path,
-    labels, good, partial, weight, update, total, age, tally, truth,
+    labels, good, partial, weight, update, label_weight, total, age, tally, truth,
 ):  # fmt: skip
     """Learn from some sequences, one after the other.
 
@@ -333,7 +336,8 @@ def learn(
     not all known, the truth is what the search finds among the good ones.
 
     IN   labels int32[·] by listed position, good uint8[·, K] as open_, with the labels that are right (empty where all
-         labels are known); partial uint8[m], weight float64[m] of each sequence; age: sequences learnt before
+         labels are known); partial uint8[m], weight float64[m] of each sequence; label_weight float64[K], by which the
+         steps of each true label are multiplied; age: sequences learnt before
     OUT  w, total float64[W]: average = w − total / sequences; tally int32[K], truth int32[≥ T]: scratch
     """
     loss, n_fixed = 0.0, 0
@@ -349,7 +353,7 @@ def learn(
         cost, fixed = _learn(
             begin[i], length[i], sign, ptr, row, value, row_ptr, slot_label, child, origin, order, C, moves, open_,
             width, w, label, came, score, sums, counts, recent, rows, vector, node, path,
-            truth, update, weight[i], total, age + i, tally,
+            truth, update, weight[i], label_weight, total, age + i, tally,
         )  # fmt: skip
         loss += cost
         n_fixed += fixed
