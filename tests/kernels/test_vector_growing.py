@@ -143,6 +143,22 @@ def test_words_of_positions(newton, shared):
     np.testing.assert_array_equal(words, expected)
 
 
+@given(seed=SEEDS, shared=st.booleans(), K=st.integers(2, 9))
+def test_words_of_all_labels(seed, shared, K):
+    rng = np.random.default_rng(seed)
+    gradient = np.where(rng.random((4, K)) < 0.2, rng.choice([-1.0, 0.0, 1.0], (4, K)), rng.uniform(-1, 1, (4, K)))
+    home = np.array([9, 0, 1, 1, 3] if shared else [9, 0, 1, 2, 3], dtype=np.int32)
+    words = np.zeros((4, K + 1), dtype=np.int64)
+    words += 0 if shared else 77  # what is there counts where places are shared
+    expected = words.copy()
+    boosting.make_vector_words(gradient, home, 1, 5, 2.0**19, 4096, 20, shared, words)
+    for t in range(4):
+        for k in range(K):
+            word = reference.newton_word(gradient[t, k], 2.0**19, 4096, 20)
+            expected[home[t + 1], k] = word + (expected[home[t + 1], k] if shared else 0)
+    np.testing.assert_array_equal(words, expected)
+
+
 def test_leaves_are_added(rng):
     which, values, scores = rng.integers(3, size=7), rng.normal(size=(2, 3)), rng.normal(size=(2, 7))
     expected = scores + values[:, which]

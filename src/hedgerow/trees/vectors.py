@@ -60,7 +60,7 @@ class VectorGrower:
             side=np.empty(MAX_BINS, dtype=np.uint8),
             hist=np.empty((n_histograms, n_cells, K), dtype=INDEX),
             below=np.empty((2, K), dtype=INDEX),
-            known=np.empty((2, K)),
+            known=np.empty((3, K)),
             leaf=np.zeros((9, L), dtype=INDEX),
             gain=np.empty(L),
             split=np.empty((L, 3), dtype=INDEX),

@@ -183,7 +183,8 @@ class Booster:
         truth = Truth(data.labels, data.allowed, data.weight_seq).take(rows, shard.sequences)
         result = objective(shard.potentials(), truth, shard.workspace)
         self._losses[s] = result.loss
-        self._gradients[s] = np.ascontiguousarray(result.node_gradient.T), result.edge_gradient
+        nodes = result.node_gradient.T if self.options.vectors else np.ascontiguousarray(result.node_gradient.T)
+        self._gradients[s] = nodes, result.edge_gradient
 
     def step(self, scale: float | None = None) -> list[Tree]:
         """Grow the trees of an iteration to the gradient that `evaluate` left, and add them, times `scale`, to the

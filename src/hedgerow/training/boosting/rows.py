@@ -145,6 +145,13 @@ class RowWeights:
         """Write the words of all labels, where ⊥ stands before every position."""
         if self.data.grouped:
             grower.words[:] = 0
+        if self.even and sample is None:
+            sizes = grower.one, self.unit, grower.bits, self.data.grouped
+            for shard, gradient in zip(shards, gradients):
+                assert gradient is not None
+                where = self.data.window_place, shard.begin, shard.end
+                kernels.boosting.make_vector_words(gradient[0].T, *where, *sizes, grower.words)
+            return
         for k in range(grower.n_labels):
             self._fill_positions(grower, k, shards, gradients, sample, k)
 
@@ -160,8 +167,9 @@ class RowWeights:
         """Write the words of label k, where ⊥ stands before every position, into a column."""
         for shard, gradient in zip(shards, gradients):
             assert gradient is not None
+            of_label = np.ascontiguousarray(gradient[0][k])
             kernels.boosting.make_position_words(
-                gradient[0][k], self._base(shard, k, sample), self.scale, self.newton, self.data.window_place,
+                of_label, self._base(shard, k, sample), self.scale, self.newton, self.data.window_place,
                 shard.begin, shard.end, grower.one / self.scale, self.unit, grower.bits, self.data.grouped, column,
                 grower.words,
             )  # fmt: skip

@@ -146,6 +146,19 @@ def make_position_words(
 
 
 @kernel
+def make_vector_words(gradient, places, begin, end, one, unit, bits, shared, words):
+    """As make_position_words, of all labels at once, where every row weighs 1 and leaves are Newton's.
+
+    IN   gradient float64[n, K]
+    """
+    kept = -np.int64(shared)
+    for t in range(begin, end):
+        row, of_labels = words[np.uint64(places[t])], gradient[t - begin]
+        for k in range(len(of_labels)):
+            row[k] = (row[k] & kept) + _newton_word(of_labels[k], one, unit, bits)
+
+
+@kernel
 def add_leaves(leaf_of, places, first, begin, end, value, factor, edge_exps, node_scores):
     """Add the values of a tree's leaves to the scores of the positions begin … end-1: multiply the exponentials of the
     edges, and add to the nodes with ⊥ before them.

@@ -56,7 +56,7 @@ class Lists(NamedTuple):
 
 class Buffers(NamedTuple):
     """rows int32[n]: runs of leaves; spare int32[n]; side uint8[256]; hist int64[H, B, K]; below int64[2, K] and known
-    float64[2, K] of a leaf whose split is sought. Of leaf i: leaf int64[9, L] (fields of `state`); gain float64[L];
+    float64[3, K] of a leaf whose split is sought. Of leaf i: leaf int64[9, L] (fields of `state`); gain float64[L];
     split int64[L, 3]; total int64[L, K]."""
 
     rows: AnyArray
@@ -100,30 +100,36 @@ def _count(blocks, lists, words, rows, total, hist):
 
 
 @part
-def _term(word, g, d, l2_regularization, bits, mask):
-    """A_L²/(λ+n_L) + A_R²/(λ+n_R) of one label. word: of the true side; g, d: A and λ+n of the leaf."""
-    n = float(word & mask)
-    a = float(word >> bits)
+def _term(word, g, d, l2_regularization, bits, high):
+    """A_L²/(λ+n_L) + A_R²/(λ+n_R) of one label. word: of the true side; g, d: A and λ+n of the leaf; high: 2^(32−bits).
+
+    Processors turn four whole numbers of 32 bits into floats at once, and wider ones one by one.
+    """
+    n = float(np.int32(word & ((1 << bits) - 1)))
+    a = float(np.int32(word >> 32)) * high + float(np.int32((word & 0xFFFFFFFF) >> bits))
     r, left, right = g - a, l2_regularization + n, d - n
-    return (a * a * right + r * r * left) / (left * right)
+    return np.divide(a * a * right + r * r * left, left * right)  # "/" asks whether that is 0, one by one
 
 
 @part
-def _score(word, known, rules):
-    """The sum of _term over labels, in four sums that are added in the end; −inf where a side is too small."""
-    l2, bits, mask = rules.l2_regularization, rules.bits, (1 << rules.bits) - 1
-    g, d = known[0], known[1]
-    a = b = c = e = rest = 0.0
+def _score(word, known, rules, n_all):
+    """The sum of _term over labels, in four sums that are added in the end; −inf where a side is too small. n_all: the
+    weight of the leaf."""
+    l2, bits, mask, high = rules.l2_regularization, rules.bits, (1 << rules.bits) - 1, 2.0 ** (32 - rules.bits)
+    g, d, terms = known[0], known[1], known[2]
+    a = b = c = e = 0.0
     n = 0
-    for k in range(0, len(word), 4):
-        a += _term(word[k], g[k], d[k], l2, bits, mask)
-        b += _term(word[k + 1], g[k + 1], d[k + 1], l2, bits, mask)
-        c += _term(word[k + 2], g[k + 2], d[k + 2], l2, bits, mask)
-        e += _term(word[k + 3], g[k + 3], d[k + 3], l2, bits, mask)
-        n += (word[k] & mask) + (word[k + 1] & mask) + (word[k + 2] & mask) + (word[k + 3] & mask)
-        rest += (d[k] - l2) + (d[k + 1] - l2) + (d[k + 2] - l2) + (d[k + 3] - l2)
-    if n < rules.least or rest - n < rules.least:
+    for k in range(len(word)):
+        n += word[k] & mask
+    if n < rules.least or n_all - n < rules.least:
         return -np.inf
+    for k in range(len(word)):
+        terms[k] = _term(word[k], g[k], d[k], l2, bits, high)
+    for k in range(0, len(word), 4):
+        a += terms[k]
+        b += terms[k + 1]
+        c += terms[k + 2]
+        e += terms[k + 3]
     return (a + b) + (c + e)
 
 
@@ -136,8 +142,8 @@ def _is_empty(word):
 
 
 @part
-def _try(stream, bin_, rule, word, known, rules, best, split):
-    score = _score(word, known, rules)
+def _try(stream, bin_, rule, word, known, rules, n_all, best, split):
+    score = _score(word, known, rules, n_all)
     if score > best:
         split[STREAM], split[BIN], split[RULE] = stream, bin_, rule
         return score
@@ -145,35 +151,35 @@ def _try(stream, bin_, rule, word, known, rules, best, split):
 
 
 @part
-def _find_code(hist, block, stream, back, known, rules, best, split):
+def _find_code(hist, block, stream, back, known, rules, n_all, best, split):
     """The best one-against-rest split at an offset; of two values one is tried."""
     first, stride, present = block[BLOCK_BASE] + back, block[BLOCK_STRIDE], 0
     for x in range(block[BLOCK_BINS]):
         present += not _is_empty(hist[first + x * stride])
     for x in range(block[BLOCK_BINS] if present > 1 else 0):
         if not _is_empty(hist[first + x * stride]):
-            best = _try(stream, x, np.int64(EQUAL), hist[first + x * stride], known, rules, best, split)
+            best = _try(stream, x, np.int64(EQUAL), hist[first + x * stride], known, rules, n_all, best, split)
             if present == 2:
                 break
     return best
 
 
 @part
-def _find_threshold(hist, block, stream, back, below, known, rules, best, split):
+def _find_threshold(hist, block, stream, back, below, known, rules, n_all, best, split):
     """The best threshold at an offset; missing and outside, the last two bins, go where they gain more."""
     first, stride, n = block[BLOCK_BASE] + back, block[BLOCK_STRIDE], block[BLOCK_BINS] - N_SPECIAL
     both, special = below[1], not (_is_empty(hist[first + n * stride]) and _is_empty(hist[first + (n + 1) * stride]))
     below[:] = 0
     for x in range(n, n + N_SPECIAL):
         _add(both, hist[first + x * stride])
-    for x in range(n):
+    for x in range(n if special else n - 1):  # the last threshold parts values from special bins alone
         bin_ = hist[first + x * stride]
         if not _is_empty(bin_) or x == 0:
             _add(below[0], bin_)
             _add(both, bin_)
-            best = _try(stream, x, np.int64(AT_MOST), below[0], known, rules, best, split)
+            best = _try(stream, x, np.int64(AT_MOST), below[0], known, rules, n_all, best, split)
             if special:
-                best = _try(stream, x, np.int64(AT_MOST + 1), both, known, rules, best, split)
+                best = _try(stream, x, np.int64(AT_MOST + 1), both, known, rules, n_all, best, split)
     return best
 
 
@@ -184,10 +190,11 @@ def _find_split(blocks, rules, buffers, i):
 
     OUT  split of the leaf; returns the gain, 0 where nothing gains
     """
-    total, known, mask = buffers.total[i], buffers.known, (1 << rules.bits) - 1
+    total, known, below, mask = buffers.total[i], buffers.known, buffers.below, (1 << rules.bits) - 1
     hist, split, node = buffers.hist[buffers.leaf[HISTOGRAM, i]], buffers.split[i], buffers.leaf[NODE, i]
-    base = 0.0
+    base, n_all = 0.0, 0
     for k in range(len(total)):
+        n_all += total[k] & mask
         known[0, k], known[1, k] = total[k] >> rules.bits, rules.l2_regularization + (total[k] & mask)
         base += known[0, k] * known[0, k] / known[1, k]
     base *= 1.0 + 1e-12  # so that no gain is a matter of rounding
@@ -200,9 +207,11 @@ def _find_split(blocks, rules, buffers, i):
                 if not may_use(rules.seed, node, stream, share):
                     continue
                 if blocks[c, BLOCK_KIND] == ORDERED:
-                    best = _find_threshold(hist, blocks[c], stream, back, buffers.below, known, rules, best, split)
+                    best = _find_threshold(
+                        hist, blocks[c], stream, back, buffers.below, known, rules, n_all, best, split
+                    )
                 else:
-                    best = _find_code(hist, blocks[c], stream, back, known, rules, best, split)
+                    best = _find_code(hist, blocks[c], stream, back, known, rules, n_all, best, split)
         if best > base or share >= 1.0:
             break
     return best - base if best > base else 0.0
