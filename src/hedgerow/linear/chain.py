@@ -73,7 +73,7 @@ class LinearScorer:
         """Use these weights from now on."""
         self.weights = weights.view()
         self.weights.flags.writeable = False  # as those of a memory-mapped model are: one compiled form serves both
-        self._number_weights = _dense(self.weights, self._number_slots)
+        self.number_weights = _dense(self.weights, self._number_slots)
         self._constant_weights = _dense(self.weights, self._constant_slots)
         kernels.sparse.fill_table(self.table_rows, self.index.row_ptr, self.index.slot_label, self.weights, self.table)
 
@@ -130,7 +130,7 @@ class LinearScorer:
     def score(self, chunk: ChunkFeatures, scores: FloatArray) -> None:
         """Write the scores (n, M) of a chunk."""
         streams = self.index.streams
-        self._gather(chunk, streams.number_reads, self._number_weights, scores)
+        self._gather(chunk, streams.number_reads, self.number_weights, scores)
         if chunk.constants is not None:
             of_sequences = np.empty((chunk.constants.n_positions, self.index.n_outputs))
             self._gather(chunk.constants, streams.constant_reads, self._constant_weights, of_sequences)
