@@ -164,6 +164,34 @@ def test_gather_and_scatter(case):
     np.testing.assert_allclose(table_grad, wanted[1], rtol=1e-12, atol=1e-12)
 
 
+@given(cases(), st.booleans())
+def test_a_sequence_scores_as_its_lists_do(case, weighted):
+    case.places = GAP + np.arange(case.codes.shape[1] - 2 * GAP)
+    if weighted:
+        ptr, ids, shift, base = case.attributes
+        case.attributes = ptr, ids, shift[:0], base[:0]
+        given = case.places, ptr, ids, case.values, shift, base, case.row_ptr, case.slot_label, case.K
+        entries = reference.list_weighted(*given)
+        case_attributes = ptr, ids, case.values, shift, base
+    else:
+        ptr, ids, shift, base = case.attributes
+        case_attributes = ptr, ids, np.empty(0), shift, base
+    table = reference.fill_table(case.table_rows, case.row_ptr, case.slot_label, case.weights, case.K)
+    lists = reference.list_features(case.rows, case.row_ptr, case.table_row, case.slot_label, case.K)
+    expected = reference.gather(*lists, case.weights, table)
+    listed = np.empty(expected.shape)
+    sparse.gather(*lists, case.weights, table, listed, listed.reshape(-1))
+    if weighted and len(case.values):
+        for cell, slot, value in zip(*entries):
+            expected[cell // case.K, cell % case.K] += value * case.weights[slot]
+        sparse.gather_weighted(*entries, case.weights, listed.reshape(-1))
+    scores = np.full(expected.shape, np.nan)
+    rows = case.row_ptr, case.table_row, case.slot_label, case.weights, table
+    sparse.score_sequence(case.codes, GAP, *case.streams, *case_attributes, *rows, scores)
+    np.testing.assert_allclose(scores, expected, rtol=1e-12, atol=1e-12)
+    np.testing.assert_array_equal(scores, listed)  # to the bit
+
+
 @given(cases())
 def test_gather_and_scatter_weighted(case):
     ptr, ids, shift, base = case.attributes

@@ -14,8 +14,8 @@ from hedgerow.data.encoding import encode, learn
 from hedgerow.data.rows import Item
 from hedgerow.errors import InputError
 from hedgerow.linear import chain as linear
-from hedgerow.linear.chain import LinearScorer
 from hedgerow.linear.index import Streams, index_weights, row_names
+from hedgerow.linear.scorer import LinearScorer
 
 from .corpora import KINDS, WINDOWS, corpus, named_features, seeded
 

@@ -102,7 +102,7 @@ def test_imports_obey_the_law(module):
         ("hedgerow.chain.kernels.chain", "import hedgerow.models.linear"),
         ("hedgerow.trees.kernels.growing", "from hedgerow.trees.growing import Tree"),
         ("hedgerow.chain.objectives.margins", "def f():\n    from hedgerow import models"),
-        ("hedgerow.chain.objectives.margins", "from hedgerow.linear.chain import LinearScorer"),
+        ("hedgerow.chain.objectives.margins", "from hedgerow.linear.scorer import LinearScorer"),
         ("hedgerow.chain.potentials", "if TYPE_CHECKING:\n    from hedgerow.chain.edges import SharedEdges"),
         ("hedgerow.data.dataset", "try:\n    pass\nexcept ImportError:\n    from hedgerow.cli import main"),
         ("hedgerow.data.dataset", "if TYPE_CHECKING:\n    from hedgerow.models import LinearCRF"),

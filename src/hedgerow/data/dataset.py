@@ -278,7 +278,9 @@ class Dataset:
                 yield column, row, everywhere if column.constant else places
 
     def take(self, sequences: IndexArray) -> Dataset:
-        """Some sequences, by number, as a corpus of their own."""
+        """Some sequences, by number, as a corpus of their own; all of them are this one."""
+        if np.array_equal(sequences, np.arange(self.n_sequences)):
+            return self
         return self.cut(sequences, np.zeros(len(sequences), dtype=INDEX), np.diff(self.offsets)[sequences])
 
     def cut(self, sequences: IndexArray, first: IndexArray, lengths: IndexArray) -> Dataset:
@@ -325,6 +327,10 @@ class Dataset:
 
     def require_numbers(self) -> None:
         """Refuse missing numbers: a linear score has no value for them. An absent one that means 0 adds nothing."""
+        if self.n_sequences == 1 and not len(self.seq_numeric):
+            inside = self.numeric[:, self.schema.gap : self.schema.gap + self.n_positions]
+            if not np.isnan(inside).any():  # the rest costs more than labels of a short sequence do
+                return
         for column, row, where in self.stored():
             if column.kind == "numeric" and np.isnan(column.fill) and np.isnan(row[where]).any():
                 place = int(np.argmax(np.isnan(row[where])))

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from hedgerow.data.dataset import Dataset, Label, Schema
 from hedgerow.data.encoding import encode
 from hedgerow.data.labels import encode_labels
+from hedgerow.data.short import ShortCoder
 from hedgerow.declarations import check_parameters
 from hedgerow.errors import InputError, warn
 from hedgerow.estimators.calibration import best_temperature, tempered_losses
@@ -28,7 +29,12 @@ from hedgerow.training.monitor import Step, Trained
 
 log = logging.getLogger("hedgerow")
 
-_MADE_READY = ("_chain", "_ready")  # what a model keeps between predictions, and no copy or pickle of it has
+_MADE_READY = (
+    "_chain",
+    "_ready",
+    "_coder",
+    "_predictor",
+)  # what a model keeps between predictions, and no copy or pickle of it has
 
 
 class FittedModel(BaseEstimator):  # type: ignore[misc]
@@ -73,7 +79,18 @@ class ChainModel(FittedModel):
     def encode(self, X: Any, y: Any = None, *, lengths: Any = None) -> Dataset:
         """Encode a corpus once, to predict on it several times."""
         check_is_fitted(self)
-        return encode(self.schema_, X, y, lengths=lengths, may_be_empty=True)
+        return self._encoded(X, y, lengths)
+
+    def _encoded(self, X: Any, y: Any, lengths: Any) -> Dataset:
+        short = self._short_dataset(X, y) if lengths is None else None
+        return encode(self.schema_, X, y, lengths=lengths, may_be_empty=True) if short is None else short
+
+    def _short_dataset(self, X: Any, y: Any) -> Dataset | None:
+        """The Dataset of one short sequence; None where X is something else."""
+        coder: ShortCoder | None = self.__dict__.get("_coder")
+        if coder is None or coder.schema is not self.schema_:
+            coder = self._coder = ShortCoder(self.schema_)
+        return coder.encode(X, y)
 
     def predict(self, X: Any, *, decoder: str | None = None, known: Any = None, lengths: Any = None) -> AnyArray:
         """The labels of each sequence.
@@ -115,7 +132,7 @@ class ChainModel(FittedModel):
         """X as a Dataset of this model, with what is known of its labels."""
         check_is_fitted(self)
         if not isinstance(X, Dataset):
-            return encode(self.schema_, X, known, lengths=lengths, may_be_empty=True)
+            return self._encoded(X, known, lengths)
         if X.schema is not self.schema_ and X.schema != self.schema_:
             raise InputError("the Dataset was encoded for another model", hint="Use this model's encode().")
         if lengths is not None:

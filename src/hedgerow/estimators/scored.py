@@ -7,13 +7,15 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.data.dataset import Dataset, Label
 from hedgerow.data.labels import allowed_labels, is_label
 from hedgerow.declarations import Count, check_value
 from hedgerow.errors import InputError
-from hedgerow.estimators.base import ChainModel, cut, label_lists, label_names
+from hedgerow.estimators.base import ChainModel, cut, label_lists, label_names, object_array
+from hedgerow.estimators.predictor import Lean, Predictor
 from hedgerow.estimators.values import find_decoder, random_generator
 from hedgerow.legend import CODE, AnyArray, BoolArray, CodeArray, FloatArray
 from hedgerow.parallel import CHUNK_POSITIONS, Chunk, over_chunks
@@ -45,6 +47,29 @@ class ScoredChain(ChainModel):
             return potentials.scaled(share)
         return potentials.scaled(share).shifted((1.0 - share) * self.tilt_)
 
+    def predictor(self) -> Predictor:
+        """What predicts one sequence after another, with as little work for each as there can be."""
+        check_is_fitted(self)
+        return Predictor(self)
+
+    def _own_predictor(self) -> Predictor:
+        made: Predictor | None = self.__dict__.get("_predictor")
+        if made is None:
+            made = self._predictor = Predictor(self)
+        return made
+
+    def _lean(self) -> Lean | None:
+        """How one short sequence is scored without a chunk; None where the model knows no such way."""
+        return None
+
+    def predict(self, X: Any, *, decoder: str | None = None, known: Any = None, lengths: Any = None) -> AnyArray:
+        labels = self._own_predictor().labels(X, decoder, known) if lengths is None else None
+        if labels is not None:
+            return object_array([labels])
+        return super().predict(X, decoder=decoder, known=known, lengths=lengths)
+
+    predict.__doc__ = ChainModel.predict.__doc__
+
     def _decoding(self, decoder: str | None) -> Callable[[Dataset], list[CodeArray]]:
         name = self._decoder_name() if decoder is None else decoder
         # One temperature of all scores changes no comparison of labelings; with a tilt, which it leaves, it may.
@@ -55,6 +80,9 @@ class ScoredChain(ChainModel):
         """The probability of each label at each position: a list of (T, K) arrays, columns as in `classes_`."""
         from hedgerow.chain.inference import node_marginals
 
+        short = self._own_predictor().probs(X, known) if lengths is None else None
+        if short is not None:
+            return [short]
         dataset = self._dataset(X, known, lengths)
         probs = self._over_chunks(dataset, lambda potentials, _: node_marginals(potentials))
         return cut(_join(np.empty((0, dataset.n_labels)), probs), dataset.offsets)
@@ -148,6 +176,8 @@ class ScoredChain(ChainModel):
             return function(potentials if mask is None else potentials.restrict(mask), chunk.rows)
 
         self._prepare()
+        if dataset.n_sequences == 1:
+            return [work(Chunk(0, 1, slice(0, dataset.n_positions), dataset.offsets))]
         return over_chunks(work, dataset.offsets, self.n_jobs, self._chunk_positions())
 
     def _prepare(self) -> None:

@@ -11,6 +11,7 @@ from hedgerow.linear.chain import ChainLayout
 
 _ARRAYS = 3  # scores, their exponentials, and gradients
 _A_WEIGHT = 112  # bytes of the whole-corpus trainers: eight vectors, and twelve of single precision
+_LITTLE = 2**16  # bytes that there are
 _LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")  # of a container
 
 
@@ -42,8 +43,8 @@ def check_chain_memory(layout: ChainLayout, order: int, longest: int, n_position
 
 
 def _check(needed: int, what: str, hint: str) -> None:
-    """Refuse what needs more bytes than there are."""
-    limit = memory_limit()
+    """Refuse what needs more bytes than there are. To ask how many these are takes longer than a few positions do."""
+    limit = memory_limit() if needed > _LITTLE else None
     if limit is not None and needed > limit:
         sizes = f"{needed / 2**30:.1f} GB, and there are {limit / 2**30:.1f} GB of memory"
         raise InputError(f"{what} {sizes}", hint=hint)

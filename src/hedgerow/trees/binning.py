@@ -18,6 +18,7 @@ from hedgerow.data.derived import number_row
 from hedgerow.errors import InputError
 from hedgerow.legend import FLOAT, INDEX, MISSING, OUTSIDE, AnyArray, CodeArray, FloatArray, IndexArray
 from hedgerow.trees import kernels
+from hedgerow.trees.bins import BinnedData as BinnedData
 from hedgerow.trees.nodes import CODES, ITEMS, KIND, MAX_BINS, N_SPECIAL, ORDERED
 
 MAX_VALUES = 253  # of a numeric column, so that missing and outside fit into a byte with them
@@ -55,7 +56,7 @@ class Binning:
     item_cut: tuple[FloatArray | None, ...]
     offsets: tuple[tuple[int, int], ...]
 
-    @property
+    @cached_property
     def n_dense(self) -> int:
         return sum(kind != ITEMS for kind in self.kinds)
 
@@ -94,39 +95,10 @@ class Binning:
         table: IndexArray = np.array(rows, dtype=INDEX).reshape(-1, 7)
         return table
 
-    @property
+    @cached_property
     def margin(self) -> int:
         """Places before and after all others, so that no read of a window leaves the arrays."""
         return 3 + max((max(abs(low), abs(low + width - 1)) for low, width in self.offsets), default=0)
-
-
-@dataclass(frozen=True)
-class BinnedData:
-    """The bins of a corpus, for prediction or for growing.
-
-    columns : what kernels read (see kernels.state.Columns)
-    place : int64[N], the place of each position
-    first : uint8[P] by place
-    growing : the columns on which trees grow: the same, or one copy of each window where many are equal
-    places : int32[R], the places of `growing` that stand for rows
-    window_place : int32[N], the one that stands for a position, and all others with its window
-    window_first : uint8[·] by place of `growing`
-    grouped : whether positions share places of `growing`
-    """
-
-    columns: Any
-    place: IndexArray
-    first: AnyArray
-    growing: Any
-    places: CodeArray
-    window_place: CodeArray
-    window_first: AnyArray
-    grouped: bool = False
-
-    @property
-    def bins(self) -> AnyArray:
-        bins: AnyArray = self.columns.bins
-        return bins
 
 
 def learn_binning(
@@ -234,8 +206,8 @@ def bin_dataset(binning: Binning, dataset: Dataset, *, postings: bool) -> Binned
     inside = _inside(dataset)
     place = inside + margin
     size = int(dataset.offsets[-1]) + dataset.schema.gap * (dataset.n_sequences + 1) + 2 * margin
-    dense, sparse = split_columns(dataset.schema)
-    bins = _dense_bins(binning, dataset, dense, inside, place, size)
+    sparse = split_columns(dataset.schema)[1] if binning.n_dense < len(binning.names) else []
+    bins = _dense_bins(binning, dataset, inside, place, size)
     first: AnyArray = np.zeros(size, dtype=np.uint8)
     first[place[dataset.offsets[:-1]]] = 1
     items, item_ptr = _sparse_items(binning, dataset, sparse, place, size, margin)
@@ -251,23 +223,65 @@ def bin_dataset(binning: Binning, dataset: Dataset, *, postings: bool) -> Binned
     return _group(binning, alone) if postings else alone
 
 
-def _dense_bins(
-    binning: Binning, dataset: Dataset, dense: list[Stored], inside: IndexArray, place: IndexArray, size: int
-) -> AnyArray:
-    bins: AnyArray = np.empty((len(dense), size), dtype=np.uint8)
-    sequence = np.repeat(np.arange(dataset.n_sequences), np.diff(dataset.offsets))
-    for c, stored in enumerate(dense):
-        column, values = stored.column, _values(dataset, stored)
-        bins[c] = binning.n_bins[c] - 1 if binning.kinds[c] == ORDERED else OUTSIDE
-        column_values = values[sequence] if column.constant else values[inside]
-        edges = binning.thresholds[c]
+class _Reads(NamedTuple):
+    """Where the dense columns of a schema become bins.
+
+    outside : uint8[C], the bin of what is outside
+    others : those that are not stored numbers of positions, with their columns
+    numbers : `lines` to `missing` of `kernels.numbers`
+    """
+
+    schema: Schema
+    outside: AnyArray
+    others: list[tuple[int, Stored]]
+    numbers: tuple[AnyArray, ...]
+
+
+def _reads(binning: Binning, schema: Schema) -> _Reads:
+    """Made when a schema is first seen: for one position it takes longer than all the rest."""
+    kept: _Reads | None = binning.__dict__.get("_reads")
+    if kept is not None and kept.schema is schema:
+        return kept
+    dense, n_bins = list(enumerate(split_columns(schema)[0])), binning.n_bins
+    numbers = [(c, one) for c, one in dense if one.group == 1 and one.column.derived is None]
+    read = {c for c, _ in numbers}
+    ends = [() if (edges := binning.thresholds[c]) is None else edges for c, _ in numbers]
+    made = _Reads(
+        schema,
+        np.array([n_bins[c] - 1 if binning.kinds[c] == ORDERED else OUTSIDE for c, _ in dense], dtype=np.uint8),
+        [(c, one) for c, one in dense if c not in read],
+        (
+            np.array([one.row for _, one in numbers], dtype=INDEX),
+            np.array([c for c, _ in numbers], dtype=INDEX),
+            np.concatenate([np.empty(0), *ends]),
+            np.cumsum([0, *map(len, ends)], dtype=INDEX),
+            np.array([one.column.fill for _, one in numbers], dtype=np.float64),
+            np.array([n_bins[c] - N_SPECIAL for c, _ in numbers], dtype=INDEX),
+        ),
+    )
+    binning.__dict__["_reads"] = made  # as a cached property would, though by the schema
+    return made
+
+
+def _dense_bins(binning: Binning, dataset: Dataset, inside: IndexArray, place: IndexArray, size: int) -> AnyArray:
+    reads = _reads(binning, dataset.schema)
+    bins: AnyArray = np.empty((len(reads.outside), size), dtype=np.uint8)
+    bins[:] = reads.outside[:, None]
+    if len(reads.numbers[0]):
+        kernels.numbers.bin_numbers(dataset.numeric, *reads.numbers, inside, place, bins)
+    for c, one in reads.others:
+        column, values, edges = one.column, _values(dataset, one), binning.thresholds[c]
+        if column.constant:
+            values = np.repeat(values, np.diff(dataset.offsets))
+        else:
+            values = values[inside]
         if edges is None:
-            bins[c, place] = column_values
+            bins[c, place] = values
         else:
             if not np.isnan(column.fill):
-                column_values = np.where(np.isnan(column_values), column.fill, column_values)
-            bin_ = np.searchsorted(edges, column_values, side="left")
-            bins[c, place] = np.where(np.isnan(column_values), binning.n_bins[c] - N_SPECIAL, bin_)
+                values = np.where(np.isnan(values), column.fill, values)
+            bin_ = np.searchsorted(edges, values, side="left")
+            bins[c, place] = np.where(np.isnan(values), binning.n_bins[c] - N_SPECIAL, bin_)
     return bins
 
 

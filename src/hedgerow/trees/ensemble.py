@@ -14,6 +14,7 @@ from hedgerow.trees.binning import BinnedData
 from hedgerow.trees.growing import Tree
 from hedgerow.trees.nodes import ITEMS, KIND, LEAF, LEAF_BITS, MAX_BINS, N_BINS, STREAM
 
+MOST_WALKED = 256  # rows (position, previous label): with more, masks of leaves are cheaper
 _PLACE_OF: IndexArray = np.zeros(67, dtype=INDEX)  # of the one bit of a word, by the word modulo 67: all powers differ
 _PLACE_OF[[pow(2, i, 67) for i in range(66)]] = np.arange(66)
 
@@ -131,6 +132,23 @@ def _of_missing(trees: Sequence[Tree]) -> dict[str, Any]:
 def _widened(sets: AnyArray, width: int) -> AnyArray:
     """The same sets with room for so many members."""
     return np.pad(sets, ((0, 0), (0, width - sets.shape[1]))) if sets.shape[1] < width else sets
+
+
+def walk_trees(
+    data: BinnedData, places: IndexArray, ensemble: Ensemble, edge_scores: FloatArray, node_scores: FloatArray
+) -> bool:
+    """As `add_trees` and `add_vector_trees` of all trees, by walking them, where so few rows make that cheaper and a
+    missing value is one more value; False where nothing was done."""
+    if ensemble.shares is not None or edge_scores[0].size > MOST_WALKED:
+        return False
+    columns = data.columns
+    reads = columns.bins, columns.streams, len(columns.blocks), columns.items, columns.item_ptr
+    trees = ensemble.ptr, ensemble.set_ptr, ensemble.nodes, ensemble.values, ensemble.sets, 1.0
+    if ensemble.vectors:
+        kernels.walking.add_vectors(reads, places, *trees, node_scores)
+    else:
+        kernels.walking.add_trees(reads, places, data.first, *trees, edge_scores, node_scores)
+    return True
 
 
 def add_trees(

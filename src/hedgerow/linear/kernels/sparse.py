@@ -144,6 +144,49 @@ def gather(ptr, table_rows, cell, slot, w, table, scores, cells):
         cells[cell[e]] += w[slot[e]]
 
 
+@part
+def _add_row(r, listed, row_ptr, table_row, slot_label, w, table, row):
+    """Add weight row r to the scores of a position, if it is one of the table, or if it is `listed` and is none."""
+    f = table_row[r]
+    if f >= 0 and not listed:
+        for k in range(len(row)):
+            row[k] += table[f, k]
+    elif f < 0 and listed:
+        for j in range(row_ptr[r], row_ptr[r + 1]):
+            row[slot_label[j]] += w[j]
+
+
+@kernel
+def score_sequence(
+    codes, begin, column, shift, base, attr_ptr, attr_id, attr_val, attr_shift, attr_base,
+    row_ptr, table_row, slot_label, w, table, scores,
+):  # fmt: skip
+    """The scores of the positions at begin, begin + 1, …, without lists: what `gather` and `gather_weighted` make of
+    those that `list_features` lists, to the bit.
+
+    IN   as `list_features`; attr_val empty where every value is 1; w float64[W], table float64[·, K]
+    OUT  scores float64[n, K]
+    """
+    K = table.shape[1]
+    weighted = len(attr_val) > 0
+    for t in range(len(scores)):
+        p = begin + t
+        for k in range(K):
+            scores[t, k] = 0.0
+        for listed in range(2):  # the rows of the table, then entries
+            for s in range(len(column)):
+                r = base[s] + codes[column[s], p + shift[s]]
+                _add_row(r, listed, row_ptr, table_row, slot_label, w, table, scores[t])
+            for s in range(0 if weighted else len(attr_shift)):
+                for a in range(attr_ptr[p + attr_shift[s]], attr_ptr[p + attr_shift[s] + 1]):
+                    _add_row(attr_base[s] + attr_id[a], listed, row_ptr, table_row, slot_label, w, table, scores[t])
+        for s in range(len(attr_shift) if weighted else 0):
+            for a in range(attr_ptr[p + attr_shift[s]], attr_ptr[p + attr_shift[s] + 1]):
+                r = attr_base[s] + attr_id[a]
+                for j in range(row_ptr[r], row_ptr[r + 1]):
+                    scores[t, slot_label[j]] += attr_val[a] * w[j]
+
+
 @kernel
 def scatter(ptr, table_rows, cell, slot, probs, cells, grad, table_grad):
     """grad += Σ_t probs[t] at the position's rows and entries. IN probs float64[n, K]; cells: the same, flat."""

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from hedgerow.chain.edges import SharedEdges
 from hedgerow.chain.objectives import OF_LABELINGS, TILTED
 from hedgerow.chain.potentials import ChainPotentials
+from hedgerow.chain.short import is_plain
 from hedgerow.chain.structure.states import StateSpace
 from hedgerow.data.dataset import Dataset, Label
 from hedgerow.data.imputation import Imputation, seen_schema
@@ -18,12 +21,14 @@ from hedgerow.declarations import check_parameters, documented
 from hedgerow.errors import InputError, warn
 from hedgerow.estimators.base import StoppedChain, describe_end
 from hedgerow.estimators.histories import arc_names, observed_histories
+from hedgerow.estimators.predictor import Lean
 from hedgerow.estimators.prepare import Preparation, Prepared
 from hedgerow.estimators.scored import ScoredChain
 from hedgerow.estimators.validation import ChainValidation, Measure
 from hedgerow.estimators.values import OF_LINEAR, check_missing, chosen_before, class_weights, seen_part
 from hedgerow.legend import FloatArray
 from hedgerow.linear.chain import ChainLayout, LinearChain
+from hedgerow.linear.short import score_sequence
 from hedgerow.models.crf.linear_layout import Statistics, carry_over, lay_out, named_weights, weights_of
 from hedgerow.models.crf.linear_training import LinearTraining, Plan
 from hedgerow.models.crf.parameters import LinearParameters
@@ -168,9 +173,23 @@ class LinearCRF(LinearParameters, StoppedChain, ScoredChain):
         chunk = chain.compile(*seen_part(self.imputation_, dataset, first, last))
         return chain.potentials(replace(chunk, first_sequence=first))
 
+    def _lean(self) -> Lean | None:
+        self._prepare()
+        chain: LinearChain = self._chain[1]
+        if self.imputation_ is not None or chain.pairs is not None or not is_plain(chain.edges):
+            return None
+        assert isinstance(chain.edges, SharedEdges)
+        return Lean(partial(score_sequence, chain), chain.edges)
+
     def _dataset(self, X: Any, known: Any, lengths: Any) -> Dataset:
         dataset = super()._dataset(X, known, lengths)
         if self.imputation_ is None:
+            dataset.require_numbers()
+        return dataset
+
+    def _short_dataset(self, X: Any, y: Any) -> Dataset | None:
+        dataset = super()._short_dataset(X, y)
+        if dataset is not None and self.imputation_ is None:
             dataset.require_numbers()
         return dataset
 

@@ -360,7 +360,7 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
             check_joint_memory(part.n_positions, part.n_labels, None if histories is None else histories.n_histories)
         scores = start.scores(part, 0, last - first, joint=table is None)
         scores.first_sequence = first
-        scores.add(start.seen_by_trees(data, joint=table is None), trees)
+        scores.add_ensemble(start.seen_by_trees(data, joint=table is None), self.ensemble_, trees)
         if table is not None:
             scores.add_table(table)
         return scores.potentials()

@@ -6,8 +6,8 @@ import numpy as np
 
 from hedgerow.data.dataset import Dataset
 from hedgerow.legend import CODE, INDEX, FloatArray
-from hedgerow.linear.chain import ChunkFeatures, LinearScorer
 from hedgerow.linear.index import Streams, WeightIndex, index_weights
+from hedgerow.linear.scorer import ChunkFeatures, LinearScorer
 from hedgerow.models.iohmm import kernels
 from hedgerow.parallel import Lanes
 

@@ -14,8 +14,8 @@ import numpy as np
 
 from hedgerow.data.dataset import Dataset, Schema
 from hedgerow.legend import CODE, INDEX, UNLABELLED, CodeArray, FloatArray, IndexArray
-from hedgerow.linear.chain import LinearScorer
 from hedgerow.linear.index import Streams, WeightIndex
+from hedgerow.linear.scorer import LinearScorer
 from hedgerow.models.local.previous_labels import (
     LabelRuns,
     check_label_columns,

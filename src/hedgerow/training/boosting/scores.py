@@ -24,7 +24,7 @@ from hedgerow.chain.structure.states import StateSpace
 from hedgerow.data.dataset import Dataset
 from hedgerow.legend import AnyArray, FloatArray
 from hedgerow.trees.binning import BinnedData
-from hedgerow.trees.ensemble import add_trees, add_vector_trees
+from hedgerow.trees.ensemble import Ensemble, add_trees, add_vector_trees, walk_trees
 from hedgerow.trees.growing import Tree
 
 LARGE = 300.0  # by so much scores may move before their exponentials are scaled anew, lest one underflow for good
@@ -198,6 +198,15 @@ class TreeScores:
             return
         for k in range(self.n_labels):
             self.add_label(data, k, trees[k :: self.n_labels], scale=scale)
+
+    def add_ensemble(self, data: BinnedData, ensemble: Ensemble, trees: Sequence[Tree]) -> None:
+        """Add all trees of an ensemble: as `add` of `trees`, which are the same, and soon done where rows are few."""
+        assert self.edge_scores is not None
+        places = data.place[self.begin : self.end]
+        if walk_trees(data, places, ensemble, self.edge_scores, self.start_scores):
+            self._stale = True
+        else:
+            self.add(data, trees)
 
     def add_label(self, data: BinnedData, k: int, trees: Sequence[Tree], *, scale: float) -> None:
         """Add trees for label k by walking them. Threads may add trees of several labels at once."""

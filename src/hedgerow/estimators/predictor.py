@@ -1,0 +1,125 @@
+"""One short sequence after another: the labels and probabilities that `predict` and `predict_proba` give, at once.
+
+What makes a model fast here is its `Lean`: node scores of one sequence by a call or two, and edges that are the same
+table everywhere. A model without one, and a sequence that is too long or out of the ordinary, goes the way of corpora,
+which gives the same labels and probabilities to the bit; `Predictor._short` is where that is decided.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from operator import is_
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from hedgerow.chain.edges import SharedEdges
+from hedgerow.chain.short import ShortChain
+from hedgerow.data.dataset import Dataset, Label
+from hedgerow.data.short import SHORT
+from hedgerow.legend import FloatArray
+
+if TYPE_CHECKING:
+    from hedgerow.estimators.scored import ScoredChain
+
+
+class Lean(NamedTuple):
+    """Potentials of one sequence: node scores, written into (n, K), and the edges of all positions."""
+
+    score: Callable[[Dataset, FloatArray], None]
+    edges: SharedEdges
+
+
+# What a prediction depends on. A model that has another of these than it had is made ready anew.
+_LEARNT = ("schema_", "weights_", "temperature_", "tilt_", "imputation_")
+_ASKED = ("decoder", "constraints", "transitions", "objective")
+
+
+class Predictor:
+    """Predicts one sequence at a time, by a fitted model; made by `model.predictor()`.
+
+    It keeps what is made from a model once, and buffers for each thread: any number of threads may share it. The model
+    may be fitted anew; the next prediction is then by what it learnt.
+    """
+
+    def __init__(self, model: ScoredChain) -> None:
+        self._model = model
+        self._threads = threading.local()
+        self._learnt: tuple[Any, ...] = ()
+        self._asked: tuple[Any, ...] = ()
+        self._lean: tuple[Lean, SharedEdges] | None = None
+
+    def predict(self, x: Any, *, decoder: str | None = None, known: Any = None) -> list[Label]:
+        """The labels of one sequence. known : what is known of its labels, as in `predict`"""
+        labels: list[Label] = self._model.predict([x], decoder=decoder, known=None if known is None else [known])[0]
+        return labels
+
+    def predict_proba(self, x: Any, *, known: Any = None) -> FloatArray:
+        """The probability of each label at each position of one sequence, (T, K), columns as in `classes_`."""
+        return self._model.predict_proba([x], known=None if known is None else [known])[0]
+
+    def labels(self, X: Any, decoder: str | None, known: Any) -> list[Label] | None:
+        """The labels of a corpus of one short sequence; None where this is not the way."""
+        model, dataset = self._model, self._short(X, known)
+        if dataset is None:
+            return None
+        name = self._decoder_name() if decoder is None else decoder
+        tempered = name == "posterior" or model.tilt_ is not None
+        if name == "posterior":
+            probs = self._probs(dataset)
+            codes = None if probs is None else probs.argmax(axis=1).tolist()
+        elif name == "viterbi":
+            chain = self._scored(dataset, tempered=tempered)
+            codes = chain.best_labels(self._edges(tempered=tempered), dataset.n_positions)
+        else:
+            return None
+        return None if codes is None else list(map(model.schema_.labels.__getitem__, codes))
+
+    def probs(self, X: Any, known: Any) -> FloatArray | None:
+        """The probabilities of a corpus of one short sequence; None where this is not the way."""
+        dataset = self._short(X, known)
+        probs = None if dataset is None else self._probs(dataset)
+        return None if probs is None else probs.copy()
+
+    def _short(self, X: Any, known: Any) -> Dataset | None:
+        """The one short sequence that X is, where the model has a Lean and all labels are open."""
+        model = self._model
+        learnt = tuple(map(model.__dict__.get, _LEARNT))
+        if len(self._learnt) != len(learnt) or not all(map(is_, learnt, self._learnt)):
+            lean = model._lean() if learnt[0] is not None else None
+            share = 1.0 / model.temperature_
+            edges = None if lean is None else lean.edges if share == 1.0 else lean.edges.scaled(share)
+            self._lean = None if lean is None or edges is None else (lean, edges)
+            self._asked, self._learnt = (), learnt
+        if self._lean is None or known is not None:
+            return None
+        return model._short_dataset(X, None)
+
+    def _decoder_name(self) -> str:
+        asked = tuple(getattr(self._model, name, None) for name in _ASKED)
+        if not self._asked or not all(map(is_, asked, self._asked[0])):
+            self._asked = asked, self._model._decoder_name()
+        name: str = self._asked[1]
+        return name
+
+    def _edges(self, *, tempered: bool) -> SharedEdges:
+        assert self._lean is not None
+        return self._lean[1] if tempered else self._lean[0].edges
+
+    def _scored(self, dataset: Dataset, *, tempered: bool) -> ShortChain:
+        """A chain of this thread with the scores of the sequence in it."""
+        assert self._lean is not None
+        chain: ShortChain | None = getattr(self._threads, "chain", None)
+        if chain is None or chain.n_labels != dataset.n_labels:
+            chain = self._threads.chain = ShortChain(dataset.n_labels, SHORT)
+        scores, model = chain.scores(dataset.n_positions), self._model
+        self._lean[0].score(dataset, scores)
+        if tempered and model.temperature_ != 1.0:
+            share = 1.0 / model.temperature_
+            scores *= share
+            if model.tilt_ is not None:
+                scores += (1.0 - share) * model.tilt_
+        return chain
+
+    def _probs(self, dataset: Dataset) -> FloatArray | None:
+        chain = self._scored(dataset, tempered=True)
+        return chain.node_probs(self._edges(tempered=True), dataset.n_positions)

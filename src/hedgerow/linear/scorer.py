@@ -1,0 +1,199 @@
+"""How scores and their gradients pass through the weights of sparse features and numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hedgerow.data.dataset import Dataset
+from hedgerow.data.derived import number_rows
+from hedgerow.errors import InputError
+from hedgerow.legend import CODE, INDEX, CodeArray, FloatArray, IndexArray
+from hedgerow.linear import kernels
+from hedgerow.linear.index import Reads, WeightIndex
+
+# A row with at least this many weights also stands in the dense table: adding a whole row of K weights is then
+# cheaper than as many entries. Chosen on chunking with 22 labels, where 10 was slower in a first trial.
+TABLE_SIZE = 6
+# Numbers of so many positions are multiplied together.
+BLOCK = 128
+
+
+@dataclass(frozen=True)
+class ChunkFeatures:
+    """What the positions of a chunk have: table rows and entries, weighted entries, places for the numbers. These are
+    those of the corpus, and those of the chunk alone where some are derived."""
+
+    places: IndexArray
+    sequences: IndexArray
+    ptr: CodeArray
+    table: CodeArray
+    cell: CodeArray
+    slot: CodeArray
+    weighted: tuple[CodeArray, CodeArray, FloatArray] | None
+    constants: ChunkFeatures | None
+    numbers: FloatArray
+    number_places: IndexArray
+
+    @property
+    def n_positions(self) -> int:
+        return len(self.ptr) - 1
+
+    @property
+    def n_bytes(self) -> int:
+        """The memory of the lists."""
+        lists = (self.places, self.sequences, self.ptr, self.table, self.cell, self.slot, *(self.weighted or ()))
+        derived = () if self.number_places is self.places else (self.numbers, self.number_places)
+        return sum(array.nbytes for array in (*lists, *derived))
+
+
+class LinearScorer:
+    """Scores from weights. `load` the weights, then `score` chunks; `pull` takes gradients back to the weights."""
+
+    def __init__(self, index: WeightIndex) -> None:
+        self.index, sizes = index, np.diff(index.row_ptr)
+        self.table_rows: IndexArray = np.flatnonzero(sizes >= TABLE_SIZE).astype(INDEX)
+        self.table_row: CodeArray = np.full(len(sizes), -1, dtype=CODE)
+        self.table_row[self.table_rows] = np.arange(len(self.table_rows), dtype=CODE)
+        self.table: FloatArray = np.zeros((len(self.table_rows), index.n_outputs))
+        self.weights: FloatArray = np.zeros(index.n_weights)
+        self._number_slots = _dense_slots(index, index.streams.num_base)
+        self._constant_slots = _dense_slots(index, index.streams.seq_num_base)
+
+    def load(self, weights: FloatArray) -> None:
+        """Use these weights from now on."""
+        self.weights = weights.view()
+        self.weights.flags.writeable = False  # as those of a memory-mapped model are: one compiled form serves both
+        self.number_weights = _dense(self.weights, self._number_slots)
+        self._constant_weights = _dense(self.weights, self._constant_slots)
+        kernels.sparse.fill_table(self.table_rows, self.index.row_ptr, self.index.slot_label, self.weights, self.table)
+
+    def compile(self, dataset: Dataset, first: int, last: int) -> ChunkFeatures:
+        """The features of sequences first … last-1 of a dataset."""
+        streams = self.index.streams
+        lengths = np.diff(dataset.offsets[first : last + 1])
+        if int(lengths.sum()) * self.index.n_outputs > np.iinfo(CODE).max:
+            what = f"sequences {first} … {last - 1} are too long for {self.index.n_outputs} scores per position"
+            raise InputError(what)
+        sequences = np.repeat(np.arange(first, last, dtype=INDEX), lengths)
+        begin = dataset.offsets[first:last] - dataset.offsets[first]
+        places = np.repeat(dataset.start[first:last] - begin, lengths) + np.arange(len(sequences), dtype=INDEX)
+        weighted = dataset.attr_val is not None and len(streams.attr_shift) > 0
+        coded, none = (streams.column, streams.shift, streams.base), np.empty(0, dtype=INDEX)
+        lists = self._lists(dataset.codes, places, coded, None if weighted else dataset)[:4]
+        constants = None
+        if len(streams.seq_column) or len(streams.seq_num_column):
+            numbers = np.arange(first, last, dtype=INDEX)
+            nowhere = np.zeros_like(streams.seq_column)
+            coded = streams.seq_column, nowhere, streams.seq_base
+            lists_of_them = self._lists(dataset.seq_codes, numbers, coded, None)[:4]
+            constants = ChunkFeatures(numbers, numbers, *lists_of_them, None, None, dataset.seq_numeric, numbers)
+        entries = None
+        if weighted:
+            entries = self._lists(dataset.codes, places, (none, none, none), dataset, weighted=True)[2:]
+        rows, low = number_rows(dataset, first, last) if len(streams.num_column) else (dataset.numeric, 0)
+        of_numbers = rows, places - low if rows is not dataset.numeric else places
+        return ChunkFeatures(places, sequences - first, *lists, entries, constants, *of_numbers)
+
+    def _lists(
+        self,
+        codes: CodeArray,
+        places: IndexArray,
+        streams: tuple[IndexArray, IndexArray, IndexArray],
+        attributes: Dataset | None,
+        *,
+        weighted: bool = False,
+    ) -> tuple[CodeArray, CodeArray, CodeArray, CodeArray, FloatArray]:
+        """What `list_features` lists; with `weighted` every feature as entries, with the values of attributes."""
+        index, known = self.index, self.index.streams
+        none, codes_of_none, nothing = np.empty(0, dtype=INDEX), np.empty(0, dtype=CODE), np.empty(0)
+        reads: tuple[Any, ...] = none, codes_of_none, nothing, none, none
+        if attributes is not None:
+            values = attributes.attr_val if weighted else nothing
+            reads = attributes.attr_ptr, attributes.attr_id, values, known.attr_shift, known.attr_base
+        in_table = np.full_like(self.table_row, -1) if weighted else self.table_row
+        fixed = codes, places, *streams, *reads, index.row_ptr, in_table, index.slot_label, index.n_outputs
+        n_table, n_entries = kernels.sparse.list_features(*fixed, *(codes_of_none,) * 4, nothing)
+        ptr, table = np.empty(len(places) + 1, dtype=CODE), np.empty(n_table, dtype=CODE)
+        cell, slot = np.empty(n_entries, dtype=CODE), np.empty(n_entries, dtype=CODE)
+        value = np.empty(n_entries if weighted else 0)
+        kernels.sparse.list_features(*fixed, ptr, table, cell, slot, value)
+        return ptr, table, cell, slot, value
+
+    def score(self, chunk: ChunkFeatures, scores: FloatArray) -> None:
+        """Write the scores (n, M) of a chunk."""
+        streams = self.index.streams
+        self._gather(chunk, streams.number_reads, self.number_weights, scores)
+        if chunk.constants is not None:
+            of_sequences = np.empty((chunk.constants.n_positions, self.index.n_outputs))
+            self._gather(chunk.constants, streams.constant_reads, self._constant_weights, of_sequences)
+            scores += of_sequences[chunk.sequences]
+
+    def _gather(self, chunk: ChunkFeatures, reads: Reads, number_weights: FloatArray, scores: FloatArray) -> None:
+        cells = scores.reshape(-1)
+        kernels.sparse.gather(chunk.ptr, chunk.table, chunk.cell, chunk.slot, self.weights, self.table, scores, cells)
+        if chunk.weighted is not None:
+            kernels.sparse.gather_weighted(*chunk.weighted, self.weights, cells)
+        if len(number_weights):
+            kernels.numbers.gather_numbers(
+                chunk.numbers, chunk.number_places, *reads, number_weights, number_block(scores), scores
+            )
+
+    def new_gradient(self) -> tuple[FloatArray, FloatArray]:
+        """An accumulator for `pull`: of the slots, and of the table."""
+        return np.zeros(self.index.n_weights), np.zeros_like(self.table)
+
+    def pull(self, chunk: ChunkFeatures, gradient: FloatArray, into: tuple[FloatArray, FloatArray]) -> None:
+        """Add the gradient with respect to the scores (n, M) to an accumulator."""
+        streams = self.index.streams
+        self._scatter(chunk, streams.number_reads, self._number_slots, gradient, into)
+        if chunk.constants is not None:
+            begin = np.flatnonzero(np.diff(chunk.sequences, prepend=-1))
+            sums = np.add.reduceat(gradient, begin, axis=0)
+            self._scatter(chunk.constants, streams.constant_reads, self._constant_slots, sums, into)
+
+    def _scatter(
+        self,
+        chunk: ChunkFeatures,
+        reads: Reads,
+        number_slots: IndexArray,
+        gradient: FloatArray,
+        into: tuple[FloatArray, FloatArray],
+    ) -> None:
+        cells = gradient.reshape(-1)
+        kernels.sparse.scatter(chunk.ptr, chunk.table, chunk.cell, chunk.slot, gradient, cells, *into)
+        if chunk.weighted is not None:
+            kernels.sparse.scatter_weighted(*chunk.weighted, cells, into[0])
+        if len(number_slots):
+            sums = np.zeros(number_slots.shape)
+            kernels.numbers.scatter_numbers(
+                chunk.numbers, chunk.number_places, *reads, gradient, number_block(gradient), sums
+            )
+            has = number_slots >= 0
+            into[0][number_slots[has]] += sums[has]
+
+    def finish(self, accumulator: tuple[FloatArray, FloatArray]) -> FloatArray:
+        """The gradient of the weights that an accumulator holds."""
+        grad, table = accumulator
+        kernels.sparse.drain_table(self.table_rows, self.index.row_ptr, self.index.slot_label, table, grad)
+        return grad
+
+
+def number_block(scores: FloatArray) -> FloatArray:
+    """Room in which numbers are multiplied, for scores (n, M)."""
+    return np.empty((4 + scores.shape[1], min(BLOCK, len(scores))))
+
+
+def _dense_slots(index: WeightIndex, rows: IndexArray) -> IndexArray:
+    """int64[len(rows), M]: the slot of each weight of some rows, −1 where a pair has none."""
+    slots = np.full((len(rows), index.n_outputs), -1, dtype=INDEX)
+    for i, row in enumerate(rows):
+        row_slots = np.arange(index.row_ptr[row], index.row_ptr[row + 1])
+        slots[i, index.slot_label[row_slots]] = row_slots
+    return slots
+
+
+def _dense(weights: FloatArray, slots: IndexArray) -> FloatArray:
+    return np.where(slots >= 0, weights[slots], 0.0) if len(weights) else np.zeros(slots.shape)

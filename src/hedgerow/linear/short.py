@@ -1,0 +1,38 @@
+"""The node scores of one short sequence, in one call and without the lists that a chunk is compiled into."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hedgerow.data.dataset import Dataset
+from hedgerow.data.derived import number_rows
+from hedgerow.legend import INDEX, FloatArray
+from hedgerow.linear import kernels
+from hedgerow.linear.chain import LinearChain
+from hedgerow.linear.scorer import number_block
+
+_NOTHING: FloatArray = np.empty(0)
+_NOTHING.flags.writeable = False  # as the arrays of a Dataset are
+
+
+def score_sequence(chain: LinearChain, dataset: Dataset, scores: FloatArray) -> None:
+    """Write the node scores (n, K) of a corpus of one sequence, as `LinearChain.potentials` has them.
+
+    The sequence has no features of the whole, and the chain none of label pairs.
+    """
+    nodes, begin = chain.nodes, int(dataset.start[0])
+    index, streams = nodes.index, nodes.index.streams
+    kernels.sparse.score_sequence(
+        dataset.codes, begin, streams.column, streams.shift, streams.base, dataset.attr_ptr, dataset.attr_id,
+        _NOTHING if dataset.attr_val is None else dataset.attr_val, streams.attr_shift, streams.attr_base,
+        index.row_ptr, nodes.table_row, index.slot_label, nodes.weights, nodes.table, scores,
+    )  # fmt: skip
+    if len(nodes.number_weights):
+        rows, low = number_rows(dataset, 0, 1)
+        places = np.arange(begin - low, begin - low + len(scores), dtype=INDEX)
+        reads, block = streams.number_reads, number_block(scores)
+        kernels.numbers.gather_numbers(rows, places, *reads, nodes.number_weights, block, scores)
+    if chain.start_scores is not None:
+        scores[0] += chain.start_scores
+    if chain.end_scores is not None:
+        scores[-1] += chain.end_scores
