@@ -162,7 +162,7 @@ def test_the_line_that_it_gives_trains_the_same_again(kind):
     model.set_params(random_state=1).fit(X, y)
     names = {one.__name__: one for one in (AutoLabeler, HMM, LinearCRF, TreeCRF)}
     again = eval(model.chosen_, names, {"X": X, "y": y})
-    model.temperature_ = 1.0  # which held-out sequences gave, and the line has none
+    model.temperature_, model.doubt_ = 1.0, 0.0  # which held-out sequences gave, and the line has none
     for one, two in zip(model.predict_proba(X), again.predict_proba(X)):
         np.testing.assert_array_equal(one, two)
     assert model.predict(X).tolist() == again.predict(X).tolist()
@@ -394,6 +394,7 @@ def test_models_are_averaged_only_where_that_helps():
         1 / several.temperature_
     )
     expected /= expected.sum(axis=1, keepdims=True)
+    expected = (1.0 - several.doubt_) * expected + several.doubt_ / 2  # labels
     np.testing.assert_allclose(several.predict_proba(X)[0], expected, rtol=1e-12)
     labels = several.classes_[expected.argmax(axis=1)].tolist()
     assert several.predict(X)[0] == labels
@@ -461,6 +462,26 @@ def test_the_temperature_is_finite_where_all_labels_are_right():
     assert 1.0 < judging.find_temperature(*answered(certain, np.zeros(30, dtype=int))) < 4.0
     assert judging.find_temperature(*answered(certain, np.full(30, -1))) == 1.0  # no label is known
     assert judging.tempered(np.array([[1.0, 0.0]]), 3.0).tolist() == [[1.0, 0.0]]
+
+
+@pytest.mark.parametrize("share", [0.0, 0.05, 0.2])
+def test_the_doubt_is_the_share_of_labels_that_no_model_is_unsure_of(share):
+    rng = np.random.default_rng(0)
+    probs = rng.dirichlet([0.1] * 3, size=20_000)
+    probs = np.column_stack([probs, np.zeros(len(probs))])  # a label that is not possible
+    even = rng.random(len(probs)) < share
+    labels = np.where(
+        even, rng.integers(3, size=len(probs)), (probs.cumsum(axis=1) < rng.random((20_000, 1))).sum(axis=1)
+    )
+    found = judging.find_doubt(*answered(probs, labels), 1.0)
+    assert found == pytest.approx(share, abs=0.01)
+    soft = judging.softened(probs, 2.0, found)
+    np.testing.assert_allclose(soft.sum(axis=1), 1.0, rtol=1e-12)
+    np.testing.assert_array_equal(soft.argmax(axis=1), probs.argmax(axis=1))
+    assert not soft[:, 3].any()
+    few = judging.find_doubt(*answered(probs[:20], labels[:20]), 1.0)  # two sequences: a third of it is believed
+    assert few <= judging.SHARES[-1] / 3
+    assert judging.find_doubt(*answered(probs[:20], np.full(20, -1)), 1.0) == 0.0
 
 
 def test_probabilities_of_an_overconfident_model_are_tempered():
@@ -569,6 +590,7 @@ def test_a_file_brings_back_every_bit(cv, tmp_path):
     assert (again.chosen_, again.outcome_, again.scoring_) == (model.chosen_, model.outcome_, model.scoring_)
     assert again.temperature_ == model.temperature_
     assert (model.temperature_ == 1.0) == (cv == 0)
+    assert again.doubt_ == model.doubt_
     assert again.best_score_ == model.best_score_ or np.isnan(model.best_score_)
     assert [repr(one) for one in again.candidates] == [repr(one) for one in candidates]
     for one, two in zip(model.predict_proba(X), again.predict_proba(X)):

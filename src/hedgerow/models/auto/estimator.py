@@ -30,7 +30,7 @@ from hedgerow.legend import CODE, CodeArray, FloatArray
 from hedgerow.models.auto.candidates import Traits, changed_parameters, first_guesses, first_window, in_python, set_up
 from hedgerow.models.auto.combined import average, choose_members, mean_probs, seen_by
 from hedgerow.models.auto.folds import FoldedCorpus, cut_pieces, make_folds
-from hedgerow.models.auto.judging import POSTERIOR, Judge, find_temperature, tempered
+from hedgerow.models.auto.judging import POSTERIOR, Judge, find_doubt, find_temperature, softened
 from hedgerow.models.auto.leaderboard import Leaderboard, make_leaderboard
 from hedgerow.models.auto.parameters import AutoParameters
 from hedgerow.models.auto.search import Search
@@ -57,8 +57,8 @@ class AutoLabeler(AutoParameters, ScoredChain):
     search and keeps the best so far.
 
     What an average has no answer to (whole labelings: `predict_k_best`, `sample`, `log_probability`,
-    `span_probability`, `entropy`, "viterbi") is answered by `best_estimator_`, without `temperature_`: that is of
-    `predict_proba` alone. `predict` gives the same labels with it and without.
+    `span_probability`, `entropy`, "viterbi") is answered by `best_estimator_`, without `temperature_` and `doubt_`:
+    these are of `predict_proba` alone. `predict` gives the same labels with them and without.
 
     Attributes
     ----------
@@ -70,6 +70,8 @@ class AutoLabeler(AutoParameters, ScoredChain):
     leaderboard_ : what was tried, the best first, a dict each; `print` shows a table
     chosen_ : the line of Python that trains the same again; its probabilities are those before the temperature
     temperature_ : what the logarithms of probabilities are divided by, as held-out sequences say; 1 where none are
+    doubt_ : the share of `predict_proba` that all labels that are possible get alike, as held-out sequences say; 0
+        where none are
     n_iter_ : how many models were tried, best_iteration_ : which of them was the best
     loss_ : −log of the probability that the best gives to a true label of held-out sequences, on average
     outcome_ : why the search ended: "time_budget", "n_trials", "exhausted" (nothing near the best is left to try),
@@ -91,6 +93,7 @@ class AutoLabeler(AutoParameters, ScoredChain):
     leaderboard_: Leaderboard
     chosen_: str
     temperature_: float
+    doubt_: float
 
     # -------------------------------------------------------------------------------------------- training
 
@@ -185,7 +188,9 @@ class AutoLabeler(AutoParameters, ScoredChain):
             self.best_score_ = float(tries.stages(leader, folds)[0])
             self.loss_ = -float(tries.log_probs(leader, folds)[0])
             if folds:
-                self.temperature_ = find_temperature(tries.truths(folds), average(members, folds))
+                said = tries.truths(folds), average(members, folds)
+                self.temperature_ = find_temperature(*said)
+                self.doubt_ = find_doubt(*said, self.temperature_)
         if search.outcome == INTERRUPTED:
             what = f"the search was interrupted after {self.n_iter_} models; the best of them is kept"
             warn(what, ConvergenceWarning, stacklevel=3)
@@ -197,7 +202,8 @@ class AutoLabeler(AutoParameters, ScoredChain):
         self.best_params_ = changed_parameters(best)
         self.leaderboard_, self.metadata_, self.history_ = Leaderboard(), {}, []
         self.n_iter_ = self.best_iteration_ = 0
-        self.loss_, self.best_score_, self.outcome_, self.temperature_ = 0.0, math.nan, outcome, 1.0
+        self.loss_, self.best_score_, self.outcome_ = 0.0, math.nan, outcome
+        self.temperature_, self.doubt_ = 1.0, 0.0
         self.scoring_ = judge.name
         self.chosen_ = self._line()
 
@@ -219,7 +225,7 @@ class AutoLabeler(AutoParameters, ScoredChain):
     def predict_proba(self, X: Any, *, known: Any = None, lengths: Any = None) -> list[FloatArray]:
         """The probability of each label at each position: a list of (T, K) arrays, columns as in `classes_`."""
         dataset = self._dataset(X, known, lengths)
-        flat = tempered(mean_probs(self.estimators_, dataset), self.temperature_)
+        flat = softened(mean_probs(self.estimators_, dataset), self.temperature_, self.doubt_)
         return [flat[begin:end] for begin, end in itertools.pairwise(dataset.offsets.tolist())]
 
     def _decoding(self, decoder: str | None) -> Callable[[Dataset], list[CodeArray]]:

@@ -52,6 +52,7 @@ def settle(model: Any, scope: Scope) -> None:
     """What follows from what was read."""
     model.best_score_ = math.nan if scope["best_score"] is None else scope["best_score"]
     model.temperature_ = 1.0 if scope["temperature"] is None else scope["temperature"]  # files of before have none
+    model.doubt_ = scope["doubt"] or 0.0
     model.best_params_ = changed_parameters(model.best_estimator_)
     model.chosen_ = model._line()
 
@@ -69,6 +70,7 @@ STATE = State(
         Let("best_estimator", lambda scope: scope["estimators"][0], of="best_estimator_"),
         real("best_score", of=_score, nullable=True),
         real("temperature", above=0.0, of="temperature_", optional=True),
+        real("doubt", 0.0, 1.0, of=lambda model: model.doubt_ or None, optional=True),
         text("scoring_used", of="scoring_"),
         Value("leaderboard", _are_records, "a list of records", back=Leaderboard, of="leaderboard_"),
     ),

@@ -26,6 +26,7 @@ LEAST = 1e-12  # a probability, where its logarithm is taken
 MOST_STEPS, MOST_CELLS = 20, 100_000  # of Newton; probabilities that a temperature is found by
 DOUBT = 4.0  # with so many held-out sequences half of log T is believed
 HOTTEST = 8.0  # temperatures are from 1/8 to 8
+SHARES = np.array([0.0, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2])  # of labels that a model has no idea of
 POSTERIOR, VITERBI = "posterior", "viterbi"
 _SPAN = re.compile(r"[BIESLU]-.+|O")
 
@@ -140,12 +141,10 @@ def find_temperature(truths: Sequence[Truth], answers: Sequence[Answers]) -> flo
     more of any kind among them all, as in Platt's method, keeps it finite where every label is right. Positions of one
     sequence are not independent: where there are few, T is nearer to 1.
     """
-    pairs = [(one.probs[truth.known], truth.labels[truth.known]) for truth, one in zip(truths, answers)]
-    step = 1 + sum(probs.size for probs, _ in pairs) // MOST_CELLS
-    probs, labels = (np.concatenate([part[::step] for part in parts]) for parts in zip(*pairs))
+    probs, labels = _some(truths, answers)
     if len(labels) == 0:
         return 1.0
-    probs = np.maximum(probs.astype(np.float64), LEAST)
+    probs = np.maximum(probs, LEAST)
     logs = np.log(probs)
     apart = logs - logs[np.arange(len(logs)), labels][:, None]
     one_more = float(apart.mean()) / (len(apart) + 2)
@@ -158,8 +157,44 @@ def find_temperature(truths: Sequence[Truth], answers: Sequence[Answers]) -> flo
         before, power = power, float(np.clip(moved, max(power / 2, 1 / HOTTEST), min(power * 2, HOTTEST)))
         if abs(power - before) < 1e-4 * before:
             break
+    return float(power ** -_belief(truths))
+
+
+def find_doubt(truths: Sequence[Truth], answers: Sequence[Answers], temperature: float) -> float:
+    """The share ε of `softened` by which true labels of held-out sequences are most probable; of few it is smaller."""
+    probs, labels = _some(truths, answers)
+    if len(labels) == 0:
+        return 0.0
+    own, possible = (table[np.arange(len(labels)), labels] for table in (tempered(probs, temperature), _evenly(probs)))
+    logs = np.log(np.maximum(own[:, None] * (1.0 - SHARES) + possible[:, None] * SHARES, LEAST))
+    return float(SHARES[logs.sum(axis=0).argmax()] * _belief(truths))
+
+
+def softened(probs: FloatArray, temperature: float, doubt: float) -> FloatArray:
+    """(N, K): (1 − ε) · p^(1/T), made to add up to 1, and ε for all labels that are possible alike. What is most
+    probable stays so, and 0 stays 0."""
+    own = tempered(probs, temperature)
+    return own if doubt == 0.0 else (1.0 - doubt) * own + doubt * _evenly(probs)
+
+
+def _evenly(probs: FloatArray) -> FloatArray:
+    possible = probs > 0.0
+    evenly: FloatArray = possible / possible.sum(axis=1, keepdims=True)
+    return evenly
+
+
+def _some(truths: Sequence[Truth], answers: Sequence[Answers]) -> tuple[FloatArray, CodeArray]:
+    """Probabilities (n, K) and true labels (n,) of held-out positions, not too many of them."""
+    pairs = [(one.probs[truth.known], truth.labels[truth.known]) for truth, one in zip(truths, answers)]
+    step = 1 + sum(probs.size for probs, _ in pairs) // MOST_CELLS
+    probs, labels = (np.concatenate([part[::step] for part in parts]) for parts in zip(*pairs))
+    return probs.astype(np.float64), labels
+
+
+def _belief(truths: Sequence[Truth]) -> float:
+    """How much of what held-out sequences say is believed, from 0 to 1: more where they are many."""
     n = sum(len(truth.offsets) - 1 for truth in truths)
-    return float(power ** (-n / (n + DOUBT)))
+    return n / (n + DOUBT)
 
 
 def tempered(probs: FloatArray, temperature: float) -> FloatArray:
