@@ -16,7 +16,7 @@ import numpy as np
 from hedgerow.data import kernels
 from hedgerow.data.dataset import OUTSIDE_COLUMN, Column, Dataset, Derived, Schema
 from hedgerow.errors import InputError, shown
-from hedgerow.legend import FloatArray
+from hedgerow.legend import FLOAT, FloatArray
 
 MOST = 1000  # positions of a span: each is read anew at every position
 
@@ -106,7 +106,7 @@ def standard(numbers: FloatArray) -> tuple[float, float]:
     known = numbers[numbers == numbers]
     if len(known) == 0:
         return 0.0, 1.0
-    center, spread = float(known.mean()), float(known.std())
+    center, spread = float(known.mean(dtype=FLOAT)), float(known.std(dtype=FLOAT))
     return (center, spread) if np.isfinite(spread) and spread > 1e-12 * abs(center) else (0.0, 1.0)
 
 
@@ -124,10 +124,10 @@ def number_row(dataset: Dataset, column: Column, first: int = 0, last: int | Non
     start, gap, low, high = dataset.start[first:last], dataset.schema.gap, 0, 0
     if len(start):
         low, high = int(start[0]) - gap, int(start[-1] + lengths[-1]) + gap
-    x = dataset.numeric[d, low:high]
+    x = dataset.numeric[d, low:high].astype(FLOAT, copy=False)
     if not np.isnan(sources[d].fill):  # an absent number means one
         x = np.where(np.isnan(x), sources[d].fill, x)
-        x.flags.writeable = False  # as stored ones are: one compiled form serves both
+    x.flags.writeable = False  # as stored ones are: one compiled form serves all
     out: FloatArray = np.full(len(x), np.nan)
     code = getattr(kernels.derived, FUNCTIONS[derived.function].code)
     kernels.derived.derive(x, start - low, lengths, code, derived.span, out)
