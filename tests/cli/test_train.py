@@ -435,3 +435,18 @@ def test_the_rest_of_the_family(hedgerow, folder, model, options, estimator):
 def test_options_of_other_models_are_refused(hedgerow, folder, arguments, what):
     done = hedgerow("train", "train.txt", "-o", "m.hedgerow", *arguments.split())
     assert what in done.complaint
+
+
+def test_features_of_numbers_are_derived_and_those_that_are_not_known_are_refused(hedgerow, folder):
+    write(folder, "a.csv", planted_text())
+    base = ("train", "a.csv", "-o", "m.hedgerow", "--by", "sequence", "--model", "tree", "--trees", 5, "--dev", 0)
+    assert hedgerow(*base, "--features", "lag, rolling_mean(3)").code == 0
+    assert load("m.hedgerow").features_ == ("lag(1)", "rolling_mean(3)")
+    assert "features lag(1), rolling_mean(3)\n" in hedgerow("info", "m.hedgerow").out
+    assert hedgerow(*base, "--features", "auto").code == 0
+    assert load("m.hedgerow").features == "auto"
+    refused = hedgerow(*base, "--features", "rolling_meen(3)")
+    assert refused.code != 0
+    assert "--features has 'rolling_meen(3)'. Did you mean 'rolling_mean'?" in refused.err
+    words = hedgerow("train", "train.txt", "-o", "m.hedgerow", "--model", "linear", "--features", "lag")
+    assert "--features are of numeric columns, and the data has none" in words.err

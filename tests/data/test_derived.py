@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -162,3 +164,13 @@ def test_data_without_numbers_and_names_that_are_taken_are_refused():
 
 def test_stored_numbers_are_those_of_the_data():
     assert [column.name for column in stored_numbers(learn(X, y, features=ALL).schema)] == ["0", "1"]
+
+
+def test_single_precision_is_derived_in_double():
+    dataset = learn([x.astype(np.float32) for x in X], y, features=ALL)
+    single = replace(dataset, numeric=dataset.numeric.astype(np.float32))
+    rows, expected = rows_of(single), rows_of(dataset)
+    for name, parts in expected.items():
+        for one, other in zip(parts, rows[name]):
+            np.testing.assert_array_equal(one, other)
+            assert other.dtype == np.float64

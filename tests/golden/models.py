@@ -158,6 +158,8 @@ def _with_gaps(few: dict[str, Any]) -> dict[str, Case]:
         "imputed": (local(MEMM, estimator="trees", missing="impute", fill_numbers="median", **own, **few), X, y),
         "shares": (TreeCRF(missing="weighting", **own, **few), X, y),
         "surrogates": (TreeCRF(missing="surrogate", **own, **few), X, y),
+        "derived": (LinearCRF(missing="impute", window=1, features=["difference", "lag(2)"], l2=0.1, **own), X, y),
+        "derivedrows": (local(MEMM, estimator="trees", window=1, features=["rolling_std(3)"], **own, **few), X, y),
     }
 
 

@@ -215,12 +215,14 @@ def test_the_same_corpus_has_the_same_features(caplog):
     assert caplog.messages == [f"features: {', '.join(first)}"]
 
 
-def test_models_that_are_tried_have_the_same_features():
+def test_models_that_are_tried_have_the_same_features(tmp_path):
     models = [TreeCRF(**FEW), LinearCRF(), HMM()]
     auto = AutoLabeler(features=NAMES, candidates=models, n_trials=3, cv=2, random_state=0).fit(X, y)
     assert auto.features_ == FULL
     assert "features=['difference(1)'" in auto.chosen_
     assert auto.score(NEW, TRUTH) > 0.8
+    auto.save(tmp_path / "auto")
+    assert hedgerow.load(tmp_path / "auto").predict(NEW).tolist() == auto.predict(NEW).tolist()
     found = AutoLabeler(features="auto", candidates=models, cv=0, random_state=0).fit(X, y)
     assert found.features_ != ()
 

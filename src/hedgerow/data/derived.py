@@ -124,10 +124,10 @@ def number_row(dataset: Dataset, column: Column, first: int = 0, last: int | Non
     start, gap, low, high = dataset.start[first:last], dataset.schema.gap, 0, 0
     if len(start):
         low, high = int(start[0]) - gap, int(start[-1] + lengths[-1]) + gap
-    x = np.asarray(dataset.numeric[d, low:high], dtype=FLOAT)
+    x = dataset.numeric[d, low:high].astype(FLOAT, copy=False)
     if not np.isnan(sources[d].fill):  # an absent number means one
         x = np.where(np.isnan(x), sources[d].fill, x)
-    x.flags.writeable = False  # as stored ones are: one compiled form serves both
+    x.flags.writeable = False  # as stored ones are: one compiled form serves all
     out: FloatArray = np.full(len(x), np.nan)
     code = getattr(kernels.derived, FUNCTIONS[derived.function].code)
     kernels.derived.derive(x, start - low, lengths, code, derived.span, out)

@@ -166,8 +166,8 @@ class Windowed(Columns):
     features : "auto" or list of str
         What is derived of every numeric column and seen beside it, in the same window: "lag(5)", "difference(3)",
         "rolling_mean(10)", "rolling_std(10)", "rolling_min(10)", "rolling_max(10)". They look back alone: the last 10
-        positions are t−9 … t. "auto" takes differences, or rolling means and deviations of 5 and 25 positions, where
-        held-out sequences are clearly better with them than without. `features_` tells which there are.
+        positions are t−9 … t. "auto" takes differences, or rolling means and deviations of 5 or 25 positions, or all
+        of these, where held-out sequences are clearly better with them than without. `features_` tells which.
     """
 
     window: Window | str = AUTO

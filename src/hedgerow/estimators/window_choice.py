@@ -5,8 +5,8 @@ long ones, and a third of the sequences is held out. Some widths are within a st
 of these, some are within one of that which gives the held-out labels the highest probability. The smallest of them is
 taken. Nothing is drawn from `random_state`: the same corpus has the same window.
 
-Features of numbers are compared under the window that there is, and the fewest are taken. None are, unless others are
-better by two standard errors.
+Features of numbers are compared under the window that there is, in the same way. None are taken unless some are better
+by two standard errors.
 
 Ctrl-C ends the comparison: the best so far is taken, training ends after its first iteration, and that model is kept.
 The second one gives up.
@@ -43,8 +43,9 @@ FEW_PIECES = 12  # of fewer than FEW_SEQUENCES sequences, at least; then pieces 
 SMALL = 0.02  # a share of the log-probability that is not worth a wider window
 CLEAR = 2.0  # standard errors by which features must be better than none
 MANY = 50  # numeric columns, of which no features are tried: there are many ways to see what goes on
-_SHORT, _LONG = ("rolling_mean(5)", "rolling_std(5)"), ("rolling_mean(25)", "rolling_std(25)")
-FEATURES: tuple[tuple[str, ...], ...] = ((), ("difference(1)",), _SHORT, _LONG, ("difference(1)", *_SHORT, *_LONG))
+_CHANGES, _SHORT = ("difference(1)", "difference(10)"), ("rolling_mean(5)", "rolling_std(5)")
+_LONG = ("rolling_mean(25)", "rolling_std(25)")
+FEATURES: tuple[tuple[str, ...], ...] = ((), _CHANGES, _SHORT, _LONG, (*_CHANGES, *_SHORT, *_LONG))
 PATIENCE = 2  # widths in a row that are worse than the best before them end the comparison
 _BESIDE = re.compile(r"(?<!\w)[-+]\d")  # "-1:word", "word[+1]"
 _OF_TEMPLATE = re.compile(r"[UB]\d+")  # "U00"
@@ -142,10 +143,13 @@ def _compare_features(make: Callable[[], Any], train: Dataset, held: Dataset, ct
             ctrl_c.pressed = True
             break
         right[which], log_probs[which] = scores
-    if not right:
-        return 0
-    accurate = _near_best(right, errors=CLEAR)[1]
-    return min(_near_best({which: log_probs[which] for which in accurate}, SMALL, CLEAR)[1])
+    which = 0
+    for errors in (CLEAR, 1.0) if right else ():
+        accurate = _near_best(right, errors=errors)[1]
+        which = min(_near_best({which: log_probs[which] for which in accurate}, SMALL, errors)[1])
+        if not which:
+            break
+    return which
 
 
 def _near_best(scores: dict[int, FloatArray], share: float = 0.0, errors: float = 1.0) -> tuple[int, list[int]]:
