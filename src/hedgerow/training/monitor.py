@@ -110,15 +110,15 @@ class Monitor:
         self._deadline = current_deadline()
         self._began = time.perf_counter()
         self._bar: Any = None
+        self._said = False
         self._context = ExitStack()
 
     def __enter__(self) -> Monitor:
-        if self.verbose and sys.stderr.isatty():
-            self._bar = _progress_bar(self.max_iter)
-        elif self.verbose:
+        if self.verbose:
             from hedgerow.jit import before_compiling  # numba takes long to import
 
-            self._context.enter_context(before_compiling(_say_compiling))
+            self._bar = _progress_bar(self.max_iter) if sys.stderr.isatty() else None
+            self._context.enter_context(before_compiling(self._say_compiling))
         # Only the main thread may listen. A handler that Python did not set cannot be put back, and a job in the
         # background, which ignores Ctrl-C, goes on ignoring it.
         current = signal.getsignal(signal.SIGINT)
@@ -229,6 +229,13 @@ class Monitor:
             return "converged"
         return "max_iter" if self.n_iter >= self.max_iter else None
 
+    def _say_compiling(self, kernel: str) -> None:
+        if self._bar is not None:
+            self._bar.update(self._bar.task_ids[0], description=kernel and f"compiling kernels, once: {kernel}")
+        elif not self._said:
+            self._said = True
+            log.info("compiling kernels, which is done once and may take half a minute")
+
     def _show(self, record: Step) -> None:
         if not self.verbose:
             return
@@ -238,10 +245,6 @@ class Monitor:
         else:
             stage = record.stage and f"  {record.stage}"
             log.info("iteration %d%s  loss %.4f%s  %.1f s", record.iteration, stage, record.loss, score, record.seconds)
-
-
-def _say_compiling() -> None:
-    log.info("compiling the kernels, which is done once and may take half a minute")
 
 
 def _progress_bar(total: int) -> Any:
