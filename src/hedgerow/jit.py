@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import ast
+import gc
 import hashlib
 import inspect
 import re
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import contextmanager
 from importlib.util import decode_source, resolve_name
-from types import FunctionType, ModuleType
+from types import FunctionType, ModuleType, SimpleNamespace
 from typing import Any, TypeVar, cast
 
 import numba
-from numba.core import event
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
@@ -23,8 +25,64 @@ Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 CHAIN_MATH = {"reassoc", "contract", "arcp", "nsz"}
 
 
+def _show(name: str) -> None:
+    """Say what is compiled, where someone watches: in a line that is gone when it is done."""
+    if "ipykernel" in sys.modules or (sys.stderr is not None and sys.stderr.isatty()):
+        text = name and f"compiling kernels, once: {name}"
+        print(f"\r{text:<60}" + "\r" * (not text), end="", file=sys.stderr, flush=True)
+
+
+_tell: list[Callable[[str], None]] = [_show]  # the last one is told
+
+
+class _Compiler(Compiler):
+    """Numba's compiler. It makes so many objects that looking for garbage among them took a tenth of the time."""
+
+    _outermost = True  # a part is compiled while the kernel is that calls it; numba's lock lets one thread in
+
+    def compile_extra(self, function: Any) -> Any:
+        if not _Compiler._outermost:
+            return super().compile_extra(function)  # type: ignore[no-untyped-call]
+        collects, tell = gc.isenabled(), _tell[-1]
+        _Compiler._outermost = False
+        gc.disable()
+        try:
+            tell(function.__name__)
+            return super().compile_extra(function)  # type: ignore[no-untyped-call]
+        finally:
+            tell("")
+            _Compiler._outermost = True
+            if collects:
+                gc.enable()
+
+
+class _Text(JITCodeLibrary):
+    """The code of a part, to be linked into kernels. A kernel optimises and translates all that it calls; numba would
+    do the same for each part alone, with all that the part calls, and nothing would ever use it."""
+
+    codegen: Any = SimpleNamespace(set_env=lambda *_: None)
+
+    def _optimize_final_module(self) -> None:
+        pass
+
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+    def get_pointer_to_function(self, _: str) -> int:
+        self._ensure_finalized()
+        return 0
+
+
+class _PartCompiler(_Compiler):
+    def compile_extra(self, function: Any) -> Any:
+        self.state.library = _Text(self.state.targetctx.codegen(), function.__qualname__)
+        return super().compile_extra(function)
+
+
 # Kernels allocate nothing, so arrays need no counting of references: less to compile, and no atomic counters in loops.
-_PLAIN: dict[str, Any] = {"_nrt": False}
+# Nothing calls them from C.
+_PLAIN: dict[str, Any] = {"_nrt": False, "nogil": True, "no_cfunc_wrapper": True}
 
 
 def kernel(function: Kernel) -> Kernel:
@@ -37,17 +95,18 @@ def part(function: Kernel) -> Kernel:
 
     No sum is reordered, and it says so: left open, that would be as the kernel allows that is compiled first.
     """
-    return _compile_part(function, False)
+    return _compile_part(function, False, _PartCompiler)
 
 
 def chain_part(function: Kernel) -> Kernel:
-    """As `part`, and sums may be reordered, as in a `chain_kernel`."""
-    return _compile_part(function, CHAIN_MATH)
+    """As `part`, and sums may be reordered, as in a `chain_kernel`. How they are depends on what was optimised before:
+    with optimised parts, sums keep the bits that they had before plain parts were left as they are."""
+    return _compile_part(function, CHAIN_MATH, _Compiler)
 
 
-def _compile_part(function: Kernel, fastmath: Any) -> Kernel:
-    options = _PLAIN | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    return cast(Kernel, numba.njit(nogil=True, fastmath=fastmath, **options)(function))
+def _compile_part(function: Kernel, fastmath: Any, compiler: type[Compiler]) -> Kernel:
+    options = _PLAIN | {"no_cpython_wrapper": True, "pipeline_class": compiler}
+    return cast(Kernel, numba.njit(fastmath=fastmath, **options)(function))
 
 
 def chain_kernel(function: Kernel) -> Kernel:
@@ -69,10 +128,11 @@ def chain_kernel_with(kernel: Kernel, name: str, **parts: Any) -> Kernel:
 
 
 def _compile(function: Kernel, fastmath: Any) -> Kernel:
+    options = _PLAIN | {"fastmath": fastmath, "pipeline_class": _Compiler}
     try:
-        compiled = numba.njit(cache=True, nogil=True, fastmath=fastmath, **_PLAIN)(function)
+        compiled = numba.njit(cache=True, **options)(function)
     except RuntimeError:  # no folder to keep a cache in: a read-only install and no writable home
-        return cast(Kernel, numba.njit(cache=False, nogil=True, fastmath=fastmath, **_PLAIN)(function))
+        return cast(Kernel, numba.njit(cache=False, **options)(function))
     _stamp_with_sources(compiled)
     return cast(Kernel, compiled)
 
@@ -150,21 +210,12 @@ def _imported(module: ModuleType, tree: ast.Module) -> Iterator[str]:
                     yield str(getattr(value, "__module__", origin))
 
 
-class _First(event.Listener):
-    """Calls a function before the first compilation, and never again."""
-
-    def __init__(self, tell: Callable[[], None]) -> None:
-        self.tell: Callable[[], None] | None = tell
-
-    def on_start(self, _: Any) -> None:
-        tell, self.tell = self.tell, None
-        if tell is not None:
-            tell()
-
-    def on_end(self, _: Any) -> None:
-        pass
-
-
-def before_compiling(tell: Callable[[], None]) -> AbstractContextManager[Any]:
-    """Within this context, call `tell` once, before the first kernel that is compiled and not read from the cache."""
-    return cast("AbstractContextManager[Any]", event.install_listener("numba:compile", _First(tell)))
+@contextmanager
+def before_compiling(tell: Callable[[str], None]) -> Iterator[None]:
+    """Within this context, call `tell` with the name of each kernel that is compiled and not read from the cache,
+    before that, and with "" after it. Without one, a terminal or a notebook shows a line meanwhile."""
+    _tell.append(tell)
+    try:
+        yield
+    finally:
+        _tell.remove(tell)

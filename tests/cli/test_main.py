@@ -19,7 +19,7 @@ def test_no_arguments_give_the_help(hedgerow):
     bare, asked = hedgerow(), hedgerow("--help")
     assert bare.code == asked.code == 0
     assert bare.out == asked.out
-    assert all(name in bare.out for name in ("train", "tag", "eval", "info", "explain", "demo", "reproduce"))
+    assert all(name in bare.out for name in ("train", "tag", "eval", "info", "explain", "warm-up", "demo", "reproduce"))
 
 
 def test_version(hedgerow):
@@ -27,7 +27,9 @@ def test_version(hedgerow):
     assert (done.code, done.out) == (0, f"hedgerow {package.__version__}\n")
 
 
-@pytest.mark.parametrize("command", ["train", "tag", "eval", "compare", "info", "explain", "demo", "reproduce"])
+@pytest.mark.parametrize(
+    "command", ["train", "tag", "eval", "compare", "info", "explain", "warm-up", "demo", "reproduce"]
+)
 def test_the_help_of_a_command_fits_a_screen(hedgerow, command, monkeypatch):
     monkeypatch.setenv("COLUMNS", "100")
     lines = hedgerow(command, "--help").out.splitlines()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import gc
 import importlib
+import io
 import os
 import re
 import shutil
@@ -12,9 +14,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import hedgerow
+from hedgerow import jit
 
 SOURCE = Path(hedgerow.__file__).parent
 KERNELS = [
@@ -36,37 +40,90 @@ def test_full_fast_math_is_nowhere():
 
 
 def test_what_kernels_may_reorder_leaves_infinities_alone():
-    from hedgerow import jit
-
     assert not set(jit.CHAIN_MATH) & {"fast", "nnan", "ninf", "afn"}
 
 
-@compiles
-def test_compiling_is_told_once_and_only_where_it_happens():
-    from hedgerow import jit
+def made(text: str) -> dict[str, Any]:
+    """Functions that are in no file, so in no cache either."""
+    functions: dict[str, Any] = {"np": np}
+    exec(text, functions)
+    return functions
 
-    made: dict[str, Any] = {}
-    exec("def add(x): return x + 1\ndef double(x): return 2 * x", made)  # in no file, so in no cache either
-    add, double = jit.kernel(made["add"]), jit.kernel(made["double"])
+
+@compiles
+def test_compiling_is_told_for_each_kernel_and_only_where_it_happens():
+    functions = made("def add(x): return inner(x) + 1\ndef inner(x): return x\ndef double(x): return 2 * x")
+    functions["inner"] = jit.part(functions["inner"])
+    add, double = jit.kernel(functions["add"]), jit.kernel(functions["double"])
     told: list[str] = []
-    with jit.before_compiling(lambda: told.append("first")):
+    with jit.before_compiling(told.append):
         assert told == []
-        assert (add(1), double(2), add(1.5)) == (2, 4, 2.5)
-    assert told == ["first"]
-    with jit.before_compiling(lambda: told.append("again")):
-        assert add(2) == 3
+        assert (add(1), double(2), add(1.5), add(3)) == (2, 4, 2.5, 4)
+    assert told == ["add", "", "double", "", "add", ""]
     double(0.5)
-    assert told == ["first"]
+    assert len(told) == 6
+
+
+@compiles
+@pytest.mark.parametrize("where", ["terminal", "notebook", "file"])
+def test_a_terminal_and_a_notebook_say_what_is_compiled(where, monkeypatch):
+    stderr = io.StringIO()
+    monkeypatch.setattr(stderr, "isatty", lambda: where == "terminal", raising=False)
+    monkeypatch.setattr(sys, "stderr", stderr)
+    if where == "notebook":
+        monkeypatch.setitem(sys.modules, "ipykernel", None)
+    jit.kernel(made("def add(x): return x + 1")["add"])(1)
+    lines = [line.strip() for line in stderr.getvalue().split("\r")]
+    assert lines == ([""] if where == "file" else ["", "compiling kernels, once: add", "", ""])
+
+
+@compiles
+@pytest.mark.parametrize("enabled", [True, False])
+def test_compiling_leaves_the_garbage_collector_as_it_was(enabled):
+    fails = jit.kernel(made("def fails(x): return x.there_is_no_such_thing")["fails"])
+    adds = jit.kernel(made("def add(x): return x + 1")["add"])
+    was = gc.isenabled()
+    try:
+        gc.enable() if enabled else gc.disable()
+        told: list[str] = []
+        with jit.before_compiling(told.append):
+            with pytest.raises(Exception, match="there_is_no_such_thing"):
+                fails(1)
+            assert gc.isenabled() == enabled
+            assert (adds(1), gc.isenabled()) == (2, enabled)
+        assert told == ["fails", "", "add", ""]
+    finally:
+        gc.enable() if was else gc.disable()
+
+
+@compiles
+def test_a_part_has_no_machine_code_of_its_own(monkeypatch):
+    """A kernel has what it calls in it, to any depth, errors included."""
+    functions = made(
+        "def first(x, y): return second(x, y) + 1\ndef second(x, y): return x // y\n"
+        "def whole(x, y): return first(x, y) + second(y, x)"
+    )
+    functions["second"] = jit.part(functions["second"])
+    functions["first"] = jit.part(functions["first"])
+    translated = []
+
+    def translate(library, inner=jit.JITCodeLibrary._finalize_specific):
+        translated.append(library.name)
+        inner(library)
+
+    monkeypatch.setattr(jit.JITCodeLibrary, "_finalize_specific", translate)
+    whole = jit.kernel(functions["whole"])
+    assert whole(7, 2) == 4
+    assert translated == ["whole"]
+    with pytest.raises(ZeroDivisionError):
+        whole(0, 1)
 
 
 def test_a_text_with_other_parts():
-    from hedgerow import jit
-
-    made: dict[str, Any] = {}
-    exec("def grow(x): return x + 1\ndef double(x): return 2 * x\ndef twice(x): return step(step(x))", made)
-    made["step"] = jit.chain_part(made["grow"])
-    twice = jit.chain_kernel(made["twice"])
-    other = jit.chain_kernel_with(twice, f"{__name__}.other", step=jit.chain_part(made["double"]))
+    functions = made("def grow(x): return x + 1\ndef double(x): return 2 * x\ndef twice(x): return step(step(x))")
+    functions["step"] = jit.chain_part(functions["grow"])
+    twice = jit.chain_kernel(functions["twice"])
+    other = jit.chain_kernel_with(twice, f"{__name__}.other", step=jit.chain_part(functions["double"]))
     assert (twice(3), other(3), twice(4)) == (5, 12, 6)
     assert other.__module__ == __name__
 
@@ -98,8 +155,6 @@ def test_a_kernel_file_imports_at_its_top(path):
 @compiles
 @pytest.mark.parametrize("path", KERNELS, ids=lambda path: path.stem)
 def test_every_kernel_has_the_stamp_of_its_sources(path):
-    from hedgerow import jit
-
     name = ".".join(("hedgerow", *path.relative_to(SOURCE).with_suffix("").parts))
     kernels = [value for value in vars(importlib.import_module(name)).values() if hasattr(value, "enable_caching")]
     files = [value._cache._cache_file for value in kernels if value.__module__ == name and value._cache.cache_path]
@@ -249,8 +304,6 @@ caching.IndexDataCacheFile = Hidden
 
 @compiles
 def test_a_source_that_cannot_be_read_leaves_the_stamp_of_numba(monkeypatch):
-    from hedgerow import jit
-
     class Compiled:
         class _cache:
             class _cache_file:

@@ -1,4 +1,4 @@
-"""`import hedgerow` and `hedgerow --help` load nothing that is slow to load."""
+"""`import hedgerow`, `hedgerow --help` and a command without its file load nothing that is slow to load."""
 
 from __future__ import annotations
 
@@ -29,19 +29,43 @@ def test_importing_modules_that_need_nothing_heavy(module):
     assert loaded_by(f"import hedgerow.{module}") == set()
 
 
-def test_the_help_of_the_command():
-    code = (
-        "import sys\n"
+def loaded_by_command(arguments: str, code: int, *said: str) -> set[str]:
+    """Which heavy packages a command has loaded that ends with this code, and says this on standard error."""
+    script = (
+        "import contextlib, io, sys\n"
         "from hedgerow.cli.main import main\n"
-        "sys.argv = ['hedgerow', '--help']\n"
-        "try:\n"
-        "    main()\n"
-        "except SystemExit as end:\n"
-        "    assert not end.code\n"
-        "else:\n"
-        "    raise AssertionError('--help should end the program')\n"
+        f"sys.argv = ['hedgerow', *{arguments.split()!r}]\n"
+        "with contextlib.redirect_stderr(io.StringIO()) as errors:\n"
+        "    try:\n"
+        "        main()\n"
+        "    except SystemExit as end:\n"
+        f"        assert (end.code or 0) == {code}, end.code\n"
+        "    else:\n"
+        "        raise AssertionError('the program should have ended')\n"
+        f"assert all(words in errors.getvalue() for words in {said!r}), errors.getvalue()\n"
     )
-    assert loaded_by(code) == set()
+    return loaded_by(script)
+
+
+@pytest.mark.parametrize("arguments", ["--help", "--version", "train --help"])
+def test_the_help_of_the_command(arguments):
+    assert loaded_by_command(arguments, 0) == set()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "train gone.csv --by day --label activity -o model.hedgerow",
+        "tag gone.hedgerow new.csv",
+        "eval gone.hedgerow new.csv",
+        "compare gone.csv --models hmm,crf",
+        "info gone.hedgerow",
+        "explain gone.hedgerow",
+        "lattice segment gone.hedgerow images -o masks",
+    ],
+)
+def test_that_a_file_is_missing_is_said_at_once(arguments):
+    assert loaded_by_command(arguments, 2, "hedgerow: gone.", "No such file or directory") == set()
 
 
 def test_the_check_can_fail():

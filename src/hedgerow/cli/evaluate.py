@@ -8,8 +8,6 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
-from typer import Argument
-
 from hedgerow.cli import train_options as options
 from hedgerow.cli.flags import in_flags
 from hedgerow.cli.inputs import Input, check_format, load_chain
@@ -22,7 +20,7 @@ if TYPE_CHECKING:
 
 def command(
     model: options.ModelFile,
-    data: Annotated[str, Argument(metavar="DATA", help="A labelled file; - is standard input.")],
+    data: Annotated[str, options.file("DATA", "A labelled file; - is standard input.")],
     scheme: options.Scheme = None,
     as_json: options.AsJson = False,
     format: Annotated[str | None, option("NAME", "The data's format. \\[by suffix; as in training]")] = None,

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated, Any
 
-from typer import Argument
-
+from hedgerow.cli import train_options as options
 from hedgerow.cli.train_options import option
 
 
 def command(
-    model: Annotated[str, Argument(metavar="MODEL", help="A model file.")],
-    top: Annotated[int, option("N", "How many features and transitions to show.", min=0)] = 10,
+    model: options.ModelFile, top: Annotated[int, option("N", "How many features and transitions to show.", min=0)] = 10
 ) -> None:
     """Show what a model file holds."""
     print(describe(model, top))

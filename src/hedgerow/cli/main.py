@@ -25,6 +25,7 @@ from hedgerow.cli.reproduce import command as reproduce
 from hedgerow.cli.tag import command as tag
 from hedgerow.cli.train import INTERRUPTED
 from hedgerow.cli.train import command as train
+from hedgerow.cli.warm_up import command as warm_up
 from hedgerow.errors import HedgerowError
 
 USER_ERROR = 2
@@ -46,6 +47,7 @@ app.command("compare")(compare)
 app.command("info")(info)
 app.command("explain")(explain)
 app.add_typer(lattice, name="lattice")
+app.command("warm-up")(warm_up)
 app.command("demo")(demo)
 app.command("reproduce")(reproduce)
 

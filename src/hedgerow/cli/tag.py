@@ -6,7 +6,7 @@ import os
 import sys
 from typing import Annotated, Any
 
-from typer import Argument, Option
+from typer import Option
 
 from hedgerow.cli import train_options as options
 from hedgerow.cli.flags import in_flags
@@ -18,7 +18,7 @@ from hedgerow.errors import InputError
 
 def command(
     model: options.ModelFile,
-    data: Annotated[str, Argument(metavar="DATA", help="The file to tag; - is standard input.")] = STANDARD,
+    data: Annotated[str, options.file("DATA", "The file to tag; - is standard input.")] = STANDARD,
     output: Annotated[str, option("FILE", "Where to; - is standard output.", "--output", "-o")] = STANDARD,
     decoder: Annotated[str | None, option("NAME", "viterbi, posterior or beam. \\[the model's]")] = None,
     probabilities: Annotated[bool, Option("--probabilities", "-p", help="Add how probable they are.")] = False,

@@ -9,7 +9,7 @@ from typing import Annotated, Any, NoReturn
 
 from typer import Argument, Option
 
-from hedgerow.cli.inputs import Reading
+from hedgerow.cli.inputs import STANDARD, Reading
 from hedgerow.cli.models import MODELS, find_model, listed, parameters_of
 from hedgerow.errors import InputError
 
@@ -19,7 +19,19 @@ def option(metavar: str, help: str, *names: str, **more: Any) -> Any:
     return Option(*names, metavar=metavar, help=help, **more)
 
 
-Data = Annotated[list[str], Argument(metavar="DATA", help="Labelled files; - is standard input.")]
+def file(metavar: str, help: str) -> Any:
+    """A file, or several, that must be there. If not, that is said before anything slow is imported."""
+
+    def check(given: Any) -> Any:
+        for path in [given] if isinstance(given, str) else given:
+            if path != STANDARD:
+                os.stat(path)
+        return given
+
+    return Argument(metavar=metavar, help=help, callback=check)
+
+
+Data = Annotated[list[str], file("DATA", "Labelled files; - is standard input.")]
 Template = Annotated[str | None, option("FILE", "A CRF++ template that makes the features.")]
 Format = Annotated[str | None, option("NAME", "conll, csv, tsv, parquet, jsonl, crfsuite.")]
 Columns = Annotated[str | None, option("A,B,…", "Names of CoNLL columns; of a table, those to use.")]
@@ -29,7 +41,7 @@ By = Annotated[str | None, option("A,B,…", "The columns that tell a table's se
 Kinds = Annotated[str | None, option("A=KIND,…", "Table columns: categorical, numeric, boolean.")]
 Window = Annotated[str | None, option("N", "Positions seen each side; 1,2: before, after. \\[auto]")]
 Set = Annotated[list[str] | None, option("NAME=X", "Any other parameter of the model.", "--set")]
-ModelFile = Annotated[str, Argument(metavar="MODEL", help="A model file.")]
+ModelFile = Annotated[str, file("MODEL", "A model file.")]
 Scheme = Annotated[str | None, option("NAME", "Spans: auto, iob1, iob2, iobes, bilou. \\[if labels look so]")]
 AsJson = Annotated[bool, Option("--json", help="Print JSON.")]
 Jobs = Annotated[int, option("N", "Threads; -1 is all cores.", "--jobs", "-j")]

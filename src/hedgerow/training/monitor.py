@@ -109,15 +109,15 @@ class Monitor:
         self._deadline = current_deadline()
         self._began = time.perf_counter()
         self._bar: Any = None
+        self._said = False
         self._context = ExitStack()
 
     def __enter__(self) -> Monitor:
-        if self.verbose and sys.stderr.isatty():
-            self._bar = _progress_bar(self.max_iter)
-        elif self.verbose:
+        if self.verbose:
             from hedgerow.jit import before_compiling  # numba takes long to import
 
-            self._context.enter_context(before_compiling(_say_compiling))
+            self._bar = _progress_bar(self.max_iter) if sys.stderr.isatty() else None
+            self._context.enter_context(before_compiling(self._say_compiling))
         self._ctrl_c.__enter__()  # the best model is kept
         return self
 
@@ -214,6 +214,13 @@ class Monitor:
             return "converged"
         return "max_iter" if self.n_iter >= self.max_iter else None
 
+    def _say_compiling(self, kernel: str) -> None:
+        if self._bar is not None:
+            self._bar.update(self._bar.task_ids[0], description=kernel and f"compiling kernels, once: {kernel}")
+        elif not self._said:
+            self._said = True
+            log.info("compiling kernels, which is done once and may take half a minute")
+
     def _show(self, record: Step) -> None:
         if not self.verbose:
             return
@@ -223,10 +230,6 @@ class Monitor:
         else:
             stage = record.stage and f"  {record.stage}"
             log.info("iteration %d%s  loss %.4f%s  %.1f s", record.iteration, stage, record.loss, score, record.seconds)
-
-
-def _say_compiling() -> None:
-    log.info("compiling the kernels, which is done once and may take half a minute")
 
 
 def _progress_bar(total: int) -> Any:
