@@ -247,7 +247,7 @@ def test_no_other_decoder_is_known_here():
 
 def test_what_a_prediction_depends_on_is_named():
     """Attributes that learning sets and `Lean` reads are among those that make a predictor ready anew."""
-    assert {"schema_", "weights_", "temperature_", "tilt_", "imputation_"} == set(predictor._LEARNT)
+    assert {"schema_", "weights_", "ensemble_", "temperature_", "tilt_", "imputation_"} == set(predictor._LEARNT)
 
 
 # ------------------------------------------------------------------------------------------------ widths of numbers

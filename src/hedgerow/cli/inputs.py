@@ -52,12 +52,17 @@ class Input:
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self.name = "standard input" if path == STANDARD else path
+        self.name = self.name_of(path)
         if path == STANDARD:
             self.content = sys.stdin.buffer.read()
         else:
             with open(path, "rb") as file:
                 self.content = file.read()
+
+    @staticmethod
+    def name_of(path: str) -> str:
+        """What messages call it."""
+        return "standard input" if path == STANDARD else path
 
     def stream(self) -> io.BytesIO:
         """The content as a file, from its beginning."""

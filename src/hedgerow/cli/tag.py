@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import nullcontext
 from typing import Annotated, Any
 
 from typer import Option
@@ -15,6 +16,8 @@ from hedgerow.cli.train import check_writable
 from hedgerow.cli.train_options import option
 from hedgerow.errors import InputError
 
+_ALONE = "With it go --lag, --probabilities and --format."
+
 
 def command(
     model: options.ModelFile,
@@ -24,12 +27,23 @@ def command(
     probabilities: Annotated[bool, Option("--probabilities", "-p", help="Add how probable they are.")] = False,
     k_best: Annotated[int | None, option("N", "The N best labelings, best first.", "--k-best", "-k")] = None,
     format: Annotated[str | None, option("NAME", "The input's format. \\[by suffix; as in training]")] = None,
+    stream: Annotated[bool, Option("--stream", help="Write each line as soon as its label can be told.")] = False,
+    lag: Annotated[int | None, option("N", "With --stream: so many lines more may tell. \\[0]")] = None,
 ) -> None:
     """Write a file again with predicted labels.
 
     They are one more column, or one more field in JSON lines. The input may have labels of its own or not.
+
+    With --stream, lines of columns or CSV are labelled as they come, each by the lines up to it.
     """
     with in_flags(command, {"k": "k_best"}):
+        if stream:
+            if decoder not in (None, "posterior") or k_best is not None or output != STANDARD:
+                raise InputError("--stream writes the most probable labels to standard output", hint=_ALONE)
+            _stream(model, data, lag=lag or 0, probabilities=probabilities, format=format)
+            return
+        if lag is not None:
+            raise InputError("--lag is for --stream")
         # Before anything is tagged. A file that is there is written in place.
         if output != STANDARD and (not os.path.exists(output) or os.path.isdir(output)):
             check_writable(output)
@@ -45,6 +59,17 @@ def command(
     sys.stdout.flush()
     sys.stdout.buffer.write(content)
     sys.stdout.buffer.flush()
+
+
+def _stream(model: str, data: str, **options: Any) -> None:
+    """Tag line by line, to standard output."""
+    from hedgerow.cli.streaming import tag_lines
+
+    with nullcontext(sys.stdin.buffer) if data == STANDARD else open(data, "rb") as lines:
+        sys.stdout.flush()
+        for content in tag_lines(model, data, lines, **options):
+            sys.stdout.buffer.write(content)
+            sys.stdout.buffer.flush()
 
 
 def tag(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from operator import is_
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from hedgerow.chain.edges import SharedEdges
 from hedgerow.chain.short import ShortChain
@@ -22,15 +22,61 @@ if TYPE_CHECKING:
     from hedgerow.estimators.scored import ScoredChain
 
 
-class Lean(NamedTuple):
-    """Potentials of one sequence: node scores, written into (n, K), and the edges of all positions."""
+Found = TypeVar("Found")
 
-    score: Callable[[Dataset, FloatArray], None]
+
+class Lean(NamedTuple):
+    """Potentials of one sequence, without a chunk.
+
+    score : writes the node scores of some positions of a corpus of one sequence: (m, K) from position i on
+    edges : those of all positions
+    start, end : (K,), what the first and the last position have beside, or None
+    """
+
+    score: Callable[[Dataset, FloatArray, int], None]
     edges: SharedEdges
+    start: FloatArray | None
+    end: FloatArray | None
+
+
+class Ready(NamedTuple):
+    """A Lean, and what makes probabilities of its scores: edges that are tempered, the share that scores have then,
+    and what is added to them."""
+
+    lean: Lean
+    edges: SharedEdges
+    share: float
+    tilt: FloatArray | None
+
+    def score(
+        self, dataset: Dataset, scores: FloatArray, i: int, *, first: bool, last: bool, tempered: bool = True
+    ) -> SharedEdges:
+        """Write the scores (m, K) from position i on, which begin a sequence (`first`) and end it (`last`), or not."""
+        lean = self.lean
+        lean.score(dataset, scores, i)
+        if first and lean.start is not None:
+            scores[0] += lean.start
+        if last and lean.end is not None:
+            scores[-1] += lean.end
+        if not tempered:
+            return lean.edges
+        if self.share != 1.0:
+            scores *= self.share
+            if self.tilt is not None:
+                scores += (1.0 - self.share) * self.tilt
+        return self.edges
+
+
+def make_ready(model: ScoredChain) -> Ready | None:
+    """The short way of a fitted model; None where it has none."""
+    lean, share = model._lean(), 1.0 / model.temperature_
+    if lean is None:
+        return None
+    return Ready(lean, lean.edges if share == 1.0 else lean.edges.scaled(share), share, model.tilt_)
 
 
 # What a prediction depends on. A model that has another of these than it had is made ready anew.
-_LEARNT = ("schema_", "weights_", "temperature_", "tilt_", "imputation_")
+_LEARNT = ("schema_", "weights_", "ensemble_", "temperature_", "tilt_", "imputation_")
 _ASKED = ("decoder", "constraints", "transitions", "objective")
 
 
@@ -46,7 +92,7 @@ class Predictor:
         self._threads = threading.local()
         self._learnt: tuple[Any, ...] = ()
         self._asked: tuple[Any, ...] = ()
-        self._lean: tuple[Lean, SharedEdges] | None = None
+        self._ready: Ready | None = None
 
     def predict(self, x: Any, *, decoder: str | None = None, known: Any = None) -> list[Label]:
         """The labels of one sequence. known : what is known of its labels, as in `predict`"""
@@ -63,13 +109,11 @@ class Predictor:
         if dataset is None:
             return None
         name = self._decoder_name() if decoder is None else decoder
-        tempered = name == "posterior" or model.tilt_ is not None
         if name == "posterior":
             probs = self._probs(dataset)
             codes = None if probs is None else probs.argmax(axis=1).tolist()
         elif name == "viterbi":
-            chain = self._scored(dataset, tempered=tempered)
-            codes = chain.best_labels(self._edges(tempered=tempered), dataset.n_positions)
+            codes = self._scored(dataset, tempered=model.tilt_ is not None, find=ShortChain.best_labels)
         else:
             return None
         return None if codes is None else list(map(model.schema_.labels.__getitem__, codes))
@@ -85,12 +129,9 @@ class Predictor:
         model = self._model
         learnt = tuple(map(model.__dict__.get, _LEARNT))
         if len(self._learnt) != len(learnt) or not all(map(is_, learnt, self._learnt)):
-            lean = model._lean() if learnt[0] is not None else None
-            share = 1.0 / model.temperature_
-            edges = None if lean is None else lean.edges if share == 1.0 else lean.edges.scaled(share)
-            self._lean = None if lean is None or edges is None else (lean, edges)
+            self._ready = make_ready(model) if learnt[0] is not None else None
             self._asked, self._learnt = (), learnt
-        if self._lean is None or known is not None:
+        if self._ready is None or known is not None:
             return None
         return model._short_dataset(X, None)
 
@@ -101,25 +142,17 @@ class Predictor:
         name: str = self._asked[1]
         return name
 
-    def _edges(self, *, tempered: bool) -> SharedEdges:
-        assert self._lean is not None
-        return self._lean[1] if tempered else self._lean[0].edges
+    def _probs(self, dataset: Dataset) -> FloatArray | None:
+        return self._scored(dataset, tempered=True, find=ShortChain.node_probs)
 
-    def _scored(self, dataset: Dataset, *, tempered: bool) -> ShortChain:
-        """A chain of this thread with the scores of the sequence in it."""
-        assert self._lean is not None
+    def _scored(
+        self, dataset: Dataset, *, tempered: bool, find: Callable[[ShortChain, SharedEdges, int], Found]
+    ) -> Found:
+        """What a chain of this thread finds for the scores of a sequence."""
+        assert self._ready is not None
         chain: ShortChain | None = getattr(self._threads, "chain", None)
         if chain is None or chain.n_labels != dataset.n_labels:
             chain = self._threads.chain = ShortChain(dataset.n_labels, SHORT)
-        scores, model = chain.scores(dataset.n_positions), self._model
-        self._lean[0].score(dataset, scores)
-        if tempered and model.temperature_ != 1.0:
-            share = 1.0 / model.temperature_
-            scores *= share
-            if model.tilt_ is not None:
-                scores += (1.0 - share) * model.tilt_
-        return chain
-
-    def _probs(self, dataset: Dataset) -> FloatArray | None:
-        chain = self._scored(dataset, tempered=True)
-        return chain.node_probs(self._edges(tempered=True), dataset.n_positions)
+        scores = chain.scores(dataset.n_positions)
+        edges = self._ready.score(dataset, scores, 0, first=True, last=True, tempered=tempered)
+        return find(chain, edges, dataset.n_positions)

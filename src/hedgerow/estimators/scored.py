@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -12,10 +12,11 @@ from sklearn.utils.validation import check_is_fitted
 from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.data.dataset import Dataset, Label
 from hedgerow.data.labels import allowed_labels, is_label
-from hedgerow.declarations import Count, check_value
+from hedgerow.declarations import Count, Range, check_value
 from hedgerow.errors import InputError
 from hedgerow.estimators.base import ChainModel, cut, label_lists, label_names, object_array
 from hedgerow.estimators.predictor import Lean, Predictor
+from hedgerow.estimators.stream import Stream, window_reach
 from hedgerow.estimators.values import find_decoder, random_generator
 from hedgerow.legend import CODE, AnyArray, BoolArray, CodeArray, FloatArray
 from hedgerow.parallel import CHUNK_POSITIONS, Chunk, over_chunks
@@ -51,6 +52,27 @@ class ScoredChain(ChainModel):
         """What predicts one sequence after another, with as little work for each as there can be."""
         check_is_fitted(self)
         return Predictor(self)
+
+    def stream(self, lag: int = 0) -> Stream:
+        """What labels a sequence whose positions come one by one: `push` a position, and the probabilities of its label
+        come out, given all that came so far; with a lag, so many positions later, those given them, too.
+
+        lag : how many positions after its own may tell of a label. Windows that look ahead add to the delay
+        """
+        check_is_fitted(self)
+        check_value("lag", lag, Annotated[int, Range(0)])
+        if what := self._no_stream():
+            raise InputError(what, hint="See docs/streaming.md for those that have one.")
+        return Stream(self, int(lag))
+
+    def _no_stream(self) -> str:
+        """Why the labels of a position cannot be told before the end; "" where they can."""
+        order = getattr(self, "order_", self.order)
+        return f"a chain of ⟦order⟧ {order} has no stream" if order > 1 else ""
+
+    def _reach(self) -> tuple[int, int]:
+        """How many positions before and after a position its scores depend on."""
+        return window_reach(self.schema_)
 
     def _own_predictor(self) -> Predictor:
         made: Predictor | None = self.__dict__.get("_predictor")

@@ -15,12 +15,13 @@ _NOTHING: FloatArray = np.empty(0)
 _NOTHING.flags.writeable = False  # as the arrays of a Dataset are
 
 
-def score_sequence(chain: LinearChain, dataset: Dataset, scores: FloatArray) -> None:
-    """Write the node scores (n, K) of a corpus of one sequence, as `LinearChain.potentials` has them.
+def score_sequence(chain: LinearChain, dataset: Dataset, scores: FloatArray, i: int) -> None:
+    """Write the node scores (m, K) of a corpus of one sequence, from position i on, as `LinearChain.potentials` has
+    them without those of starts and ends.
 
     The sequence has no features of the whole, and the chain none of label pairs.
     """
-    nodes, begin = chain.nodes, int(dataset.start[0])
+    nodes, begin = chain.nodes, int(dataset.start[0]) + i
     index, streams = nodes.index, nodes.index.streams
     kernels.sparse.score_sequence(
         dataset.codes, begin, streams.column, streams.shift, streams.base, dataset.attr_ptr, dataset.attr_id,
@@ -32,7 +33,3 @@ def score_sequence(chain: LinearChain, dataset: Dataset, scores: FloatArray) -> 
         places = np.arange(begin - low, begin - low + len(scores), dtype=INDEX)
         reads, block = streams.number_reads, number_block(scores)
         kernels.numbers.gather_numbers(rows, places, *reads, nodes.number_weights, block, scores)
-    if chain.start_scores is not None:
-        scores[0] += chain.start_scores
-    if chain.end_scores is not None:
-        scores[-1] += chain.end_scores

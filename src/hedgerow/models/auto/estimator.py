@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.data.dataset import Dataset, Label, Window
@@ -24,6 +25,7 @@ from hedgerow.errors import HedgerowError, InputError, warn
 from hedgerow.estimators.holding_out import Fold
 from hedgerow.estimators.prepare import Preparation, encode_held_out, read_corpus
 from hedgerow.estimators.scored import ScoredChain
+from hedgerow.estimators.stream import Stream
 from hedgerow.estimators.values import is_auto, random_generator
 from hedgerow.estimators.window_choice import choose_features, choose_window
 from hedgerow.legend import CODE, CodeArray, FloatArray
@@ -250,6 +252,15 @@ class AutoLabeler(AutoParameters, ScoredChain):
     ) -> list[Result]:
         best: ScoredChain = self.best_estimator_
         return best._over_chunks(seen_by(best, dataset), function, tempered=tempered)
+
+    def stream(self, lag: int = 0) -> Stream:
+        """As that of a single model; an average of several has none."""
+        check_is_fitted(self)
+        if len(self.estimators_) > 1:
+            what = f"an average of {len(self.estimators_)} models has no stream"
+            raise InputError(what, hint="Use that of best_estimator_, or fit with ⟦max_models=1⟧.")
+        single: ScoredChain = self.best_estimator_
+        return single.stream(lag)
 
     def _scoring(self) -> Any:
         return self.scoring_

@@ -179,7 +179,7 @@ class LinearCRF(LinearParameters, StoppedChain, ScoredChain):
         if self.imputation_ is not None or chain.pairs is not None or not is_plain(chain.edges):
             return None
         assert isinstance(chain.edges, SharedEdges)
-        return Lean(partial(score_sequence, chain), chain.edges)
+        return Lean(partial(score_sequence, chain), chain.edges, chain.start_scores, chain.end_scores)
 
     def _dataset(self, X: Any, known: Any, lengths: Any) -> Dataset:
         dataset = super()._dataset(X, known, lengths)

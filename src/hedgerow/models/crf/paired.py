@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from typing import Any
 
 from sklearn.base import clone
 
 from hedgerow.chain.potentials import ChainPotentials
+from hedgerow.chain.structure.histories import Histories
+from hedgerow.chain.structure.states import StateSpace
 from hedgerow.data.dataset import Dataset
 from hedgerow.errors import InputError
 from hedgerow.estimators.prepare import Prepared, Sources
-from hedgerow.legend import IndexArray
+from hedgerow.legend import FloatArray, IndexArray
 from hedgerow.models.crf.linear import LinearCRF
+from hedgerow.training.boosting.scores import Start
 
 
 def linear_below(init: LinearCRF, ready: Prepared) -> LinearCRF:
@@ -92,3 +96,23 @@ def potentials_below(linear: LinearCRF, dataset: Dataset, first: int, last: int)
     assert isinstance(dataset, PairedDataset)
     assert dataset.below is not None
     return linear._potentials(dataset.below, first, last)
+
+
+def reach_of_both(own: tuple[int, int], linear: LinearCRF | None) -> tuple[int, int]:
+    """How far trees, or the linear chain below them, look back and ahead."""
+    below = (0, 0) if linear is None else linear._reach()
+    return max(own[0], below[0]), max(own[1], below[1])
+
+
+def make_start(
+    space: StateSpace,
+    constant: FloatArray,
+    linear: LinearCRF | None,
+    order: int = 1,
+    histories: Histories | None = None,
+) -> Start:
+    """F₀ of a model."""
+    if linear is None:
+        return Start(space, constant, order=order, histories=histories)
+    linear._prepare()
+    return Start(space.intersect(linear.layout_.space), constant, partial(potentials_below, linear))

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from hedgerow.chain.objectives import OF_LABELINGS, TILTED
 from hedgerow.chain.potentials import ChainPotentials
-from hedgerow.chain.structure.histories import Histories
 from hedgerow.chain.structure.states import StateSpace
 from hedgerow.data.dataset import Dataset, Schema
 from hedgerow.data.imputation import Imputation, fill
@@ -20,14 +18,24 @@ from hedgerow.errors import InputError
 from hedgerow.estimators.base import StoppedChain
 from hedgerow.estimators.constraints import check_gold, without_forbidden
 from hedgerow.estimators.histories import observed_histories, without_unseen
+from hedgerow.estimators.predictor import Lean
 from hedgerow.estimators.prepare import Preparation, Prepared, cut_flat, listed, prepare
 from hedgerow.estimators.scored import ScoredChain
 from hedgerow.estimators.values import LOG_LIKELIHOOD, OF_TREES, Scoring, check_missing, check_scoring, class_weights
 from hedgerow.legend import FloatArray
 from hedgerow.models.crf.linear import LinearCRF
-from hedgerow.models.crf.paired import beside_held_out, check_below, linear_below, pair, pair_all, potentials_below
+from hedgerow.models.crf.paired import (
+    beside_held_out,
+    check_below,
+    linear_below,
+    make_start,
+    pair,
+    pair_all,
+    reach_of_both,
+)
 from hedgerow.models.crf.parameters import TreeParameters, check_tree_parameters
 from hedgerow.models.crf.tree_form import Duration, Form, edges_to_try, make_form
+from hedgerow.models.crf.tree_short import lean_trees
 from hedgerow.models.crf.tree_training import Boosted, Training, check_goes_on, chunk_positions
 from hedgerow.parallel import MAX_LANES, Lanes
 from hedgerow.training.boosting.chain import Iteration
@@ -365,6 +373,15 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
             scores.add_table(table)
         return scores.potentials()
 
+    def _lean(self) -> Lean | None:
+        self._prepare()
+        _, _, table, start = self._ready
+        filled = self.linear_ is not None or self.imputation_ is not None
+        return None if filled or table is None else lean_trees(self.binning_, self.ensemble_, start, table)
+
+    def _reach(self) -> tuple[int, int]:
+        return reach_of_both(super()._reach(), self.linear_)
+
     def _start(self) -> Start:
         """F₀, as it was fitted."""
         return make_start(self.space_, self.constant_, self.linear_, self.order_, self.histories_)
@@ -373,22 +390,3 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
         table = self._start().history_table if self.edge_tables_ is None else None
         n_before = len(self.classes_) if table is None else table.n_histories
         return chunk_positions(len(self.classes_), joint=self.edge_tables_ is None, n_before=n_before)
-
-    def __getstate__(self) -> dict[str, Any]:
-        state: dict[str, Any] = super().__getstate__()
-        state.pop("_ready", None)
-        return state
-
-
-def make_start(
-    space: StateSpace,
-    constant: FloatArray,
-    linear: LinearCRF | None,
-    order: int = 1,
-    histories: Histories | None = None,
-) -> Start:
-    """F₀ of a model."""
-    if linear is None:
-        return Start(space, constant, order=order, histories=histories)
-    linear._prepare()
-    return Start(space.intersect(linear.layout_.space), constant, partial(potentials_below, linear))

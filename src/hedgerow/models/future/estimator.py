@@ -101,6 +101,9 @@ class FutureFeatureMEMM(FutureParameters, RowChain):
         dataset = self._dataset(X, None, lengths)
         return fill(self.imputation_, dataset)
 
+    def _no_stream(self) -> str:
+        return "a FutureFeatureMEMM, which looks for patterns ahead, has no stream"
+
     def _scores(self) -> FutureScores:
         return FutureScores(self.scorer_, self.order_)
 

@@ -105,6 +105,9 @@ class RowChain(StoppedChain, ScoredChain):
     def _chunk_positions(self) -> int:
         return max(1, min(CHUNK_POSITIONS, _CHUNK_SCORES // count_scores(len(self.classes_), self.order_)))
 
+    def _no_stream(self) -> str:
+        return "labels that go from right to left have no stream" if self.backward_ else super()._no_stream()
+
     # -------------------------------------------------------------------------------------------- prediction
 
     def _decoder_name(self, labels: Sequence[Label] | None = None) -> str:

@@ -1,0 +1,148 @@
+"""Labels of a sequence whose positions come one by one: what a model knows of them so far."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from itertools import repeat
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hedgerow.chain.filtering import Filter, Position
+from hedgerow.chain.potentials import Edges
+from hedgerow.data.dataset import Dataset, Schema
+from hedgerow.data.labels import encode_labels
+from hedgerow.data.rows import NUMBERS
+from hedgerow.errors import InputError, placed
+from hedgerow.estimators.predictor import make_ready
+from hedgerow.legend import INDEX, BoolArray, FloatArray
+
+if TYPE_CHECKING:
+    from hedgerow.estimators.scored import ScoredChain
+
+_ONE = np.array([0, 1], dtype=INDEX)
+
+
+def window_reach(schema: Schema) -> tuple[int, int]:
+    """How many positions before and after a position its features look at."""
+    offsets = [o for column in schema.columns for o in column.offsets] + list(schema.attribute_offsets)
+    return -min(offsets, default=0), max(offsets, default=0)
+
+
+class Stream:
+    """The labels of one sequence, position by position; made by `model.stream(lag)`.
+
+    P(y_t | x_1 … x_{t+lag}) comes out when position t + delay has been pushed. Memory does not grow, however long the
+    sequence is. Streams of one model are independent of each other; one stream is for one thread at a time.
+
+    delay : positions by which probabilities come later than what they are of: the lag, and what windows look ahead
+    n_pushed : positions so far
+    """
+
+    def __init__(self, model: ScoredChain, lag: int) -> None:
+        self._model, self._ready = model, make_ready(model)
+        self._behind, self._ahead = model._reach()
+        if self._ready is None:  # potentials of a chunk know of starts and ends: a position in between has neighbours
+            self._behind = max(self._behind, 1)
+        self.delay = lag + self._ahead
+        self._filter = Filter(len(model.classes_), lag)
+        self._nothing: FloatArray = np.empty((0, len(model.classes_)))
+        self.reset()
+
+    def __repr__(self) -> str:
+        return f"Stream({self._model!r}, delay={self.delay}, n_pushed={self.n_pushed})"
+
+    def reset(self) -> None:
+        """Forget all positions: the next one is the first of another sequence."""
+        self.n_pushed = self._n_scored = 0
+        self._rows: deque[tuple[Any, BoolArray | None]] = deque(maxlen=self._behind + 1 + self._ahead)
+        self._filter = Filter(self._filter.n_labels, self._filter.lag)
+
+    def push(self, x: Any, known: Any = None) -> FloatArray:
+        """Take the next position; the probabilities (m, K) that can be told now, columns as in `classes_`.
+
+        m is 1, and 0 for the first `delay` positions. A position that is refused has not come.
+
+        Parameters
+        ----------
+        x : a dict of features, a token, a list of attributes or a row of numbers
+        known : the label of the position, a set of labels of which it is one, or None
+        """
+        mask, rows = None if known is None else self._mask(known), self._rows.copy()
+        self._rows.append((_row(x), mask))
+        self.n_pushed += 1
+        try:
+            if self.n_pushed > self._ahead:
+                return self._step(last=False)
+            self._dataset([self._rows[-1][0]], self.n_pushed - 1)  # what is wrong with it is said at once
+            return self._nothing
+        except InputError:
+            self._rows, self.n_pushed = rows, self.n_pushed - 1
+            raise
+
+    def extend(self, rows: Iterable[Any], known: Sequence[Any] | None = None) -> FloatArray:
+        """Take some positions; the probabilities (m, K) that can be told then."""
+        told = [self.push(x, label) for x, label in zip(rows, repeat(None) if known is None else known)]
+        return np.concatenate([self._nothing, *told])
+
+    def finish(self) -> FloatArray:
+        """The sequence has ended: the probabilities (m, K) of all positions that have not been told. The next position
+        is the first of another sequence."""
+        told, last = [self._nothing], None
+        if self._n_scored < self.n_pushed:
+            while self._n_scored < self.n_pushed:
+                told.append(self._step(last=self._n_scored == self.n_pushed - 1))
+        elif self._filter.pending:  # the last one did not know that it was that
+            last = self._position(self.n_pushed - 1, last=True)
+        told.append(self._filter.finish(last))
+        self.reset()
+        return np.concatenate(told)
+
+    def _step(self, *, last: bool) -> FloatArray:
+        """Score the next position; the probabilities (m, K) of the one that is due, if any is."""
+        position = self._position(self._n_scored, last=last)
+        try:
+            told = self._filter.push(position)
+        except InputError as error:
+            raise placed(error, sequence=None, position=self._n_scored) from None
+        self._n_scored += 1
+        return self._nothing if told is None else told[None]
+
+    def _position(self, t: int, *, last: bool) -> Position:
+        """The scores of position t, and the edges that lead to it."""
+        rows, begin = [row for row, _ in self._rows], self.n_pushed - len(self._rows)
+        i, nodes = t - begin, np.empty((1, self._filter.n_labels))
+        edges: Edges
+        if self._ready is not None:
+            edges = self._ready.score(self._dataset(rows, begin), nodes, i, first=t == 0, last=last)
+        else:
+            if not last and i == len(rows) - 1:
+                rows.append(rows[-1])  # so that it is not taken for the last one
+            potentials = self._model._tempered(self._dataset(rows, begin), 0, 1)
+            nodes, edges = potentials.node_scores[i : i + 1], potentials.edges.take(np.array([i]))
+        allowed = self._rows[i][1]
+        return Position(nodes[0] if allowed is None else np.where(allowed, nodes[0], -np.inf), edges)
+
+    def _dataset(self, rows: list[Any], begin: int) -> Dataset:
+        X = [np.stack(rows) if isinstance(rows[0], np.ndarray) else rows]
+        try:
+            short = self._model._short_dataset(X, None) if self._ready is not None else None
+            return self._model._dataset(X, None, None) if short is None else short
+        except InputError as error:
+            place = None if error.position is None else min(begin + error.position, self.n_pushed - 1)
+            raise placed(error, sequence=None, position=place) from None
+
+    def _mask(self, known: Any) -> BoolArray:
+        codes = self._model.schema_.label_codes
+        coded = encode_labels([[known]], _ONE, codes)
+        if coded.allowed is not None:
+            return coded.allowed[0]
+        return np.arange(len(codes)) == coded.codes[0]
+
+
+def _row(x: Any) -> Any:
+    """A position, a row of numbers as an array."""
+    if isinstance(x, (list, tuple)) and x and isinstance(x[0], NUMBERS):
+        return np.asarray(x, dtype=np.float64)
+    return x

@@ -1,0 +1,165 @@
+"""Streams: what a model says of a label before the sequence has ended."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.exceptions import ConvergenceWarning
+
+from hedgerow import IOHMM, FutureFeatureMEMM, LinearCRF, RecurrentSlidingWindow, TreeCRF
+from hedgerow.chain.inference import node_marginals
+from hedgerow.chain.potentials import ChainPotentials
+from hedgerow.data.labels import allowed_labels
+from hedgerow.errors import InputError
+from hedgerow.models.search.estimator import BeamSearchTagger
+
+from .test_short import FEW, GAPS, LABELS, QUICK, fitted, known_labels, made, new_rows
+
+MODELS = [
+    "words", "declared", "constrained", "unseen", "tilted", "tempered", "order 0", "pairs", "imputed", "margin",
+    "shared", "joint", "vectors", "surrogates", "filled", "on linear", "hmm", "memm", "sliding",
+]  # fmt: skip
+
+
+def expected(model, x, known, lag):
+    """P(y_t | x_1 … x_{t+lag}) of every position: marginals of the chain that ends there. Only the true end is one."""
+    dataset = model._dataset([x], None if known is None else [known], None)
+    longer = model._dataset([[*x, x[-1]]], None, None)
+    whole, open_end = model._tempered(dataset, 0, 1), model._tempered(longer, 0, 1)
+    ahead = model._reach()[1]
+    mask, found, T = allowed_labels(dataset, slice(0, len(x))), [], len(x)
+    for t in range(T):
+        end = min(t + lag + 1, T)
+        nodes = whole.node_scores[:end].copy()
+        if end == T and t + lag + 1 == T and ahead == 0:  # told before anybody knew that it was the last one
+            nodes[-1] = open_end.node_scores[T - 1]
+        if mask is not None:
+            nodes[~mask[:end]] = -np.inf
+        chain = ChainPotentials(nodes, np.array([0, end]), whole.edges.take(np.arange(end)))
+        found.append(node_marginals(chain)[t])
+    return np.array(found)
+
+
+@pytest.mark.parametrize("name", MODELS)
+@settings(max_examples=12)
+@given(data=st.data())
+def test_a_stream_tells_what_the_chain_so_far_says(name, data):
+    model = fitted(name)
+    x = data.draw(st.lists(new_rows, min_size=1, max_size=6))
+    if name in GAPS:
+        x = [{key: value for key, value in row.items() if data.draw(st.integers(0, 4)) or key == "flag"} for row in x]
+    x = [{"size": row["size"]} for row in x] if name == "vectors" else x
+    known = data.draw(st.none() | st.lists(known_labels, min_size=len(x), max_size=len(x)))
+    lag = data.draw(st.integers(0, 7))
+    stream = model.stream(lag)
+    try:
+        wanted = expected(model, x, known, lag)
+        whole = model.predict_proba([x], known=known and [known])[0]
+    except InputError:  # what is known is not legal
+        return
+    told = []
+    for t, row in enumerate(x):
+        told.append(stream.push(row, known[t] if known else None))
+        assert len(told[-1]) == (t >= stream.delay)
+    told = np.concatenate([*told, stream.finish()])
+    np.testing.assert_allclose(told, wanted, rtol=1e-10, atol=1e-12)
+    if lag >= len(x):
+        np.testing.assert_allclose(told, whole, rtol=0, atol=1e-12)
+    again = np.concatenate([stream.extend(x, known), stream.finish()])  # a finished stream starts anew
+    np.testing.assert_array_equal(again, told)
+
+
+@pytest.mark.parametrize("name", ["words", "shared", "joint"])
+def test_streams_of_one_model_do_not_meet(name):
+    model, (one, other) = fitted(name), [x for x in made(20, seed=7)[0] if len(x) > 3][:2]
+    alone = model.stream(1).extend(one)
+    first, second = model.stream(1), model.stream()
+    told = []
+    for a, b in zip(one, [*other, *other]):
+        told.append(first.push(a))
+        second.push(b)
+    np.testing.assert_array_equal(np.concatenate(told), alone[: len(one)])
+    first.reset()
+    assert first.n_pushed == 0
+    np.testing.assert_array_equal(first.extend(one), alone)
+
+
+@pytest.mark.parametrize("lag", [0, 2])
+def test_memory_stays(lag):
+    model, rows = fitted("words"), [row for x in made(20, seed=7)[0] for row in x]
+    stream = model.stream(lag)
+    stream.extend(rows)
+    tracemalloc.start()
+    before = tracemalloc.get_traced_memory()[0]
+    for _ in range(5):
+        told = stream.extend(rows)
+    grown = tracemalloc.get_traced_memory()[0] - before
+    tracemalloc.stop()
+    assert stream.n_pushed == 6 * len(rows)
+    np.testing.assert_allclose(told.sum(axis=1), 1.0, rtol=1e-12)
+    assert grown < told.nbytes + 20_000
+
+
+def test_constraints_hold():
+    with pytest.warns(ConvergenceWarning):
+        model = LinearCRF(constraints="iob2", window=0, **QUICK).fit(*made(25, seed=1))
+    stream, inside = model.stream(), LABELS.index("I-X")
+    assert stream.push({"word": "w1", "size": 1.0})[0, inside] == 0.0  # none begins inside
+    assert stream.push({"word": "w1", "size": 1.0}, known="O")[0].tolist() == [0.0, 0.0, 1.0]
+    assert stream.push({"word": "w1", "size": 1.0})[0, inside] == 0.0
+    stream.push({"word": "w1", "size": 1.0}, known="O")
+    with pytest.raises(InputError, match=r"position 4.*no legal labeling"):
+        stream.push({"word": "w1", "size": 1.0}, known="I-X")
+
+
+def test_what_is_refused_has_not_come():
+    stream, row = fitted("declared").stream(1), {"word": "w1", "size": 1.0}
+    expected = fitted("declared").stream(1).extend([row] * 4)
+    told = [stream.push(row)]
+    for wrong, message in (({"word": "w1", "size": "big"}, "size"), ({"word": "w1"}, "missing")):
+        with pytest.raises(InputError, match=message):
+            stream.push(wrong)
+    with pytest.raises(InputError, match="nobody"):
+        stream.push(row, known="nobody")
+    told.append(stream.extend([row] * 3))
+    np.testing.assert_array_equal(np.concatenate(told), expected)
+
+
+def test_rows_of_numbers():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(10, 8, 3))
+    model = TreeCRF(window=1, **FEW).fit(list(X), (X[..., 0] > 0).astype(int).tolist())
+    expected = model.predict_proba([X[0]])[0]
+    for rows in (X[0], X[0].tolist(), list(X[0])):
+        stream = model.stream(10)
+        np.testing.assert_allclose(np.concatenate([stream.extend(rows), stream.finish()]), expected, rtol=0, atol=1e-12)
+    assert stream.finish().shape == (0, 2)
+
+
+def test_the_delay_is_the_lag_and_what_windows_look_ahead():
+    X, y = made(10, seed=1)
+    with pytest.warns(ConvergenceWarning):
+        model = LinearCRF(window=(2, 3), **QUICK).fit(X, y)
+    assert [model.stream(lag).delay for lag in (0, 4)] == [3, 7]
+    assert "delay=3" in repr(model.stream())
+
+
+def test_those_that_have_no_stream():
+    with pytest.raises(InputError, match="order 2 has no stream"):
+        fitted("order 2").stream()
+    with pytest.raises(InputError, match="lag"):
+        fitted("words").stream(-1)
+    with pytest.raises(InputError, match="average of 2 models"):
+        fitted("auto").stream()
+    X, y = [["a", "b"], ["b", "a", "a"]], [["x", "y"], ["y", "x", "x"]]
+    backward = RecurrentSlidingWindow(estimator="linear", window=0, direction="right_to_left")
+    with pytest.raises(InputError, match="right to left"):
+        backward.fit(X, y).stream()
+    with pytest.raises(InputError, match="patterns ahead"):
+        FutureFeatureMEMM(order=0, window=0, n_estimators=2, early_stopping=False).fit(X, y).stream()
+    assert not hasattr(IOHMM(), "stream")
+    assert not hasattr(BeamSearchTagger(), "stream")
