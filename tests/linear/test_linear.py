@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hedgerow.data.encoding import encode, learn
 from hedgerow.data.rows import Item
 from hedgerow.errors import InputError
-from hedgerow.linear import chain as linear
+from hedgerow.linear import scorer as linear
 from hedgerow.linear.index import Streams, index_weights, row_names
 from hedgerow.linear.scorer import LinearScorer
 

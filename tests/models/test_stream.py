@@ -140,6 +140,20 @@ def test_rows_of_numbers():
     assert stream.finish().shape == (0, 2)
 
 
+@pytest.mark.filterwarnings("ignore:training stopped after")
+@pytest.mark.parametrize("estimator", [LinearCRF, TreeCRF])
+def test_features_look_back_as_far_as_they_do_in_a_corpus(estimator):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20, 15, 2))
+    y = (np.abs(np.diff(X[..., 0], prepend=0.0)) > 1).astype(int).tolist()
+    few = QUICK if estimator is LinearCRF else FEW
+    model = estimator(window=1, features=["difference(2)", "rolling_mean(4)", "lag(3)"], **few).fit(list(X), y)
+    assert model._reach() == (5, 1)
+    stream = model.stream(20)
+    told = np.concatenate([stream.extend(X[0]), stream.finish()])
+    np.testing.assert_allclose(told, model.predict_proba([X[0]])[0], rtol=0, atol=1e-12)
+
+
 def test_the_delay_is_the_lag_and_what_windows_look_ahead():
     X, y = made(10, seed=1)
     with pytest.warns(ConvergenceWarning):

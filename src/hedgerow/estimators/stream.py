@@ -25,9 +25,10 @@ _ONE = np.array([0, 1], dtype=INDEX)
 
 
 def window_reach(schema: Schema) -> tuple[int, int]:
-    """How many positions before and after a position its features look at."""
-    offsets = [o for column in schema.columns for o in column.offsets] + list(schema.attribute_offsets)
-    return -min(offsets, default=0), max(offsets, default=0)
+    """How many positions before and after a position its features look at, those among them that look back further."""
+    spans = [(c.offsets, 0 if c.derived is None else c.derived.span) for c in schema.columns]
+    spans += [(schema.attribute_offsets, 0)]
+    return -min(min(offsets) - span for offsets, span in spans), max(max(offsets) for offsets, _ in spans)
 
 
 class Stream:
