@@ -60,33 +60,34 @@ def choose_window(corpus: Dataset, make: Callable[[], Any], *, verbose: int = 0)
     make : what makes a quick model that is not fitted
     """
     assert corpus.labels is not None
-    width: int = 0 if is_ready_made(corpus.schema) else _choose(_compare, corpus, make, 0)
-    if verbose:
-        log.info("window: %d", width)
-    return width
+    return 0 if is_ready_made(corpus.schema) else _choose(_compare, corpus, make, "window: {}".format, verbose)
 
 
 def choose_features(corpus: Dataset, make: Callable[[], Any], *, verbose: int = 0) -> tuple[str, ...]:
     """The features of the numeric columns of a labelled corpus that has its window."""
-    many = not 0 < len(stored_numbers(corpus.schema)) <= MANY
-    features = () if many else FEATURES[_choose(_compare_features, corpus, make, 0)]
-    if verbose:
-        log.info("features: %s", ", ".join(features) or "none")
-    return features
+    if not 0 < len(stored_numbers(corpus.schema)) <= MANY:
+        return ()
+    found = _choose(_compare_features, corpus, make, lambda i: f"features: {', '.join(FEATURES[i]) or 'none'}", verbose)
+    return FEATURES[found]
 
 
-def _choose(compare: Callable[..., int], corpus: Dataset, make: Callable[[], Any], usual: int) -> int:
-    """What a comparison finds; the usual where nothing can be told."""
+def _choose(
+    compare: Callable[..., int], corpus: Dataset, make: Callable[[], Any], text: Callable[[int], str], verbose: int
+) -> int:
+    """What a comparison finds; 0 where nothing can be told."""
     parts = None if np.count_nonzero(_counted(corpus)) < FEWEST else _train_and_held_out(corpus)
     if parts is None:
-        return usual
+        return 0
     try:
-        return compare(make, *parts)
+        chosen = compare(make, *parts)
     except InputError as error:
         if error.parameter is not None:
             raise
+        chosen = 0  # what is wrong with the corpus itself, the model will say
         log.info("no quick model compares windows or features: %s", error)
-        return usual  # what is wrong with the corpus itself, the model will say
+    if verbose:
+        log.info(text(chosen))
+    return chosen
 
 
 def _counted(corpus: Dataset) -> BoolArray:
