@@ -61,7 +61,7 @@ def command(
     learning_rate: Annotated[str | None, option("X", "Tree: a number, or line_search. \\[0.1]")] = None,
     # Not in --help, which fits a screen: --set edges=shared says the same.
     edges: Annotated[str | None, option("NAME", "Tree: joint, or shared for many labels.", hidden=True)] = None,
-    min_frequency: Annotated[float | None, option("N", "Leave out rarer features.")] = None,
+    min_frequency: Annotated[float | None, option("N", "Leave out rarer features.", hidden=True)] = None,
     missing: Annotated[str | None, option("NAME", "Gaps: impute, indicator; tree: weighting, …")] = None,
     transitions: Annotated[str | None, option("NAME", "all, forbid_unseen; linear: observed. \\[all]")] = None,
     constraints: Annotated[str | None, option("NAME", "Legal label order: iob1, iob2, bioes.")] = None,

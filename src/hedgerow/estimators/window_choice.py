@@ -64,22 +64,17 @@ def choose_window(corpus: Dataset, make: Callable[[], Any], *, verbose: int = 0)
     make : what makes a quick model that is not fitted
     """
     assert corpus.labels is not None
-    width: int = 0 if is_ready_made(corpus.schema) else _choose(_compare, corpus, make, "windows")
-    if verbose:
-        log.info("window: %d", width)
-    return width
+    return 0 if is_ready_made(corpus.schema) else _choose(_compare, corpus, make, "windows", verbose)
 
 
 def choose_features(corpus: Dataset, make: Callable[[], Any], *, verbose: int = 0) -> tuple[str, ...]:
     """The features of the numeric columns of a labelled corpus that has its window."""
-    many = not 0 < len(stored_numbers(corpus.schema)) <= MANY
-    features = () if many else FEATURES[_choose(_compare_features, corpus, make, "features")]
-    if verbose:
-        log.info("features: %s", ", ".join(features) or "none")
-    return features
+    if not 0 < len(stored_numbers(corpus.schema)) <= MANY:
+        return ()
+    return FEATURES[_choose(_compare_features, corpus, make, "features", verbose)]
 
 
-def _choose(compare: Callable[..., int], corpus: Dataset, make: Callable[[], Any], what: str) -> int:
+def _choose(compare: Callable[..., int], corpus: Dataset, make: Callable[[], Any], what: str, verbose: int) -> int:
     """What a comparison of "windows" or "features" finds; 0 where nothing can be told."""
     parts = None if np.count_nonzero(_counted(corpus)) < FEWEST else _train_and_held_out(corpus)
     if parts is None:
@@ -96,9 +91,11 @@ def _choose(compare: Callable[..., int], corpus: Dataset, make: Callable[[], Any
             why = f"for comparing {what} was interrupted" if ctrl_c.pressed and not ended else ""
     if ctrl_c.pressed:
         end_soon()
+    name, value = ("window", str(chosen)) if what == "windows" else (what, ", ".join(FEATURES[chosen]) or "none")
     if why:
-        name, value = ("window", chosen) if what == "windows" else ("features", list(FEATURES[chosen]))
         warn(f"⟦{name}='auto'⟧ is {value}, {why}; set ⟦{name}⟧", HedgerowWarning, stacklevel=6)
+    if verbose:
+        log.info("%s: %s", name, value)
     return chosen
 
 
