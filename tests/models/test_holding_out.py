@@ -202,6 +202,32 @@ class TestDefaults:
         form = make_form(TreeCRF(**parameters), "joint", stopped=True)
         assert form[1:4] == (leaves, rate, shrinkage)
 
+    @pytest.mark.parametrize(
+        ("parameters", "again", "rate", "coarse"),
+        [
+            ({}, True, 0.3, True),
+            ({}, False, 0.1, False),
+            ({"learning_rate": 0.1}, True, 0.1, False),
+            ({"n_estimators": 50}, True, 0.1, False),
+            ({"leaves": "mean"}, True, 0.3, False),
+        ],
+    )
+    def test_steps_are_longer_where_another_training_follows(self, parameters, again, rate, coarse):
+        form = make_form(TreeCRF(**parameters), "shared", stopped=True, again=again)
+        assert form.learning_rate == pytest.approx(rate)
+        assert form.coarse is coarse
+
+    def test_each_of_these_counts_as_four_and_three_end_training_sooner(self, rng, monkeypatch):
+        X, y = recordings(24, 30, rng)
+        model = TreeCRF(edges="shared", validation_folds=1, max_leaf_nodes=4, random_state=0, n_iter_no_change=6, tol=0)
+        model.fit(X, y)
+        best = max(model.history_, key=lambda step: step.score).iteration
+        assert model.outcome_ == "early_stopping"
+        assert model.n_iter_ == best + 2
+        assert model.best_iteration_ == model.ensemble_.n_iterations == 4 * best
+        whole = TreeCRF(edges="shared", early_stopping=False, max_leaf_nodes=4, random_state=0, n_estimators=4 * best)
+        np.testing.assert_array_equal(whole.fit(X, y).ensemble_.values, model.ensemble_.values)
+
     def test_a_position_of_shared_edges_has_one_row_and_so_less_shrinkage(self):
         assert make_form(TreeCRF(), "shared", stopped=True).l2_regularization == 5.0
 

@@ -267,7 +267,7 @@ class StoppedChain(ChainModel):
         """Train on all sequences, for as long as was best; how the training went that was stopped is kept."""
         first = dict(self.__dict__)
         if self.verbose:
-            log.info("training again on all sequences, for %d %s", self.best_iteration_, self._unit)
+            log.info("training again on all sequences")
         self._train(whole, duration)
         if self.outcome_ == "interrupted":  # the first model is whole, this one is not
             self.__dict__.update(first | {"outcome_": "interrupted"})

@@ -152,7 +152,7 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
             binning = learn_binning(dataset, int(self.max_bins), self.min_frequency, keep_missing=gaps)
         found: list[tuple[Duration, Trained[Boosted]]] = []
         for way in ways:
-            form = make_form(self, way, stopped=held_out is not None)
+            form = make_form(self, way, stopped=held_out is not None, again=ready.everything is not None)
             training = self._training(form, binning, start, ready.given.schema, label_weights=weights)
             if self.n_bags:
                 trained = training.train_bags(dataset, held_out)
@@ -160,7 +160,7 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
                 kept = self._iterations() if warm else []
                 history = self.history_[: len(kept)] if warm else None
                 trained = training.train(dataset, held_out, kept, history, *duration[1:3] if duration else ())
-            found.append((Duration.of(way, trained), trained))
+            found.append((Duration.of(form, trained), trained))
             if trained.outcome == "interrupted":
                 break
         best, trained = found[-1] if found[-1][0].beats(found[0][0]) else found[0]

@@ -28,7 +28,7 @@ from hedgerow.estimators.values import (
 )
 from hedgerow.legend import AnyArray, FloatArray
 from hedgerow.models.crf.parameters import TreeParameters
-from hedgerow.models.crf.tree_form import Form, make_form, takes_vectors
+from hedgerow.models.crf.tree_form import PACE, Form, make_form, takes_vectors
 from hedgerow.parallel import CHUNK_POSITIONS, MAX_LANES, Lanes, plan_chunks
 from hedgerow.training.boosting.chain import Booster, Iteration
 from hedgerow.training.boosting.line_search import LineSearch, Phase, boost
@@ -171,7 +171,7 @@ class Training:
                 max_iter=most - len(kept),
                 tol=-np.inf,
                 validate=validate,
-                n_iter_no_change=settings.n_iter_no_change,
+                n_iter_no_change=-(-settings.n_iter_no_change // (PACE if form.coarse else 1)),
                 least_rise=settings.tol,
                 score_unit=0.0 if held_out is None else self._score_unit(held_out),
                 verbose=settings.verbose,

@@ -207,9 +207,7 @@ def _find_split(blocks, rules, buffers, i):
                 if not may_use(rules.seed, node, stream, share):
                     continue
                 if blocks[c, BLOCK_KIND] == ORDERED:
-                    best = _find_threshold(
-                        hist, blocks[c], stream, back, buffers.below, known, rules, n_all, best, split
-                    )
+                    best = _find_threshold(hist, blocks[c], stream, back, below, known, rules, n_all, best, split)
                 else:
                     best = _find_code(hist, blocks[c], stream, back, known, rules, n_all, best, split)
         if best > base or share >= 1.0:
