@@ -221,6 +221,10 @@ class TestProgress:
         monkeypatch.setattr(sys, "stderr", terminal)
         monkeypatch.setenv("TERM", "xterm")
         with Monitor(max_iter=2, tol=0.0, verbose=1) as monitor:
+            monitor._say_compiling("grow")
+            monitor._bar.refresh()
+            assert "compiling kernels, once: grow" in terminal.getvalue()
+            monitor._say_compiling("")
             feed(monitor, [9.0, 8.0])
             monitor._bar.refresh()
         assert "loss 8.0000" in terminal.getvalue()
