@@ -10,7 +10,8 @@ import numpy as np
 from hedgerow.chain.decoding import DECODERS
 from hedgerow.data.imputation import fill
 from hedgerow.legend import IndexArray
-from hedgerow.models.crf.tree import TreeCRF, make_start
+from hedgerow.models.crf.paired import make_start
+from hedgerow.models.crf.tree import TreeCRF
 from hedgerow.trees.binning import bin_dataset
 
 
