@@ -200,7 +200,7 @@ class AverageStream(Streaming):
     def _mean(self, told: list[FloatArray]) -> FloatArray:
         self._told = [np.concatenate(pair) for pair in zip(self._told, told)]
         m = min(map(len, self._told))
-        mean: FloatArray = sum(probs[:m] for probs in self._told) / len(self._told)
+        mean: FloatArray = np.mean([probs[:m] for probs in self._told], axis=0)
         self._told = [probs[m:] for probs in self._told]
         return self._temper(mean) if m else self._nothing
 
