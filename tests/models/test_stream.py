@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tracemalloc
+import warnings
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
-from hedgerow import IOHMM, FutureFeatureMEMM, LinearCRF, RecurrentSlidingWindow, TreeCRF
+from hedgerow import HMM, IOHMM, AutoLabeler, FutureFeatureMEMM, LinearCRF, RecurrentSlidingWindow, TreeCRF
 from hedgerow.chain.inference import node_marginals
 from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.data.labels import allowed_labels
@@ -154,6 +155,30 @@ def test_features_look_back_as_far_as_they_do_in_a_corpus(estimator):
     np.testing.assert_allclose(told, model.predict_proba([X[0]])[0], rtol=0, atol=1e-12)
 
 
+def test_an_average_is_the_mean_of_what_its_models_tell():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ahead = [LinearCRF(window=1, constraints="iob2", **QUICK), HMM(constraints="iob2")]
+        model = AutoLabeler(candidates=ahead, cv=0, window="auto", random_state=0).fit(*made(25, seed=1))
+    model.temperature_ = 1.3
+    x = max(made(9, seed=5)[0], key=len)
+    stream = model.stream(99)
+    told = [stream.push(row) for row in x]
+    assert sum(map(len, told)) == 0
+    np.testing.assert_allclose(stream.finish(), model.predict_proba([x])[0], rtol=0, atol=1e-12)
+    plain, parts = model.stream(), [one.stream() for one in model.estimators_]
+    assert plain.delay == max(part.delay for part in parts)
+    for t, row in enumerate(x[:2]):
+        assert len(plain.push(row, known="O")) == int(t >= plain.delay)
+    with pytest.raises(InputError, match="no legal labeling"):  # says the HMM; the other one has not looked yet
+        plain.push(x[0], known="I-X")
+    assert [one.n_pushed for one in plain._streams] == [2, 2]
+    mean = sum(np.concatenate([part.extend(x), part.finish()]) for part in parts) / len(parts)
+    model.temperature_ = 1.0
+    whole = model.stream()
+    np.testing.assert_allclose(np.concatenate([whole.extend(x), whole.finish()]), mean, rtol=1e-12)
+
+
 def test_the_delay_is_the_lag_and_what_windows_look_ahead():
     X, y = made(10, seed=1)
     with pytest.warns(ConvergenceWarning):
@@ -167,8 +192,6 @@ def test_those_that_have_no_stream():
         fitted("order 2").stream()
     with pytest.raises(InputError, match="lag"):
         fitted("words").stream(-1)
-    with pytest.raises(InputError, match="average of 2 models"):
-        fitted("auto").stream()
     X, y = [["a", "b"], ["b", "a", "a"]], [["x", "y"], ["y", "x", "x"]]
     backward = RecurrentSlidingWindow(estimator="linear", window=0, direction="right_to_left")
     with pytest.raises(InputError, match="right to left"):

@@ -17,6 +17,7 @@ GIVEN = {
     "hyphenation.py": "600",
     "one_tree.py": "tree.png",
     "sensors.py": "24",
+    "streaming.py": "stream.png",
     "time_series.py": "30",
 }
 
@@ -87,3 +88,8 @@ def test_the_picture_of_one_tree(run_example, tmp_path):
     out = run_example("one_tree.py")
     assert "21 rows of 'hyphenation'" in out  # ten letters after two labels, and one after the start
     assert (tmp_path / "tree.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_what_comes_later_tells_more(run_example):
+    at_once, later, afterwards = re.findall(r"([\d.]+)% of the moments right", run_example("streaming.py"))
+    assert float(at_once) < float(later) < float(afterwards)

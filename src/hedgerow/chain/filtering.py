@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,7 +18,6 @@ from hedgerow.chain.edges import PositionEdges, SharedEdges, TableEdges, tables_
 from hedgerow.chain.inference import node_marginals
 from hedgerow.chain.potentials import ChainPotentials, Edges
 from hedgerow.chain.short import ShortChain, is_plain
-from hedgerow.errors import InputError
 from hedgerow.legend import INDEX, AnyArray, FloatArray
 
 _LONGEST = 64  # of chains whose buffers are kept
@@ -51,22 +50,17 @@ class Filter:
 
         Where no legal labeling leads to it, it is refused, and has not come.
         """
+        newest = self._forward(position, self._newest)
         self.pending.append(position)
-        try:
-            newest = self._forward(position, self._newest)
-            if len(self.pending) <= self.lag:
-                self._newest, told = newest, None
-            elif self.lag == 0:
-                told = np.exp(newest)
-                told /= told.sum()
-            else:
-                told = self._marginals(self.pending)[0].copy()
-        except InputError:
-            self.pending.pop()
-            raise
         self._newest = newest
-        if told is not None:
-            self._message = self._forward(self.pending.popleft(), self._message)
+        if len(self.pending) <= self.lag:
+            return None
+        if self.lag == 0:
+            told: FloatArray = np.exp(newest)
+            told /= told.sum()
+        else:
+            told = self._marginals(self.pending)[0].copy()
+        self._message = self._forward(self.pending.popleft(), self._message)
         return told
 
     def _forward(self, position: Position, message: FloatArray | None) -> FloatArray:
@@ -76,7 +70,8 @@ class Filter:
         else:
             nodes, first = np.array([message, position.nodes]), _SECOND
         edges = tables_of(self._chain_of(nodes, [position])) if position.edges.per_position else position.edges
-        log_alpha, tops = np.empty(nodes.shape), np.empty(len(nodes))
+        log_alpha: FloatArray = np.empty(nodes.shape)
+        tops: FloatArray = np.empty(len(nodes))
         assert isinstance(edges, TableEdges)
         kernels.log_chain.forward(nodes, edges.scores_to, first, log_alpha, tops, 0, len(nodes))
         if not log_alpha[-1].max() > -np.inf:
@@ -84,7 +79,15 @@ class Filter:
             if not (position.nodes < np.inf).all():  # nor is NaN
                 potentials.refuse_scores(len(nodes) - 1)
             potentials.edges.check_legal(potentials)
-        return log_alpha[-1]
+        last: FloatArray = log_alpha[-1]
+        return last
+
+    def state(self) -> tuple[Any, ...]:
+        """All that it knows, for `restore`."""
+        return self.pending.copy(), self._message, self._newest
+
+    def restore(self, state: tuple[Any, ...]) -> None:
+        self.pending, self._message, self._newest = state
 
     def finish(self, last: Position | None = None) -> FloatArray:
         """Those (m, K) of all that are left; `last` in place of the last position, where that changes at the end."""

@@ -109,8 +109,8 @@ class ShortCoder:
         codes, numbers, columns, attributes = blank.codes.copy(), None, self.columns, self.attributes
         ids: list[list[int]] = []
         weights: list[list[float]] = []
-        kinds: dict[str, Any] = {}
-        texts, first_value, schema, declared = blank.texts, FIRST_VALUE, self.schema, bool(self.schema.declared)
+        kinds: dict[str, type] = {}
+        texts, first_value = blank.texts, FIRST_VALUE
         for row in rows:
             if type(row) is not dict:
                 return None
@@ -138,21 +138,13 @@ class ShortCoder:
                     elif value is not None:
                         return None
                     continue
-                # A key holds values of one type: otherwise `encode` decides, which knows how rows are read together.
-                sort = float if isinstance(value, _NUMBERS) else kind
-                if type(key) is not str or (value is not None and kinds.setdefault(key, sort) is not sort):
-                    return None
-                if sort is str:
-                    name, number = attribute_name(key, value), 1.0
-                elif sort is float:
-                    name, number = key, _finite(value, False)
-                elif value is None:
+                if value is None and type(key) is str:
                     continue
-                if sort not in (str, float) or number is None or (declared and schema.declared_kind(key)):
+                entry = self._attribute(key, value, kinds)
+                if entry is None:
                     return None
-                if attributes is not None:
-                    own.append(attributes.get(name, -1))
-                    values.append(number)
+                own.append(entry[0])
+                values.append(entry[1])
             ids.append(own)
             weights.append(values)
             place += 1
@@ -165,6 +157,17 @@ class ShortCoder:
         if numbers is not None:
             numeric = np.array(numbers).reshape(self.n_numbers, size)
         return self._dataset(blank, codes, numeric, entries)
+
+    def _attribute(self, key: Any, value: Any, kinds: dict[str, type]) -> tuple[int, float] | None:
+        """The attribute that a value of no column is, −1 where it is not known, and its weight. None for what `encode`
+        has to look at: among it keys with values of several types, which depend on how rows are read together."""
+        kind = float if isinstance(value, _NUMBERS) else type(value)
+        if type(key) is not str or kind not in (str, float) or kinds.setdefault(key, kind) is not kind:
+            return None
+        name, number = (attribute_name(key, value), 1.0) if kind is str else (key, _finite(value, False))
+        if number is None or (self.schema.declared and self.schema.declared_kind(key)):
+            return None
+        return -1 if self.attributes is None else self.attributes.get(name, -1), number
 
     def _tokens(self, rows: Any) -> Dataset | None:
         if self.columns.keys() != {"token"} or set(map(type, rows)) != {str}:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +31,23 @@ def window_reach(schema: Schema) -> tuple[int, int]:
     return -min(min(offsets) - span for offsets, span in spans), max(max(offsets) for offsets, _ in spans)
 
 
-class Stream:
+class Streaming:
+    """What all streams have. A subclass gives `push`, `finish` and `reset`."""
+
+    delay: int
+    n_pushed: int
+    _nothing: FloatArray
+
+    def push(self, x: Any, known: Any = None) -> FloatArray:
+        raise NotImplementedError
+
+    def extend(self, rows: Iterable[Any], known: Sequence[Any] | None = None) -> FloatArray:
+        """Take some positions; the probabilities (m, K) that can be told then."""
+        told = [self.push(x, label) for x, label in zip(rows, repeat(None) if known is None else known)]
+        return np.concatenate([self._nothing, *told])
+
+
+class Stream(Streaming):
     """The labels of one sequence, position by position; made by `model.stream(lag)`.
 
     P(y_t | x_1 … x_{t+lag}) comes out when position t + delay has been pushed. Memory does not grow, however long the
@@ -70,7 +86,7 @@ class Stream:
         x : a dict of features, a token, a list of attributes or a row of numbers
         known : the label of the position, a set of labels of which it is one, or None
         """
-        mask, rows = None if known is None else self._mask(known), self._rows.copy()
+        mask, state = None if known is None else self._mask(known), self._state()
         self._rows.append((_row(x), mask))
         self.n_pushed += 1
         try:
@@ -79,13 +95,15 @@ class Stream:
             self._dataset([self._rows[-1][0]], self.n_pushed - 1)  # what is wrong with it is said at once
             return self._nothing
         except InputError:
-            self._rows, self.n_pushed = rows, self.n_pushed - 1
+            self._restore(state)
             raise
 
-    def extend(self, rows: Iterable[Any], known: Sequence[Any] | None = None) -> FloatArray:
-        """Take some positions; the probabilities (m, K) that can be told then."""
-        told = [self.push(x, label) for x, label in zip(rows, repeat(None) if known is None else known)]
-        return np.concatenate([self._nothing, *told])
+    def _state(self) -> tuple[Any, ...]:
+        return self._rows.copy(), self.n_pushed, self._n_scored, self._filter.state()
+
+    def _restore(self, state: tuple[Any, ...]) -> None:
+        self._rows, self.n_pushed, self._n_scored, of_filter = state
+        self._filter.restore(of_filter)
 
     def finish(self) -> FloatArray:
         """The sequence has ended: the probabilities (m, K) of all positions that have not been told. The next position
@@ -137,9 +155,55 @@ class Stream:
     def _mask(self, known: Any) -> BoolArray:
         codes = self._model.schema_.label_codes
         coded = encode_labels([[known]], _ONE, codes)
-        if coded.allowed is not None:
-            return coded.allowed[0]
-        return np.arange(len(codes)) == coded.codes[0]
+        allowed: BoolArray = np.arange(len(codes)) == coded.codes[0]
+        return allowed if coded.allowed is None else np.asarray(coded.allowed[0])
+
+
+class AverageStream(Streaming):
+    """The mean of what streams of several models tell of one sequence.
+
+    streams : of models with the same labels and the same lag
+    temper : what makes the probabilities (m, K) of their mean
+    """
+
+    def __init__(self, streams: Sequence[Stream], temper: Callable[[FloatArray], FloatArray]) -> None:
+        self._streams, self._temper = streams, temper
+        self.delay, self._nothing = max(one.delay for one in streams), streams[0]._nothing
+        self.reset()
+
+    @property
+    def n_pushed(self) -> int:  # type: ignore[override]
+        """Positions so far."""
+        return self._streams[0].n_pushed
+
+    def reset(self) -> None:
+        """Forget all positions: the next one is the first of another sequence."""
+        for one in self._streams:
+            one.reset()
+        self._told = [self._nothing] * len(self._streams)  # by some streams, and not yet by all
+
+    def push(self, x: Any, known: Any = None) -> FloatArray:
+        """As `Stream.push`."""
+        states = [one._state() for one in self._streams]
+        try:
+            return self._mean([one.push(x, known) for one in self._streams])
+        except InputError:
+            for one, state in zip(self._streams, states):
+                one._restore(state)
+            raise
+
+    def finish(self) -> FloatArray:
+        """As `Stream.finish`."""
+        told = self._mean([one.finish() for one in self._streams])
+        self.reset()
+        return told
+
+    def _mean(self, told: list[FloatArray]) -> FloatArray:
+        self._told = [np.concatenate(pair) for pair in zip(self._told, told)]
+        m = min(map(len, self._told))
+        mean: FloatArray = np.mean([probs[:m] for probs in self._told], axis=0)
+        self._told = [probs[m:] for probs in self._told]
+        return self._temper(mean) if m else self._nothing
 
 
 def _row(x: Any) -> Any:

@@ -11,7 +11,7 @@ from hedgerow.linear.chain import ChainLayout
 
 _ARRAYS = 3  # scores, their exponentials, and gradients
 _A_WEIGHT = 112  # bytes of the whole-corpus trainers: eight vectors, and twelve of single precision
-_LITTLE = 2**16  # bytes that there are
+_LITTLE = 2**12  # bytes that there are
 _LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")  # of a container
 
 

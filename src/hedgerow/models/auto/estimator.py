@@ -9,6 +9,7 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -25,7 +26,7 @@ from hedgerow.errors import HedgerowError, InputError, warn
 from hedgerow.estimators.holding_out import Fold
 from hedgerow.estimators.prepare import Preparation, encode_held_out, read_corpus
 from hedgerow.estimators.scored import ScoredChain
-from hedgerow.estimators.stream import Stream
+from hedgerow.estimators.stream import AverageStream
 from hedgerow.estimators.values import is_auto, random_generator
 from hedgerow.estimators.window_choice import choose_features, choose_window
 from hedgerow.legend import CODE, CodeArray, FloatArray
@@ -253,14 +254,11 @@ class AutoLabeler(AutoParameters, ScoredChain):
         best: ScoredChain = self.best_estimator_
         return best._over_chunks(seen_by(best, dataset), function, tempered=tempered)
 
-    def stream(self, lag: int = 0) -> Stream:
-        """As that of a single model; an average of several has none."""
+    def stream(self, lag: int = 0) -> AverageStream:  # type: ignore[override]
+        """As that of a single model: the mean of what the streams of all models tell."""
         check_is_fitted(self)
-        if len(self.estimators_) > 1:
-            what = f"an average of {len(self.estimators_)} models has no stream"
-            raise InputError(what, hint="Use that of best_estimator_, or fit with ⟦max_models=1⟧.")
-        single: ScoredChain = self.best_estimator_
-        return single.stream(lag)
+        streams = [model.stream(lag) for model in self.estimators_]
+        return AverageStream(streams, partial(tempered, temperature=self.temperature_))
 
     def _scoring(self) -> Any:
         return self.scoring_
