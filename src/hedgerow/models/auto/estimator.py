@@ -258,7 +258,7 @@ class AutoLabeler(AutoParameters, ScoredChain):
         """As that of a single model: the mean of what the streams of all models tell."""
         check_is_fitted(self)
         streams = [model.stream(lag) for model in self.estimators_]
-        return AverageStream(streams, partial(tempered, temperature=self.temperature_))
+        return AverageStream(streams, partial(softened, temperature=self.temperature_, doubt=self.doubt_))
 
     def _scoring(self) -> Any:
         return self.scoring_

@@ -190,7 +190,7 @@ def _find_split(blocks, rules, buffers, i):
 
     OUT  split of the leaf; returns the gain, 0 where nothing gains
     """
-    total, known, mask = buffers.total[i], buffers.known, (1 << rules.bits) - 1
+    total, known, below, mask = buffers.total[i], buffers.known, buffers.below, (1 << rules.bits) - 1
     hist, split, node = buffers.hist[buffers.leaf[HISTOGRAM, i]], buffers.split[i], buffers.leaf[NODE, i]
     base, n_all = 0.0, 0
     for k in range(len(total)):
