@@ -10,7 +10,7 @@ import pytest
 
 import hedgerow as package
 from hedgerow import HMM, AutoLabeler, LinearCRF, TreeCRF
-from hedgerow.cli.choice import command_line
+from hedgerow.cli.info import command_line
 from hedgerow.data.readers import read_table
 
 from .conftest import planted_text

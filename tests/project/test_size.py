@@ -11,9 +11,10 @@ MOST_MODULES = 20
 MOST_LINES = 400
 LONGEST_FUNCTION = 60
 LONGEST_KERNEL = 80
-# The aim for what was there at first is 42,000; since then came the search over models (2,080), trees for all labels
-# at once, temperatures and weights of labels, and windows that are found (1,450 together).
-MOST_IN_PACKAGE = 46_300
+# The aim for what was there at first is 42,000. Since then came the search over models (2,080); trees for all labels at
+# once, temperatures and weights of labels, windows that are found (1,450 together); features of numbers, single
+# precision, one short sequence, streams, warm-up (2,300 together).
+MOST_IN_PACKAGE = 48_700
 
 
 def n_lines(module: Module) -> int:

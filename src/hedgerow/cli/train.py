@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Unpack
 import typer
 
 from hedgerow.cli import train_options as options
-from hedgerow.cli.choice import show_choice
 from hedgerow.cli.flags import in_flags
-from hedgerow.cli.info import kept_iteration, model_sizes
+from hedgerow.cli.info import kept_iteration, model_sizes, show_choice
 from hedgerow.cli.inputs import TABLES, Input, Reading, check_format
 from hedgerow.cli.models import MODELS, find_model, make_model, read_settings
 from hedgerow.cli.train_options import option
