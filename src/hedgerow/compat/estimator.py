@@ -237,7 +237,10 @@ class CRF(BaseEstimator):  # type: ignore[misc]
 
     def predict_single(self, xseq: Any) -> list[Label]:
         """The labels of one sequence."""
-        return list(self.predict([xseq])[0])
+        model, labels = self._fitted(), None
+        if not self.mixed_keys_:  # whose values are turned into weights first
+            labels = model._own_predictor().labels([rows_of(xseq)], None, None)
+        return list(self.predict([xseq])[0]) if labels is None else labels
 
     def predict_marginals(self, X: Any) -> AnyArray:
         """The probability of each label at each position: an array of lists of dicts, dtype object."""

@@ -254,7 +254,7 @@ class Dataset:
         object.__setattr__(self, "n_labels", len(self.schema.labels))
         for value in vars(self).values():
             if isinstance(value, np.ndarray):
-                value.flags.writeable = False
+                value.setflags(write=False)
 
     def __len__(self) -> int:
         return self.n_sequences
@@ -327,9 +327,9 @@ class Dataset:
 
     def require_numbers(self) -> None:
         """Refuse missing numbers: a linear score has no value for them. An absent one that means 0 adds nothing."""
-        if self.n_sequences == 1 and not len(self.seq_numeric):
+        if self.n_sequences == 1 and not len(self.seq_numeric):  # what follows costs more than its labels do
             inside = self.numeric[:, self.schema.gap : self.schema.gap + self.n_positions]
-            if not np.isnan(inside).any():  # the rest costs more than labels of a short sequence do
+            if not len(inside) or not np.isnan(inside).any():
                 return
         for column, row, where in self.stored():
             if column.kind == "numeric" and np.isnan(column.fill) and np.isnan(row[where]).any():

@@ -8,6 +8,7 @@ gives None, and there is no other place that decides it.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import repeat
@@ -100,7 +101,8 @@ class ShortCoder:
         return blank
 
     def _dataset(self, blank: _Blank, codes: list[int], numeric: FloatArray, attributes: _Attributes | None) -> Dataset:
-        coded: CodeArray = np.fromiter(codes, CODE, len(codes)).reshape(self.n_codes, blank.size)
+        coded: CodeArray = np.frombuffer(array("i", codes), np.intc).astype(CODE, copy=False)
+        coded = coded.reshape(self.n_codes, blank.size)
         rest = *(attributes or blank.no_attributes), blank.no_codes, blank.no_numbers
         return Dataset(self.schema, blank.offsets, blank.start, coded, numeric, *rest)
 
