@@ -1,5 +1,5 @@
-"""`hedgerow info`: what a model file holds. And what `hedgerow train --model auto` says at the end: what was tried, what
-it chose, and how to train that again."""
+"""`hedgerow info`: what a model file holds. And what `hedgerow train --model auto` says at the end: what was tried,
+what it chose, and how to train that again."""
 
 from __future__ import annotations
 
