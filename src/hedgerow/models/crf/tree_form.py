@@ -10,7 +10,7 @@ joint edges were worse, and took four times as long. Between 0.8 and 1.6 times a
 choose have the same accuracy, to 0.3 points: three folds suffice.
 
 Trainings that find the number of iterations take steps of 0.3. With each counted as 3.9 of 0.1 in the last one, the
-accuracy was that of steps of 0.1 throughout, in 0.6 to 0.7 of the time: -0.04 ± 0.10 points on stress and +0.10 ± 0.07
+accuracy was that of steps of 0.1 but on phonemes, in 0.6 to 0.7 of the time: -0.04 ± 0.10 on stress and +0.10 ± 0.07
 on hyphenation (6 splits), -0.13 ± 0.04 on phonemes (3), -0.04 ± 0.13 on letters and +0.16 ± 0.16 on chorales (2).
 Counted as 3 the last training was too short (phonemes -0.2). Steps of 0.2 or 0.3 in the first half of the last training
 itself lost up to 1.7 points on letters, 1.2 on chorales, and log-loss everywhere.
