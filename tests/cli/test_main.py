@@ -167,14 +167,14 @@ def test_ctrl_c_before_training_is_one_line_and_code_130(monkeypatch, capsys):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("hedgerow.cli.info.describe", lambda *_: interrupt(None))
-    assert run(["info", "m"]) == 130
+    assert run(["info", __file__]) == 130
     assert capsys.readouterr() == ("", "hedgerow: interrupted\n")
 
 
 def test_a_fault_of_ours_is_not_hidden(monkeypatch):
     monkeypatch.setattr("hedgerow.cli.info.describe", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        run(["info", "m"])
+        run(["info", __file__])
 
 
 def start(*arguments, **options):
