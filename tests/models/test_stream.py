@@ -80,12 +80,22 @@ def closed(labels):
     return [label if after == "I-X" else {"B-X": "S-X", "I-X": "E-X"}.get(label, label) for label, after in pairs]
 
 
-@pytest.mark.parametrize("columns", [None, ["word"]])  # with and without a short way
+@pytest.mark.parametrize(
+    "model",
+    [
+        LinearCRF(window=0, constraints="iobes", **QUICK),
+        LinearCRF(window=0, constraints="iobes", transition_columns=["word"], **QUICK),
+        TreeCRF(window=0, constraints="iobes", edges="shared", **FEW),
+        TreeCRF(window=0, constraints="iobes", edges="joint", **FEW),
+        HMM(constraints="iobes"),
+    ],
+    ids=["linear", "pairs", "shared", "joint", "hmm"],
+)
 @pytest.mark.parametrize("lag", [0, 2, 9])
-def test_only_the_end_is_an_end(columns, lag):
+def test_only_the_end_is_an_end(model, lag):
     X, y = made(25, seed=1)
-    model = LinearCRF(window=0, constraints="iobes", transition_columns=columns, **QUICK)
-    with pytest.warns(ConvergenceWarning):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
         model.fit(X, list(map(closed, y)))
     x, begins = max(X, key=len), model.classes_.tolist().index("B-X")
     stream = model.stream(lag)
