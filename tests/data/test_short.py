@@ -144,6 +144,13 @@ def test_constants_and_other_columns_are_left_to_encode():
         assert ShortCoder(wide).encode([narrow]) is None
 
 
+def test_an_attribute_that_comes_twice_is_left_to_encode():
+    rows = [{"word": "w", f"k{j}": "b"} for j in range(40)]
+    schema = learn([[*rows, {"word": "w", "k1:b": 2.0}]]).schema
+    assert ShortCoder(schema).encode([[{"word": "w", "k1": "b"}]]) is not None
+    assert ShortCoder(schema).encode([[{"word": "w", "k1:b": 2.0, "k1": "b"}]]) is None
+
+
 def test_a_change_of_one_sequence_does_not_reach_the_next():
     schema = learn([[{"word": "a", "size": 1.0, "flag": True}, {"word": "b", "size": 2.0, "flag": False}]]).schema
     coder = ShortCoder(schema)

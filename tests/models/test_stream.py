@@ -74,6 +74,53 @@ def test_a_stream_tells_what_the_chain_so_far_says(name, data):
     np.testing.assert_array_equal(again, told)
 
 
+def closed(labels):
+    """IOB2 as IOBES: a span ends with E, or S where it is one position."""
+    pairs = zip(labels, [*labels[1:], "O"])
+    return [label if after == "I-X" else {"B-X": "S-X", "I-X": "E-X"}.get(label, label) for label, after in pairs]
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        LinearCRF(window=0, constraints="iobes", **QUICK),
+        LinearCRF(window=0, constraints="iobes", transition_columns=["word"], **QUICK),
+        TreeCRF(window=0, constraints="iobes", edges="shared", **FEW),
+        TreeCRF(window=0, constraints="iobes", edges="joint", **FEW),
+        HMM(constraints="iobes"),
+    ],
+    ids=["linear", "pairs", "shared", "joint", "hmm"],
+)
+@pytest.mark.parametrize("lag", [0, 2, 9])
+def test_only_the_end_is_an_end(model, lag):
+    X, y = made(25, seed=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(X, list(map(closed, y)))
+    x, begins = max(X, key=len), model.classes_.tolist().index("B-X")
+    stream = model.stream(lag)
+    told = [stream.push(row) for row in x]
+    if lag == 0:
+        assert told[-1][0, begins] > 0.0  # it could go on
+    told = np.concatenate([*told, stream.finish()])
+    np.testing.assert_allclose(told, expected(model, x, None, lag), rtol=1e-10, atol=1e-12)
+    assert (told[-1, begins] == 0.0) == (lag > 0)
+
+
+def test_trees_see_what_the_linear_model_below_them_sees():
+    X, y = made(25, seed=1)
+    with pytest.warns(ConvergenceWarning):
+        model = TreeCRF(init=LinearCRF(window=(1, 2), **QUICK), edges="shared", window=0, **FEW).fit(X, y)
+    stream, x = model.stream(9), max(X, key=len)
+    assert stream.delay == 11
+    np.testing.assert_allclose(
+        np.concatenate([stream.extend(x), stream.finish()]), model.predict_proba([x])[0], rtol=0, atol=1e-12
+    )
+    stream = model.stream()
+    told = np.concatenate([stream.extend(x), stream.finish()])
+    np.testing.assert_allclose(told, expected(model, x, None, 0), rtol=1e-10, atol=1e-12)
+
+
 @pytest.mark.parametrize("name", ["words", "shared", "joint"])
 def test_streams_of_one_model_do_not_meet(name):
     model, (one, other) = fitted(name), [x for x in made(20, seed=7)[0] if len(x) > 3][:2]

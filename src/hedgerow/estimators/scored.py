@@ -74,6 +74,10 @@ class ScoredChain(ChainModel):
         """How many positions before and after a position its scores depend on."""
         return window_reach(self.schema_)
 
+    def _knows_ends(self) -> bool:
+        """Whether the last position of a sequence may have other scores than it had before it was that."""
+        return True
+
     def _own_predictor(self) -> Predictor:
         made: Predictor | None = self.__dict__.get("_predictor")
         if made is None:

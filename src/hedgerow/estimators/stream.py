@@ -62,7 +62,7 @@ class Stream(Streaming):
         self._behind, self._ahead = model._reach()
         if self._ready is None:  # potentials of a chunk know of starts and ends: a position in between has neighbours
             self._behind = max(self._behind, 1)
-        self.delay = lag + self._ahead
+        self.delay, self._ends = lag + self._ahead, model._knows_ends()
         self._filter = Filter(len(model.classes_), lag)
         self._nothing: FloatArray = np.empty((0, len(model.classes_)))
         self.reset()
@@ -136,7 +136,7 @@ class Stream(Streaming):
         if self._ready is not None:
             edges = self._ready.score(self._dataset(rows, begin), nodes, i, first=t == 0, last=last)
         else:
-            if not last and i == len(rows) - 1:
+            if self._ends and not last and i == len(rows) - 1:
                 rows.append(rows[-1])  # so that it is not taken for the last one
             potentials = self._model._tempered(self._dataset(rows, begin), 0, 1)
             nodes, edges = potentials.node_scores[i : i + 1], potentials.edges.take(np.array([i]))

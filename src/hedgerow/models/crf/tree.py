@@ -382,6 +382,9 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
     def _reach(self) -> tuple[int, int]:
         return reach_of_both(super()._reach(), self.linear_)
 
+    def _knows_ends(self) -> bool:
+        return not self._start().space.end.all()
+
     def _start(self) -> Start:
         """F₀, as it was fitted."""
         return make_start(self.space_, self.constant_, self.linear_, self.order_, self.histories_)
