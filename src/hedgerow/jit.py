@@ -99,8 +99,8 @@ def part(function: Kernel) -> Kernel:
 
 
 def chain_part(function: Kernel) -> Kernel:
-    """As `part`, and sums may be reordered, as in a `chain_kernel`. How they are depends on what was optimised before:
-    with optimised parts, sums keep the bits that they had before plain parts were left as they are."""
+    """As `part`, and sums may be reordered, as in a `chain_kernel`. In which order is LLVM's choice, and might be
+    another one for text that was not optimised before: so these are, as numba does it."""
     return _compile_part(function, CHAIN_MATH, _Compiler)
 
 
