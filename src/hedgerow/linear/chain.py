@@ -142,7 +142,13 @@ class LinearScorer:
         if chunk.weighted is not None:
             kernels.sparse.gather_weighted(*chunk.weighted, self.weights, cells)
         if len(number_weights):
-            kernels.sparse.gather_numbers(chunk.numbers, chunk.places, *reads, number_weights, scores)
+            self.add_numbers(chunk.numbers, chunk.places, reads, number_weights, scores)
+
+    def add_numbers(
+        self, numbers: FloatArray, places: IndexArray, reads: Reads, number_weights: FloatArray, scores: FloatArray
+    ) -> None:
+        """Add what the numbers at some places score to (n, M)."""
+        kernels.sparse.gather_numbers(numbers, places, *reads, number_weights, scores)
 
     def new_gradient(self) -> tuple[FloatArray, FloatArray]:
         """An accumulator for `pull`: of the slots, and of the table."""

@@ -28,4 +28,4 @@ def score_sequence(chain: LinearChain, dataset: Dataset, scores: FloatArray, i: 
     )  # fmt: skip
     if len(nodes.number_weights):
         places = np.arange(begin, begin + len(scores), dtype=INDEX)
-        kernels.sparse.gather_numbers(dataset.numeric, places, *streams.number_reads, nodes.number_weights, scores)
+        nodes.add_numbers(dataset.numeric, places, streams.number_reads, nodes.number_weights, scores)
