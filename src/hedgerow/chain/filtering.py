@@ -56,11 +56,13 @@ class Filter:
         if len(self.pending) <= self.lag:
             return None
         if self.lag == 0:
+            self.pending.clear()
+            self._message = newest
             told: FloatArray = np.exp(newest)
             told /= told.sum()
         else:
             told = self._marginals(self.pending)[0].copy()
-        self._message = self._forward(self.pending.popleft(), self._message)
+            self._message = self._forward(self.pending.popleft(), self._message)
         return told
 
     def _forward(self, position: Position, message: FloatArray | None) -> FloatArray:
