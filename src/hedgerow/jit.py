@@ -74,9 +74,15 @@ class _Text(JITCodeLibrary):
         return 0
 
 
+# `_Text` stands on names that numba does not promise. By other versions than those it was tried with, parts are compiled
+# as numba does it, which takes longer and gives the same kernels.
+TEXT_FROM, TEXT_TO = (0, 61), (0, 68)
+
+
 class _PartCompiler(_Compiler):
     def compile_extra(self, function: Any) -> Any:
-        self.state.library = _Text(self.state.targetctx.codegen(), function.__qualname__)
+        if TEXT_FROM <= numba.version_info.short <= TEXT_TO:
+            self.state.library = _Text(self.state.targetctx.codegen(), function.__qualname__)
         return super().compile_extra(function)
 
 

@@ -97,6 +97,22 @@ def test_compiling_leaves_the_garbage_collector_as_it_was(enabled):
 
 
 @compiles
+def test_by_a_numba_that_was_not_tried_parts_are_compiled_as_numba_does_it(monkeypatch):
+    monkeypatch.setattr(jit, "TEXT_TO", (0, 0))
+    functions = made("def half(x, y): return x // y\ndef whole(x, y): return half(x, y) + half(y, x)")
+    functions["half"] = jit.part(functions["half"])
+    translated = []
+
+    def translate(library, inner=jit.JITCodeLibrary._finalize_specific):
+        translated.append(library.name)
+        inner(library)
+
+    monkeypatch.setattr(jit.JITCodeLibrary, "_finalize_specific", translate)
+    assert jit.kernel(functions["whole"])(7, 2) == 3
+    assert translated == ["half", "whole"]
+
+
+@compiles
 def test_a_part_has_no_machine_code_of_its_own(monkeypatch):
     """A kernel has what it calls in it, to any depth, errors included."""
     functions = made(
