@@ -74,8 +74,8 @@ class _Text(JITCodeLibrary):
         return 0
 
 
-# `_Text` stands on names that numba does not promise. By other versions than those it was tried with, parts are compiled
-# as numba does it, which takes longer and gives the same kernels.
+# `_Text` stands on names that numba does not promise. By other versions than those it was tried with, parts are
+# compiled as numba does it, which takes longer and gives the same kernels.
 TEXT_FROM, TEXT_TO = (0, 61), (0, 68)
 
 

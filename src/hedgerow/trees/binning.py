@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -143,8 +144,10 @@ def split_columns(schema: Schema) -> tuple[list[Stored], list[Stored]]:
     The dense ones mark what is outside by themselves, so the column that does it for attributes is there for these.
     """
     marked = schema.n_attributes > 0
-    groups = enumerate(schema.groups())
-    stored = [Stored(column, g, row) for g, columns in groups for row, column in enumerate(columns)]
+    stored = []
+    for g, columns in enumerate(schema.groups()):
+        rows = accumulate((column.derived is None for column in columns), initial=0)
+        stored += [Stored(column, g, row) for column, row in zip(columns, rows)]
     kept = [one for one in stored if one.column.name != OUTSIDE_COLUMN or marked]
     wide = [one.column.kind != "numeric" and one.column.n_codes > MAX_BINS for one in kept]
     return [one for one, w in zip(kept, wide) if not w], [one for one, w in zip(kept, wide) if w]
