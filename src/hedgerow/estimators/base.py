@@ -198,7 +198,6 @@ class StoppedChain(ChainModel):
     refitted_: bool
     _unit = "iterations"
 
-    @stages()
     def fit(
         self,
         X: Any,
@@ -226,14 +225,15 @@ class StoppedChain(ChainModel):
         lengths : the lengths of the sequences, where X and y are flat
         """
         self._check_parameters()
-        ready = prepare(self._preparation(), X, y, sample_weight, X_val, y_val, lengths)
-        self._losses: list[FloatArray] = []
-        duration = self._train(ready)
-        self._note_losses(ready)
-        if ready.everything is not None and self.outcome_ != "interrupted" and duration is not None:
-            duration = self._agree(ready, duration)
-            if self.outcome_ != "interrupted":
-                self._train_again(ready.whole(), duration)
+        with stages():
+            ready = prepare(self._preparation(), X, y, sample_weight, X_val, y_val, lengths)
+            self._losses: list[FloatArray] = []
+            duration = self._train(ready)
+            self._note_losses(ready)
+            if ready.everything is not None and self.outcome_ != "interrupted" and duration is not None:
+                duration = self._agree(ready, duration)
+                if self.outcome_ != "interrupted":
+                    self._train_again(ready.whole(), duration)
         losses = self.__dict__.pop("_losses")
         if losses or "temperature_" in self.__dict__:  # of an earlier fit
             self.temperature_ = best_temperature(losses)

@@ -196,7 +196,7 @@ class AutoLabeler(AutoParameters, ScoredChain):
                 self.doubt_ = find_doubt(*said, self.temperature_)
         if search.outcome == INTERRUPTED:
             what = f"the search was interrupted after {self.n_iter_} models; the best of them is kept"
-            warn(what, ConvergenceWarning, stacklevel=3)
+            warn(what, ConvergenceWarning, stacklevel=4)  # `stages` is one
 
     def _keep_models(self, fitted: list[Any], judge: Judge, outcome: str) -> None:
         best = fitted[0]

@@ -69,7 +69,6 @@ class Progress:
         return replace(self, weights=weights, square=square, state=self.state.moved(moved))
 
 
-@stages()
 def partial_fit(model: LinearCRF, X: Any, y: Any, sample_weight: Any = None, classes: Any = None) -> None:
     """One pass of the model's online trainer over some sequences. What is new in them is added to the model.
 
@@ -81,13 +80,14 @@ def partial_fit(model: LinearCRF, X: Any, y: Any, sample_weight: Any = None, cla
         raise InputError("partial_fit takes sequences, not a Dataset", hint="A Dataset keeps the schema it has.")
     going_on = hasattr(model, "weights_")
     grow = _go_on if going_on else _begin
-    dataset, layout, progress = grow(model, plan, X, y, sample_weight, classes)
-    n_before = getattr(model, "n_sequences_", 0) if going_on else 0
-    objective = stage_objective(model, plan, dataset, plan.stages[0])
-    seed = int(random_generator(model.random_state).randint(2**31 - 1)) + progress.n_calls
-    size = batch_size(plan.trainer)
-    batches = Batches(layout, dataset, objective, batch_size=size, seed=seed, n_before=n_before)
-    trained = _one_pass(model, plan, batches, progress, model.history_ if going_on else [])
+    with stages():
+        dataset, layout, progress = grow(model, plan, X, y, sample_weight, classes)
+        n_before = getattr(model, "n_sequences_", 0) if going_on else 0
+        objective = stage_objective(model, plan, dataset, plan.stages[0])
+        seed = int(random_generator(model.random_state).randint(2**31 - 1)) + progress.n_calls
+        size = batch_size(plan.trainer)
+        batches = Batches(layout, dataset, objective, batch_size=size, seed=seed, n_before=n_before)
+        trained = _one_pass(model, plan, batches, progress, model.history_ if going_on else [])
     notes = model.metadata_ if going_on else {}
     model._store(dataset, None, layout, trained, online=True)
     model.metadata_ = notes

@@ -125,7 +125,7 @@ class IOHMM(IOHMMParameters, ChainModel):
         if trained.outcome == "interrupted":  # not after `n_iter_`, which is that of the start that was kept
             what = "training was interrupted; the best weights so far are kept"
         if what:
-            warn(what, ConvergenceWarning, stacklevel=2)
+            warn(what, ConvergenceWarning, stacklevel=3)  # `stages` is one
         return self
 
     def _quick(self) -> MEMM:
