@@ -113,6 +113,7 @@ def test_a_pipe_is_answered_line_by_line(models):
         (("plain", "--stream", "--format", "jsonl"), jsonl(), "a line of the format jsonl wants whole sequences"),
         (("table", "--stream"), "sentence,word,pos,size\n0,a,b,many\n", "line 2"),
         (("table", "--stream"), "sentence,word,pos,size\n0,a,b\n", "expected 4 columns"),
+        (("table", "--stream"), "word,pos,size\na,b,1\n", "there is no column 'sentence'"),
     ],
 )
 def test_what_is_refused(hedgerow, models, arguments, stdin, message):
@@ -120,6 +121,12 @@ def test_what_is_refused(hedgerow, models, arguments, stdin, message):
     done = hedgerow("tag", models[name], *rest, stdin=stdin)
     assert done.code != 0
     assert message in done.err
+
+
+def test_a_table_may_begin_with_a_byte_order_mark(hedgerow, models):
+    rows = "sentence,word,pos,size\n0,He,PRP,1\n"
+    marked, plain = (hedgerow("tag", models["table"], "--stream", stdin=mark + rows).out for mark in ("\ufeff", ""))
+    assert marked == plain
 
 
 def test_a_model_without_a_stream(hedgerow, folder):

@@ -250,3 +250,13 @@ def test_a_forged_column_is_refused(change, match):
     column |= change
     with pytest.raises(ModelFileError, match=match):
         unpack_model(header, tensors)
+
+
+@pytest.mark.filterwarnings("ignore:training stopped after")
+def test_the_line_that_trains_an_average_again_has_its_features():
+    rng = np.random.default_rng(0)
+    X = list(rng.normal(size=(12, 9, 2)))
+    y = [np.where(rows[:, 0] > 0, "up", "down").tolist() for rows in X]
+    models = [LinearCRF(max_iter=5), TreeCRF(n_estimators=2, early_stopping=False)]
+    model = AutoLabeler(candidates=models, cv=0, features=["rolling_mean(3)"], window=0, random_state=0).fit(X, y)
+    assert model.chosen_.endswith("cv=0, random_state=0, features=['rolling_mean(3)']).fit(X, y)")

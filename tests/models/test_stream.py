@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pickle
 import tracemalloc
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -247,3 +249,80 @@ def test_those_that_have_no_stream():
         FutureFeatureMEMM(order=0, window=0, n_estimators=2, early_stopping=False).fit(X, y).stream()
     assert not hasattr(IOHMM(), "stream")
     assert not hasattr(BeamSearchTagger(), "stream")
+
+
+def quick(**settings):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return LinearCRF(**{"window": 0, "max_iter": 8} | settings).fit(ROWS, SIGNS)
+
+
+ROWS = list(np.random.default_rng(3).normal(size=(12, 9, 2)))
+SIGNS = [np.where(rows[:, 0] > 0, "up", "down").tolist() for rows in ROWS]
+
+
+def test_a_model_that_was_fitted_anew_takes_another_stream():
+    model = LinearCRF().partial_fit([["the", "cat", "sat"]] * 5, [["D", "N", "V"]] * 5)
+    stream = model.stream()
+    stream.push("the")
+    words = [f"w{i}" for i in range(50)]
+    model.partial_fit([words], [["N"] * 50])
+    for ask in (lambda: stream.push(words[-1]), stream.finish):
+        with pytest.raises(InputError, match="fitted anew"):
+            ask()
+    assert len(model.stream().push(words[-1])) == 1
+
+
+def test_what_is_pushed_may_be_used_again():
+    model, x = quick(window=(2, 0)), ROWS[0]
+    buffer, stream, other = np.empty(2), model.stream(), model.stream()
+    for row in x:
+        buffer[:] = row
+        np.testing.assert_array_equal(stream.push(buffer), other.push(row.copy()))
+
+
+@pytest.mark.parametrize("bad", [[1.0, 2.0, 3.0], {"0": 1.0}, "word", ["a", "b"]])
+def test_a_position_of_another_shape_has_not_come(bad):
+    model, x = quick(window=(1, 0)), ROWS[0]
+    stream, other = model.stream(), model.stream()
+    stream.extend(x[:2])
+    with pytest.raises(InputError):
+        stream.push(bad)
+    assert stream.n_pushed == 2
+    np.testing.assert_array_equal(stream.push(x[2]), other.extend(x[:3])[2:])
+
+
+def test_extend_takes_all_or_nothing():
+    model, x = quick(window=(1, 0)), ROWS[0]
+    stream = model.stream()
+    with pytest.raises(InputError, match="6 positions and 1 labels"):
+        stream.extend(x[:6], known=["up"])
+    with pytest.raises(InputError, match="a str"):
+        stream.extend(x[:2], known="ab")
+    with pytest.raises(InputError):
+        stream.extend([x[0], x[1], [1.0, np.inf]])
+    assert stream.n_pushed == 0
+    with pytest.raises(InputError, match="position 2"):
+        stream.extend(x[:3], known=["up", "up", "sideways"])
+
+
+def test_a_frame_is_taken_by_rows():
+    frames = [pd.DataFrame(rows, columns=["a", "b"]) for rows in ROWS]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = LinearCRF(window=0, max_iter=8).fit(frames, SIGNS)
+    stream = model.stream(20)
+    told = np.concatenate([stream.extend(frames[0]), stream.finish()])
+    np.testing.assert_allclose(told, model.predict_proba([frames[0]])[0], rtol=0, atol=1e-12)
+
+
+def test_missing_numbers_may_stand_anywhere():
+    model = TreeCRF(window=0, **FEW).fit(ROWS, SIGNS)
+    for row in ([None, 1.0], [1.0, None]):
+        np.testing.assert_array_equal(model.stream().push(row), model.stream().push(np.array(row, dtype=float)))
+
+
+def test_a_predictor_is_pickled_with_its_model():
+    model = quick()
+    again = pickle.loads(pickle.dumps(model.predictor()))
+    assert again.predict(ROWS[0]) == model.predict([ROWS[0]])[0]

@@ -90,6 +90,8 @@ def kept_iteration(model: Any) -> str:
     """Which iteration is kept, where it is not the last one; to be said after something else."""
     if model.best_iteration_ == model.n_iter_ or hasattr(model, "leaderboard_"):
         return ""
+    if model.best_iteration_ > model.n_iter_:  # by shorter steps
+        return f", then all sequences trained {model.best_iteration_}"
     which = "that of iteration" if hasattr(model, "weights_") else "the first"
     return f", kept {which} {model.best_iteration_}"
 

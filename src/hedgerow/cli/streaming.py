@@ -10,7 +10,7 @@ from hedgerow.cli.inputs import Input, check_format, load_chain
 from hedgerow.cli.output import labelled
 from hedgerow.cli.recipe import Recipe, recipe_of
 from hedgerow.data.readers.table_files import TextTable
-from hedgerow.errors import InputError, placed
+from hedgerow.errors import InputError, placed, shown
 
 _FORMATS = ("conll", "csv", "tsv")
 
@@ -97,6 +97,7 @@ class _Table(_Tagger):
 
     def take(self, line: bytes) -> Iterator[bytes]:
         if not self.header:
+            line = line.removeprefix(b"\xef\xbb\xbf")
             self.header = line
             gap = b"," if self.recipe.format == "csv" else b"\t"
             names = [b"predicted", b"probability"] if self.probabilities else [b"predicted"]
@@ -104,6 +105,10 @@ class _Table(_Tagger):
         elif line.strip():
             rows = [text.decode("utf-8", "replace").rstrip("\r\n") for text in (self.header, line)]
             table = TextTable(self.source.name, rows, self.recipe.format)  # type: ignore[arg-type]
+            missing = [name for name in self.recipe.by if name not in table.names]
+            if missing:
+                hint = f"Columns are {shown(table.names)}."
+                raise InputError(f"there is no column {missing[0]!r}", path=self.source.name, hint=hint)
             key = [table.values(name)[0] for name in self.recipe.by]
             if key != self.key:
                 yield from self.finish()

@@ -80,12 +80,25 @@ _LEARNT = ("schema_", "weights_", "ensemble_", "temperature_", "tilt_", "imputat
 _ASKED = ("decoder", "constraints", "transitions", "objective")
 
 
+def learnt(model: ScoredChain) -> tuple[Any, ...]:
+    """What a fit made of a model: another fit makes others."""
+    return tuple(map(model.__dict__.get, _LEARNT))
+
+
+def is_learnt(model: ScoredChain, before: tuple[Any, ...]) -> bool:
+    """Whether a model is that of which `learnt` was this."""
+    return len(before) == len(_LEARNT) and all(map(is_, map(model.__dict__.get, _LEARNT), before))
+
+
 class Predictor:
     """Predicts one sequence at a time, by a fitted model; made by `model.predictor()`.
 
-    It keeps what is made from a model once, and buffers for each thread: any number of threads may share it. The model
-    may be fitted anew; the next prediction is then by what it learnt.
+    What is made from a model once, and buffers for each thread, are kept with the model: any number of threads may
+    share it. The model may be fitted anew; the next prediction is then by what it learnt.
     """
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Predictor, (self._model,)
 
     def __init__(self, model: ScoredChain) -> None:
         self._model = model
@@ -127,10 +140,9 @@ class Predictor:
     def _short(self, X: Any, known: Any) -> Dataset | None:
         """The one short sequence that X is, where the model has a Lean and all labels are open."""
         model = self._model
-        learnt = tuple(map(model.__dict__.get, _LEARNT))
-        if len(self._learnt) != len(learnt) or not all(map(is_, learnt, self._learnt)):
-            self._ready = make_ready(model) if learnt[0] is not None else None
-            self._asked, self._learnt = (), learnt
+        if not is_learnt(model, self._learnt):
+            self._asked, self._learnt = (), learnt(model)
+            self._ready = make_ready(model) if self._learnt[0] is not None else None
         if self._ready is None or known is not None:
             return None
         return model._short_dataset(X, None)

@@ -15,7 +15,7 @@ from hedgerow.data.dataset import Dataset, Schema
 from hedgerow.data.labels import encode_labels
 from hedgerow.data.rows import NUMBERS
 from hedgerow.errors import InputError, placed
-from hedgerow.estimators.predictor import make_ready
+from hedgerow.estimators.predictor import is_learnt, learnt, make_ready
 from hedgerow.legend import INDEX, BoolArray, FloatArray
 
 if TYPE_CHECKING:
@@ -42,23 +42,47 @@ class Streaming:
         raise NotImplementedError
 
     def extend(self, rows: Iterable[Any], known: Sequence[Any] | None = None) -> FloatArray:
-        """Take some positions; the probabilities (m, K) that can be told then."""
-        told = [self.push(x, label) for x, label in zip(rows, repeat(None) if known is None else known)]
-        return np.concatenate([self._nothing, *told])
+        """Take some positions, those of a data frame among them; the probabilities (m, K) that can be told then. Where
+        one of them is refused, none has come."""
+        if isinstance(rows, (str, bytes)) or isinstance(known, str):
+            raise InputError("a str is not a sequence of positions or labels", hint="Give a list.")
+        if hasattr(rows, "columns") and hasattr(rows, "shape"):
+            import narwhals as nw
+
+            frame: Any = rows
+            rows = nw.from_native(frame, eager_only=True).iter_rows(named=True)
+        labels: Iterable[Any] = repeat(None)
+        if known is not None:
+            rows, labels = list(rows), list(known)
+            if len(labels) != len(rows):
+                raise InputError(f"there are {len(rows)} positions and {len(labels)} labels", hint="None is not known.")
+        state = self._state()
+        try:
+            return np.concatenate([self._nothing, *map(self.push, rows, labels)])
+        except BaseException:
+            self._restore(state)
+            raise
+
+    def _state(self) -> Any:
+        raise NotImplementedError
+
+    def _restore(self, state: Any) -> None:
+        raise NotImplementedError
 
 
 class Stream(Streaming):
     """The labels of one sequence, position by position; made by `model.stream(lag)`.
 
     P(y_t | x_1 … x_{t+lag}) comes out when position t + delay has been pushed. Memory does not grow, however long the
-    sequence is. Streams of one model are independent of each other; one stream is for one thread at a time.
+    sequence is. Streams of one model are independent of each other; one stream is for one thread at a time, and for the
+    model as it is: once that is fitted anew, it takes another stream.
 
     delay : positions by which probabilities come later than what they are of: the lag, and what windows look ahead
     n_pushed : positions so far
     """
 
     def __init__(self, model: ScoredChain, lag: int) -> None:
-        self._model, self._ready = model, make_ready(model)
+        self._model, self._ready, self._learnt = model, make_ready(model), learnt(model)
         self._behind, self._ahead = model._reach()
         if self._ready is None:  # potentials of a chunk know of starts and ends: a position in between has neighbours
             self._behind = max(self._behind, 1)
@@ -86,17 +110,31 @@ class Stream(Streaming):
         x : a dict of features, a token, a list of attributes or a row of numbers
         known : the label of the position, a set of labels of which it is one, or None
         """
-        mask, state = None if known is None else self._mask(known), self._state()
-        self._rows.append((_row(x), mask))
+        self._check_model()
+        mask, row, state = None if known is None else self._mask(known), self._checked(_row(x)), self._state()
+        self._rows.append((row, mask))
         self.n_pushed += 1
         try:
             if self.n_pushed > self._ahead:
                 return self._step(last=False)
             self._dataset([self._rows[-1][0]], self.n_pushed - 1)  # what is wrong with it is said at once
             return self._nothing
-        except InputError:
+        except BaseException:
             self._restore(state)
             raise
+
+    def _check_model(self) -> None:
+        """Its scores and its codes are those of one fit."""
+        if not is_learnt(self._model, self._learnt):
+            raise InputError("the model was fitted anew since this stream began", hint="Make another: model.stream().")
+
+    def _checked(self, row: Any) -> Any:
+        """Refuse a row of numbers among others, or of another width: only rows of one shape can be read together."""
+        before = self._rows[-1][0] if self._rows else row
+        if np.shape(before) != np.shape(row) and any(isinstance(one, np.ndarray) for one in (before, row)):
+            hint = "Give every position in one shape."
+            raise InputError("is of another shape than the positions before it", hint=hint, position=self.n_pushed)
+        return row
 
     def _state(self) -> tuple[Any, ...]:
         return self._rows.copy(), self.n_pushed, self._n_scored, self._filter.state()
@@ -108,6 +146,7 @@ class Stream(Streaming):
     def finish(self) -> FloatArray:
         """The sequence has ended: the probabilities (m, K) of all positions that have not been told. The next position
         is the first of another sequence."""
+        self._check_model()
         told, last = [self._nothing], None
         if self._n_scored < self.n_pushed:
             while self._n_scored < self.n_pushed:
@@ -154,7 +193,10 @@ class Stream(Streaming):
 
     def _mask(self, known: Any) -> BoolArray:
         codes = self._model.schema_.label_codes
-        coded = encode_labels([[known]], _ONE, codes)
+        try:
+            coded = encode_labels([[known]], _ONE, codes)
+        except InputError as error:
+            raise placed(error, sequence=None, position=self.n_pushed) from None
         allowed: BoolArray = np.arange(len(codes)) == coded.codes[0]
         return allowed if coded.allowed is None else np.asarray(coded.allowed[0])
 
@@ -184,13 +226,20 @@ class AverageStream(Streaming):
 
     def push(self, x: Any, known: Any = None) -> FloatArray:
         """As `Stream.push`."""
-        states = [one._state() for one in self._streams]
+        state = self._state()
         try:
             return self._mean([one.push(x, known) for one in self._streams])
-        except InputError:
-            for one, state in zip(self._streams, states):
-                one._restore(state)
+        except BaseException:
+            self._restore(state)
             raise
+
+    def _state(self) -> tuple[Any, ...]:
+        return [one._state() for one in self._streams], list(self._told)
+
+    def _restore(self, state: tuple[Any, ...]) -> None:
+        states, self._told = state
+        for one, own in zip(self._streams, states):
+            one._restore(own)
 
     def finish(self) -> FloatArray:
         """As `Stream.finish`."""
@@ -207,7 +256,10 @@ class AverageStream(Streaming):
 
 
 def _row(x: Any) -> Any:
-    """A position, a row of numbers as an array."""
-    if isinstance(x, (list, tuple)) and x and isinstance(x[0], NUMBERS):
-        return np.asarray(x, dtype=np.float64)
-    return x
+    """A position as an object of its own, for its owner may use it again; a row of numbers as an array."""
+    if isinstance(x, (list, tuple)):
+        numbers = any(isinstance(value, NUMBERS) for value in x)
+        if numbers and all(value is None or isinstance(value, NUMBERS) for value in x):
+            return np.array([np.nan if value is None else value for value in x], dtype=np.float64)
+        return list(x)
+    return x.copy() if isinstance(x, (dict, np.ndarray)) else x

@@ -217,6 +217,7 @@ class AutoLabeler(AutoParameters, ScoredChain):
             return f"{lines[0]}.fit(X, y)"
         seeds = [model.random_state for model in self.estimators_ if hasattr(model, "random_state")]
         same = {"columns": None if self.columns is None else dict(self.columns), "random_state": (seeds or [None])[0]}
+        same |= {"features": list(self.schema_.features) or None}
         more = "".join(f", {name}={value!r}" for name, value in same.items() if value is not None)
         return f"AutoLabeler(candidates=[{', '.join(lines)}], cv=0{more}).fit(X, y)"
 

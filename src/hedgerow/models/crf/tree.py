@@ -79,7 +79,8 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
     edges_ : "joint" or "shared", where `edges` left that open
     edge_tables_ : (iterations, K, K) [from, to], what each iteration added to shared edges; None for joint ones. From
         order 2 on (iterations, A), the weights of the arcs of `histories_`
-    n_iter_ : iterations of the last fit
+    n_iter_ : iterations of the last fit; of the training that was stopped, whose steps may be longer and count as four,
+        where there was another on all sequences
     best_iteration_ : the number of iterations that are kept, likelihood_iterations_ : how many of them follow the
         likelihood before the objective
     loss_ : the loss of the training sequences with them
