@@ -96,24 +96,30 @@ def test_compiling_leaves_the_garbage_collector_as_it_was(enabled):
         gc.enable() if was else gc.disable()
 
 
-@compiles
-def test_by_a_numba_that_was_not_tried_parts_are_compiled_as_numba_does_it(monkeypatch):
-    monkeypatch.setattr(jit, "TEXT_TO", (0, 0))
-    functions = made("def half(x, y): return x // y\ndef whole(x, y): return half(x, y) + half(y, x)")
-    functions["half"] = jit.part(functions["half"])
-    translated = []
+@pytest.fixture
+def translated(monkeypatch):
+    """The names of what is made machine code of, as it comes."""
+    names = []
 
     def translate(library, inner=jit.JITCodeLibrary._finalize_specific):
-        translated.append(library.name)
+        names.append(library.name)
         inner(library)
 
     monkeypatch.setattr(jit.JITCodeLibrary, "_finalize_specific", translate)
+    return names
+
+
+@compiles
+def test_by_a_numba_that_was_not_tried_parts_are_compiled_as_numba_does_it(monkeypatch, translated):
+    monkeypatch.setattr(jit, "TEXT_TO", (0, 0))
+    functions = made("def half(x, y): return x // y\ndef whole(x, y): return half(x, y) + half(y, x)")
+    functions["half"] = jit.part(functions["half"])
     assert jit.kernel(functions["whole"])(7, 2) == 3
     assert translated == ["half", "whole"]
 
 
 @compiles
-def test_a_part_has_no_machine_code_of_its_own(monkeypatch):
+def test_a_part_has_no_machine_code_of_its_own(translated):
     """A kernel has what it calls in it, to any depth, errors included."""
     functions = made(
         "def first(x, y): return second(x, y) + 1\ndef second(x, y): return x // y\n"
@@ -121,13 +127,6 @@ def test_a_part_has_no_machine_code_of_its_own(monkeypatch):
     )
     functions["second"] = jit.part(functions["second"])
     functions["first"] = jit.part(functions["first"])
-    translated = []
-
-    def translate(library, inner=jit.JITCodeLibrary._finalize_specific):
-        translated.append(library.name)
-        inner(library)
-
-    monkeypatch.setattr(jit.JITCodeLibrary, "_finalize_specific", translate)
     whole = jit.kernel(functions["whole"])
     assert whole(7, 2) == 4
     assert translated == ["whole"]

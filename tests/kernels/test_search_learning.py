@@ -120,7 +120,7 @@ def test_the_kernel_learns_what_the_reference_learns(seed, update, order, counts
     searcher, plain = Searcher(layout, dataset, width), literal(layout, width)
     open_ = open_labels(layout.space, dataset, None, backward=layout.backward)
     good, partial = good_labels(layout, dataset)
-    w, total = rng.normal(size=layout.n_weights), np.zeros(layout.n_weights)  # from 0, violations tie up to rounding
+    w, total = rng.normal(size=layout.n_weights), np.zeros(layout.n_weights)  # from 0, violations tie but for a bit
     plain.weights.update(zip(keys_of(layout), w.tolist()))
     everything = np.arange(dataset.n_sequences)
     sequences = list(in_order(dataset, layout))
