@@ -2,30 +2,95 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+from typer import Option
 
 from hedgerow.cli import train_options as options
 from hedgerow.cli.flags import in_flags
-from hedgerow.cli.inputs import load_chain
+from hedgerow.cli.inputs import Input, check_format, load_chain
 from hedgerow.cli.train_options import option
 from hedgerow.errors import InputError
+
+if TYPE_CHECKING:
+    from hedgerow.estimators.explanation import Explanation
+
+_PAGE = (
+    '<!doctype html><html lang="en"><meta charset="utf-8"><title>Why this label</title>'
+    '<body style="font-family:system-ui,sans-serif;margin:2em">{}</body></html>\n'
+)
 
 
 def command(
     model: options.ModelFile,
+    data: Annotated[str | None, options.file("DATA", "A file with the sequence whose label is in question.")] = None,
+    sequence: Annotated[int, option("N", "With DATA: which sequence, from 0.", min=0)] = 0,
+    position: Annotated[int | None, option("N", "With DATA: which of its positions, from 0.")] = None,
+    against: Annotated[str | None, option("NAME", "With DATA: the other label. \\[the runner-up]")] = None,
+    changes: Annotated[bool, Option("--changes", help="With DATA: also what would turn the label.")] = False,
+    as_json: options.AsJson = False,
+    html: Annotated[str | None, option("FILE", "With DATA: write a page, too.")] = None,
+    format: Annotated[str | None, option("NAME", "The data's format. \\[by suffix; as in training]")] = None,
     by: Annotated[str | None, option("NAME", "Importance by gain or by use; linear: by weight.")] = None,
     top: Annotated[int, option("N", "How many features to show.", min=1)] = 20,
     tree: Annotated[int | None, option("N", "Show the tree of this iteration, from 1.")] = None,
     rules: Annotated[int | None, option("N", "Show the N rules that weigh most.", min=1)] = None,
-    label: Annotated[str | None, option("NAME", "Whose tree or rules.")] = None,
-    plot: Annotated[str | None, option("FILE", "Draw the importance, or the tree, too: .png, .svg, .pdf.")] = None,
+    label: Annotated[str | None, option("NAME", "Whose tree or rules; with DATA: the label to explain.")] = None,
+    plot: Annotated[str | None, option("FILE", "Draw it, too: .png, .svg, .pdf.")] = None,
 ) -> None:
-    """Show what a model has learnt.
+    """Show what a model has learnt, or why a position has its label.
 
     How important each feature is; or one tree; or the trees as rules, each with its weight.
+
+    With DATA and --position: what speaks for the label there, and what against it.
     """
     with in_flags(command):
-        print(explain(model, by=by, top=top, tree=tree, rules=rules, label=label, plot=plot))
+        if data is None:
+            if position is not None or against is not None or changes or as_json or html is not None:
+                hint = "Name the file with the sequence after the model."
+                raise InputError("--position, --against, --changes, --json and --html need DATA", hint=hint)
+            print(explain(model, by=by, top=top, tree=tree, rules=rules, label=label, plot=plot))
+            return
+        if tree is not None or rules is not None or by is not None:
+            raise InputError("--tree, --rules and --by are of the whole model", hint="Leave out DATA.")
+        found = explain_label(
+            model, data, sequence=sequence, position=position, label=label, against=against, changes=changes,
+            format=format,
+        )  # fmt: skip
+        if plot is not None:
+            from hedgerow.report import plot_explanation
+
+            plot_explanation(found, n=top, path=plot)
+    if html is not None:
+        Path(html).write_text(_PAGE.format(found.to_html(top)), encoding="utf-8")
+    print(found.to_json() if as_json else found.table(top))
+
+
+def explain_label(
+    model: str, data: str, *, sequence: int = 0, position: int | None = None, label: str | None = None,
+    against: str | None = None, changes: bool = False, format: str | None = None,
+) -> Explanation:  # fmt: skip
+    """Why a position of a file has its label. The parameters are the options of the command."""
+    from hedgerow.cli.recipe import recipe_of
+
+    if position is None:
+        raise InputError("--position is missing", hint="Say which position of the sequence, from 0.")
+    crf = load_chain(model)
+    if not hasattr(crf, "explain"):
+        what = f"a {type(crf).__name__} has no probabilities, and so no explanation of a label"
+        raise InputError(what, hint="Train another model.", path=model)
+    source = Input(data)
+    X, _ = recipe_of(crf, source, None if format is None else check_format(format)).read(source)
+    dataset = crf.encode(X)
+    if sequence >= dataset.n_sequences:
+        hint = f"It has {dataset.n_sequences}, from 0 on."
+        raise InputError(f"there is no sequence {sequence}", hint=hint, path=source.name)
+    one = dataset.take(np.array([sequence]))
+    named = [None if name is None else _find_label(crf, name) for name in (label, against)]
+    found: Explanation = crf.explain(one, position, named[0], against=named[1], counterfactuals=changes)
+    return found
 
 
 def explain(

@@ -23,7 +23,7 @@ def file(metavar: str, help: str) -> Any:
     """A file, or several, that must be there. If not, that is said before anything slow is imported."""
 
     def check(given: Any) -> Any:
-        for path in [given] if isinstance(given, str) else given:
+        for path in [given] if isinstance(given, str) else given or ():
             if path != STANDARD:
                 os.stat(path)
         return given

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, TypeVar
 
@@ -15,6 +15,7 @@ from hedgerow.data.labels import allowed_labels, is_label
 from hedgerow.declarations import Count, Range, check_value
 from hedgerow.errors import InputError
 from hedgerow.estimators.base import ChainModel, cut, label_lists, label_names, object_array
+from hedgerow.estimators.explanation import Explanation, Part
 from hedgerow.estimators.predictor import Lean, Predictor
 from hedgerow.estimators.stream import Stream, window_reach
 from hedgerow.estimators.values import find_decoder, random_generator
@@ -86,6 +87,50 @@ class ScoredChain(ChainModel):
 
     def _lean(self) -> Lean | None:
         """How one short sequence is scored without a chunk; None where the model knows no such way."""
+        return None
+
+    def explain(
+        self,
+        X: Any,
+        position: int,
+        label: Label | None = None,
+        *,
+        against: Label | None = None,
+        known: Any = None,
+        counterfactuals: bool = False,
+    ) -> Explanation:
+        """Why a position has its label: the log-odds of the label against another one, as a sum of parts.
+
+        Parameters
+        ----------
+        X : one sequence
+        position : the number of its position, from 0; from the end where it is negative
+        label : the label to explain; by default the most probable one
+        against : what it is compared with; by default the most probable of the others
+        known : what is known of the labels of the sequence, as in `predict`, for this one sequence
+        counterfactuals : look for the smallest changes that turn the label, too
+        """
+        from hedgerow.estimators.explaining import explain_position
+
+        given = self._dataset(X if isinstance(X, Dataset) else [X], None if known is None else [known], None)
+        model, dataset = self._explained(given)
+        found = explain_position(model, dataset, position, label, against)
+        if not counterfactuals:
+            return found
+        from hedgerow.estimators.counterfactuals import turning_changes
+
+        return replace(found, changes=turning_changes(model, dataset, found.position))
+
+    def _explained(self, dataset: Dataset) -> tuple[ScoredChain, Dataset]:
+        """The model whose label `explain` tells of, and a corpus as it reads it."""
+        return self, dataset
+
+    def _attribute(self, dataset: Dataset, t: int, around: CodeArray, a: int, b: int) -> Iterable[Part] | None:
+        """What the features of position t of the one sequence of a dataset add to the score of label a less that of b,
+        with the labels `around` (n,); None where a model cannot tell.
+
+        Scores are those of `_potentials`, without a temperature; what the label before adds need not be among them.
+        """
         return None
 
     def predict(self, X: Any, *, decoder: str | None = None, known: Any = None, lengths: Any = None) -> AnyArray:

@@ -173,6 +173,16 @@ def _number(base: int, numbers: FloatArray) -> tuple[int, int, IndexArray, Index
     return base, 1, which, np.zeros(len(which), dtype=INDEX), numbers[which]
 
 
+def stream_columns(schema: Schema, names: set[str] | None = None) -> list[tuple[Column | None, int]]:
+    """The column and the offset of every stream, in the order of `Streams.of`; None for those of attributes."""
+    every: list[tuple[Column | None, int]] = []
+    for columns in _groups(schema).values():
+        known = [column for column in columns if names is None or column.name in names]
+        every.extend((column, offset) for column in known for offset in column.offsets)
+    attributes = schema.n_attributes and (names is None or "*" in names)
+    return every + [(None, offset) for offset in schema.attribute_offsets if attributes]
+
+
 def row_names(schema: Schema, names: set[str] | None = None) -> list[str]:
     """What each row stands for, in python-crfsuite's manner: "word:the", "bias"; at a window offset "word[-1]:the"."""
     rows: list[str] = []

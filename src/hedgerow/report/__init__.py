@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from hedgerow.report.compare import Comparison, compare
 from hedgerow.report.compare_pages import plot_comparison, write_comparison
+from hedgerow.report.explanation import plot_explanation
 from hedgerow.report.future import plot_future
 from hedgerow.report.plots import plot_history, plot_reliability, plot_sequence
 from hedgerow.report.trees import plot_importance, plot_tree
@@ -13,6 +14,7 @@ __all__ = [
     "Comparison",
     "compare",
     "plot_comparison",
+    "plot_explanation",
     "plot_future",
     "plot_history",
     "plot_importance",

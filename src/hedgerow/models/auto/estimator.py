@@ -60,8 +60,8 @@ class AutoLabeler(AutoParameters, ScoredChain):
     search and keeps the best so far.
 
     What an average has no answer to (whole labelings: `predict_k_best`, `sample`, `log_probability`,
-    `span_probability`, `entropy`, "viterbi") is answered by `best_estimator_`, without `temperature_` and `doubt_`:
-    these are of `predict_proba` alone. `predict` gives the same labels with them and without.
+    `span_probability`, `entropy`, "viterbi"; and `explain`) is answered by `best_estimator_`, without `temperature_`
+    and `doubt_`: these are of `predict_proba` alone. `predict` gives the same labels with them and without.
 
     Attributes
     ----------
@@ -254,6 +254,10 @@ class AutoLabeler(AutoParameters, ScoredChain):
     ) -> list[Result]:
         best: ScoredChain = self.best_estimator_
         return best._over_chunks(seen_by(best, dataset), function, tempered=tempered)
+
+    def _explained(self, dataset: Dataset) -> tuple[ScoredChain, Dataset]:
+        best: ScoredChain = self.best_estimator_
+        return best, seen_by(best, dataset)
 
     def stream(self, lag: int = 0) -> AverageStream:  # type: ignore[override]
         """As that of a single model: the mean of what the streams of all models tell."""

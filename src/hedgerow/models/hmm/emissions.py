@@ -20,6 +20,7 @@ import numpy as np
 
 from hedgerow.data.dataset import Dataset, Schema, locate
 from hedgerow.data.derived import stored_numbers
+from hedgerow.data.showing import code_text, number_text
 from hedgerow.errors import InputError
 from hedgerow.legend import FLOAT, INDEX, MISSING, FloatArray, IndexArray
 from hedgerow.models.hmm import kernels
@@ -84,6 +85,24 @@ class Emissions:
         if len(self.attributes):
             kernels.hmm.gather(*_attributes(dataset, rows), self.attributes, scores)
         return scores
+
+    def parts(self, dataset: Dataset, t: int, a: int, b: int) -> Iterator[tuple[str, str, float]]:
+        """(column, value, log P(x | a) − log P(x | b)) of what stands at flat position t; an attribute has its own
+        name, and no value where it was drawn once."""
+        schema, here = dataset.schema, slice(t, t + 1)
+        for column, base, code in zip(schema.of("categorical", "boolean"), self.base, dataset.codes[:, t].tolist()):
+            logs = self.codes[base + code]
+            yield column.name, code_text(column, code), float(logs[a] - logs[b])
+        columns = zip(stored_numbers(schema), _numbers(dataset, self.fills, here), self.means, self.variances)
+        for column, (_, numbers), mean, spread in columns:
+            for x in numbers.tolist():
+                logs = -0.5 * (np.log(spread) + (x - mean) ** 2 / spread)
+                yield column.name, number_text(x), float(logs[a] - logs[b])
+        ids, _, counts = _attributes(dataset, here)
+        names = schema.attributes.names() if len(ids) else []
+        for i, count in zip(ids.tolist(), counts.tolist()):
+            logs = count * self.attributes[i]
+            yield names[i], "" if count == 1.0 else number_text(count), float(logs[a] - logs[b])
 
 
 def row_bases(schema: Schema) -> IndexArray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -15,11 +16,12 @@ from hedgerow.data.derived import stored_numbers
 from hedgerow.declarations import Count, NonNegative, Range, declared, documented
 from hedgerow.errors import InputError, warn
 from hedgerow.estimators.base import describe_end
+from hedgerow.estimators.explanation import Part
 from hedgerow.estimators.parameters import ClassWeighted, Columns, Constrained, Running, Transitions
 from hedgerow.estimators.prepare import prepare
 from hedgerow.estimators.scored import ScoredChain
 from hedgerow.estimators.values import AUTO, class_weights
-from hedgerow.legend import FIRST_VALUE, FloatArray
+from hedgerow.legend import FIRST_VALUE, CodeArray, FloatArray
 from hedgerow.models.hmm.emissions import check_columns, check_values
 from hedgerow.models.hmm.moves import estimate, make_moves
 from hedgerow.models.hmm.training import HMMTraining, make_potentials
@@ -167,6 +169,10 @@ class HMM(HMMParameters, ScoredChain):
 
     def _potentials(self, dataset: Dataset, first: int, last: int) -> ChainPotentials:
         return make_potentials(self.parameters_, self.space_, dataset, first, last)
+
+    def _attribute(self, dataset: Dataset, t: int, around: CodeArray, a: int, b: int) -> Iterable[Part]:
+        parts = self.parameters_.emissions.parts(dataset, t, a, b)
+        return [Part("feature", name, 0, value, score) for name, value, score in parts if score != 0.0]
 
     def _dataset(self, X: Any, known: Any, lengths: Any) -> Dataset:
         dataset = super()._dataset(X, known, lengths)

@@ -151,12 +151,12 @@ class LabelRuns:
         rows, last = np.divmod(self.conjoined, len(labels))
         of_row = row_names(schema, None if self.columns is None else set(self.columns))
         both = [f"{of_row[r]} & {labels[u]}" for r, u in zip(rows.tolist(), last.tolist())]
-        names = [
-            *plain,
-            *both,
-            *(self._run_name(key, i + 1, labels) for i, keys in enumerate(self.runs) for key in keys),
-        ]
-        return replace(schema, attributes=Vocabulary(names), attribute_offsets=(0,))
+        return replace(schema, attributes=Vocabulary([*plain, *both, *self.run_names(schema)]), attribute_offsets=(0,))
+
+    def run_names(self, schema: Schema) -> list[str]:
+        """What the attributes of runs are called."""
+        labels = [*map(str, schema.labels), "⊥"]
+        return [self._run_name(key, i + 1, labels) for i, keys in enumerate(self.runs) for key in keys]
 
     def _run_name(self, key: int, length: int, labels: list[str]) -> str:
         base = len(labels)

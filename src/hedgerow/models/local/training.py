@@ -12,9 +12,10 @@ import numpy as np
 from sklearn.base import clone
 
 from hedgerow.data.dataset import Dataset, Schema
-from hedgerow.data.imputation import seen_schema
+from hedgerow.data.imputation import fill, seen_schema
 from hedgerow.declarations import check_choice, check_parameters
 from hedgerow.errors import InputError
+from hedgerow.estimators.explanation import Part
 from hedgerow.estimators.prepare import Preparation, Prepared
 from hedgerow.estimators.values import (
     LOG_LIKELIHOOD,
@@ -30,7 +31,13 @@ from hedgerow.models.crf.linear_layout import check_names
 from hedgerow.models.crf.tree import TreeCRF
 from hedgerow.models.local.base import RowChain, SeenLabels
 from hedgerow.models.local.foreign import ForeignScores, check_classifier, fit_classifier
-from hedgerow.models.local.previous_labels import LabelRuns, hide_unknown, label_histories, with_label_columns
+from hedgerow.models.local.previous_labels import (
+    LabelRuns,
+    column_names,
+    hide_unknown,
+    label_histories,
+    with_label_columns,
+)
 from hedgerow.models.local.rows import LinearScores, Scorer, TreeScores
 
 if TYPE_CHECKING:
@@ -245,6 +252,20 @@ class LocalModel(RowChain):
         if hasattr(self.estimator_, "ensemble_"):
             return TreeScores(self.estimator_, order, backward=self.backward_)
         return ForeignScores(self.estimator_, len(schema.labels), order)
+
+    def _attribute(self, dataset: Dataset, t: int, around: CodeArray, a: int, b: int) -> Iterable[Part] | None:
+        if not self._is_ours():
+            return None
+        seen = fill(self.imputation_, dataset)
+        before = label_histories(around, seen.offsets, seen.n_labels, self.order_, backward=self.backward_)
+        if self.runs_ is None:
+            rows = with_label_columns(seen, before, backward=self.backward_)
+            names = column_names(self.order_, backward=self.backward_)
+        else:
+            rows = self.runs_.attach(seen, before, self.runs_.schema(seen.schema))
+            names = self.runs_.run_names(seen.schema)
+        parts = self.estimator_._attribute(rows, t, around, a, b)
+        return (part for part in parts if part.name not in names)  # what labels say is told by itself
 
     def _dataset(self, X: Any, known: Any, lengths: Any) -> Dataset:
         dataset = super()._dataset(X, known, lengths)
