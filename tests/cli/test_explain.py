@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 import hedgerow as package
@@ -92,3 +94,46 @@ def test_several_trees_a_step(hedgerow, folder, planted, monkeypatch):
     assert one == two == tree_text(model, 1, "A", 2)
     done = hedgerow("explain", planted, "--tree", 1, "--label", "A", "--plot", "x")
     assert "has 2 trees for each label" in done.complaint
+
+
+# ------------------------------------------------------------------------------------------------ a label
+
+
+def test_why_a_label(hedgerow, folder, trained):
+    (folder / "one.txt").write_text("He PRP B-NP\nsleeps VBZ B-VP\n\nThe DT B-NP\ncat NN I-NP\n")
+    done = hedgerow("explain", trained, "one.txt", "--sequence", 1, "--position", 1)
+    assert done.code == 0
+    assert done.out.startswith("position 1: ")
+    told = json.loads(hedgerow("explain", trained, "one.txt", "--sequence", 1, "--position", 1, "--json").out)
+    assert sum(part["log_odds"] for part in told["parts"]) == pytest.approx(told["log_odds"], abs=1e-9)
+    assert f"{told['label']} (" in done.out
+    other = hedgerow("explain", trained, "one.txt", "--sequence", 1, "--position", 1, "--against", "O", "--changes")
+    assert "against O (" in other.out
+
+
+def test_why_a_label_as_a_page_and_as_a_picture(hedgerow, folder, trained):
+    pytest.importorskip("matplotlib")
+    (folder / "one.txt").write_text("He PRP B-NP\nsleeps VBZ B-VP\n")
+    done = hedgerow("explain", trained, "one.txt", "--position", 0, "--html", "why.html", "--plot", "why.png")
+    assert done.code == 0
+    assert (folder / "why.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert (folder / "why.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (("one.txt",), "--position is missing"),
+        (("one.txt", "--position", 7), "The sequence has positions 0 to 1"),
+        (("one.txt", "--position", 0, "--sequence", 3), "there is no sequence 3. It has 1"),
+        (("one.txt", "--position", 0, "--tree", 1), "--tree, --rules and --by are of the whole model"),
+        (("--position", 0), "need DATA"),
+        (("one.txt", "--position", 0, "--label", "B-XX"), "'B-XX', which is not one of the labels"),
+        (("no.txt", "--position", 0), "no.txt"),
+    ],
+)
+def test_what_cannot_be_asked_of_a_label(hedgerow, folder, trained, more, message):
+    (folder / "one.txt").write_text("He PRP B-NP\nsleeps VBZ B-VP\n")
+    done = hedgerow("explain", trained, *more)
+    assert done.code == 2
+    assert message in done.err

@@ -19,6 +19,7 @@ GIVEN = {
     "sensors.py": "24",
     "streaming.py": "stream.png",
     "time_series.py": "30",
+    "why_this_label.py": "why.png",
 }
 
 
@@ -53,6 +54,13 @@ def test_a_sequence_is_better_than_its_seconds(run_example):
     alone, sequence, window = map(float, re.findall(r"([\d.]+)%$", out, re.MULTILINE)[:3])
     assert alone + 10 < sequence
     assert sequence - 5 < window
+
+
+def test_why_this_label(run_example):
+    pytest.importorskip("matplotlib")
+    out = run_example("why_this_label.py")
+    assert out.startswith("position 70: walks (")
+    assert "what would turn the label:" in out
 
 
 def test_trees_hyphenate_better_than_weights(run_example):

@@ -37,7 +37,7 @@ def explain_position(
     t = _checked_position(dataset, position)
     potentials = model._over_chunks(dataset, lambda chunk, _: chunk)[0]
     probs = node_marginals(potentials)[t]
-    a, b = _two_labels(model, probs, t, label, against)
+    a, b = chosen_labels(model.schema_.labels, probs, t, label, against)
     log_odds = _log_odds(potentials, t, a, b)
     parts = list(_parts(model, dataset, potentials, t, a, b, log_odds))
     parts.sort(key=lambda part: -abs(part.log_odds))
@@ -55,12 +55,14 @@ def _checked_position(dataset: Dataset, position: Any) -> int:
     return int(position) % n
 
 
-def _two_labels(model: Any, probs: FloatArray, t: int, label: Any, against: Any) -> tuple[int, int]:
+def chosen_labels(
+    labels: tuple[Label, ...], probs: FloatArray, t: int, label: Label | None, against: Label | None
+) -> tuple[int, int]:
     """The codes of the label and of the other one: by default the most probable, and the best of the others."""
-    codes = model.schema_.label_codes
+    codes = {name: k for k, name in enumerate(labels)}
     for given, what in ((label, "label"), (against, "against")):
         if given is not None and given not in codes:
-            hint = f"Known: {shown(model.schema_.labels)}."
+            hint = f"Known: {shown(labels)}."
             raise InputError(f"⟦{what}⟧ is {given!r}, which is not one of the labels of training", hint=hint)
     if len(probs) < 2:
         raise InputError("the model has one label alone", hint="There is nothing to explain.")
@@ -72,7 +74,7 @@ def _two_labels(model: Any, probs: FloatArray, t: int, label: Any, against: Any)
         raise InputError("⟦label⟧ and ⟦against⟧ are the same", hint="Give two labels.")
     impossible = [k for k in (a, b) if probs[k] == 0.0]
     if impossible:
-        what = f"the label {model.schema_.labels[impossible[0]]!r} is impossible here"
+        what = f"the label {labels[impossible[0]]!r} is impossible here"
         raise InputError(what, hint="Compare two labels that are possible.", position=t)
     return a, b
 

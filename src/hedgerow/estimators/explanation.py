@@ -59,7 +59,7 @@ class Change(NamedTuple):
 class Explanation:
     """What `explain` returns. The parts add up to `log_odds`, exactly but for rounding.
 
-    position : of the sequence, from 0
+    position : of the sequence, from 0; of an image its row and column
     label, against : the label that is explained, and the one it is compared with
     probability, probability_against : of the two at this position, as in `predict_proba`
     log_odds : log(probability / probability_against)
@@ -67,7 +67,7 @@ class Explanation:
     changes : what would turn the label, the smallest change first; empty where it was not asked for
     """
 
-    position: int
+    position: int | tuple[int, ...]
     label: Label
     against: Label
     probability: float

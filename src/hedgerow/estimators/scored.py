@@ -119,7 +119,7 @@ class ScoredChain(ChainModel):
             return found
         from hedgerow.estimators.counterfactuals import turning_changes
 
-        return replace(found, changes=turning_changes(model, dataset, found.position))
+        return replace(found, changes=turning_changes(model, dataset, int(position) % dataset.n_positions))
 
     def _explained(self, dataset: Dataset) -> tuple[ScoredChain, Dataset]:
         """The model whose label `explain` tells of, and a corpus as it reads it."""

@@ -9,9 +9,11 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from hedgerow.data.dataset import Label
 from hedgerow.declarations import check_choice
 from hedgerow.errors import InputError, warn
 from hedgerow.estimators.base import FittedModel, object_array
+from hedgerow.estimators.explanation import Explanation
 from hedgerow.estimators.values import random_generator, weights_of_labels
 from hedgerow.lattice.dataset import (
     GraphDataset,
@@ -82,6 +84,19 @@ class LatticeModel(FittedModel):
         log Z, and whether and how fast it converged."""
         dataset = make_dataset(self._read(X), differences=self.differences)
         return self._infer(len(dataset.topologies), self._scores(dataset), warn=False)
+
+    def explain(
+        self, X: Any, position: Any, label: Label | None = None, *, against: Label | None = None
+    ) -> Explanation:
+        """Why a node has its label: the log-odds of the label against another one, as a sum of parts.
+
+        X : one item; position : its place in the image, such as (row, column), or the number of a node of a graph
+        label, against : the label to explain, and what it is compared with; by default the two most probable ones
+        """
+        from hedgerow.lattice.explaining import explain_node
+
+        dataset = make_dataset(self._read([X]), differences=self.differences)
+        return explain_node(self, dataset, position, label, against)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The share of nodes whose label is right, of those that have one in y; weights as in `fit`, or of nodes."""
