@@ -77,7 +77,7 @@ def _feature_parts(model: Any, dataset: GraphDataset, i: int, a: int, b: int) ->
     difference: FloatArray = tables[:, a] - tables[:, b]  # (P,)
     if hasattr(model, "layout_"):
         scaling = model.scaling_
-        values = (row - scaling.node_center) / scaling.node_spread * (model.node_weights_[1:] @ difference)
+        values = (row - scaling.node_center) / scaling.node_spread * (model.node_weights_[1:] * difference).sum(axis=1)
     else:
         data = bin_rows(model.bins_.nodes, dataset.nodes[i : i + 1], growing=False)
         trees = model.node_trees_.trees()

@@ -41,7 +41,7 @@ def added_scores(
         base, _, _, rows, values = seen
         for row, value in zip(rows.tolist(), np.broadcast_to(values, rows.shape).tolist()):
             slots = slice(*index.row_ptr[base + row : base + row + 2])
-            score = value * float(weights[slots] @ outputs[index.slot_label[slots]])
+            score = value * float((weights[slots] * outputs[index.slot_label[slots]]).sum())
             if score != 0.0:
                 yield Added(*_named(dataset.schema, column, row, value), score)._replace(offset=offset)
 

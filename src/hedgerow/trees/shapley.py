@@ -128,7 +128,7 @@ def shapley_values(row: Row, tree: Tree, values: FloatArray) -> tuple[float, dic
     for leaf, path in enumerate(paths):
         for asked, (share, passed) in path.items():
             z[leaf, place[asked]], o[leaf, place[asked]] = share, passed
-    mean = float(v @ z.prod(axis=1))
+    mean = float((v * z.prod(axis=1)).sum())
     if not inputs:
         return mean, {}
     most = max(map(len, paths))
@@ -136,7 +136,7 @@ def shapley_values(row: Row, tree: Tree, values: FloatArray) -> tuple[float, dic
     x = (points + 1.0) / 2.0
     factors = z[:, :, None] + (o - z)[:, :, None] * x  # above 0: so are all z, and x is within (0, 1)
     others = factors.prod(axis=1, keepdims=True) / factors
-    integrals = others @ (weights / 2.0)
+    integrals = (others * (weights / 2.0)).sum(axis=2)
     return mean, dict(zip(inputs, ((o - z) * integrals * v[:, None]).sum(axis=0).tolist()))
 
 

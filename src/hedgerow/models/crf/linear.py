@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -21,16 +20,16 @@ from hedgerow.data.imputation import Imputation, seen_schema
 from hedgerow.declarations import check_parameters, documented
 from hedgerow.errors import InputError, warn
 from hedgerow.estimators.base import StoppedChain, describe_end
-from hedgerow.estimators.explanation import Part
 from hedgerow.estimators.histories import arc_names, observed_histories
 from hedgerow.estimators.predictor import Lean
 from hedgerow.estimators.prepare import Preparation, Prepared
 from hedgerow.estimators.scored import ScoredChain
 from hedgerow.estimators.validation import ChainValidation, Measure
 from hedgerow.estimators.values import OF_LINEAR, check_missing, chosen_before, class_weights, seen_part
-from hedgerow.legend import CodeArray, FloatArray
+from hedgerow.legend import FloatArray
 from hedgerow.linear.chain import ChainLayout, LinearChain
 from hedgerow.linear.short import score_sequence
+from hedgerow.models.crf.attribution import linear_parts
 from hedgerow.models.crf.linear_layout import Statistics, carry_over, lay_out, named_weights, weights_of
 from hedgerow.models.crf.linear_training import LinearTraining, Plan
 from hedgerow.models.crf.parameters import LinearParameters
@@ -175,10 +174,7 @@ class LinearCRF(LinearParameters, StoppedChain, ScoredChain):
         chunk = chain.compile(*seen_part(self.imputation_, dataset, first, last))
         return chain.potentials(replace(chunk, first_sequence=first))
 
-    def _attribute(self, dataset: Dataset, t: int, around: CodeArray, a: int, b: int) -> Iterable[Part]:
-        from hedgerow.models.crf.attribution import linear_parts
-
-        return linear_parts(self, dataset, t, around, a, b)
+    _attribute = linear_parts
 
     def _lean(self) -> Lean | None:
         self._prepare()

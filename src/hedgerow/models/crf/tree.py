@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -17,13 +17,13 @@ from hedgerow.declarations import check_parameters, documented
 from hedgerow.errors import InputError
 from hedgerow.estimators.base import StoppedChain
 from hedgerow.estimators.constraints import check_gold, without_forbidden
-from hedgerow.estimators.explanation import Part
 from hedgerow.estimators.histories import observed_histories, without_unseen
 from hedgerow.estimators.predictor import Lean
 from hedgerow.estimators.prepare import Preparation, Prepared, cut_flat, listed, prepare
 from hedgerow.estimators.scored import ScoredChain
 from hedgerow.estimators.values import LOG_LIKELIHOOD, OF_TREES, Scoring, check_missing, check_scoring, class_weights
-from hedgerow.legend import CodeArray, FloatArray
+from hedgerow.legend import FloatArray
+from hedgerow.models.crf.attribution import tree_parts
 from hedgerow.models.crf.linear import LinearCRF
 from hedgerow.models.crf.paired import (
     beside_held_out,
@@ -316,6 +316,8 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
         self.refitted_ = False
         self.outcome_ = "n_estimators" if trained.outcome == "max_iter" else trained.outcome
 
+    _attribute = tree_parts
+
     def encode(self, X: Any, y: Any = None, *, lengths: Any = None) -> Dataset:
         """Encode a corpus once, to predict on it several times."""
         X, y = cut_flat(X, y, lengths)
@@ -374,11 +376,6 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
         if table is not None:
             scores.add_table(table)
         return scores.potentials()
-
-    def _attribute(self, dataset: Dataset, t: int, around: CodeArray, a: int, b: int) -> Iterable[Part]:
-        from hedgerow.models.crf.attribution import tree_parts
-
-        return tree_parts(self, dataset, t, around, a, b)
 
     def _lean(self) -> Lean | None:
         self._prepare()
