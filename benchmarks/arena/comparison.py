@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from benchmarks.arena.significance import LEVEL, Ranking, errors_by_sequence, holm, permutation_test, rank
+from benchmarks.arena.significance import LEVEL, Ranking, errors_by_sequence, holm, rank
 from benchmarks.arena.table import Cells, by_cell, mean_of, status_of
+from hedgerow.metrics.significance import permutation_test
 
 PRIMARY = "primary"
 

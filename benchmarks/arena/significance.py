@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 LEVEL = 0.05
-FLIPS = 10_000
 
 
 class Ranking(NamedTuple):
@@ -85,25 +84,6 @@ def errors_by_sequence(runs: Sequence[Mapping[str, Any]]) -> dict[tuple[int, int
         for key, wrong in zip(keys, found["wrong"], strict=True):
             sums.setdefault(key, []).append(wrong)
     return {key: float(np.mean(values)) for key, values in sums.items()}
-
-
-def permutation_test(first: Sequence[float], second: Sequence[float], flips: int = FLIPS, seed: int = 0) -> float:
-    """The p-value of two contenders' errors on the same sequences: how often the sum of differences would be as large
-    if each had either sign. All signs are tried where there are few sequences, else so many draws of them."""
-    gaps = np.asarray(first, dtype=float) - np.asarray(second, dtype=float)
-    gaps = gaps[gaps != 0]
-    if not len(gaps):
-        return 1.0
-    reached = abs(gaps.sum()) * (1 - 1e-12)
-    if 2 ** len(gaps) <= flips:
-        signs = 1 - 2 * (np.arange(2 ** len(gaps))[:, None] >> np.arange(len(gaps)) & 1)
-        return float((np.abs(signs @ gaps) >= reached).mean())
-    rng = np.random.default_rng(seed)
-    hits = 0
-    for begin in range(0, flips, 500):
-        signs = rng.integers(0, 2, size=(min(500, flips - begin), len(gaps)), dtype=np.int8)
-        hits += int((np.abs((2 * signs - 1) @ gaps) >= reached).sum())
-    return (hits + 1) / (flips + 1)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

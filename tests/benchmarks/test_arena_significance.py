@@ -9,14 +9,8 @@ import pytest
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
-from benchmarks.arena.significance import (
-    critical_difference,
-    errors_by_sequence,
-    friedman,
-    holm,
-    permutation_test,
-    rank,
-)
+from benchmarks.arena.significance import critical_difference, errors_by_sequence, friedman, holm, rank
+from hedgerow.metrics.significance import permutation_test
 
 
 @pytest.mark.parametrize(("k", "q"), [(2, 1.960), (4, 2.569), (5, 2.728), (10, 3.164)])
@@ -67,7 +61,7 @@ def test_few_sequences_try_every_sign(rng):
 def test_many_sequences_draw_signs(rng):
     gaps = rng.normal(0.2, 1.0, 200)
     z = abs(gaps.sum()) / math.sqrt((gaps**2).sum())
-    assert permutation_test(gaps, np.zeros(200), flips=20_000) == pytest.approx(2 * stats.norm.sf(z), abs=0.015)
+    assert permutation_test(gaps, np.zeros(200), n_resamples=20_000) == pytest.approx(2 * stats.norm.sf(z), abs=0.015)
 
 
 def test_equal_errors_differ_in_nothing():

@@ -74,5 +74,5 @@ def test_metrics_by_name(name: str, metric: str) -> None:
 
 def test_other_metrics() -> None:
     assert get_metric(errors) is errors
-    with pytest.raises(InputError, match=r"'f1' is unknown.*accuracy, label_f1, sequence_accuracy, span_f1"):
+    with pytest.raises(InputError, match=r"'f1' is unknown.*accuracy, label_f1, macro_f1, sequence_accuracy, span_f1"):
         get_metric("f1")

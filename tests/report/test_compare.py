@@ -11,12 +11,21 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit
 
 from hedgerow import HMM, InputError, Item, LinearCRF
 from hedgerow.datasets import make_sequences
-from hedgerow.metrics import label_accuracy, mcnemar, sequence_accuracy, span_f1
+from hedgerow.metrics import (
+    label_accuracy,
+    log_loss,
+    macro_f1,
+    mcnemar,
+    segment_f1,
+    sequence_accuracy,
+    sequence_test,
+    span_f1,
+)
 from hedgerow.model_selection import cross_val_predict
 from hedgerow.report import Comparison, compare, plot_comparison, write_comparison
 from hedgerow.report.compare_pages import comparison_page
@@ -67,8 +76,18 @@ def test_the_numbers_are_those_of_the_metrics():
         assert entry.train_seconds > 0 < entry.predict_seconds
     best, other = found.entries
     assert (best.p_labels, best.p_sequences) == (None, None)
-    for unit, p in (("label", other.p_labels), ("sequence", other.p_sequences)):
-        assert p == pytest.approx(mcnemar(Y, predicted[best.name], predicted[other.name], unit=unit).p_value)
+    tested = Y, predicted[best.name], predicted[other.name]
+    assert other.p_labels == pytest.approx(mcnemar(*tested).p_value)
+    order = np.concatenate([test for _, test in cv.split(X)])  # in which signs are drawn
+    drawn = sequence_test(*([rows[i] for i in order] for rows in tested))
+    assert other.p_sequences == pytest.approx(drawn.p_value)
+    for entry in found.entries:
+        assert entry.macro_f1 == pytest.approx(macro_f1(Y, predicted[entry.name]))
+        assert entry.segment_f1 == pytest.approx(segment_f1(Y, predicted[entry.name]))
+        parts = [(clone(MODELS[entry.name]).fit([X[i] for i in a], [Y[i] for i in a]), b) for a, b in cv.split(X)]
+        losses = [log_loss([Y[i] for i in b], m.predict_proba([X[i] for i in b]), m.classes_) for m, b in parts]
+        n = [sum(len(Y[i]) for i in b) for _, b in parts]
+        assert entry.log_loss == pytest.approx(np.average(losses, weights=n))
     assert (found.n_sequences, found.n_labels, found.folds) == (40, sum(map(len, Y)), 4)
     assert compare(MODELS, X, Y, cv=4, random_state=3).entries[0].accuracy == best.accuracy
 
@@ -86,6 +105,19 @@ def test_spans():
     predicted = list(cross_val_predict(HMM(), x, y, cv=KFold(3, shuffle=True, random_state=0)))
     assert found.best.span_f1 == pytest.approx(span_f1(y, predicted))
     assert "span F1" in str(found)
+    assert found.ranked_by == "span F1"
+
+
+def test_spans_rank_by_their_f1():
+    """A model that says O is right most often, and finds nothing."""
+
+    class Nothing(HMM):
+        def predict(self, X, **more):
+            return [["O"] * len(row) for row in X]
+
+    x, y = [["a", "b"] * 6] * 9, [["B-X", *["O"] * 11], *[["O"] * 11 + ["B-X"]] * 8]
+    found = compare({"nothing": Nothing(), "hmm": HMM()}, x, y, X_test=x[:2], y_test=y[:2], scheme="auto")
+    assert [entry.span_f1 for entry in found.entries] == sorted((e.span_f1 for e in found.entries), reverse=True)
 
 
 def test_groups_and_splitters():
@@ -99,7 +131,7 @@ def test_groups_and_splitters():
 def test_the_table():
     text = str(compare(MODELS, X, Y, cv=2))
     lines = text.splitlines()
-    assert lines[0].split()[:3] == ["model", "accuracy", "sequences"]
+    assert lines[0].split()[:3] == ["model", "accuracy", "macro"]
     assert {line.split()[0] for line in lines[1:3]} == {"hmm", "crf"}
     assert "best" in lines[1]
     assert "40 sequences" in lines[-1]

@@ -49,7 +49,8 @@ def command(
 ) -> None:
     """Train several models on the same folds and print one table: how right, how fast, how large.
 
-    p says whether a model differs from the best by more than chance (McNemar's test). Ctrl-C keeps what is finished.
+    p says whether a model differs from the best by more than chance: of labels by McNemar's test, of sequences by a
+    permutation test of their errors. Ctrl-C keeps what is finished.
     """
     if as_json and as_csv:
         raise InputError("--json and --csv are two forms", hint="Give one of them.")

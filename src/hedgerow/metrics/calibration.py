@@ -9,7 +9,8 @@ import numpy as np
 
 from hedgerow.errors import InputError
 from hedgerow.legend import FLOAT, BoolArray, FloatArray
-from hedgerow.metrics.labelings import Label, Labelings, code_labelings
+from hedgerow.metrics.labelings import Label, Labelings
+from hedgerow.metrics.probabilities import labelled_probs
 
 
 def calibration_curve(
@@ -78,25 +79,9 @@ def decisions(
 ) -> tuple[FloatArray, BoolArray]:
     """(N,) each, of labelled positions: the probability of a label, the most probable one by default, and whether it is
     the true one."""
-    coded, known = code_labelings(y_true), list(classes)
-    given = [np.asarray(probs, dtype=FLOAT) for probs in y_prob]
-    lengths = np.diff(coded.offsets)
-    if len(given) != len(lengths):
-        raise InputError(f"y_true has {len(lengths)} sequences and y_prob has {len(given)}")
-    for i, (probs, length) in enumerate(zip(given, lengths)):
-        if probs.shape != (length, len(known)):
-            what = f"y_prob has the shape {probs.shape} where {length} labels and {len(known)} classes are"
-            raise InputError(what, sequence=i)
-    flat = np.concatenate(given)
-    if not np.all((flat >= 0.0) & (flat <= 1.0 + 1e-6)):
-        raise InputError("y_prob must lie between 0 and 1")
-    place = {label: column for column, label in enumerate(known)}
-    if pos_label is not None and pos_label not in place:
+    known = list(classes)
+    if pos_label is not None and pos_label not in known:
         raise InputError(f"pos_label is {pos_label!r}", hint=f"It is one of {', '.join(map(repr, known[:10]))}.")
-    columns = np.array([*(place.get(label, -1) for label in coded.labels), -1])[coded.codes[0]]
-    labelled = coded.codes[0] >= 0
-    if not labelled.any():
-        raise InputError("y_true has no labelled position", hint="There is nothing to score.")
-    chosen = flat.argmax(axis=1) if pos_label is None else np.full(len(flat), place[pos_label])
-    probs = np.minimum(flat[np.arange(len(flat)), chosen], 1.0)
-    return probs[labelled], (chosen == columns)[labelled]
+    flat, columns = labelled_probs(y_true, y_prob, known)
+    chosen = flat.argmax(axis=1) if pos_label is None else np.full(len(flat), known.index(pos_label))
+    return np.minimum(flat[np.arange(len(flat)), chosen], 1.0), chosen == columns

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from hedgerow.errors import InputError
-from hedgerow.legend import UNLABELLED
+from hedgerow.legend import FLOAT, UNLABELLED
 from hedgerow.metrics.labelings import Labelings, code_labelings
-from hedgerow.metrics.tokens import sequence_decisions
+from hedgerow.metrics.tokens import count_by_sequence, sequence_decisions
 
 Unit = Literal["label", "sequence"]
 Exact = bool | Literal["auto"]
@@ -92,6 +93,51 @@ def two_proportions(successes_a: int, n_a: int, successes_b: int, n_b: int) -> P
     variance = pooled * (1 - pooled) * (1 / n_a + 1 / n_b)
     z = (share_a - share_b) / math.sqrt(variance) if variance > 0 else 0.0
     return ProportionsResult(share_a, share_b, z, math.erfc(abs(z) / math.sqrt(2)))
+
+
+@dataclass(frozen=True)
+class SequenceTestResult:
+    """Errors per sequence of two labelers, and the two-sided p-value of "neither makes more"."""
+
+    mean_errors_a: float
+    mean_errors_b: float
+    p_value: float
+
+
+def sequence_test(
+    y_true: Labelings, y_pred_a: Labelings, y_pred_b: Labelings, *, n_resamples: int = 9_999, random_state: int = 0
+) -> SequenceTestResult:
+    """Do two labelers make as many errors? A permutation test on the wrong labels of each sequence.
+
+    Sequences are independent where their labels are not, and it works, too, where no sequence is all right. All signs
+    of the differences are tried where there are few, else `n_resamples` draws of them.
+    """
+    coded = code_labelings(y_true, y_pred_a, y_pred_b)
+    true, *predicted = coded.codes
+    labelled = true != UNLABELLED
+    a, b = (count_by_sequence(labelled & (true != codes), coded.offsets) for codes in predicted)
+    p_value = permutation_test(a.tolist(), b.tolist(), n_resamples, random_state)
+    return SequenceTestResult(float(a.mean()), float(b.mean()), p_value)
+
+
+def permutation_test(
+    first: Sequence[float], second: Sequence[float], n_resamples: int = 9_999, random_state: int = 0
+) -> float:
+    """The p-value of two errors of each sequence: how often the sum of differences would be as large if each had either
+    sign."""
+    gaps = np.asarray(first, dtype=FLOAT) - np.asarray(second, dtype=FLOAT)
+    gaps = gaps[gaps != 0]
+    if not len(gaps):
+        return 1.0
+    reached = abs(gaps.sum()) * (1 - 1e-12)
+    if 2 ** len(gaps) <= n_resamples:
+        signs = 1 - 2 * (np.arange(2 ** len(gaps))[:, None] >> np.arange(len(gaps)) & 1)
+        return float((np.abs((signs * gaps).sum(axis=1)) >= reached).mean())
+    rng, hits = np.random.default_rng(random_state), 0
+    for begin in range(0, n_resamples, 500):
+        signs = 2 * rng.integers(0, 2, size=(min(500, n_resamples - begin), len(gaps)), dtype=np.int8) - 1
+        hits += int((np.abs((signs * gaps).sum(axis=1)) >= reached).sum())
+    return (hits + 1) / (n_resamples + 1)
 
 
 def _binomial(only_a: int, only_b: int) -> tuple[float, float]:

@@ -208,10 +208,10 @@ def sequence_decisions(true: CodeArray, predicted: CodeArray, offsets: IndexArra
     """Two arrays[S]: whether no labelled position is wrong, and whether there is a labelled position."""
     labelled = true != UNLABELLED
     wrong = labelled & (true != predicted)
-    return _count(wrong, offsets) == 0, _count(labelled, offsets) > 0
+    return count_by_sequence(wrong, offsets) == 0, count_by_sequence(labelled, offsets) > 0
 
 
-def _count(marked: BoolArray, offsets: IndexArray) -> IndexArray:
+def count_by_sequence(marked: BoolArray, offsets: IndexArray) -> IndexArray:
     """The number of marked positions of each sequence."""
     # Not np.add.reduceat, which gets empty sequences wrong.
     running = np.concatenate([[0], np.cumsum(marked)])

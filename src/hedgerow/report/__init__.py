@@ -8,6 +8,7 @@ from hedgerow.report.compare_pages import plot_comparison, write_comparison
 from hedgerow.report.explanation import plot_explanation
 from hedgerow.report.future import plot_future
 from hedgerow.report.plots import plot_history, plot_reliability, plot_sequence
+from hedgerow.report.timeline import plot_timeline
 from hedgerow.report.trees import plot_importance, plot_tree
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "plot_importance",
     "plot_reliability",
     "plot_sequence",
+    "plot_timeline",
     "plot_tree",
     "write_comparison",
 ]

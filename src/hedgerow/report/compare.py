@@ -15,8 +15,17 @@ import numpy as np
 from hedgerow.data.sequences import take_sequences
 from hedgerow.errors import HedgerowError, InputError
 from hedgerow.legend import AnyArray, IndexArray
-from hedgerow.metrics import label_accuracy, mcnemar, sequence_accuracy, span_f1
-from hedgerow.metrics.significance import Unit
+from hedgerow.metrics import (
+    expected_calibration_error,
+    label_accuracy,
+    log_loss,
+    macro_f1,
+    mcnemar,
+    segment_f1,
+    sequence_accuracy,
+    sequence_test,
+    span_f1,
+)
 from hedgerow.report.memory import PeakMemory
 
 WARM_UP = 20  # sequences that a model is tried on first, so that compiling counts for no one
@@ -32,17 +41,24 @@ class Entry:
     """One model. Rates are shares of 1, over all test sequences together.
 
     span_f1 : None where the labels are not those of spans
+    segment_f1 : of runs of equal labels that overlap by half; None where labels are those of spans
+    log_loss, calibration_error : of its probabilities; None where it has none
     fold_accuracies : one for each fold
     train_seconds, predict_seconds : of all folds together
     peak_bytes : the most memory that training took above what was there before; None where the system cannot tell
-    p_labels, p_sequences : McNemar's test against the best model, by label and by whole sequence; None of the best.
-        Labels of one sequence depend on each other, so that the p-value by label tends to be too small
+    p_labels : McNemar's test by label against the best model; None of the best. Labels of one sequence depend on each
+        other, so that it tends to be too small
+    p_sequences : the permutation test on the errors of each sequence (`hedgerow.metrics.sequence_test`)
     """
 
     name: str
     accuracy: float
+    macro_f1: float
     span_f1: float | None
+    segment_f1: float | None
     sequence_accuracy: float
+    log_loss: float | None
+    calibration_error: float | None
     fold_accuracies: tuple[float, ...]
     train_seconds: float
     predict_seconds: float
@@ -59,6 +75,7 @@ class Comparison:
     folds : how many parts; 1 where test sequences were given
     failed : model → why it could not be trained
     interrupted : whether Ctrl-C ended it; models that were not finished are left out
+    ranked_by : "accuracy", or "span F1" where labels are those of spans
     """
 
     entries: list[Entry]
@@ -67,6 +84,7 @@ class Comparison:
     folds: int
     failed: dict[str, str] = field(default_factory=dict)
     interrupted: bool = False
+    ranked_by: str = "accuracy"
 
     @property
     def best(self) -> Entry:
@@ -79,11 +97,12 @@ class Comparison:
     def rows(self) -> list[tuple[str, ...]]:
         """The table as text: a header, and a row for each model."""
         spans = any(entry.span_f1 is not None for entry in self.entries)
-        header = ("model", "accuracy", *(("span F1",) if spans else ()), "sequences", "train s", "predict s", "MB")
-        rows: list[tuple[str, ...]] = [(*header, "p labels", "p sequences")]
+        rates = ("accuracy", "macro F1", "span F1" if spans else "segment F1", "sequences", "log-loss", "ECE")
+        rows: list[tuple[str, ...]] = [("model", *rates, "train s", "predict s", "MB", "p labels", "p sequences")]
         for entry in self.entries:
-            f1 = () if not spans else ("–" if entry.span_f1 is None else f"{entry.span_f1:.4f}",)
-            right = f"{entry.accuracy:.4f}", *f1, f"{entry.sequence_accuracy:.4f}"
+            parts = entry.span_f1 if spans else entry.segment_f1
+            found = (entry.accuracy, entry.macro_f1, parts, entry.sequence_accuracy, entry.log_loss)
+            right = [_rate(value) for value in (*found, entry.calibration_error)]
             seconds = f"{entry.train_seconds:.2f}", f"{entry.predict_seconds:.2f}"
             memory = "–" if entry.peak_bytes is None else f"{entry.peak_bytes / 1e6:.0f}"
             rows.append((entry.name, *right, *seconds, memory, _p(entry.p_labels), _p(entry.p_sequences)))
@@ -93,7 +112,8 @@ class Comparison:
         """What belongs below the table, a sentence each."""
         how = "on the test sequences" if self.folds == 1 else f"in {self.folds} folds, the same for all"
         sizes = f"{self.n_sequences:,} sequences, {self.n_labels:,} labels, {how}."
-        notes = [f"{sizes} p: McNemar's test against the best, {self.best.name}."]
+        tests = "p: against the best, by McNemar's test of labels and by a permutation test of the errors of sequences"
+        notes = [f"{sizes} {tests}. The best by {self.ranked_by}: {self.best.name}."]
         notes += [f"{name} is left out: {why}" for name, why in self.failed.items()]
         stopped = ["It was interrupted; models that were not finished are left out."] if self.interrupted else []
         return notes + stopped
@@ -114,6 +134,10 @@ class Comparison:
         rows = [["" if (v := getattr(entry, n)) is None else v for n in names] for entry in self.entries]
         csv.writer(text, lineterminator="\n").writerows([names, *rows])
         return text.getvalue()
+
+
+def _rate(value: float | None) -> str:
+    return "–" if value is None else f"{value:.4f}"
 
 
 def _p(value: float | None) -> str:
@@ -163,7 +187,8 @@ def compare(
         raise InputError(f"no model could be trained. {'; '.join(f'{n}: {w}' for n, w in failed.items())}")
     entries = _entries(runs, truth, scheme)
     n_labels = sum(len(row) for row in truth)
-    return Comparison(entries, len(truth), n_labels, len(tasks), failed, interrupted)
+    by = "accuracy" if scheme is None else "span F1"
+    return Comparison(entries, len(truth), n_labels, len(tasks), failed, interrupted, by)
 
 
 class _Task(NamedTuple):
@@ -180,6 +205,8 @@ class _Run:
     """What a model gave in all tasks: labels in the order of the test sequences, task by task."""
 
     predicted: list[Any] = field(default_factory=list)
+    losses: Any = field(default_factory=lambda: np.zeros(2))
+    n_labels: int = 0
     accuracies: list[float] = field(default_factory=list)
     train_seconds: float = 0.0
     predict_seconds: float = 0.0
@@ -264,8 +291,20 @@ def _run_one(model: Any, task: _Task, run: _Run) -> None:
     run.predict_seconds += time.perf_counter() - began
     run.predicted.extend(predicted)
     run.accuracies.append(label_accuracy(task.y_test, predicted))
+    _note_losses(model, task, run)
     if memory.size is not None:
         run.peak_bytes = max(run.peak_bytes or 0, memory.size)
+
+
+def _note_losses(model: Any, task: _Task, run: _Run) -> None:
+    """Log-loss and calibration error of the test sequences, weighted by their labels; nothing of a model without."""
+    if run.losses is None or not hasattr(model, "predict_proba"):
+        run.losses = None
+        return
+    probs = model.predict_proba(task.X_test)
+    n = sum(len(row) for row in task.y_test)
+    run.losses += n * np.array([f(task.y_test, probs, model.classes_) for f in (log_loss, expected_calibration_error)])
+    run.n_labels += n
 
 
 def _stop_if_interrupted(model: Any) -> None:
@@ -276,16 +315,33 @@ def _stop_if_interrupted(model: Any) -> None:
 
 def _entries(runs: Mapping[str, _Run], truth: list[Any], scheme: str | None) -> list[Entry]:
     """The best first, each with the tests against it."""
-    accuracies = {name: label_accuracy(truth, run.predicted) for name, run in runs.items()}
-    ranking = sorted(runs, key=lambda name: -accuracies[name])
-    entries = []
-    for name in ranking:
-        run, best = runs[name], runs[ranking[0]]
-        f1 = None if scheme is None else span_f1(truth, run.predicted, scheme)  # type: ignore[arg-type]
-        right = accuracies[name], f1, sequence_accuracy(truth, run.predicted), tuple(run.accuracies)
-        p_values: tuple[float | None, ...] = (None, None)
-        if run is not best:
-            units: tuple[Unit, ...] = ("label", "sequence")
-            p_values = tuple(mcnemar(truth, best.predicted, run.predicted, unit=unit).p_value for unit in units)
-        entries.append(Entry(name, *right, run.train_seconds, run.predict_seconds, run.peak_bytes, *p_values))
-    return entries
+
+    def rank(name: str) -> float:
+        own = runs[name].predicted
+        return label_accuracy(truth, own) if scheme is None else span_f1(truth, own, scheme)  # type: ignore[arg-type]
+
+    ranking = sorted(runs, key=rank, reverse=True)
+    best = runs[ranking[0]]
+    return [_entry(name, runs[name], best, truth, scheme) for name in ranking]
+
+
+def _entry(name: str, run: _Run, best: _Run, truth: list[Any], scheme: str | None) -> Entry:
+    own, tested = run.predicted, (truth, best.predicted, run.predicted)
+    losses = (None, None) if run.losses is None else (run.losses / run.n_labels).tolist()
+    p_values = (None, None) if run is best else (mcnemar(*tested).p_value, sequence_test(*tested).p_value)
+    return Entry(
+        name,
+        accuracy=label_accuracy(truth, own),
+        macro_f1=macro_f1(truth, own),
+        span_f1=None if scheme is None else span_f1(truth, own, scheme),  # type: ignore[arg-type]
+        segment_f1=segment_f1(truth, own) if scheme is None else None,
+        sequence_accuracy=sequence_accuracy(truth, own),
+        log_loss=losses[0],
+        calibration_error=losses[1],
+        fold_accuracies=tuple(run.accuracies),
+        train_seconds=run.train_seconds,
+        predict_seconds=run.predict_seconds,
+        peak_bytes=run.peak_bytes,
+        p_labels=p_values[0],
+        p_sequences=p_values[1],
+    )

@@ -62,16 +62,19 @@ def plot_sequence(
     return style.saved(ax, path)
 
 
-def plot_history(history: Sequence[Step], path: str | os.PathLike[str] | None = None) -> Any:
+def plot_history(model: Any, path: str | os.PathLike[str] | None = None) -> Any:
     """Draw the loss against the iterations and, where there is one, the score on held-out sequences below it.
 
     Parameters
     ----------
-    history : the steps of training, as a fitted model keeps them
+    model : a fitted model, or the steps of training as it keeps them in `history_`
     path : where to save the picture; the ending says in which format
 
     Returns the matplotlib figure. The best score is marked.
     """
+    history: Sequence[Step] = getattr(model, "history_", model)
+    if not isinstance(history, Sequence):
+        raise InputError(f"a {type(model).__name__} has no history to draw", hint="Give a fitted model.")
     if len(history) == 0:
         raise InputError("the history has no step to draw", hint="Fit the model first")
     scored = [(step.iteration, step.score) for step in history if step.score is not None]
