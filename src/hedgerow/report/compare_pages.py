@@ -30,7 +30,7 @@ def plot_comparison(comparison: Comparison, path: str | os.PathLike[str] | None 
     comparison : what `compare` returned
     path : where to save the picture; the ending says in which format
 
-    Returns the matplotlib figure. Amber marks models that McNemar's test by label tells from the best.
+    Returns the matplotlib figure. Amber marks models that the test by sequence tells from the best.
     """
     entries = comparison.entries
     figure = new_figure(8.0, 1.1 + 0.42 * len(entries))
@@ -71,7 +71,7 @@ def comparison_page(comparison: Comparison, title: str = "Models compared") -> s
         lines.append(f'<tr class="{kind}">' + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
     heads = "".join(f"<th>{html.escape(cell)}</th>" for cell in header)
     notes = "".join(f'<p class="note">{html.escape(note)}</p>' for note in comparison.notes())
-    alike = f'<p class="note">≈: McNemar\'s test by label does not tell the model from the best (p ≥ {LEVEL:g}).</p>'
+    alike = f'<p class="note">≈: the test by sequence does not tell the model from the best (p ≥ {LEVEL:g}).</p>'
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{html.escape(title)}</title>'
         f"<style>{_STYLE}</style></head>\n<body><h1>{html.escape(title)}</h1>\n"
@@ -81,4 +81,4 @@ def comparison_page(comparison: Comparison, title: str = "Models compared") -> s
 
 
 def _differs(entry: Entry) -> bool:
-    return entry.p_labels is not None and entry.p_labels < LEVEL
+    return entry.p_sequences is not None and entry.p_sequences < LEVEL
