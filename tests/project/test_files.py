@@ -75,6 +75,13 @@ def test_the_version_is_one():
         assert tomllib.load(file)["project"]["version"] == hedgerow.__version__
 
 
+def test_the_citation_has_the_version():
+    if not (ROOT / "CITATION.cff").exists():
+        pytest.skip("the tests do not stand in a checkout")
+    text = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert re.search(rf"^version: {re.escape(hedgerow.__version__)}$", text, re.MULTILINE)
+
+
 def test_the_changes_of_this_version_are_told():
     if not (ROOT / "pyproject.toml").exists():
         pytest.skip("the tests do not stand in a checkout")
