@@ -14,7 +14,16 @@ from hedgerow.data.derived import parse_features, with_features
 from hedgerow.data.labels import CodedLabels, encode_labels, learn_labels, with_weights
 from hedgerow.data.reading import Learner, Reader
 from hedgerow.data.rows import Block, Field
-from hedgerow.data.settling import Entries, Learnt, blank_columns, by_position, compress_rows, flag_codes, settle
+from hedgerow.data.settling import (
+    Entries,
+    Learnt,
+    blank_columns,
+    by_position,
+    compress_rows,
+    flag_codes,
+    places_of,
+    settle,
+)
 from hedgerow.errors import HedgerowWarning, InputError, shown, warn
 from hedgerow.legend import CODE, FIRST_VALUE, MISSING, AnyArray, CodeArray, FloatArray, IndexArray
 
@@ -198,6 +207,6 @@ class Coder(Reader):
         )
         for column, row in zip(stored, rows):
             for where, values in self.parts.pop((column.name, column.constant), ()):
-                row[where if column.constant else places[where]] = values
+                row[where if column.constant else places_of(where, places)] = values
         attributes = compress_rows(by_position(self.attributes), places, size)
         return Dataset(schema, offsets, start, codes, numeric, *attributes, *constants, *(labels or ()))

@@ -151,6 +151,9 @@ def plain_label(value: Any, row: int) -> str | int | None:
 
 def plain_labels(values: Iterable[Any]) -> list[Any]:
     """The labels of N positions as plain Python values. Raises BadValue with the row."""
+    values = list(values)
+    if set(map(type, values)) <= {str, int}:
+        return values
     return [plain_label(value, row) for row, value in enumerate(values)]
 
 
