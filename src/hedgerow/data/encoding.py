@@ -24,6 +24,7 @@ from hedgerow.data.settling import (
     places_of,
     settle,
 )
+from hedgerow.data.vectors import vector_widths
 from hedgerow.errors import HedgerowWarning, InputError, shown, warn
 from hedgerow.legend import CODE, FIRST_VALUE, MISSING, AnyArray, CodeArray, FloatArray, IndexArray
 
@@ -90,6 +91,9 @@ class Coder(Reader):
         made = {c.name for c in schema.columns if c.derived is not None or c.name == OUTSIDE_COLUMN}
         self.columns = {c.name: c for c in schema.columns if not c.constant and c.name not in made}
         self.constants = {c.name: c for c in schema.columns if c.constant}
+        numbers = (c.name for c in schema.columns if c.kind == "numeric" and np.isnan(c.fill))
+        own = {c.name for c in schema.columns}
+        self.widths = {name: width for name, width in vector_widths(numbers).items() if name not in own}
         self.parts: dict[tuple[str, bool], list[tuple[IndexArray, AnyArray]]] = {}
         self.attributes: list[Entries] = []
         self.given: set[str] = set()
@@ -110,7 +114,7 @@ class Coder(Reader):
 
     def add_field(self, field: Field, where: IndexArray) -> None:
         self.given.add(field.name)
-        self.typed |= field.kind is not None
+        self.typed |= field.kind is not None and not field.entry
         column = self.columns.get(field.name)
         if column is not None:
             self._add_column(column, field, where, self.locate)

@@ -272,11 +272,10 @@ def _group(
 ) -> tuple[IndexArray, CodeArray, FloatArray]:
     """The pairs of one stream: pointers of its rows, and output and count of each pair. `ones` are 0 or 1."""
     if n_rows == 1:
-        totals = np.bincount(labels, minlength=n_outputs)
-        seen = np.flatnonzero(totals)
-        if not ones.all():
-            totals = np.bincount(labels, np.broadcast_to(ones, labels.shape), n_outputs)
-        totals = totals[seen].astype(FLOAT)
+        counts = np.bincount(labels, minlength=n_outputs)
+        seen = np.flatnonzero(counts)
+        weighed = counts if ones.all() else np.bincount(labels, np.broadcast_to(ones, labels.shape), n_outputs)
+        totals = weighed[seen].astype(FLOAT)
         return np.array([0, len(seen)], dtype=INDEX), seen.astype(CODE), totals
     row_ptr = np.empty(n_rows + 1, dtype=INDEX)
     count = np.empty(max(n_rows, n_outputs) + 1, dtype=INDEX)
