@@ -121,7 +121,7 @@ BAD_X = {
     "list after str": ([[{"w": "a"}, {"w": ["b"]}]], "['b'] is of type list", 0, 1, "w"),
     "dict after str, other key": ([[{"w": "a"}, {"w": {"x": object()}}]], "is of type object", 0, 1, "w:x"),
     "feature of no kind": ([[{"w": "a"}, {"w": 1j}]], "1j is of type complex", 0, 1, "w"),
-    "array as a feature": ([[{"w": np.ones(2)}]], "is of type ndarray", 0, 0, "w"),
+    "matrix as a feature": ([[{"w": np.ones((2, 3))}]], "an array of the shape (2, 3)", 0, 0, "w"),
     "key that is no str": ([[{"w": "a"}, {"w": "a", 5: "x"}]], "the key 5 is not a str", 0, 1, None),
     "nested key that is no str": ([[{"w": {5: "x"}}]], "the key 5 is not a str", 0, 0, None),
     "scattered key that is no str": (

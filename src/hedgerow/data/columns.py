@@ -161,7 +161,10 @@ def _refuse(name: str, values: Any, where: IndexArray, locate: Locate, kind: Kin
     for value, flat in zip(values, where.tolist()):
         if kind is None or kind_of({type(value)}) is None:
             what = f"{value!r} is of type {type(value).__name__}"
-            _fail(what, "A feature is a str, a number, a bool, a list of str or a dict of these.", name, flat, locate)
+            if isinstance(value, np.ndarray):
+                what = f"it is an array of the shape {value.shape} and of {value.dtype}"
+            hint = "A feature is a str, a number, a bool, a vector of numbers, a list of str or a dict of these."
+            _fail(what, hint, name, flat, locate)
         if not fits({type(value)}, kind):
             what = f"{value!r} is of type {type(value).__name__} in a column of {kind} values"
             hint = f"Mixed types: give {WORDS[kind]} at every position, or None where there is no value."

@@ -103,7 +103,8 @@ def standardised(dataset: Dataset, column: Column) -> Column:
 
 def standard(numbers: FloatArray) -> tuple[float, float]:
     """Mean and standard deviation of a column of measurements; a column of one value has the deviation 1."""
-    known = numbers[numbers == numbers]
+    known = numbers == numbers
+    known = numbers if known.all() else numbers[known]
     if len(known) == 0:
         return 0.0, 1.0
     center, spread = float(known.mean(dtype=FLOAT)), float(known.std(dtype=FLOAT))

@@ -14,7 +14,17 @@ from hedgerow.data.derived import parse_features, with_features
 from hedgerow.data.labels import CodedLabels, encode_labels, learn_labels, with_weights
 from hedgerow.data.reading import Learner, Reader
 from hedgerow.data.rows import Block, Field
-from hedgerow.data.settling import Entries, Learnt, blank_columns, by_position, compress_rows, flag_codes, settle
+from hedgerow.data.settling import (
+    Entries,
+    Learnt,
+    blank_columns,
+    by_position,
+    compress_rows,
+    flag_codes,
+    places_of,
+    settle,
+)
+from hedgerow.data.vectors import vector_widths
 from hedgerow.errors import HedgerowWarning, InputError, shown, warn
 from hedgerow.legend import CODE, FIRST_VALUE, MISSING, AnyArray, CodeArray, FloatArray, IndexArray
 
@@ -81,6 +91,9 @@ class Coder(Reader):
         made = {c.name for c in schema.columns if c.derived is not None or c.name == OUTSIDE_COLUMN}
         self.columns = {c.name: c for c in schema.columns if not c.constant and c.name not in made}
         self.constants = {c.name: c for c in schema.columns if c.constant}
+        numbers = (c.name for c in schema.columns if c.kind == "numeric" and np.isnan(c.fill))
+        own = {c.name for c in schema.columns}
+        self.widths = {name: width for name, width in vector_widths(numbers).items() if name not in own}
         self.parts: dict[tuple[str, bool], list[tuple[IndexArray, AnyArray]]] = {}
         self.attributes: list[Entries] = []
         self.given: set[str] = set()
@@ -101,7 +114,7 @@ class Coder(Reader):
 
     def add_field(self, field: Field, where: IndexArray) -> None:
         self.given.add(field.name)
-        self.typed |= field.kind is not None
+        self.typed |= field.kind is not None and not field.entry
         column = self.columns.get(field.name)
         if column is not None:
             self._add_column(column, field, where, self.locate)
@@ -198,6 +211,6 @@ class Coder(Reader):
         )
         for column, row in zip(stored, rows):
             for where, values in self.parts.pop((column.name, column.constant), ()):
-                row[where if column.constant else places[where]] = values
+                row[where if column.constant else places_of(where, places)] = values
         attributes = compress_rows(by_position(self.attributes), places, size)
         return Dataset(schema, offsets, start, codes, numeric, *attributes, *constants, *(labels or ()))

@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from itertools import accumulate, compress
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
-from hedgerow.data.columns import AttributeBuilder, ColumnBuilder, check_numbers, to_numbers, window_offsets
+from hedgerow.data.columns import AttributeBuilder, ColumnBuilder, Locate, check_numbers, to_numbers, window_offsets
 from hedgerow.data.dataset import OUTSIDE_COLUMN, Window, locate
-from hedgerow.data.rows import Block, Field, blocks
-from hedgerow.data.sequences import KINDS, Kind, Sequences
+from hedgerow.data.rows import Block, Field, blocks, is_null
+from hedgerow.data.sequences import KINDS, Kind, Sequences, entry_names
+from hedgerow.data.vectors import is_vector, stack
 from hedgerow.errors import InputError, among
 from hedgerow.legend import INDEX, AnyArray, FloatArray, IndexArray
 
 
 class Reader:
-    """Takes a corpus in blocks and hands on their parts, with rows counted from the start of the corpus."""
+    """Takes a corpus in blocks and hands on their parts, with rows counted from the start of the corpus.
+
+    learns : whether any list of numbers is a vector; else only those that are known to be
+    """
+
+    learns = False
 
     def __init__(self) -> None:
         self.ends: list[int] = [0]  # of the sequences read so far, counted from the start of the corpus
         self.n_positions = 0
+        self.widths: dict[str, int] = {}  # of the features that are vectors
 
     def read(self, X: Any, y: Any, lengths: Any, *, may_be_empty: bool = False) -> tuple[Any, IndexArray]:
         """Take all of X, in any shape: y cut like X, and int64[S+1], where the sequences begin and end."""
@@ -49,7 +56,8 @@ class Reader:
                 where = shifted[id(field.where)]
             else:
                 where = shifted[id(field.where)] = field.where + self.n_positions
-            self.add_field(field, where)
+            for one, rows in self._entries(field, where, self.locate):
+                self.add_field(one, rows)
         for rows, names, weights in block.entries:
             self._add_entries(rows + self.n_positions, names, weights)
         for rows, names, numbers in block.weights:
@@ -59,8 +67,30 @@ class Reader:
             where = np.arange(len(block.lengths), dtype=INDEX) if field.where is None else field.where
             if not isinstance(field.name, str):
                 raise InputError(f"the key {field.name!r} is not a str", sequence=first + int(where[0]))
-            self.add_constant(field, where + first)
+            for one, rows in self._entries(field, where + first, self.locate_sequence):
+                self.add_constant(one, rows)
         self.n_positions += size
+
+    def _entries(self, field: Field, where: IndexArray, locate: Locate) -> Iterator[tuple[Field, IndexArray]]:
+        """A field and its rows; of vectors a field for each of their numbers, which are measurements."""
+        values: Any = field.values
+        sample: Any = next((value for value in values if not is_null(value)), None) if field.kind is None else None
+        if is_vector(sample) and (self.learns or isinstance(sample, np.ndarray)):
+            self.widths.setdefault(field.name, len(sample))
+        elif sample is None or field.name not in self.widths:
+            yield field, where
+            return
+        kept = [i for i, value in enumerate(values) if not is_null(value)]
+        if len(kept) < len(values):
+            values, where = [values[i] for i in kept], where[kept]
+
+        def refuse(row: int, what: str, hint: str) -> NoReturn:
+            sequence, position = locate(int(where[row]))
+            raise InputError(what, hint=hint, sequence=sequence, position=position, column=field.name)
+
+        matrix = stack(values, self.widths[field.name], refuse)
+        for j, name in enumerate(entry_names(field.name, matrix.shape[1])):
+            yield Field(name, None, matrix[:, j], "numeric", entry=True), where
 
     def locate(self, flat: int) -> tuple[int, int | None]:
         return locate(np.array(self.ends, dtype=INDEX), flat)
@@ -125,6 +155,8 @@ class Reader:
 
 class Learner(Reader):
     """Gathers a training corpus by column; `settling.settle` decides what becomes a column and makes the Dataset."""
+
+    learns = True
 
     def __init__(self, columns: Mapping[str, str] | None, window: Window) -> None:
         super().__init__()

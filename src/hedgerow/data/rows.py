@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 
 from hedgerow.data.sequences import Item as Item
-from hedgerow.data.sequences import Kind, described, number_type
+from hedgerow.data.sequences import Kind, apart, described, number_type
 from hedgerow.errors import InputError, among, placed
 from hedgerow.legend import INDEX, AnyArray, FloatArray, IndexArray
 
@@ -31,12 +31,14 @@ Shape = Literal[
 
 @dataclass
 class Field:
-    """Values of one column at some rows of a block. `kind` is None where it has to be told from the values."""
+    """Values of one column at some rows of a block. `kind` is None where it has to be told from the values. `entry`:
+    the column is a number of vectors, which came among other values."""
 
     name: str
     where: IndexArray | None
     values: Sequence[Any] | AnyArray
     kind: Kind | None = None
+    entry: bool = False
 
 
 @dataclass
@@ -247,7 +249,7 @@ def _turn_frames(block: Block, sequences: list[Any], first: int) -> None:
         columns, kinds = frame_columns(frames, first + i)
         n, i = sum(map(n_rows, frames)), i + len(frames)
         where = np.arange(base, base + n, dtype=INDEX)
-        block.fields.extend(Field(name, where, values, kinds[name]) for name, values in columns.items())
+        block.fields.extend(Field(name, where, values, kinds[of]) for name, (of, values) in apart(columns).items())
         base += n
 
 

@@ -20,6 +20,22 @@ def number_type(values: Any) -> type[np.floating[Any]]:
     return np.float32 if getattr(values, "dtype", None) == np.float32 else np.float64
 
 
+def entry_names(name: str, width: int) -> list[str]:
+    """The names of the columns of a vector: vector[0], vector[1], …"""
+    return [f"{name}[{j}]" for j in range(width)]
+
+
+def apart(columns: Mapping[str, AnyArray]) -> dict[str, tuple[str, AnyArray]]:
+    """Columns with those of vectors, arrays (N, d), taken apart; each with the name that it came by."""
+    taken: dict[str, tuple[str, AnyArray]] = {}
+    for name, values in columns.items():
+        if getattr(values, "ndim", 1) == 2:
+            taken.update((entry, (name, values[:, j])) for j, entry in enumerate(entry_names(name, values.shape[1])))
+        else:
+            taken[name] = name, values
+    return taken
+
+
 def described(value: Any) -> str:
     """The type of a value in words."""
     return "None" if value is None else f"of type {type(value).__name__}"
@@ -97,7 +113,8 @@ class Sequences(Cut[list[dict[str, Any]] | Item]):
     ----------
     columns : mapping of name to array of N values
         One flat array per column. Categorical columns hold str or None (object dtype), numeric columns float64 or
-        float32 with NaN for missing, boolean columns bool (or object with None), attribute columns lists of str.
+        float32 with NaN for missing, boolean columns bool (or object with None), attribute columns lists of str. An
+        array (N, d) is a vector at each position, and becomes d numeric columns: vector[0], vector[1], …
     offsets : array of S+1 integers
         Sequence i owns the rows offsets[i] … offsets[i+1]-1.
     kinds : mapping of name to kind
@@ -120,9 +137,10 @@ class Sequences(Cut[list[dict[str, Any]] | Item]):
         _index: IndexArray | None = None,
     ) -> None:
         super().__init__(offsets, _index)
-        self._columns = dict(columns)
-        self._constants = dict(constants or {})
+        given = apart(columns), apart(constants or {})
+        self._columns, self._constants = ({name: values for name, (_, values) in one.items()} for one in given)
         self.kinds: dict[str, Kind] = dict(kinds)
+        self.kinds.update((name, kinds[of]) for one in given for name, (of, _) in one.items() if of in kinds)
         if len(self._offsets) == 0 or self._offsets[0] != 0 or np.any(self._offsets[1:] < self._offsets[:-1]):
             raise InputError("offsets must start at 0 and never fall")
         for name, values in self._columns.items():

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hedgerow.data.columns import AttributeBuilder, ColumnBuilder, Values, attribute_name, window_offsets
-from hedgerow.data.dataset import OUTSIDE_COLUMN, Column, Dataset, Label, Schema, Vocabulary, padded_places
+from hedgerow.data.dataset import OUTSIDE_COLUMN, Column, Dataset, Label, Run, Schema, Vocabulary, padded_places, run_of
 from hedgerow.data.derived import standard, standardised
 from hedgerow.data.labels import CodedLabels
 from hedgerow.data.reading import Learner
@@ -161,20 +161,30 @@ def _write(builder: ColumnBuilder, row: AnyArray, places: IndexArray, reach: tup
     """Write the codes or numbers of a column into its row, and forget them."""
     kind = builder.kind or "categorical"
     for where, values in builder.parts:
+        there = places_of(where, places)
         if kind == "boolean":
-            row[places[where]] = flag_codes(values)
+            row[there] = flag_codes(values)
         else:
-            row[places[where]] = values + FIRST_VALUE if kind == "categorical" else values
+            row[there] = values + FIRST_VALUE if kind == "categorical" else values
     builder.parts.clear()
     if kind != "categorical":
         fill = np.nan if kind == "numeric" and builder.typed else 0.0
-        center, spread = standard(row if constant else row[places]) if np.isnan(fill) else (0.0, 1.0)
+        center, spread = standard(row[run_of(places)]) if np.isnan(fill) else (0.0, 1.0)
         return Column(builder.name, kind, reach, None, fill, constant, center, spread)
     texts = list(builder.vocabulary)
     builder.vocabulary.clear()
     order, rank = first_appearance(row, len(texts))
     np.copyto(row, rank[row])
     return Column(builder.name, kind, reach, Vocabulary([texts[i] for i in order]), constant=constant)
+
+
+def places_of(where: IndexArray, places: IndexArray) -> Run:
+    """The padded places of some positions; `places` are those of all, which rise."""
+    run = run_of(where)
+    if not isinstance(run, slice):
+        return places[run]
+    first, last = int(places[run.start]), int(places[run.stop - 1])
+    return slice(first, last + 1) if last - first == run.stop - 1 - run.start else places[run]
 
 
 def flag_codes(numbers: FloatArray) -> CodeArray:

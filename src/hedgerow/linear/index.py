@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import groupby
 
 import numpy as np
 
 from hedgerow.data.columns import attribute_name
-from hedgerow.data.dataset import OUTSIDE_COLUMN, Column, Dataset, Schema
+from hedgerow.data.dataset import OUTSIDE_COLUMN, Column, Dataset, Schema, run_of
 from hedgerow.data.derived import number_row
 from hedgerow.legend import (
     CODE,
@@ -123,10 +123,11 @@ class Streams:
         reads = zip(self.num_column, self.num_shift, self.num_base, self.num_center, self.num_scale)
         columns = schema.of("numeric")
         span = (int(sequences.min()), int(sequences.max()) + 1) if len(sequences) else (0, 0)
+        at = cache(lambda shift: run_of(places + shift))
         for d, streams in groupby(reads, lambda read: read[0]):
             row, low = number_row(dataset, columns[d], *span)
             for _, shift, base, center, scale in streams:
-                yield _number(int(base), (row[places + shift - low] - center) * scale)
+                yield _number(int(base), (row[at(int(shift) - low)] - center) * scale)
         columns = schema.of("categorical", "boolean", constant=True)
         for c, base in zip(self.seq_column, self.seq_base):
             yield _coded(int(base), columns[c], dataset.seq_codes[c][sequences])
@@ -169,7 +170,10 @@ def _coded(base: int, column: Column, codes: CodeArray) -> tuple[int, int, Index
 
 
 def _number(base: int, numbers: FloatArray) -> tuple[int, int, IndexArray, IndexArray, FloatArray]:
-    which = np.flatnonzero(numbers == numbers)
+    known = numbers == numbers
+    if known.all():
+        return base, 1, np.arange(len(numbers), dtype=INDEX), np.zeros(len(numbers), dtype=INDEX), numbers
+    which = np.flatnonzero(known)
     return base, 1, which, np.zeros(len(which), dtype=INDEX), numbers[which]
 
 
@@ -278,8 +282,10 @@ def _group(
 ) -> tuple[IndexArray, CodeArray, FloatArray]:
     """The pairs of one stream: pointers of its rows, and output and count of each pair. `ones` are 0 or 1."""
     if n_rows == 1:
-        seen = np.flatnonzero(np.bincount(labels, minlength=n_outputs))
-        totals = np.bincount(labels, np.broadcast_to(ones, labels.shape), n_outputs)[seen].astype(FLOAT)
+        counts = np.bincount(labels, minlength=n_outputs)
+        seen = np.flatnonzero(counts)
+        weighed = counts if ones.all() else np.bincount(labels, np.broadcast_to(ones, labels.shape), n_outputs)
+        totals = weighed[seen].astype(FLOAT)
         return np.array([0, len(seen)], dtype=INDEX), seen.astype(CODE), totals
     row_ptr = np.empty(n_rows + 1, dtype=INDEX)
     count = np.empty(max(n_rows, n_outputs) + 1, dtype=INDEX)

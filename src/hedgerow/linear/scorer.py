@@ -17,8 +17,12 @@ from hedgerow.linear.index import Reads, WeightIndex
 # A row with at least this many weights also stands in the dense table: adding a whole row of K weights is then
 # cheaper than as many entries. Chosen on chunking with 22 labels, where 10 was slower in a first trial.
 TABLE_SIZE = 6
-# Numbers of so many positions are multiplied together.
-BLOCK = 128
+# Numbers of so many positions are multiplied together. Longer runs of a column are read faster, until the scores leave
+# the cache; a power of two would put the rows of all labels at the same places of it.
+BLOCK = 520
+
+
+Sums = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
 
 
 @dataclass(frozen=True)
@@ -141,43 +145,43 @@ class LinearScorer:
                 chunk.numbers, chunk.number_places, *reads, number_weights, number_block(scores), scores
             )
 
-    def new_gradient(self) -> tuple[FloatArray, FloatArray]:
-        """An accumulator for `pull`: of the slots, and of the table."""
-        return np.zeros(self.index.n_weights), np.zeros_like(self.table)
+    def new_gradient(self) -> Sums:
+        """An accumulator for `pull`: of the slots, of the table, of numbers and of constant numbers."""
+        numbers = np.zeros(self._number_slots.shape), np.zeros(self._constant_slots.shape)
+        return np.zeros(self.index.n_weights), np.zeros_like(self.table), *numbers
 
-    def pull(self, chunk: ChunkFeatures, gradient: FloatArray, into: tuple[FloatArray, FloatArray]) -> None:
+    def pull(self, chunk: ChunkFeatures, gradient: FloatArray, into: Sums) -> None:
         """Add the gradient with respect to the scores (n, M) to an accumulator."""
-        streams = self.index.streams
-        self._scatter(chunk, streams.number_reads, self._number_slots, gradient, into)
+        streams, (slots, table, numbers, constants) = self.index.streams, into
+        self._scatter(chunk, streams.number_reads, gradient, slots, table, numbers)
         if chunk.constants is not None:
             begin = np.flatnonzero(np.diff(chunk.sequences, prepend=-1))
             sums = np.add.reduceat(gradient, begin, axis=0)
-            self._scatter(chunk.constants, streams.constant_reads, self._constant_slots, sums, into)
+            self._scatter(chunk.constants, streams.constant_reads, sums, slots, table, constants)
 
     def _scatter(
         self,
         chunk: ChunkFeatures,
         reads: Reads,
-        number_slots: IndexArray,
         gradient: FloatArray,
-        into: tuple[FloatArray, FloatArray],
+        slots: FloatArray,
+        table: FloatArray,
+        numbers: FloatArray,
     ) -> None:
         cells = gradient.reshape(-1)
-        kernels.sparse.scatter(chunk.ptr, chunk.table, chunk.cell, chunk.slot, gradient, cells, *into)
+        kernels.sparse.scatter(chunk.ptr, chunk.table, chunk.cell, chunk.slot, gradient, cells, slots, table)
         if chunk.weighted is not None:
-            kernels.sparse.scatter_weighted(*chunk.weighted, cells, into[0])
-        if len(number_slots):
-            sums = np.zeros(number_slots.shape)
-            kernels.numbers.scatter_numbers(
-                chunk.numbers, chunk.number_places, *reads, gradient, number_block(gradient), sums
-            )
-            has = number_slots >= 0
-            into[0][number_slots[has]] += sums[has]
+            kernels.sparse.scatter_weighted(*chunk.weighted, cells, slots)
+        if len(numbers):
+            block = number_block(gradient)
+            kernels.numbers.scatter_numbers(chunk.numbers, chunk.number_places, *reads, gradient, block, numbers)
 
-    def finish(self, accumulator: tuple[FloatArray, FloatArray]) -> FloatArray:
+    def finish(self, accumulator: Sums) -> FloatArray:
         """The gradient of the weights that an accumulator holds."""
-        grad, table = accumulator
+        grad, table, *numbers = accumulator
         kernels.sparse.drain_table(self.table_rows, self.index.row_ptr, self.index.slot_label, table, grad)
+        for slots, sums in zip((self._number_slots, self._constant_slots), numbers):
+            grad[slots[slots >= 0]] += sums[slots >= 0]
         return grad
 
 

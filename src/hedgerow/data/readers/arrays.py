@@ -13,6 +13,8 @@ from hedgerow.data.sequences import Cut, Kind, Sequences, number_type
 from hedgerow.errors import InputError, among
 from hedgerow.legend import INDEX, AnyArray, IndexArray
 
+BLOCK = 4096  # rows that are looked at together
+
 
 class SparseRows(Cut[Any]):
     """The rows of a sparse matrix, cut into sequences. Slicing keeps sequences whole and shares the matrix.
@@ -98,16 +100,20 @@ def _split_positions(X: Any, offsets: IndexArray) -> Any:
         raise InputError(f"X has {X.ndim} dimensions", hint="Give a flat array (N,) or (N, D), or (S, T, D).")
     if X.dtype.kind in "fiub":
         kept = np.bool_ if X.dtype.kind == "b" else number_type(X)
-        return _columns({str(j): X[:, j].astype(kept, copy=False) for j in range(X.shape[1])}, offsets)
+        # Rows lie together: all of them are looked at sooner than column after column.
+        finite = all(np.isfinite(X[row : row + BLOCK]).all() for row in range(0, len(X), BLOCK))
+        columns = {str(j): X[:, j].astype(kept, copy=False) for j in range(X.shape[1])}
+        return _columns(columns, offsets, finite=finite)
     return _columns({str(j): X[:, j].tolist() for j in range(X.shape[1])}, offsets)
 
 
-def _columns(columns: Mapping[str, Any], offsets: IndexArray) -> Sequences:
+def _columns(columns: Mapping[str, Any], offsets: IndexArray, *, finite: bool = False) -> Sequences:
     def read(name: str) -> tuple[Kind, AnyArray]:
         values = columns[name]
         if not isinstance(values, np.ndarray):
             return column_of(values)
-        check_finite(values)
+        if not finite:
+            check_finite(values)
         return "boolean" if values.dtype == np.bool_ else "numeric", values
 
     stored, kinds = read_columns(columns, read, lambda bad, name: among(bad, offsets, bad.row, column=name))

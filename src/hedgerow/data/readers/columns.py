@@ -5,13 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from hedgerow.data.rows import NUMBERS
 from hedgerow.data.rows import is_null as is_null
 from hedgerow.data.sequences import Kind
+from hedgerow.data.vectors import is_vector, stack
 from hedgerow.errors import InputError
 from hedgerow.legend import FLOAT, AnyArray, IndexArray
 
@@ -60,8 +61,11 @@ def kind_of(value: Any) -> Kind | None:
 def column_of(values: Sequence[Any]) -> tuple[Kind, AnyArray]:
     """The kind of N values and the array of them, as `Sequences` holds it. Raises BadValue on a mixture.
 
-    A column with nothing but missing values counts as categorical.
+    A column with nothing but missing values counts as categorical. Vectors of d numbers are an array (N, d).
     """
+    sample: Any = next((value for value in values if not is_null(value)), None)
+    if is_vector(sample):
+        return "numeric", _vectors(values, len(sample))
     kind: Kind | None = None
     for row, value in enumerate(values):
         if is_null(value):
@@ -75,6 +79,21 @@ def column_of(values: Sequence[Any]) -> tuple[Kind, AnyArray]:
             hint = "A column holds text, numbers, booleans or lists of text, not a mixture."
             raise BadValue(row, f"{value!r} is {_WORDS[value_kind]} where the rows before hold {_WORDS[kind]}", hint)
     return kind or "categorical", _array(values, kind or "categorical")
+
+
+def _vectors(values: Sequence[Any], width: int) -> AnyArray:
+    """Vectors of one width as an array (N, width); a row of NaN where there is none."""
+    known = np.array([i for i, value in enumerate(values) if not is_null(value)])
+
+    def refuse(row: int, what: str, hint: str) -> NoReturn:
+        raise BadValue(int(known[row]), what, hint)
+
+    matrix = stack([values[i] for i in known], width, refuse)
+    if len(known) == len(values):
+        return matrix
+    padded = np.full((len(values), width), np.nan, dtype=matrix.dtype)
+    padded[known] = matrix
+    return padded
 
 
 def _array(values: Sequence[Any], kind: Kind) -> AnyArray:
@@ -105,7 +124,7 @@ def check_finite(numbers: AnyArray) -> None:
 
 def check_known(numbers: AnyArray) -> None:
     """Raises BadValue at the first missing value."""
-    missing = np.flatnonzero(np.isnan(numbers))
+    missing = np.flatnonzero(np.isnan(numbers).reshape(len(numbers), -1).any(axis=1))
     if len(missing):
         hint = "Fill it, or let the model do so: ⟦missing='impute'⟧ or 'indicator'. Trees take missing numbers."
         raise BadValue(int(missing[0]), "a number is missing", hint)
@@ -151,6 +170,9 @@ def plain_label(value: Any, row: int) -> str | int | None:
 
 def plain_labels(values: Iterable[Any]) -> list[Any]:
     """The labels of N positions as plain Python values. Raises BadValue with the row."""
+    values = list(values)
+    if set(map(type, values)) <= {str, int}:
+        return values
     return [plain_label(value, row) for row, value in enumerate(values)]
 
 

@@ -113,13 +113,13 @@ def group_rows(table: Table, groups: Sequence[str]) -> tuple[IndexArray, IndexAr
 def _once(values: AnyArray, name: str, offsets: IndexArray) -> AnyArray:
     """One value per sequence, of a column that must not change within one."""
     firsts = values[offsets[:-1]]
-    repeated = np.repeat(firsts, np.diff(offsets))
+    repeated = np.repeat(firsts, np.diff(offsets), axis=0)
     if values.dtype == object:
         differs = np.fromiter(map(operator.ne, values, repeated), dtype=bool, count=len(values))
     else:
         # NaN differs from itself, and yet a column that is missing throughout does not change.
         differs = (values != repeated) & ~((values != values) & (repeated != repeated))
-    changes = np.flatnonzero(differs)
+    changes = np.flatnonzero(differs if differs.ndim == 1 else differs.any(axis=1))
     if len(changes):
         row = int(changes[0])
         what = f"changes from {repeated[row]!r} to {values[row]!r} within a sequence"

@@ -12,6 +12,7 @@ from hedgerow.data.readers.columns import BadValue, booleans, check_finite, colu
 from hedgerow.data.readers.grouping import Kinds, cut
 from hedgerow.data.rows import is_null, plain_text
 from hedgerow.data.sequences import Kind, Sequences, number_type
+from hedgerow.data.vectors import is_vector
 from hedgerow.errors import InputError, among, placed
 from hedgerow.legend import FLOAT, AnyArray
 
@@ -47,7 +48,7 @@ def sequences(
     -------
     X : Sequences
         Numbers are numeric (null is NaN); booleans boolean; strings, categoricals and enums categorical; lists of
-        strings attributes.
+        strings attributes; vectors, arrays or lists of d numbers each, d numeric columns: vector[0], vector[1], …
     y : object array of S lists, or None where label is None
     """
     return cut(FrameTable(frame), by, label, columns, constant, kinds)
@@ -113,7 +114,9 @@ class FrameTable:
         elif dtype in (nw.String, nw.Categorical, nw.Enum):
             column = "categorical", _strings(series)
         elif dtype in (nw.List, nw.Array):
-            column = column_of([[] if is_null(value) else list(value) for value in series.to_list()])
+            lists = series.to_list()
+            vectors = any(is_vector(value) for value in lists)
+            column = column_of(lists if vectors else [[] if is_null(value) else list(value) for value in lists])
         elif dtype in (nw.Object, nw.Unknown):
             column = column_of(series.to_list())
         else:
