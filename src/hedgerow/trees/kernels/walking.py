@@ -34,7 +34,7 @@ def add_trees(columns, places, first, ptr, set_ptr, trees, values, sets, scale, 
     """Add the values of trees, times scale, to the scores, tree j to those of label j mod K: as `leaf_masks.add_tree`
     does it for each, to the bit, where a missing value is one more value.
 
-    IN   columns: bins, streams, n_dense, items, item_ptr as in `state.Columns`; places int64[n], first uint8[P];
+    IN   columns: bins, streams, n_dense, items, item_ptr as in `state.Columns`; places int32[n], first uint8[P];
          ptr, set_ptr int64[J+1], trees int64[·, 5], values float64[·], sets uint8[·, ·] as in an Ensemble
     OUT  edge_scores float64[K, n, K'], node_scores float64[K, n] for ⊥
     """
