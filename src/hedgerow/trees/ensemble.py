@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.legend import FLOAT, INDEX, AnyArray, FloatArray, IndexArray
+from hedgerow.legend import FLOAT, INDEX, AnyArray, CodeArray, FloatArray, IndexArray
 from hedgerow.trees import kernels
 from hedgerow.trees.binning import BinnedData
 from hedgerow.trees.growing import Tree
@@ -135,7 +135,7 @@ def _widened(sets: AnyArray, width: int) -> AnyArray:
 
 
 def walk_trees(
-    data: BinnedData, places: IndexArray, ensemble: Ensemble, edge_scores: FloatArray, node_scores: FloatArray
+    data: BinnedData, places: CodeArray, ensemble: Ensemble, edge_scores: FloatArray, node_scores: FloatArray
 ) -> bool:
     """As `add_trees` and `add_vector_trees` of all trees, by walking them, where so few rows make that cheaper and a
     missing value is one more value; False where nothing was done."""
@@ -153,7 +153,7 @@ def walk_trees(
 
 def add_trees(
     data: BinnedData,
-    places: IndexArray,
+    places: CodeArray,
     trees: Sequence[Tree],
     edge_scores: FloatArray,
     node_scores: FloatArray,
@@ -162,7 +162,7 @@ def add_trees(
 ) -> None:
     """Add trees, tree j of label j mod K, to edge scores (K, n, K') [to, t, from] and to the ⊥ scores (K, n).
 
-    places : int64[n], of the positions. K' is the number of previous labels.
+    places : int32[n], of the positions. K' is the number of previous labels.
     """
     K, _, n_before = edge_scores.shape
     columns, masks = data.columns, kernels.leaf_masks
@@ -177,6 +177,8 @@ def add_trees(
         np.empty(n_nodes),
         np.empty((4, n_nodes + 1), dtype=INDEX),
         np.empty((masks.BLOCK, width), dtype=INDEX),
+        np.empty(n_before, dtype=INDEX),
+        np.empty(n_before),
     )
     most = max((len(tree.values) for tree in trees if tree.surrogates is not None), default=0)
     gap_buffers = _make_gap_buffers(most, n_streams, n_before, width) if most else ()
@@ -193,7 +195,7 @@ def add_trees(
 
 
 def add_vector_trees(
-    data: BinnedData, places: IndexArray, trees: Sequence[Tree], scores: FloatArray, *, scale: float = 1.0
+    data: BinnedData, places: CodeArray, trees: Sequence[Tree], scores: FloatArray, *, scale: float = 1.0
 ) -> None:
     """Add trees for all labels to scores (K, n); ⊥ stands before every position."""
     n = len(places)
