@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -62,6 +63,11 @@ class Ensemble:
             np.concatenate([np.empty((0, width), dtype=np.uint8), *(_widened(tree.sets, width) for tree in trees)]),
             **_of_missing(trees),
         )
+
+    @cached_property
+    def narrow_nodes(self) -> CodeArray:
+        """int32[·, 5], the nodes in half the memory: walks wait for it."""
+        return self.nodes.astype(np.int32)
 
     @property
     def n_trees(self) -> int:
@@ -143,11 +149,12 @@ def walk_trees(
         return False
     columns = data.columns
     reads = columns.bins, columns.streams, len(columns.blocks), columns.items, columns.item_ptr
-    trees = ensemble.ptr, ensemble.set_ptr, ensemble.nodes, ensemble.values, ensemble.sets, 1.0
+    trees = ensemble.ptr, ensemble.set_ptr, ensemble.narrow_nodes, ensemble.values, ensemble.sets, 1.0
     if ensemble.vectors:
         kernels.walking.add_vectors(reads, places, *trees, node_scores)
     else:
-        kernels.walking.add_trees(reads, places, data.first, *trees, edge_scores, node_scores)
+        work: IndexArray = np.empty((4, edge_scores.shape[2] + 1), dtype=INDEX)
+        kernels.walking.add_trees(reads, places, data.first, *trees, work, edge_scores, node_scores)
     return True
 
 

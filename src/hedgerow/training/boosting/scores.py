@@ -91,7 +91,6 @@ class Start:
         return StartNodes(n_positions, tilt, first, self.space.end_scores, below)
 
     def _history_scores(self, dataset: Dataset, first: int, last: int, *, joint: bool) -> TreeScores:
-        K = len(self.space.start)
         begin, end = int(dataset.offsets[first]), int(dataset.offsets[last])
         offsets = dataset.offsets[first : last + 1] - begin
         nodes = self._nodes(end - begin, self.space.start_scores)

@@ -97,10 +97,8 @@ def _fill_hole(rows, amount, hole, end, begin, tail):
     if m > end - hole:
         return begin, tail, tail
     for r in range(np.uint64(m)):
-        rows[np.uint64(hole) + r], amount[np.uint64(hole) + r] = (
-            rows[np.uint64(begin) + r],
-            amount[np.uint64(begin) + r],
-        )
+        p, into = np.uint64(begin) + r, np.uint64(hole) + r
+        rows[into], amount[into] = rows[p], amount[p]
     return hole, hole + m, begin
 
 
@@ -176,7 +174,8 @@ def _cut_listed(trunk, rows, amount, begin, end, state):
 def divide_input(columns, data, rules, buffers, gaps, surrogates, i, new, chosen, true_leaves, tail):
     """Take one side of leaf i, by a split on the input, out of it for leaf `new`, a run.
 
-    What leaves a run goes to where it was, so that the arena does not grow with each split. Returns the number of surrogates, and the new tail.
+    What leaves a run goes to where it was, so that the arena does not grow with each split. Returns the number of
+    surrogates, and the new tail.
     """
     leaf, split, rows, amount, state = buffers.leaf, buffers.split[i], buffers.rows, buffers.amount, buffers.state
     share, m, slot = split[TRUE_WEIGHT] / split[KNOWN_WEIGHT], 0, leaf[SLOT, i]
