@@ -105,7 +105,8 @@ class Engines:
                 kernels.boosting.add_leaves(leaves.leaf_of, *where, values, factors, exps, nodes)
             else:
                 moved = np.zeros((1, *exps.shape))
-                add_trees(data, data.place[shard.begin : shard.end], [tree], moved, nodes[None])
+                every = np.zeros((1, len(exps)))  # those with ⊥ before them are among them
+                add_trees(data, data.place[shard.begin : shard.end], [tree], moved, every)
                 exps *= np.exp(moved[0], out=moved[0])
 
     def predict(self, method: str) -> float:

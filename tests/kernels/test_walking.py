@@ -26,7 +26,7 @@ def reads_of(data):
 
 
 def flat(ensemble):
-    return ensemble.ptr, ensemble.set_ptr, ensemble.nodes, ensemble.values, ensemble.sets
+    return ensemble.ptr, ensemble.set_ptr, ensemble.narrow_nodes, ensemble.values, ensemble.sets
 
 
 @given(seed=SEEDS, max_leaf_nodes=LEAVES, subsets=st.booleans(), sparse=st.booleans())
@@ -36,7 +36,7 @@ def test_walks_end_in_the_leaf_of_every_row(seed, max_leaf_nodes, subsets, spars
     trees = grown(corpus, seed, max_leaf_nodes, 2, subsets=subsets)
     edges, nodes = np.zeros((2, n, K)), np.zeros((2, n))
     given = corpus.data.place, corpus.data.first, *flat(Ensemble.of(2, trees))
-    walking.add_trees(reads_of(corpus.data), *given, 0.5, edges, nodes)
+    walking.add_trees(reads_of(corpus.data), *given, 0.5, np.empty((4, K + 1), dtype=np.int64), edges, nodes)
     for k, tree in enumerate(trees):
         slow_edges, slow_nodes = row_by_row(corpus, tree)
         np.testing.assert_array_equal(edges[k], 0.5 * slow_edges)

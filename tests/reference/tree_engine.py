@@ -152,13 +152,13 @@ class Engine:
 
     def _from_messages(self, shard, labels):
         """The gradient of the likelihood, (n, K) and (K, n, K), to the bit as the booster makes it from messages."""
-        work, (K, n, _) = shard.workspace, shard.edge_exps.shape
+        (alpha, ahead), (K, n, _) = shard.messages, shard.edge_exps.shape
         truth = np.eye(K)[labels]
         edges = np.zeros((K, n, K))
         for k in range(K):
-            products = work.alpha[:-1, :K] * shard.edge_exps[k, 1:] * work.node_exp[1:, k, None]
+            products = alpha[:-1] * shard.edge_exps[k, 1:] * ahead[1:, k, None]
             edges[k, 1:] = products - truth[1:, k, None] * truth[:-1]
-        return work.node_probs - truth, edges
+        return ahead - truth, edges  # of nodes at first positions
 
     def step(self):
         """The trees of the next iteration: (nodes, leaf values before the learning rate) for each label."""
@@ -169,5 +169,5 @@ class Engine:
         found = np.zeros(self._shape)
         for shard in self._booster.shards:
             found[:, shard.begin : shard.end, :-1] = shard.potentials().edges.scores_to
-            found[:, shard.begin : shard.end, -1] = shard.start_scores
+            found[:, shard.begin + shard.offsets[:-1], -1] = shard.start_scores
         return found

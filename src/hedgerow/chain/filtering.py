@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hedgerow.chain import kernels
-from hedgerow.chain.edges import PositionEdges, SharedEdges, TableEdges, tables_of
+from hedgerow.chain.edges import PositionEdges, SharedEdges, TableEdges
 from hedgerow.chain.inference import node_marginals
 from hedgerow.chain.potentials import ChainPotentials, Edges
 from hedgerow.chain.short import ShortChain, is_plain
@@ -71,11 +71,15 @@ class Filter:
             nodes, first = position.nodes[None], _FIRST
         else:
             nodes, first = np.array([message, position.nodes]), _SECOND
-        edges = tables_of(self._chain_of(nodes, [position])) if position.edges.per_position else position.edges
         log_alpha: FloatArray = np.empty(nodes.shape)
         tops: FloatArray = np.empty(len(nodes))
-        assert isinstance(edges, TableEdges)
-        kernels.log_chain.forward(nodes, edges.scores_to, first, log_alpha, tops, 0, len(nodes))
+        assert isinstance(position.edges, TableEdges)
+        scores_to = position.edges.scores_to
+        if position.edges.per_position and message is not None:
+            scores_to = np.concatenate(
+                [scores_to, scores_to], axis=1
+            )  # none leads to the message, whatever stands there
+        kernels.log_chain.forward(nodes, scores_to, first, log_alpha, tops, 0, len(nodes))
         if not log_alpha[-1].max() > -np.inf:
             potentials = self._chain_of(nodes, [position])
             if not (position.nodes < np.inf).all():  # nor is NaN

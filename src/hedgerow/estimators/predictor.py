@@ -12,7 +12,8 @@ from collections.abc import Callable
 from operator import is_
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from hedgerow.chain.edges import SharedEdges
+from hedgerow.chain.edges import PositionEdges, SharedEdges
+from hedgerow.chain.potentials import Edges
 from hedgerow.chain.short import ShortChain
 from hedgerow.data.dataset import Dataset, Label
 from hedgerow.data.short import SHORT
@@ -29,14 +30,16 @@ class Lean(NamedTuple):
     """Potentials of one sequence, without a chunk.
 
     score : writes the node scores of some positions of a corpus of one sequence: (m, K) from position i on
-    edges : those of all positions
+    edges : those of all positions; None where `scored_edges` gives those that lead to one position, which streams ask
+        for: it writes its node scores, too, and is told whether it is the first of its sequence
     start, end : (K,), what the first and the last position have beside, or None
     """
 
-    score: Callable[[Dataset, FloatArray, int], None]
-    edges: SharedEdges
+    score: Callable[[Dataset, FloatArray, int], None] | None
+    edges: SharedEdges | None
     start: FloatArray | None
     end: FloatArray | None
+    scored_edges: Callable[[Dataset, FloatArray, int, bool], PositionEdges] | None = None
 
 
 class Ready(NamedTuple):
@@ -44,7 +47,7 @@ class Ready(NamedTuple):
     and what is added to them."""
 
     lean: Lean
-    edges: SharedEdges
+    edges: SharedEdges | None
     share: float
     tilt: FloatArray | None
 
@@ -53,18 +56,32 @@ class Ready(NamedTuple):
     ) -> SharedEdges:
         """Write the scores (m, K) from position i on, which begin a sequence (`first`) and end it (`last`), or not."""
         lean = self.lean
+        assert lean.score is not None
+        assert lean.edges is not None
+        assert self.edges is not None
         lean.score(dataset, scores, i)
+        self._finish(scores, first=first, last=last, tempered=tempered)
+        return self.edges if tempered else lean.edges
+
+    def score_one(self, dataset: Dataset, scores: FloatArray, i: int, *, first: bool, last: bool) -> Edges:
+        """As `score`, of one position (1, K); the edges that lead to it."""
+        scored_edges = self.lean.scored_edges
+        if scored_edges is None:
+            return self.score(dataset, scores, i, first=first, last=last)
+        edges = scored_edges(dataset, scores, i, first)
+        self._finish(scores, first=first, last=last, tempered=True)
+        return edges if self.share == 1.0 else edges.scaled(self.share)
+
+    def _finish(self, scores: FloatArray, *, first: bool, last: bool, tempered: bool) -> None:
+        lean = self.lean
         if first and lean.start is not None:
             scores[0] += lean.start
         if last and lean.end is not None:
             scores[-1] += lean.end
-        if not tempered:
-            return lean.edges
-        if self.share != 1.0:
+        if tempered and self.share != 1.0:
             scores *= self.share
             if self.tilt is not None:
                 scores += (1.0 - self.share) * self.tilt
-        return self.edges
 
 
 def make_ready(model: ScoredChain) -> Ready | None:
@@ -72,7 +89,8 @@ def make_ready(model: ScoredChain) -> Ready | None:
     lean, share = model._lean(), 1.0 / model.temperature_
     if lean is None:
         return None
-    return Ready(lean, lean.edges if share == 1.0 else lean.edges.scaled(share), share, model.tilt_)
+    edges = lean.edges if share == 1.0 or lean.edges is None else lean.edges.scaled(share)
+    return Ready(lean, edges, share, model.tilt_)
 
 
 # What a prediction depends on. A model that has another of these than it had is made ready anew.
@@ -143,7 +161,7 @@ class Predictor:
         if not is_learnt(model, self._learnt):
             self._asked, self._learnt = (), learnt(model)
             self._ready = make_ready(model) if self._learnt[0] is not None else None
-        if self._ready is None or known is not None:
+        if self._ready is None or self._ready.edges is None or known is not None:
             return None
         return model._short_dataset(X, None)
 

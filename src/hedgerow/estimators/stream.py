@@ -173,7 +173,7 @@ class Stream(Streaming):
         i, nodes = t - begin, np.empty((1, self._filter.n_labels))
         edges: Edges
         if self._ready is not None:
-            edges = self._ready.score(self._dataset(rows, begin), nodes, i, first=t == 0, last=last)
+            edges = self._ready.score_one(self._dataset(rows, begin), nodes, i, first=t == 0, last=last)
         else:
             if self._ends and not last and i == len(rows) - 1:
                 rows.append(rows[-1])  # so that it is not taken for the last one

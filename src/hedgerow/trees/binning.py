@@ -207,7 +207,7 @@ def bin_dataset(binning: Binning, dataset: Dataset, *, postings: bool) -> Binned
     """The bins of a corpus; with `postings` also where each code and item stands, for growing."""
     margin = binning.margin
     inside = _inside(dataset)
-    place = inside + margin
+    place = (inside + margin).astype(np.int32)
     size = int(dataset.offsets[-1]) + dataset.schema.gap * (dataset.n_sequences + 1) + 2 * margin
     sparse = split_columns(dataset.schema)[1] if binning.n_dense < len(binning.names) else []
     bins = _dense_bins(binning, dataset, inside, place, size)
@@ -221,8 +221,7 @@ def bin_dataset(binning: Binning, dataset: Dataset, *, postings: bool) -> Binned
     columns = kernels.state.Columns(
         bins, binning.blocks, margin, binning.streams, n_sparse, *by_code, items, item_ptr, *by_item
     )
-    places = place.astype(np.int32)
-    alone = BinnedData(columns, place, first, columns, places, places, first)
+    alone = BinnedData(columns, place, first, columns, place, place, first)
     return _group(binning, alone) if postings else alone
 
 
@@ -266,7 +265,7 @@ def _reads(binning: Binning, schema: Schema) -> _Reads:
     return made
 
 
-def _dense_bins(binning: Binning, dataset: Dataset, inside: IndexArray, place: IndexArray, size: int) -> AnyArray:
+def _dense_bins(binning: Binning, dataset: Dataset, inside: IndexArray, place: CodeArray, size: int) -> AnyArray:
     reads = _reads(binning, dataset.schema)
     bins: AnyArray = np.empty((len(reads.outside), size), dtype=np.uint8)
     bins[:] = reads.outside[:, None]
@@ -289,7 +288,7 @@ def _dense_bins(binning: Binning, dataset: Dataset, inside: IndexArray, place: I
 
 
 def _sparse_items(
-    binning: Binning, dataset: Dataset, sparse: list[Stored], place: IndexArray, size: int, margin: int
+    binning: Binning, dataset: Dataset, sparse: list[Stored], place: CodeArray, size: int, margin: int
 ) -> tuple[CodeArray, IndexArray]:
     """items int32[], item_ptr int64[G, P+1]: the items of each sparse column that stand at each place."""
     lists: list[CodeArray] = [np.empty(0, dtype=np.int32)]

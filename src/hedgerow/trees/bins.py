@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from hedgerow.legend import AnyArray, CodeArray, IndexArray
+from hedgerow.legend import AnyArray, CodeArray
 
 
 @dataclass(frozen=True)
@@ -13,7 +13,7 @@ class BinnedData:
     """The bins of a corpus, for prediction or for growing.
 
     columns : what kernels read (see kernels.state.Columns)
-    place : int64[N], the place of each position
+    place : int32[N], the place of each position
     first : uint8[P] by place
     growing : the columns on which trees grow: the same, or one copy of each window where many are equal
     places : int32[R], the places of `growing` that stand for rows
@@ -23,7 +23,7 @@ class BinnedData:
     """
 
     columns: Any
-    place: IndexArray
+    place: CodeArray
     first: AnyArray
     growing: Any
     places: CodeArray

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from hedgerow.legend import FLOAT, INDEX, AnyArray, FloatArray, IndexArray
+from hedgerow.legend import FLOAT, INDEX, AnyArray, CodeArray, FloatArray, IndexArray
 from hedgerow.trees import kernels
 from hedgerow.trees.binning import BinnedData
 from hedgerow.trees.growing import Tree
@@ -62,6 +63,11 @@ class Ensemble:
             np.concatenate([np.empty((0, width), dtype=np.uint8), *(_widened(tree.sets, width) for tree in trees)]),
             **_of_missing(trees),
         )
+
+    @cached_property
+    def narrow_nodes(self) -> CodeArray:
+        """int32[·, 5], the nodes in half the memory: walks wait for it."""
+        return self.nodes.astype(np.int32)
 
     @property
     def n_trees(self) -> int:
@@ -135,7 +141,7 @@ def _widened(sets: AnyArray, width: int) -> AnyArray:
 
 
 def walk_trees(
-    data: BinnedData, places: IndexArray, ensemble: Ensemble, edge_scores: FloatArray, node_scores: FloatArray
+    data: BinnedData, places: CodeArray, ensemble: Ensemble, edge_scores: FloatArray, node_scores: FloatArray
 ) -> bool:
     """As `add_trees` and `add_vector_trees` of all trees, by walking them, where so few rows make that cheaper and a
     missing value is one more value; False where nothing was done."""
@@ -143,17 +149,18 @@ def walk_trees(
         return False
     columns = data.columns
     reads = columns.bins, columns.streams, len(columns.blocks), columns.items, columns.item_ptr
-    trees = ensemble.ptr, ensemble.set_ptr, ensemble.nodes, ensemble.values, ensemble.sets, 1.0
+    trees = ensemble.ptr, ensemble.set_ptr, ensemble.narrow_nodes, ensemble.values, ensemble.sets, 1.0
     if ensemble.vectors:
         kernels.walking.add_vectors(reads, places, *trees, node_scores)
     else:
-        kernels.walking.add_trees(reads, places, data.first, *trees, edge_scores, node_scores)
+        work: IndexArray = np.empty((4, edge_scores.shape[2] + 1), dtype=INDEX)
+        kernels.walking.add_trees(reads, places, data.first, *trees, work, edge_scores, node_scores)
     return True
 
 
 def add_trees(
     data: BinnedData,
-    places: IndexArray,
+    places: CodeArray,
     trees: Sequence[Tree],
     edge_scores: FloatArray,
     node_scores: FloatArray,
@@ -162,7 +169,7 @@ def add_trees(
 ) -> None:
     """Add trees, tree j of label j mod K, to edge scores (K, n, K') [to, t, from] and to the ⊥ scores (K, n).
 
-    places : int64[n], of the positions. K' is the number of previous labels.
+    places : int32[n], of the positions. K' is the number of previous labels.
     """
     K, _, n_before = edge_scores.shape
     columns, masks = data.columns, kernels.leaf_masks
@@ -177,6 +184,8 @@ def add_trees(
         np.empty(n_nodes),
         np.empty((4, n_nodes + 1), dtype=INDEX),
         np.empty((masks.BLOCK, width), dtype=INDEX),
+        np.empty(n_before, dtype=INDEX),
+        np.empty(n_before),
     )
     most = max((len(tree.values) for tree in trees if tree.surrogates is not None), default=0)
     gap_buffers = _make_gap_buffers(most, n_streams, n_before, width) if most else ()
@@ -193,7 +202,7 @@ def add_trees(
 
 
 def add_vector_trees(
-    data: BinnedData, places: IndexArray, trees: Sequence[Tree], scores: FloatArray, *, scale: float = 1.0
+    data: BinnedData, places: CodeArray, trees: Sequence[Tree], scores: FloatArray, *, scale: float = 1.0
 ) -> None:
     """Add trees for all labels to scores (K, n); ⊥ stands before every position."""
     n = len(places)

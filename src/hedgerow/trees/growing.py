@@ -157,8 +157,11 @@ class Grower:
         n_histograms = min(L, max(3, MAX_HISTOGRAMS // max(1, n_cells * (1 if plain else 2))))
         n_arena = (8 if self.missing == WEIGHTING else 3) * n + 1  # by weighting a row is in many leaves at once
         amounts = INDEX if plain else np.int32
+        # Splits of numbers turn trunks into runs: those of label splits would stand beside the runs for nothing.
+        posted = len(self.data.growing.postings) > 0 or self.data.growing.n_sparse > 0
+        n_trunks = min(MAX_TRUNKS, n_labels + 2) if posted else 1
         return kernels.state.Buffers(
-            trunk=np.zeros((min(MAX_TRUNKS, n_labels + 2), self.data.growing.bins.shape[1]), dtype=amounts),
+            trunk=np.zeros((n_trunks, self.data.growing.bins.shape[1]), dtype=amounts),
             rows=np.empty(n_arena, dtype=np.int32),
             amount=np.empty(n_arena, dtype=amounts),
             state=np.empty(n + 1, dtype=np.uint8),

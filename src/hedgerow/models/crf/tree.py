@@ -381,7 +381,7 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
         self._prepare()
         _, _, table, start = self._ready
         filled = self.linear_ is not None or self.imputation_ is not None
-        return None if filled or table is None else lean_trees(self.binning_, self.ensemble_, start, table)
+        return None if filled else lean_trees(self.binning_, self.ensemble_, start, table)
 
     def _reach(self) -> tuple[int, int]:
         return reach_of_both(super()._reach(), self.linear_)

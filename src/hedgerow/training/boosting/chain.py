@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from hedgerow.chain.inference import Workspace
 from hedgerow.chain.objectives.log_likelihood import log_likelihood, log_likelihood_messages
 from hedgerow.chain.objectives.pseudo_likelihood import pseudo_likelihood
 from hedgerow.chain.objectives.result import Objective
@@ -107,6 +108,7 @@ class Booster:
         ]
         self._vector_grower = self._rows.vector_grower(K, **shape) if chosen.vectors else None
         self._idle_growers = deque(self._growers)
+        self._idle_workspaces = deque(Workspace() for _ in range(lanes.n_threads))
         # Where every row is one that trees are fitted to, growing a tree finds the leaf of each.
         self._leaves_known = chosen.subsample >= 1.0 and chosen.trim == 0.0 and chosen.missing != WEIGHTING
         self._gradients: list[Gradient] = [(np.empty(0), np.empty(0))] * len(self.shards)
@@ -175,16 +177,21 @@ class Booster:
         shard, data = self.shards[s], self.dataset
         rows = slice(shard.begin, shard.end)
         assert data.labels is not None
+        work = self._idle_workspaces.pop()
+        loss = None
         if self._from_messages and objective is log_likelihood:
-            loss = log_likelihood_messages(shard.potentials(), data.labels[rows], shard.workspace)
-            if loss is not None:
-                self._losses[s], self._gradients[s] = loss, None
-                return
-        truth = Truth(data.labels, data.allowed, data.weight_seq).take(rows, shard.sequences)
-        result = objective(shard.potentials(), truth, shard.workspace)
-        self._losses[s] = result.loss
-        nodes = result.node_gradient.T if self.options.vectors else np.ascontiguousarray(result.node_gradient.T)
-        self._gradients[s] = nodes, result.edge_gradient
+            loss = log_likelihood_messages(shard.potentials(), data.labels[rows], work)
+        if loss is not None:
+            shard.keep_messages(work)
+            self._losses[s], self._gradients[s] = loss, None
+        else:
+            truth = Truth(data.labels, data.allowed, data.weight_seq).take(rows, shard.sequences)
+            result = objective(shard.potentials(), truth, work)
+            # Copies, for the workspace is that of the next shard, too; edges of each position are never in it.
+            nodes = np.array(result.node_gradient if self.options.vectors else result.node_gradient.T, order="C")
+            edges = result.edge_gradient if self.joint else result.edge_gradient.copy()
+            self._losses[s], self._gradients[s] = result.loss, (nodes.T if self.options.vectors else nodes, edges)
+        self._idle_workspaces.append(work)
 
     def step(self, scale: float | None = None) -> list[Tree]:
         """Grow the trees of an iteration to the gradient that `evaluate` left, and add them, times `scale`, to the

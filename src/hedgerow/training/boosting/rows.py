@@ -28,7 +28,7 @@ _NEWTON_UNIT = 512  # coarser curvatures are no longer Newton's
 _UNIT_BITS = 12  # at most so many go to the fraction of a weight
 
 
-# Of a shard: (K, n) of nodes and (K, n, K') of edges; None where its workspace has the messages to make them from.
+# Of a shard: (K, n) of nodes and (K, n, K') of edges; None where it has the messages to make them from.
 Gradient = tuple[FloatArray, FloatArray] | None
 
 
@@ -197,8 +197,8 @@ class RowWeights:
         if gradient is not None:
             kernels.boosting.make_words(gradient[1][k], gradient[0][k], *where, grower.one, *into)
             return
-        work, labels = shard.workspace, self._labels[shard.begin : shard.end]
-        messages = work.alpha, work.node_exp, shard.edge_exps[k], work.node_probs
+        labels, (alpha, ahead) = self._labels[shard.begin : shard.end], shard.messages
+        messages = alpha, ahead, shard.edge_exps[k], ahead
         if self.newton:
             kernels.boosting.make_newton_words(*messages, labels, k, *where, grower.one, self.unit, *into)
         else:

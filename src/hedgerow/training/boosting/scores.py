@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -77,27 +78,22 @@ class Start:
             return self._history_scores(dataset, first, last, joint=joint)
         begin, end = int(dataset.offsets[first]), int(dataset.offsets[last])
         offsets = dataset.offsets[first : last + 1] - begin
-        table = np.where(self.space.transitions, self.constant[:K], -np.inf)
-        if self.linear is None:
-            nodes: FloatArray = np.zeros((end - begin, K))
-            edges = table
-        else:
-            below = self.linear(dataset, first, last)
-            nodes = below.node_scores.copy()
-            edges = tables_of(below).scores_plus(table)
-        nodes -= 0.0 if self.tilt is None else self.tilt
-        nodes[offsets[:-1]] += self.constant[K] + self.space.start_scores
-        nodes[offsets[1:] - 1] += self.space.end_scores
+        edges: FloatArray = np.where(self.space.transitions, self.constant[:K], -np.inf)
+        below: FloatArray | None = None
+        if self.linear is not None:
+            potentials = self.linear(dataset, first, last)
+            below, edges = potentials.node_scores.copy(), tables_of(potentials).scores_plus(edges)
+        nodes = self._nodes(end - begin, self.constant[K] + self.space.start_scores, below)
         return TreeScores(first, begin, offsets, nodes, edges, joint=joint, lean=lean)
 
+    def _nodes(self, n_positions: int, first: FloatArray, below: FloatArray | None = None) -> StartNodes:
+        tilt = np.zeros(len(first)) if self.tilt is None else self.tilt
+        return StartNodes(n_positions, tilt, first, self.space.end_scores, below)
+
     def _history_scores(self, dataset: Dataset, first: int, last: int, *, joint: bool) -> TreeScores:
-        K = len(self.space.start)
         begin, end = int(dataset.offsets[first]), int(dataset.offsets[last])
         offsets = dataset.offsets[first : last + 1] - begin
-        nodes: FloatArray = np.zeros((end - begin, K))
-        nodes -= 0.0 if self.tilt is None else self.tilt
-        nodes[offsets[:-1]] += self.space.start_scores
-        nodes[offsets[1:] - 1] += self.space.end_scores
+        nodes = self._nodes(end - begin, self.space.start_scores)
         if not joint:
             assert self.histories is not None
             arcs = np.zeros(self.histories.n_arcs)
@@ -119,6 +115,29 @@ def _with_first(data: BinnedData, first: bool) -> BinnedData:
     return replace(data, first=np.full_like(data.first, first), window_first=np.full_like(data.window_first, first))
 
 
+class StartNodes(NamedTuple):
+    """The node scores of a run of whole sequences before any tree. They are made when they are asked for: all but those
+    of a linear chain would be a few numbers, written out at every position.
+
+    tilt, first, last : (K,), what is taken from every position, and added to the first and the last of a sequence
+    below : (n, K), those of a linear chain, or None
+    """
+
+    n_positions: int
+    tilt: FloatArray
+    first: FloatArray
+    last: FloatArray
+    below: FloatArray | None
+
+    def written(self, offsets: AnyArray) -> FloatArray:
+        """(n, K), a new array."""
+        nodes: FloatArray = np.zeros((self.n_positions, len(self.tilt))) if self.below is None else self.below.copy()
+        nodes -= self.tilt
+        nodes[offsets[:-1]] += self.first
+        nodes[offsets[1:] - 1] += self.last
+        return nodes
+
+
 class TreeScores:
     """The scores of a run of whole sequences.
 
@@ -128,8 +147,10 @@ class TreeScores:
     begin, end : its flat positions in the corpus
     edge_scores : (K, n, K) [to, t, from] for joint edges, None where lean; (K, n, 1), not used, for shared ones
     edge_exps : (K, n, K), exp(scores − shift of the position), for joint edges
-    start_scores : (K, n), what trees add to nodes: with ⊥ before them, or all where edges are shared
+    start_scores : (K, n), what trees add to nodes: with ⊥ before them, or all where edges are shared; of lean ones
+        those of joint edges are (K, s), of the first position of each sequence
     table : (K, K) [from, to], the scores of shared edges; None for joint ones
+    messages : (2, n, K), what `keep_messages` kept of a workspace
 
     From order 2 on there is a `structure`. Joint edges then have edge_scores (K, n, H) [to, t, history] alone, and the
     table of shared ones is (A,), weights of arcs, which `add_back_off` makes scores of.
@@ -140,21 +161,23 @@ class TreeScores:
         first_sequence: int,
         begin: int,
         offsets: AnyArray,
-        nodes: FloatArray,
+        nodes: StartNodes,
         edges: FloatArray,
         *,
         joint: bool,
         lean: bool = False,
         structure: Histories | HistoryTable | None = None,
     ) -> None:
-        n, K = nodes.shape
+        n, K = nodes.n_positions, len(nodes.first)
         self.structure = structure
         self.first_sequence = first_sequence
         self.sequences = slice(first_sequence, first_sequence + len(offsets) - 1)
         self.begin, self.end = begin, begin + n
         self.offsets = offsets
         self._nodes = nodes
-        self.start_scores: FloatArray = np.zeros((K, n))
+        firsts_alone = joint and lean and structure is None
+        self._starts: Any = offsets[:-1] if firsts_alone else slice(None)  # the positions of start_scores
+        self.start_scores: FloatArray = np.zeros((K, len(offsets) - 1 if firsts_alone else n))
         self.table: FloatArray | None = None if joint else edges
         self._shifts: FloatArray = np.zeros(n)
         self._drift, self._steps, self._stale = 0.0, 0, False
@@ -165,9 +188,11 @@ class TreeScores:
         elif joint:
             scores += edges.T[:, None] if edges.ndim == 2 else edges
             self.edge_exps = scores if lean else np.empty(scores.shape)
-            self._exponentiate(scores)
-        self.edge_scores: FloatArray | None = None if joint and lean and structure is None else scores
-        self.workspace = Workspace()
+            self._stale = not lean
+            if lean:
+                self._exponentiate(scores)
+        self.edge_scores: FloatArray | None = None if firsts_alone else scores
+        self.messages: FloatArray = np.empty((2, 0, K))
 
     @property
     def n_labels(self) -> int:
@@ -188,8 +213,17 @@ class TreeScores:
             if self._stale:
                 self.refresh()
             edges = PositionEdges(self.edge_exps, self._shifts, self.edge_scores)
-        nodes = self._nodes + self.start_scores.T
+        nodes = self._nodes.written(self.offsets)
+        nodes[self._starts] += self.start_scores.T
         return ChainPotentials(nodes, self.offsets, edges, sequence_base=self.first_sequence)
+
+    def keep_messages(self, work: Workspace) -> None:
+        """Keep what gradients are made of: α, and β', with P_t(v) at first positions, where β' is 0."""
+        if not self.messages.size:
+            self.messages = np.empty((2, *work.node_probs.shape))
+        (alpha, ahead), K, starts = self.messages, self.n_labels, self.offsets[:-1]
+        alpha[:], ahead[:] = work.alpha[:, :K], work.node_exp[:, :K]
+        ahead[starts] = work.node_probs[starts]
 
     def add(self, data: BinnedData, trees: Sequence[Tree], *, scale: float = 1.0) -> None:
         """Add trees by walking them, tree j for label j mod K, or all for all labels."""
@@ -216,7 +250,10 @@ class TreeScores:
             self._stale = True
             return
         moved: FloatArray = np.zeros((1, *self.edge_exps.shape[1:]))
-        add_trees(data, places, trees, moved, self.start_scores[only], scale=scale)
+        nodes: FloatArray = np.zeros((1, len(places)))
+        nodes[:, self._starts] = self.start_scores[only]
+        add_trees(data, places, trees, moved, nodes, scale=scale)
+        self.start_scores[only] = nodes[:, self._starts]
         np.clip(moved, -LARGE, LARGE, out=moved)
         self.edge_exps[k] *= np.exp(moved[0], out=moved[0])
         self._stale = True

@@ -164,13 +164,14 @@ def add_leaves(leaf_of, places, first, begin, end, value, factor, edge_exps, nod
     edges, and add to the nodes with ⊥ before them.
 
     IN   leaf_of uint16[P, K] as `growing.assign_leaves` left it; value, factor = exp(value) float64[L]
-    OUT  edge_exps float64[n, K], node_scores float64[n] of the label
+    OUT  edge_exps float64[n, K] of the label, node_scores float64[·]: those with ⊥ before them, in order
     """
-    K = edge_exps.shape[1]
+    K, s = edge_exps.shape[1], np.uint64(0)
     for t in range(begin, end):
         p, r = np.uint64(places[t]), t - begin
         if first[p]:
-            node_scores[r] += value[leaf_of[p, 0]]
+            node_scores[s] += value[leaf_of[p, 0]]
+            s += np.uint64(1)
         else:
             for u in range(K):
                 edge_exps[r, u] *= factor[leaf_of[p, u]]

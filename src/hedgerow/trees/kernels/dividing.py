@@ -90,6 +90,19 @@ def _cut_run(rows, amount, begin, end, state, moved, tail):
 
 
 @part
+def _fill_hole(rows, amount, hole, end, begin, tail):
+    """Move begin … tail-1 of the arena into the hole that what left made at hole … end-1, where it fits, as it does if
+    places leave whole. Returns its two ends, and the new tail."""
+    m = tail - begin
+    if m > end - hole:
+        return begin, tail, tail
+    for r in range(np.uint64(m)):
+        p, into = np.uint64(begin) + r, np.uint64(hole) + r
+        rows[into], amount[into] = rows[p], amount[p]
+    return hole, hole + m, begin
+
+
+@part
 def _cut_postings(postings, shift, state, moved, trunk, rows, amount, tail):
     """Move what leaves a trunk of the places in `postings`, those of one value, to the tail. Returns the end."""
     into, zero, one = np.uint64(tail), np.uint64(0), np.uint64(1)
@@ -161,7 +174,8 @@ def _cut_listed(trunk, rows, amount, begin, end, state):
 def divide_input(columns, data, rules, buffers, gaps, surrogates, i, new, chosen, true_leaves, tail):
     """Take one side of leaf i, by a split on the input, out of it for leaf `new`, a run.
 
-    Returns the number of surrogates, and the new tail.
+    What leaves a run goes to where it was, so that the arena does not grow with each split. Returns the number of
+    surrogates, and the new tail.
     """
     leaf, split, rows, amount, state = buffers.leaf, buffers.split[i], buffers.rows, buffers.amount, buffers.state
     share, m, slot = split[TRUE_WEIGHT] / split[KNOWN_WEIGHT], 0, leaf[SLOT, i]
@@ -182,6 +196,7 @@ def divide_input(columns, data, rules, buffers, gaps, surrogates, i, new, chosen
             tail = _cut_postings(known, shift, np.uint8(TRUE), buffers.moved, trunk, rows, amount, tail)
             if len(gaps) > 0:
                 tail = _cut_postings(lost, shift, np.uint8(LOST), buffers.moved, trunk, rows, amount, tail)
+            leaf[END, new] = tail
             return m, tail
         begin = tail
         end = _list_postings(known, shift, np.uint8(TRUE), trunk, rows, amount, state, begin, begin)
@@ -198,8 +213,10 @@ def divide_input(columns, data, rules, buffers, gaps, surrogates, i, new, chosen
         m = find_surrogates(columns, data, rules, buffers, gaps, surrogates, i, begin, end)
         place_lost(columns, data.first, rows[begin:end], surrogates.stream[:m], surrogates.ways, share, state)
         if leaf[SLOT, i] >= 0:
-            return m, _cut_listed(buffers.trunk[slot], rows, amount, begin, end, state)
-    leaf[END, i], tail = _cut_run(rows, amount, begin, end, state, buffers.moved, tail)
+            leaf[END, new] = _cut_listed(buffers.trunk[slot], rows, amount, begin, end, state)
+            return m, leaf[END, new]
+    leaf[END, i], into = _cut_run(rows, amount, begin, end, state, buffers.moved, tail)
+    leaf[BEGIN, new], leaf[END, new], tail = _fill_hole(rows, amount, leaf[END, i], end, tail, into)
     return m, tail
 
 
@@ -280,6 +297,8 @@ def divide_labels(data, buffers, gaps, i, new, chosen, tail):
     leaf[BEGIN, new] = tail
     if slot < 0:
         leaf[END, i], tail = _take_rows(rows, amount, begin, end, buffers.taken, rest, tail)
-        return tail
-    trunk = buffers.trunk
-    return _take_trunk(trunk[slot], trunk[max(other, 0)], other >= 0, places, buffers.taken, rest, rows, amount, tail)
+    else:
+        into = buffers.trunk[max(other, 0)]
+        tail = _take_trunk(buffers.trunk[slot], into, other >= 0, places, buffers.taken, rest, rows, amount, tail)
+    leaf[END, new] = tail
+    return tail

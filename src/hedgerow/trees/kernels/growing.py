@@ -228,7 +228,6 @@ def grow(columns, data, rules, buffers, sparse, gaps, surrogates, tree, pairs, g
             tail = divide_labels(data, buffers, gaps, i, new, chosen, tail)
         else:
             m, tail = divide_input(columns, data, rules, buffers, gaps, surrogates, i, new, chosen, true_leaves, tail)
-        leaf[END, new] = tail
         if len(gaps) == 0:
             _sum_new_labels(data, buffers, i, new, chosen)
         if len(surrogates) > 0:

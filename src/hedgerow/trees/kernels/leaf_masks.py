@@ -146,37 +146,74 @@ def _keep_items(items, ptr, places, t0, m, shift, split, missing_item, low, high
 
 
 @part
-def _add_values(here, label_masks, place_of, first, places, t0, m, leaf_value, scale, edge_scores, node_scores):
-    """Add the value of the one leaf that is left to the score of each row. place_of int64[67]: 2^i mod 67 → i."""
-    K, W = edge_scores.shape[1], here.shape[1]
+def _differs(label_masks, u, v):
+    """Whether the masks of two previous labels differ."""
+    found = False
+    for w in range(label_masks.shape[1]):
+        found |= label_masks[u, w] != label_masks[v, w]
+    return found
+
+
+@part
+def _list_special(label_masks, special):
+    """OUT special int64[K]: the previous labels that a tree tells from the others. Returns one of the others, whose
+    mask is that of most labels where most have the same, and how many are special."""
+    K, common, lead, m = len(label_masks) - 1, 0, 0, 0
+    for u in range(K):  # a vote: more than half of all outlast the rest
+        common = u if lead == 0 else common
+        lead += -1 if _differs(label_masks, u, common) else 1
+    for u in range(K):
+        special[m] = u
+        m += _differs(label_masks, u, common)
+    return common, m
+
+
+@part
+def _leaf_left(here, mask, place_of):
+    """The one leaf that a place and a previous label have in common. place_of int64[67]: 2^i mod 67 → i."""
+    word, before = 0, 0
+    for w in range(len(mask)):
+        left = here[w] & mask[w]
+        word |= left
+        before += LEAF_BITS * w if left != 0 else 0
+    return np.uint64(before + place_of[np.uint64(word) % np.uint64(67)])
+
+
+@part
+def _add_values(
+    here, label_masks, common, special, sums, place_of, first, places, t0, m, leaf_value, scale, edge_scores,
+    node_scores,
+):  # fmt: skip
+    """Add the value of the one leaf that is left to the score of each row: that of a common previous label to all, but
+    for those of `special` ones. sums float64[K] WORK."""
+    K = edge_scores.shape[1]
     block, edges, nodes = places[t0 : t0 + m], edge_scores[t0 : t0 + m], node_scores[t0 : t0 + m]
     for r in range(m):
-        start = first[np.uint64(block[r])] != 0
-        for u in range(K, K + 1) if start else range(K):
-            word, before = 0, 0
-            for w in range(W):
-                left = here[r, w] & label_masks[u, w]
-                word |= left
-                before += LEAF_BITS * w if left != 0 else 0
-            leaf = np.uint64(before + place_of[np.uint64(word) % np.uint64(67)])
-            if start:
-                nodes[r] += scale * leaf_value[leaf]
-            else:
-                edges[r, u] += scale * leaf_value[leaf]
+        if first[np.uint64(block[r])] != 0:
+            nodes[r] += scale * leaf_value[_leaf_left(here[r], label_masks[K], place_of)]
+            continue
+        row, value = edges[r], scale * leaf_value[_leaf_left(here[r], label_masks[common], place_of)]
+        for j in range(len(special)):
+            u = np.uint64(special[j])
+            sums[j] = row[u] + scale * leaf_value[_leaf_left(here[r], label_masks[u], place_of)]
+        for u in range(K):
+            row[u] += value
+        for j in range(len(special)):
+            row[np.uint64(special[j])] = sums[j]
 
 
 @kernel
 def add_tree(
     bins, streams, n_dense, items, item_ptr, places, first, tree, value, sets, scale, place_of, used, mask_of, masks,
-    label_masks, leaf_value, nodes, here, gaps, edge_scores, node_scores,
+    label_masks, leaf_value, nodes, here, special, sums, gaps, edge_scores, node_scores,
 ):  # fmt: skip
     """Add the values of a tree, times scale, to the scores of one label.
 
-    IN   bins, streams, items, item_ptr as in `state.Columns`; places int64[n], first uint8[P]; tree int64[·, 5],
+    IN   bins, streams, items, item_ptr as in `state.Columns`; places int32[n], first uint8[P]; tree int64[·, 5],
          value float64[·], sets uint8[·, ·]; place_of int64[67]: 2^i mod 67 → i; gaps: () where a missing value is one
          more value, else `leaf_gaps.Gaps`
     WORK used, mask_of int64[streams], masks int64[·, W], label_masks int64[K'+1, W], leaf_value float64[·],
-         nodes int64[4, ·], here int64[BLOCK, W]
+         nodes int64[4, ·], here int64[BLOCK, W], special int64[K'], sums float64[K']
     OUT  edge_scores float64[n, K'], node_scores float64[n] for ⊥
     """
     n_used, n_rows = _place_streams(tree, streams[N_BINS], used, mask_of)
@@ -188,6 +225,7 @@ def add_tree(
         n_lossy, n_groups = prepare_gaps(
             tree, streams, used, n_used, low, high, leaf_value, label_masks, nodes[3], gaps
         )  # fmt: skip
+    common, n_special = _list_special(label_masks, special)
     for t0 in range(0, len(places), BLOCK):
         m = min(BLOCK, len(places) - t0)
         here[:m] = (1 << LEAF_BITS) - 1
@@ -208,4 +246,7 @@ def add_tree(
                 )
                 continue
             keep_surrogates(bins, streams, places, t0, m, first, nodes[3], gaps, here)
-        _add_values(here, label_masks, place_of, first, places, t0, m, leaf_value, scale, edge_scores, node_scores)
+        _add_values(
+            here, label_masks, common, special[:n_special], sums, place_of, first, places, t0, m, leaf_value, scale,
+            edge_scores, node_scores,
+        )  # fmt: skip

@@ -12,7 +12,7 @@ from hedgerow.trees.nodes import BIN, COLUMN, FALSE_CHILD, HAS, LABEL, LEAF, N_B
 @part
 def _descend(columns, tree, sets, node, p, u, n_labels):
     """From a node to the leaf that place p with previous label u of n_labels comes to; with u < 0 no further than to
-    the first split on the label."""
+    the next split on the label."""
     bins, streams, n_dense, items, item_ptr = columns
     while tree[node, STREAM] != LEAF and (u >= 0 or tree[node, STREAM] != LABEL):
         s, b, rule = tree[node, STREAM], tree[node, BIN], tree[node, RULE]
@@ -29,13 +29,49 @@ def _descend(columns, tree, sets, node, p, u, n_labels):
     return node
 
 
+@part
+def _part_labels(tree, sets, node, n_labels, labels, begin, end):
+    """Put those of the labels begin … end-1 first that go to the true side of a split on them; returns their end."""
+    for q in range(begin, end):
+        u = labels[q]
+        if goes_true(tree[node, RULE], tree[node, BIN], u, n_labels, sets, tree[node, BIN]):
+            labels[q], labels[begin] = labels[begin], u
+            begin += 1
+    return begin
+
+
+@part
+def _add_to_labels(columns, tree, value, sets, p, scale, work, scores):
+    """Add the value of a tree, times scale, to the scores float64[K'] of place p after each label. All labels go down
+    together, and part only where the tree asks for them. WORK int64[4, K'+1]"""
+    labels, nodes, begins, ends = work[0], work[1], work[2], work[3]
+    n_labels, depth = len(scores) + 1, 1
+    for u in range(len(scores)):
+        labels[u] = u
+    nodes[0], begins[0], ends[0] = 0, 0, len(scores)
+    while depth > 0:
+        depth -= 1
+        node, begin, end = nodes[depth], begins[depth], ends[depth]
+        node = _descend(columns, tree, sets, node, p, -1, n_labels)
+        if tree[node, STREAM] == LEAF:
+            for q in range(begin, end):
+                scores[labels[q]] += scale * value[node]
+            continue
+        middle = _part_labels(tree, sets, node, n_labels, labels, begin, end)
+        for child, low, high in ((FALSE_CHILD, middle, end), (TRUE_CHILD, begin, middle)):
+            if high > low:
+                nodes[depth], begins[depth], ends[depth] = tree[node, child], low, high
+                depth += 1
+
+
 @kernel
-def add_trees(columns, places, first, ptr, set_ptr, trees, values, sets, scale, edge_scores, node_scores):
+def add_trees(columns, places, first, ptr, set_ptr, trees, values, sets, scale, work, edge_scores, node_scores):
     """Add the values of trees, times scale, to the scores, tree j to those of label j mod K: as `leaf_masks.add_tree`
     does it for each, to the bit, where a missing value is one more value.
 
-    IN   columns: bins, streams, n_dense, items, item_ptr as in `state.Columns`; places int64[n], first uint8[P];
-         ptr, set_ptr int64[J+1], trees int64[·, 5], values float64[·], sets uint8[·, ·] as in an Ensemble
+    IN   columns: bins, streams, n_dense, items, item_ptr as in `state.Columns`; places int32[n], first uint8[P];
+         ptr, set_ptr int64[J+1], trees int32[·, 5], values float64[·], sets uint8[·, ·] as in an Ensemble
+    WORK work int64[4, K'+1]
     OUT  edge_scores float64[K, n, K'], node_scores float64[K, n] for ⊥
     """
     K, n, n_before = edge_scores.shape
@@ -45,11 +81,8 @@ def add_trees(columns, places, first, ptr, set_ptr, trees, values, sets, scale, 
             p = places[t]
             if first[p]:
                 node_scores[j % K, t] += scale * value[_descend(columns, tree, own, 0, p, n_before, n_before + 1)]
-                continue
-            node = _descend(columns, tree, own, 0, p, -1, n_before + 1)
-            for u in range(n_before):
-                leaf = _descend(columns, tree, own, node, p, u, n_before + 1)
-                edge_scores[j % K, t, u] += scale * value[leaf]
+            else:
+                _add_to_labels(columns, tree, value, own, p, scale, work, edge_scores[j % K, t])
 
 
 @kernel
