@@ -53,4 +53,12 @@ class AdaptiveSteps:
         self.n_steps = int(state.numbers["n_steps"])
 
     def resume(self) -> None:
-        """The variances of weights that others made are not known: they begin anew."""
+        """What these sequences take from the variances tells what those before them would have taken, of weights that
+        are there."""
+        batches, start, real = self.batches, self.x.copy(), self.variance > 0.0
+        precision = 1.0 / self.variance[real]
+        for sequences in batches.order(0):
+            self.step(sequences)
+        share = np.where(start[real] != 0.0, batches.n_before / batches.n_sequences, 0.0)
+        self.variance[real] = 1.0 / (precision + share * (1.0 / self.variance[real] - precision))
+        self.x, self.n_steps = start, batches.n_before // batches.batch_size
