@@ -357,7 +357,7 @@ class CRF(BaseEstimator):  # type: ignore[misc]
         if not hasattr(self, "model_") and self.model_filename is not None and os.path.exists(self.model_filename):
             source, self.model_ = read_file(self.model_filename)
             self._labels = list(source.labels)
-            self.mixed_keys_ = True
+            self.mixed_keys_ = False
         return getattr(self, "model_", None)
 
     def _fitted(self) -> LinearCRF:

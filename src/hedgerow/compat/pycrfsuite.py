@@ -20,7 +20,7 @@ from hedgerow.compat.model_files import CRFsuiteModel, write_model
 from hedgerow.compat.training_log import LogParser
 from hedgerow.compat.training_parameters import ALGORITHMS, ALIASES, Parameter
 from hedgerow.data.dataset import Label
-from hedgerow.data.rows import LISTS, NUMBERS
+from hedgerow.data.rows import LISTS, NUMBERS, MixedTypesError
 from hedgerow.data.sequences import described
 from hedgerow.errors import InputError
 from hedgerow.models.crf.linear import LinearCRF
@@ -72,7 +72,7 @@ class Tagger:
     def __init__(self) -> None:
         self._source: CRFsuiteModel | None = None
         self._model: LinearCRF | None = None
-        self._items: list[dict[str, float]] = []
+        self._items: list[Any] = []
         self._probs: Any = None
 
     @classmethod
@@ -106,18 +106,19 @@ class Tagger:
     def set(self, xseq: Any) -> None:
         """The sequence that the other methods are about."""
         self._opened()
-        self._items, self._probs = ItemSequence(xseq).items(), None
+        as_it_is = isinstance(xseq, list) and all(isinstance(item, dict) for item in xseq)
+        self._items, self._probs = list(xseq) if as_it_is else ItemSequence(xseq).items(), None
 
     def tag(self, xseq: Any = None) -> list[Label]:
         """The most probable labels of a sequence, which is set; without one, of that which was set before."""
-        model = self._opened()[1]
+        self._opened()
         if xseq is not None:
             self.set(xseq)
-        return list(model.predict([self._items], decoder="viterbi")[0]) if self._items else []
+        return list(self._ask("predict")) if self._items else []
 
     def probability(self, yseq: Any) -> float:
         """How probable a labeling of the sequence that was set is."""
-        source, model = self._opened()
+        source, _ = self._opened()
         if not self._items:
             return 0.0
         labels = list(map(as_text, yseq))
@@ -125,7 +126,7 @@ class Tagger:
             raise InputError(f"the sequence has {len(self._items)} items, and there are {len(labels)} labels")
         for label in labels:
             _check_label(source, label)
-        return float(np.exp(model.log_probability([self._items], [labels])[0]))
+        return float(np.exp(self._ask("log_probability", [labels])))
 
     def marginal(self, y: Label, pos: int) -> float:
         """How probable a label is at a position of the sequence that was set."""
@@ -137,8 +138,17 @@ class Tagger:
         y = as_text(y)
         _check_label(source, y)
         if self._probs is None:
-            self._probs = model.predict_proba([self._items])[0]
+            self._probs = self._ask("predict_proba")
         return float(self._probs[pos, model.schema_.label_codes[y]])
+
+    def _ask(self, method: str, *more: Any) -> Any:
+        """What a method of the model gives of the sequence that was set."""
+        ask = getattr(self._opened()[1], method)
+        try:
+            return ask([self._items], *more)[0]
+        except MixedTypesError:  # of one key, or of keys and values that are bytes
+            self._items = ItemSequence(self._items).items()
+            return ask([self._items], *more)[0]
 
     def info(self) -> ParsedDump:
         """What the model holds."""
