@@ -45,6 +45,8 @@ OURS = {  # trainer: the peer that does the same, or the nearest to it
     "adagrad": "l2sgd",
     "adam": "l2sgd",
     "averaged_perceptron": "averaged-perceptron",
+    "passive_aggressive": "passive-aggressive",
+    "arow": "arow",
     "frank_wolfe": "passive-aggressive",
 }
 PEERS = ("lbfgs", "l2sgd", "averaged-perceptron", "passive-aggressive", "arow")

@@ -92,7 +92,8 @@ class HedgerowWarning(UserWarning):
 def placed(error: InputError, **place: Any) -> InputError:
     """The same error with its place (path, line, sequence, position, column), from one who knows more of it."""
     known = {name: getattr(error, name) for name in ("path", "line", "sequence", "position", "column")}
-    return InputError(error.what, hint=error.hint, parameter=error.parameter, **(known | place))
+    kind = type(error) if type(error).__init__ is InputError.__init__ else InputError  # who has arguments of its own
+    return kind(error.what, hint=error.hint, parameter=error.parameter, **(known | place))
 
 
 def among(error: InputError, offsets: Any, flat: int, **place: Any) -> InputError:

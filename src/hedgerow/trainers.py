@@ -26,6 +26,7 @@ from hedgerow.declarations import (
 from hedgerow.errors import InputError
 
 __all__ = [
+    "AROW",
     "LBFGS",
     "SGD",
     "SMD",
@@ -36,6 +37,7 @@ __all__ = [
     "ConjugateGradient",
     "FrankWolfe",
     "GradientDescent",
+    "PassiveAggressive",
 ]
 
 
@@ -61,8 +63,8 @@ class OnlineTrainer(Trainer):
     Parameters
     ----------
     batch_size
-        Sequences, or items of a lattice, that it looks at before each step: by default 8, and 1 of AveragedPerceptron
-        and on lattices.
+        Sequences, or items of a lattice, that it looks at before each step: by default 8, and 1 of AveragedPerceptron,
+        PassiveAggressive and AROW, and on lattices.
     """
 
     batch_size: Count | None = None
@@ -105,11 +107,61 @@ class FrankWolfe(Trainer):
     name = "frank_wolfe"
 
 
+class MistakeTrainer(OnlineTrainer):
+    """An online trainer that learns from mistakes alone, by the objective "perceptron": it has no gain and no penalty,
+    and looks at one sequence before each step."""
+
+
 @documented
-class AveragedPerceptron(OnlineTrainer):
+class AveragedPerceptron(MistakeTrainer):
     """Collins' averaged perceptron: steps of size one on mistakes, and the average of all weights."""
 
     name = "averaged_perceptron"
+
+
+@documented
+@declared
+class PassiveAggressive(MistakeTrainer):
+    """The passive-aggressive algorithm (Crammer and others 2006): on a mistake the smallest step after which the truth
+    scores higher than the labeling that was found, by a margin.
+
+    Parameters
+    ----------
+    slack
+        How steps are held back, for one that mends a wrong label does harm: "linear" (PA-I) caps them at
+        `aggressiveness`, "squared" (PA-II) shortens the longest most, "none" takes them as they are.
+    aggressiveness
+        C: with a smaller one steps are shorter. It does nothing where `slack` is "none".
+    count_errors
+        Whether the margin is the root of how many labels are wrong; else it is 1.
+    average
+        Whether the weights are the average of those after every step.
+    """
+
+    name = "passive_aggressive"
+    slack: Literal["linear", "squared", "none"] = "linear"
+    aggressiveness: Positive = 1.0
+    count_errors: bool = True
+    average: bool = True
+
+
+@documented
+@declared
+class AROW(MistakeTrainer):
+    """Adaptive regularization of weights (Crammer, Kulesza and Dredze 2009): each weight has a variance, which falls as
+    its feature takes part in mistakes, and steps go where variances are large.
+
+    Parameters
+    ----------
+    variance
+        What each weight begins with.
+    gamma
+        How slowly variances fall, and how much shorter steps are.
+    """
+
+    name = "arow"
+    variance: Positive = 1.0
+    gamma: Positive = 1.0
 
 
 @documented
@@ -178,7 +230,8 @@ class SMD(GainTrainer):
 TRAINERS: dict[str, type[Trainer]] = {
     kind.name: kind
     for kind in (
-        LBFGS, ConjugateGradient, GradientDescent, SGD, AnnealedSGD, AdaGrad, Adam, SMD, AveragedPerceptron, FrankWolfe,
+        LBFGS, ConjugateGradient, GradientDescent, SGD, AnnealedSGD, AdaGrad, Adam, SMD, AveragedPerceptron,
+        PassiveAggressive, AROW, FrankWolfe,
     )
 }  # fmt: skip
 

@@ -68,6 +68,24 @@ def test_descend_averaged(case):
 
 
 @given(cases())
+def test_squared_length(case):
+    grad, variance = case.gradient, np.where(case.real, case.vector(positive=True), 0.0)
+    for scale in (case.real, variance):
+        expected = reference.squared_length(case.at, scale, grad)
+        check(updates.squared_length(*case.touched, scale, grad), expected)
+
+
+@given(cases())
+def test_adapt(case):
+    x, grad, variance = case.vector(), case.gradient, np.where(case.real, case.vector(positive=True), 0.0)
+    expected = reference.adapt(case.at, x, grad, variance, 0.3, 2.0)
+    updates.adapt(*case.touched, x, grad, variance, 0.3, 2.0)
+    check(x, expected[0])
+    check(variance, expected[1])
+    assert not grad.any()
+
+
+@given(cases())
 def test_settle(case):
     x, pull, square = case.vector(), case.vector(), case.vector(positive=True)
     expected = reference.settle(case.at, x, pull, square, 2.0, 0.7)

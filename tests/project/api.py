@@ -17,6 +17,7 @@ from sklearn.base import BaseEstimator
 MODULES = (
     "hedgerow",
     "hedgerow.compat",
+    "hedgerow.compat.pycrfsuite",
     "hedgerow.datasets",
     "hedgerow.explain",
     "hedgerow.metrics",

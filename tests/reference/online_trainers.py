@@ -22,6 +22,11 @@ class Problem(Protocol):
     def gradient(self, weights: FloatArray, batch: IndexArray) -> tuple[float, FloatArray]: ...
 
 
+class MistakeProblem(Problem, Protocol):
+    def mistakes(self, weights: FloatArray, batch: IndexArray) -> list[tuple[float, int]]:
+        """Of each sequence of a batch its weight, and how many labels of the best labeling are wrong."""
+
+
 def sgd(problem: Problem, start: FloatArray, n_passes: int, *, l2: float, gain: float) -> list[FloatArray]:
     return _descend(problem, start, n_passes, l2, lambda passes: gain)
 
@@ -48,6 +53,54 @@ def annealed_sgd(
 
 def averaged_perceptron(problem: Problem, start: FloatArray, n_passes: int) -> list[FloatArray]:
     return _descend(problem, start, n_passes, 0.0, lambda passes: 1.0, [np.inf])
+
+
+def passive_aggressive(
+    problem: MistakeProblem,
+    start: FloatArray,
+    n_passes: int,
+    *,
+    slack: str = "linear",
+    aggressiveness: float = 1.0,
+    count_errors: bool = True,
+    average: bool = True,
+) -> list[FloatArray]:
+    """Crammer and others 2006, figure 1: the truth shall beat what was found by √(wrong labels), or by 1."""
+    w, kept, results = start.copy(), [], []
+    for number in range(n_passes):
+        for batch in problem.order(number):
+            loss, g = problem.gradient(w, batch)
+            for weight, n_wrong in problem.mistakes(w, batch):
+                if n_wrong:
+                    loss += weight * (np.sqrt(n_wrong) if count_errors else 1.0)
+            square = float(g @ g)
+            if loss and square:
+                tau = {
+                    "none": loss / square,
+                    "linear": min(aggressiveness, loss / square),
+                    "squared": loss / (square + 1 / (2 * aggressiveness)),
+                }[slack]
+                w = w - tau * g
+            kept.append(w)
+        results.append(np.mean(kept, axis=0) if average else w)
+    return results
+
+
+def arow(
+    problem: MistakeProblem, start: FloatArray, n_passes: int, *, variance: float = 1.0, gamma: float = 1.0
+) -> list[FloatArray]:
+    """Crammer, Kulesza and Dredze 2009, figure 1, with the diagonal of Σ: the truth shall beat what was found by the
+    number of wrong labels."""
+    w, spread, results = start.copy(), np.full(len(start), variance), []
+    for number in range(n_passes):
+        for batch in problem.order(number):
+            loss, g = problem.gradient(w, batch)
+            loss += sum(weight * n_wrong for weight, n_wrong in problem.mistakes(w, batch))
+            beta = 1 / (float(g @ (spread * g)) + gamma)
+            w = w - loss * beta * spread * g
+            spread = 1 / (1 / spread + g**2 / gamma)
+        results.append(w)
+    return results
 
 
 def _descend(

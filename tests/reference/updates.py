@@ -19,6 +19,20 @@ def descend_averaged(
     return new, total + weight * (new - x)
 
 
+def squared_length(at: AnyArray, scale: AnyArray, grad: FloatArray) -> float:
+    return float((scale[at] * grad[at] ** 2).sum())
+
+
+def adapt(
+    at: AnyArray, x: FloatArray, grad: FloatArray, variance: FloatArray, step: float, gamma: float
+) -> tuple[FloatArray, FloatArray]:
+    """x and variance."""
+    new, narrower = x.copy(), variance.copy()
+    new[at] -= step * variance[at] * grad[at]
+    narrower[at] = 1 / (1 / variance[at] + grad[at] ** 2 / gamma)
+    return new, narrower
+
+
 def settle(
     at: AnyArray, x: FloatArray, pull: FloatArray, square: FloatArray, stiffness: float, penalty: float
 ) -> FloatArray:

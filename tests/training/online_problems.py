@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
+from hedgerow.chain.inference import best_labelings
 from hedgerow.chain.objectives import CURVATURES, Objective, log_likelihood
+from hedgerow.chain.objectives.labelings import best_truth
 from hedgerow.chain.potentials import Truth
 from hedgerow.data.dataset import Dataset
 from hedgerow.legend import BoolArray, FloatArray, IndexArray
@@ -44,6 +46,15 @@ class Problem:
         chain, data, chunk = self._open(weights, batch)
         found = self.objective(chain.potentials(chunk), self._truth(data))
         return found.loss, self._pull(chain, chunk, found.node_gradient, found.edge_gradient)
+
+    def mistakes(self, weights: FloatArray, batch: IndexArray) -> list[tuple[float, int]]:
+        """Of each sequence of a batch its weight, and how many labels of the best labeling are wrong: other than those
+        of the best labeling that is true."""
+        chain, data, chunk = self._open(weights, batch)
+        potentials = chain.potentials(chunk)
+        wrong = best_labelings(potentials)[0] != best_truth(potentials, potentials.check_truth(self._truth(data))[0])[0]
+        counts = [int(part.sum()) for part in np.split(wrong, data.offsets[1:-1])]
+        return list(zip(np.ones(len(counts)) if data.weight_seq is None else data.weight_seq, counts))
 
     def product(self, weights: FloatArray, batch: IndexArray, direction: FloatArray) -> FloatArray:
         """The Hessian of the batch times a direction."""

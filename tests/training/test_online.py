@@ -12,18 +12,19 @@ import pytest
 
 from hedgerow.chain.objectives import log_likelihood, perceptron
 from hedgerow.errors import InputError
-from hedgerow.trainers import SGD, SMD, AdaGrad, Adam, AnnealedSGD, AveragedPerceptron
+from hedgerow.trainers import AROW, SGD, SMD, AdaGrad, Adam, AnnealedSGD, AveragedPerceptron, PassiveAggressive
 from hedgerow.training.monitor import Monitor
 from hedgerow.training.online import passes as online
 from hedgerow.training.online.batches import Diverged
 from tests.training.online_problems import run, small_problem, train
 
-TRAINERS = [SGD, AnnealedSGD, AdaGrad, Adam, SMD, AveragedPerceptron]
+MISTAKES = [AveragedPerceptron, PassiveAggressive, AROW]  # without a gain, and without a penalty
+TRAINERS = [SGD, AnnealedSGD, AdaGrad, Adam, SMD, *MISTAKES]
 
 
 def start(trainer, monitor, **options):
-    problem = small_problem(perceptron if trainer is AveragedPerceptron else log_likelihood)
-    if trainer is not AveragedPerceptron:
+    problem = small_problem(perceptron if trainer in MISTAKES else log_likelihood)
+    if trainer not in MISTAKES:
         options = {"l2": 1.0, "gain": 0.05} | options
     weights = train(trainer, problem.batches(), np.zeros(problem.layout.n_weights), monitor, **options)
     return problem, weights
@@ -36,7 +37,7 @@ def test_the_monitor_hears_of_every_pass(trainer):
     assert (monitor.n_iter, monitor.outcome) == (7, "max_iter")
     assert np.isfinite([step.loss for step in monitor.history]).all()
     assert np.isfinite(weights).all()
-    if trainer is not AveragedPerceptron:
+    if trainer not in MISTAKES:
         np.testing.assert_allclose(monitor.start_loss, problem.penalised(np.zeros(len(weights)), 1.0), rtol=1e-9)
 
 

@@ -14,7 +14,8 @@ from hedgerow.training.online.state import TrainerState
 from hedgerow.training.online.trainers import train_online
 from tests.models.corpora import COLUMNS, Loss, rich_corpus
 
-TRAINERS = ("sgd", "annealed_sgd", "adagrad", "adam", "smd", "averaged_perceptron")
+MISTAKES = ("averaged_perceptron", "passive_aggressive", "arow")  # without a gain
+TRAINERS = ("sgd", "annealed_sgd", "adagrad", "adam", "smd", *MISTAKES)
 SIZE = 3  # sequences a batch
 
 
@@ -32,9 +33,9 @@ def loss(request):
 
 def call(loss, trainer, part, start, state, n_before, gain=0.05):
     """One pass over some sequences."""
-    objective = perceptron if trainer == "averaged_perceptron" else log_likelihood
+    objective = perceptron if trainer in MISTAKES else log_likelihood
     batches = InOrder(loss.layout, loss.dataset.take(np.array(part)), objective, batch_size=SIZE, n_before=n_before)
-    settings = {} if trainer == "averaged_perceptron" else {"gain": gain}
+    settings = {} if trainer in MISTAKES else {"gain": gain}
     settings |= {"gain_decay": 0.9} if trainer == "smd" else {}
     given = {"l2": 0.5, "square": loss.statistics.square}
     with Monitor(max_iter=1, tol=0.0) as monitor:

@@ -3,33 +3,37 @@
 from __future__ import annotations
 
 import itertools
+import os
 import warnings
-from dataclasses import dataclass
-from typing import Annotated, Any, Literal, NoReturn
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 
+import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
+from hedgerow.compat.conversion import from_linear, read_file, write_file
+from hedgerow.compat.inputs import by_appearance, check_held_out, read_labelings, read_sequences, rows_of
 from hedgerow.compat.items import as_known, as_weights
-from hedgerow.data.columns import MixedTypesError
+from hedgerow.compat.model_files import write_model
 from hedgerow.data.dataset import Label
-from hedgerow.data.labels import SETS
-from hedgerow.data.rows import n_rows
-from hedgerow.declarations import NonNegative, Range, check_parameters
+from hedgerow.data.rows import MixedTypesError
+from hedgerow.declarations import NonNegative, Positive, Range, check_parameters
 from hedgerow.errors import InputError
-from hedgerow.estimators.base import object_array
-from hedgerow.estimators.codec.parts import pack
-from hedgerow.estimators.codec.schema import SCHEMA
 from hedgerow.legend import AnyArray
 from hedgerow.metrics import flat_accuracy_score, sequence_accuracy_score
 from hedgerow.models.crf.linear import LinearCRF
-from hedgerow.models.crf.linear_files import LAYOUT
+from hedgerow.trainers import AROW, LBFGS, AnnealedSGD, AveragedPerceptron, PassiveAggressive, Trainer
 from hedgerow.training.monitor import PERIOD
+
+if TYPE_CHECKING:
+    from hedgerow.compat.pycrfsuite import Tagger
 
 UNLIMITED = 2**31 - 1  # CRFsuite's own default for the iterations of L-BFGS
 
-# What LinearCRF calls the trainers, and how many iterations CRFsuite gives each by default.
-_TRAINERS = {"lbfgs": ("lbfgs", UNLIMITED), "l2sgd": ("annealed_sgd", 1000), "ap": ("averaged_perceptron", 100)}
+# How many iterations CRFsuite gives each trainer by default.
+_ITERATIONS = {"lbfgs": UNLIMITED, "l2sgd": 1000, "ap": 100, "pa": 100, "arow": 100}
+_SLACK: dict[int, Any] = {0: "none", 1: "linear", 2: "squared"}  # by CRFsuite's type of "pa"
 
 # Parameters of one trainer. With another, CRFsuite refuses them too.
 _OF_TRAINERS = {
@@ -59,9 +63,9 @@ class CRF(BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    algorithm : "lbfgs" (the default), "l2sgd" or "ap"
-        "l2sgd" minimises what "lbfgs" does, by stochastic gradient descent; "ap" is the averaged perceptron. "pa" and
-        "arow" are refused.
+    algorithm : "lbfgs" (the default), "l2sgd", "ap", "pa" or "arow"
+        "l2sgd" minimises what "lbfgs" does, by stochastic gradient descent; "ap" is the averaged perceptron, "pa" the
+        passive-aggressive algorithm, and "arow" adaptive regularization of weights.
     min_freq : float, default 0
         Features seen less often get no weight. As in CRFsuite this also goes for transitions, and the features that
         `all_possible_states` and `all_possible_transitions` would add are never seen.
@@ -71,13 +75,13 @@ class CRF(BaseEstimator):  # type: ignore[misc]
         A weight for every pair of labels.
     c1, c2 : float, default 0 and 1.0
         The penalty c1·‖w‖₁ + c2·‖w‖².
-    max_iterations : int, default unlimited; 1000 for "l2sgd" and 100 for "ap"
+    max_iterations : int, default unlimited; 1000 for "l2sgd", and 100 for "ap", "pa" and "arow"
         Reaching it is no warning. LinearCRF's iterations go further than CRFsuite's, so a model stopped early is
         not the same one; a model that converged is.
     delta, period : float and int, default 1e-5 and 10
         Training ends when the loss fell by less than the share `delta` in `period` iterations. LinearCRF looks at ten
         iterations: its `tol` is delta·10/period, the same fall per iteration. A period of 0 goes on to the limit of the
-        arithmetic.
+        arithmetic. "ap", "pa" and "arow" have no such parameters, and end when ten passes did not lower the loss.
     epsilon, num_memories, linesearch, max_linesearch, and with "l2sgd" calibration_eta, calibration_rate,
     calibration_samples, calibration_candidates, calibration_max_trials
         Accepted without effect: they say how CRFsuite's optimiser finds the minimum, not where the minimum is.
@@ -85,21 +89,29 @@ class CRF(BaseEstimator):  # type: ignore[misc]
         A progress bar on a terminal, log lines (logger "hedgerow") elsewhere.
     keep_tempfiles
         Accepted without effect: there are no temporary files.
-    pa_type, c, error_sensitive, averaging, variance, gamma
-        Belong to "pa" and "arow"; anything but None is refused, as by CRFsuite with another algorithm.
-    model_filename, trainer_cls
-        Need CRFsuite itself; anything but None is refused.
+    pa_type, c, error_sensitive, averaging : default 1, 1.0, True and True
+        Of "pa": 0 takes steps as they are, 1 caps them at `c` and 2 shortens them (PA, PA-I and PA-II); whether the
+        margin grows with the number of wrong labels; whether weights are averaged. See PassiveAggressive.
+    variance, gamma : default 1.0 and 1.0
+        Of "arow": see AROW. With another algorithm these six are refused, as by CRFsuite.
+    model_filename : str or path
+        `fit` writes the model there too, as CRFsuite does; a CRF that is not fitted reads the file that is there.
+    trainer_cls
+        Needs CRFsuite itself; anything but None is refused.
 
     Attributes
     ----------
     model_ : the LinearCRF. It takes the same X, saves to a file, and has k-best, sampling, constraints and more.
     mixed_keys_ : whether a key of the training dicts has values of several types. model_ then takes dicts of
         attribute to weight: {"a:s": 1.0} for {"a": "s"}.
+    tagger_ : a Tagger as python-crfsuite has it: see `hedgerow.compat.pycrfsuite`
     classes_ : list of labels, in the order of their first appearance
     state_features_ : dict of (attribute, label) to weight, transition_features_ : dict of (from, to) to weight
     attributes_ : list of the attributes that have a weight, num_attributes_ : how many
-    size_ : bytes of the model
+    size_ : bytes of the model, as CRFsuite would write it
     training_log_ : TrainingLog with `iterations` and `last_iteration`
+
+    As in sklearn-crfsuite they are None, but for the first two, while there is no model.
     """
 
     algorithm: Literal["lbfgs", "l2sgd", "ap", "pa", "arow"] | None = None
@@ -120,14 +132,14 @@ class CRF(BaseEstimator):  # type: ignore[misc]
     calibration_samples: int | None = None
     calibration_candidates: int | None = None
     calibration_max_trials: int | None = None
-    pa_type: int | None = None
-    c: float | None = None
+    pa_type: Annotated[int, Range(0, 2)] | None = None
+    c: Positive | None = None
     error_sensitive: bool | int | None = None
     averaging: bool | int | None = None
-    variance: float | None = None
-    gamma: float | None = None
+    variance: Positive | None = None
+    gamma: Positive | None = None
     verbose: bool | int = False
-    model_filename: str | None = None
+    model_filename: str | os.PathLike[str] | None = None
     keep_tempfiles: bool | int | None = False
     trainer_cls: Any = None
 
@@ -146,10 +158,10 @@ class CRF(BaseEstimator):  # type: ignore[misc]
         if y is None:
             raise InputError("y is missing", hint="fit needs the labels of the training sequences.")
         if X_dev is not None:
-            X_dev, y_dev = list(X_dev), list(y_dev)
-            _check_held_out(X_dev, y_dev)
+            X_dev, y_dev = read_sequences("X_dev", X_dev), read_labelings("y_dev", y_dev)
+            check_held_out(X_dev, y_dev)
         model = self._linear_crf()
-        X, y = [rows_of(sequence) for sequence in X], list(y)
+        X, y = read_sequences("X", X), read_labelings("y", y)
         if len(X) != len(y):
             raise InputError(f"X has {len(X)} sequences and y has {len(y)}")
         filled = [i for i in range(len(X)) if len(X[i]) or len(y[i])]  # CRFsuite takes empty sequences
@@ -162,8 +174,10 @@ class CRF(BaseEstimator):  # type: ignore[misc]
             except MixedTypesError:  # found while X is read, before any training
                 model.fit([as_weights(sequence) for sequence in X], y)
                 self.mixed_keys_ = True
-        self.model_ = model
-        self.classes_ = _by_appearance(model.schema_.labels, y)
+        labels = by_appearance(model.schema_.labels, y)
+        if self.model_filename is not None:
+            write_file(self.model_filename, model, labels)
+        self.model_, self._labels = model, labels
         self.training_log_ = _training_log(model)
         if X_dev is not None:
             predicted = self.predict(X_dev)
@@ -181,29 +195,43 @@ class CRF(BaseEstimator):  # type: ignore[misc]
             for value, default in ((self.min_freq, 0.0), (self.c1, 0.0), (self.c2, 1.0), (self.delta, 1e-5))
         )
         period = PERIOD if self.period is None else self.period
-        trainer, unlimited = _TRAINERS[self.algorithm or "lbfgs"]
+        algorithm = self.algorithm or "lbfgs"
+        falls = algorithm in ("lbfgs", "l2sgd")  # the loss of the others goes up and down
         everything = not min_freq  # what is added without being seen has the frequency 0
         return LinearCRF(
             window=0,
-            trainer=trainer,
+            trainer=self._trainer(algorithm),
             l1=c1,
             l2=c2,
             min_frequency=min_freq,
             pairs="all" if self.all_possible_states and everything else "observed",
             transitions="all" if self.all_possible_transitions and everything else "observed",
-            max_iter=self.max_iterations or unlimited,
+            max_iter=self.max_iterations or _ITERATIONS[algorithm],
             decoder="viterbi",
             random_state=0,
-            tol=delta * PERIOD / period if period else 0.0,
+            tol=delta * PERIOD / period if period and falls else 0.0,
             verbose=int(self.verbose),
         )
+
+    def _trainer(self, algorithm: str) -> Trainer:
+        def given(**names: Any) -> dict[str, Any]:
+            return {name: value for name, value in names.items() if value is not None}
+
+        if algorithm == "pa":
+            counts, averages = self.error_sensitive, self.averaging
+            return PassiveAggressive(
+                slack=_SLACK[1 if self.pa_type is None else self.pa_type],
+                count_errors=counts is None or bool(counts),
+                average=averages is None or bool(averages),
+                **given(aggressiveness=self.c),
+            )
+        if algorithm == "arow":
+            return AROW(**given(variance=self.variance, gamma=self.gamma))
+        return {"lbfgs": LBFGS, "l2sgd": AnnealedSGD, "ap": AveragedPerceptron}[algorithm]()
 
     def _refuse_what_needs_crfsuite(self) -> None:
         check_parameters(self)
         algorithm = "lbfgs" if self.algorithm is None else self.algorithm
-        if algorithm not in _TRAINERS:
-            hint = "Use 'ap', or hedgerow.LinearCRF(objective='margin')."
-            raise InputError(f"algorithm={algorithm!r} is not available", hint=hint)
         for owner, names in _OF_TRAINERS.items():
             for name in names:
                 value = getattr(self, name)
@@ -211,21 +239,18 @@ class CRF(BaseEstimator):  # type: ignore[misc]
                 if is_given and owner != algorithm:
                     what = f"{name} belongs to algorithm={owner!r} and is not supported with {algorithm!r}"
                     raise InputError(what, hint="Leave it out.")
-        if self.model_filename is not None:
-            what = "model_filename names a CRFsuite model, which hedgerow neither reads nor writes"
-            hint = "Train again; model_.save(path) writes the model and hedgerow.load(path) reads it."
-            raise InputError(what, hint=hint)
         if self.trainer_cls is not None:
             raise InputError("trainer_cls is a trainer of python-crfsuite", hint="Leave it out; see training_log_.")
 
     def predict(self, X: Any) -> AnyArray:
-        """The labels of each sequence: an array of lists, dtype object."""
-        return object_array(self._asked("predict", X))
+        """The labels of each sequence: an array of lists, dtype object. As in sklearn-crfsuite it has a row for each
+        sequence where all are of one length."""
+        return np.array(self._asked("predict", X), dtype=object)
 
     def _asked(self, name: str, X: Any) -> list[Any]:
         """What a method of model_ gives of X, in the types that model_ was trained with; an empty list for a sequence
         without positions."""
-        method, X = getattr(self._fitted(), name), [rows_of(sequence) for sequence in X]
+        method, X = getattr(self._fitted(), name), read_sequences("X", X)
         filled = [as_weights(sequence) if self.mixed_keys_ else sequence for sequence in X if len(sequence)]
         try:
             results = iter(method(filled) if filled else ())
@@ -240,98 +265,109 @@ class CRF(BaseEstimator):  # type: ignore[misc]
         model, labels = self._fitted(), None
         if not self.mixed_keys_:  # whose values are turned into weights first
             labels = model._own_predictor().labels([rows_of(xseq)], None, None)
-        return list(self.predict([xseq])[0]) if labels is None else labels
+        return list(self._asked("predict", [xseq])[0]) if labels is None else labels
 
     def predict_marginals(self, X: Any) -> AnyArray:
-        """The probability of each label at each position: an array of lists of dicts, dtype object."""
-        columns = [self._fitted().schema_.label_codes[label] for label in self.classes_]
+        """The probability of each label at each position: an array of lists of dicts, dtype object, of the same form
+        as that of `predict`."""
+        return np.array(self._marginals(X), dtype=object)
+
+    def _marginals(self, X: Any) -> list[list[dict[Label, float]]]:
+        columns = [self._fitted().schema_.label_codes[label] for label in self._labels]
         tables = (probs[:, columns].tolist() if len(probs) else [] for probs in self._asked("predict_proba", X))
-        return object_array([dict(zip(self.classes_, row)) for row in table] for table in tables)
+        return [[dict(zip(self._labels, row)) for row in table] for table in tables]
 
     def predict_marginals_single(self, xseq: Any) -> list[dict[Label, float]]:
         """The probability of each label at each position of one sequence."""
-        return list(self.predict_marginals([xseq])[0])
+        return self._marginals([xseq])[0]
 
     def score(self, X: Any, y: Any) -> float:
         """The share of positions whose label is right."""
         return flat_accuracy_score(y, self.predict(X))
 
     @property
-    def state_features_(self) -> dict[tuple[str, Label], float]:
-        """(attribute, label) → weight, the largest first, where it is not 0."""
-        weights = self._fitted().feature_weights()
-        return {(name, label): weight for name, label, weight in weights if weight != 0.0}
+    def classes_(self) -> list[Label] | None:
+        """The labels, in the order of their first appearance."""
+        return None if self._model() is None else list(self._labels)
 
     @property
-    def transition_features_(self) -> dict[tuple[Label, Label], float]:
+    def state_features_(self) -> dict[tuple[str, Label], float] | None:
+        """(attribute, label) → weight, the largest first, where it is not 0."""
+        model = self._model()
+        if model is None:
+            return None
+        return {(name, label): weight for name, label, weight in model.feature_weights() if weight != 0.0}
+
+    @property
+    def transition_features_(self) -> dict[tuple[Label, Label], float] | None:
         """(from, to) → weight, where it is not 0."""
-        model = self._fitted()
+        model = self._model()
+        if model is None:
+            return None
         labels, layout = model.schema_.labels, model.layout_
         moves = zip(layout.arc_from.tolist(), layout.arc_to.tolist(), layout.split(model.weights_)[1].tolist())
         return {(labels[u], labels[v]): weight for u, v, weight in moves if weight != 0.0}
 
     @property
-    def attributes_(self) -> list[str]:
+    def attributes_(self) -> list[str] | None:
         """The attributes that have a weight."""
-        return list(dict.fromkeys(name for name, _ in self.state_features_))
+        features = self.state_features_
+        return None if features is None else list(dict.fromkeys(name for name, _ in features))
 
     @property
-    def num_attributes_(self) -> int:
+    def num_attributes_(self) -> int | None:
         """How many attributes have a weight."""
-        return len(self.attributes_)
+        attributes = self.attributes_
+        return None if attributes is None else len(attributes)
 
     @property
-    def size_(self) -> int:
-        """The bytes of the model: weights, and the names of features and labels."""
-        model = self._fitted()
-        parts = (pack(SCHEMA, model.schema_)[1], pack(LAYOUT, model.layout_)[1], {"weights": model.weights_})
-        return sum(tensor.nbytes for tensors in parts for tensor in tensors.values())
+    def size_(self) -> int | None:
+        """The bytes of the model, as CRFsuite would write it."""
+        model = self._model()
+        if model is None:
+            return None
+        source = from_linear(model, self._labels)
+        return len(write_model(replace(source, labels=list(map(str, source.labels)))))
 
     @property
-    def tagger_(self) -> NoReturn:
-        raise AttributeError(
-            "tagger_ is an object of python-crfsuite and has no counterpart here. For tag() use predict_single(), for "
-            "marginal() predict_marginals_single(), for probability() model_.log_probability(), for info() the "
-            "attributes state_features_ and transition_features_, for dump() model_.feature_weights()"
-        )
+    def tagger_(self) -> Tagger | None:
+        """A tagger with the face of python-crfsuite's; the same one until the model is another."""
+        from hedgerow.compat.pycrfsuite import Tagger
+
+        model = self._model()
+        if model is None:
+            return None
+        if self.__dict__.get("_tagger", (None,))[0] is not model:
+            self._tagger = (model, Tagger.of(from_linear(model, self._labels)))
+        return self._tagger[1]
 
     @property
     def modelfile(self) -> NoReturn:
         raise AttributeError(
-            "modelfile is a temporary file of CRFsuite and has no counterpart here. "
-            "model_.save(path) writes the model to a file, and hedgerow.load(path) reads it"
+            "modelfile is a temporary file of sklearn-crfsuite and has no counterpart here. With model_filename=path, "
+            "fit writes CRFsuite's file; model_.save(path) writes one that hedgerow.load(path) reads"
         )
 
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_tagger"}
+
+    def _model(self) -> LinearCRF | None:
+        """The model, read from its file where there is one and nothing was fitted; None where there is none."""
+        if not hasattr(self, "model_") and self.model_filename is not None and os.path.exists(self.model_filename):
+            source, self.model_ = read_file(self.model_filename)
+            self._labels = list(source.labels)
+            self.mixed_keys_ = False
+        return getattr(self, "model_", None)
+
     def _fitted(self) -> LinearCRF:
-        if not hasattr(self, "model_"):
+        model = self._model()
+        if model is None:
             self._refuse_what_needs_crfsuite()
+            if self.model_filename is not None:
+                raise NotFittedError(f"this CRF is not fitted yet, and there is no file {self.model_filename!s}")
             raise NotFittedError("this CRF is not fitted yet: call fit first")
-        return self.model_
-
-
-def rows_of(sequence: Any) -> Any:
-    """A sequence as LinearCRF takes it: python-crfsuite's ItemSequence is turned back to dicts."""
-    return sequence.items() if type(sequence).__name__ == "ItemSequence" else sequence
-
-
-def _check_held_out(X_dev: list[Any], y_dev: list[Any]) -> None:
-    if len(X_dev) != len(y_dev):
-        raise InputError(f"X_dev has {len(X_dev)} sequences and y_dev has {len(y_dev)}")
-    lengths = [n_rows(rows_of(sequence)) for sequence in X_dev]
-    if not any(lengths):
-        raise InputError("X_dev has no positions", hint="Leave X_dev and y_dev out.")
-    for i, (length, labels) in enumerate(zip(lengths, y_dev)):
-        if length != len(labels):
-            raise InputError(f"X_dev has {length} positions and y_dev has {len(labels)}", sequence=i)
-
-
-def _by_appearance(labels: tuple[Label, ...], y: list[Any]) -> list[Label]:
-    """The labels in the order of their first appearance; those that stand in sets alone come last."""
-    first: dict[Any, int] = {}
-    for label in itertools.chain.from_iterable(y):
-        if not isinstance(label, SETS):
-            first.setdefault(label, len(first))
-    return sorted(labels, key=lambda label: first.get(label, len(first)))
+        return model
 
 
 def _training_log(model: LinearCRF) -> TrainingLog:

@@ -1,11 +1,13 @@
 """Positions as CRFsuite sees them: attributes with weights, whatever the types of a key's values.
 
 A column of hedgerow keeps one type. CRFsuite has no columns: {"a": "s"} is the attribute a:s with the weight 1, and
-{"a": 2.0} is the attribute a with the weight 2, side by side in one corpus. Only corpora with such keys come here.
+{"a": 2.0} is the attribute a with the weight 2, side by side in one corpus; bytes are text, and a list of attributes
+may stand beside a dict. Only corpora with such things come here.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -19,8 +21,9 @@ Row = Mapping[Any, Any]
 
 
 def as_weights(sequence: Any) -> Any:
-    """A sequence of dicts as dicts of attribute to weight. What LinearCRF would refuse stays as it is."""
-    return _by_row(sequence, lambda row: _summed(_attributes(_flat(row))))
+    """A sequence of dicts, or of lists of attributes, as dicts of attribute to weight. What LinearCRF would refuse
+    stays as it is."""
+    return _by_row(sequence, lambda row: _summed(_attributes(_flat(row))), _listed)
 
 
 def as_known(sequence: Any, schema: Schema) -> Any:
@@ -29,20 +32,39 @@ def as_known(sequence: Any, schema: Schema) -> Any:
     A value of another type is an attribute that the model does not know, as a rule: it is left out then.
     """
     columns = {column.name: column for column in schema.columns if not column.constant and column.derived is None}
-    return _by_row(sequence, lambda row: _summed(_known(row, columns)))
+    return _by_row(sequence, lambda row: _summed(_known(row, columns)), _as_texts)
 
 
-def _by_row(sequence: Any, change: Callable[[Row], Row]) -> Any:
+def _by_row(sequence: Any, change: Callable[[Row], Row], change_list: Callable[[Any], Any]) -> Any:
     if isinstance(sequence, Item):
-        return Item(_by_row(sequence.positions, change), sequence.features)
+        return Item(_by_row(sequence.positions, change, change_list), sequence.features)
     if not isinstance(sequence, (list, tuple)):
         return sequence
-    return [change(row) if isinstance(row, Mapping) else row for row in sequence]
+    return [
+        change(row) if isinstance(row, Mapping) else change_list(row) if isinstance(row, LISTS) else row
+        for row in sequence
+    ]
+
+
+def _listed(row: Any) -> Any:
+    """A list of attributes as a dict: each has as much weight as it comes often."""
+    texts = _as_texts(row)
+    return Counter(map(str, texts)) if all(isinstance(text, str) for text in texts) else row
+
+
+def _as_texts(row: Any) -> list[Any]:
+    return list(map(as_text, ordered(row)))
+
+
+def as_text(value: Any) -> Any:
+    """Bytes as the text that they are in UTF-8; what is none, and all other values, as it is."""
+    return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else value
 
 
 def _flat(row: Row, prefix: str = "") -> Iterator[tuple[Any, Any]]:
     """Keys and values, with nested dicts spread out and None left out."""
     for key, value in row.items():
+        key, value = as_text(key), as_text(value)
         name = f"{prefix}{key}" if isinstance(key, str) else key
         if isinstance(value, Mapping):
             yield from _flat(value, f"{name}:")
@@ -55,8 +77,8 @@ def _attributes(pairs: Iterator[tuple[Any, Any]]) -> Iterator[tuple[Any, Any]]:
     for name, value in pairs:
         if isinstance(value, str):
             yield attribute_name(name, value), 1.0
-        elif isinstance(value, LISTS) and all(isinstance(text, str) for text in value):
-            yield from ((attribute_name(name, text), 1.0) for text in ordered(value))
+        elif isinstance(value, LISTS) and all(isinstance(text, (str, bytes)) for text in value):
+            yield from ((attribute_name(name, text), 1.0) for text in _as_texts(value))
         elif isinstance(value, (bool, np.bool_)):
             yield name, float(value)
         else:
@@ -70,7 +92,7 @@ def _known(row: Row, columns: dict[str, Column]) -> Iterator[tuple[Any, Any]]:
             yield name, value
         elif column is not None and column.vocabulary is not None and isinstance(value, LISTS):
             # A list where training had one text: it can be told as long as no two of its texts are known.
-            known = [text for text in value if text in column.vocabulary.lookup]
+            known = [text for text in _as_texts(value) if text in column.vocabulary.lookup]
             if known:
                 yield name, known[0] if len(known) == 1 else value
         else:

@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from hedgerow.data.dataset import Window
-from hedgerow.data.rows import LISTS, NUMBERS, Field, is_nothing, ordered, plain_text
+from hedgerow.data.rows import LISTS, NUMBERS, Field, MixedTypesError, is_nothing, ordered, plain_text
 from hedgerow.data.sequences import Kind, number_type
 from hedgerow.errors import InputError
 from hedgerow.legend import CODE, INDEX, AnyArray, CodeArray, FloatArray, IndexArray
@@ -26,10 +26,6 @@ WORDS: dict[Kind, str] = {
     "boolean": "a bool",
     "attributes": "a list of str",
 }
-
-
-class MixedTypesError(InputError):
-    """A column that holds values of another type elsewhere."""
 
 
 @dataclass
@@ -164,7 +160,7 @@ def _refuse(name: str, values: Any, where: IndexArray, locate: Locate, kind: Kin
             if isinstance(value, np.ndarray):
                 what = f"it is an array of the shape {value.shape} and of {value.dtype}"
             hint = "A feature is a str, a number, a bool, a vector of numbers, a list of str or a dict of these."
-            _fail(what, hint, name, flat, locate)
+            _fail(what, hint, name, flat, locate, MixedTypesError)
         if not fits({type(value)}, kind):
             what = f"{value!r} is of type {type(value).__name__} in a column of {kind} values"
             hint = f"Mixed types: give {WORDS[kind]} at every position, or None where there is no value."
@@ -184,7 +180,7 @@ def _lists(name: str, values: Any, where: IndexArray, locate: Locate) -> Values:
         bad = next(i for i, text in enumerate(texts) if not isinstance(text, str))
         row = int(np.searchsorted(np.cumsum(sizes), bad, side="right"))
         what = f"{texts[bad]!r} in a list of attributes is of type {type(texts[bad]).__name__}, not str"
-        _fail(what, "Attributes are names.", name, int(where[row]), locate)
+        _fail(what, "Attributes are names.", name, int(where[row]), locate, MixedTypesError)
     return Values("attributes", where, texts=texts, sizes=sizes)
 
 

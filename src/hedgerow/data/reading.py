@@ -10,7 +10,7 @@ import numpy as np
 
 from hedgerow.data.columns import AttributeBuilder, ColumnBuilder, Locate, check_numbers, to_numbers, window_offsets
 from hedgerow.data.dataset import OUTSIDE_COLUMN, Window, locate
-from hedgerow.data.rows import Block, Field, blocks, is_null
+from hedgerow.data.rows import Block, Field, MixedTypesError, blocks, is_null
 from hedgerow.data.sequences import KINDS, Kind, Sequences, entry_names
 from hedgerow.data.vectors import is_vector, stack
 from hedgerow.errors import InputError, among
@@ -103,7 +103,7 @@ class Reader:
             return
         bad = next(i for i, name in enumerate(names) if not isinstance(name, str))
         flat = base + (0 if rows is None else int(rows[bad]))
-        raise among(InputError(f"the key {names[bad]!r} is not a str"), self.ends, flat)
+        raise among(MixedTypesError(f"the key {names[bad]!r} is not a str"), self.ends, flat)
 
     def _add_entries(self, where: IndexArray, names: list[str], weights: FloatArray | None) -> None:
         """Attributes by name. A weight of 0 says nothing and is left out."""

@@ -23,6 +23,11 @@ BLOCK_POSITIONS = 8192
 NUMBERS = (int, float, np.integer, np.floating, np.bool_)
 LISTS = (list, tuple, set, frozenset)
 
+
+class MixedTypesError(InputError):
+    """A value, a key or a row of another type than others, or than any that can be. `compat` takes some of them."""
+
+
 # "blank": every position is missing. It goes with tokens, dicts and attribute lists alike.
 Shape = Literal[
     "blank", "tokens", "dicts", "attribute lists", "rows of numbers", "rows of values", "sparse rows", "data frames"
@@ -88,7 +93,7 @@ def _agree(shape: Shape, new: Shape, i: int) -> Shape:
     if shape == "blank" and (i == 0 or new in ("tokens", "dicts", "attribute lists")):
         return new
     what = f"is of the shape {new!r} where the sequences before it are of the shape {shape!r}"
-    raise InputError(what, hint="Mixed types: give all sequences in one shape.", sequence=i)
+    raise MixedTypesError(what, hint="Mixed types: give all sequences in one shape.", sequence=i)
 
 
 def _turn(shape: Shape, sequences: list[Any], features: list[Mapping[str, Any]], first: int) -> Block:
@@ -133,7 +138,8 @@ def _check_types(sequences: list[Any], wanted: tuple[type, ...], first: int) -> 
         for t, row in enumerate(rows):
             if not isinstance(row, wanted) and not is_null(row):
                 what = f"{row!r} is {described(row)} where other positions are {wanted[0].__name__}"
-                raise InputError(what, hint="Mixed types: give every position in one shape.", sequence=i, position=t)
+                hint = "Mixed types: give every position in one shape."
+                raise MixedTypesError(what, hint=hint, sequence=i, position=t)
 
 
 def add_dicts(block: Block, rows: Sequence[Mapping[str, Any]], where: IndexArray, prefix: str) -> None:
@@ -206,7 +212,7 @@ def _turn_attribute_lists(block: Block, sequences: list[Any], first: int) -> Non
     if not all(issubclass(kind, str) for kind in set(map(type, names))):
         bad = next(i for i, name in enumerate(names) if not isinstance(name, str))
         flat = int(np.searchsorted(np.cumsum(sizes), bad, side="right"))
-        error = InputError(f"the attribute {names[bad]!r} is {described(names[bad])}, not str")
+        error: InputError = MixedTypesError(f"the attribute {names[bad]!r} is {described(names[bad])}, not str")
         error = among(error, np.cumsum([0, *block.lengths]), flat)
         raise placed(error, sequence=first + (error.sequence or 0))
     block.entries.append((np.repeat(np.arange(len(rows), dtype=INDEX), sizes), names, None))

@@ -108,7 +108,10 @@ def _described(model: Any) -> dict[str, Any]:
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """Read a model that `save` wrote. Nothing is unpickled; a file that is not whole and sound is an error."""
+    """Read a model that `save` wrote, or CRFsuite: its models are LinearCRFs. Nothing is unpickled; a file that is not
+    whole and sound is an error."""
+    if _is_crfsuite(path):
+        return importlib.import_module("hedgerow.compat.conversion").load(path)
     version, header, tensors = persistence.read_contents(path)
     try:
         if version == 1:
@@ -117,6 +120,14 @@ def load(path: str | os.PathLike[str]) -> Any:
     except (HedgerowError, ArithmeticError, AttributeError, LookupError, MemoryError, TypeError, ValueError) as error:
         what = f"no {error}" if isinstance(error, KeyError) else str(error)
         raise ModelFileError(f"{os.fspath(path)}: the file is not a sound hedgerow model ({what})") from error
+
+
+def _is_crfsuite(path: str | os.PathLike[str]) -> bool:
+    """Whether it is a file that begins as CRFsuite's models do."""
+    if not os.path.isfile(path):
+        return False
+    with open(path, "rb") as file:
+        return file.read(4) == b"lCRF"
 
 
 def unpack_model(header: dict[str, Any], tensors: Mapping[str, Any]) -> Any:

@@ -33,6 +33,39 @@ def descend_averaged(runs, n_runs, width, slots, n_slots, real, x, grad, step, t
 
 
 @kernel
+def squared_length(runs, n_runs, width, slots, n_slots, scale, grad):
+    """Σ scale · grad² over the touched weights. IN scale [X], 0 where there is no weight; grad float64[X]."""
+    total = 0.0
+    for q in range(n_runs):
+        a = runs[q]
+        g, s = grad[a : a + width], scale[a : a + width]
+        for k in range(width):
+            total += s[k] * g[k] * g[k]
+    for q in range(n_slots):
+        j = slots[q]
+        total += scale[j] * grad[j] * grad[j]
+    return total
+
+
+@kernel
+def adapt(runs, n_runs, width, slots, n_slots, x, grad, variance, step, gamma):
+    """x −= step · variance · grad;  1/variance += grad²/gamma. OUT x, grad, variance float64[X], which is 0 where there
+    is no weight."""
+    for q in range(n_runs):
+        a = runs[q]
+        w, g, v = x[a : a + width], grad[a : a + width], variance[a : a + width]
+        for k in range(width):
+            w[k] -= step * v[k] * g[k]
+            v[k] = np.divide(v[k], 1.0 + v[k] * g[k] * g[k] / gamma)
+            g[k] = 0.0
+    for q in range(n_slots):
+        j = slots[q]
+        x[j] -= step * variance[j] * grad[j]
+        variance[j] = np.divide(variance[j], 1.0 + variance[j] * grad[j] * grad[j] / gamma)
+        grad[j] = 0.0
+
+
+@kernel
 def settle(runs, n_runs, width, slots, n_slots, x, pull, square, stiffness, penalty):
     """x = −pull / (stiffness · √square + penalty): the weights of AdaGrad at this moment. OUT x float64[X].
 

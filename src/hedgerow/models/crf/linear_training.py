@@ -20,7 +20,7 @@ from hedgerow.linear.chain import ChainLayout, Evaluation, LinearChain
 from hedgerow.models.crf.linear_layout import Statistics
 from hedgerow.models.crf.parameters import LinearParameters
 from hedgerow.parallel import Lanes, count_lanes, plan_chunks
-from hedgerow.trainers import LBFGS, TRAINERS, AveragedPerceptron, OnlineTrainer, Trainer
+from hedgerow.trainers import LBFGS, TRAINERS, MistakeTrainer, OnlineTrainer, Trainer
 from hedgerow.training import kernels
 from hedgerow.training.counting import count_weights
 from hedgerow.training.frank_wolfe import frank_wolfe
@@ -43,7 +43,9 @@ GAP = 1000.0  # times tol: a gap is a bound, and the loss is nearer to its minim
 
 # The trainer of an objective, where "auto" is given and it is not L-BFGS; and the objective of a trainer.
 _TRAINER = {"margin": "adagrad", "slack_margin": "adagrad", "perceptron": "averaged_perceptron"}
-_OBJECTIVE = {"frank_wolfe": "margin", "averaged_perceptron": "perceptron"}
+_OBJECTIVE = {"frank_wolfe": "margin"} | {
+    name: "perceptron" for name, kind in TRAINERS.items() if issubclass(kind, MistakeTrainer)
+}
 CURVED = tuple(sorted(objective.__name__ for objective in objectives.CURVATURES))  # with second derivatives
 _SHARPNESS = {"labelwise": (5.0, 15.0), "classification_error": (1.0,)}
 
@@ -200,7 +202,7 @@ class LinearTraining:
     def _loss(self, stage: Stage, weights: FloatArray, lanes: Lanes) -> float:
         """The loss at some weights, with the penalty that the trainer knows."""
         loss, _ = Evaluation(LinearChain(self.layout), self.dataset, stage.objective, lanes)(weights)
-        l2 = 0.0 if isinstance(stage.trainer, AveragedPerceptron) else self.l2
+        l2 = 0.0 if isinstance(stage.trainer, MistakeTrainer) else self.l2
         return loss + l2 * float(kernels.vectors.dot(weights, weights))
 
     def _run(
@@ -252,7 +254,7 @@ def batch_size(trainer: OnlineTrainer) -> int:
     """The sequences of a batch."""
     if trainer.batch_size is not None:
         return int(trainer.batch_size)
-    return 1 if isinstance(trainer, AveragedPerceptron) else BATCH_SIZE
+    return 1 if isinstance(trainer, MistakeTrainer) else BATCH_SIZE
 
 
 def max_iterations(given: int | None, trainer: str) -> int:

@@ -68,16 +68,17 @@ class LinearParameters(
         the trainer is for.
     trainer : str or Trainer
         How: "lbfgs", "conjugate_gradient", "gradient_descent" on the whole corpus; "sgd", "annealed_sgd", "adagrad",
-        "adam", "smd" (stochastic meta-descent) on a few sequences at a time; "averaged_perceptron"; "frank_wolfe" for
-        the margin, which knows how far from the minimum it is. "auto" is "lbfgs" where the objective is smooth,
-        "averaged_perceptron" for "perceptron", and for the margins "adagrad", or "frank_wolfe" where every label is
-        known, l2 is above 0 and training begins at zero. L-BFGS takes objectives with kinks too, but may stop at one.
-        Settings of a trainer are given by an object of `hedgerow.trainers`: SGD(gain=0.1, batch_size=4).
+        "adam", "smd" (stochastic meta-descent) on a few sequences at a time; "averaged_perceptron",
+        "passive_aggressive" and "arow" on the mistakes in one sequence at a time; "frank_wolfe" for the margin, which
+        knows how far from the minimum it is. "auto" is "lbfgs" where the objective is smooth, "averaged_perceptron" for
+        "perceptron", and for the margins "adagrad", or "frank_wolfe" where every label is known, l2 is above 0 and
+        training begins at zero. L-BFGS takes objectives with kinks too, but may stop at one. Settings of a trainer are
+        given by an object of `hedgerow.trainers`: SGD(gain=0.1, batch_size=4).
     l2
         The penalty l2·‖w‖² (CRFsuite's c2). Objectives that count errors have smaller losses than the likelihood, and
         want a smaller one.
     l1
-        The penalty l1·‖w‖₁ (CRFsuite's c1). It is for "lbfgs", and "averaged_perceptron" has no penalty at all.
+        The penalty l1·‖w‖₁ (CRFsuite's c1). It is for "lbfgs"; who learns from mistakes has no penalty at all.
     max_iter
         The most iterations of a stage, by default 500; of an online trainer the most passes, by default 50, and 200 of
         "frank_wolfe".

@@ -30,14 +30,18 @@ class AveragedSteps:
         self.n_steps = 0
 
     def step(self, sequences: IndexArray) -> float:
+        loss = self.batches.evaluate(sequences, self.x)
+        self.move(1.0)
+        return loss
+
+    def move(self, size: float) -> None:
+        """A step of this size against the gradient of the last batch."""
         batches = self.batches
-        loss = batches.evaluate(sequences, self.x)
         for part in batches.touched():
             kernels.updates.descend_averaged(
-                *part, batches.working.real, self.x, batches.gradient, 1.0, self.total, float(self.n_steps)
+                *part, batches.working.real, self.x, batches.gradient, size, self.total, float(self.n_steps)
             )
         self.n_steps += 1
-        return loss
 
     def weights(self) -> FloatArray:
         return self.batches.working.unpack(self.x - self.total / max(self.n_steps, 1))

@@ -69,6 +69,7 @@ class Batches:
         self.gradient: FloatArray = np.zeros(self.working.size)
         self.product: FloatArray = np.zeros(0)
         self.passes = 0.0
+        self._rows: FloatArray = np.zeros((0, layout.n_labels))  # the gradient of the scores of the last batch
         self._labels = dataset.labels
         self._workspace = Workspace()
         self._plain: BoolArray = np.logical_and.reduceat(self._labels != UNLABELLED, dataset.offsets[:-1])
@@ -132,10 +133,23 @@ class Batches:
             chain.touch()
             refresh()
         loss, nodes, pairs = self._score(x, factor)
+        self._rows = nodes
         if refresh is None:
             chain.touch()
         chain.pull(nodes, pairs, self.gradient)
         return loss
+
+    def margin(self, power: float) -> float:
+        """Σ_i w_i · d_i^power over the sequences of the last batch that have d_i > 0 wrong labels, by their weights. Of
+        the objective `perceptron`, whose gradient tells them."""
+        chain, weights = self._chain, self.dataset.weight_seq
+        wrong = chain.active[: chain.n].astype(bool)
+        if not wrong.any():
+            return 0.0
+        wrong[wrong] = (self._rows[: chain.n][wrong] != 0.0).any(axis=1)  # an edge that differs is none
+        counts = np.add.reduceat(wrong, chain.offsets[:-1], dtype=np.float64)
+        margins = np.where(counts > 0.0, counts**power, 0.0)
+        return float((margins if weights is None else margins * weights[chain.sequences]).sum())
 
     def descend(self, sequences: IndexArray, x: FloatArray, factor: float, step: float) -> float:
         """As `evaluate`, and x −= step · gradient at once: half as much to read and write, for plain descent."""

@@ -5,14 +5,16 @@ from __future__ import annotations
 from functools import partial
 
 from hedgerow.legend import FloatArray
-from hedgerow.trainers import SGD, SMD, AdaGrad, Adam, AnnealedSGD, GainTrainer, OnlineTrainer
+from hedgerow.trainers import AROW, SGD, SMD, AdaGrad, Adam, AnnealedSGD, GainTrainer, OnlineTrainer, PassiveAggressive
 from hedgerow.training.monitor import Monitor
 from hedgerow.training.online.adagrad import AdaptiveGains
 from hedgerow.training.online.adam import SparseAdam
+from hedgerow.training.online.arow import AdaptiveSteps
 from hedgerow.training.online.averaged_perceptron import AveragedSteps
 from hedgerow.training.online.batches import Batches
 from hedgerow.training.online.learners import Make
 from hedgerow.training.online.passes import Observe, train
+from hedgerow.training.online.passive_aggressive import PassiveAggressiveSteps
 from hedgerow.training.online.sgd import Descent, annealed
 from hedgerow.training.online.smd import meta_descent
 from hedgerow.training.online.state import TrainerState
@@ -37,7 +39,7 @@ def train_online(
     make, tune = _learners(trainer, batches, l2, square)
     if isinstance(trainer, GainTrainer):
         gain, penalty = trainer.gain, l2
-    else:  # the averaged perceptron: the size of its steps changes nothing, and it has no penalty
+    else:  # who learns from mistakes has no gain, and no penalty
         gain, penalty = 1.0, 0.0
     return train(batches, weights, monitor, make, l2=penalty, gain=gain, observe=observe, tune=tune, state=state)
 
@@ -57,5 +59,9 @@ def _learners(
             return partial(SparseAdam, batches, l2), None
         case SMD(meta_gain=meta_gain, gain_decay=gain_decay, lazy=lazy, schedule=schedule):
             return meta_descent(batches, l2, meta_gain=meta_gain, gain_decay=gain_decay, lazy=lazy, schedule=schedule)
+        case PassiveAggressive():
+            return lambda start, gain: PassiveAggressiveSteps(batches, trainer, start), None
+        case AROW():
+            return lambda start, gain: AdaptiveSteps(batches, trainer, start), None
         case _:
             return lambda start, gain: AveragedSteps(batches, start), None
