@@ -5,16 +5,40 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from typing import Annotated, Any
 
 from hedgerow.cli import train_options as options
-from hedgerow.cli.models import find_model, make_model
+from hedgerow.cli.models import MODELS, find_model, make_model
 from hedgerow.cli.train_options import option
+from hedgerow.errors import InputError
+
+ALL = "all"
+# What is set for "all", beside default parameters, for corpora of few labels: it needs kernels of its own.
+VARIANTS: dict[str, list[dict[str, Any]]] = {
+    "linear": [
+        {"order": 2, "window": 1},
+        {"order": 0},
+        {"l1": 0.1},
+        {"trainer": "sgd", "max_iter": 3},
+        {"trainer": "perceptron", "max_iter": 3},
+        {"missing": "impute"},
+    ],
+    "tree": [
+        {"edges": "shared", "n_estimators": 5},
+        {"edges": "joint", "n_estimators": 5},
+        {"order": 2, "window": 1, "n_estimators": 5},
+        {"order": 0, "n_estimators": 5},
+        {"missing": "weighting", "n_estimators": 5},
+        {"multi_strategy": "multi_output_tree", "edges": "shared", "n_estimators": 5},
+    ],
+}
 
 
 def command(
-    models: Annotated[list[str] | None, option("NAME", "Of this model: linear, tree, hmm, …", "--model", "-m")] = None,
+    models: Annotated[
+        list[str] | None, option("NAME", "Of this model: linear, tree, hmm, …, or all.", "--model", "-m")
+    ] = None,
     quiet: options.Quiet = False,
 ) -> None:
     """Compile kernels now, and keep them: a first training is then as fast as any.
@@ -28,13 +52,15 @@ def command(
 
 def warm_up(models: Sequence[str] = ("linear", "tree"), *, quiet: bool = False) -> list[str]:
     """Train and use models of default parameters on small corpora: numbers with few and with many labels, and words.
-    The names of the kernels that were compiled for that."""
+    "all" stands for every model, lattices among them, and for other parameters that are often set. The names of the
+    kernels that were compiled for that."""
     for name in models:
-        find_model(name)
+        if name != ALL:
+            find_model(name)
     from hedgerow.jit import before_compiling
 
     compiled: list[str] = []
-    work = [(name, X, y) for X, y in _corpora() for name in models]
+    work = _work(models)
     with nullcontext() if quiet or not sys.stderr.isatty() else _bar(len(work)) as bar:
 
         def tell(kernel: str) -> None:
@@ -44,14 +70,43 @@ def warm_up(models: Sequence[str] = ("linear", "tree"), *, quiet: bool = False) 
 
         with before_compiling(tell), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of corpora like these, models say much
-            for name, X, y in work:
-                model = make_model(name, {"time_budget": 5.0} if name == "auto" else {})
-                model.fit(X, y).predict(X)
-                if hasattr(model, "predict_proba"):
-                    model.predict_proba(X)
+            for model, X, y in work:
+                _use(model.fit(X, y), X)
                 if bar is not None:
                     bar.advance(bar.task_ids[0])
     return compiled
+
+
+def _use(model: Any, X: Any) -> None:
+    """Label a corpus, and one short sequence, which goes another way; and a stream, where a model has one."""
+    for part in (X, X[:1]):
+        model.predict(part)
+        if hasattr(model, "predict_proba"):
+            model.predict_proba(part)
+    if hasattr(model, "stream"):
+        with suppress(InputError):
+            model.stream().extend(X[0])
+
+
+def _work(models: Sequence[str]) -> list[tuple[Any, Any, Any]]:
+    """Models, each with what it is trained on."""
+    everything = ALL in models
+    corpora = _corpora()
+    auto: dict[str, Any] = {"n_trials": 8}
+    work = [
+        (make_model(name, auto if name == "auto" else {}), *corpus)
+        for corpus in corpora
+        for name in (MODELS if everything else models)
+    ]
+    if not everything:
+        return work
+    for name, variants in VARIANTS.items():
+        work += [(make_model(name, variant), *corpus) for variant in variants for corpus in corpora[:2]]
+    from hedgerow import LatticeCRF, TreeLatticeCRF
+    from hedgerow.datasets import make_shapes
+
+    images = make_shapes(6, size=12)
+    return [*work, (LatticeCRF(), *images), (TreeLatticeCRF(n_estimators=5), *images)]
 
 
 def _corpora() -> list[tuple[Any, Any]]:
