@@ -3,8 +3,9 @@
     python benchmarks/cold_start.py [--scenario tree-3] [--top 12] [--force] [--wheel dist/NAME.whl]
 
 Each scenario runs in processes of its own: first with an empty cache of kernels, then again with the one that the
-first has left. With `--wheel` hedgerow comes from that wheel, with the kernels that it ships. It makes a small corpus, and fits and predicts with a model of default parameters, so that what is
-measured is not the training. Seconds are those of the processor, of all threads together.
+first has left. It makes a small corpus, and fits and predicts with a model of default parameters, so that what is
+measured is not the training. With `--wheel`, hedgerow comes from that wheel, with the kernels that it ships. Seconds
+are those of the processor, of all threads together.
 
 Printed: the seconds from the first import on; of these, of imports, and of compiling; of compiling, of LLVM (passes
 over functions, the cheap and the full passes over modules, making machine code); functions compiled, with how many
