@@ -49,7 +49,7 @@ def test_all_is_every_model_and_lattices():
         "TreeLatticeCRF",
     }
     n_variants = sum(map(len, warm_up.VARIANTS.values()))
-    assert len(work) == 3 * len(MODELS) + 2 * n_variants + 2
+    assert len(work) == 2 * (len(MODELS) + n_variants) + 4
     assert len({repr(model) for model, _, _ in work}) == len(MODELS) + n_variants + 2  # no variant is the default
     assert len(warm_up._work(["all", "hmm"])) == len(work)
 

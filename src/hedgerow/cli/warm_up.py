@@ -14,21 +14,19 @@ from hedgerow.cli.train_options import option
 from hedgerow.errors import InputError
 
 ALL = "all"
+SHORT = {"auto": {"n_trials": 3}, "veb": {"n_estimators": 5}}  # what would train for long
 # What is set for "all", beside default parameters, for corpora of few labels: it needs kernels of its own.
 VARIANTS: dict[str, list[dict[str, Any]]] = {
     "linear": [
         {"order": 2, "window": 1},
-        {"order": 0},
-        {"l1": 0.1},
         {"trainer": "sgd", "max_iter": 3},
-        {"trainer": "perceptron", "max_iter": 3},
-        {"missing": "impute"},
+        {"trainer": "smd", "max_iter": 3},
+        {"trainer": "averaged_perceptron", "max_iter": 3},
     ],
     "tree": [
         {"edges": "shared", "n_estimators": 5},
         {"edges": "joint", "n_estimators": 5},
         {"order": 2, "window": 1, "n_estimators": 5},
-        {"order": 0, "n_estimators": 5},
         {"missing": "weighting", "n_estimators": 5},
         {"multi_strategy": "multi_output_tree", "edges": "shared", "n_estimators": 5},
     ],
@@ -90,21 +88,17 @@ def _use(model: Any, X: Any) -> None:
 
 def _work(models: Sequence[str]) -> list[tuple[Any, Any, Any]]:
     """Models, each with what it is trained on."""
-    everything = ALL in models
     corpora = _corpora()
-    auto: dict[str, Any] = {"n_trials": 8}
-    work = [
-        (make_model(name, auto if name == "auto" else {}), *corpus)
-        for corpus in corpora
-        for name in (MODELS if everything else models)
-    ]
-    if not everything:
-        return work
-    for name, variants in VARIANTS.items():
-        work += [(make_model(name, variant), *corpus) for variant in variants for corpus in corpora[:2]]
+    if ALL not in models:
+        return [(make_model(name, SHORT.get(name, {})), *corpus) for corpus in corpora for name in models]
     from hedgerow import LatticeCRF, TreeLatticeCRF
     from hedgerow.datasets import make_shapes
 
+    few, many = corpora[:-1], corpora[-1]
+    named = [(name, parameters) for name, variants in VARIANTS.items() for parameters in variants]
+    named = [*((name, SHORT.get(name, {})) for name in MODELS), *named]
+    work = [(make_model(name, parameters), *corpus) for name, parameters in named for corpus in few]
+    work += [(make_model(name, {}), *many) for name in ("linear", "tree")]
     images = make_shapes(6, size=12)
     return [*work, (LatticeCRF(), *images), (TreeLatticeCRF(n_estimators=5), *images)]
 
