@@ -111,7 +111,7 @@ def _corpora() -> list[tuple[Any, Any]]:
     rng = np.random.default_rng(0)
     corpora: list[tuple[Any, Any]] = [make_sequences(30, mean_length=6)]
     for n_labels in (3, 20):
-        y = [(rng.random(20) < 0.5).cumsum() % n_labels for _ in range(30)]
+        y = [(rng.random(20) < 0.5).cumsum() % n_labels for _ in range(60)]  # equal windows are sought from 1,000 on
         X = [rng.normal(np.column_stack((labels % 4, labels // 4)), 0.5) for labels in y]
         corpora.append((X, [list(map(str, labels)) for labels in y]))
     return corpora
