@@ -20,14 +20,21 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
     "linear": [
         {"order": 2, "window": 1},
         {"trainer": "sgd", "max_iter": 3},
+        {"trainer": "adagrad", "max_iter": 3},
         {"trainer": "smd", "max_iter": 3},
         {"trainer": "averaged_perceptron", "max_iter": 3},
+        {"transitions": "forbid_unseen"},
+        {"transitions": "observed"},
+        {"features": "auto"},
+        {"objective": "pseudo_likelihood"},
     ],
     "tree": [
         {"edges": "shared", "n_estimators": 5},
         {"edges": "joint", "n_estimators": 5},
         {"order": 2, "window": 1, "n_estimators": 5},
         {"missing": "weighting", "n_estimators": 5},
+        {"transitions": "forbid_unseen", "n_estimators": 5},
+        {"features": "auto", "n_estimators": 5},
         {"multi_strategy": "multi_output_tree", "edges": "shared", "n_estimators": 5},
     ],
 }
@@ -70,6 +77,8 @@ def warm_up(models: Sequence[str] = ("linear", "tree"), *, quiet: bool = False) 
             warnings.simplefilter("ignore")  # of corpora like these, models say much
             for model, X, y in work:
                 _use(model.fit(X, y), X)
+                if ALL in models:
+                    _ask(model, X[:3], y[:3])
                 if bar is not None:
                     bar.advance(bar.task_ids[0])
     return compiled
@@ -84,6 +93,16 @@ def _use(model: Any, X: Any) -> None:
     if hasattr(model, "stream"):
         with suppress(InputError):
             model.stream().extend(X[0])
+
+
+def _ask(model: Any, X: Any, y: Any) -> None:
+    """What else a model of chains tells, if it does."""
+    questions: list[tuple[str, dict[str, Any]]] = [("predict", {"decoder": name}) for name in ("viterbi", "posterior")]
+    questions += [("predict_k_best", {"k": 2}), ("sample", {"random_state": 0}), ("entropy", {})]
+    for method, given in [*questions, ("log_probability", {"y": y})]:
+        if hasattr(model, method):
+            with suppress(InputError):
+                getattr(model, method)(X, **given)
 
 
 def _work(models: Sequence[str]) -> list[tuple[Any, Any, Any]]:
