@@ -53,7 +53,7 @@ reproduce: $(VENV)/.dev  ## redo a table or figure of the papers: make reproduce
 api: $(VENV)/.dev  ## write tests/project/api.txt anew, after a change of the public API that is meant
 	$(BIN)/python -m tests.project.api
 
-wheel: $(VENV)/.dev  ## build the sdist and from it the wheel, and test the wheel, installed by itself
+wheel: $(VENV)/.dev  ## build the sdist, from it the wheel, and one with compiled kernels; test the wheel, installed by itself
 	rm -rf dist $(WHEEL_TEST)
 	$(BIN)/python -m build --outdir dist
 	@ls dist/*-py3-none-any.whl > /dev/null || { echo "The wheel is not pure Python."; exit 1; }
@@ -63,6 +63,7 @@ wheel: $(VENV)/.dev  ## build the sdist and from it the wheel, and test the whee
 	$(PYTHON) -m venv $(WHEEL_TEST)/.venv
 	$(WHEEL_TEST)/$(PIP) install --quiet "$$(ls dist/*.whl)[dev]"
 	cd $(WHEEL_TEST) && $(BIN)/python -c "import hedgerow; assert 'site-packages' in hedgerow.__file__"
+	$(WHEEL_TEST)/$(BIN)/python release/platform_wheel.py dist/*-py3-none-any.whl
 	cd $(WHEEL_TEST) && $(PYTEST) $(ARGS)
 
 clean:  ## remove what was built, and the caches

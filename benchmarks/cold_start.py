@@ -1,10 +1,11 @@
 """What the first fit and predict cost, before any kernel is compiled, and what they cost after that.
 
-    python benchmarks/cold_start.py [--scenario tree-3] [--top 12] [--force]
+    python benchmarks/cold_start.py [--scenario tree-3] [--top 12] [--force] [--wheel dist/NAME.whl]
 
 Each scenario runs in processes of its own: first with an empty cache of kernels, then again with the one that the
 first has left. It makes a small corpus, and fits and predicts with a model of default parameters, so that what is
-measured is not the training. Seconds are those of the processor, of all threads together.
+measured is not the training. With `--wheel`, hedgerow comes from that wheel, with the kernels that it ships. Seconds
+are those of the processor, of all threads together.
 
 Printed: the seconds from the first import on; of these, of imports, and of compiling; of compiling, of LLVM (passes
 over functions, the cheap and the full passes over modules, making machine code); functions compiled, with how many
@@ -21,6 +22,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import zipfile
 from collections import Counter, defaultdict
 from collections.abc import Callable
 from pathlib import Path
@@ -172,10 +174,13 @@ def run(scenario: str) -> dict[str, Any]:
 # --- in the process that is started --------------------------------------------------------------------------------
 
 
-def measure(scenario: str) -> dict[str, dict[str, Any]]:
+def measure(scenario: str, wheel: str | None) -> dict[str, dict[str, Any]]:
     """The same process twice: with an empty cache, and with what the first has left in it."""
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as site:
         environment = os.environ | {"NUMBA_CACHE_DIR": folder}
+        if wheel is not None:
+            zipfile.ZipFile(wheel).extractall(site)
+            environment["PYTHONPATH"] = site
         command = [sys.executable, __file__, "--inside", scenario]
         runs = {}
         for cache in ("cold", "warm"):
@@ -193,7 +198,9 @@ def show(scenario: str, runs: dict[str, dict[str, Any]], top: int) -> None:
             f"  predict {run['predict']:5.2f}  compiling {run['compiling']:6.2f}"
             f"  functions {run['functions']:3d} ({run['kernels']} kernels)"
         )
-    cold = runs["cold"]
+    cold, again = runs["cold"], list(runs["warm"]["most expensive"])
+    if again:
+        print("    compiled again: " + ", ".join(again))
     print("    " + ", ".join(f"{step} {seconds:.2f}" for step, seconds in cold["steps"].items()))
     if cold["repeated"]:
         print("    more than one signature: " + ", ".join(f"{name} {n}" for name, n in cold["repeated"].items()))
@@ -206,6 +213,7 @@ def main() -> None:
     parser.add_argument("--scenario", choices=tuple(SCENARIOS), action="append", help="by default all of them")
     parser.add_argument("--top", type=int, default=12, help="show so many functions")
     parser.add_argument("--force", action="store_true", help="measure on a busy machine too")
+    parser.add_argument("--wheel", help="measure what this wheel has, and not what is installed")
     parser.add_argument("--output", default="benchmarks/results/cold_start.json")
     parser.add_argument("--inside", choices=tuple(SCENARIOS), help=argparse.SUPPRESS)
     arguments = parser.parse_args()
@@ -215,7 +223,7 @@ def main() -> None:
     results: dict[str, Any] = {"machine": describe(("numba", "llvmlite", "numpy"))}
     results["machine"]["other_load"] = require_quiet(arguments.force)
     for scenario in arguments.scenario or SCENARIOS:
-        results[scenario] = measure(scenario)
+        results[scenario] = measure(scenario, arguments.wheel)
         show(scenario, results[scenario], arguments.top)
     output = Path(arguments.output)
     output.parent.mkdir(parents=True, exist_ok=True)

@@ -6,19 +6,28 @@ import ast
 import gc
 import hashlib
 import inspect
+import pickle
 import re
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import lru_cache
 from importlib.util import decode_source, resolve_name
+from pathlib import Path
 from types import FunctionType, ModuleType, SimpleNamespace
 from typing import Any, TypeVar, cast
+from uuid import uuid4
 
+import llvmlite.binding
 import numba
+from numba.core.caching import NullCache
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import Compiler
+from numba.core.compiler import Compiler, CompileResult
+from numba.core.serialize import dumps
+from numba.misc.appdirs import AppDirs
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
+config: Any = numba.core.config
 
 # What chain kernels may reorder. The full fastmath=True also assumes that no NaN and no infinity exists, and then
 # `x == -inf` is False: impossible would no longer be a true −inf.
@@ -129,36 +138,163 @@ def chain_kernel_with(kernel: Kernel, name: str, **parts: Any) -> Kernel:
     function: Any = inspect.unwrap(kernel)
     other: Any = FunctionType(function.__code__, function.__globals__ | parts, function.__name__)
     other.__module__, other.__doc__ = name.rpartition(".")[0], function.__doc__
-    other.__qualname__ = name  # numba's cache names its file after this and the file of the text
+    other.__qualname__ = name  # the cache names its files after this
     return cast(Kernel, chain_kernel(other))
 
 
 def _compile(function: Kernel, fastmath: Any) -> Kernel:
-    options = _PLAIN | {"fastmath": fastmath, "pipeline_class": _Compiler}
-    try:
-        compiled = numba.njit(cache=True, **options)(function)
-    except RuntimeError:  # no folder to keep a cache in: a read-only install and no writable home
-        return cast(Kernel, numba.njit(cache=False, **options)(function))
-    _stamp_with_sources(compiled)
+    compiled: Any = numba.njit(fastmath=fastmath, pipeline_class=_Compiler, **_PLAIN)(function)
+    if hasattr(compiled, "_cache"):  # and not a plain function, as where NUMBA_DISABLE_JIT is set
+        try:
+            compiled._cache = _KernelCache(function, source_stamp(function.__module__))
+        except (AttributeError, KeyError, OSError, SyntaxError, ValueError):  # no source: entered by hand, or frozen
+            with suppress(RuntimeError):  # nothing to keep a cache by
+                compiled.enable_caching()
     return cast(Kernel, compiled)
 
 
-def _stamp_with_sources(compiled: Any) -> None:
-    """Tie the cache of a kernel to the content of all its sources. Numba itself looks at the kernel's own file alone.
+# --- where compiled code is kept -----------------------------------------------------------------------------------
 
-    Where numba keeps its stamp elsewhere, or a source cannot be read, numba's own stamp stays.
-    """
-    file: Any = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
-    if not (hasattr(file, "_source_stamp") and hasattr(file, "_version")):
-        return
+# A platform wheel has kernels that were compiled for a processor with these features, by the first word of LLVM's name
+# for the machine: a name for LLVM, and the features.
+BASELINES = {
+    "x86_64": (
+        "x86-64-v3",
+        "+avx,+avx2,+bmi,+bmi2,+cmov,+cx16,+cx8,+f16c,+fma,+fxsr,+lzcnt,+mmx,+movbe,+popcnt,+sahf,+sse,+sse2,+sse3"
+        ",+sse4.1,+sse4.2,+ssse3,+xsave",
+    )
+}
+SHIPPED = Path(__file__).with_name("compiled")  # the folder of those kernels
+
+
+@lru_cache
+def baseline(triple: str) -> tuple[str, str] | None:
+    """The name and the features of what kernels are shipped for, if this processor has all of them."""
+    found = BASELINES.get(triple.partition("-")[0])
     try:
-        stamp = source_stamp(compiled.__module__)
-    except (AttributeError, KeyError, OSError, SyntaxError, ValueError):
-        return
-    file._source_stamp = stamp
-    # The version is compared before anything else of the index is read. The rest names the classes of arguments, and
-    # reading it would fail where a source has since lost or renamed one.
-    file._version = f"{file._version} {stamp}"
+        features = llvmlite.binding.get_host_cpu_features()
+    except RuntimeError:  # LLVM cannot tell
+        return None
+    return found if found and all(features.get(needed[1:]) for needed in found[1].split(",")) else None
+
+
+class _KernelCache(NullCache):
+    """The machine code of one kernel on disk: a file for each signature.
+
+    First it is looked for among the shipped kernels, then in the folders that may be written to. The name of a file
+    has a digest of all that the code depends on, so that a file serves or is not there, and writers do not meet.
+    Numba's own cache has an index for each kernel, which two writers overwrite for each other; it fails where a
+    file is damaged, and does not read a folder that it may not write to.
+    """
+
+    def __init__(self, function: Any, sources: str) -> None:
+        module, name = function.__module__, function.__qualname__
+        full = name if name.startswith(f"{module}.") else f"{module}.{name}"
+        self._name = re.sub(r"[^\w.]", "", full.partition(".")[2]) + f".{sys.implementation.cache_tag}"
+        self._stamp = _digest(full, sources, numba.__version__, llvmlite.__version__)
+        self._folders = _folders(inspect.getfile(function))
+
+    @property
+    def cache_path(self) -> str:
+        return str(self._folders[0])
+
+    def _file(self, signature: Any, target: Any) -> str:
+        """The name of the file for types of arguments and a triple of LLVM: machine, processor, features."""
+        flags = config.OPT, config.BOUNDSCHECK, config.DEBUGINFO_DEFAULT
+        return f"{self._name}-{self._stamp}-{_digest(signature, tuple(target), flags)}.nbc"
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """What was compiled for these types of arguments, or None."""
+        target_context.refresh()
+        target = target_context.codegen().magic_tuple()
+        paths = [folder / self._file(sig, target) for folder in self._folders]
+        if portable := baseline(target[0]):
+            paths.insert(0, SHIPPED / self._file(sig, (target[0], *portable)))
+        for path in paths:
+            try:
+                return _unpacked(path.read_bytes(), target_context, sig)
+            except (FileNotFoundError, NotADirectoryError):
+                continue
+            except Exception as error:  # whatever pickle, numba or LLVM say of bytes that are not what was written
+                _warn_once(f"a compiled kernel cannot be read, and is compiled again: {path}: {_said(error)}")
+        return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep what was compiled, in the first folder that takes it, and remove what older sources have left there."""
+        if data.library.has_dynamic_globals or data.lifted:
+            return
+        why = ""
+        for folder in self._folders:
+            try:
+                _write(folder / self._file(sig, data.library.codegen.magic_tuple()), _packed(data))
+                for path in folder.glob(f"{self._name}-*.nbc"):
+                    if not path.name.startswith(f"{self._name}-{self._stamp}-"):
+                        path.unlink(missing_ok=True)
+                return
+            except Exception as error:  # a full disk, no permission, a numba that packs its results otherwise
+                why = why or f"{folder}: {_said(error)}"
+        _warn_once(
+            f"compiled kernels cannot be kept, and are compiled again in each process: {why}. "
+            "NUMBA_CACHE_DIR names another folder for them."
+        )
+
+
+def _folders(file: str) -> list[Path]:
+    """Where the kernels of a source file are kept, in order: where NUMBA_CACHE_DIR says; or beside the source, or in
+    the home of the user."""
+    source = Path(file).absolute().parent
+    own = f"{source.name}_{hashlib.sha1(str(source).encode()).hexdigest()}"
+    if config.CACHE_DIR:
+        return [Path(config.CACHE_DIR) / own]
+    return [source / "__pycache__", Path(AppDirs(appname="numba", appauthor=False).user_cache_dir) / own]
+
+
+def _digest(*parts: Any) -> str:
+    return hashlib.sha256(repr(parts).encode()).hexdigest()[:20]
+
+
+def _packed(compiled: Any) -> bytes:
+    """A result of compilation as bytes: a checksum, and numba's own form without the text for `inspect_types`, which
+    names folders of the machine that compiled."""
+    data = dumps(tuple("" if isinstance(part, str) else part for part in compiled._reduce()))
+    return hashlib.sha256(data).digest() + cast(bytes, data)
+
+
+def _unpacked(packed: bytes, target_context: Any, signature: Any) -> Any:
+    if hashlib.sha256(packed[32:]).digest() != packed[:32]:
+        raise ValueError("the file is damaged")
+    compiled = CompileResult._rebuild(target_context, *pickle.loads(packed[32:]))
+    if compiled.signature.args != tuple(signature):
+        raise ValueError("the file is for other types of arguments")
+    return compiled
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Write a file that is there as a whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    passing = path.with_name(f"{path.name}.{uuid4().hex[:8]}")
+    try:
+        passing.write_bytes(data)
+        passing.replace(path)
+    except BaseException:
+        with suppress(OSError):
+            passing.unlink()
+        raise
+
+
+def _said(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+_warned: list[str] = []
+
+
+def _warn_once(text: str) -> None:
+    from hedgerow.errors import warn  # here, since it is no source of any kernel
+
+    if not _warned:
+        _warned.append(text)
+        warn(text, stacklevel=2)
 
 
 # By module: the loader that ran it, the digest of its source, and what it imports of its package. The source is read

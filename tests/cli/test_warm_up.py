@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from hedgerow.cli import warm_up
+from hedgerow.cli.models import MODELS, make_model
 
 
 @pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="nothing is compiled")
@@ -38,6 +39,19 @@ def test_a_bar_on_a_terminal(monkeypatch, capsys):
     assert [(task.completed, task.total) for task in bars[0].tasks] == [(3, 3)]
     warm_up.warm_up(["hmm"], quiet=True)
     assert len(bars) == 1
+
+
+def test_all_is_every_model_and_lattices():
+    work = warm_up._work(["all"])
+    assert {type(model).__name__ for model, _, _ in work} == {
+        *(type(make_model(name, {})).__name__ for name in MODELS),
+        "LatticeCRF",
+        "TreeLatticeCRF",
+    }
+    n_variants = sum(map(len, warm_up.VARIANTS.values()))
+    assert len(work) == 2 * (len(MODELS) + n_variants) + 4
+    assert len({repr(model) for model, _, _ in work}) == len(MODELS) + n_variants + 2  # no variant is the default
+    assert len(warm_up._work(["all", "hmm"])) == len(work)
 
 
 def test_a_model_that_there_is_not(hedgerow):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import gc
+import hashlib
 import importlib
 import io
 import os
@@ -14,6 +15,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import llvmlite.binding
 import numpy as np
 import pytest
 
@@ -28,6 +30,10 @@ KERNELS = [
 ]
 
 compiles = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="nothing is compiled")
+TRIPLE = llvmlite.binding.get_process_triple()
+has_baseline = pytest.mark.skipif(
+    os.environ.get("NUMBA_DISABLE_JIT") == "1" or jit.baseline(TRIPLE) is None, reason="no kernels are shipped"
+)
 
 
 def test_full_fast_math_is_nowhere():
@@ -151,7 +157,7 @@ def test_kernels_of_one_text_have_files_of_their_own():
     names = "forward", "backward", "past", "past_along", "future", "future_along"
     forms = chain, covariance, arcs, position_chain
     kernels = [vars(form)[name] for form in forms for name in names if name in vars(form)]
-    files = {kernel._cache._cache_file._index_path for kernel in kernels}
+    files = {kernel._cache._name for kernel in kernels}
     assert len(files) == len(kernels) == 18
 
 
@@ -172,11 +178,10 @@ def test_a_kernel_file_imports_at_its_top(path):
 def test_every_kernel_has_the_stamp_of_its_sources(path):
     name = ".".join(("hedgerow", *path.relative_to(SOURCE).with_suffix("").parts))
     kernels = [value for value in vars(importlib.import_module(name)).values() if hasattr(value, "enable_caching")]
-    files = [value._cache._cache_file for value in kernels if value.__module__ == name and value._cache.cache_path]
-    assert files
-    for file in files:
-        assert file._source_stamp == jit.source_stamp(name)
-        assert file._version.endswith(file._source_stamp)
+    kernels = [value for value in kernels if value.__module__ == name and value._cache.cache_path]
+    assert kernels
+    for kernel in kernels:
+        assert vars(kernel._cache) == vars(jit._KernelCache(kernel.py_func, jit.source_stamp(name)))
     assert {name, jit.__name__} <= jit._read.keys()  # the options of compilation count too
 
 
@@ -248,14 +253,17 @@ def package(tmp_path):
     return folder
 
 
-def call(package: Path, script: str = CALL, **settings: str) -> tuple[float, int, int]:
-    """The result of `total` in a new process, and how often it was read from the cache and how often compiled."""
+def call(package: Path, script: str = CALL, *, warns: str = "", **settings: str) -> tuple[float, int, int]:
+    """The result of `total` in a new process, and how often it was read from the cache and how often compiled. The
+    process gives one warning with this text, or none."""
     environment = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
     environment["PYTHONPATH"] = os.pathsep.join([str(package.parent), str(SOURCE.parent)])
     environment["PYTHONDONTWRITEBYTECODE"] = "1"  # Python's own cache goes by the time, which `edit` keeps
     environment |= settings
     run = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
+    assert run.stderr.count("Warning") == bool(warns), run.stderr
+    assert warns in run.stderr
     result, hits, misses = run.stdout.split()
     return float(result), int(hits), int(misses)
 
@@ -304,33 +312,55 @@ def test_a_cache_goes_by_content_and_not_by_time_or_place(package, tmp_path):
 
 
 @compiles
-def test_a_numba_that_keeps_its_stamp_elsewhere_still_caches(package):
-    hidden = """
-import numba.core.caching as caching
-class Hidden:
-    def __init__(self, inner=caching.IndexDataCacheFile, **options):
-        inner = inner(**options)
-        self.load, self.save, self.flush = inner.load, inner.save, inner.flush
-caching.IndexDataCacheFile = Hidden
+def test_a_source_that_cannot_be_read_leaves_the_cache_of_numba(package):
+    unread = """
+from hedgerow import jit
+def unread(name):
+    raise OSError(name)
+jit.source_stamp = unread
 """
-    assert call(package, hidden + CALL) == (7.0, 0, 1)
-    assert call(package, hidden + CALL) == (7.0, 1, 0)
+    assert call(package, unread + CALL) == (7.0, 0, 1)
+    assert list(package.rglob("*.nbi"))  # numba's index
+    assert call(package, unread + CALL) == (7.0, 1, 0)
 
 
 @compiles
-def test_a_source_that_cannot_be_read_leaves_the_stamp_of_numba(monkeypatch):
-    class Compiled:
-        class _cache:
-            class _cache_file:
-                _source_stamp, _version = "numba's", "1.0"
+def test_what_older_sources_have_left_is_removed(package):
+    assert call(package) == (7.0, 0, 1)
+    (old,) = package.rglob("caller.total.*.nbc")
+    assert call(package, **{"NUMBA_OPT": "1"}) == (7.0, 0, 1)  # another way to compile is no older one
+    assert len(list(package.rglob("caller.total.*.nbc"))) == 2
+    edit(package, "callee", "x + made", "x - made")
+    assert call(package) == (5.0, 0, 1)
+    (new,) = package.rglob("caller.total.*.nbc")
+    assert old.name != new.name
 
-    file = Compiled._cache._cache_file
-    monkeypatch.setattr(Compiled, "__module__", "a_module_that_nothing_loaded")
-    jit._stamp_with_sources(Compiled)
-    assert (file._source_stamp, file._version) == ("numba's", "1.0")
-    monkeypatch.setattr(Compiled, "__module__", jit.__name__)
-    jit._stamp_with_sources(Compiled)
-    assert (file._source_stamp, file._version) != ("numba's", "1.0")
+
+DAMAGE = [
+    lambda data: b"",
+    lambda data: data[: len(data) // 2],
+    lambda data: data[:-9] + bytes([data[-9] ^ 1]) + data[-8:],
+    lambda data: hashlib.sha256(b"no pickle").digest() + b"no pickle",
+]
+
+
+@compiles
+def test_a_damaged_file_is_compiled_again_and_replaced(package):
+    assert call(package) == (7.0, 0, 1)
+    for damage in DAMAGE:
+        for path in package.rglob("*.nbc"):
+            path.write_bytes(damage(path.read_bytes()))
+        assert call(package, warns="a compiled kernel cannot be read, and is compiled again") == (7.0, 0, 1)
+    assert call(package) == (7.0, 1, 0)
+
+
+@compiles
+def test_a_file_for_other_arguments_is_not_used(package):
+    """Types go into the name of a file by what numba calls them, and are compared when it is read."""
+    assert call(package) == (7.0, 0, 1)
+    files = {path.name.partition(".cpython")[0]: path for path in package.rglob("*.nbc")}
+    shutil.copy(files["callee.shift"], files["caller.total"])
+    assert call(package, warns="for other types of arguments") == (7.0, 0, 1)
 
 
 @compiles
@@ -338,11 +368,126 @@ def test_kernels_work_where_no_cache_can_be_written(package, tmp_path):
     (package / "__pycache__").write_text("a file where the folder would be")  # as good as a read-only install
     home = tmp_path / "home"
     for _ in range(2):
-        assert call(package, **home_is(package / "__init__.py")) == (7.0, 0, 1)
+        settings = home_is(package / "__init__.py")
+        assert call(package, warns="compiled kernels cannot be kept", **settings) == (7.0, 0, 1)
     assert call(package, **home_is(home)) == (7.0, 0, 1)  # a read-only install caches in the home of the user
     assert call(package, **home_is(home)) == (7.0, 1, 0)
     edit(package, "callee", "x + made", "x - made")
     assert call(package, **home_is(home)) == (5.0, 0, 1)
+
+
+@compiles
+def test_a_full_disk_fails_nothing_and_leaves_nothing(package):
+    full = """
+from pathlib import Path
+def write_bytes(path, data, inner=Path.write_bytes):
+    inner(path, data[:100])
+    raise OSError(28, "No space left on device")
+Path.write_bytes = write_bytes
+"""
+    assert call(package, full + CALL, warns="No space left on device", **home_is(package)) == (7.0, 0, 1)
+    assert not [path for path in package.rglob("*") if ".nbc" in path.name]
+
+
+@compiles
+def test_a_folder_that_may_only_be_read_serves(package, tmp_path):
+    """As in a container: filled by an administrator, used by others."""
+    settings = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    assert call(package, **settings) == (7.0, 0, 1)
+    forbidden = "from hedgerow import jit\ndef write(*_): raise PermissionError('no')\njit._write = write\n"
+    assert call(package, forbidden + CALL, **settings) == (7.0, 1, 0)
+    edit(package, "constants", "1.0", "3.0")
+    assert call(package, forbidden + CALL, warns="NUMBA_CACHE_DIR", **settings) == (9.0, 0, 1)
+
+
+@compiles
+def test_processes_that_compile_at_the_same_time_keep_what_each_has_compiled(package):
+    """By numba's own cache one of two signatures was lost, as both processes wrote the index of the kernel."""
+    other = CALL.replace("np.full(3, 2.0)", "np.full(3, 2)")
+    assert call(package) == (7.0, 0, 1)
+    shutil.rmtree(package / "__pycache__")
+    meanwhile = f"""
+import subprocess, sys
+from hedgerow import jit
+def write(path, data, inner=jit._write):
+    jit._write = inner
+    subprocess.run([sys.executable, "-c", {other!r}], check=True, stdout=subprocess.DEVNULL)
+    inner(path, data)
+jit._write = write
+"""
+    assert call(package, meanwhile + CALL) == (7.0, 0, 1)
+    assert call(package) == (7.0, 1, 0)
+    assert call(package, other) == (7.0, 1, 0)
+
+
+# --- kernels of a platform wheel -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def shipped(package, tmp_path):
+    """A line that names a folder with the kernels of the package, compiled for the baseline of this machine."""
+    name, features = jit.baseline(TRIPLE)
+    folder = tmp_path / "shipped"
+    settings = {"NUMBA_CPU_NAME": name, "NUMBA_CPU_FEATURES": features, "NUMBA_CACHE_DIR": str(tmp_path / "built")}
+    assert call(package, **settings) == (7.0, 0, 1)
+    folder.mkdir()
+    for path in (tmp_path / "built").rglob("*.nbc"):
+        path.rename(folder / path.name)
+    return f"from pathlib import Path\nfrom hedgerow import jit\njit.SHIPPED = Path({str(folder)!r})\n"
+
+
+@has_baseline
+def test_shipped_kernels_serve_where_there_is_no_cache(package, shipped):
+    (package / "__pycache__").write_text("a file where the folder would be")
+    assert call(package, shipped + CALL, **home_is(package / "__init__.py")) == (7.0, 1, 0)
+
+
+@has_baseline
+def test_shipped_kernels_come_first(package, shipped):
+    """So that what a model computes does not depend on what has been compiled before."""
+    assert call(package) == (7.0, 0, 1)
+    forged = """
+def unpacked(packed, target_context, signature, inner=jit._unpacked):
+    read.append(1)
+    return inner(packed, target_context, signature)
+jit._unpacked, read = unpacked, []
+def read_bytes(path, inner=Path.read_bytes):
+    assert path.parent == jit.SHIPPED
+    return inner(path)
+Path.read_bytes = read_bytes
+"""
+    assert call(package, shipped + forged + CALL + "assert read\n") == (7.0, 1, 0)
+
+
+OTHERS = [
+    "import llvmlite; llvmlite.__version__ = '0.1'",
+    "import numba; numba.__version__ = '0.1'",
+    "import sys; sys.implementation.cache_tag = 'cpython-999'",
+    "import llvmlite.binding as llvm; llvm.get_host_cpu_features = lambda: llvm.FeatureMap(avx=True, avx2=False)",
+    "from numba.core import config; config.BOUNDSCHECK = 1",
+]
+
+
+@has_baseline
+def test_shipped_kernels_are_for_their_versions_and_processors_alone(package, shipped):
+    assert call(package, shipped + CALL) == (7.0, 1, 0)
+    for other in OTHERS:
+        assert call(package, f"{shipped}{other}\n{CALL}") == (7.0, 0, 1)
+    assert call(package, f"{shipped}{other}\n{CALL}") == (7.0, 1, 0)  # from the ordinary cache
+
+
+@has_baseline
+def test_shipped_kernels_are_for_their_sources_alone(package, shipped):
+    edit(package, "constants", "1.0", "3.0")
+    assert call(package, shipped + CALL) == (9.0, 0, 1)
+
+
+@has_baseline
+def test_shipped_kernels_that_are_damaged_are_compiled(package, shipped, tmp_path):
+    for path in (tmp_path / "shipped").iterdir():
+        assert str(tmp_path).encode() not in path.read_bytes()  # no folder of the machine that compiled
+        path.write_bytes(path.read_bytes()[:1000])
+    assert call(package, shipped + CALL, warns="cannot be read") == (7.0, 0, 1)
 
 
 def home_is(folder: Path) -> dict[str, str]:

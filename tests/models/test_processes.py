@@ -104,7 +104,7 @@ def test_a_read_only_install(tmp_path):
     try:
         found = run_python(code, HOME=str(home), PYTHONPATH=str(place), PYTHONDONTWRITEBYTECODE="1")
         assert found == f"{place / 'hedgerow' / '__init__.py'} [['D', 'N']]"
-        assert not list(place.rglob("*.nbi"))
+        assert not list(place.rglob("*.nbc"))
     finally:
         for folder in [place / "hedgerow", *(p for p in (place / "hedgerow").rglob("*") if p.is_dir())]:
             folder.chmod(stat.S_IRWXU)
