@@ -8,7 +8,7 @@ from hedgerow.cli import train_options as options
 from hedgerow.cli.flags import in_flags
 from hedgerow.cli.inputs import load_chain
 from hedgerow.cli.train_options import option
-from hedgerow.errors import InputError
+from hedgerow.errors import LONGEST_LINE, InputError, plain
 
 
 def command(
@@ -25,7 +25,8 @@ def command(
     How important each feature is; or one tree; or the trees as rules, each with its weight.
     """
     with in_flags(command):
-        print(explain(model, by=by, top=top, tree=tree, rules=rules, label=label, plot=plot))
+        text = explain(model, by=by, top=top, tree=tree, rules=rules, label=label, plot=plot)
+    print("\n".join(plain(line, LONGEST_LINE) for line in text.split("\n")))
 
 
 def explain(

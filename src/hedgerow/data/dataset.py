@@ -277,6 +277,13 @@ class Dataset:
             for column, row in zip((column for column in columns if column.derived is None), rows):
                 yield column, row, everywhere if column.constant else places
 
+    def spread_weights(self) -> FloatArray | None:
+        """The weight of each position, (N,), for statistics of columns; None where all sequences count the same."""
+        weights = self.weight_seq
+        if weights is None or not len(weights) or (weights == weights[0]).all():
+            return None
+        return np.repeat(weights, np.diff(self.offsets))
+
     def take(self, sequences: IndexArray) -> Dataset:
         """Some sequences, by number, as a corpus of their own; all of them are this one."""
         if np.array_equal(sequences, np.arange(self.n_sequences)):

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hedgerow.data import kernels
-from hedgerow.data.dataset import OUTSIDE_COLUMN, Column, Dataset, Derived, Schema
+from hedgerow.data.dataset import OUTSIDE_COLUMN, Column, Dataset, Derived, Schema, padded_places
 from hedgerow.errors import InputError, shown
 from hedgerow.legend import FLOAT, FloatArray
 
@@ -97,17 +97,35 @@ def stored_numbers(schema: Schema) -> list[Column]:
 
 def standardised(dataset: Dataset, column: Column) -> Column:
     """A derived column with the mean and the deviation that it has in a corpus."""
-    center, spread = standard(number_row(dataset, column)[0])
+    numbers, low = number_row(dataset, column)
+    weights = dataset.spread_weights()
+    if weights is not None:
+        numbers = numbers[padded_places(dataset.offsets, dataset.schema.gap)[1] - low]
+    center, spread = standard(numbers, weights)
     return replace(column, center=center, spread=spread)
 
 
-def standard(numbers: FloatArray) -> tuple[float, float]:
-    """Mean and standard deviation of a column of measurements; a column of one value has the deviation 1."""
-    known = numbers[numbers == numbers]
+def standard(numbers: FloatArray, weights: FloatArray | None = None) -> tuple[float, float]:
+    """Mean and standard deviation of a column of measurements, some of which may count more than others. A column of
+    one value has the deviation 1, so that it becomes one of zeros."""
+    there = numbers == numbers
+    known = numbers[there].astype(FLOAT, copy=False)
     if len(known) == 0:
         return 0.0, 1.0
-    center, spread = float(known.mean(dtype=FLOAT)), float(known.std(dtype=FLOAT))
-    return (center, spread) if np.isfinite(spread) and spread > 1e-12 * abs(center) else (0.0, 1.0)
+    if known.min() == known.max():
+        return float(known[0]), 1.0
+    counted = None if weights is None else weights[there]
+    scale = 1.0
+    if np.abs(known[[known.argmin(), known.argmax()]]).max() > 1e150:  # its square is no number
+        scale = 2.0**600
+        known = known / scale
+    center = float(np.average(known, weights=counted))
+    if counted is None:
+        spread = float(known.std())
+    else:
+        spread = float(np.sqrt(np.average((known - center) ** 2, weights=counted)))
+    center, spread = scale * center, scale * spread
+    return (center, spread) if spread > 1e-12 * abs(center) else (center, 1.0)
 
 
 # ------------------------------------------------------------------------------------------------ reading

@@ -12,6 +12,7 @@ import numpy as np
 
 from hedgerow.data.dataset import Dataset, Label
 from hedgerow.data.rows import NUMBERS
+from hedgerow.data.sequences import take_sequences
 from hedgerow.errors import InputError, among, shown
 from hedgerow.legend import CODE, UNLABELLED, BoolArray, CodeArray, FloatArray, IndexArray
 
@@ -230,6 +231,27 @@ def with_weights(dataset: Dataset, sample_weight: Any) -> Dataset:
     labels = np.where(dropped, CODE(UNLABELLED), dataset.labels)
     allowed = None if dataset.allowed is None else dataset.allowed | dropped[:, None]
     return replace(dataset, labels=labels, allowed=allowed)
+
+
+def counted(sample_weight: Any, *given: Any) -> tuple[IndexArray | None, list[Any]]:
+    """The numbers of the sequences that count, and the weights and what else is given for every sequence without the
+    others: nothing is learnt of a sequence of weight 0. None where all count.
+
+    What is wrong with the weights `with_weights` says.
+    """
+    whole = [sample_weight, *given]
+    if sample_weight is None or isinstance(sample_weight, (str, bytes, Mapping, Set)) or not is_iterable(sample_weight):
+        return None, whole
+    whole = [list(one) if hasattr(one, "__next__") else one for one in whole]
+    weights = list(whole[0])
+    plain = all(isinstance(weight, NUMBERS) for weight in weights)
+    if not plain or all(weight != 0 for weight in weights) or not any(weights):
+        return None, whole
+    kept = np.flatnonzero(np.array(weights, dtype=object) != 0)
+    sizes = {len(one) for one in whole[1:] if one is not None and hasattr(one, "__len__")}
+    if sizes - {len(weights)}:
+        return None, whole
+    return kept, [None if one is None else take_sequences(one, kept) for one in whole]
 
 
 def _sequence_weights(given: Any, offsets: IndexArray) -> tuple[FloatArray | None, BoolArray | None]:

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from hedgerow.data.labels import counted
 from hedgerow.declarations import check_choice
 from hedgerow.errors import InputError, warn
 from hedgerow.estimators.base import FittedModel, object_array
@@ -109,6 +110,7 @@ class LatticeModel(FittedModel):
 
     def _training_graphs(self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any) -> TrainingGraphs:
         """The training items as arrays, and those held out."""
+        _, (sample_weight, X, y) = counted(sample_weight, X, y)
         graphs = self._graphs(X)
         masks, weights = read_masks(y, graphs), read_weights(sample_weight, graphs)
         if isinstance(weights, list) and self.objective != "pseudo_likelihood":

@@ -112,7 +112,7 @@ def read_masks(y: Any, graphs: list[Graph], *, name: str = "y") -> list[AnyArray
 
 def _read_mask(mask: Any, item: Graph, i: int, name: str) -> AnyArray:
     try:
-        array = np.asarray(mask)
+        array = mask.astype(object).filled(None) if np.ma.is_masked(mask) else np.asarray(mask)
     except ValueError as error:
         raise InputError(f"item {i}: {name} is not an array of labels ({error})") from error
     if array.shape not in (item.shape, (len(item.node_features),)):

@@ -155,6 +155,8 @@ def _moments(numbers: FloatArray, weights: FloatArray) -> tuple[float, float]:
     total = weights.sum()
     if total <= 0:
         return 0.0, 1.0
+    if numbers.min() == numbers.max():
+        return float(numbers[0]), 1.0
     mean = float((weights * numbers).sum() / total)
     variance = float((weights * (numbers - mean) ** 2).sum() / total)
     return mean, variance if variance > 1e-24 * mean * mean and variance > 0 else 1.0
@@ -209,7 +211,8 @@ class EmissionCounts:
         with np.errstate(divide="ignore", invalid="ignore"):
             mean = total / (n + smoothing)  # the spread has mean 0 and variance 1 here
             variance = (squares + smoothing) / (n + smoothing) - mean**2
-        nothing = n + smoothing <= 0
+        # A column of one value says nothing of any label, and smoothing must not make it do so.
+        nothing = (n + smoothing <= 0) | (squares.sum(axis=1, keepdims=True) == 0.0)
         mean[nothing], variance[nothing] = 0.0, 1.0
         variance = np.maximum(variance, SMALLEST_SHARE)
         return Emissions(
