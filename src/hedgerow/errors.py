@@ -83,6 +83,15 @@ class InputError(HedgerowError, ValueError):
         super().__init__(Message(f"{message}. {hint}" if hint else message))
 
 
+class NumbersError(InputError, FloatingPointError):
+    """Numbers, or weights, that are too large to compute with."""
+
+    HINT = "Numbers or weights are too large: give columns in other units, and weights of about 1."
+
+    def __init__(self, what: str, hint: str = HINT, **place: Any) -> None:
+        super().__init__(what, hint=hint, **place)
+
+
 class ModelFileError(HedgerowError, ValueError):
     """A model file that is damaged, truncated, foreign, or of a version this hedgerow cannot read."""
 

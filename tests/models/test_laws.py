@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -148,6 +149,58 @@ def test_a_constant_column_changes_nothing(case, value, rng):
     (_, (make, apart, *_)), (X, y) = case, corpus(case[0], rng)
     wider = [np.concatenate([item, np.full((*item.shape[:-1], 1), value)], axis=-1) for item in X]
     same(answers(make().fit(wider, y), wider), answers(make().fit(X, y), X), apart)
+
+
+def hostile(X: list[Any], size: float, *, everywhere: bool) -> list[Any]:
+    """The first feature is huge: everywhere, or at one place of two items."""
+    X = [item.copy() for item in X]
+    for i, item in enumerate(X):
+        if everywhere:
+            item[..., 0] = np.clip(item[..., 0], -1, 1) * size
+        elif i < 2:
+            item.reshape(-1, item.shape[-1])[1, 0] = size if i else -size
+    return X
+
+
+def sane(answer: Callable[[], list[Any]]) -> None:
+    """Probabilities, or labels; or an error of ours."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            found = answer()
+        except InputError:
+            return
+    for one in found:
+        if np.ndim(one) > 1 and np.asarray(one).dtype.kind == "f":
+            np.testing.assert_allclose(np.sum(one, axis=-1), 1.0, atol=1e-6)
+            assert np.min(one) >= 0
+
+
+@pytest.mark.parametrize("size", [1e100, 1e155, 1.7e308])
+def test_huge_numbers_give_probabilities_or_an_error(case, size, rng):
+    (_, (make, *_)), (X, y) = case, corpus(case[0], rng)
+    model = make().fit(X, y)
+    for everywhere in (False, True):
+        huge = hostile(X, size, everywhere=everywhere)
+        sane(lambda huge=huge: answers(model, huge))
+        sane(lambda huge=huge: answers(make().fit(huge, y), huge))
+
+
+@pytest.mark.parametrize("size", [1e-320, 1e-30, 1e308])
+def test_extreme_weights_give_probabilities_or_an_error(case, size, rng):
+    (_, (make, *_)), (X, y) = case, corpus(case[0], rng)
+    for n in (3, len(X)):
+        weights = np.where(np.arange(len(X)) < n, size, 1.0)
+        sane(lambda weights=weights: answers(make().fit(X, y, sample_weight=weights), X))
+
+
+@pytest.mark.parametrize("make", [hedgerow.LinearCRF, hedgerow.BeamSearchTagger])
+def test_huge_numbers_of_dicts_are_an_error(make):
+    """They are not standardised, for one that is absent means 0."""
+    X = [[{"x": 1e300}, {"x": -1e300}], [{"x": 1e299}, {"x": 3.0}]] * 4
+    model = make(window=0)
+    with pytest.raises(InputError, match="too large"), np.errstate(all="ignore"):
+        model.fit(X, [["a", "b"]] * 8).predict(X)
 
 
 def test_errors_name_sequences_as_they_were_given():

@@ -17,6 +17,7 @@ from hedgerow.errors import InputError, among, shown
 from hedgerow.legend import CODE, UNLABELLED, BoolArray, CodeArray, FloatArray, IndexArray
 
 SETS = (set, frozenset)
+LEAST_WEIGHT = 1e-12  # that the largest weight may have
 
 
 class CodedLabels(NamedTuple):
@@ -254,6 +255,14 @@ def counted(sample_weight: Any, *given: Any) -> tuple[IndexArray | None, list[An
     return kept, [None if one is None else take_sequences(one, kept) for one in whole]
 
 
+def check_largest(weights: FloatArray) -> None:
+    """Refuse weights that are all too small, or some too large, to compute with beside a penalty of about 1."""
+    largest = float(weights.max(initial=1.0 if not len(weights) else 0.0))
+    if not LEAST_WEIGHT <= largest <= 1.0 / LEAST_WEIGHT:
+        hint = f"The largest is from {LEAST_WEIGHT:g} to {1 / LEAST_WEIGHT:g}: divide them by their mean."
+        raise InputError(f"the largest sample_weight is {largest:g}", hint=hint)
+
+
 def _sequence_weights(given: Any, offsets: IndexArray) -> tuple[FloatArray | None, BoolArray | None]:
     """Weights of the sequences, float64[S]; or, where arrays are given, bool[N]: the positions of weight 0."""
     hint = "Give one weight per sequence, or a list with one array per sequence."
@@ -270,6 +279,7 @@ def _sequence_weights(given: Any, offsets: IndexArray) -> tuple[FloatArray | Non
             raise InputError(f"sample_weight is {weights[bad]!r}", hint=hint, sequence=bad)
         if weights and not any(weights):
             raise InputError("every weight is 0", hint="Give at least one sequence a weight above 0.")
+        check_largest(np.array(weights, dtype=np.float64))
         return np.array(weights, dtype=np.float64), None
     flat = _flatten(weights, offsets, name="sample_weight")
     bad = next((t for t, weight in enumerate(flat) if not isinstance(weight, NUMBERS) or weight not in (0, 1)), None)

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.data.labels import counted
 from hedgerow.declarations import check_choice
-from hedgerow.errors import InputError, warn
+from hedgerow.errors import InputError, NumbersError, warn
 from hedgerow.estimators.base import FittedModel, object_array
 from hedgerow.estimators.values import random_generator, weights_of_labels
 from hedgerow.lattice.dataset import (
@@ -38,6 +38,8 @@ from hedgerow.training.monitor import Trained
 
 Result = TypeVar("Result")
 Scores = Callable[[int], Potentials]  # the number of a graph of a dataset → its scores
+
+LARGEST = 1e300  # score: a few of them add up to a number
 
 
 class TrainingGraphs(NamedTuple):
@@ -169,7 +171,7 @@ class LatticeModel(FittedModel):
 
     def _infer(self, n_graphs: int, scores: Scores, *, warn: bool = True) -> list[Beliefs]:
         inference = inference_of(self)
-        beliefs = self._over_graphs(n_graphs, lambda i: inference(scores(i)))
+        beliefs = self._over_graphs(n_graphs, lambda i: inference(_finite(scores(i), i)))
         if warn:
             self._warn_of_unconverged([each.converged for each in beliefs].count(False), n_graphs)
         return beliefs
@@ -182,7 +184,7 @@ class LatticeModel(FittedModel):
         inference = inference_of(self)
         if inference.method == "mean_field":  # it has no messages to maximise
             inference = type(inference)(max_updates=inference.max_updates, tol=inference.tol)
-        best = self._over_graphs(n_graphs, lambda i: search(scores(i), name, inference))
+        best = self._over_graphs(n_graphs, lambda i: search(_finite(scores(i), i), name, inference))
         if warn:
             self._warn_of_unconverged([each.converged for each in best].count(False), n_graphs)
         return np.concatenate([each.labels for each in best])
@@ -214,3 +216,11 @@ class LatticeModel(FittedModel):
                 advice = "raise ⟦max_updates⟧, or use ⟦inference='tree_reweighted'⟧ or 'mean_field'"
             what = f"inference did not converge on {n_unconverged} of {n_graphs} {items}; {advice}"
             warn(what, ConvergenceWarning, stacklevel=4)
+
+
+def _finite(potentials: Potentials, i: int) -> Potentials:
+    """The scores of item i, which must be numbers that add up to some."""
+    largest = max(np.abs(scores).max(initial=0.0) for scores in (potentials.node_scores, potentials.edge_scores))
+    if not largest < LARGEST:
+        raise NumbersError(f"item {i}: the scores are not numbers, or too large to add")
+    return potentials

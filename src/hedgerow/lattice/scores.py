@@ -155,7 +155,7 @@ class Scaling:
         of_nodes, of_edges = dataset.spread_weights() or (None, None)
         centers, spreads = zip(*(standard(column, of_nodes) for column in nodes.T)) if F else ((), ())
         squares = np.ones(E)
-        if len(edges):
+        if edges.size:
             largest = np.abs(edges).max(axis=0)
             unit = np.where(largest > 1e150, largest, 1.0)  # whose square is no number
             squares = np.sqrt(np.average((edges / unit) ** 2, axis=0, weights=of_edges)) * unit

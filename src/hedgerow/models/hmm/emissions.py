@@ -20,10 +20,11 @@ import numpy as np
 
 from hedgerow.data.dataset import Dataset, Schema, locate
 from hedgerow.data.derived import stored_numbers
-from hedgerow.errors import InputError
+from hedgerow.errors import InputError, NumbersError
 from hedgerow.legend import FLOAT, INDEX, MISSING, FloatArray, IndexArray
 from hedgerow.models.hmm import kernels
 
+FAR = 1e100  # deviations from a mean, and no number is farther
 SMALLEST_SHARE = 1e-9  # of the variance of a column: no label has a smaller one
 
 
@@ -80,6 +81,8 @@ class Emissions:
         for d, (which, numbers) in enumerate(_numbers(dataset, self.fills, rows)):
             spread = self.variances[d]
             away = numbers[:, None] - self.means[d]
+            if np.abs(away).max(initial=0.0) > FAR:  # its square is no number
+                away = np.clip(away / np.sqrt(spread), -FAR, FAR) * np.sqrt(spread)
             scores[which] -= 0.5 * (np.log(2.0 * np.pi * spread) + away * away / spread)
         if len(self.attributes):
             kernels.hmm.gather(*_attributes(dataset, rows), self.attributes, scores)
@@ -142,6 +145,9 @@ class Spread:
         ids, which, values = _attributes(dataset, rows)
         drawn = np.bincount(ids, weights=weights[which] * values, minlength=schema.n_attributes)
         means, variances = np.array(moments, dtype=np.float64).reshape(-1, 2).T
+        if not np.isfinite(variances).all():
+            column = stored_numbers(schema)[int(np.argmin(np.isfinite(variances)))].name
+            raise NumbersError("the numbers are too large to have a variance", column=column)
         return cls(np.concatenate(shares), _shares(drawn.astype(np.float64)), means, variances)
 
 
