@@ -92,7 +92,7 @@ def _derived(source: Column, derived: Derived) -> Column:
 
 def stored_numbers(schema: Schema) -> list[Column]:
     """The columns of the rows of `numeric`."""
-    return [column for column in schema.of("numeric") if column.derived is None]
+    return [column for column, _ in schema.number_rows.values()]
 
 
 def standardised(dataset: Dataset, column: Column) -> Column:
@@ -134,8 +134,8 @@ def standard(numbers: FloatArray, weights: FloatArray | None = None) -> tuple[fl
 def number_row(dataset: Dataset, column: Column, first: int = 0, last: int | None = None) -> tuple[FloatArray, int]:
     """The numbers of a numeric column of positions, and the padded place where they begin. Those of a derived column
     are computed, at sequences first … last−1; a stored one is given as it is stored, from place 0 on."""
-    sources, derived = stored_numbers(dataset.schema), column.derived
-    d = [one.name for one in sources].index(column.name if derived is None else derived.source)
+    derived = column.derived
+    source, d = dataset.schema.number_rows[column.name if derived is None else derived.source]
     if derived is None:
         return dataset.numeric[d], 0
     lengths = np.diff(dataset.offsets)[first:last]
@@ -143,8 +143,8 @@ def number_row(dataset: Dataset, column: Column, first: int = 0, last: int | Non
     if len(start):
         low, high = int(start[0]) - gap, int(start[-1] + lengths[-1]) + gap
     x = dataset.numeric[d, low:high].astype(FLOAT, copy=False)
-    if not np.isnan(sources[d].fill):  # an absent number means one
-        x = np.where(np.isnan(x), sources[d].fill, x)
+    if not np.isnan(source.fill):  # an absent number means one
+        x = np.where(np.isnan(x), source.fill, x)
     x.flags.writeable = False  # as stored ones are: one compiled form serves all
     out: FloatArray = np.full(len(x), np.nan)
     code = getattr(kernels.derived, FUNCTIONS[derived.function].code)

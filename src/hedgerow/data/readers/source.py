@@ -11,6 +11,16 @@ from hedgerow.errors import InputError
 Source = str | os.PathLike[str] | IO[str] | IO[bytes] | Iterable[str] | Iterable[bytes]
 
 
+MOST_COLUMNS = 250_000  # a model file has room for about so many
+
+
+def check_width(width: int, path: str | None) -> None:
+    """Refuse a table that no model could be kept of, before anything is made of it."""
+    if width > MOST_COLUMNS:
+        hint = "Is the separator right? Features that are absent at most positions go into JSON lines, or a sparse matrix."
+        raise InputError(f"has {width:,} columns, and {MOST_COLUMNS:,} is the most", path=path, hint=hint)
+
+
 def read_lines(source: Source, encoding: str = "utf-8") -> tuple[str | None, list[str]]:
     """The name of the source, for messages, and its lines without line ends.
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from hedgerow.data.readers.columns import BadValue, booleans, check_finite, objects, shared
 from hedgerow.data.readers.grouping import Kinds, as_names, cut, group_rows
-from hedgerow.data.readers.source import Source, read_lines
+from hedgerow.data.readers.source import Source, check_width, read_lines
 from hedgerow.data.readers.tables import FrameTable
 from hedgerow.data.sequences import Kind, Sequences
 from hedgerow.errors import InputError, MissingExtraError
@@ -131,6 +131,8 @@ class TextTable:
         if not rows:
             raise InputError("has no header", path=path, hint="The first line names the columns.")
         self.names = rows[0][1]
+        check_width(len(self.names), path)
+        self._places = {name: j for j, name in enumerate(self.names)}
         if len(set(self.names)) < len(self.names) or "" in self.names:
             raise InputError("two columns have one name, or one has none", path=path, line=rows[0][0])
         self.lines = [number for number, _ in rows[1:]]
@@ -155,7 +157,7 @@ class TextTable:
         return self.lines[row]
 
     def values(self, name: str) -> list[str | None]:
-        place = self.names.index(name)
+        place = self._places[name]
         return shared([fields[place] or None for fields in self.rows])
 
     def column(self, name: str, kind: Kind | None) -> tuple[Kind, AnyArray]:
