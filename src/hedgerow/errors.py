@@ -132,11 +132,10 @@ def quoted(value: Any) -> str:
 
 def plain(value: Any, most: int = MOST_SHOWN) -> str:
     """A label or a name for a terminal: at most so many characters, and those escaped that a terminal obeys."""
-    text = value if isinstance(value, str) else str(value)
-    short = text if len(text) <= most else f"{text[: most - 1]}…"
-    if short.isprintable():
-        return short
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in short)
+    text = (value if isinstance(value, str) else str(value))[: most + 1]
+    if not text.isprintable():
+        text = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def warn(text: str, category: type[Warning] = HedgerowWarning, *, stacklevel: int = 1) -> None:

@@ -189,7 +189,7 @@ class Schema:
 
     def of(self, *kinds: Kind, constant: bool = False) -> list[Column]:
         """The columns of these kinds, in stored order: row i of `codes` or `numeric` belongs to entry i that is not
-        derived. The list is made once, for there may be very many columns that each ask for it, and not to be changed."""
+        derived. The list is made once, for very many columns may ask for it, and is not to be changed."""
         kept: list[Column] | None = self._kept.get((kinds, constant))
         if kept is None:
             kept = self._kept[kinds, constant] = [c for c in self.columns if c.kind in kinds and c.constant == constant]

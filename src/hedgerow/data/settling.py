@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hedgerow.data.columns import AttributeBuilder, ColumnBuilder, Values, attribute_name, window_offsets
+from hedgerow.data.columns import AttributeBuilder, ColumnBuilder, Values, attribute_name, check_reach, window_offsets
 from hedgerow.data.dataset import OUTSIDE_COLUMN, Column, Dataset, Label, Schema, Vocabulary, padded_places
 from hedgerow.data.derived import standard, standardised
 from hedgerow.data.labels import CodedLabels
@@ -68,6 +68,7 @@ def settle(learner: Learner, offsets: IndexArray, names: tuple[Label, ...], labe
         plan.append((ColumnBuilder(OUTSIDE_COLUMN, "categorical"), beside, False))
     plan += [(builder, (0,), True) for _, builder in sorted(learner.constants.items()) if builder.kind is not None]
     gap = max(abs(o) for reach in (attribute_offsets, *(reach for _, reach, _ in plan)) for o in reach)
+    check_reach(gap, int(np.diff(offsets).max()))
     start, places, size = padded_places(offsets, gap)
     vocabulary = Vocabulary([texts[i] for i in order])
     rows, (codes, numeric, *constants) = blank_columns(

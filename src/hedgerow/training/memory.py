@@ -42,6 +42,13 @@ def check_chain_memory(layout: ChainLayout, order: int, longest: int, n_position
     _check(needed, what, hint)
 
 
+def check_k_best_memory(k: int, n_labels: int, longest: int, n_positions: int) -> None:
+    """Refuse k labelings of every sequence, whose paths to each label this machine cannot hold."""
+    needed = 24 * k * n_labels * longest + 16 * k * n_positions
+    hint = "Give a smaller ⟦k⟧, or fewer sequences at once."
+    _check(needed, f"⟦k={k}⟧ labelings of {n_positions:,} positions need", hint)
+
+
 def _check(needed: int, what: str, hint: str) -> None:
     """Refuse what needs more bytes than there are. To ask how many these are takes longer than a few positions do."""
     limit = memory_limit() if needed > _LITTLE else None

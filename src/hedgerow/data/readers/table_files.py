@@ -116,9 +116,12 @@ def _read_parquet(source: Any, path: str | None) -> Any:
     except ImportError:
         raise MissingExtraError("pyarrow", "parquet", "reading Parquet") from None
     try:
-        return pyarrow.parquet.read_table(source)
+        table = pyarrow.parquet.read_table(source)
+        check_width(table.num_columns, path)
+        table.validate(full=True)  # texts that are not UTF-8, and whatever else a file may promise and not hold
     except (OSError, pyarrow.ArrowException, TypeError) as error:
         raise InputError(f"cannot be read as Parquet: {error}", path=path) from error
+    return table
 
 
 class TextTable:
