@@ -67,12 +67,12 @@ def test_windows(window, hedgerow, folder):
     refused(hedgerow("train", "train.txt", "-o", "m", "--model", "linear", "--window", window, "--quiet"), "--window")
 
 
-def test_many_labelings(hedgerow, trained):
+def test_many_labelings(hedgerow, folder, trained):
     refused(hedgerow("tag", trained, "train.txt", "-k", "100000"), "--k-best 100000")
     assert hedgerow("tag", trained, "train.txt", "-k", "1000").code == 0
 
 
-def test_not_enough_memory(hedgerow, trained, monkeypatch):
+def test_not_enough_memory(hedgerow, folder, trained, monkeypatch):
     def fail(*_):
         raise MemoryError("Unable to allocate 9 GiB")
 

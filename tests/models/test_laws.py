@@ -11,6 +11,7 @@ import pytest
 
 import hedgerow
 from hedgerow import InputError
+from hedgerow.errors import HedgerowWarning
 from hedgerow.models.local.training import named_estimator
 
 
@@ -207,3 +208,17 @@ def test_errors_name_sequences_as_they_were_given():
     model = hedgerow.LinearCRF(window=0)
     with pytest.raises(InputError, match="sequence 2, position 1"):
         model.fit([["a"], ["b"], ["a", 3]], [["x"], ["x"], ["x", "y"]], sample_weight=[1, 0, 1])
+
+
+def test_very_many_labels_are_planned(monkeypatch):
+    """Before work: an error for what does not fit into memory, and a warning for what takes long."""
+    monkeypatch.setattr("hedgerow.training.memory.memory_limit", lambda: 10**6)
+    X, y = [["a"] * 300], [[f"{k:03}" for k in range(300)]]
+    with pytest.raises(InputError, match="300 labels have 90,000 pairs"):
+        hedgerow.HMM().fit(X, y)
+    with pytest.raises(InputError, match="form='symmetric' of 400 labels"):
+        hedgerow.LatticeCRF().fit([np.zeros((20, 20, 1))], [np.arange(400).reshape(20, 20)])
+    monkeypatch.undo()
+    monkeypatch.setattr("hedgerow.training.memory._MANY_STEPS", 10)
+    with pytest.warns(HedgerowWarning, match="6e\\+01 steps from label to label"):
+        hedgerow.HMM().fit([["a"] * 4, ["b"] * 3], [list("abca"), list("bca")])

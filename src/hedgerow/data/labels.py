@@ -13,7 +13,7 @@ import numpy as np
 from hedgerow.data.dataset import Dataset, Label
 from hedgerow.data.rows import NUMBERS
 from hedgerow.data.sequences import take_sequences
-from hedgerow.errors import InputError, among, shown
+from hedgerow.errors import InputError, among, quoted, shown
 from hedgerow.legend import CODE, UNLABELLED, BoolArray, CodeArray, FloatArray, IndexArray
 
 SETS = (set, frozenset)
@@ -75,7 +75,7 @@ def _listed(labels: Any, i: int, name: str, hint: str) -> Sequence[Any]:
         return list(labels.tolist())
     wrong = isinstance(labels, (str, bytes, Mapping, Set, np.ndarray)) or hasattr(labels, "columns")
     if wrong or not hasattr(labels, "__len__") or not is_iterable(labels):
-        raise InputError(f"{name}[{i}] is {labels!r}, not a list", hint=hint, sequence=i)
+        raise InputError(f"{name} is {quoted(labels)} there, not a list", hint=hint, sequence=i)
     return list(labels)
 
 

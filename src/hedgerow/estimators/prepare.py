@@ -38,6 +38,7 @@ from hedgerow.estimators.holding_out import (
 from hedgerow.estimators.values import FILLING, is_auto, same_window
 from hedgerow.estimators.window_choice import choose_features, choose_window
 from hedgerow.legend import IndexArray
+from hedgerow.training.memory import check_pairs_memory
 from hedgerow.trees.growing import LEARNED
 
 
@@ -345,6 +346,7 @@ def encode_held_out(schema: Schema, X_val: Any, y_val: Any) -> Dataset | None:
 
 def _make_ready(wanted: Preparation, given: Dataset, held_given: Dataset | None) -> Prepared:
     """Learn from the training sequences what stands in for missing values and which moves are legal."""
+    check_pairs_memory(given.n_labels, given.n_positions)
     imputation = wanted.imputation if wanted.schema is not None else learn_missing(wanted, given)
     dataset, held_out = given, held_given
     if imputation is not None:

@@ -34,6 +34,7 @@ from hedgerow.lattice.scores import Potentials
 from hedgerow.legend import CODE, AnyArray, CodeArray, FloatArray
 from hedgerow.metrics.tokens import code_accuracy
 from hedgerow.parallel import MAX_LANES, Lanes
+from hedgerow.training.memory import check_lattice_memory
 from hedgerow.training.monitor import Trained
 
 Result = TypeVar("Result")
@@ -130,6 +131,7 @@ class LatticeModel(FittedModel):
             train, held = self._hold_out(masks)
             held_graphs, held_masks = [graphs[i] for i in held], [masks[i] for i in held]
             graphs, masks, weights = [graphs[i] for i in train], [masks[i] for i in train], weights_of(weights, train)
+        check_lattice_memory(self.form, len(labels), max(graph.topology.n_edges for graph in graphs))
         codes = encode_masks(masks, labels, unlabelled=self.unlabelled)
         dataset = with_labels(make_dataset(graphs, differences=self.differences), codes, weights)
         held_out = None
