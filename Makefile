@@ -14,7 +14,7 @@ WHEEL_TEST := build/wheel-test
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test bounds fuzz lint bench docs api reproduce wheel clean distclean
+.PHONY: help demo test bounds fuzz soak lint bench docs api reproduce wheel clean distclean
 
 help:  ## show this list
 	@echo "Usage: make TARGET [PYTHON=python3.12] [ARGS='more arguments for the command behind it']"
@@ -31,9 +31,15 @@ test: $(VENV)/.dev  ## run the tests, then those of the kernels again as plain P
 bounds: $(VENV)/.dev  ## run the tests of the kernels with the bounds of arrays checked, which compiled kernels do not do
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/build/bounds $(PYTEST) $(KERNEL_TESTS)
 
-# Bounds are checked, and what is compiled so has a folder of its own.
-fuzz: $(VENV)/.dev  ## forge 10,000 model files of every kind, load and use them: make fuzz ARGS="--seed 7 TreeCRF"
-	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=build/bounds $(BIN)/python -m tests.codec.mutants --each 10000 $(ARGS)
+# Bounds are checked, and what is compiled so has a folder of its own. All of it takes about an hour on two cores.
+FUZZ ?= --readers 700000 --api 20000
+fuzz: $(VENV)/.dev  ## forge 10,000 model files of every kind, and hostile inputs: make fuzz ARGS="--seed 7"
+	$(BIN)/python -m tests.fuzz.inputs $(FUZZ) $(ARGS) & inputs=$$!; \
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=build/bounds $(BIN)/python -m tests.codec.mutants --each 10000 $(ARGS); \
+	files=$$?; wait $$inputs && exit $$files
+
+soak: $(VENV)/.dev  ## ten minutes of eight threads that predict and one that refits: memory stays flat
+	$(BIN)/python -m tests.fuzz.soak --minutes 10 $(ARGS)
 
 lint: $(VENV)/.dev  ## check style, format and types
 	$(BIN)/ruff check .

@@ -6,19 +6,28 @@ let the command line say `--edges shared` where Python says edges='shared'.
 
 from __future__ import annotations
 
+import re
 import warnings
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from typing import Any, Self
 
+MOST_SHOWN = 80  # characters of a value that is named in a message
+LONGEST_LINE = 2000  # characters of what is shown on a terminal
+_LONG = 1000  # characters of a message that has to hold somebody's data
+_QUOTED = re.compile(rf"(?:'[^']{{{MOST_SHOWN},}}')|(?:\"[^\"]{{{MOST_SHOWN},}}\")")
+
 
 class Message(str):
-    """A text without its marks, which `named` can write in other words."""
+    """A text without its marks, which `named` can write in other words. Where it is long, long values are cut."""
 
     marked: str
 
     def __new__(cls, text: str) -> Self:
         marked = text.marked if isinstance(text, Message) else text
+        if len(marked) > _LONG:
+            marked = _QUOTED.sub(lambda found: f"{found[0][: MOST_SHOWN - 2]}…{found[0][-1]}", marked)
+            marked = marked if len(marked) <= LONGEST_LINE else f"{marked[:LONGEST_LINE]}…"
         message = super().__new__(cls, marked.replace("⟦", "").replace("⟧", ""))
         message.marked = marked
         return message
@@ -74,6 +83,15 @@ class InputError(HedgerowError, ValueError):
         super().__init__(Message(f"{message}. {hint}" if hint else message))
 
 
+class NumbersError(InputError, FloatingPointError):
+    """Numbers, or weights, that are too large to compute with."""
+
+    HINT = "Numbers or weights are too large: give columns in other units, and weights of about 1."
+
+    def __init__(self, what: str, hint: str = HINT, **place: Any) -> None:
+        super().__init__(what, hint=hint, **place)
+
+
 class ModelFileError(HedgerowError, ValueError):
     """A model file that is damaged, truncated, foreign, or of a version this hedgerow cannot read."""
 
@@ -104,7 +122,21 @@ def among(error: InputError, offsets: Any, flat: int, **place: Any) -> InputErro
 
 def shown(names: Sequence[Any], most: int = 10) -> str:
     """The first of some names, as messages list them."""
-    return ", ".join(map(repr, names[:most])) + (", …" if len(names) > most else "")
+    return ", ".join(map(quoted, names[:most])) + (", …" if len(names) > most else "")
+
+
+def quoted(value: Any) -> str:
+    """A value as Python writes it, of at most MOST_SHOWN characters."""
+    text = repr(value)
+    return text if len(text) <= MOST_SHOWN else f"{text[: MOST_SHOWN - 2]}…{text[-1]}"
+
+
+def plain(value: Any, most: int = MOST_SHOWN) -> str:
+    """A label or a name for a terminal: at most so many characters, and those escaped that a terminal obeys."""
+    text = (value if isinstance(value, str) else str(value))[: most + 1]
+    if not text.isprintable():
+        text = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def warn(text: str, category: type[Warning] = HedgerowWarning, *, stacklevel: int = 1) -> None:

@@ -398,11 +398,40 @@ def test_labels_are_sorted_and_unlabelled_positions_are_marked():
 
 
 def test_weights_of_sequences():
-    weights = np.array([1.0, 0.0, 2.5])
+    weights = np.array([1.0, 0.5, 2.5])
     dataset = learn(WORDS, TAGS, sample_weight=weights)
     np.testing.assert_array_equal(dataset.weight_seq, weights)
     weights[0] = 3.0  # the caller's own array is neither frozen nor shared
     assert dataset.weight_seq[0] == 1.0
+
+
+@pytest.mark.parametrize("lengths", [None, [3, 2, 4]])
+def test_a_sequence_of_weight_0_is_left_out(lengths):
+    flat = [word for words in WORDS for word in words], [tag for tags in TAGS for tag in tags]
+    X, y = (WORDS, TAGS) if lengths is None else flat
+    dataset = learn(X, y, lengths=lengths, sample_weight=[1.0, 0.0, 2.5])
+    assert dataset.equals(learn([WORDS[0], WORDS[2]], [TAGS[0], TAGS[2]], sample_weight=[1.0, 2.5]))
+
+
+def test_means_and_deviations_count_weights(rng):
+    X = [rng.normal(size=(n, 2)) * 10.0**i for i, n in enumerate((3, 5, 4))]
+    X[0][1, 0] = np.nan
+    twice = learn([X[0], X[1], X[1], X[2], X[2], X[2]], features=["lag(1)"]).schema
+    weighted = learn(X, features=["lag(1)"], sample_weight=[1, 2, 3]).schema
+    for one, other in zip(weighted.columns, twice.columns, strict=True):
+        np.testing.assert_allclose([one.center, one.spread], [other.center, other.spread], rtol=1e-12)
+
+
+@pytest.mark.parametrize("value", [0.0, 0.1, -1e9, 1e300])
+def test_a_column_of_one_value_becomes_one_of_zeros(value):
+    (column,) = learn([np.full((7, 1), value)]).schema.columns
+    assert (column.center, column.spread) == (value, 1.0)
+
+
+def test_huge_numbers_have_a_deviation():
+    (column,) = learn([np.array([[1e300], [-1e300], [1.7e308]])]).schema.columns
+    assert np.isfinite(column.center)
+    assert 1e307 < column.spread < 1e308
 
 
 def test_weights_of_positions_unlabel():

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar, NoReturn
 import numpy as np
 
 from hedgerow.chain.workspace import Workspace
-from hedgerow.errors import InputError
+from hedgerow.errors import InputError, NumbersError
 from hedgerow.legend import INDEX, UNLABELLED, AnyArray, BoolArray, CodeArray, FloatArray, IndexArray
 
 # By the scores of the nodes and by those of the edges, as `Marginals` has them.
@@ -198,7 +198,7 @@ class ChainPotentials:
     def refuse_scores(self, row: int) -> NoReturn:
         """Raise the error of scores at `row` that cannot be summed."""
         i, position = self.place(row)
-        raise InputError("the scores hold NaN or +inf, or are too large to add", sequence=i, position=position)
+        raise NumbersError("the scores hold NaN or +inf, or are too large to add", sequence=i, position=position)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from hedgerow.cli import train_options as options
 from hedgerow.cli.flags import in_flags
 from hedgerow.cli.inputs import Input, check_format, load_chain
 from hedgerow.cli.train_options import option
+from hedgerow.errors import plain
 
 if TYPE_CHECKING:
     from hedgerow.metrics.spans import SpanReport
@@ -32,7 +33,7 @@ def command(
     with in_flags(command):
         report = evaluate(model, data, scheme=scheme, format=format)
     if report.unknown:
-        names = ", ".join(f"{label} ({count})" for label, count in report.unknown.items())
+        names = ", ".join(f"{plain(label)} ({count})" for label, count in report.unknown.items())
         print(f"hedgerow: labels that the model does not know, counted as wrong: {names}", file=sys.stderr)
     print(json.dumps(report.to_dict(), indent=2, ensure_ascii=False) if as_json else report)
 

@@ -12,7 +12,7 @@ from hedgerow.cli import train_options as options
 from hedgerow.cli.flags import in_flags
 from hedgerow.cli.inputs import Input, check_format, load_chain
 from hedgerow.cli.train_options import option
-from hedgerow.errors import InputError
+from hedgerow.errors import LONGEST_LINE, InputError, plain
 
 if TYPE_CHECKING:
     from hedgerow.estimators.explanation import Explanation
@@ -51,7 +51,7 @@ def command(
             if position is not None or against is not None or changes or as_json or html is not None:
                 hint = "Name the file with the sequence after the model."
                 raise InputError("--position, --against, --changes, --json and --html need DATA", hint=hint)
-            print(explain(model, by=by, top=top, tree=tree, rules=rules, label=label, plot=plot))
+            _print(explain(model, by=by, top=top, tree=tree, rules=rules, label=label, plot=plot))
             return
         if tree is not None or rules is not None or by is not None:
             raise InputError("--tree, --rules and --by are of the whole model", hint="Leave out DATA.")
@@ -65,7 +65,15 @@ def command(
             plot_explanation(found, n=top, path=plot)
     if html is not None:
         Path(html).write_text(_PAGE.format(found.to_html(top)), encoding="utf-8")
-    print(found.to_json() if as_json else found.table(top))
+    if as_json:
+        print(found.to_json())
+    else:
+        _print(found.table(top))
+
+
+def _print(text: str) -> None:
+    """Print lines of which none says what a terminal would obey."""
+    print("\n".join(plain(line, LONGEST_LINE) for line in text.split("\n")))
 
 
 def explain_label(

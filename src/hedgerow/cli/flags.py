@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from hedgerow.errors import InputError, Message
+from hedgerow.errors import LONGEST_LINE, InputError, Message, plain
 
 # What is more than another name: (the option, what is said where a command has it).
 _PHRASES = {
@@ -34,7 +34,7 @@ def in_flags(command: Callable[..., Any], parameters: Mapping[str, str] | None =
         def show(message: Warning | str, category: type[Warning], *place: Any, **rest: Any) -> None:
             if issubclass(category, UserWarning):  # others are for programmers, who want the line of code
                 text = message.args[0] if isinstance(message, Warning) and message.args else message
-                print(f"hedgerow: {with_flags(text, flags)}", file=sys.stderr)
+                print(f"hedgerow: {plain(with_flags(text, flags), LONGEST_LINE)}", file=sys.stderr)
             else:
                 in_python(message, category, *place, **rest)
 

@@ -10,8 +10,10 @@ from typing import Annotated, Any
 from hedgerow.cli import train_options as options
 from hedgerow.cli.models import MODELS
 from hedgerow.cli.train_options import option
+from hedgerow.errors import plain
 
 SHOWN = 8  # models of the table
+NAMED = 200  # labels, where there are many
 
 
 def command(
@@ -29,12 +31,16 @@ def describe(model: str, top: int = 10) -> str:
     return "\n".join(_lines(loaded, top) if hasattr(loaded, "schema_") else _lattice_lines(loaded))
 
 
+def _labels(labels: Sequence[Any]) -> str:
+    return " ".join([*map(plain, labels[:NAMED]), *["…"][: len(labels) > NAMED]])
+
+
 def _lattice_lines(model: Any) -> Iterator[str]:
     """Of a model of graphs, which has no columns."""
     nodes, edges = model.n_features_
     yield f"{type(model).__name__}, of {nodes} features per node and {edges} per edge"
     yield f"{model.n_iter_} iterations ({model.outcome_}), loss {model.loss_:.4f}"
-    yield f"labels ({len(model.classes_)}): {' '.join(map(str, model.classes_.tolist()))}"
+    yield f"labels ({len(model.classes_)}): {_labels(model.classes_.tolist())}"
 
 
 def _lines(model: Any, top: int) -> Iterator[str]:
@@ -51,7 +57,7 @@ def _lines(model: Any, top: int) -> Iterator[str]:
         case {"sequences": int(n_sequences), "positions": int(n_positions)}:
             yield f"trained on {n_sequences:,} sequences, {n_positions:,} positions"
     yield f"{model.n_iter_} iterations ({model.outcome_}{kept_iteration(model)}), loss {model.loss_:.4f}"
-    yield f"labels ({len(schema.labels)}): {' '.join(map(str, schema.labels))}"
+    yield f"labels ({len(schema.labels)}): {_labels(schema.labels)}"
     if getattr(model, "window", None) == "auto":
         yield f"window {model.window_} (auto)"
     if schema.features:
@@ -63,7 +69,7 @@ def _lines(model: Any, top: int) -> Iterator[str]:
             continue
         values = f", {len(column.vocabulary):,} values" if column.vocabulary is not None else ""
         where = "of the whole sequence" if column.constant else _reach(column.offsets)
-        yield f"  {column.name}: {column.kind}{values}, {where}"
+        yield f"  {plain(column.name)}: {column.kind}{values}, {where}"
     if len(schema.attributes):
         yield f"  {len(schema.attributes):,} attributes, {_reach(schema.attribute_offsets)}"
     match model.metadata_.get("reader"):
@@ -112,7 +118,7 @@ def _reach(offsets: tuple[int, ...]) -> str:
 def _largest(model: Any, top: int) -> Iterator[str]:
     import numpy as np
 
-    features = [(f"{feature} → {label}", weight) for feature, label, weight in model.feature_weights()]
+    features = [(f"{plain(feature)} → {plain(label)}", weight) for feature, label, weight in model.feature_weights()]
     yield from ("", f"weights of features, the {top} largest and the {top} smallest")
     yield from _ends(features, top)
     if not hasattr(model.layout_, "histories"):  # labels that came before are features like others
@@ -126,13 +132,13 @@ def _largest(model: Any, top: int) -> Iterator[str]:
     legal = np.argwhere(np.isfinite(table))
     order = legal[np.argsort(-table[tuple(legal.T)], kind="stable")].tolist()
     yield from ("", f"weights of transitions, {table.size - len(order)} of {table.size} are forbidden")
-    yield from _ends([(f"{names[u]} → {names[v]}", table[u, v]) for u, v in order], top)
+    yield from _ends([(f"{plain(names[u])} → {plain(names[v])}", table[u, v]) for u, v in order], top)
 
 
 def _run(before: tuple[Any, ...], label: Any) -> str:
     """Labels, and the one after them; ⊥ stands before the first."""
-    names = " ".join("⊥" if one is None else str(one) for one in before)
-    return f"{names} → {label}" if names else str(label)
+    names = " ".join("⊥" if one is None else plain(one) for one in before)
+    return f"{names} → {plain(label)}" if names else plain(label)
 
 
 def _ends(weights: list[tuple[str, float]], top: int) -> Iterator[str]:

@@ -54,6 +54,8 @@ class Input:
         self.path = path
         self.name = self.name_of(path)
         if path == STANDARD:
+            if sys.stdin is None:
+                raise InputError("standard input is closed")
             self.content = sys.stdin.buffer.read()
         else:
             with open(path, "rb") as file:

@@ -18,7 +18,7 @@ from hedgerow.cli.flags import in_flags
 from hedgerow.cli.models import settings_of
 from hedgerow.cli.train import INTERRUPTED, check_writable, log_lines
 from hedgerow.cli.train_options import option
-from hedgerow.errors import InputError
+from hedgerow.errors import InputError, plain
 
 if TYPE_CHECKING:
     from hedgerow.legend import IndexArray
@@ -71,7 +71,7 @@ def train_command(
     with in_flags(train_command, {"n_jobs": "jobs", "n_estimators": "max_iter"}), quietly:
         model = train(images, masks, out, trees=trees, **given)
     if not quiet:
-        shown = " ".join(map(str, model.classes_.tolist()))
+        shown = " ".join(map(plain, model.classes_.tolist()))
         end = "stopped by --max-iter" if model.outcome_ == "max_iter" else model.outcome_
         print(f"labels {shown}; {model.n_iter_} iterations ({end}), loss {model.loss_:.4f}")
     if model.outcome_ == "interrupted":

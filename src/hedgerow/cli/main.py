@@ -26,7 +26,7 @@ from hedgerow.cli.tag import command as tag
 from hedgerow.cli.train import INTERRUPTED
 from hedgerow.cli.train import command as train
 from hedgerow.cli.warm_up import command as warm_up
-from hedgerow.errors import HedgerowError
+from hedgerow.errors import LONGEST_LINE, HedgerowError, plain
 
 USER_ERROR = 2
 
@@ -69,6 +69,10 @@ def _options(
 
 def main() -> None:
     """The entry point of the command `hedgerow`."""
+    if sys.stderr is None:  # closed: nobody reads what it says
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    if sys.stdout is None:
+        sys.exit(_complain("standard output is closed"))
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # labels and words are UTF-8, whatever the locale says
             stream.reconfigure(encoding="utf-8")
@@ -95,6 +99,8 @@ def run(arguments: Sequence[str]) -> int:
         return _complain(error.format_message())
     except HedgerowError as error:
         return _complain(str(error))
+    except MemoryError as error:
+        return _complain(f"there is not enough memory for this{f': {error}' if str(error) else ''}")
     except OSError as error:
         name = f"{error.filename}: " if error.filename is not None else ""
         return _complain(f"{name}{error.strerror or error}")
@@ -103,5 +109,5 @@ def run(arguments: Sequence[str]) -> int:
 
 def _complain(message: str, code: int = USER_ERROR) -> int:
     """Say what is wrong in one line."""
-    print(f"hedgerow: {' '.join(message.split())}", file=sys.stderr)
+    print(f"hedgerow: {plain(' '.join(message.split()), LONGEST_LINE)}", file=sys.stderr)
     return code

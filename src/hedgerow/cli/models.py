@@ -11,6 +11,8 @@ from typing import Any
 
 from hedgerow.errors import InputError
 
+LONGEST_VALUE = 10_000  # characters of a parameter that is read as Python writes it
+
 
 @dataclass(frozen=True)
 class Model:
@@ -138,6 +140,6 @@ def settings_of(estimator: Any, name: str, given: Sequence[str], trainer: str | 
 
 def _value(text: str) -> Any:
     try:
-        return ast.literal_eval(text)
-    except (ValueError, SyntaxError):
+        return ast.literal_eval(text) if len(text) <= LONGEST_VALUE else text
+    except (ValueError, SyntaxError, RecursionError, MemoryError):  # the last two for brackets in brackets
         return text

@@ -10,6 +10,7 @@ from typing import Any
 from hedgerow.cli.inputs import Input
 from hedgerow.cli.recipe import Recipe
 from hedgerow.data.readers import label_conll, label_table
+from hedgerow.data.readers.jsonl import parse_record
 from hedgerow.data.readers.source import read_lines
 
 Columns = Mapping[str, Sequence[Sequence[Any]]]
@@ -41,7 +42,7 @@ def _conll(source: Input, recipe: Recipe, columns: Columns) -> bytes:
 
 def _jsonl(source: Input, columns: Columns) -> bytes:
     _, lines = read_lines(source.stream())
-    records = [json.loads(line) for line in lines if line.strip()]
+    records = [parse_record(line) for line in lines if line.strip()]
     added = [dict(zip(columns, values)) for values in zip(*columns.values())]
     return _text([json.dumps(record | new, ensure_ascii=False) for record, new in zip(records, added)])
 

@@ -16,6 +16,7 @@ from hedgerow.cli.train import check_writable
 from hedgerow.cli.train_options import option
 from hedgerow.errors import InputError
 
+MOST_COLUMNS = 1000  # that are added
 _ALONE = "With it go --lag, --probabilities and --format."
 
 
@@ -81,6 +82,9 @@ def tag(
     from hedgerow.cli.output import labelled
     from hedgerow.cli.recipe import recipe_of
 
+    if k_best is not None and k_best > MOST_COLUMNS:
+        hint = f"The most is {MOST_COLUMNS}; in Python there is predict_k_best."
+        raise InputError(f"--k-best {k_best} would add as many columns", hint=hint)
     if k_best is not None and decoder == "posterior":
         raise InputError("--k-best gives whole labelings, which the posterior decoder does not have")
     crf = load_chain(model)
@@ -114,7 +118,7 @@ def _k_best(model: Any, X: Any, k: int, probabilities: bool) -> dict[str, list[l
     """One column per labeling. A short sequence may have fewer than k: the other columns then hold None."""
     labelings = model.predict_k_best(X, k)
     columns: dict[str, list[list[Any]]] = {}
-    for j in range(k):
+    for j in range(max((len(best) for best in labelings), default=0)):
         name = "" if j == 0 else f"_{j + 1}"
         columns[f"predicted{name}"] = [best[j][0] if j < len(best) else [None] * len(best[0][0]) for best in labelings]
         if probabilities:

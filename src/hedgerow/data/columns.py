@@ -186,6 +186,9 @@ def _lists(name: str, values: Any, where: IndexArray, locate: Locate) -> Values:
 
 # ------------------------------------------------------------------------------------------------ columns
 
+MOST_REACH = 100_000  # positions that a window reaches
+FAR = 100  # that it may reach beyond every sequence
+
 
 def window_offsets(window: Window, name: str) -> tuple[int, ...]:
     """The offsets of a column's window: `window` is a half-width, a pair (before, after), or a mapping to these.
@@ -198,7 +201,16 @@ def window_offsets(window: Window, name: str) -> tuple[int, ...]:
     if not good or min(pair) < 0:
         hint = "Give a half-width such as 2, a pair (before, after), a mapping of column to one of them, or 'auto'."
         raise InputError(f"⟦window⟧ is {given!r}", hint=hint, column=name if isinstance(window, Mapping) else None)
+    if max(pair) > MOST_REACH:
+        raise InputError(f"⟦window⟧ is {given!r}", hint=f"It reaches {MOST_REACH:,} positions at most.")
     return tuple(range(-int(pair[0]), int(pair[1]) + 1))
+
+
+def check_reach(gap: int, longest: int) -> None:
+    """Refuse a window that looks far beyond the longest sequence: all it sees there is outside."""
+    if gap > max(longest, FAR):
+        what = f"⟦window⟧ reaches {gap:,} positions, and the longest sequence has {longest:,}"
+        raise InputError(what, hint="Give a narrower one.")
 
 
 def growing_vocabulary() -> defaultdict[str, int]:

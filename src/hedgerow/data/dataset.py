@@ -191,8 +191,15 @@ class Schema:
 
     def of(self, *kinds: Kind, constant: bool = False) -> list[Column]:
         """The columns of these kinds, in stored order: row i of `codes` or `numeric` belongs to entry i that is not
-        derived."""
-        return [c for c in self.columns if c.kind in kinds and c.constant == constant]
+        derived. The list is made once, for very many columns may ask for it, and is not to be changed."""
+        kept: list[Column] | None = self._kept.get((kinds, constant))
+        if kept is None:
+            kept = self._kept[kinds, constant] = [c for c in self.columns if c.kind in kinds and c.constant == constant]
+        return kept
+
+    @cached_property
+    def _kept(self) -> dict[tuple[tuple[Kind, ...], bool], list[Column]]:
+        return {}
 
     @property
     def features(self) -> tuple[str, ...]:
@@ -203,6 +210,12 @@ class Schema:
         """The columns of the rows of `codes`, of `numeric`, of `seq_codes` and of `seq_numeric`, and derived ones."""
         kinds: tuple[tuple[Kind, ...], ...] = ("categorical", "boolean"), ("numeric",)
         return [self.of(*some, constant=constant) for constant in (False, True) for some in kinds]
+
+    @cached_property
+    def number_rows(self) -> dict[str, tuple[Column, int]]:
+        """The columns of the rows of `numeric`, by name, each with its row."""
+        stored = [column for column in self.of("numeric") if column.derived is None]
+        return {column.name: (column, d) for d, column in enumerate(stored)}
 
     def declared_kind(self, name: str) -> Kind | None:
         """The kind that the user gave a column, by name or by "*"; None where it is told from the values."""
@@ -278,6 +291,13 @@ class Dataset:
         for columns, rows in zip(self.schema.groups(), arrays or own):
             for column, row in zip((column for column in columns if column.derived is None), rows):
                 yield column, row, everywhere if column.constant else places
+
+    def spread_weights(self) -> FloatArray | None:
+        """The weight of each position, (N,), for statistics of columns; None where all sequences count the same."""
+        weights = self.weight_seq
+        if weights is None or not len(weights) or (weights == weights[0]).all():
+            return None
+        return np.repeat(weights, np.diff(self.offsets))
 
     def take(self, sequences: IndexArray) -> Dataset:
         """Some sequences, by number, as a corpus of their own; all of them are this one."""

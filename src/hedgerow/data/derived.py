@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hedgerow.data import kernels
-from hedgerow.data.dataset import OUTSIDE_COLUMN, Column, Dataset, Derived, Schema
+from hedgerow.data.dataset import OUTSIDE_COLUMN, Column, Dataset, Derived, Schema, padded_places
 from hedgerow.errors import InputError, shown
 from hedgerow.legend import FLOAT, FloatArray
 
@@ -92,23 +92,40 @@ def _derived(source: Column, derived: Derived) -> Column:
 
 def stored_numbers(schema: Schema) -> list[Column]:
     """The columns of the rows of `numeric`."""
-    return [column for column in schema.of("numeric") if column.derived is None]
+    return [column for column, _ in schema.number_rows.values()]
 
 
 def standardised(dataset: Dataset, column: Column) -> Column:
     """A derived column with the mean and the deviation that it has in a corpus."""
-    center, spread = standard(number_row(dataset, column)[0])
+    numbers, low = number_row(dataset, column)
+    weights = dataset.spread_weights()
+    if weights is not None:
+        numbers = numbers[padded_places(dataset.offsets, dataset.schema.gap)[1] - low]
+    center, spread = standard(numbers, weights)
     return replace(column, center=center, spread=spread)
 
 
-def standard(numbers: FloatArray) -> tuple[float, float]:
-    """Mean and standard deviation of a column of measurements; a column of one value has the deviation 1."""
-    known = numbers == numbers
-    known = numbers if known.all() else numbers[known]
+def standard(numbers: FloatArray, weights: FloatArray | None = None) -> tuple[float, float]:
+    """Mean and standard deviation of a column of measurements, some of which may count more than others. A column of
+    one value has the deviation 1, so that it becomes one of zeros."""
+    there = numbers == numbers
+    known = (numbers if there.all() else numbers[there]).astype(FLOAT, copy=False)
     if len(known) == 0:
         return 0.0, 1.0
-    center, spread = float(known.mean(dtype=FLOAT)), float(known.std(dtype=FLOAT))
-    return (center, spread) if np.isfinite(spread) and spread > 1e-12 * abs(center) else (0.0, 1.0)
+    if known.min() == known.max():
+        return float(known[0]), 1.0
+    counted = None if weights is None else weights[there]
+    scale = 1.0
+    if np.abs(known[[known.argmin(), known.argmax()]]).max() > 1e150:  # its square is no number
+        scale = 2.0**600
+        known = known / scale
+    center = float(np.average(known, weights=counted))
+    if counted is None:
+        spread = float(known.std())
+    else:
+        spread = float(np.sqrt(np.average((known - center) ** 2, weights=counted)))
+    center, spread = scale * center, scale * spread
+    return (center, spread) if spread > 1e-12 * abs(center) else (center, 1.0)
 
 
 # ------------------------------------------------------------------------------------------------ reading
@@ -117,8 +134,8 @@ def standard(numbers: FloatArray) -> tuple[float, float]:
 def number_row(dataset: Dataset, column: Column, first: int = 0, last: int | None = None) -> tuple[FloatArray, int]:
     """The numbers of a numeric column of positions, and the padded place where they begin. Those of a derived column
     are computed, at sequences first … last−1; a stored one is given as it is stored, from place 0 on."""
-    sources, derived = stored_numbers(dataset.schema), column.derived
-    d = [one.name for one in sources].index(column.name if derived is None else derived.source)
+    derived = column.derived
+    source, d = dataset.schema.number_rows[column.name if derived is None else derived.source]
     if derived is None:
         return dataset.numeric[d], 0
     lengths = np.diff(dataset.offsets)[first:last]
@@ -126,8 +143,8 @@ def number_row(dataset: Dataset, column: Column, first: int = 0, last: int | Non
     if len(start):
         low, high = int(start[0]) - gap, int(start[-1] + lengths[-1]) + gap
     x = dataset.numeric[d, low:high].astype(FLOAT, copy=False)
-    if not np.isnan(sources[d].fill):  # an absent number means one
-        x = np.where(np.isnan(x), sources[d].fill, x)
+    if not np.isnan(source.fill):  # an absent number means one
+        x = np.where(np.isnan(x), source.fill, x)
     x.flags.writeable = False  # as stored ones are: one compiled form serves all
     out: FloatArray = np.full(len(x), np.nan)
     code = getattr(kernels.derived, FUNCTIONS[derived.function].code)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Set
+from dataclasses import replace
 from itertools import repeat
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 from hedgerow.data.columns import Locate, attribute_name, read_values
 from hedgerow.data.dataset import OUTSIDE_COLUMN, Column, Dataset, Schema, Vocabulary, Window, padded_places
 from hedgerow.data.derived import parse_features, with_features
-from hedgerow.data.labels import CodedLabels, encode_labels, learn_labels, with_weights
+from hedgerow.data.labels import CodedLabels, counted, encode_labels, learn_labels, with_weights
 from hedgerow.data.reading import Learner, Reader
 from hedgerow.data.rows import Block, Field
 from hedgerow.data.settling import (
@@ -19,6 +20,7 @@ from hedgerow.data.settling import (
     Learnt,
     blank_columns,
     by_position,
+    by_weight,
     compress_rows,
     flag_codes,
     places_of,
@@ -51,12 +53,19 @@ def learn(
     window : half-width, pair (before, after), or mapping of column to one of these
     features : list of what is derived of every numeric column, such as "rolling_mean(10)"
     lengths : the lengths of the sequences where X and y are flat
-    sample_weight : S weights ≥ 0, or S arrays of 0 (take the position as unlabelled) and 1
+    sample_weight : S weights ≥ 0, or S arrays of 0 (take the position as unlabelled) and 1; a sequence of weight 0 is
+        left out
     classes : labels that may come later and need not be in y, all str or all int
     """
     names = parse_features(features)
+    if sample_weight is not None and lengths is not None:
+        from hedgerow.data.readers.arrays import split_lengths
+
+        X, y, lengths = *split_lengths(X, lengths, y), None
+    _, (sample_weight, X, y) = counted(sample_weight, X, y)
     learnt = learn_corpus(X, y, columns=columns, window=window, lengths=lengths, classes=classes)
-    return with_weights(with_features(learnt.dataset, names), sample_weight)
+    dataset = with_weights(with_features(learnt.dataset, names), sample_weight)
+    return replace(dataset, schema=by_weight(dataset))
 
 
 def learn_corpus(

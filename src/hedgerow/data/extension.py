@@ -15,7 +15,7 @@ import numpy as np
 from hedgerow.data.columns import Locate, growing_codes, growing_vocabulary, read_values, window_offsets
 from hedgerow.data.dataset import OUTSIDE_COLUMN, Column, Dataset, Label, Schema, Vocabulary
 from hedgerow.data.encoding import Coder
-from hedgerow.data.labels import CodedLabels, learn_labels, with_weights
+from hedgerow.data.labels import CodedLabels, counted, learn_labels, with_weights
 from hedgerow.data.rows import Field
 from hedgerow.data.settling import first_appearance
 from hedgerow.errors import HedgerowWarning, InputError, warn
@@ -39,6 +39,7 @@ def extend(schema: Schema, X: Any, y: Any, *, classes: Any = None, sample_weight
     """
     if y is None:
         raise InputError("y is missing", hint="Give the labels of the sequences.")
+    _, (sample_weight, X, y) = counted(sample_weight, X, y)
     extender = Extender(schema)
     y, offsets = extender.read(X, y, None)
     names, labels = learn_labels(y, offsets, classes=classes, known=schema.labels)

@@ -15,7 +15,7 @@ import numpy as np
 
 from hedgerow.data.dataset import OUTSIDE_COLUMN, Column, Dataset, Schema
 from hedgerow.errors import InputError
-from hedgerow.legend import CODE, FIRST_VALUE, FLOAT, MISSING, OUTSIDE, AnyArray, BoolArray
+from hedgerow.legend import CODE, FIRST_VALUE, FLOAT, MISSING, OUTSIDE, AnyArray, BoolArray, FloatArray
 
 MIDDLES = ("mean", "median")
 FLAG = "{} (missing)"  # the name of the column that says where another one is missing
@@ -91,17 +91,31 @@ def learn_imputation(
             what = "is the name of a feature of positions and of one of whole sequences"
             raise InputError(what, hint="Rename one of them.", column=column.name)
         names.add(column.name)
+        known, weights = _known(column, values), dataset.spread_weights()
+        if weights is not None:
+            weights = (dataset.weight_seq if column.constant else weights)[~_is_missing(column, values)]  # type: ignore[index]
         if column.kind == "numeric":
-            known = _known(column, values).astype(FLOAT)
-            found_numbers[column.name] = float(np.mean(known) if numbers == "mean" else np.median(known))
+            found_numbers[column.name] = _middle(known.astype(FLOAT), weights, numbers)
         elif codes:
-            found_codes[column.name] = int(np.argmax(np.bincount(_known(column, values))))
+            found_codes[column.name] = int(np.argmax(np.bincount(known, weights)))
     flagged = [
         column.name
         for column, _ in stored_columns(dataset)
         if flags and (column.kind == "numeric" or codes or flag_codes)
     ]
     return Imputation(found_codes, found_numbers, tuple(flagged))
+
+
+def _middle(numbers: FloatArray, weights: FloatArray | None, which: str) -> float:
+    """The mean or the median of numbers, which may count more than one or less."""
+    if which == "mean":
+        return float(np.average(numbers, weights=weights))
+    if weights is None:
+        return float(np.median(numbers))
+    order = np.argsort(numbers)
+    up_to = np.cumsum(weights[order])
+    both = [int(np.searchsorted(up_to, up_to[-1] / 2, side=side)) for side in ("left", "right")]
+    return float(np.mean(numbers[order[both]]))
 
 
 def fill(imputation: Imputation | None, dataset: Dataset) -> Dataset:

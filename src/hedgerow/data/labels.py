@@ -12,10 +12,12 @@ import numpy as np
 
 from hedgerow.data.dataset import Dataset, Label
 from hedgerow.data.rows import NUMBERS
-from hedgerow.errors import InputError, among, shown
+from hedgerow.data.sequences import take_sequences
+from hedgerow.errors import InputError, among, quoted, shown
 from hedgerow.legend import CODE, UNLABELLED, BoolArray, CodeArray, FloatArray, IndexArray
 
 SETS = (set, frozenset)
+LEAST_WEIGHT = 1e-12  # that the largest weight may have
 
 
 class CodedLabels(NamedTuple):
@@ -73,7 +75,7 @@ def _listed(labels: Any, i: int, name: str, hint: str) -> Sequence[Any]:
         return list(labels.tolist())
     wrong = isinstance(labels, (str, bytes, Mapping, Set, np.ndarray)) or hasattr(labels, "columns")
     if wrong or not hasattr(labels, "__len__") or not is_iterable(labels):
-        raise InputError(f"{name}[{i}] is {labels!r}, not a list", hint=hint, sequence=i)
+        raise InputError(f"{name} is {quoted(labels)} there, not a list", hint=hint, sequence=i)
     return list(labels)
 
 
@@ -232,6 +234,35 @@ def with_weights(dataset: Dataset, sample_weight: Any) -> Dataset:
     return replace(dataset, labels=labels, allowed=allowed)
 
 
+def counted(sample_weight: Any, *given: Any) -> tuple[IndexArray | None, list[Any]]:
+    """The numbers of the sequences that count, and the weights and what else is given for every sequence without the
+    others: nothing is learnt of a sequence of weight 0. None where all count.
+
+    What is wrong with the weights `with_weights` says.
+    """
+    whole = [sample_weight, *given]
+    if sample_weight is None or isinstance(sample_weight, (str, bytes, Mapping, Set)) or not is_iterable(sample_weight):
+        return None, whole
+    whole = [list(one) if hasattr(one, "__next__") else one for one in whole]
+    weights = list(whole[0])
+    plain = all(isinstance(weight, NUMBERS) for weight in weights)
+    if not plain or all(weight != 0 for weight in weights) or not any(weights):
+        return None, whole
+    kept = np.flatnonzero(np.array(weights, dtype=object) != 0)
+    sizes = {len(one) for one in whole[1:] if one is not None and hasattr(one, "__len__")}
+    if sizes - {len(weights)}:
+        return None, whole
+    return kept, [None if one is None else take_sequences(one, kept) for one in whole]
+
+
+def check_largest(weights: FloatArray) -> None:
+    """Refuse weights that are all too small, or some too large, to compute with beside a penalty of about 1."""
+    largest = float(weights.max(initial=1.0 if not len(weights) else 0.0))
+    if not LEAST_WEIGHT <= largest <= 1.0 / LEAST_WEIGHT:
+        hint = f"The largest is from {LEAST_WEIGHT:g} to {1 / LEAST_WEIGHT:g}: divide them by their mean."
+        raise InputError(f"the largest sample_weight is {largest:g}", hint=hint)
+
+
 def _sequence_weights(given: Any, offsets: IndexArray) -> tuple[FloatArray | None, BoolArray | None]:
     """Weights of the sequences, float64[S]; or, where arrays are given, bool[N]: the positions of weight 0."""
     hint = "Give one weight per sequence, or a list with one array per sequence."
@@ -248,6 +279,7 @@ def _sequence_weights(given: Any, offsets: IndexArray) -> tuple[FloatArray | Non
             raise InputError(f"sample_weight is {weights[bad]!r}", hint=hint, sequence=bad)
         if weights and not any(weights):
             raise InputError("every weight is 0", hint="Give at least one sequence a weight above 0.")
+        check_largest(np.array(weights, dtype=np.float64))
         return np.array(weights, dtype=np.float64), None
     flat = _flatten(weights, offsets, name="sample_weight")
     bad = next((t for t, weight in enumerate(flat) if not isinstance(weight, NUMBERS) or weight not in (0, 1)), None)

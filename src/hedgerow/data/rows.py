@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 
 from hedgerow.data.sequences import Item as Item
-from hedgerow.data.sequences import Kind, apart, described, number_type
+from hedgerow.data.sequences import Kind, apart, described, number_type, unmasked
 from hedgerow.errors import InputError, among, placed
 from hedgerow.legend import INDEX, AnyArray, FloatArray, IndexArray
 
@@ -280,6 +280,7 @@ def recognise(item: Any, i: int) -> tuple[Shape, Any]:
     if hasattr(item, "tocsr"):
         return "sparse rows", _filled(item.tocsr(), i)
     if isinstance(item, np.ndarray) and item.ndim != 1:
+        item = unmasked(item)
         if item.ndim != 2:
             raise InputError(f"is an array of {item.ndim} dimensions, not 2", sequence=i)
         return "rows of numbers" if item.dtype.kind in "fiub" else "rows of values", _filled(item, i)
@@ -353,7 +354,9 @@ def _stacked(rows: Sequence[Any], i: int) -> AnyArray:
         if not same:
             what = f"is not an array of shape {sample.shape} and type {sample.dtype} as other positions are"
             raise InputError(what, hint="Mixed types.", sequence=i, position=t)
-    return np.stack(rows)
+    masked = any(isinstance(row, np.ma.MaskedArray) for row in rows)
+    stacked: AnyArray = np.ma.stack(rows) if masked else np.stack(rows)
+    return stacked
 
 
 def _matrix(rows: Sequence[Any], i: int) -> AnyArray:

@@ -36,6 +36,19 @@ def apart(columns: Mapping[str, AnyArray]) -> dict[str, tuple[str, AnyArray]]:
     return taken
 
 
+def unmasked(array: AnyArray) -> AnyArray:
+    """An array whose masked values are missing: NaN among numbers, None among others."""
+    if not isinstance(array, np.ma.MaskedArray):
+        return array
+    if not np.ma.is_masked(array):
+        return np.asarray(array.data)
+    numbers = array.dtype.kind in "fiub"
+    kept = array.dtype if array.dtype.kind == "f" else np.dtype(np.float64 if numbers else object)
+    result = np.asarray(array.data).astype(kept)
+    result[np.ma.getmaskarray(array)] = np.nan if numbers else None
+    return result
+
+
 def described(value: Any) -> str:
     """The type of a value in words."""
     return "None" if value is None else f"of type {type(value).__name__}"

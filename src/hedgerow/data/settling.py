@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hedgerow.data.columns import AttributeBuilder, ColumnBuilder, Values, attribute_name, window_offsets
+from hedgerow.data.columns import AttributeBuilder, ColumnBuilder, Values, attribute_name, check_reach, window_offsets
 from hedgerow.data.dataset import OUTSIDE_COLUMN, Column, Dataset, Label, Run, Schema, Vocabulary, padded_places, run_of
 from hedgerow.data.derived import standard, standardised
 from hedgerow.data.labels import CodedLabels
@@ -68,6 +68,7 @@ def settle(learner: Learner, offsets: IndexArray, names: tuple[Label, ...], labe
         plan.append((ColumnBuilder(OUTSIDE_COLUMN, "categorical"), beside, False))
     plan += [(builder, (0,), True) for _, builder in sorted(learner.constants.items()) if builder.kind is not None]
     gap = max(abs(o) for reach in (attribute_offsets, *(reach for _, reach, _ in plan)) for o in reach)
+    check_reach(gap, int(np.diff(offsets).max()))
     start, places, size = padded_places(offsets, gap)
     vocabulary = Vocabulary([texts[i] for i in order])
     rows, (codes, numeric, *constants) = blank_columns(
@@ -305,10 +306,30 @@ def _narrow_columns(part: Dataset, rest: Dataset, columns: dict[tuple[str, bool]
             vocabulary = Vocabulary([texts[j] for j in order])
             columns[column.name, column.constant] = replace(column, vocabulary=vocabulary)
         elif column.kind == "numeric" and np.isnan(column.fill):
-            center, spread = standard(row[where])
-            columns[column.name, column.constant] = replace(column, center=center, spread=spread)
+            columns[column.name, column.constant] = _standardised(part, column, row[where])
     columns |= {(c.name, False): standardised(part, c) for c in part.schema.columns if c.derived is not None}
     return replace(part, codes=own[0], seq_codes=own[2]), replace(rest, codes=other[0], seq_codes=other[2])
+
+
+def _standardised(dataset: Dataset, column: Column, numbers: FloatArray) -> Column:
+    """The column with the mean and the deviation of its numbers, as their sequences count."""
+    weights = dataset.spread_weights()
+    center, spread = standard(numbers, dataset.weight_seq if column.constant and weights is not None else weights)
+    return replace(column, center=center, spread=spread)
+
+
+def by_weight(dataset: Dataset) -> Schema:
+    """The schema of a corpus with the means and deviations of its numbers as its sequences count."""
+    old = dataset.schema
+    if dataset.spread_weights() is None:
+        return old
+    numbers = {
+        (column.name, column.constant): _standardised(dataset, column, row[where])
+        for column, row, where in dataset.stored()
+        if column.kind == "numeric" and np.isnan(column.fill)
+    }
+    numbers |= {(c.name, False): standardised(dataset, c) for c in old.columns if c.derived is not None}
+    return replace(old, columns=tuple(numbers.get((column.name, column.constant), column) for column in old.columns))
 
 
 def _renumbered(dataset: Dataset, schema: Schema, rank: CodeArray) -> Dataset:

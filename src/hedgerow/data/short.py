@@ -195,6 +195,8 @@ class ShortCoder:
         """names : of the columns, None where they are numbered"""
         if rows.ndim != 2 or rows.dtype.kind not in "fiu" or not 0 < len(rows) <= SHORT:
             return None
+        if isinstance(rows, np.ma.MaskedArray):
+            return None
         names = list(map(str, range(rows.shape[1]))) if names is None else names
         lines = [self.rows_of.get(name, -1) for name in names]
         if len(set(names)) != len(names) or len(self.rows_of) != len(self.columns) or len(lines) != len(self.rows_of):

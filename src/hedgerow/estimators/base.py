@@ -218,8 +218,8 @@ class StoppedChain(ChainModel):
         y : list of lists of labels; None is unlabelled, a set gives the labels that are possible. Where positions see
             labels, one counts where those that it sees are known; where a search is trained, the best labeling that
             fits is taken for the truth
-        sample_weight : (S,) weights of the sequences, which count as so many of them, or a list of arrays of 0
-            (unlabelled) and 1
+        sample_weight : (S,) weights of the sequences, which count as so many of them, 0 as none, or a list of arrays
+            of 0 (unlabelled) and 1
         X_val, y_val : held-out sequences; training stops when `scoring` on them no longer rises. X_val may be a
             Dataset with labels, encoded by the schema of the training Dataset; y_val is then left out
         lengths : the lengths of the sequences, where X and y are flat

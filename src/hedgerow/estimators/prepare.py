@@ -8,7 +8,8 @@ sequences, all of that is learnt again, from all, and nothing is encoded a secon
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -18,11 +19,11 @@ from hedgerow.data.dataset import Dataset, Label, Schema, Window
 from hedgerow.data.derived import parse_features, with_features
 from hedgerow.data.encoding import encode, learn_corpus
 from hedgerow.data.imputation import Imputation, check_values, learn_imputation
-from hedgerow.data.labels import with_weights
+from hedgerow.data.labels import counted, with_weights
 from hedgerow.data.sequences import take_sequences
-from hedgerow.data.settling import Learnt, narrow
+from hedgerow.data.settling import Learnt, by_weight, narrow
 from hedgerow.data.windows import windowed, with_window
-from hedgerow.errors import HedgerowWarning, InputError
+from hedgerow.errors import HedgerowWarning, InputError, placed
 from hedgerow.estimators.constraints import legal_space
 from hedgerow.estimators.holding_out import (
     FEW_SEQUENCES,
@@ -37,6 +38,7 @@ from hedgerow.estimators.holding_out import (
 from hedgerow.estimators.values import FILLING, is_auto, same_window
 from hedgerow.estimators.window_choice import choose_features, choose_window
 from hedgerow.legend import IndexArray
+from hedgerow.training.memory import check_pairs_memory
 from hedgerow.trees.growing import LEARNED
 
 
@@ -157,6 +159,37 @@ def prepare(
     X may be a Dataset that `learn` made. It is taken as it is, with its labels, its window and its values.
     """
     _check_held_out(X_val, y_val)
+    kept, (X, y, sample_weight), lengths = that_count(X, y, sample_weight, lengths)
+    with numbered(kept):
+        return _prepare(wanted, X, y, sample_weight, X_val, y_val, lengths)
+
+
+def that_count(
+    X: Any, y: Any, sample_weight: Any, lengths: Any, *more: Any
+) -> tuple[IndexArray | None, list[Any], Any]:
+    """What `fit` was given, without the sequences of weight 0; the numbers of the others where there are such.
+
+    more : what else is given for every sequence
+    """
+    if isinstance(X, Dataset) or sample_weight is None:
+        return None, [X, y, sample_weight, *more], lengths
+    X, y = cut_flat(X, y, lengths)
+    kept, (sample_weight, X, y, *more) = counted(sample_weight, X, y, *more)  # type: ignore[assignment]
+    return kept, [X, y, sample_weight, *more], None
+
+
+@contextmanager
+def numbered(kept: IndexArray | None) -> Iterator[None]:
+    """Let errors name sequences by their numbers among all that were given."""
+    try:
+        yield
+    except InputError as error:
+        if kept is None or error.sequence is None or error.sequence >= len(kept):
+            raise
+        raise placed(error, sequence=int(kept[error.sequence])) from None
+
+
+def _prepare(wanted: Preparation, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any, lengths: Any) -> Prepared:
     sources = None
     if wanted.keeps_sources:
         X, y, sample_weight, X_val = (listed(given) for given in (*cut_flat(X, y, lengths), sample_weight, X_val))
@@ -218,7 +251,12 @@ def read_corpus(wanted: Preparation, X: Any, y: Any, sample_weight: Any, lengths
     corpus = _read(wanted, X, y, sample_weight, lengths)
     if wanted.schema is None and not isinstance(X, Dataset):
         corpus = with_choices(wanted, corpus, sample_weight)
-    return corpus, corpus.dataset if sample_weight is None else with_weights(corpus.dataset, sample_weight)
+    if sample_weight is None:
+        return corpus, corpus.dataset
+    whole = with_weights(corpus.dataset, sample_weight)
+    if wanted.schema is None and not isinstance(X, Dataset):
+        whole = replace(whole, schema=by_weight(whole))
+    return corpus._replace(dataset=replace(corpus.dataset, schema=whole.schema)), whole
 
 
 def with_choices(wanted: Preparation, corpus: Learnt, sample_weight: Any = None) -> Learnt:
@@ -308,6 +346,7 @@ def encode_held_out(schema: Schema, X_val: Any, y_val: Any) -> Dataset | None:
 
 def _make_ready(wanted: Preparation, given: Dataset, held_given: Dataset | None) -> Prepared:
     """Learn from the training sequences what stands in for missing values and which moves are legal."""
+    check_pairs_memory(given.n_labels, given.n_positions)
     imputation = wanted.imputation if wanted.schema is not None else learn_missing(wanted, given)
     dataset, held_out = given, held_given
     if imputation is not None:

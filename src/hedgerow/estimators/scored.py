@@ -13,7 +13,7 @@ from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.data.dataset import Dataset, Label
 from hedgerow.data.labels import allowed_labels, is_label
 from hedgerow.declarations import Count, Range, check_value
-from hedgerow.errors import InputError
+from hedgerow.errors import InputError, quoted
 from hedgerow.estimators.base import ChainModel, cut, label_lists, label_names, object_array
 from hedgerow.estimators.explanation import Explanation, Part
 from hedgerow.estimators.predictor import Lean, Predictor
@@ -166,13 +166,23 @@ class ScoredChain(ChainModel):
 
         check_value("k", k, Count)
         dataset = self._dataset(X, known, lengths)
-        chunks = self._over_chunks(dataset, lambda potentials, _: k_best(potentials, int(k)))
+        k = self._plan_k_best(dataset, int(k))
+        chunks = self._over_chunks(dataset, lambda potentials, _: k_best(potentials, k))
         names = label_names(self.schema_)
         return [
             [(names[path].tolist(), float(p)) for path, p in zip(best.labels, best.probs)]
             for chunk in chunks
             for best in chunk
         ]
+
+    def _plan_k_best(self, dataset: Dataset, k: int) -> int:
+        """How many labelings to look for: no more than there are, nor than there is memory for."""
+        longest, K = int(np.diff(dataset.offsets).max(initial=1)), dataset.n_labels
+        k = min(k, K**longest) if longest * np.log2(K) < 62 else k
+        from hedgerow.training.memory import check_k_best_memory
+
+        check_k_best_memory(k, K, longest, dataset.n_positions)
+        return k
 
     def sample(
         self, X: Any, n_samples: int = 1, *, random_state: Any = None, known: Any = None, lengths: Any = None
@@ -220,6 +230,8 @@ class ScoredChain(ChainModel):
 
         dataset = self._dataset(X, None, lengths)
         codes = self.schema_.label_codes
+        if not isinstance(spans, (list, tuple)):
+            raise InputError(f"spans are {quoted(spans)}", hint="Give a list of (sequence, first position, labels).")
         probs: FloatArray = np.empty(len(spans))
         for j, span in enumerate(spans):
             i, begin, labels = checked_span(j, span)

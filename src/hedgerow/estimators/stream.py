@@ -14,6 +14,7 @@ from hedgerow.chain.potentials import Edges
 from hedgerow.data.dataset import Dataset, Schema
 from hedgerow.data.labels import encode_labels
 from hedgerow.data.rows import NUMBERS
+from hedgerow.data.sequences import unmasked
 from hedgerow.errors import InputError, placed
 from hedgerow.estimators.predictor import is_learnt, learnt, make_ready
 from hedgerow.legend import INDEX, BoolArray, FloatArray
@@ -262,4 +263,4 @@ def _row(x: Any) -> Any:
         if numbers and all(value is None or isinstance(value, NUMBERS) for value in x):
             return np.array([np.nan if value is None else value for value in x], dtype=np.float64)
         return list(x)
-    return x.copy() if isinstance(x, (dict, np.ndarray)) else x
+    return unmasked(x).copy() if isinstance(x, np.ndarray) else x.copy() if isinstance(x, dict) else x

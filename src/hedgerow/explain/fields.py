@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import NamedTuple, Protocol
 
+from hedgerow.errors import plain, quoted
+
 PREVIOUS = "previous label"
 START = "(start)"
 
@@ -67,7 +69,7 @@ class Choice:
         if len(chosen) == 1 and chosen[0].alone:
             return f"{self.name} is {'not ' * no}{chosen[0].text}"
         if len(chosen) == 1:
-            text = chosen[0].text if self.name == PREVIOUS else repr(chosen[0].text)
+            text = plain(chosen[0].text) if self.name == PREVIOUS else quoted(chosen[0].text)
             return f"{self.name} {'!' * no}= {text}"
         if self.name != PREVIOUS:
             chosen.sort(key=lambda value: (not value.alone, value.text))

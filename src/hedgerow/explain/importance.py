@@ -12,7 +12,7 @@ import numpy as np
 
 from hedgerow.data.dataset import Schema
 from hedgerow.data.imputation import seen_schema
-from hedgerow.errors import InputError
+from hedgerow.errors import InputError, plain
 from hedgerow.explain.fields import PREVIOUS
 from hedgerow.explain.splits import Splits, explained, require_trees
 from hedgerow.legend import FloatArray
@@ -99,7 +99,8 @@ def _ranked(totals: dict[_Key, float]) -> tuple[Share, ...]:
 
 
 def _name(row: Share) -> str:
-    return row.column if row.offset is None else f"{row.column}[{row.offset or 0:{'+' if row.offset else ''}d}]"
+    name = plain(row.column)
+    return name if row.offset is None else f"{name}[{row.offset or 0:{'+' if row.offset else ''}d}]"
 
 
 def _of_splits(model: Any, by: str) -> Iterator[tuple[_Key, float]]:

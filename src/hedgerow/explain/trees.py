@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from hedgerow.errors import InputError
+from hedgerow.errors import InputError, plain
 from hedgerow.explain.fields import signed
 from hedgerow.explain.splits import Splits, explained, has_newton_leaves, label_code, require_trees
 from hedgerow.trees.nodes import FALSE_CHILD, LEAF, STREAM, TRUE_CHILD
@@ -80,7 +80,7 @@ def tree_text(model: Any, iteration: int, label: Any, member: int = 1) -> str:
     nodes, newton = branches(model, iteration, label, member), has_newton_leaves(explained(model))
     root = nodes[0]
     n_leaves = sum(branch.is_leaf for branch in nodes)
-    head = f"iteration {iteration}, label {label}: {_count(n_leaves, 'leaf', 'leaves')}, {_rows(root, newton)}"
+    head = f"iteration {iteration}, label {plain(label)}: {_count(n_leaves, 'leaf', 'leaves')}, {_rows(root, newton)}"
     lines = [("always", root)] if root.is_leaf else _conditions(nodes)
     width = min(_WIDEST, max(len(text) for text, leaf in lines if leaf is not None))
     wide = max(len(_value(leaf)) for _, leaf in lines if leaf is not None)

@@ -10,8 +10,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.data.dataset import Label
+from hedgerow.data.labels import counted
 from hedgerow.declarations import check_choice
-from hedgerow.errors import InputError, warn
+from hedgerow.errors import InputError, NumbersError, warn
 from hedgerow.estimators.base import FittedModel, object_array
 from hedgerow.estimators.explanation import Explanation
 from hedgerow.estimators.values import random_generator, weights_of_labels
@@ -35,10 +36,13 @@ from hedgerow.lattice.scores import Potentials
 from hedgerow.legend import CODE, AnyArray, CodeArray, FloatArray
 from hedgerow.metrics.tokens import code_accuracy
 from hedgerow.parallel import MAX_LANES, Lanes
+from hedgerow.training.memory import check_lattice_memory
 from hedgerow.training.monitor import Trained
 
 Result = TypeVar("Result")
 Scores = Callable[[int], Potentials]  # the number of a graph of a dataset → its scores
+
+LARGEST = 1e300  # score: a few of them add up to a number
 
 
 class TrainingGraphs(NamedTuple):
@@ -124,6 +128,7 @@ class LatticeModel(FittedModel):
 
     def _training_graphs(self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any) -> TrainingGraphs:
         """The training items as arrays, and those held out."""
+        _, (sample_weight, X, y) = counted(sample_weight, X, y)
         graphs = self._graphs(X)
         masks, weights = read_masks(y, graphs), read_weights(sample_weight, graphs)
         if isinstance(weights, list) and self.objective != "pseudo_likelihood":
@@ -141,6 +146,7 @@ class LatticeModel(FittedModel):
             train, held = self._hold_out(masks)
             held_graphs, held_masks = [graphs[i] for i in held], [masks[i] for i in held]
             graphs, masks, weights = [graphs[i] for i in train], [masks[i] for i in train], weights_of(weights, train)
+        check_lattice_memory(self.form, len(labels), max(graph.topology.n_edges for graph in graphs))
         codes = encode_masks(masks, labels, unlabelled=self.unlabelled)
         dataset = with_labels(make_dataset(graphs, differences=self.differences), codes, weights)
         held_out = None
@@ -182,7 +188,7 @@ class LatticeModel(FittedModel):
 
     def _infer(self, n_graphs: int, scores: Scores, *, warn: bool = True) -> list[Beliefs]:
         inference = inference_of(self)
-        beliefs = self._over_graphs(n_graphs, lambda i: inference(scores(i)))
+        beliefs = self._over_graphs(n_graphs, lambda i: inference(_finite(scores(i), i)))
         if warn:
             self._warn_of_unconverged([each.converged for each in beliefs].count(False), n_graphs)
         return beliefs
@@ -195,7 +201,7 @@ class LatticeModel(FittedModel):
         inference = inference_of(self)
         if inference.method == "mean_field":  # it has no messages to maximise
             inference = type(inference)(max_updates=inference.max_updates, tol=inference.tol)
-        best = self._over_graphs(n_graphs, lambda i: search(scores(i), name, inference))
+        best = self._over_graphs(n_graphs, lambda i: search(_finite(scores(i), i), name, inference))
         if warn:
             self._warn_of_unconverged([each.converged for each in best].count(False), n_graphs)
         return np.concatenate([each.labels for each in best])
@@ -227,3 +233,11 @@ class LatticeModel(FittedModel):
                 advice = "raise ⟦max_updates⟧, or use ⟦inference='tree_reweighted'⟧ or 'mean_field'"
             what = f"inference did not converge on {n_unconverged} of {n_graphs} {items}; {advice}"
             warn(what, ConvergenceWarning, stacklevel=4)
+
+
+def _finite(potentials: Potentials, i: int) -> Potentials:
+    """The scores of item i, which must be numbers that add up to some."""
+    largest = max(np.abs(scores).max(initial=0.0) for scores in (potentials.node_scores, potentials.edge_scores))
+    if not largest < LARGEST:
+        raise NumbersError(f"item {i}: the scores are not numbers, or too large to add")
+    return potentials

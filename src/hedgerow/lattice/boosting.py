@@ -27,7 +27,9 @@ class Bins(NamedTuple):
 
     @classmethod
     def learn(cls, dataset: GraphDataset, max_bins: int) -> Bins:
-        return cls(*(learn_binning(row_dataset(rows), max_bins) for rows in (dataset.nodes, edge_rows(dataset))))
+        weights = dataset.spread_weights() or (None, None)
+        both = zip((dataset.nodes, edge_rows(dataset)), weights)
+        return cls(*(learn_binning(row_dataset(*own), max_bins) for own in both))
 
 
 def edge_rows(dataset: GraphDataset) -> FloatArray:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from hedgerow.data.dataset import Label
+from hedgerow.data.labels import check_largest
 from hedgerow.errors import InputError
 from hedgerow.lattice.graphs import Graph, Topology
 from hedgerow.legend import CODE, INDEX, UNLABELLED, AnyArray, BoolArray, CodeArray, FloatArray, IndexArray
@@ -112,7 +113,7 @@ def read_masks(y: Any, graphs: list[Graph], *, name: str = "y") -> list[AnyArray
 
 def _read_mask(mask: Any, item: Graph, i: int, name: str) -> AnyArray:
     try:
-        array = np.asarray(mask)
+        array = mask.astype(object).filled(None) if np.ma.is_masked(mask) else np.asarray(mask)
     except ValueError as error:
         raise InputError(f"item {i}: {name} is not an array of labels ({error})") from error
     if array.shape not in (item.shape, (len(item.node_features),)):
@@ -204,6 +205,7 @@ def read_weights(sample_weight: Any, graphs: list[Graph]) -> Weights:
     flat = np.concatenate([part.ravel() for part in parts])
     if not np.isfinite(flat).all() or (flat < 0).any() or not flat.any():
         raise InputError("sample_weight has a number that cannot be a weight, or only zeros", hint="Give numbers ≥ 0.")
+    check_largest(flat)
     return flat if by_item else [part.ravel() for part in parts]
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hedgerow.data.sequences import unmasked
 from hedgerow.errors import InputError
 from hedgerow.lattice import kernels
 from hedgerow.legend import CODE, INDEX, AnyArray, CodeArray, FloatArray, IndexArray
@@ -204,7 +205,7 @@ def grid(image: Any, *, neighbours: int | None = None, ndim: int = 2, edge_featu
 
 def _numbers(values: Any, name: str) -> FloatArray:
     try:
-        array = np.asarray(values)
+        array = np.asarray(unmasked(values))
         if array.dtype.kind not in "biuf":
             array = array.astype(np.float64) if array.dtype == object else array
         if array.dtype.kind not in "biuf":

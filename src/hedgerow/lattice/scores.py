@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hedgerow.data.derived import standard
 from hedgerow.errors import InputError
 from hedgerow.lattice import kernels
 from hedgerow.lattice.dataset import GraphDataset
@@ -151,9 +152,14 @@ class Scaling:
         F, E = nodes.shape[1], edges.shape[1]
         if not standardize:
             return cls(np.zeros(F), np.ones(F), np.ones(E))
-        squares = np.sqrt((edges**2).mean(axis=0)) if len(edges) else np.ones(E)
-        node_spread, edge_spread = (np.where(x > 1e-12, x, 1.0) for x in (nodes.std(axis=0), squares))
-        return cls(nodes.mean(axis=0), node_spread, edge_spread)
+        of_nodes, of_edges = dataset.spread_weights() or (None, None)
+        centers, spreads = zip(*(standard(column, of_nodes) for column in nodes.T)) if F else ((), ())
+        squares = np.ones(E)
+        if edges.size:
+            largest = np.abs(edges).max(axis=0)
+            unit = np.where(largest > 1e150, largest, 1.0)  # whose square is no number
+            squares = np.sqrt(np.average((edges / unit) ** 2, axis=0, weights=of_edges)) * unit
+        return cls(np.array(centers), np.array(spreads), np.where(squares > 1e-12, squares, 1.0))
 
 
 @dataclass(frozen=True, eq=False)

@@ -130,5 +130,7 @@ class TreeLatticeCRF(TreeLatticeParameters, LatticeModel):
 def _log_frequencies(dataset: GraphDataset, form: Form, tilt: FloatArray | None) -> FloatArray:
     """(P,): the values of a node that give each label its share of the labelled nodes, and its weight e^tilt (K,)."""
     assert dataset.labels is not None
-    counts = np.bincount(dataset.labels[dataset.labels >= 0], minlength=form.n_labels) + 0.5
+    labelled, weights = dataset.labels >= 0, dataset.spread_weights()
+    counted = None if weights is None else weights[0][labelled]
+    counts = np.bincount(dataset.labels[labelled], counted, form.n_labels) + 0.5
     return form.nearest_values(np.log(counts / counts.sum()) + (0.0 if tilt is None else tilt))

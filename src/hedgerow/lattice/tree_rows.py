@@ -20,21 +20,23 @@ _UNIT = 1 << 12  # what a row of weight 1 counts, where weights are not all 1
 BLOCK = 1 << 18  # rows that trees are added to at once, so that Ctrl-C is heard
 
 
-def row_dataset(rows: FloatArray) -> Dataset:
-    """Rows (n, F) of numbers, NaN where one is missing, as one sequence for the binning."""
+def row_dataset(rows: FloatArray, weights: FloatArray | None = None) -> Dataset:
+    """Rows (n, F) of numbers, NaN for a missing one, as one sequence for the binning; with weights (n,) as one each."""
     n, F = rows.shape
+    ends = np.array([0, n], dtype=INDEX) if weights is None else np.arange(n + 1, dtype=INDEX)
     columns = tuple(Column(f"x{j}", "numeric", fill=np.nan) for j in range(F))
     return Dataset(
         schema=Schema(columns, Vocabulary([]), (0,), (0,)),
-        offsets=np.array([0, n], dtype=INDEX),
-        start=np.zeros(1, dtype=INDEX),
+        offsets=ends,
+        start=ends[:-1],
         codes=np.empty((0, n), dtype=CODE),
         numeric=np.ascontiguousarray(rows.T),
         attr_ptr=np.zeros(n + 1, dtype=INDEX),
         attr_id=np.empty(0, dtype=CODE),
         attr_val=None,
-        seq_codes=np.empty((0, 1), dtype=CODE),
-        seq_numeric=np.empty((0, 1)),
+        seq_codes=np.empty((0, len(ends) - 1), dtype=CODE),
+        seq_numeric=np.empty((0, len(ends) - 1)),
+        weight_seq=weights,
     )
 
 

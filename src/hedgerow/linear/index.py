@@ -257,13 +257,16 @@ def index_weights(
 
     `where` int64[n] are flat positions and `labels` int32[n] the outputs seen there. A pair seen less often than
     `min_frequency` gets no weight; with `all_pairs` a feature gets a weight for every output, and the threshold is for
-    the feature. A value other than 0 counts one, whatever its size; the value 0 counts nothing, though without a
-    threshold a pair seen with it alone has a weight.
+    the feature. A value other than 0 counts one, or what its sequence counts, whatever its size; the value 0 counts
+    nothing, though without a threshold a pair seen with it alone has a weight.
     """
     pointers, slots, totals = [np.zeros(1, dtype=INDEX)], [], []
+    weights = dataset.spread_weights() if min_frequency > 0 else None
     n_slots = 0
     for _, n_rows, which, rows, values in streams.observed_at(dataset, where):
-        row_ptr, slot, total = _group(rows, labels[which], (values != 0).astype(np.float64), n_rows, n_outputs)
+        ones = (values != 0).astype(np.float64)
+        ones = ones if weights is None else ones * weights[where[which]]
+        row_ptr, slot, total = _group(rows, labels[which], ones, n_rows, n_outputs)
         if all_pairs:
             row_ptr, slot, total = _complete(row_ptr, slot, total, n_outputs, min_frequency)
         elif min_frequency > 0:
@@ -280,7 +283,7 @@ def index_weights(
 def _group(
     rows: IndexArray, labels: CodeArray, ones: FloatArray, n_rows: int, n_outputs: int
 ) -> tuple[IndexArray, CodeArray, FloatArray]:
-    """The pairs of one stream: pointers of its rows, and output and count of each pair. `ones` are 0 or 1."""
+    """The pairs of one stream: pointers of its rows, and output and count of each pair, which adds up its `ones`."""
     if n_rows == 1:
         counts = np.bincount(labels, minlength=n_outputs)
         seen = np.flatnonzero(counts)

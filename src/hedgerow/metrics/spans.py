@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from hedgerow.errors import InputError
+from hedgerow.errors import InputError, plain
 from hedgerow.legend import UNLABELLED, BoolArray, CodeArray, IndexArray
 from hedgerow.metrics.labelings import Coded, Label, Labelings, as_sequences, code_labelings
 
@@ -77,7 +77,7 @@ class SpanReport:
             f"accuracy: {100 * self.right / self.positions:6.2f}%; {_percentages(overall)}",
         ]
         for name, scores in self.per_type.items():
-            lines.append(f"{name:>17}: {_percentages(scores)}  {scores.found}")
+            lines.append(f"{plain(name):>17}: {_percentages(scores)}  {scores.found}")
         return "\n".join(lines)
 
 

@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from hedgerow.errors import InputError
+from hedgerow.errors import InputError, plain
 from hedgerow.legend import FLOAT, UNLABELLED, AnyArray, BoolArray, CodeArray, FloatArray, IndexArray
 from hedgerow.metrics.labelings import Label, Labelings, code_labelings
 
@@ -51,7 +51,7 @@ class LabelReport:
         return asdict(self)
 
     def __str__(self) -> str:
-        rows = [(str(label), scores) for label, scores in self.per_label.items()]
+        rows = [(plain(label), scores) for label, scores in self.per_label.items()]
         averages = [("micro", self.micro), ("macro", self.macro), ("weighted", self.weighted)]
         width = max(len(name) for name, _ in rows + averages)
         lines = [f"{'':{width}}  precision  recall      f1  support"]

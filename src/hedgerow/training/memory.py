@@ -6,11 +6,13 @@ import os
 from pathlib import Path
 
 from hedgerow.chain.edges.history_rows import count_rows
-from hedgerow.errors import InputError
+from hedgerow.errors import InputError, warn
 from hedgerow.linear.chain import ChainLayout
 
 _ARRAYS = 3  # scores, their exponentials, and gradients
 _A_WEIGHT = 112  # bytes of the whole-corpus trainers: eight vectors, and twelve of single precision
+_MANY_STEPS = 10**12  # from label to label: what is worth a warning
+_A_STEP = 1e-9  # seconds
 _LITTLE = 2**12  # bytes that there are
 _LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")  # of a container
 
@@ -40,6 +42,35 @@ def check_chain_memory(layout: ChainLayout, order: int, longest: int, n_position
     what = f"⟦order={order}⟧ has {layout.n_arcs:,} arcs and {layout.n_weights:,} weights in all: training needs"
     hint = "Use a lower ⟦order⟧, ⟦transitions='observed'⟧ with ⟦min_frequency⟧, fewer features, or fewer threads."
     _check(needed, what, hint)
+
+
+def check_k_best_memory(k: int, n_labels: int, longest: int, n_positions: int) -> None:
+    """Refuse k labelings of every sequence, whose paths to each label this machine cannot hold."""
+    needed = 24 * k * n_labels * longest + 16 * k * n_positions
+    hint = "Give a smaller ⟦k⟧, or fewer sequences at once."
+    _check(needed, f"⟦k={k}⟧ labelings of {n_positions:,} positions need", hint)
+
+
+def check_pairs_memory(n_labels: int, n_positions: int) -> None:
+    """Refuse pairs of labels that this machine cannot hold; say how long each pass over them takes where it is long."""
+    what = f"{n_labels:,} labels have {n_labels**2:,} pairs, and tables of them need"
+    _check(32 * n_labels**2, what, "Use fewer labels.")
+    steps = n_positions * n_labels**2
+    if steps > _MANY_STEPS:
+        text = f"{n_labels:,} labels at {n_positions:,} positions are {steps:.1g} steps from label to label"
+        hint = "Use fewer labels, a SlidingWindow, or ⟦order=0⟧."
+        warn(f"{text}: each pass over them may take {steps * _A_STEP / 60:,.0f} minutes. {hint}", stacklevel=2)
+
+
+def check_lattice_memory(form: str, n_labels: int, n_edges: int) -> None:
+    """Refuse pairs of labels on edges that this machine cannot hold.
+
+    n_edges : of the largest graph
+    """
+    K = n_labels
+    n_values = {"full": K * K, "symmetric": K * (K + 1) // 2}.get(form, 1)
+    what = f"⟦form={form!r}⟧ of {K:,} labels has {n_values:,} values of an edge, and an item {n_edges:,} edges:"
+    _check(16 * K * K * (n_values + n_edges), what, "Use ⟦form='ising'⟧, fewer labels, or smaller items.")
 
 
 def _check(needed: int, what: str, hint: str) -> None:

@@ -13,6 +13,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
+from hedgerow.errors import NumbersError
 from hedgerow.legend import FloatArray
 from hedgerow.training.ctrl_c import CtrlC
 from hedgerow.training.deadline import current_deadline
@@ -160,6 +161,8 @@ class Monitor:
 
     def step(self, loss: float, weights: FloatArray | None = None, gap: float = np.inf) -> bool:
         """Record an iteration; True means stop. `gap` bounds how far the loss is from its minimum."""
+        if np.isnan(loss):
+            raise NumbersError("the loss became nan")
         if self.accept is not None and weights is not None:
             self.accept(weights)
         score = self._score(weights)

@@ -115,16 +115,16 @@ def learn_binning(
         column, values = stored.column, _values(dataset, stored)
         low, width = window_of(column.offsets)
         if column.kind == "numeric":
-            known = values[~np.isnan(values)].astype(FLOAT)
-            edges = _quantiles(known if np.isnan(column.fill) else np.append(known, column.fill), max_bins)
+            edges = _quantiles(*_numbers(dataset, column, values), max_bins)
             entries.append((column.name, ORDERED, len(edges) + 1 + N_SPECIAL, edges, None, None, (low, width)))
         else:
             entries.append((column.name, CODES, column.n_codes, None, None, None, (low, width)))
     for stored in sparse:
         column, values = stored.column, _values(dataset, stored)
-        counts = np.bincount(values[_inside(dataset)] if not column.constant else values, minlength=column.n_codes)
+        weights = _weights(dataset, column)
+        counts = np.bincount(values[_inside(dataset)] if not column.constant else values, weights, column.n_codes)
         counts[OUTSIDE] = dataset.n_sequences if len(column.offsets) > 1 else 0
-        frequent = counts >= max(1, min_frequency)
+        frequent = (counts > 0) & (counts >= min_frequency)
         frequent[MISSING] |= keep_missing
         kept = np.flatnonzero(frequent).astype(np.int32)
         cuts = np.full(len(kept), np.nan)
@@ -174,21 +174,53 @@ def _inside(dataset: Dataset) -> IndexArray:
     return shift + np.arange(dataset.n_positions)
 
 
-def _quantiles(values: FloatArray, max_bins: int) -> FloatArray:
-    """Upper ends of the bins but the last: half-way between values where these are few, else quantiles."""
+def _weights(dataset: Dataset, column: Column) -> FloatArray | None:
+    """What each value of a column counts, (N,) or (S,); None where all count the same."""
+    weights = dataset.spread_weights()
+    return dataset.weight_seq if column.constant and weights is not None else weights
+
+
+def _numbers(dataset: Dataset, column: Column, values: AnyArray) -> tuple[FloatArray, FloatArray | None]:
+    """The numbers of a column that are there, and what each of them counts."""
+    weights = _weights(dataset, column)
+    if weights is not None and not column.constant:
+        values = values[_inside(dataset)]
+    known = ~np.isnan(values)
+    numbers, counted = values[known].astype(FLOAT), None if weights is None else weights[known]
+    if np.isnan(column.fill):
+        return numbers, counted
+    return np.append(numbers, column.fill), None if counted is None else np.append(counted, 1.0)
+
+
+def _quantiles(values: FloatArray, weights: FloatArray | None, max_bins: int) -> FloatArray:
+    """Upper ends of the bins but the last: half-way between values where these are few, else quantiles.
+
+    weights : what each value counts, or None; as many as a value counts, so many times it stands among the others
+    """
     distinct = np.unique(values)
     if len(distinct) <= max_bins:
         between = distinct[:-1] / 2 + distinct[1:] / 2
         return np.where(between < distinct[1:], between, distinct[:-1])  # there may be no number between
-    edges: FloatArray = np.unique(np.quantile(values, np.linspace(0, 1, max_bins + 1)[1:-1], method="lower"))
-    return edges
+    shares = np.linspace(0, 1, max_bins + 1)[1:-1]
+    edges: FloatArray
+    if weights is None:
+        edges = np.quantile(values, shares, method="lower")
+    else:
+        order = np.argsort(values, kind="stable")
+        up_to = np.cumsum(weights[order])
+        places = np.searchsorted(up_to, shares * (up_to[-1] - min(1.0, weights.min())), side="right")
+        edges = values[order[np.minimum(places, len(order) - 1)]]
+    return np.unique(edges)
 
 
 def _attribute_items(dataset: Dataset, min_frequency: float) -> tuple[CodeArray, FloatArray]:
     """The items of attributes that are frequent enough: one that says "there", and some by their values."""
-    ids = dataset.attr_id
+    ids, weights = dataset.attr_id, dataset.spread_weights()
+    if weights is not None:
+        weights = np.repeat(weights, np.diff(dataset.attr_ptr)[_inside(dataset)])
     counts = np.bincount(ids, minlength=dataset.schema.n_attributes)
-    kept = np.flatnonzero(counts >= max(1, min_frequency)).astype(np.int32)
+    counted = np.bincount(ids, weights, dataset.schema.n_attributes)
+    kept = np.flatnonzero((counts > 0) & (counted >= min_frequency)).astype(np.int32)
     if dataset.attr_val is None:
         return kept, np.full(len(kept), np.nan)
     order = np.lexsort((dataset.attr_val, ids))
@@ -196,8 +228,9 @@ def _attribute_items(dataset: Dataset, min_frequency: float) -> tuple[CodeArray,
     sources: list[int] = []
     cuts: list[float] = []
     for a in kept:
-        values = dataset.attr_val[order[ends[a] - counts[a] : ends[a]]]
-        quantiles = _quantiles(values, MAX_CUTS + 1)[:MAX_CUTS]
+        own = order[ends[a] - counts[a] : ends[a]]
+        values = dataset.attr_val[own]
+        quantiles = _quantiles(values, None if weights is None else weights[own], MAX_CUTS + 1)[:MAX_CUTS]
         sources += [int(a)] * (1 + len(quantiles))
         cuts += [np.nan, *quantiles.tolist()]
     return np.array(sources, dtype=np.int32), np.array(cuts)

@@ -17,7 +17,7 @@ from hedgerow.chain.edges.positions import PositionEdges
 from hedgerow.chain.potentials import ChainPotentials, Edges, Gradients, Marginals
 from hedgerow.chain.structure.history_table import HistoryTable
 from hedgerow.chain.workspace import Workspace, run_slices, slices
-from hedgerow.errors import InputError
+from hedgerow.errors import InputError, NumbersError
 from hedgerow.legend import CODE, AnyArray, BoolArray, CodeArray, FloatArray, IndexArray
 
 _CELLS = 40  # what an arc costs, in the cells of `slices`: two exponentials
@@ -92,7 +92,7 @@ class HistoryTables(Edges):
         values: FloatArray = np.add.reduceat(tops, potentials.offsets[:-1]) if n else np.empty(0)
         if not np.isfinite(values).all():
             i = potentials.sequence_number(int(np.argmin(np.isfinite(values))))
-            raise InputError("the scores hold NaN or +inf, or are too large to add", sequence=i)
+            raise NumbersError("the scores hold NaN or +inf, or are too large to add", sequence=i)
         return values, log_alpha
 
     def legal_sequences(self, potentials: ChainPotentials) -> BoolArray:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from hedgerow.data.readers.columns import BadValue, check_finite, column_of, nested, plain_labels, read_columns
-from hedgerow.data.sequences import Cut, Kind, Sequences, number_type
+from hedgerow.data.sequences import Cut, Kind, Sequences, number_type, unmasked
 from hedgerow.errors import InputError, among
 from hedgerow.legend import INDEX, AnyArray, IndexArray
 
@@ -63,6 +63,7 @@ def split_lengths(X: Any, lengths: Any = None, y: Any = None) -> tuple[Any, AnyA
     X : Sequences, SparseRows or list of sequences
     y : object array of S lists, or None where y is None
     """
+    X = unmasked(X)
     if isinstance(X, np.ndarray) and X.ndim == 3:
         X, lengths, y = _flatten_padded(X, lengths, y)
     if lengths is None:
@@ -147,7 +148,7 @@ def _flatten_padded(X: AnyArray, lengths: Any, y: Any) -> tuple[AnyArray, Any, A
         raise InputError(f"its length is {sizes[place]} where X has {longest} positions", sequence=place)
     inside = np.arange(longest) < sizes[:, None]
     if y is not None:
-        labels = _as_array(y)
+        labels = y if isinstance(y, np.ndarray) else _as_array(y)
         if labels.shape != (n_sequences, longest):
             raise InputError(f"X is {X.shape} and y is {labels.shape}", hint="y is (S, T) for an X of (S, T, D).")
         y = labels[inside]

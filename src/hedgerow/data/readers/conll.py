@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from hedgerow.data.readers.columns import nested, objects, shared
-from hedgerow.data.readers.source import Source, read_lines
+from hedgerow.data.readers.source import Source, check_width, read_lines
 from hedgerow.data.sequences import Sequences
 from hedgerow.errors import InputError
 from hedgerow.legend import INDEX, AnyArray, IndexArray
@@ -53,6 +53,7 @@ def read_conll(
     """
     file = _File(source, separator, comment, encoding)
     width = file.check_width()
+    check_width(width, file.path)
     offsets = file.offsets()
     names = _names(columns, width, file.path)
     place = _label_place(label, names, file.path)

@@ -5,7 +5,6 @@ A string is built once for every distinct combination of values, never once per 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -13,6 +12,7 @@ from typing import Literal
 import numpy as np
 
 from hedgerow.data.readers.columns import objects
+from hedgerow.data.readers.searching import searcher
 from hedgerow.data.sequences import Kind, Sequences
 from hedgerow.legend import INDEX, AnyArray, IndexArray
 
@@ -143,13 +143,13 @@ def _change(command: Command) -> Callable[[str], str] | None:
     """What the command does to a value; None where it leaves it as it is."""
     if command.action == "value":
         return str.lower if command.lower else None
-    search = re.compile(command.regexp).search
+    search = searcher(command.regexp)
     if command.action == "test":
         return lambda value: "true" if search(value) else "false"
 
     def match(value: str) -> str:
-        match = search(value)
-        text = match[0] if match else ""
+        found = search(value)
+        text = value[slice(*found)] if found else ""
         return text.lower() if command.lower else text
 
     return match

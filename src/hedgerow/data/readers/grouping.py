@@ -49,7 +49,8 @@ def cut(
     features = [name for name in table.names if name not in used] if columns is None else list(columns)
     features += [name for name in constant if name not in features]
     known = f"Columns are {shown(table.names, 20)}."
-    unknown = next((name for name in [*used, *features, *kinds] if name not in table.names), None)
+    there = set(table.names)
+    unknown = next((name for name in [*used, *features, *kinds] if name not in there), None)
     if unknown is not None:
         raise InputError(f"there is no column {unknown!r}", path=table.path, hint=known)
     for name, kind in kinds.items():

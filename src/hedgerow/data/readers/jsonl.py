@@ -6,6 +6,7 @@
 
 In a line of columns a value that is no list is a feature of the whole sequence. A label that is null is unlabelled; a
 label that is a list says which labels are allowed. Other keys of a line are ignored, and all lines have one form.
+NaN is read as null; Infinity, and a key that stands twice in one object, are errors.
 """
 
 from __future__ import annotations
@@ -21,10 +22,11 @@ from hedgerow.data.dataset import locate
 from hedgerow.data.readers.columns import BadValue, column_of, plain_label, read_columns
 from hedgerow.data.readers.source import Source, read_lines
 from hedgerow.data.sequences import Kind, Sequences
-from hedgerow.errors import InputError, placed
+from hedgerow.errors import InputError, placed, quoted
 from hedgerow.legend import INDEX, AnyArray
 
 _FORMS = ("tokens", "features", "columns")
+MAX_DEPTH = 100  # of lists and objects in each other: a walk over them never runs out of stack
 
 
 def read_jsonl(source: Source, *, encoding: str = "utf-8") -> tuple[list[list[Any]] | Sequences, AnyArray | None]:
@@ -79,18 +81,62 @@ def _records(source: Source, encoding: str) -> tuple[str | None, list[tuple[int,
 
 
 def _record(line: str) -> dict[str, Any]:
-    try:
-        record = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"is not valid JSON: {error}") from None
+    record = parse_record(line)
     if not isinstance(record, dict):
         raise InputError(f"is JSON, but not an object: {line[:40]!r}")
+    if _is_deep(record):
+        raise InputError(f"has more than {MAX_DEPTH} lists and objects in each other")
     try:
         if "\\u" in line:  # JSON can say \ud800, half of a surrogate pair, and no file can hold it
             json.dumps(record, ensure_ascii=False).encode("utf-8")
     except (UnicodeEncodeError, RecursionError):
         raise InputError("holds text that is not valid Unicode") from None
     return record
+
+
+def parse_record(line: str) -> Any:
+    """What a line says. NaN, which is no JSON and which many programs write, is null; a key that stands twice is an
+    error, and so are infinite numbers."""
+    try:
+        return _DECODER.decode(line)
+    except InputError:
+        raise
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"is not valid JSON: {error}") from None
+
+
+def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    record = dict(pairs)
+    if len(record) < len(pairs):
+        seen: set[str] = set()
+        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        raise InputError(f"has the key {quoted(twice)} twice in one object", hint="Give it one value.")
+    return record
+
+
+def _constant(name: str) -> None:
+    if name != "NaN":
+        raise InputError(
+            f"holds {name}: an infinite number is not JSON", hint="Write null for a missing one, or clip it."
+        )
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_pairs, parse_constant=_constant)
+
+
+def _is_deep(record: Any) -> bool:
+    level = [record]
+    for _ in range(MAX_DEPTH):
+        level = [
+            inner
+            for value in level
+            if isinstance(value, (dict, list))
+            for inner in (value.values() if isinstance(value, dict) else value)
+            if isinstance(inner, (dict, list))
+        ]
+        if not level:
+            return False
+    return True
 
 
 def _form(record: dict[str, Any]) -> str:

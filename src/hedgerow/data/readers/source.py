@@ -11,11 +11,22 @@ from hedgerow.errors import InputError
 Source = str | os.PathLike[str] | IO[str] | IO[bytes] | Iterable[str] | Iterable[bytes]
 
 
+MOST_COLUMNS = 250_000  # a model file has room for about so many
+
+
+def check_width(width: int, path: str | None) -> None:
+    """Refuse a table that no model could be kept of, before anything is made of it."""
+    if width > MOST_COLUMNS:
+        hint = "Is the separator right? Features that are mostly absent go into JSON lines, or a sparse matrix."
+        raise InputError(f"has {width:,} columns, and {MOST_COLUMNS:,} is the most", path=path, hint=hint)
+
+
 def read_lines(source: Source, encoding: str = "utf-8") -> tuple[str | None, list[str]]:
     """The name of the source, for messages, and its lines without line ends.
 
     Lines end at "\\n" or "\\r\\n" and nowhere else: a form feed or a Unicode line separator may be part of a
-    token. Bytes are decoded here, so that one that does not fit is an InputError with its line.
+    token. A text whose lines end at "\\r" alone is refused: it would be one line. Bytes are decoded here, so that one
+    that does not fit is an InputError with its line.
     """
     name: str | None = None
     if isinstance(source, (str, os.PathLike)):
@@ -31,6 +42,9 @@ def read_lines(source: Source, encoding: str = "utf-8") -> tuple[str | None, lis
         hint = "Give a path, an open file or an iterable of lines."
         raise InputError(f"cannot read text from {type(source).__name__}", hint=hint)
     text = content if isinstance(content, str) else _decode(content, encoding, name)
+    if "\r" in text and "\n" not in text:
+        hint = "Convert it: tr '\\r' '\\n' < old > new."
+        raise InputError("its lines end with carriage returns alone, as those of old Macs do", path=name, hint=hint)
     lines = text.removeprefix("\ufeff").replace("\r\n", "\n").split("\n")
     return name, lines[:-1] if lines[-1] == "" else lines  # what follows the last line end is not a line
 

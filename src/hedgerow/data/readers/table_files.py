@@ -12,7 +12,7 @@ import numpy as np
 
 from hedgerow.data.readers.columns import BadValue, booleans, check_finite, objects, shared
 from hedgerow.data.readers.grouping import Kinds, as_names, cut, group_rows
-from hedgerow.data.readers.source import Source, read_lines
+from hedgerow.data.readers.source import Source, check_width, read_lines
 from hedgerow.data.readers.tables import FrameTable
 from hedgerow.data.sequences import Kind, Sequences
 from hedgerow.errors import InputError, MissingExtraError
@@ -116,9 +116,12 @@ def _read_parquet(source: Any, path: str | None) -> Any:
     except ImportError:
         raise MissingExtraError("pyarrow", "parquet", "reading Parquet") from None
     try:
-        return pyarrow.parquet.read_table(source)
+        table = pyarrow.parquet.read_table(source)
+        check_width(table.num_columns, path)
+        table.validate(full=True)  # texts that are not UTF-8, and whatever else a file may promise and not hold
     except (OSError, pyarrow.ArrowException, TypeError) as error:
         raise InputError(f"cannot be read as Parquet: {error}", path=path) from error
+    return table
 
 
 class TextTable:
@@ -131,6 +134,8 @@ class TextTable:
         if not rows:
             raise InputError("has no header", path=path, hint="The first line names the columns.")
         self.names = rows[0][1]
+        check_width(len(self.names), path)
+        self._places = {name: j for j, name in enumerate(self.names)}
         if len(set(self.names)) < len(self.names) or "" in self.names:
             raise InputError("two columns have one name, or one has none", path=path, line=rows[0][0])
         self.lines = [number for number, _ in rows[1:]]
@@ -155,7 +160,7 @@ class TextTable:
         return self.lines[row]
 
     def values(self, name: str) -> list[str | None]:
-        place = self.names.index(name)
+        place = self._places[name]
         return shared([fields[place] or None for fields in self.rows])
 
     def column(self, name: str, kind: Kind | None) -> tuple[Kind, AnyArray]:

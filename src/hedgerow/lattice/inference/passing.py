@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from hedgerow.errors import NumbersError
 from hedgerow.lattice import kernels
 from hedgerow.lattice.graphs import Topology
 from hedgerow.lattice.inference.chains import Cover
@@ -287,5 +288,5 @@ def in_logs(messages: FloatArray) -> bool:
 def checked(change: float) -> float:
     """The largest change of a message, which must be a number."""
     if not np.isfinite(change):
-        raise FloatingPointError("the messages are not numbers: the scores are too large")
+        raise NumbersError("the messages are not numbers: the scores are too large")
     return change

@@ -24,7 +24,7 @@ from hedgerow.data.windows import windowed, with_window
 from hedgerow.declarations import check_parameters, documented
 from hedgerow.errors import HedgerowError, InputError, warn
 from hedgerow.estimators.holding_out import Fold
-from hedgerow.estimators.prepare import Preparation, encode_held_out, read_corpus
+from hedgerow.estimators.prepare import Preparation, encode_held_out, read_corpus, that_count
 from hedgerow.estimators.scored import ScoredChain
 from hedgerow.estimators.stream import AverageStream
 from hedgerow.estimators.values import is_auto, random_generator
@@ -129,6 +129,7 @@ class AutoLabeler(AutoParameters, ScoredChain):
         given = not is_auto(self.window)
         features = None if is_auto(self.features) else self.features
         wanted = Preparation(columns=self.columns, window=self.window if given else 0, features=features)
+        _, (X, y, sample_weight, groups), lengths = that_count(X, y, sample_weight, lengths, groups)
         learnt, weighted = read_corpus(wanted, X, y, sample_weight, lengths)
         if is_auto(self.features) and not isinstance(X, Dataset):
             learnt, weighted = _with_own_features(learnt, weighted, self.window)

@@ -21,10 +21,11 @@ import numpy as np
 from hedgerow.data.dataset import Dataset, Schema, locate
 from hedgerow.data.derived import stored_numbers
 from hedgerow.data.showing import code_text, number_text
-from hedgerow.errors import InputError
+from hedgerow.errors import InputError, NumbersError
 from hedgerow.legend import FLOAT, INDEX, MISSING, FloatArray, IndexArray
 from hedgerow.models.hmm import kernels
 
+FAR = 1e100  # deviations from a mean, and no number is farther
 SMALLEST_SHARE = 1e-9  # of the variance of a column: no label has a smaller one
 
 
@@ -81,6 +82,8 @@ class Emissions:
         for d, (which, numbers) in enumerate(_numbers(dataset, self.fills, rows)):
             spread = self.variances[d]
             away = numbers[:, None] - self.means[d]
+            if np.abs(away).max(initial=0.0) > FAR:  # its square is no number
+                away = np.clip(away / np.sqrt(spread), -FAR, FAR) * np.sqrt(spread)
             scores[which] -= 0.5 * (np.log(2.0 * np.pi * spread) + away * away / spread)
         if len(self.attributes):
             kernels.hmm.gather(*_attributes(dataset, rows), self.attributes, scores)
@@ -161,6 +164,9 @@ class Spread:
         ids, which, values = _attributes(dataset, rows)
         drawn = np.bincount(ids, weights=weights[which] * values, minlength=schema.n_attributes)
         means, variances = np.array(moments, dtype=np.float64).reshape(-1, 2).T
+        if not np.isfinite(variances).all():
+            column = stored_numbers(schema)[int(np.argmin(np.isfinite(variances)))].name
+            raise NumbersError("the numbers are too large to have a variance", column=column)
         return cls(np.concatenate(shares), _shares(drawn.astype(np.float64)), means, variances)
 
 
@@ -174,6 +180,8 @@ def _moments(numbers: FloatArray, weights: FloatArray) -> tuple[float, float]:
     total = weights.sum()
     if total <= 0:
         return 0.0, 1.0
+    if numbers.min() == numbers.max():
+        return float(numbers[0]), 1.0
     mean = float((weights * numbers).sum() / total)
     variance = float((weights * (numbers - mean) ** 2).sum() / total)
     return mean, variance if variance > 1e-24 * mean * mean and variance > 0 else 1.0
@@ -228,7 +236,8 @@ class EmissionCounts:
         with np.errstate(divide="ignore", invalid="ignore"):
             mean = total / (n + smoothing)  # the spread has mean 0 and variance 1 here
             variance = (squares + smoothing) / (n + smoothing) - mean**2
-        nothing = n + smoothing <= 0
+        # A column of one value says nothing of any label, and smoothing must not make it do so.
+        nothing = (n + smoothing <= 0) | (squares.sum(axis=1, keepdims=True) == 0.0)
         mean[nothing], variance[nothing] = 0.0, 1.0
         variance = np.maximum(variance, SMALLEST_SHARE)
         return Emissions(

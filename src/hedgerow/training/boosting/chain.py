@@ -15,6 +15,7 @@ from hedgerow.chain.objectives.pseudo_likelihood import pseudo_likelihood
 from hedgerow.chain.objectives.result import Objective
 from hedgerow.chain.potentials import Truth
 from hedgerow.data.dataset import Dataset
+from hedgerow.errors import NumbersError
 from hedgerow.legend import BoolArray, FloatArray
 from hedgerow.parallel import CHUNK_POSITIONS, MAX_LANES, Lanes, plan_chunks
 from hedgerow.training.boosting.arc_steps import ArcSteps, TableSteps
@@ -164,7 +165,7 @@ class Booster:
                 sums += np.abs(edges).sum(axis=(1, 2))
         unit = float(sums.max()) / (2.0 * self._rows.total * self._rows.scale)
         if not np.isfinite(unit):
-            raise FloatingPointError("the gradient is not a number")
+            raise NumbersError("the gradient is not a number")
         if unit <= 1.0:
             return 1.0
         for nodes, edges in filter(None, self._gradients):

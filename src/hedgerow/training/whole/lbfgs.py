@@ -14,6 +14,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from hedgerow.errors import NumbersError
 from hedgerow.legend import AnyArray, FloatArray
 from hedgerow.training import kernels
 from hedgerow.training.monitor import Monitor
@@ -146,7 +147,7 @@ class Problem:
         weights = variables * self.scale
         loss, gradient = self.evaluate(weights)
         if not np.isfinite(loss):  # a fault of the numerics: say so at once
-            raise FloatingPointError(f"the loss became {loss} (largest weight {np.abs(weights).max():.3g})")
+            raise NumbersError(f"the loss became {loss} (largest weight {np.abs(weights).max():.3g})")
         value = loss + self.l2 * kernels.vectors.dot(weights, weights)
         kernels.vectors.add_scaled(weights, 2.0 * self.l2, gradient)
         gradient *= self.scale
