@@ -186,13 +186,15 @@ def _blocks(X: Any) -> Iterable[Block]:
     hint = "X is a list of sequences, a sequence a list of positions."
     if isinstance(X, Sequences):
         return [_columnar_block(X)] if len(X) else []
+    if isinstance(X, tuple) and len(X) == 2 and isinstance(X[0], Sequences):
+        raise InputError("X is the pair that hedgerow.sequences gives", hint="Unpack it: X, y = sequences(…).")
     if isinstance(X, (str, bytes, Mapping, Set)):
         raise InputError(f"X is a {type(X).__name__}", hint=hint)
     if (isinstance(X, np.ndarray) and X.ndim == 2) or hasattr(X, "tocsr"):
         hint = "Give a list of arrays (one per sequence), a 3-D array, or ⟦lengths=⟧ with the flat array."
         raise InputError("X is one 2-D array", hint=hint)
     if not isinstance(X, np.ndarray) and hasattr(X, "columns") and hasattr(X, "shape"):
-        hint = 'Cut it into sequences: X, y = hedgerow.sequences(frame, by="sentence", label="tag").'
+        hint = 'Say how it is cut: fit(frame, by="machine", label="state"); predict then cuts frames alike.'
         raise InputError("X is one data frame", hint=hint)
     if not isinstance(X, Iterable) or (isinstance(X, np.ndarray) and X.ndim == 0):
         raise InputError(f"X is of type {type(X).__name__}", hint=hint)

@@ -11,9 +11,10 @@ from typing import Any, Literal
 import numpy as np
 
 from hedgerow.data.readers.columns import BadValue, booleans, check_finite, objects, shared
-from hedgerow.data.readers.grouping import Kinds, as_names, cut, group_rows
+from hedgerow.data.readers.grouping import Kinds, Names, as_names, cut, group_rows
 from hedgerow.data.readers.source import Source, read_lines
 from hedgerow.data.readers.tables import FrameTable
+from hedgerow.data.readers.times import Clock, Timing, read_times
 from hedgerow.data.sequences import Kind, Sequences
 from hedgerow.errors import InputError, MissingExtraError
 from hedgerow.legend import FLOAT, AnyArray
@@ -21,13 +22,18 @@ from hedgerow.legend import FLOAT, AnyArray
 Format = Literal["csv", "tsv", "parquet"]
 _SUFFIXES: dict[str, Format] = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".parquet": "parquet"}
 _TRUTH = {"true": True, "false": False}
+_NOTHING = {"na", "n/a", "#n/a", "null", "none", "missing", "-", "?"}  # what people write for a missing number
+FEW = 10  # numbers in a column, below which a word among them is nothing odd
 
 
 def read_table(
     source: Source,
-    by: str | Sequence[str],
+    by: Names = None,
     label: str | None = None,
     *,
+    time: str | None = None,
+    max_gap: Any = None,
+    time_columns: Sequence[str] = (),
     format: Format | None = None,
     columns: Sequence[str] | None = None,
     constant: Sequence[str] = (),
@@ -43,7 +49,7 @@ def read_table(
         CSV and TSV have a header line. TSV knows no quotes.
     format : "csv", "tsv" or "parquet", optional
         By default the end of the file's name tells.
-    by, label, columns, constant : as in `hedgerow.sequences`
+    by, label, time, max_gap, time_columns, columns, constant : as in `hedgerow.sequences`
     kinds : mapping of column to kind, optional
         CSV has no types. By default a column is numeric where all its values are numbers, boolean where all are true
         or false, and categorical elsewhere; an empty field is a missing value. A column declared "attributes" is cut
@@ -57,15 +63,18 @@ def read_table(
     X : Sequences
     y : object array of S lists (of str, from CSV and TSV), or None where label is None
     """
-    return cut(_open(source, format, encoding), by, label, columns, constant, kinds, allow_missing=allow_missing)
+    table, timing = _open(source, format, encoding), Timing.of(time, max_gap, time_columns)
+    return cut(table, by, label, columns, constant, kinds, timing=timing, allow_missing=allow_missing)[:2]
 
 
 def label_table(
     source: Source,
     y: Iterable[Sequence[Any]],
     target: str | os.PathLike[str] | Any,
-    by: str | Sequence[str],
+    by: Names = None,
     *,
+    time: str | None = None,
+    max_gap: Any = None,
     name: str = "predicted",
     format: Format | None = None,
     encoding: str = "utf-8",
@@ -77,7 +86,7 @@ def label_table(
     table = _open(source, format, encoding)
     if name in table.names:
         raise InputError(f"there is a column {name!r} already", path=table.path, hint="Give another name.")
-    order, _ = group_rows(table, as_names(by))
+    order = group_rows(table, as_names(by), Timing.of(time, max_gap, ()))[0]
     flat = [label for sequence in y for label in sequence]
     if len(flat) != len(order):
         raise InputError(f"has {len(order)} rows where {len(flat)} labels were given", path=table.path)
@@ -151,6 +160,12 @@ class TextTable:
         except csv.Error as error:
             raise InputError(f"is not valid CSV: {error}", path=self.path, line=reader.line_num) from error
 
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def times(self, name: str) -> Clock:
+        return read_times(self.values(name))
+
     def line(self, row: int) -> int | None:
         return self.lines[row]
 
@@ -182,11 +197,18 @@ class TextTable:
 
 
 def _guess(values: list[str | None]) -> Kind:
+    """The kind of the values. One that is no number among numbers is refused: it is a slip more often than a word."""
     present = [value for value in values if value is not None]
-    if present and all(map(_is_number, present)):
+    wrong = [value for value in present if not _is_number(value)]
+    if present and not wrong:
         return "numeric"
     if present and all(value.lower() in _TRUTH for value in present):
         return "boolean"
+    n = len(present) - len(wrong)
+    if n >= FEW and (len(wrong) <= max(1, n // 100) or (len(wrong) <= n and {v.lower() for v in wrong} <= _NOTHING)):
+        what = f"{wrong[0]!r} is not a number, as {n:,} other values of the column are"
+        hint = "Leave the field empty where a value is missing. If these are words, declare the column 'categorical'"
+        raise BadValue(values.index(wrong[0]), what, f"{hint} with ⟦kinds⟧.")
     return "categorical"
 
 
