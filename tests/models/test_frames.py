@@ -274,3 +274,28 @@ def test_whole_floats_are_integers() -> None:
     assert model.predict([["b", "a"]]).tolist() == [[2, 1]]
     with pytest.raises(InputError, match=r"the label 1\.5 is of type float"):
         LinearCRF().fit([["a", "b"]], [[1.5, 2.0]])
+
+
+def test_every_frame_of_a_list_has_all_columns() -> None:
+    frames = [pd.DataFrame({"a": [1.0, 2.0], "b": ["x", "y"]}), pd.DataFrame({"a": [1.0]}), pd.DataFrame({"a": [3.0]})]
+    with pytest.raises(InputError, match="sequence 1: there is no column 'b', which others have"):
+        LinearCRF().fit(frames, [["p", "q"], ["p"], ["q"]])
+    model = LinearCRF().fit(frames[1:], [["p"], ["q"]])
+    assert len(model.predict(frames)) == 3  # what a model does not know is not read
+
+
+def test_a_column_that_hardly_repeats_is_named() -> None:
+    frame = make_frame().assign(note=[f"note {i}" for i in range(240)])
+    with pytest.warns(hedgerow.errors.HedgerowWarning, match="the column 'note' has 240 different values at 240 pos"):
+        LinearCRF().fit(frame, **HOW)
+    LinearCRF(columns={"note": "categorical"}).fit(frame, **HOW)
+
+
+def test_errors_hint_and_are_short() -> None:
+    model = LinearCRF().fit([["the", "cat"]], [["D", "N"]])
+    with pytest.raises(InputError, match=r'If X is one sequence of tokens, wrap it: \[\["the", "cat"\]\]'):
+        model.predict(["the", "cat"])
+    with pytest.raises(InputError) as error:
+        LinearCRF().fit([["the", "cat"]], [make_frame()])
+    assert len(str(error.value)) < 600
+    assert "\n" not in str(error.value)

@@ -39,17 +39,10 @@ def command(
     ] = None,
     time_budget: Annotated[float | None, option("SECONDS", "Auto: how long to look for a model. \\[60]")] = None,
     dev: Annotated[str | None, option("FILE", "Choose or stop early by these; or by a share.")] = None,
-    template: options.Template = None,
-    format: options.Format = None,
-    columns: options.Columns = None,
-    separator: options.Separator = None,
-    label: options.Label = None,
-    by: options.By = None,
-    time: options.Time = None,
-    max_gap: options.MaxGap = None,
-    time_columns: options.TimeColumns = None,
-    kinds: options.Kinds = None,
-    encoding: options.Encoding = None,
+    template: options.Template = None, format: options.Format = None, columns: options.Columns = None,
+    separator: options.Separator = None, label: options.Label = None, by: options.By = None,
+    time: options.Time = None, max_gap: options.MaxGap = None, time_columns: options.TimeColumns = None,
+    kinds: options.Kinds = None, encoding: options.Encoding = None,
     window: options.Window = None,
     features: Annotated[str | None, option("A,B,…", "Of numbers: rolling_mean(10), difference, …; or auto.")] = None,
     order: Annotated[int | None, option("N", "How many labels before it a label depends on. \\[1]")] = None,
@@ -73,7 +66,7 @@ def command(
     jobs: options.Jobs = -1,
     seed: options.Seed = 0,
     quiet: options.Quiet = False,
-) -> None:
+) -> None:  # fmt: skip
     """Train a model on labelled files. Ctrl-C keeps the best model so far."""
     reading = options.reading(
         template, format, columns, separator, label, by, kinds, time, max_gap, time_columns, encoding

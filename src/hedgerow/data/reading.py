@@ -137,6 +137,19 @@ class Learner(Reader):
         self.attributes = AttributeBuilder()
         self.numbers = AttributeBuilder()
         self.number_flags: list[AnyArray] = []
+        self.typed: dict[str, list[IndexArray]] = {}  # where columns of frames, arrays and files are
+
+    def read(self, X: Any, y: Any, lengths: Any, *, may_be_empty: bool = False) -> tuple[Any, IndexArray]:
+        """As that of all readers; and every frame must have all columns."""
+        y, offsets = super().read(X, y, lengths, may_be_empty=may_be_empty)
+        for name, parts in self.typed.items():
+            if sum(map(len, parts)) < self.n_positions:
+                absent = np.ones(self.n_positions, dtype=bool)
+                absent[np.concatenate(parts)] = False
+                sequence, _ = self.locate(int(np.argmax(absent)))
+                hint = "Give all frames the same columns."
+                raise InputError(f"there is no column {name!r}, which others have", hint=hint, sequence=sequence)
+        return y, offsets
 
     def builder(self, name: str, *, constant: bool = False) -> ColumnBuilder:
         """The values of a key so far; made where it is new."""
@@ -152,6 +165,8 @@ class Learner(Reader):
         if field.name == OUTSIDE_COLUMN:
             hint = "Use another name: this one is for what lies outside a sequence."
             raise among(InputError("the name is taken", hint=hint, column=field.name), self.ends, int(where[0]))
+        if field.kind is not None:
+            self.typed.setdefault(field.name, []).append(where)
         self.builder(field.name).read(field, where, self.locate)
 
     def add_constant(self, field: Field, where: IndexArray) -> None:
