@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -503,3 +504,17 @@ def test_an_encoding_is_kept_for_later_files(hedgerow, folder):
     assert hedgerow("tag", "m", "latin.txt", "-o", "out.txt").code == 0
     assert (folder / "out.txt").read_bytes().startswith("café N N\n".encode("latin-1"))
     assert '"accuracy": 1.0' in hedgerow("eval", "m", "latin.txt", "--json").out
+
+
+def test_features_of_words_and_labels_of_another_key(hedgerow, folder):
+    rows = [{"tokens": ["Ada", "met", "Bob"], "ner_tags": [1, 0, -100]}, {"tokens": ["He", "met"], "ner_tags": [0, 0]}]
+    (folder / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows * 5))
+    done = hedgerow("train", "a.jsonl", "-o", "m", "--label", "ner_tags", "--features", "ner")
+    assert done.code == 0, done.err
+    assert "--features ner is for one model, so this is --model linear" in done.err
+    model = load("m")
+    assert model.features_ == ("ner",)
+    assert model.classes_.tolist() == [0, 1]
+    assert [json.loads(line)["predicted"] for line in hedgerow("tag", "m", "a.jsonl").out.splitlines()][1] == [0, 0]
+    assert hedgerow("train", "train.txt", "-o", "m", "--features", "chunk", "--columns", "word,pos,chunk").code == 0
+    assert load("m").window_["lower"] == 2

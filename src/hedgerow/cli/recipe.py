@@ -25,7 +25,7 @@ class Recipe:
 
     format    "conll", "csv", "tsv", "parquet", "jsonl" or "crfsuite"
     columns   of CoNLL files all columns, the label's too; of tables the features; empty where the file tells
-    label     the column of the labels, of CoNLL files and tables
+    label     the column of the labels, of CoNLL files and tables; the key of JSON lines
     by        of tables, the columns that tell sequences apart
     time, max_gap, time_columns  of tables, as in `read_table`
     kinds     of tables, what the columns mean
@@ -62,12 +62,12 @@ class Recipe:
         except (TypeError, ValueError) as error:
             raise ModelFileError(f"the model does not say how its data is read: {error}") from error
 
-    def plan(self) -> Plan | None:
-        """How a model that was trained by this cuts a frame; None where it was not trained on a table."""
+    def plan(self, made: Plan | None) -> Plan | None:
+        """How a model that was trained by this reads frames, where that was a table. made : what `fit` made"""
         if self.format not in TABLES or self.template is not None:
-            return None
-        timing = self.time, self.max_gap, self.time_columns
-        return Plan(self.by, self.label, *timing, columns=self.columns, kinds=self.kinds)  # type: ignore[arg-type]
+            return made
+        timing, words = (self.time, self.max_gap, self.time_columns), None if made is None else made.words
+        return Plan(self.by, self.label, *timing, columns=self.columns, kinds=self.kinds, words=words)  # type: ignore[arg-type]
 
     def read(self, source: Input) -> tuple[Any, AnyArray | None]:
         """The sequences of a file, and their labels where it has labels. The labels of a table are left out."""
@@ -95,7 +95,7 @@ class Recipe:
             X = read_conll(source.stream(), label=None, separator=self.separator, encoding=self.encoding)[0]
             return _split_label(X, self, source)
         if self.format == "jsonl":
-            return read_jsonl(source.stream(), encoding=self.encoding)
+            return read_jsonl(source.stream(), label=self.label or "labels", encoding=self.encoding)
         if self.format == "crfsuite":
             return read_crfsuite(source.stream(), encoding=self.encoding)
         return self._read_table(source, None)
@@ -177,7 +177,10 @@ def recipe_of(model: Any, source: Input, format: str | None) -> Recipe:
     if name is None:
         raise InputError("cannot tell the format of the input", path=source.name, hint="Give --format.")
     if name in ("jsonl", "crfsuite"):
-        return Recipe(name) if trained is None else Recipe(name, template=trained.template, encoding=trained.encoding)
+        if trained is None:
+            return Recipe(name)
+        label = trained.label if trained.format == name else None
+        return Recipe(name, label=label, template=trained.template, encoding=trained.encoding)
     family = TABLES if name in TABLES else ("conll",)
     if trained is None or trained.format not in family:
         origin = "was not made by hedgerow train" if trained is None else f"was trained on {trained.format}"

@@ -44,7 +44,7 @@ def command(
     time: options.Time = None, max_gap: options.MaxGap = None, time_columns: options.TimeColumns = None,
     kinds: options.Kinds = None, encoding: options.Encoding = None,
     window: options.Window = None,
-    features: Annotated[str | None, option("A,B,…", "Of numbers: rolling_mean(10), difference, …; or auto.")] = None,
+    features: Annotated[str | None, option("A,B,…", "Words: ner, pos, chunk; numbers: rolling_mean(10), …")] = None,
     order: Annotated[int | None, option("N", "How many labels before it a label depends on. \\[1]")] = None,
     objective: Annotated[str | None, option("NAME", "What to minimise: log_likelihood, labelwise, margin, …")] = None,
     trainer: Annotated[str | None, option("NAME", "Linear: lbfgs, adagrad, smd, … \\[auto]")] = None,
@@ -140,7 +140,7 @@ def train(
         # How training ended is in the summary.
         warnings.filterwarnings("ignore", message="training (stopped|was interrupted)")
         crf.fit(X, y, **held_out)
-    crf.plan_ = recipe.plan()
+    crf.plan_ = recipe.plan(crf.plan_)
     kept = _trained_on(crf, y) if not held_out else y
     crf.metadata_ = {
         "reader": recipe.to_json(),
@@ -260,7 +260,7 @@ def _check_options(format: str, first: Input, reading: Reading) -> None:
         raise InputError("--time names a column", hint="Seconds to look for a model are --time-budget.")
     conll = ("columns", "separator", "label")
     table = ("columns", "label", "by", "time", "max_gap", "time_columns", "kinds")
-    useful = conll if format == "conll" else table if format in TABLES else ()
+    useful = {"conll": conll, "jsonl": ("label",)}.get(format, table if format in TABLES else ())
     for name, value in reading.items():
         if value and name not in ("format", "template", "encoding", *useful):
             raise InputError(f"--{name.replace('_', '-')} is not supported with {format} files", path=first.name)

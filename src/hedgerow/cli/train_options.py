@@ -79,10 +79,13 @@ def named_model(
 ) -> tuple[str, dict[str, Any]]:
     """The model and its parameters. Where none is named, one is looked for, unless something was given that one model
     alone has: then that is the linear one, and it is said."""
+    from hedgerow.data.words import word_kind
+
     of_one: list[str] = []
     if model is None:
         known = parameters_of(find_model("auto").load())
         own = MODELS["auto"].options
+        of_one += [f"--features {kind}"] if (kind := word_kind(options.get("features"))) else []
         of_one += [f"--{name.replace('_', '-')}" for name, x in options.items() if x is not None and name not in own]
         of_one += [f"--set {text}" for text in settings if text.partition("=")[0].strip() not in known]
         of_one += [] if dev is None or os.path.exists(dev) else [f"--dev {dev}"]

@@ -9,11 +9,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from hedgerow.data.dataset import Dataset
 from hedgerow.data.labels import SETS
 from hedgerow.data.readers.columns import BadValue, nested, objects, plain_label
 from hedgerow.data.readers.grouping import Names, as_names, cut
 from hedgerow.data.readers.times import Timing
+from hedgerow.data.readers.token_rows import has_rows, token_rows
 from hedgerow.data.sequences import Kind, Sequences
+from hedgerow.data.words import word_features, word_kind
 from hedgerow.errors import InputError
 from hedgerow.legend import INDEX, AnyArray, FloatArray, IndexArray
 
@@ -25,6 +28,8 @@ class Plan:
     by, label, time, max_gap, time_columns : as in `hedgerow.sequences`
     columns : the features, in the order of the frame; None before a frame was seen
     kinds : of columns that are declared
+    tokens : the column whose values are lists of tokens, where a row is a sequence
+    words : the kind of features that are made of words
     """
 
     by: tuple[str, ...] = ()
@@ -34,10 +39,25 @@ class Plan:
     time_columns: tuple[str, ...] = ()
     columns: tuple[str, ...] | None = None
     kinds: Mapping[str, Kind] = field(default_factory=dict)
+    tokens: str | None = None
+    words: str | None = None
 
     @property
     def timing(self) -> Timing:
         return Timing(self.time, self.max_gap, self.time_columns)
+
+    def read(self, X: Any, y: Any = None, *, labelled: bool = False) -> Given:
+        """X, in any shape that `fit` takes, as sequences. y : its labels; with `labelled` they may be in X instead"""
+        if isinstance(X, Dataset):
+            return Given(X, y, self)
+        if is_frame(X) and self.tokens is None:
+            read = self.cut(X, y, labelled=labelled)
+        else:
+            read = Given(X, y, self)
+            if is_frame(X) or has_rows(X):
+                found, labels = token_rows(X, self.tokens, self.label, labelled=labelled and y is None)
+                read = Given(found, labels if y is None else y, self)
+        return read if self.words is None else read._replace(X=word_features(read.X, self.words))  # type: ignore[arg-type]
 
     def cut(self, frame: Any, y: Any = None, *, labelled: bool = False) -> Given:
         """A frame as sequences. y : the labels of its rows; with `labelled` they may be in the frame instead"""
@@ -70,9 +90,7 @@ class Given(NamedTuple):
 
     def also(self, X: Any, y: Any) -> tuple[Any, Any]:
         """More sequences and their labels, such as held-out ones: a frame is cut as this one was."""
-        if X is None or self.plan is None or not is_frame(X):
-            return X, y
-        return self.plan.cut(X, y, labelled=True)[:2]
+        return (X, y) if X is None or self.plan is None else self.plan.read(X, y, labelled=True)[:2]
 
     def labels(self, found: AnyArray) -> Any:
         """Labels of the sequences: of a frame, a Series like its rows."""
@@ -108,28 +126,34 @@ class Given(NamedTuple):
 
 
 def lay_out(
+    model: Any,
     X: Any,
     y: Any,
     by: Names = None,
-    label: str | None = None,
+    label: Any = None,
     time: str | None = None,
     max_gap: Any = None,
     time_columns: Any = None,
-    kinds: Mapping[str, str] | None = None,
+    tokens: str | None = None,
 ) -> Given:
-    """What `fit` is given, as sequences."""
-    if not is_frame(X):
-        named = {"by": by, "label": label, "time": time, "max_gap": max_gap, "time_columns": time_columns}
-        odd = next((name for name, value in named.items() if value is not None), None)
-        if odd is not None:
-            raise InputError(f"⟦{odd}⟧ is for a data frame, and X is {_what(X)}", hint=f"Leave ⟦{odd}⟧ out.")
+    """What `fit` of a model is given, as sequences."""
+    words = word_kind(getattr(model, "features", None))
+    named = {"by": by, "time": time, "max_gap": max_gap, "time_columns": time_columns}
+    odd = next((name for name, value in named.items() if value is not None), None)
+    frame, rows = is_frame(X) and tokens is None, is_frame(X) or has_rows(X)
+    if odd is not None and not frame:
+        raise InputError(f"⟦{odd}⟧ is for a data frame, and X is {_what(X)}", hint=f"Leave ⟦{odd}⟧ out.")
+    if (label is not None or tokens is not None) and not rows:
+        raise InputError(f"⟦label⟧ and ⟦tokens⟧ name columns, and X is {_what(X)}", hint="Give y.")
+    if not rows and words is None:
         return Given(X, y)
-    if y is None and label is None:
+    if frame and y is None and label is None:
         raise InputError("y is missing", hint="Name the column of labels: ⟦label='state'⟧.")
     timing = Timing.of(time, max_gap, time_columns)
-    declared: Any = {name: kind for name, kind in (kinds or {}).items() if name != "*"}
-    plan = Plan(tuple(as_names(by)), None if label is None else str(label), *timing, kinds=declared)
-    return plan.cut(X, y, labelled=True)
+    declared: Any = {name: kind for name, kind in (model.columns or {}).items() if name != "*"}
+    label = None if label is None else str(label)
+    plan = Plan(tuple(as_names(by)), label, *timing, kinds=declared, tokens=tokens, words=words)
+    return plan.read(X, y, labelled=True)
 
 
 def is_frame(X: Any) -> bool:

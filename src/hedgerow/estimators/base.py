@@ -17,14 +17,15 @@ from sklearn.utils.validation import check_is_fitted
 from hedgerow.data.dataset import OUTSIDE_COLUMN, Dataset, Label, Schema
 from hedgerow.data.encoding import encode
 from hedgerow.data.labels import encode_labels
-from hedgerow.data.plan import Given, Plan, is_frame, lay_out
+from hedgerow.data.plan import Given, Plan, lay_out
 from hedgerow.data.readers.grouping import Names
 from hedgerow.data.short import ShortCoder
+from hedgerow.data.words import word_kind, word_window
 from hedgerow.declarations import check_parameters
 from hedgerow.errors import InputError, warn
 from hedgerow.estimators.calibration import best_temperature, tempered_losses
 from hedgerow.estimators.prepare import Preparation, Prepared, prepare
-from hedgerow.estimators.values import BEAM_WIDTH
+from hedgerow.estimators.values import BEAM_WIDTH, is_auto
 from hedgerow.legend import CODE, AnyArray, CodeArray, FloatArray, IndexArray
 from hedgerow.training.ctrl_c import stages
 from hedgerow.training.monitor import Step, Trained
@@ -90,10 +91,12 @@ class ChainModel(FittedModel):
 
     def _given(self, X: Any, y: Any) -> Given:
         """What a method was given, as sequences: one frame is cut as that of `fit` was."""
-        return self.plan_.cut(X, y) if self.plan_ is not None and is_frame(X) else Given(X, y)
+        return Given(X, y) if self.plan_ is None else self.plan_.read(X, y)
 
     def _short_dataset(self, X: Any, y: Any) -> Dataset | None:
         """The Dataset of one short sequence; None where X is something else."""
+        if self.plan_ is not None and self.plan_.words is not None:
+            return None
         coder: ShortCoder | None = self.__dict__.get("_coder")
         if coder is None or coder.schema is not self.schema_:
             coder = self._coder = ShortCoder(self.schema_)
@@ -132,8 +135,8 @@ class ChainModel(FittedModel):
         frame may bring its labels in the column that `fit` was told of."""
         from hedgerow.metrics import label_accuracy
 
-        if self.plan_ is not None and is_frame(X):
-            X, y = self.plan_.cut(X, y, labelled=True)[:2]
+        if self.plan_ is not None:
+            X, y = self.plan_.read(X, y, labelled=True)[:2]
         dataset = self._dataset(X, y, lengths)
         truth = label_lists(self.schema_, dataset.require_labels("scoring"), dataset.offsets)
         return float(label_accuracy(truth, self.predict(dataset), sample_weight))
@@ -158,6 +161,9 @@ class ChainModel(FittedModel):
         forbids = getattr(self, "transitions", "all") == "forbid_unseen"
         derived = {"holds_out": stops, "forbid_unseen": forbids, "quick": self._quick}
         known = [field.name for field in fields(Preparation) if hasattr(self, field.name)]
+        words = word_kind(getattr(self, "features", None))
+        if words is not None and is_auto(self.window):
+            derived["window"] = word_window(words)
         return Preparation(**{name: getattr(self, name) for name in known} | derived | more)
 
     def _quick(self) -> Any:
@@ -171,8 +177,9 @@ class ChainModel(FittedModel):
 
     @property
     def features_(self) -> tuple[str, ...]:
-        """What is derived of numeric columns: the `features`, or what "auto" came to."""
-        return self.schema_.features
+        """What is derived of numeric columns and of words: the `features`, or what "auto" came to."""
+        words = None if self.plan_ is None else self.plan_.words
+        return self.schema_.features if words is None else (words, *self.schema_.features)
 
     @property
     def feature_names_in_(self) -> AnyArray:
@@ -233,6 +240,7 @@ class StoppedChain(ChainModel):
         time: str | None = None,
         max_gap: Any = None,
         time_columns: Any = None,
+        tokens: str | None = None,
     ) -> Self:
         """Train on labelled sequences.
 
@@ -253,9 +261,11 @@ class StoppedChain(ChainModel):
         by, label, time, max_gap, time_columns : of one data frame, as in `hedgerow.sequences`: the columns that tell
             sequences apart (left out: one recording), that of the labels (or y has a label a row), and that of times,
             by which rows are sorted and cut at gaps. The model keeps them: `predict` and `score` cut frames alike
+        tokens : the column of lists of tokens, where X is a dataset of Hugging Face, a dict of lists or a frame with a
+            sequence a row; `label` is that of the lists of labels. Of Docs of spaCy, `label` is "ents", "tag", "pos" …
         """
         self._check_parameters()
-        read = lay_out(X, y, by, label, time, max_gap, time_columns, self.columns)
+        read = lay_out(self, X, y, by, label, time, max_gap, time_columns, tokens)
         with stages():
             ready = prepare(self._preparation(), read.X, read.y, sample_weight, *read.also(X_val, y_val), lengths)
             self._losses: list[FloatArray] = []

@@ -15,6 +15,7 @@ from hedgerow.data.imputation import Imputation
 from hedgerow.data.plan import Plan
 from hedgerow.data.readers.times import Timing
 from hedgerow.data.sequences import KINDS
+from hedgerow.data.words import RECIPES
 from hedgerow.estimators.codec.arrays import Array, scores
 from hedgerow.estimators.codec.parts import Each, Part, Record, made_by
 from hedgerow.estimators.codec.steps import Allocates, Check, Let, Scope, refuse
@@ -187,11 +188,13 @@ PLAN = Record(
         text("time", nullable=True),
         Value("max_gap", _is_gap, "a stretch of time", nullable=True),
         texts("time_columns"),
-        texts("columns"),
+        texts("columns", optional=True),
+        text("tokens", optional=True),
+        choice("words", tuple(RECIPES), optional=True),
         mapping("kinds", lambda given, scope: all(kind in KINDS for kind in given.values())),
         Let("timing", lambda scope: Timing.of(scope["time"], scope["max_gap"], scope["time_columns"])),
     ),
-    made_by(Plan, "by", "label", "time", "max_gap", "time_columns", "columns", "kinds"),
+    made_by(Plan, "by", "label", "time", "max_gap", "time_columns", "columns", "kinds", "tokens", "words"),
 )
 
 

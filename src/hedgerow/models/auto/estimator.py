@@ -23,6 +23,7 @@ from hedgerow.data.plan import lay_out
 from hedgerow.data.readers.grouping import Names
 from hedgerow.data.settling import Learnt
 from hedgerow.data.windows import windowed, with_window
+from hedgerow.data.words import word_kind
 from hedgerow.declarations import check_parameters, documented
 from hedgerow.errors import HedgerowError, InputError, warn
 from hedgerow.estimators.holding_out import Fold
@@ -118,17 +119,21 @@ class AutoLabeler(AutoParameters, ScoredChain):
         time: str | None = None,
         max_gap: Any = None,
         time_columns: Any = None,
+        tokens: str | None = None,
     ) -> AutoLabeler:
         """Find the best model and train it on all sequences.
 
         Parameters
         ----------
-        X, y, sample_weight, lengths, by, label, time, max_gap, time_columns : as in `LinearCRF.fit`
+        X, y, sample_weight, lengths, by, label, time, max_gap, time_columns, tokens : as in `LinearCRF.fit`
         X_val, y_val : held-out sequences to choose by, in place of cross-validation; nothing is trained on them
         groups : (S,), such as the speaker of each sequence; sequences of one group are held out together
         """
         self._check_parameters()
-        read = lay_out(X, y, by, label, time, max_gap, time_columns, self.columns)
+        if word_kind(self.features) is not None:
+            what = f"⟦features={self.features!r}⟧ are of words, and AutoLabeler looks for windows of plain columns"
+            raise InputError(what, hint="Use LinearCRF or TreeCRF, or give X as hedgerow.features.word_features(X).")
+        read = lay_out(self, X, y, by, label, time, max_gap, time_columns, tokens)
         (X, y), (X_val, y_val), self.plan_ = read[:2], read.also(X_val, y_val), read.plan
         n_trials = self.n_trials is not None
         deadline = Deadline(math.inf if n_trials else float(self.time_budget), _clock)

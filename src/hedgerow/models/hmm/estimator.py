@@ -102,6 +102,7 @@ class HMM(HMMParameters, ScoredChain):
         time: str | None = None,
         max_gap: Any = None,
         time_columns: Any = None,
+        tokens: str | None = None,
     ) -> HMM:
         """Count; and where labels are not known, maximise the likelihood of what is.
 
@@ -112,10 +113,10 @@ class HMM(HMMParameters, ScoredChain):
             known
         sample_weight : (S,) weights of the sequences, or a list of arrays of 0 (unlabelled) and 1
         lengths : the lengths of the sequences, where X and y are flat
-        by, label, time, max_gap, time_columns : of one data frame, as in `LinearCRF.fit`
+        by, label, time, max_gap, time_columns, tokens : of data with names, as in `LinearCRF.fit`
         """
         self._check_parameters()
-        read = lay_out(X, y, by, label, time, max_gap, time_columns, self.columns)
+        read = lay_out(self, X, y, by, label, time, max_gap, time_columns, tokens)
         window: Any = AUTO if isinstance(X, Dataset) else 0  # one that has a window is refused below
         ready = prepare(self._preparation(window=window), read.X, read.y, sample_weight, lengths=lengths)
         check_columns(ready.given.schema)

@@ -116,10 +116,11 @@ class IOHMM(IOHMMParameters, ChainModel):
         time: str | None = None,
         max_gap: Any = None,
         time_columns: Any = None,
+        tokens: str | None = None,
     ) -> IOHMM:
         """Train on labelled sequences. The parameters are as in `LinearCRF.fit`."""
         self._check_parameters()
-        read = lay_out(X, y, by, label, time, max_gap, time_columns, self.columns)
+        read = lay_out(self, X, y, by, label, time, max_gap, time_columns, tokens)
         ready = prepare(self._preparation(needs_numbers=True), read.X, read.y, sample_weight, lengths=lengths)
         dataset = ready.dataset
         n_states = dataset.n_labels if self.n_states is None else int(self.n_states)
