@@ -518,3 +518,20 @@ def test_features_of_words_and_labels_of_another_key(hedgerow, folder):
     assert [json.loads(line)["predicted"] for line in hedgerow("tag", "m", "a.jsonl").out.splitlines()][1] == [0, 0]
     assert hedgerow("train", "train.txt", "-o", "m", "--features", "chunk", "--columns", "word,pos,chunk").code == 0
     assert load("m").window_["lower"] == 2
+
+
+@pytest.mark.filterwarnings("ignore:1 label of 1 sequence broke the constraints")
+def test_labels_that_break_constraints_are_named_with_file_and_line(hedgerow, folder):
+    (folder / "good.txt").write_text("a B-X\nb I-X\n\nc O\n")
+    (folder / "bad.txt").write_text("a O\n\nc O\nd I-X\n")
+    options = ("-o", "m", "-q", "-m", "linear", "--constraints", "iob2")
+    complaint = hedgerow("train", "good.txt", "bad.txt", *options).complaint
+    assert "bad.txt, line 4: the labels go from 'O' to 'I-X', which the constraints forbid" in complaint
+    assert hedgerow("train", "good.txt", "bad.txt", *options, "--set", "repair=True").code == 0
+    (folder / "bad.csv").write_text("s,w,label\n1,a,O\n2,b,B-X\n1,c,I-X\n2,d,I-X\n")
+    complaint = hedgerow("train", "bad.csv", *options, "--by", "s").complaint
+    assert "bad.csv, line 4: the labels go from 'O' to 'I-X'" in complaint
+    (folder / "bad.jsonl").write_text(
+        '{"tokens": ["a", "b"], "labels": ["B-X", "I-X"]}\n\n{"tokens": ["a"], "labels": ["I-X"]}\n'
+    )
+    assert "bad.jsonl, line 3: the label 'I-X' stands first" in hedgerow("train", "bad.jsonl", *options).complaint

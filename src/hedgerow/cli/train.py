@@ -139,7 +139,12 @@ def train(
     with warnings.catch_warnings():
         # How training ended is in the summary.
         warnings.filterwarnings("ignore", message="training (stopped|was interrupted)")
-        crf.fit(X, y, **held_out)
+        try:
+            crf.fit(X, y, **held_out)
+        except InputError as error:
+            from hedgerow.cli.places import in_files
+
+            raise in_files(error, data, recipe) from None
     crf.plan_ = recipe.plan(crf.plan_)
     kept = _trained_on(crf, y) if not held_out else y
     crf.metadata_ = {

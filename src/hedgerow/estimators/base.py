@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from hedgerow.chain.structure.states import StateSpace
 from hedgerow.data.dataset import OUTSIDE_COLUMN, Dataset, Label, Schema
 from hedgerow.data.encoding import encode
 from hedgerow.data.labels import encode_labels
@@ -24,6 +25,7 @@ from hedgerow.data.words import word_kind, word_window
 from hedgerow.declarations import check_parameters
 from hedgerow.errors import InputError, warn
 from hedgerow.estimators.calibration import best_temperature, tempered_losses
+from hedgerow.estimators.constraints import constrained_space
 from hedgerow.estimators.prepare import Preparation, Prepared, prepare
 from hedgerow.estimators.values import BEAM_WIDTH, is_auto
 from hedgerow.legend import CODE, AnyArray, CodeArray, FloatArray, IndexArray
@@ -164,7 +166,20 @@ class ChainModel(FittedModel):
         words = word_kind(getattr(self, "features", None))
         if words is not None and is_auto(self.window):
             derived["window"] = word_window(words)
+        if self._constrained_later():
+            derived["constraints"] = None
         return Preparation(**{name: getattr(self, name) for name in known} | derived | more)
+
+    def _constrained_later(self) -> bool:
+        """Whether constraints hold at prediction alone."""
+        later = getattr(self, "constraints_at", "training") == "prediction" and self.constraints is not None
+        if later and self.order > 1:
+            raise InputError("⟦constraints_at='prediction'⟧ is for ⟦order⟧ 1", hint="Leave it out, or lower the order.")
+        return later
+
+    def _restrict(self, space: StateSpace) -> None:
+        """Let a fitted model make no moves but these."""
+        raise NotImplementedError
 
     def _quick(self) -> Any:
         """A model near this one that trains in no time: windows and features are compared by it."""
@@ -276,6 +291,10 @@ class StoppedChain(ChainModel):
                 if self.outcome_ != "interrupted":
                     self._train_again(ready.whole(), duration)
         self.plan_ = read.plan
+        if self._constrained_later():
+            self._restrict(constrained_space(self.schema_, self.constraints))
+            for name in _MADE_READY:
+                self.__dict__.pop(name, None)
         losses = self.__dict__.pop("_losses")
         if losses or "temperature_" in self.__dict__:  # of an earlier fit
             self.temperature_ = best_temperature(losses)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
 
@@ -101,6 +102,16 @@ def label_table(
             table.write(file, name, labels.tolist())
     else:
         table.write(target, name, labels.tolist())
+
+
+def table_lines(
+    source: Source, by: Names, *, time: str | None, max_gap: Any, format: Format, encoding: str
+) -> list[list[int]]:
+    """The line of each position of the sequences that `read_table` cuts a file into; none of Parquet."""
+    table = _open(source, format, encoding)
+    order, offsets, _ = group_rows(table, as_names(by), Timing.of(time, max_gap, ()))
+    lines = [table.line(row) or 0 for row in order.tolist()]
+    return [lines[begin:end] for begin, end in pairwise(offsets.tolist())] if format != "parquet" else []
 
 
 def _open(source: Source, format: Format | None, encoding: str) -> TextTable | FrameTable:

@@ -71,6 +71,8 @@ class LinearCRF(LinearParameters, StoppedChain, ScoredChain):
     [['D', 'N']]
     """
 
+    layout_: ChainLayout
+
     def _train(self, ready: Prepared, duration: Any = None) -> None:
         layout, statistics = self._lay_out(ready.dataset, ready.space)
         start = None
@@ -133,6 +135,9 @@ class LinearCRF(LinearParameters, StoppedChain, ScoredChain):
             raise InputError(f"partial_fit does not make ⟦features={self.features!r}⟧", hint=hint)
         partial_fit(self, X, y, sample_weight, classes)
         return self
+
+    def _restrict(self, space: StateSpace) -> None:
+        self.layout_ = replace(self.layout_, space=self.layout_.space.intersect(space))
 
     def _check_parameters(self) -> Plan:
         check_parameters(self)
