@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from hedgerow import compat as compat
     from hedgerow import datasets as datasets
     from hedgerow import explain as explain
+    from hedgerow import features as features
     from hedgerow import lattice as lattice
     from hedgerow import metrics as metrics
     from hedgerow import model_selection as model_selection
@@ -62,7 +63,7 @@ _EXPORTS = {
     "load": "hedgerow.estimators.files",
     "sequences": "hedgerow.data.readers.tables",
 }
-_MODULES = ("compat", "datasets", "explain", "lattice", "metrics", "model_selection", "report", "trainers")
+_MODULES = ("compat", "datasets", "explain", "features", "lattice", "metrics", "model_selection", "report", "trainers")
 
 __all__ = [
     "HMM",
@@ -86,6 +87,7 @@ __all__ = [
     "compat",
     "datasets",
     "explain",
+    "features",
     "lattice",
     "learn",
     "load",

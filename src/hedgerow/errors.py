@@ -78,7 +78,7 @@ class InputError(HedgerowError, ValueError):
         places = (("", path), ("line ", line), ("sequence ", sequence), ("position ", position))
         named = [f"{word}{place}" for word, place in places if place is not None]
         where = ", ".join(named if column is None else [*named, f"column {column!r}"])
-        what = what.marked if isinstance(what, Message) else what
+        what = _brief(what.marked if isinstance(what, Message) else what)
         message = f"{where}: {what}" if where else what
         super().__init__(Message(f"{message}. {hint}" if hint else message))
 
@@ -90,6 +90,12 @@ class NumbersError(InputError, FloatingPointError):
 
     def __init__(self, what: str, hint: str = HINT, **place: Any) -> None:
         super().__init__(what, hint=hint, **place)
+
+
+def _brief(text: str, most: int = 400) -> str:
+    """A text in which no value is shown at length: a whole frame, or a row of a thousand numbers."""
+    words = " ".join(text.split()) if len(text) > most else text
+    return words if len(words) <= most else f"{words[: 2 * most // 3]} … {words[-most // 3 :]}"
 
 
 class ModelFileError(HedgerowError, ValueError):

@@ -123,8 +123,8 @@ def test_a_dev_file_chooses(hedgerow, planted, quick):
     [
         ("--model auto --dev 0.2", "--dev with a share is not supported with --model auto"),
         ("--model auto --l2 1", "--l2 is for --model linear"),
-        ("--time 0", "--time is 0.0"),
-        ("--model tree --time 9", "--time is for --model auto"),
+        ("--time-budget 0", "--time-budget is 0.0"),
+        ("--model tree --time-budget 9", "--time-budget is for --model auto"),
     ],
 )
 def test_refusals(hedgerow, planted, arguments, what):

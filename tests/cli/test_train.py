@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -57,7 +58,9 @@ def test_every_format_trains_tags_and_evaluates(hedgerow, folder, name, text, op
     assert facts["positions"] == str(N_POSITIONS)
     assert facts["labels"] == "5: B-NP, B-PP, B-VP, I-NP, O"
     assert facts["file"] == "m.hedgerow"
-    assert list(facts) == ["sequences", "positions", "labels", "weights", "iterations", "loss", "seconds", "file"]
+    columns = [] if name.endswith(".crfsuite") else ["columns"]  # which has attributes alone
+    names = ["sequences", "positions", *columns, "labels", "weights", "iterations", "loss", "seconds", "file"]
+    assert list(facts) == names
     evaluated = hedgerow("eval", "m.hedgerow", name)
     assert "sequence accuracy 1.0000 (3 sequences)" in evaluated.out
     assert "processed 13 tokens with 9 phrases; found: 9 phrases; correct: 9." in evaluated.out
@@ -333,7 +336,8 @@ def test_trees_train_tag_and_evaluate_every_format(hedgerow, folder, name, text,
     done = hedgerow("train", name, "-o", "m.hedgerow", *settings, *options)
     assert done.code == 0, done.err
     facts = dict(line.split(maxsplit=1) for line in done.out.splitlines())
-    names = ["sequences", "positions", "labels", "trees", "leaves", "iterations", "loss", "seconds", "file"]
+    columns = [] if name.endswith(".crfsuite") else ["columns"]
+    names = ["sequences", "positions", *columns, "labels", "trees", "leaves", "iterations", "loss", "seconds", "file"]
     assert list(facts) == names
     assert (facts["trees"], facts["iterations"]) == ("125", "25 (as many as --trees)")
     assert int(facts["leaves"].replace(",", "")) == package.load("m.hedgerow").ensemble_.n_leaves
@@ -450,3 +454,84 @@ def test_features_of_numbers_are_derived_and_those_that_are_not_known_are_refuse
     assert "--features has 'rolling_meen(3)'. Did you mean 'rolling_mean'?" in refused.err
     words = hedgerow("train", "train.txt", "-o", "m.hedgerow", "--model", "linear", "--features", "lag")
     assert "--features are of numeric columns, and the data has none" in words.err
+
+
+def recording(n=60):
+    """One machine, rows in any order."""
+    rows = [f"2024-05-01T{i // 60:02d}:{i % 60:02d}:00,{i % 7}.5,{'on' if i % 7 > 3 else 'off'}" for i in range(n)]
+    return "at,pulse,state\n" + "\n".join([*rows[n // 2 :], *rows[: n // 2]]) + "\n"
+
+
+def test_a_table_with_times_trains_and_is_tagged_in_its_own_order(hedgerow, folder):
+    (folder / "one.csv").write_text(recording())
+    options = ("-m", "linear", "--label", "state", "--time", "at", "--max-gap", "5min", "--time-columns", "elapsed")
+    done = hedgerow("train", "one.csv", "-o", "m", *options)
+    assert done.code == 0, done.err
+    assert "columns        elapsed of at (numeric), pulse (numeric)" in done.out
+    lines = hedgerow("tag", "m", "one.csv").out.splitlines()
+    assert lines[0] == "at,pulse,state,predicted"
+    assert lines[1].startswith("2024-05-01T00:30:00,2.5,off,")
+    assert sum(line.split(",")[2] == line.split(",")[3] for line in lines[1:]) >= 55
+    import pandas as pd
+
+    frame = pd.read_csv(folder / "one.csv")  # Python cuts frames as the command line cut the file
+    assert load("m").predict(frame).tolist() == [line.split(",")[3] for line in lines[1:]]
+    assert "which ask for the row before" in hedgerow("tag", "m", "one.csv", "--stream").complaint
+    complaint = hedgerow("train", "one.csv", "-o", "m", "--label", "state", "--time", "60").complaint
+    assert "--time names a column. Seconds to look for a model are --time-budget" in complaint
+    doubled = recording() + recording().splitlines()[1] + "\n"
+    (folder / "two.csv").write_text(doubled)
+    complaint = hedgerow("train", "two.csv", "-o", "m", *options).complaint
+    assert "rows 0 and 60 of one sequence (lines 2 and 62) have the time 2024-05-01T00:30:00" in complaint
+    assert "--by machine" in complaint
+
+
+def test_a_bad_cell_is_named_with_its_line(hedgerow, folder):
+    (folder / "bad.csv").write_text(recording().replace(",3.5,", ",3.S,", 1))
+    options = ("-o", "m", "-m", "linear", "--label", "state", "--time", "at", "-q")
+    complaint = hedgerow("train", "bad.csv", *options).complaint
+    assert "bad.csv, line 3, sequence 0, position 31, column 'pulse': '3.S' is not a number, as 59 other" in complaint
+    assert hedgerow("train", "bad.csv", *options, "--kinds", "pulse=categorical").code == 0
+
+
+def test_an_encoding_is_kept_for_later_files(hedgerow, folder):
+    text = "".join(f"{word} {tag}\n" for word, tag in [("café", "N"), ("naïf", "A"), ("là", "D")] * 3) + "\n"
+    (folder / "latin.txt").write_bytes((text * 4).encode("latin-1"))
+    complaint = hedgerow("train", "latin.txt", "-o", "m", "-m", "linear").complaint
+    assert "latin.txt, line 1: byte 0xe9 is not utf-8 text" in complaint
+    assert "--encoding" in complaint
+    assert hedgerow("train", "latin.txt", "-o", "m", "-m", "linear", "--encoding", "latin-1").code == 0
+    assert hedgerow("tag", "m", "latin.txt", "-o", "out.txt").code == 0
+    assert (folder / "out.txt").read_bytes().startswith("café N N\n".encode("latin-1"))
+    assert '"accuracy": 1.0' in hedgerow("eval", "m", "latin.txt", "--json").out
+
+
+def test_features_of_words_and_labels_of_another_key(hedgerow, folder):
+    rows = [{"tokens": ["Ada", "met", "Bob"], "ner_tags": [1, 0, -100]}, {"tokens": ["He", "met"], "ner_tags": [0, 0]}]
+    (folder / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows * 5))
+    done = hedgerow("train", "a.jsonl", "-o", "m", "--label", "ner_tags", "--features", "ner")
+    assert done.code == 0, done.err
+    assert "--features ner is for one model, so this is --model linear" in done.err
+    model = load("m")
+    assert model.features_ == ("ner",)
+    assert model.classes_.tolist() == [0, 1]
+    assert [json.loads(line)["predicted"] for line in hedgerow("tag", "m", "a.jsonl").out.splitlines()][1] == [0, 0]
+    assert hedgerow("train", "train.txt", "-o", "m", "--features", "chunk", "--columns", "word,pos,chunk").code == 0
+    assert load("m").window_["lower"] == 2
+
+
+@pytest.mark.filterwarnings("ignore:1 label of 1 sequence broke the constraints")
+def test_labels_that_break_constraints_are_named_with_file_and_line(hedgerow, folder):
+    (folder / "good.txt").write_text("a B-X\nb I-X\n\nc O\n")
+    (folder / "bad.txt").write_text("a O\n\nc O\nd I-X\n")
+    options = ("-o", "m", "-q", "-m", "linear", "--constraints", "iob2")
+    complaint = hedgerow("train", "good.txt", "bad.txt", *options).complaint
+    assert "bad.txt, line 4: the labels go from 'O' to 'I-X', which the constraints forbid" in complaint
+    assert hedgerow("train", "good.txt", "bad.txt", *options, "--set", "repair=True").code == 0
+    (folder / "bad.csv").write_text("s,w,label\n1,a,O\n2,b,B-X\n1,c,I-X\n2,d,I-X\n")
+    complaint = hedgerow("train", "bad.csv", *options, "--by", "s").complaint
+    assert "bad.csv, line 4: the labels go from 'O' to 'I-X'" in complaint
+    (folder / "bad.jsonl").write_text(
+        '{"tokens": ["a", "b"], "labels": ["B-X", "I-X"]}\n\n{"tokens": ["a"], "labels": ["I-X"]}\n'
+    )
+    assert "bad.jsonl, line 3: the label 'I-X' stands first" in hedgerow("train", "bad.jsonl", *options).complaint

@@ -286,7 +286,6 @@ BAD_Y = {
     "dict as label": ([TAGS[0], ["a", {"b": 1}], TAGS[2]], "the label {'b': 1} is of type dict", 1, 1),
     "bool": ([TAGS[0], ["a", True], TAGS[2]], "the label True is of type bool", 1, 1),
     "float": ([[0, 1, 2], [0, 1.5], [0] * 4], "the label 1.5 is of type float", 1, 1),
-    "whole float": ([[0, 1, 2], [0, 1.0], [0] * 4], "the label 1.0 is of type float", 1, 1),
     "bool among int": ([[0, 1, 2], [0, True], [0] * 4], "the label True is of type bool", 1, 1),
     "int among str": ([TAGS[0], ["a", 1], TAGS[2]], "the label 1 is of type int", 1, 1),
     "str among int": ([[0, 1, 2], [0, "1"], [0] * 4], "the label '1' is of type str", 1, 1),

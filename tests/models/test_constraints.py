@@ -6,9 +6,10 @@ import itertools
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
-from hedgerow import LinearCRF
-from hedgerow.errors import InputError
+from hedgerow import LinearCRF, TreeCRF, load
+from hedgerow.errors import HedgerowWarning, InputError
 
 from .corpora import COLUMNS, rich_corpus
 
@@ -163,3 +164,46 @@ def test_label_pairs_obey_them_too(columns):
     X, y = rich_corpus(40, seed=3)
     model = LinearCRF(columns=COLUMNS, constraints="iob2", transition_columns=columns).fit(X, y)
     assert all(legal_iob2(labels) for labels in model.predict(rich_corpus(60, seed=4)[0]))
+
+
+BROKEN = [["O", "I-X", "I-X", "O"], ["B-X", "I-Y", "O", "B-Y"], ["B-X", "B-Y", "I-Y", "O"]] * 4
+WORDS = [["w0", "w1", "w2", "w3"], ["w1", "w4", "w5", "w6"], ["w0", "w1", "w2", "w6"]] * 4
+
+
+TREES = [TreeCRF(edges=edges, n_estimators=5, early_stopping=False) for edges in ("joint", "shared")]
+
+
+@pytest.mark.parametrize("model", [LinearCRF(), *TREES])
+def test_constraints_at_prediction_alone(model, tmp_path):
+    model = clone(model).set_params(constraints="iob2", constraints_at="prediction", calibrate=False)
+    free = clone(model).set_params(constraints=None)
+    model.fit(WORDS, BROKEN)
+    free.fit(WORDS, BROKEN)
+    assert not all(legal_iob2(labels) for labels in free.predict(WORDS, decoder="viterbi"))
+    model.save(tmp_path / "m")
+    for one in (model, load(tmp_path / "m")):
+        assert all(legal_iob2(labels) for labels in one.predict(WORDS))
+        assert legal_iob2(one.predict(WORDS[:1])[0])  # which has a way of its own
+        assert all(legal_iob2(labels) for best in one.predict_k_best(WORDS[:5], 3) for labels, _ in best)
+    # The weights are those of training without constraints: what is legal has the same odds.
+    legal = ["O", "B-X", "I-X", "O"], ["O", "O", "O", "O"]
+    odds = [one.log_probability(WORDS[:1] * 2, legal) for one in (model, free)]
+    assert odds[0][0] - odds[0][1] == pytest.approx(odds[1][0] - odds[1][1], abs=1e-9)
+
+
+def test_labels_that_break_constraints_are_repaired():
+    with pytest.warns(HedgerowWarning, match="8 labels of 8 sequences broke the constraints"):
+        model = LinearCRF(constraints="iob2", repair=True).fit(WORDS, BROKEN)
+    mended = [["O", "B-X", "I-X", "O"], ["B-X", "B-Y", "O", "B-Y"], ["B-X", "B-Y", "I-Y", "O"]] * 4
+    np.testing.assert_array_equal(model.weights_, LinearCRF(constraints="iob2").fit(WORDS, mended).weights_)
+
+
+def test_what_repair_leaves_open_stays_open():
+    hidden = [[None if t == 3 else label for t, label in enumerate(labels)] for labels in BROKEN]
+    with pytest.warns(HedgerowWarning, match="8 labels of 8 sequences"):
+        model = LinearCRF(constraints="iob2", repair=True).fit(WORDS, hidden)
+    assert all(legal_iob2(labels) for labels in model.predict(WORDS))
+    with pytest.raises(InputError, match=r"sequence 0, position 1: .*let repair=True do so, or set constraints_at="):
+        LinearCRF(constraints="iob2").fit(WORDS, BROKEN)
+    with pytest.raises(InputError, match="constraints_at='prediction' is for order 1"):
+        LinearCRF(constraints="iob2", constraints_at="prediction", order=2).fit(WORDS, BROKEN)

@@ -36,7 +36,11 @@ def command(
     separator: options.Separator = None,
     label: options.Label = None,
     by: options.By = None,
+    time: options.Time = None,
+    max_gap: options.MaxGap = None,
+    time_columns: options.TimeColumns = None,
     kinds: options.Kinds = None,
+    encoding: options.Encoding = None,
     window: options.Window = None,
     scheme: options.Scheme = None,
     html: Annotated[str | None, option("FILE", "Write a page for a browser, too.")] = None,
@@ -68,7 +72,9 @@ def command(
         comparison = compare(
             data, models.split(","), test=test, folds=folds or 5, window=options.window(window), scheme=scheme,
             jobs=jobs, seed=seed, say=None if quiet else partial(print, file=sys.stderr, flush=True),
-            **options.reading(template, format, columns, separator, label, by, kinds),
+            **options.reading(
+                template, format, columns, separator, label, by, kinds, time, max_gap, time_columns, encoding
+            ),
         )  # fmt: skip
     if as_json:
         print(json.dumps(comparison.to_dict(), indent=2, ensure_ascii=False))

@@ -207,5 +207,5 @@ def _reading(reading: Mapping[str, Any]) -> list[str]:
         if value:
             pairs = [f"{key}={kind}" for key, kind in value.items()] if isinstance(value, Mapping) else value
             text = pairs if isinstance(pairs, str) else ",".join(pairs)
-            words += [f"--{name}", text.replace("\t", "\\t")]
+            words += [f"--{name.replace('_', '-')}", text.replace("\t", "\\t")]
     return words

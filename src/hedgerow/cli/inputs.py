@@ -29,7 +29,7 @@ class Reading(TypedDict, total=False):
 
     template : path of a CRF++ template
     format : one of FORMATS; by default told from the suffix, else conll
-    columns, separator, label, by, kinds : as in `read_conll` and `read_table`
+    columns, separator, label, by, time, max_gap, time_columns, kinds, encoding : as in `read_conll` and `read_table`
     """
 
     template: str | None
@@ -39,6 +39,10 @@ class Reading(TypedDict, total=False):
     label: str | None
     by: Sequence[str]
     kinds: Mapping[str, str]
+    time: str | None
+    max_gap: str | None
+    time_columns: Sequence[str]
+    encoding: str | None
 
 
 class _Named(io.BytesIO):

@@ -63,9 +63,7 @@ MODELS: dict[str, Model] = {
         _same("features", "trainer", "l2", "max_iter", "min_frequency", "transitions", "constraints"),
     ),
     "auto": Model(
-        "auto.estimator:AutoLabeler",
-        {"time": "time_budget"} | _same("features", "missing", "constraints"),
-        complete=False,
+        "auto.estimator:AutoLabeler", _same("time_budget", "features", "missing", "constraints"), complete=False
     ),
 }
 

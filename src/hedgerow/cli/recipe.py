@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from hedgerow.cli.inputs import FORMATS, TABLES, Input
+from hedgerow.data.plan import Plan
 from hedgerow.data.readers import Template, read_conll, read_crfsuite, read_jsonl, read_table
 from hedgerow.data.readers.columns import nested
 from hedgerow.data.sequences import KINDS, Sequences
 from hedgerow.errors import InputError, ModelFileError
 from hedgerow.estimators.codec.parts import Record, made_by, pack, unpack
-from hedgerow.estimators.codec.values import choice, mapping, text, texts
+from hedgerow.estimators.codec.values import anything, choice, mapping, text, texts
 from hedgerow.legend import INDEX, AnyArray
 
 
@@ -24,10 +25,12 @@ class Recipe:
 
     format    "conll", "csv", "tsv", "parquet", "jsonl" or "crfsuite"
     columns   of CoNLL files all columns, the label's too; of tables the features; empty where the file tells
-    label     the column of the labels, of CoNLL files and tables
+    label     the column of the labels, of CoNLL files and tables; the key of JSON lines
     by        of tables, the columns that tell sequences apart
+    time, max_gap, time_columns  of tables, as in `read_table`
     kinds     of tables, what the columns mean
     template  the text of a CRF++ template that makes features of the columns
+    encoding  of files of text
     separator what stands between the columns of a CoNLL file; None for any run of spaces and tabs
     complete  of tables, whether every number must be there: a linear model that does not fill them in takes none that
               is missing. It follows from the model, and is not kept with it
@@ -40,6 +43,10 @@ class Recipe:
     kinds: Mapping[str, str] = field(default_factory=dict)
     template: str | None = None
     separator: str | None = None
+    time: str | None = None
+    max_gap: str | float | None = None
+    time_columns: tuple[str, ...] = ()
+    encoding: str = "utf-8"
     complete: bool = False
 
     def to_json(self) -> dict[str, Any]:
@@ -50,9 +57,17 @@ class Recipe:
     def from_json(cls, stored: Any) -> Recipe:
         """What `to_json` gave; a model may hold anything in its place."""
         try:
-            return cls(**unpack(_STORED, dict(stored), {}))
+            known = unpack(_STORED, dict(stored), {})
+            return cls(**{name: value for name, value in known.items() if value is not None})
         except (TypeError, ValueError) as error:
             raise ModelFileError(f"the model does not say how its data is read: {error}") from error
+
+    def plan(self, made: Plan | None) -> Plan | None:
+        """How a model that was trained by this reads frames, where that was a table. made : what `fit` made"""
+        if self.format not in TABLES or self.template is not None:
+            return made
+        timing, words = (self.time, self.max_gap, self.time_columns), None if made is None else made.words
+        return Plan(self.by, self.label, *timing, columns=self.columns, kinds=self.kinds, words=words)  # type: ignore[arg-type]
 
     def read(self, source: Input) -> tuple[Any, AnyArray | None]:
         """The sequences of a file, and their labels where it has labels. The labels of a table are left out."""
@@ -77,11 +92,12 @@ class Recipe:
 
     def _read_plain(self, source: Input) -> tuple[Any, AnyArray | None]:
         if self.format == "conll":
-            return _split_label(read_conll(source.stream(), label=None, separator=self.separator)[0], self, source)
+            X = read_conll(source.stream(), label=None, separator=self.separator, encoding=self.encoding)[0]
+            return _split_label(X, self, source)
         if self.format == "jsonl":
-            return read_jsonl(source.stream())
+            return read_jsonl(source.stream(), label=self.label or "labels", encoding=self.encoding)
         if self.format == "crfsuite":
-            return read_crfsuite(source.stream())
+            return read_crfsuite(source.stream(), encoding=self.encoding)
         return self._read_table(source, None)
 
     def _read_table(self, source: Input, label: str | None) -> tuple[Sequences, AnyArray | None]:
@@ -90,9 +106,13 @@ class Recipe:
             list(self.by),
             label,
             format=self.format,  # type: ignore[arg-type]
+            time=self.time,
+            max_gap=self.max_gap,
+            time_columns=self.time_columns,
             columns=list(self.columns) or None,
             kinds=self.kinds,  # type: ignore[arg-type]
             allow_missing=not self.complete,
+            encoding=self.encoding,
         )
 
 
@@ -104,6 +124,10 @@ _FIELDS = (
     mapping("kinds", lambda given, scope: all(kind in KINDS for kind in given.values())),
     text("template", nullable=True),
     text("separator", nullable=True),
+    text("time", optional=True),
+    anything("max_gap", optional=True),
+    texts("time_columns", optional=True),
+    text("encoding", optional=True),
 )
 _STORED = Record(_FIELDS, made_by(dict, *(field.name for field in _FIELDS)))
 
@@ -125,7 +149,9 @@ def _read_first(source: Input, recipe: Recipe) -> tuple[Any, AnyArray | None, Re
     """The first training file, without the template, and the recipe with its columns."""
     if recipe.format == "conll":
         columns = recipe.columns or None
-        plain, _ = read_conll(source.stream(), columns=columns, label=None, separator=recipe.separator)
+        plain, _ = read_conll(
+            source.stream(), columns=columns, label=None, separator=recipe.separator, encoding=recipe.encoding
+        )
         names = tuple(plain.columns)
         if len(names) == 1:
             raise InputError("has one column; training needs another one with the labels", path=source.name)
@@ -134,7 +160,9 @@ def _read_first(source: Input, recipe: Recipe) -> tuple[Any, AnyArray | None, Re
     if recipe.format in TABLES:
         recipe = replace(recipe, label=recipe.label or "label")
         X, y = recipe._read_table(source, recipe.label)
-        return X, y, replace(recipe, columns=tuple(X.columns), kinds=dict(X.kinds))
+        made = {f"{name} of {recipe.time}" for name in recipe.time_columns}
+        kinds = {name: kind for name, kind in X.kinds.items() if name not in made}
+        return X, y, replace(recipe, columns=tuple(kinds), kinds=kinds)
     return *recipe._read_plain(source), recipe
 
 
@@ -149,7 +177,10 @@ def recipe_of(model: Any, source: Input, format: str | None) -> Recipe:
     if name is None:
         raise InputError("cannot tell the format of the input", path=source.name, hint="Give --format.")
     if name in ("jsonl", "crfsuite"):
-        return Recipe(name, template=trained.template if trained is not None else None)
+        if trained is None:
+            return Recipe(name)
+        label = trained.label if trained.format == name else None
+        return Recipe(name, label=label, template=trained.template, encoding=trained.encoding)
     family = TABLES if name in TABLES else ("conll",)
     if trained is None or trained.format not in family:
         origin = "was not made by hedgerow train" if trained is None else f"was trained on {trained.format}"

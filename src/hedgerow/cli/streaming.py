@@ -37,6 +37,9 @@ def tag_lines(
     if recipe.format not in _FORMATS or recipe.template is not None:
         what = "a template" if recipe.format in _FORMATS else f"a line of the format {recipe.format}"
         raise InputError(f"{what} wants whole sequences", path=source.name, hint="Leave --stream out.")
+    if recipe.max_gap is not None or recipe.time_columns:
+        what = "the model was trained with --max-gap or --time-columns, which ask for the row before"
+        raise InputError(what, path=source.name, hint="Leave --stream out.")
     tagger = (_Columns if recipe.format == "conll" else _Table)(crf, source, recipe, lag, probabilities)
     for number, line in enumerate(lines, start=1):
         try:
@@ -103,7 +106,7 @@ class _Table(_Tagger):
             names = [b"predicted", b"probability"] if self.probabilities else [b"predicted"]
             yield gap.join([line.rstrip(b"\r\n"), *names]) + b"\n"
         elif line.strip():
-            rows = [text.decode("utf-8", "replace").rstrip("\r\n") for text in (self.header, line)]
+            rows = [text.decode(self.recipe.encoding, "replace").rstrip("\r\n") for text in (self.header, line)]
             table = TextTable(self.source.name, rows, self.recipe.format)  # type: ignore[arg-type]
             missing = [name for name in self.recipe.by if name not in table.names]
             if missing:

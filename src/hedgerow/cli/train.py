@@ -37,17 +37,14 @@ def command(
         str | None,
         option("NAME", "auto, linear, tree, hmm, memm, sw, rsw, … \\[auto]", "--model", "-m", show_default=False),
     ] = None,
-    time: Annotated[float | None, option("SECONDS", "Auto: how long to look for a model. \\[60]")] = None,
+    time_budget: Annotated[float | None, option("SECONDS", "Auto: how long to look for a model. \\[60]")] = None,
     dev: Annotated[str | None, option("FILE", "Choose or stop early by these; or by a share.")] = None,
-    template: options.Template = None,
-    format: options.Format = None,
-    columns: options.Columns = None,
-    separator: options.Separator = None,
-    label: options.Label = None,
-    by: options.By = None,
-    kinds: options.Kinds = None,
+    template: options.Template = None, format: options.Format = None, columns: options.Columns = None,
+    separator: options.Separator = None, label: options.Label = None, by: options.By = None,
+    time: options.Time = None, max_gap: options.MaxGap = None, time_columns: options.TimeColumns = None,
+    kinds: options.Kinds = None, encoding: options.Encoding = None,
     window: options.Window = None,
-    features: Annotated[str | None, option("A,B,…", "Of numbers: rolling_mean(10), difference, …; or auto.")] = None,
+    features: Annotated[str | None, option("A,B,…", "Words: ner, pos, chunk; numbers: rolling_mean(10), …")] = None,
     order: Annotated[int | None, option("N", "How many labels before it a label depends on. \\[1]")] = None,
     objective: Annotated[str | None, option("NAME", "What to minimise: log_likelihood, labelwise, margin, …")] = None,
     trainer: Annotated[str | None, option("NAME", "Linear: lbfgs, adagrad, smd, … \\[auto]")] = None,
@@ -69,12 +66,15 @@ def command(
     jobs: options.Jobs = -1,
     seed: options.Seed = 0,
     quiet: options.Quiet = False,
-) -> None:
+) -> None:  # fmt: skip
     """Train a model on labelled files. Ctrl-C keeps the best model so far."""
-    reading, reach = options.reading(template, format, columns, separator, label, by, kinds), options.window(window)
+    reading = options.reading(
+        template, format, columns, separator, label, by, kinds, time, max_gap, time_columns, encoding
+    )
+    reach = options.window(window)
     model, parameters = options.named_model(
-        model, settings or (), dev, quiet=quiet, time=time, features=options.features(features), order=order,
-        objective=objective, trainer=trainer, l2=l2, l1=l1, max_iter=max_iter, trees=trees, leaves=leaves,
+        model, settings or (), dev, quiet=quiet, time_budget=time_budget, features=options.features(features),
+        order=order, objective=objective, trainer=trainer, l2=l2, l1=l1, max_iter=max_iter, trees=trees, leaves=leaves,
         l2_regularization=l2_regularization, edges=edges, learning_rate=options.number_or_name(learning_rate),
         min_frequency=min_frequency, missing=missing, transitions=transitions, constraints=constraints,
     )  # fmt: skip
@@ -139,7 +139,13 @@ def train(
     with warnings.catch_warnings():
         # How training ended is in the summary.
         warnings.filterwarnings("ignore", message="training (stopped|was interrupted)")
-        crf.fit(X, y, **held_out)
+        try:
+            crf.fit(X, y, **held_out)
+        except InputError as error:
+            from hedgerow.cli.places import in_files
+
+            raise in_files(error, data, recipe) from None
+    crf.plan_ = recipe.plan(crf.plan_)
     kept = _trained_on(crf, y) if not held_out else y
     crf.metadata_ = {
         "reader": recipe.to_json(),
@@ -184,7 +190,7 @@ def summary(model: ChainModel, path: str) -> str:
         "early_stopping": "stopped early",
         "interrupted": "interrupted",
         "diverged": "the loss grew: give another --trainer",
-        "time_budget": "as many as --time allowed",
+        "time_budget": "as many as --time-budget allowed",
         "n_trials": "as many as n_trials",
         "exhausted": "nothing near the best is left to try",
     }
@@ -195,6 +201,7 @@ def summary(model: ChainModel, path: str) -> str:
     lines = [
         ("sequences", f"{facts['sequences']:,}{held_out}"),
         ("positions", f"{facts['positions']:,}"),
+        *([] if not (kinds := _kinds(model)) else [("columns", kinds)]),
         ("labels", f"{len(model.classes_):,}: {', '.join(names)}{', …' * (len(model.classes_) > 5)}"),
         *((what, f"{number:,}") for what, number in model_sizes(model).items()),
         (work, f"{model.n_iter_} ({ends[model.outcome_]}{kept_iteration(model)})"),
@@ -204,6 +211,15 @@ def summary(model: ChainModel, path: str) -> str:
         ("file", path),
     ]
     return "\n".join(f"{name:<14} {value}" for name, value in lines)
+
+
+def _kinds(model: ChainModel) -> str:
+    """The columns that were read, with their kinds; nothing where they have no names."""
+    from hedgerow.data.dataset import OUTSIDE_COLUMN
+
+    columns = [column for column in model.schema_.columns if column.derived is None and column.name != OUTSIDE_COLUMN]
+    named = [f"{column.name} ({column.kind})" for column in columns]
+    return "" if not named else f"{', '.join(named[:8])}{', …' * (len(named) > 8)}"
 
 
 def new_model(name: str, recipe: Recipe, options: Mapping[str, Any], parameters: Mapping[str, Any] | None) -> Any:
@@ -231,6 +247,10 @@ def read_files(data: Sequence[str], reading: Reading, *, complete: bool) -> tupl
         columns=tuple(reading.get("columns", ())),
         label=reading.get("label"),
         by=tuple(reading.get("by", ())),
+        time=reading.get("time"),
+        max_gap=options.number_or_name(reading.get("max_gap")),
+        time_columns=tuple(reading.get("time_columns", ())),
+        encoding=reading.get("encoding") or "utf-8",
         kinds=dict(reading.get("kinds", {})),
         template=None if template is None else Template.read(template).text,
         separator=reading.get("separator"),
@@ -240,14 +260,17 @@ def read_files(data: Sequence[str], reading: Reading, *, complete: bool) -> tupl
 
 
 def _check_options(format: str, first: Input, reading: Reading) -> None:
-    """Refuse an option that the format has no use for, and a table without --by."""
-    conll, table = ("columns", "separator", "label"), ("columns", "label", "by", "kinds")
-    useful = conll if format == "conll" else table if format in TABLES else ()
+    """Refuse an option that the format has no use for, and a table with tabs that may be none."""
+    if isinstance(options.number_or_name(reading.get("time")), float):
+        raise InputError("--time names a column", hint="Seconds to look for a model are --time-budget.")
+    conll = ("columns", "separator", "label")
+    table = ("columns", "label", "by", "time", "max_gap", "time_columns", "kinds")
+    useful = {"conll": conll, "jsonl": ("label",)}.get(format, table if format in TABLES else ())
     for name, value in reading.items():
-        if value and name not in ("format", "template", *useful):
-            raise InputError(f"--{name} is not supported with {format} files", path=first.name)
-    if format in TABLES and not reading.get("by"):
-        what = "a table needs --by, the column that tells its sequences apart"
+        if value and name not in ("format", "template", "encoding", *useful):
+            raise InputError(f"--{name.replace('_', '-')} is not supported with {format} files", path=first.name)
+    if format == "tsv" and not reading.get("by") and not reading.get("time"):
+        what = "a table needs --by, the column that tells its sequences apart, or --time if it is one recording"
         raise InputError(what, path=first.name, hint="CoNLL columns with tabs are --format conll.")
 
 

@@ -37,7 +37,11 @@ Format = Annotated[str | None, option("NAME", "conll, csv, tsv, parquet, jsonl, 
 Columns = Annotated[str | None, option("A,B,…", "Names of CoNLL columns; of a table, those to use.")]
 Separator = Annotated[str | None, option("TEXT", "Between CoNLL columns, such as '\\t'. \\[spaces and tabs]")]
 Label = Annotated[str | None, option("NAME", "The label's column, or its index. \\[last; 'label']")]
-By = Annotated[str | None, option("A,B,…", "The columns that tell a table's sequences apart.")]
+By = Annotated[str | None, option("A,B,…", "The columns that tell a table's sequences apart. \\[one]")]
+Time = Annotated[str | None, option("NAME", "A table's column of times: rows are sorted by it.")]
+MaxGap = Annotated[str | None, option("X", "Cut a sequence where more time passes: 5min, 2h.")]
+TimeColumns = Annotated[str | None, option("A,B,…", "Features of the time: elapsed, hour, weekday.", hidden=True)]
+Encoding = Annotated[str | None, option("NAME", "Of the files, such as latin-1. \\[utf-8]", hidden=True)]
 Kinds = Annotated[str | None, option("A=KIND,…", "Table columns: categorical, numeric, boolean.")]
 Window = Annotated[str | None, option("N", "Positions seen each side; 1,2: before, after. \\[auto]")]
 Set = Annotated[list[str] | None, option("NAME=X", "Any other parameter of the model.", "--set")]
@@ -75,10 +79,13 @@ def named_model(
 ) -> tuple[str, dict[str, Any]]:
     """The model and its parameters. Where none is named, one is looked for, unless something was given that one model
     alone has: then that is the linear one, and it is said."""
+    from hedgerow.data.words import word_kind
+
     of_one: list[str] = []
     if model is None:
         known = parameters_of(find_model("auto").load())
         own = MODELS["auto"].options
+        of_one += [f"--features {kind}"] if (kind := word_kind(options.get("features"))) else []
         of_one += [f"--{name.replace('_', '-')}" for name, x in options.items() if x is not None and name not in own]
         of_one += [f"--set {text}" for text in settings if text.partition("=")[0].strip() not in known]
         of_one += [] if dev is None or os.path.exists(dev) else [f"--dev {dev}"]
@@ -98,7 +105,8 @@ def refuse_option(option: str, model: str, owners: list[str]) -> NoReturn:
 
 def reading(
     template: str | None, format: str | None, columns: str | None, separator: str | None, label: str | None,
-    by: str | None, kinds: str | None,
+    by: str | None, kinds: str | None, time: str | None = None, max_gap: str | None = None,
+    time_columns: str | None = None, encoding: str | None = None,
 ) -> Reading:  # fmt: skip
     """The options that say how files are read."""
     pairs = [part.partition("=") for part in names(kinds)]
@@ -113,6 +121,10 @@ def reading(
         "label": label,
         "by": names(by),
         "kinds": {name.strip(): kind.strip() for name, _, kind in pairs},
+        "time": time,
+        "max_gap": max_gap,
+        "time_columns": names(time_columns),
+        "encoding": encoding,
     }
 
 

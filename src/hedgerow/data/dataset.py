@@ -169,7 +169,7 @@ class Schema:
 
     `declared` is what the user said of the columns ("*" for all others); `window` is what the offsets were made from,
     kept for the reader; `gap` is how far the widest window reaches,
-    and `classes` are the labels as an array: of str where all are str, of int where all are int.
+    and `classes` are the labels as an array: of str where all are str, of int where all are int, of bool where all are.
     """
 
     columns: tuple[Column, ...]
@@ -186,7 +186,8 @@ class Schema:
         every = [o for column in self.columns for o in column.offsets] + list(self.attribute_offsets)
         object.__setattr__(self, "gap", max((abs(o) for o in every), default=0))
         object.__setattr__(self, "n_attributes", len(self.attributes))
-        kind = np.int64 if all(isinstance(label, int) for label in self.labels) else None
+        whole = all(isinstance(label, int) and not isinstance(label, bool) for label in self.labels)
+        kind = np.int64 if whole else None  # flags and texts find their own
         object.__setattr__(self, "classes", np.array(self.labels, dtype=kind))
 
     def of(self, *kinds: Kind, constant: bool = False) -> list[Column]:

@@ -15,6 +15,7 @@ import numpy as np
 
 from hedgerow.data import kernels
 from hedgerow.data.dataset import OUTSIDE_COLUMN, Column, Dataset, Derived, Schema, padded_places
+from hedgerow.data.words import RECIPES
 from hedgerow.errors import InputError, shown
 from hedgerow.legend import FLOAT, FloatArray
 
@@ -40,10 +41,11 @@ _WRITTEN = re.compile(r"\s*(\w+)\s*(?:\(\s*(\d+)\s*\))?\s*")
 
 
 def parse_features(given: Any) -> tuple[str, ...]:
-    """Features as they are named everywhere, "rolling_mean(10)", from a list of them or one; none from None."""
+    """Features of numbers as they are named everywhere, "rolling_mean(10)", from a list of features or one."""
     if given is not None and not isinstance(given, (str, list, tuple)):
         raise InputError(f"⟦features⟧ is {given!r}", hint=f"Give None, 'auto', or a list of {_known()}.")
-    return tuple(dict.fromkeys(_parse(one) for one in ([given] if isinstance(given, str) else given or ())))
+    listed = [given] if isinstance(given, str) else given or ()
+    return tuple(dict.fromkeys(_parse(one) for one in listed if one not in RECIPES))  # those of words are made before
 
 
 def _parse(one: Any) -> str:
@@ -62,7 +64,7 @@ def _parse(one: Any) -> str:
 
 
 def _known() -> str:
-    return ", ".join(FUNCTIONS)
+    return ", ".join([*FUNCTIONS, *RECIPES])
 
 
 def with_features(dataset: Dataset, features: tuple[str, ...]) -> Dataset:

@@ -1,5 +1,5 @@
-"""y as integer codes (labels are str or int, None is unlabelled, a set says which labels are allowed), and the weights
-of sequences."""
+"""y as integer codes (labels are str, int or bool, None is unlabelled, a set says which labels are allowed), and the
+weights of sequences."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ from hedgerow.legend import CODE, UNLABELLED, BoolArray, CodeArray, FloatArray, 
 
 SETS = (set, frozenset)
 LEAST_WEIGHT = 1e-12  # that the largest weight may have
+_PLAIN: dict[str, Any] = {"str": str, "int": int, "bool": bool}
+_ONE_TYPE = ({str}, {int}, {bool})
 
 
 class CodedLabels(NamedTuple):
@@ -89,7 +91,7 @@ def _distinct(flat: list[Any], offsets: IndexArray) -> tuple[Label, ...]:
     labels.discard(None)
     if not labels:
         raise InputError("y has no label at all", hint="At least one position must be labelled.")
-    plain = str if isinstance(next(iter(labels)), str) else int  # not np.str_ or np.int64: they print badly
+    plain = _PLAIN[_kind(next(iter(labels)))]  # not np.str_ or np.int64: they print badly
     distinct: list[Any] = sorted(map(plain, labels))
     if plain is int:
         _check_range(distinct[0], distinct[-1], flat, offsets)
@@ -110,7 +112,7 @@ def _announced(classes: Any, known: tuple[Label, ...]) -> list[Label]:
     """The labels of `classes`, as str or int."""
     if classes is None:
         return []
-    hint = "Give the labels to come in a list, all str or all int."
+    hint = "Give the labels to come in a list, all str, all int or all bool."
     if isinstance(classes, (str, bytes, Mapping)) or not is_iterable(classes):
         raise InputError(f"classes is {classes!r}", hint=hint)
     labels: list[Label] = []
@@ -118,7 +120,7 @@ def _announced(classes: Any, known: tuple[Label, ...]) -> list[Label]:
         kind = _kind(label)
         if kind == "other" or (kind == "int" and not -(2**63) <= label < 2**63):
             raise InputError(f"classes holds {label!r}", hint=hint)
-        labels.append(str(label) if kind == "str" else int(label))
+        labels.append(_PLAIN[kind](label))
         if _kind((*known, *labels)[0]) != kind:
             what, hint = _beside(label, (*known, *labels)[0])
             raise InputError(what, hint=hint)
@@ -126,7 +128,7 @@ def _announced(classes: Any, known: tuple[Label, ...]) -> list[Label]:
 
 
 def _beside(label: Any, known: Label) -> tuple[str, str]:
-    return f"the label {label!r} stands beside the label {known!r}", "Labels are all str or all int."
+    return f"the label {label!r} stands beside the label {known!r}", "Labels are all str, all int or all bool."
 
 
 def _check_range(least: Any, largest: Any, flat: list[Any], offsets: IndexArray) -> None:
@@ -141,7 +143,7 @@ def _check_range(least: Any, largest: Any, flat: list[Any], offsets: IndexArray)
 
 def _check_types(flat: list[Any], offsets: IndexArray) -> None:
     """Refuse what is no label, and str beside int. The types tell, not the values: True equals 1."""
-    if set(map(type, flat)) - {type(None)} in ({str}, {int}):
+    if set(map(type, flat)) - {type(None)} in _ONE_TYPE:
         return
     first = ""
     for t, value in enumerate(flat):
@@ -152,21 +154,26 @@ def _check_types(flat: list[Any], offsets: IndexArray) -> None:
             _refuse("the set of allowed labels is empty", "None allows every label.", t, offsets)
         for label in members:
             first = first or _kind(label)
-            if _kind(label) not in ("str", "int") or _kind(label) != first:
-                hint = "Labels are all str or all int; None is unlabelled, a set gives the allowed labels."
+            if _kind(label) == "other" or _kind(label) != first:
+                hint = "Labels are all str, all int or all bool; None is unlabelled, a set gives the allowed labels."
                 _refuse(f"the label {label!r} is of type {type(label).__name__}", hint, t, offsets)
 
 
 def _kind(label: Any) -> str:
     if isinstance(label, str):
         return "str"
-    if isinstance(label, (int, np.integer)) and not isinstance(label, bool):
-        return "int"
-    return "other"
+    if isinstance(label, (bool, np.bool_)):
+        return "bool"
+    whole = isinstance(label, (float, np.floating)) and float(label).is_integer()  # as frames have integers with a gap
+    return "int" if whole or isinstance(label, (int, np.integer)) else "other"
 
 
 def _encode(flat: list[Any], offsets: IndexArray, codes: dict[Label, int]) -> CodedLabels:
     _check_types(flat, offsets)
+    types = set(map(type, flat)) - {type(None), *SETS}
+    if types and (bool in types or np.bool_ in types) != isinstance(next(iter(codes), None), bool):  # True equals 1
+        t = next(t for t, label in enumerate(flat) if type(label) in types)
+        _refuse(*_beside(flat[t], next(iter(codes))), t, offsets)
     try:
         return CodedLabels(np.fromiter(map(codes.__getitem__, flat), dtype=CODE, count=len(flat)), None)
     except (KeyError, TypeError):

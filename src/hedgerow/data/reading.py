@@ -169,6 +169,19 @@ class Learner(Reader):
         self.attributes = AttributeBuilder()
         self.numbers = AttributeBuilder()
         self.number_flags: list[AnyArray] = []
+        self.typed: dict[str, list[IndexArray]] = {}  # where columns of frames, arrays and files are
+
+    def read(self, X: Any, y: Any, lengths: Any, *, may_be_empty: bool = False) -> tuple[Any, IndexArray]:
+        """As that of all readers; and every frame must have all columns."""
+        y, offsets = super().read(X, y, lengths, may_be_empty=may_be_empty)
+        for name, parts in self.typed.items():
+            if sum(map(len, parts)) < self.n_positions:
+                absent = np.ones(self.n_positions, dtype=bool)
+                absent[np.concatenate(parts)] = False
+                sequence, _ = self.locate(int(np.argmax(absent)))
+                hint = "Give all frames the same columns."
+                raise InputError(f"there is no column {name!r}, which others have", hint=hint, sequence=sequence)
+        return y, offsets
 
     def builder(self, name: str, *, constant: bool = False) -> ColumnBuilder:
         """The values of a key so far; made where it is new."""
@@ -184,6 +197,8 @@ class Learner(Reader):
         if field.name == OUTSIDE_COLUMN:
             hint = "Use another name: this one is for what lies outside a sequence."
             raise among(InputError("the name is taken", hint=hint, column=field.name), self.ends, int(where[0]))
+        if field.kind is not None:
+            self.typed.setdefault(field.name, []).append(where)
         self.builder(field.name).read(field, where, self.locate)
 
     def add_constant(self, field: Field, where: IndexArray) -> None:
@@ -218,13 +233,15 @@ def _blocks(X: Any) -> Iterable[Block]:
     hint = "X is a list of sequences, a sequence a list of positions."
     if isinstance(X, Sequences):
         return [_columnar_block(X)] if len(X) else []
+    if isinstance(X, tuple) and len(X) == 2 and isinstance(X[0], Sequences):
+        raise InputError("X is the pair that hedgerow.sequences gives", hint="Unpack it: X, y = sequences(…).")
     if isinstance(X, (str, bytes, Mapping, Set)):
         raise InputError(f"X is a {type(X).__name__}", hint=hint)
     if (isinstance(X, np.ndarray) and X.ndim == 2) or hasattr(X, "tocsr"):
         hint = "Give a list of arrays (one per sequence), a 3-D array, or ⟦lengths=⟧ with the flat array."
         raise InputError("X is one 2-D array", hint=hint)
     if not isinstance(X, np.ndarray) and hasattr(X, "columns") and hasattr(X, "shape"):
-        hint = 'Cut it into sequences: X, y = hedgerow.sequences(frame, by="sentence", label="tag").'
+        hint = 'Say how it is cut: fit(frame, by="machine", label="state"); predict then cuts frames alike.'
         raise InputError("X is one data frame", hint=hint)
     if not isinstance(X, Iterable) or (isinstance(X, np.ndarray) and X.ndim == 0):
         raise InputError(f"X is of type {type(X).__name__}", hint=hint)

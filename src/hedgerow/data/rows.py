@@ -270,7 +270,7 @@ def _layout(frame: Any) -> Any:
 def recognise(item: Any, i: int) -> tuple[Shape, Any]:
     """The shape of sequence i, and its rows."""
     if isinstance(item, (str, bytes)):
-        hint = "Split it: list(text) or text.split()."
+        hint = 'If X is one sequence of tokens, wrap it: [["the", "cat"]]. Split a text: list(text) or text.split().'
         raise InputError("is a str, not a sequence of positions", hint=hint, sequence=i)
     if isinstance(item, Mapping):
         hint = "A sequence is a list with one dict per position; wrap it in a list."

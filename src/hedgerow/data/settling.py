@@ -14,7 +14,7 @@ from hedgerow.data.derived import standard, standardised
 from hedgerow.data.labels import CodedLabels
 from hedgerow.data.reading import Learner
 from hedgerow.data.sequences import Kind
-from hedgerow.errors import InputError
+from hedgerow.errors import InputError, warn
 from hedgerow.legend import (
     CODE,
     FIRST_VALUE,
@@ -122,6 +122,12 @@ def _settle_columns(learner: Learner, named: Set[str], n_positions: int) -> list
         frequent = builder.typed or name in named or builder.n_values * SPARSE >= n_positions
         if frequent and builder.kind not in (None, "attributes") and builder.declared != "attributes":
             dense.append(builder)
+            n, rows = len(builder.vocabulary), builder.n_values
+            if builder.typed and builder.declared is None and name != "token" and rows >= 100 and n > 0.9 * rows:
+                what = (
+                    f"the column {name!r} has {n:,} different values at {rows:,} positions, so that it can tell little"
+                )
+                warn(f"{what}; leave it out, or declare it 'categorical' with ⟦columns⟧", stacklevel=6)
         elif builder.parts:
             _to_attributes(builder, learner.attributes)
     return dense

@@ -14,15 +14,20 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from hedgerow.data.dataset import Dataset, Label, Schema
+from hedgerow.chain.structure.states import StateSpace
+from hedgerow.data.dataset import OUTSIDE_COLUMN, Dataset, Label, Schema
 from hedgerow.data.encoding import encode
 from hedgerow.data.labels import encode_labels
+from hedgerow.data.plan import Given, Plan, lay_out
+from hedgerow.data.readers.grouping import Names
 from hedgerow.data.short import ShortCoder
+from hedgerow.data.words import word_kind, word_window
 from hedgerow.declarations import check_parameters
 from hedgerow.errors import InputError, warn
 from hedgerow.estimators.calibration import best_temperature, tempered_losses
+from hedgerow.estimators.constraints import constrained_space
 from hedgerow.estimators.prepare import Preparation, Prepared, prepare
-from hedgerow.estimators.values import BEAM_WIDTH
+from hedgerow.estimators.values import BEAM_WIDTH, is_auto
 from hedgerow.legend import CODE, AnyArray, CodeArray, FloatArray, IndexArray
 from hedgerow.training.ctrl_c import stages
 from hedgerow.training.monitor import Step, Trained
@@ -74,30 +79,37 @@ class ChainModel(FittedModel):
     order: int = 1
     schema_: Schema
     imputation_: Any = None  # what is filled in for missing values; estimators that fill nothing in leave it
+    plan_: Plan | None = None  # how the frame that it was fitted to was cut
     metadata_: dict[str, Any]  # notes that JSON can hold, saved with the model; `hedgerow train` keeps its reader here
 
     def encode(self, X: Any, y: Any = None, *, lengths: Any = None) -> Dataset:
         """Encode a corpus once, to predict on it several times."""
         check_is_fitted(self)
-        return self._encoded(X, y, lengths)
+        return self._encoded(*self._given(X, y)[:2], lengths)
 
     def _encoded(self, X: Any, y: Any, lengths: Any) -> Dataset:
         short = self._short_dataset(X, y) if lengths is None else None
         return encode(self.schema_, X, y, lengths=lengths, may_be_empty=True) if short is None else short
 
+    def _given(self, X: Any, y: Any) -> Given:
+        """What a method was given, as sequences: one frame is cut as that of `fit` was."""
+        return Given(X, y) if self.plan_ is None else self.plan_.read(X, y)
+
     def _short_dataset(self, X: Any, y: Any) -> Dataset | None:
         """The Dataset of one short sequence; None where X is something else."""
+        if self.plan_ is not None and self.plan_.words is not None:
+            return None
         coder: ShortCoder | None = self.__dict__.get("_coder")
         if coder is None or coder.schema is not self.schema_:
             coder = self._coder = ShortCoder(self.schema_)
         return coder.encode(X, y)
 
-    def predict(self, X: Any, *, decoder: str | None = None, known: Any = None, lengths: Any = None) -> AnyArray:
+    def predict(self, X: Any, *, decoder: str | None = None, known: Any = None, lengths: Any = None) -> Any:
         """The labels of each sequence.
 
         Parameters
         ----------
-        X : sequences, as in `fit`
+        X : sequences, as in `fit`; or one data frame, where the model was fitted to one
         decoder : one of those that the parameter `decoder` describes; the estimator's own by default. "viterbi" (the
             most probable labeling; of an IOHMM the labels of the most probable states and labels together),
             "posterior" (the most probable label at each position), "beam" (a search that keeps `beam_width` states a
@@ -108,22 +120,25 @@ class ChainModel(FittedModel):
 
         Returns
         -------
-        array of S lists of labels, dtype object
+        array of S lists of labels, dtype object; of a data frame a Series, a label for each of its rows in their order
         """
         check_is_fitted(self)
-        decode = self._decoding(decoder)
-        dataset = self._dataset(X, known, lengths)
+        decode, read = self._decoding(decoder), self._given(X, known)
+        dataset = self._dataset(read.X, read.y, lengths)
         codes = np.concatenate([np.empty(0, CODE), *decode(dataset)])
-        return label_lists(self.schema_, codes, dataset.offsets)
+        return read.labels(label_lists(self.schema_, codes, dataset.offsets))
 
     def _decoding(self, decoder: str | None) -> Callable[[Dataset], list[CodeArray]]:
         """How the labels of a dataset are found, chunk by chunk: by a decoder, or by the estimator's own."""
         raise NotImplementedError
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None, *, lengths: Any = None) -> float:
-        """The share of positions whose label is right. Every label of y must be there, and seen in training."""
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None, *, lengths: Any = None) -> float:
+        """The share of positions whose label is right. Every label of y must be there, and seen in training. A data
+        frame may bring its labels in the column that `fit` was told of."""
         from hedgerow.metrics import label_accuracy
 
+        if self.plan_ is not None:
+            X, y = self.plan_.read(X, y, labelled=True)[:2]
         dataset = self._dataset(X, y, lengths)
         truth = label_lists(self.schema_, dataset.require_labels("scoring"), dataset.offsets)
         return float(label_accuracy(truth, self.predict(dataset), sample_weight))
@@ -132,7 +147,7 @@ class ChainModel(FittedModel):
         """X as a Dataset of this model, with what is known of its labels."""
         check_is_fitted(self)
         if not isinstance(X, Dataset):
-            return self._encoded(X, known, lengths)
+            return self._encoded(*self._given(X, known)[:2], lengths)
         if X.schema is not self.schema_ and X.schema != self.schema_:
             raise InputError("the Dataset was encoded for another model", hint="Use this model's encode().")
         if lengths is not None:
@@ -148,7 +163,23 @@ class ChainModel(FittedModel):
         forbids = getattr(self, "transitions", "all") == "forbid_unseen"
         derived = {"holds_out": stops, "forbid_unseen": forbids, "quick": self._quick}
         known = [field.name for field in fields(Preparation) if hasattr(self, field.name)]
+        words = word_kind(getattr(self, "features", None))
+        if words is not None and is_auto(self.window):
+            derived["window"] = word_window(words)
+        if self._constrained_later():
+            derived["constraints"] = None
         return Preparation(**{name: getattr(self, name) for name in known} | derived | more)
+
+    def _constrained_later(self) -> bool:
+        """Whether constraints hold at prediction alone."""
+        later = getattr(self, "constraints_at", "training") == "prediction" and self.constraints is not None
+        if later and self.order > 1:
+            raise InputError("⟦constraints_at='prediction'⟧ is for ⟦order⟧ 1", hint="Leave it out, or lower the order.")
+        return later
+
+    def _restrict(self, space: StateSpace) -> None:
+        """Let a fitted model make no moves but these."""
+        raise NotImplementedError
 
     def _quick(self) -> Any:
         """A model near this one that trains in no time: windows and features are compared by it."""
@@ -161,8 +192,20 @@ class ChainModel(FittedModel):
 
     @property
     def features_(self) -> tuple[str, ...]:
-        """What is derived of numeric columns: the `features`, or what "auto" came to."""
-        return self.schema_.features
+        """What is derived of numeric columns and of words: the `features`, or what "auto" came to."""
+        words = None if self.plan_ is None else self.plan_.words
+        return self.schema_.features if words is None else (words, *self.schema_.features)
+
+    @property
+    def feature_names_in_(self) -> AnyArray:
+        """The columns that were read, where they have names: in the order of the frame that `fit` was given, or sorted.
+        As in scikit-learn, a model of arrays has none."""
+        if self.plan_ is not None and self.plan_.columns is not None:
+            return object_array(self.plan_.columns)
+        names = [one.name for one in self.schema_.columns if one.derived is None and one.name != OUTSIDE_COLUMN]
+        if not names or set(names) in ({str(j) for j in range(len(names))}, {"token"}):
+            raise AttributeError("the model was not fitted to columns with names")
+        return object_array(names)
 
     def _keep(self, schema: Schema, trained: Trained[Any]) -> None:
         """Keep the columns of a fit, and how its training went."""
@@ -207,14 +250,21 @@ class StoppedChain(ChainModel):
         y_val: Any = None,
         *,
         lengths: Any = None,
+        by: Names = None,
+        label: str | None = None,
+        time: str | None = None,
+        max_gap: Any = None,
+        time_columns: Any = None,
+        tokens: str | None = None,
     ) -> Self:
         """Train on labelled sequences.
 
         Parameters
         ----------
         X : list of sequences (lists of dicts, of tokens, of attribute lists; 2-D arrays; data frames), a generator of
-            them, `Sequences`, or flat arrays with `lengths`; or a Dataset that `hedgerow.data.encoding.learn` made,
-            which saves encoding a corpus twice and brings its own labels, weights, window and columns
+            them, `Sequences`, or flat arrays with `lengths`; or one data frame, a row a position; or a Dataset that
+            `hedgerow.data.encoding.learn` made, which saves encoding a corpus twice and brings its own labels,
+            weights, window and columns
         y : list of lists of labels; None is unlabelled, a set gives the labels that are possible. Where positions see
             labels, one counts where those that it sees are known; where a search is trained, the best labeling that
             fits is taken for the truth
@@ -223,10 +273,16 @@ class StoppedChain(ChainModel):
         X_val, y_val : held-out sequences; training stops when `scoring` on them no longer rises. X_val may be a
             Dataset with labels, encoded by the schema of the training Dataset; y_val is then left out
         lengths : the lengths of the sequences, where X and y are flat
+        by, label, time, max_gap, time_columns : of one data frame, as in `hedgerow.sequences`: the columns that tell
+            sequences apart (left out: one recording), that of the labels (or y has a label a row), and that of times,
+            by which rows are sorted and cut at gaps. The model keeps them: `predict` and `score` cut frames alike
+        tokens : the column of lists of tokens, where X is a dataset of Hugging Face, a dict of lists or a frame with a
+            sequence a row; `label` is that of the lists of labels. Of Docs of spaCy, `label` is "ents", "tag", "pos" …
         """
         self._check_parameters()
+        read = lay_out(self, X, y, by, label, time, max_gap, time_columns, tokens)
         with stages():
-            ready = prepare(self._preparation(), X, y, sample_weight, X_val, y_val, lengths)
+            ready = prepare(self._preparation(), read.X, read.y, sample_weight, *read.also(X_val, y_val), lengths)
             self._losses: list[FloatArray] = []
             duration = self._train(ready)
             self._note_losses(ready)
@@ -234,6 +290,11 @@ class StoppedChain(ChainModel):
                 duration = self._agree(ready, duration)
                 if self.outcome_ != "interrupted":
                     self._train_again(ready.whole(), duration)
+        self.plan_ = read.plan
+        if self._constrained_later():
+            self._restrict(constrained_space(self.schema_, self.constraints))
+            for name in _MADE_READY:
+                self.__dict__.pop(name, None)
         losses = self.__dict__.pop("_losses")
         if losses or "temperature_" in self.__dict__:  # of an earlier fit
             self.temperature_ = best_temperature(losses)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 
+from hedgerow.chain.decoding import viterbi
 from hedgerow.chain.edges import SharedEdges
 from hedgerow.chain.inference import check_legal
 from hedgerow.chain.potentials import ChainPotentials, Edges
 from hedgerow.chain.structure.states import StateSpace
-from hedgerow.data.dataset import Dataset, Label, locate
+from hedgerow.data.dataset import Dataset, Label, Schema, locate
 from hedgerow.data.labels import allowed_labels, is_label
 from hedgerow.errors import HedgerowWarning, InputError, warn
 from hedgerow.legend import BoolArray, FloatArray, IndexArray
@@ -30,7 +32,7 @@ def legal_space(
     `seen`, bool (K, K) [from, to], tells of transitions that other data showed.
     """
     assert dataset.labels is not None
-    space = _constrained(dataset, constraints)
+    space = constrained_space(dataset.schema, constraints)
     if constraints is not None:
         check_gold(dataset, space)
     if forbid_unseen:
@@ -84,8 +86,9 @@ def check_open(dataset: Dataset, space: StateSpace, edges: Edges, hint: str) -> 
             ) from error
 
 
-def _constrained(dataset: Dataset, constraints: str | Iterable[tuple[Label, Label]] | None) -> StateSpace:
-    labels = dataset.schema.labels
+def constrained_space(schema: Schema, constraints: str | Iterable[tuple[Label, Label]] | None) -> StateSpace:
+    """The moves that constraints leave between the labels of a schema."""
+    labels = schema.labels
     if constraints is None:
         return StateSpace.full(len(labels))
     if isinstance(constraints, str):
@@ -93,7 +96,7 @@ def _constrained(dataset: Dataset, constraints: str | Iterable[tuple[Label, Labe
     hint = "Give a scheme such as 'iob2', or (from, to) pairs."
     if not isinstance(constraints, Iterable):
         raise InputError(f"⟦constraints⟧ is {constraints!r}", hint=hint)
-    codes = dataset.schema.label_codes
+    codes = schema.label_codes
     pairs = []
     for pair in constraints:
         if not isinstance(pair, (tuple, list)) or len(pair) != 2:
@@ -136,6 +139,36 @@ def only_possible(held_out: Dataset, possible: IndexArray, remedy: str) -> Datas
     return held_out.take(possible)
 
 
+def repaired(dataset: Dataset, space: StateSpace) -> Dataset:
+    """The corpus with labels that the moves forbid changed to the nearest that they leave, and a warning of how many.
+
+    The nearest labeling keeps as many labels as can be. A label of the same type (what follows the dash) is half as
+    good as the label itself.
+    """
+    assert dataset.labels is not None
+    bad = np.logical_or.reduce(_forbidden(dataset, space))
+    if not bad.any():
+        return dataset
+    sequences = np.flatnonzero(np.logical_or.reduceat(bad, dataset.offsets[:-1]))
+    part, names = dataset.take(sequences), list(map(str, dataset.schema.labels))
+    assert part.labels is not None
+    types = np.array([name.partition("-")[2] or f"={name}" for name in names])
+    alike = 0.5 * (types[:, None] == types) + 0.5 * np.eye(len(names))
+    scores = np.where((part.labels >= 0)[:, None], alike[part.labels], 0.0)
+    edges = SharedEdges.from_scores(space.edge_scores)
+    potentials = ChainPotentials(scores, part.offsets, edges)
+    potentials.add_start_end(space.start_scores, space.end_scores)
+    found = np.where(part.labels >= 0, viterbi(potentials), part.labels).astype(part.labels.dtype)
+    rows = np.concatenate([np.arange(dataset.offsets[i], dataset.offsets[i + 1]) for i in sequences])
+    labels = dataset.labels.copy()
+    labels[rows] = found
+    n = int((labels != dataset.labels).sum())
+    m, plural = len(sequences), ("" if n == 1 else "s", "" if len(sequences) == 1 else "s")
+    what = f"{n:,} label{plural[0]} of {m:,} sequence{plural[1]} broke the constraints and had to be changed"
+    warn(what, stacklevel=6)
+    return replace(dataset, labels=labels)
+
+
 def check_gold(dataset: Dataset, space: StateSpace) -> None:
     """Refuse training labels that the constraints forbid, by name."""
     labels, names = dataset.labels, dataset.schema.labels
@@ -150,5 +183,5 @@ def check_gold(dataset: Dataset, space: StateSpace) -> None:
     else:
         what = f"the label {names[labels[t]]!r} stands {'first' if bad_first[t] else 'last'}"
     sequence, position = locate(dataset.offsets, t)
-    hint = "Correct the label, or drop the constraint."
+    hint = "Correct the label, let ⟦repair=True⟧ do so, or set ⟦constraints_at='prediction'⟧."
     raise InputError(f"{what}, which the constraints forbid", hint=hint, sequence=sequence, position=position)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
@@ -167,7 +168,9 @@ def _restore_labels(model: Any) -> None:
     """Keys of JSON are strings: weights of labels that are none get their labels back."""
     weights = getattr(model, "class_weight", None)
     if isinstance(weights, dict):
-        labels = {str(label): label for label in model.classes_.tolist()}
+        labels = {
+            json.dumps(label).strip('"'): label for label in model.classes_.tolist() if not isinstance(label, str)
+        }
         model.class_weight = {labels.get(name, name): weight for name, weight in weights.items()}
 
 

@@ -220,6 +220,24 @@ class Constrained:
 
 
 @declared
+class ConstrainedCRF(Constrained):
+    """When constraints hold, and what becomes of labels that break them.
+
+    Parameters
+    ----------
+    constraints_at
+        "prediction" trains as if there were no constraints, on labels that may break them, and obeys them afterwards;
+        for `order` up to 1.
+    repair
+        Labels of y that break the constraints are changed to the nearest that do not: as few as can be, and those of
+        the same type first (I-X to B-X). A warning says how many. Otherwise they are an error.
+    """
+
+    constraints_at: Literal["training", "prediction"] = "training"
+    repair: bool = False
+
+
+@declared
 class BeamWidth:
     """How wide a search is.
 

@@ -132,7 +132,8 @@ class Predictor:
 
     def predict_proba(self, x: Any, *, known: Any = None) -> FloatArray:
         """The probability of each label at each position of one sequence, (T, K), columns as in `classes_`."""
-        return self._model.predict_proba([x], known=None if known is None else [known])[0]
+        probs: FloatArray = self._model.predict_proba([x], known=None if known is None else [known])[0]
+        return probs
 
     def labels(self, X: Any, decoder: str | None, known: Any) -> list[Label] | None:
         """The labels of a corpus of one short sequence; None where this is not the way."""

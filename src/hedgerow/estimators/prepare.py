@@ -24,7 +24,7 @@ from hedgerow.data.sequences import take_sequences
 from hedgerow.data.settling import Learnt, by_weight, narrow
 from hedgerow.data.windows import windowed, with_window
 from hedgerow.errors import HedgerowWarning, InputError, placed
-from hedgerow.estimators.constraints import legal_space
+from hedgerow.estimators.constraints import constrained_space, legal_space, repaired
 from hedgerow.estimators.holding_out import (
     FEW_SEQUENCES,
     Fold,
@@ -66,6 +66,7 @@ class Preparation:
     missing: str | None = None
     fill_numbers: str = "mean"
     constraints: str | Iterable[tuple[Label, Label]] | None = None
+    repair: bool = False
     forbid_unseen: bool = False
     splits: bool = False
     needs_numbers: bool = False
@@ -249,6 +250,9 @@ def cut_flat(X: Any, y: Any, lengths: Any) -> tuple[Any, Any]:
 def read_corpus(wanted: Preparation, X: Any, y: Any, sample_weight: Any, lengths: Any) -> tuple[Learnt, Dataset]:
     """All sequences, encoded, with all their labels; and the same with the weights they train with."""
     corpus = _read(wanted, X, y, sample_weight, lengths)
+    if wanted.repair and wanted.constraints is not None:
+        space = constrained_space(corpus.dataset.schema, wanted.constraints)
+        corpus = corpus._replace(dataset=repaired(corpus.dataset, space))
     if wanted.schema is None and not isinstance(X, Dataset):
         corpus = with_choices(wanted, corpus, sample_weight)
     if sample_weight is None:

@@ -133,7 +133,7 @@ class ScoredChain(ChainModel):
         """
         return None
 
-    def predict(self, X: Any, *, decoder: str | None = None, known: Any = None, lengths: Any = None) -> AnyArray:
+    def predict(self, X: Any, *, decoder: str | None = None, known: Any = None, lengths: Any = None) -> Any:
         labels = self._own_predictor().labels(X, decoder, known) if lengths is None else None
         if labels is not None:
             return object_array([labels])
@@ -147,16 +147,18 @@ class ScoredChain(ChainModel):
         decode, tempered = find_decoder(name, self.beam_width), name == "posterior" or self.tilt_ is not None
         return lambda dataset: self._over_chunks(dataset, lambda chunk, _: decode(chunk, None), tempered=tempered)
 
-    def predict_proba(self, X: Any, *, known: Any = None, lengths: Any = None) -> list[FloatArray]:
-        """The probability of each label at each position: a list of (T, K) arrays, columns as in `classes_`."""
+    def predict_proba(self, X: Any, *, known: Any = None, lengths: Any = None) -> Any:
+        """The probability of each label at each position: a list of (T, K) arrays, columns as in `classes_`. Of a data
+        frame, a frame with a row for each of its rows and a column for each label."""
         from hedgerow.chain.inference import node_marginals
 
         short = self._own_predictor().probs(X, known) if lengths is None else None
         if short is not None:
             return [short]
-        dataset = self._dataset(X, known, lengths)
+        read = self._given(X, known)
+        dataset = self._dataset(read.X, read.y, lengths)
         probs = self._over_chunks(dataset, lambda potentials, _: node_marginals(potentials))
-        return cut(_join(np.empty((0, dataset.n_labels)), probs), dataset.offsets)
+        return read.table(cut(_join(np.empty((0, dataset.n_labels)), probs), dataset.offsets), self.classes_)
 
     def predict_k_best(
         self, X: Any, k: int = 5, *, known: Any = None, lengths: Any = None

@@ -150,7 +150,7 @@ def shared(values: Sequence[Any]) -> list[Any]:
 
 
 def plain_label(value: Any, row: int) -> str | int | None:
-    """The label as plain str, int or None.
+    """The label as plain str, int, bool or None.
 
     An integral float counts as its integer, because data frames turn integers with a gap into floats.
     """
@@ -160,11 +160,13 @@ def plain_label(value: Any, row: int) -> str | int | None:
         return None
     if isinstance(value, str):
         return str(value)
-    if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
+    if isinstance(value, (bool, np.bool_)):
+        return bool(value)
+    if isinstance(value, (int, np.integer)):
         return int(value)
     if isinstance(value, (float, np.floating)) and float(value).is_integer():
         return int(value)
-    hint = "Labels are strings or integers, and None where unlabelled."
+    hint = "Labels are strings, integers or booleans, and None where unlabelled."
     raise BadValue(row, f"{value!r} cannot be a label", hint)
 
 

@@ -21,6 +21,7 @@ import numpy as np
 from hedgerow.data.dataset import locate
 from hedgerow.data.readers.columns import BadValue, column_of, plain_label, read_columns
 from hedgerow.data.readers.source import Source, read_lines
+from hedgerow.data.readers.token_rows import IGNORED
 from hedgerow.data.sequences import Kind, Sequences
 from hedgerow.errors import InputError, placed, quoted
 from hedgerow.legend import INDEX, AnyArray
@@ -29,8 +30,10 @@ _FORMS = ("tokens", "features", "columns")
 MAX_DEPTH = 100  # of lists and objects in each other: a walk over them never runs out of stack
 
 
-def read_jsonl(source: Source, *, encoding: str = "utf-8") -> tuple[list[list[Any]] | Sequences, AnyArray | None]:
-    """Read JSON lines.
+def read_jsonl(
+    source: Source, *, label: str = "labels", encoding: str = "utf-8"
+) -> tuple[list[list[Any]] | Sequences, AnyArray | None]:
+    """Read JSON lines. label : the key of the labels; where it is given, −100 is unlabelled
 
     Returns
     -------
@@ -50,11 +53,13 @@ def read_jsonl(source: Source, *, encoding: str = "utf-8") -> tuple[list[list[An
                 hint = "Write all lines in one form."
                 raise InputError(f"has {forms[i]!r} where the lines before have {forms[0]!r}", hint=hint)
             lengths.append(_length(record[forms[0]], forms[0]))
-            y[i] = _labels(record.get("labels"), lengths[i])
+            y[i] = _labels(record.get(label), lengths[i])
+            if label != "labels":
+                y[i] = [None if one == IGNORED else one for one in y[i]]
         except InputError as error:
             raise placed(error, path=path, line=number) from None
     X = _columns(records, lengths, path) if forms[0] == "columns" else [record[forms[0]] for _, record in records]
-    return X, y if any("labels" in record for _, record in records) else None
+    return X, y if any(label in record for _, record in records) else None
 
 
 def label_jsonl(source: Source, y: Iterable[Sequence[Any]], *, encoding: str = "utf-8") -> Iterator[str]:

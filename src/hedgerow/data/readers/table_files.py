@@ -5,15 +5,17 @@ from __future__ import annotations
 import csv
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
 from hedgerow.data.readers.columns import BadValue, booleans, check_finite, objects, shared
-from hedgerow.data.readers.grouping import Kinds, as_names, cut, group_rows
+from hedgerow.data.readers.grouping import Kinds, Names, as_names, cut, group_rows
 from hedgerow.data.readers.source import Source, check_width, read_lines
 from hedgerow.data.readers.tables import FrameTable
+from hedgerow.data.readers.times import Clock, Timing, read_times
 from hedgerow.data.sequences import Kind, Sequences
 from hedgerow.errors import InputError, MissingExtraError
 from hedgerow.legend import FLOAT, AnyArray
@@ -21,13 +23,18 @@ from hedgerow.legend import FLOAT, AnyArray
 Format = Literal["csv", "tsv", "parquet"]
 _SUFFIXES: dict[str, Format] = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".parquet": "parquet"}
 _TRUTH = {"true": True, "false": False}
+_NOTHING = {"na", "n/a", "#n/a", "null", "none", "missing", "-", "?"}  # what people write for a missing number
+FEW = 10  # numbers in a column, below which a word among them is nothing odd
 
 
 def read_table(
     source: Source,
-    by: str | Sequence[str],
+    by: Names = None,
     label: str | None = None,
     *,
+    time: str | None = None,
+    max_gap: Any = None,
+    time_columns: Sequence[str] = (),
     format: Format | None = None,
     columns: Sequence[str] | None = None,
     constant: Sequence[str] = (),
@@ -43,7 +50,7 @@ def read_table(
         CSV and TSV have a header line. TSV knows no quotes.
     format : "csv", "tsv" or "parquet", optional
         By default the end of the file's name tells.
-    by, label, columns, constant : as in `hedgerow.sequences`
+    by, label, time, max_gap, time_columns, columns, constant : as in `hedgerow.sequences`
     kinds : mapping of column to kind, optional
         CSV has no types. By default a column is numeric where all its values are numbers, boolean where all are true
         or false, and categorical elsewhere; an empty field is a missing value. A column declared "attributes" is cut
@@ -57,15 +64,18 @@ def read_table(
     X : Sequences
     y : object array of S lists (of str, from CSV and TSV), or None where label is None
     """
-    return cut(_open(source, format, encoding), by, label, columns, constant, kinds, allow_missing=allow_missing)
+    table, timing = _open(source, format, encoding), Timing.of(time, max_gap, time_columns)
+    return cut(table, by, label, columns, constant, kinds, timing=timing, allow_missing=allow_missing)[:2]
 
 
 def label_table(
     source: Source,
     y: Iterable[Sequence[Any]],
     target: str | os.PathLike[str] | Any,
-    by: str | Sequence[str],
+    by: Names = None,
     *,
+    time: str | None = None,
+    max_gap: Any = None,
     name: str = "predicted",
     format: Format | None = None,
     encoding: str = "utf-8",
@@ -77,7 +87,7 @@ def label_table(
     table = _open(source, format, encoding)
     if name in table.names:
         raise InputError(f"there is a column {name!r} already", path=table.path, hint="Give another name.")
-    order, _ = group_rows(table, as_names(by))
+    order = group_rows(table, as_names(by), Timing.of(time, max_gap, ()))[0]
     flat = [label for sequence in y for label in sequence]
     if len(flat) != len(order):
         raise InputError(f"has {len(order)} rows where {len(flat)} labels were given", path=table.path)
@@ -92,6 +102,16 @@ def label_table(
             table.write(file, name, labels.tolist())
     else:
         table.write(target, name, labels.tolist())
+
+
+def table_lines(
+    source: Source, by: Names, *, time: str | None, max_gap: Any, format: Format, encoding: str
+) -> list[list[int]]:
+    """The line of each position of the sequences that `read_table` cuts a file into; none of Parquet."""
+    table = _open(source, format, encoding)
+    order, offsets, _ = group_rows(table, as_names(by), Timing.of(time, max_gap, ()))
+    lines = [table.line(row) or 0 for row in order.tolist()]
+    return [lines[begin:end] for begin, end in pairwise(offsets.tolist())] if format != "parquet" else []
 
 
 def _open(source: Source, format: Format | None, encoding: str) -> TextTable | FrameTable:
@@ -156,6 +176,12 @@ class TextTable:
         except csv.Error as error:
             raise InputError(f"is not valid CSV: {error}", path=self.path, line=reader.line_num) from error
 
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def times(self, name: str) -> Clock:
+        return read_times(self.values(name))
+
     def line(self, row: int) -> int | None:
         return self.lines[row]
 
@@ -187,11 +213,18 @@ class TextTable:
 
 
 def _guess(values: list[str | None]) -> Kind:
+    """The kind of the values. One that is no number among numbers is refused: it is a slip more often than a word."""
     present = [value for value in values if value is not None]
-    if present and all(map(_is_number, present)):
+    wrong = [value for value in present if not _is_number(value)]
+    if present and not wrong:
         return "numeric"
     if present and all(value.lower() in _TRUTH for value in present):
         return "boolean"
+    n = len(present) - len(wrong)
+    if n >= FEW and (len(wrong) <= max(1, n // 100) or (len(wrong) <= n and {v.lower() for v in wrong} <= _NOTHING)):
+        what = f"{wrong[0]!r} is not a number, as {n:,} other values of the column are"
+        hint = "Leave the field empty where a value is missing. If these are words, declare the column 'categorical'"
+        raise BadValue(values.index(wrong[0]), what, f"{hint} with ⟦kinds⟧.")
     return "categorical"
 
 

@@ -12,7 +12,10 @@ from hedgerow.chain.structure.states import StateSpace
 from hedgerow.data.dataset import OUTSIDE_COLUMN, Column, Derived, Schema, Vocabulary
 from hedgerow.data.derived import FUNCTIONS, MOST
 from hedgerow.data.imputation import Imputation
+from hedgerow.data.plan import Plan
+from hedgerow.data.readers.times import Timing
 from hedgerow.data.sequences import KINDS
+from hedgerow.data.words import RECIPES
 from hedgerow.estimators.codec.arrays import Array, scores
 from hedgerow.estimators.codec.parts import Each, Part, Record, made_by
 from hedgerow.estimators.codec.steps import Allocates, Check, Let, Scope, refuse
@@ -86,11 +89,11 @@ COLUMN = Record(
 
 
 def _are_labels(value: Any, scope: Scope) -> bool:
-    """Whether labels are strings, or integers of 64 bits, all different and in order."""
+    """Whether labels are strings, flags, or integers of 64 bits, all different and in order."""
     types = {type(label) for label in value} if isinstance(value, list) else set()
-    if types not in ({str}, {int}) or any(a >= b for a, b in itertools.pairwise(value)):
+    if types not in ({str}, {int}, {bool}) or any(a >= b for a, b in itertools.pairwise(value)):
         return False
-    return types == {str} or (value[0] >= -(2**63) and value[-1] < 2**63)
+    return types != {int} or (value[0] >= -(2**63) and value[-1] < 2**63)
 
 
 def check_columns(scope: Scope) -> None:
@@ -171,6 +174,30 @@ IMPUTATION = Record(
 )
 
 
+# ------------------------------------------------------------------------------------------------ frames
+
+
+def _is_gap(value: Any, scope: Scope) -> bool:
+    return isinstance(value, (str, int, float)) and Timing.of("time", value, ()) is not None
+
+
+PLAN = Record(
+    (
+        texts("by"),
+        text("label", nullable=True),
+        text("time", nullable=True),
+        Value("max_gap", _is_gap, "a stretch of time", nullable=True),
+        texts("time_columns"),
+        texts("columns", optional=True),
+        text("tokens", optional=True),
+        choice("words", tuple(RECIPES), optional=True),
+        mapping("kinds", lambda given, scope: all(kind in KINDS for kind in given.values())),
+        Let("timing", lambda scope: Timing.of(scope["time"], scope["max_gap"], scope["time_columns"])),
+    ),
+    made_by(Plan, "by", "label", "time", "max_gap", "time_columns", "columns", "kinds", "tokens", "words"),
+)
+
+
 # ------------------------------------------------------------------------------------------------ every chain model
 
 
@@ -194,6 +221,7 @@ CHAIN = (
     Let("K", lambda scope: len(scope["schema"].labels)),
     Part("imputation", IMPUTATION, of="imputation_", optional=True),
     Let("seen", _seen),
+    Part("plan", PLAN, of="plan_", optional=True),
 )
 
 # Of models that are fitted to held-out sequences, too; older files say nothing of them.

@@ -19,8 +19,11 @@ from sklearn.utils.validation import check_is_fitted
 from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.data.dataset import Dataset, Label, Window
 from hedgerow.data.derived import with_features
+from hedgerow.data.plan import lay_out
+from hedgerow.data.readers.grouping import Names
 from hedgerow.data.settling import Learnt
 from hedgerow.data.windows import windowed, with_window
+from hedgerow.data.words import word_kind
 from hedgerow.declarations import check_parameters, documented
 from hedgerow.errors import HedgerowError, InputError, warn
 from hedgerow.estimators.holding_out import Fold
@@ -29,7 +32,7 @@ from hedgerow.estimators.scored import ScoredChain
 from hedgerow.estimators.stream import AverageStream
 from hedgerow.estimators.values import is_auto, random_generator
 from hedgerow.estimators.window_choice import choose_features, choose_window
-from hedgerow.legend import CODE, CodeArray, FloatArray
+from hedgerow.legend import CODE, CodeArray
 from hedgerow.models.auto.candidates import Traits, changed_parameters, first_guesses, first_window, in_python, set_up
 from hedgerow.models.auto.combined import average, choose_members, mean_probs, seen_by
 from hedgerow.models.auto.folds import FoldedCorpus, cut_pieces, make_folds
@@ -111,16 +114,27 @@ class AutoLabeler(AutoParameters, ScoredChain):
         *,
         groups: Any = None,
         lengths: Any = None,
+        by: Names = None,
+        label: str | None = None,
+        time: str | None = None,
+        max_gap: Any = None,
+        time_columns: Any = None,
+        tokens: str | None = None,
     ) -> AutoLabeler:
         """Find the best model and train it on all sequences.
 
         Parameters
         ----------
-        X, y, sample_weight, lengths : as in `LinearCRF.fit`
+        X, y, sample_weight, lengths, by, label, time, max_gap, time_columns, tokens : as in `LinearCRF.fit`
         X_val, y_val : held-out sequences to choose by, in place of cross-validation; nothing is trained on them
         groups : (S,), such as the speaker of each sequence; sequences of one group are held out together
         """
         self._check_parameters()
+        if word_kind(self.features) is not None:
+            what = f"⟦features={self.features!r}⟧ are of words, and AutoLabeler looks for windows of plain columns"
+            raise InputError(what, hint="Use LinearCRF or TreeCRF, or give X as hedgerow.features.word_features(X).")
+        read = lay_out(self, X, y, by, label, time, max_gap, time_columns, tokens)
+        (X, y), (X_val, y_val), self.plan_ = read[:2], read.also(X_val, y_val), read.plan
         n_trials = self.n_trials is not None
         deadline = Deadline(math.inf if n_trials else float(self.time_budget), _clock)
         rng = random_generator(self.random_state)
@@ -227,11 +241,14 @@ class AutoLabeler(AutoParameters, ScoredChain):
 
     # -------------------------------------------------------------------------------------------- prediction
 
-    def predict_proba(self, X: Any, *, known: Any = None, lengths: Any = None) -> list[FloatArray]:
-        """The probability of each label at each position: a list of (T, K) arrays, columns as in `classes_`."""
-        dataset = self._dataset(X, known, lengths)
+    def predict_proba(self, X: Any, *, known: Any = None, lengths: Any = None) -> Any:
+        """The probability of each label at each position: a list of (T, K) arrays, columns as in `classes_`. Of a data
+        frame, a frame with a row for each of its rows and a column for each label."""
+        read = self._given(X, known)
+        dataset = self._dataset(read.X, read.y, lengths)
         flat = softened(mean_probs(self.estimators_, dataset), self.temperature_, self.doubt_)
-        return [flat[begin:end] for begin, end in itertools.pairwise(dataset.offsets.tolist())]
+        found = [flat[begin:end] for begin, end in itertools.pairwise(dataset.offsets.tolist())]
+        return read.table(found, self.classes_)
 
     def _decoding(self, decoder: str | None) -> Callable[[Dataset], list[CodeArray]]:
         if len(self.estimators_) > 1 and decoder in (None, POSTERIOR):

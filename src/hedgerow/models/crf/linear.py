@@ -17,6 +17,7 @@ from hedgerow.chain.short import is_plain
 from hedgerow.chain.structure.states import StateSpace
 from hedgerow.data.dataset import Dataset, Label
 from hedgerow.data.imputation import Imputation, seen_schema
+from hedgerow.data.words import word_kind
 from hedgerow.declarations import check_parameters, documented
 from hedgerow.errors import InputError, warn
 from hedgerow.estimators.base import StoppedChain, describe_end
@@ -70,6 +71,8 @@ class LinearCRF(LinearParameters, StoppedChain, ScoredChain):
     >>> model.predict([["the", "dog"]]).tolist()
     [['D', 'N']]
     """
+
+    layout_: ChainLayout
 
     def _train(self, ready: Prepared, duration: Any = None) -> None:
         layout, statistics = self._lay_out(ready.dataset, ready.space)
@@ -128,8 +131,14 @@ class LinearCRF(LinearParameters, StoppedChain, ScoredChain):
         """
         if self.order != 1:
             raise InputError(f"partial_fit is for ⟦order⟧ 1, not {self.order}", hint="Use fit.")
+        if word_kind(self.features) is not None:
+            hint = "Use fit, or give X as hedgerow.features.word_features(X) and its window."
+            raise InputError(f"partial_fit does not make ⟦features={self.features!r}⟧", hint=hint)
         partial_fit(self, X, y, sample_weight, classes)
         return self
+
+    def _restrict(self, space: StateSpace) -> None:
+        self.layout_ = replace(self.layout_, space=self.layout_.space.intersect(space))
 
     def _check_parameters(self) -> Plan:
         check_parameters(self)

@@ -389,6 +389,9 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
     def _knows_ends(self) -> bool:
         return not self._start().space.end.all()
 
+    def _restrict(self, space: StateSpace) -> None:
+        self.space_ = self.space_.intersect(space)
+
     def _start(self) -> Start:
         """F₀, as it was fitted."""
         return make_start(self.space_, self.constant_, self.linear_, self.order_, self.histories_)

@@ -13,6 +13,8 @@ from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.chain.structure.histories import MAX_ORDER
 from hedgerow.data.dataset import Column, Dataset
 from hedgerow.data.derived import stored_numbers
+from hedgerow.data.plan import lay_out
+from hedgerow.data.readers.grouping import Names
 from hedgerow.declarations import Count, NonNegative, Range, declared, documented
 from hedgerow.errors import InputError, warn
 from hedgerow.estimators.base import describe_end
@@ -90,7 +92,20 @@ class HMM(HMMParameters, ScoredChain):
 
     window = 0
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, lengths: Any = None) -> HMM:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        lengths: Any = None,
+        by: Names = None,
+        label: str | None = None,
+        time: str | None = None,
+        max_gap: Any = None,
+        time_columns: Any = None,
+        tokens: str | None = None,
+    ) -> HMM:
         """Count; and where labels are not known, maximise the likelihood of what is.
 
         Parameters
@@ -100,10 +115,12 @@ class HMM(HMMParameters, ScoredChain):
             known
         sample_weight : (S,) weights of the sequences, or a list of arrays of 0 (unlabelled) and 1
         lengths : the lengths of the sequences, where X and y are flat
+        by, label, time, max_gap, time_columns, tokens : of data with names, as in `LinearCRF.fit`
         """
         self._check_parameters()
+        read = lay_out(self, X, y, by, label, time, max_gap, time_columns, tokens)
         window: Any = AUTO if isinstance(X, Dataset) else 0  # one that has a window is refused below
-        ready = prepare(self._preparation(window=window), X, y, sample_weight, lengths=lengths)
+        ready = prepare(self._preparation(window=window), read.X, read.y, sample_weight, lengths=lengths)
         check_columns(ready.given.schema)
         check_values(ready.dataset)
         moves = make_moves(ready.dataset, int(self.order), ready.space)
@@ -115,6 +132,7 @@ class HMM(HMMParameters, ScoredChain):
             parameters = parameters._replace(moves=estimate(moves, np.exp(parameters.moves.rows) * weights))
         trained = monitor.trained(parameters)
         self._keep(ready.given.schema, trained)
+        self.plan_ = read.plan
         self.space_, self.moves_, self.parameters_ = ready.space, moves, parameters
         if what := describe_end(trained, self.max_iter, "the parameters so far are kept"):
             warn(what, ConvergenceWarning, stacklevel=2)

@@ -13,6 +13,8 @@ from hedgerow.chain.inference import best_labelings, log_partition, node_margina
 from hedgerow.chain.inference import sample as sample_states
 from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.data.dataset import Dataset, Label
+from hedgerow.data.plan import lay_out
+from hedgerow.data.readers.grouping import Names
 from hedgerow.declarations import Count, NonNegative, check_value, declared, documented
 from hedgerow.errors import InputError, warn
 from hedgerow.estimators.base import ChainModel, cut, describe_end, label_lists
@@ -102,10 +104,24 @@ class IOHMM(IOHMMParameters, ChainModel):
     tilt_: FloatArray | None = None
 
     @stages()
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, lengths: Any = None) -> IOHMM:
-        """Train on labelled sequences. X, y, sample_weight and lengths are as in `LinearCRF.fit`."""
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        lengths: Any = None,
+        by: Names = None,
+        label: str | None = None,
+        time: str | None = None,
+        max_gap: Any = None,
+        time_columns: Any = None,
+        tokens: str | None = None,
+    ) -> IOHMM:
+        """Train on labelled sequences. The parameters are as in `LinearCRF.fit`."""
         self._check_parameters()
-        ready = prepare(self._preparation(needs_numbers=True), X, y, sample_weight, lengths=lengths)
+        read = lay_out(self, X, y, by, label, time, max_gap, time_columns, tokens)
+        ready = prepare(self._preparation(needs_numbers=True), read.X, read.y, sample_weight, lengths=lengths)
         dataset = ready.dataset
         n_states = dataset.n_labels if self.n_states is None else int(self.n_states)
         weights = class_weights(self.class_weight, dataset)
@@ -117,6 +133,7 @@ class IOHMM(IOHMMParameters, ChainModel):
             generators = [np.random.RandomState(seed) for seed in seeds]
             trained = training.run(generators, [Monitor(**options) for _ in seeds], lanes)
         self._keep(ready.given.schema, trained)
+        self.plan_ = read.plan
         self.n_states_ = n_states
         self.regressions_ = (training.moves, training.outputs)
         self.parameters_ = trained.learnt
@@ -137,11 +154,14 @@ class IOHMM(IOHMMParameters, ChainModel):
         decode = _best_path if name == "viterbi" else _most_probable
         return lambda dataset: self._over_states(dataset, lambda chain, _: decode(chain))
 
-    def predict_proba(self, X: Any, *, known: Any = None, lengths: Any = None) -> list[FloatArray]:
-        """The probability of each label at each position: a list of (T, K) arrays, columns as in `classes_`."""
-        dataset = self._dataset(X, known, lengths)
+    def predict_proba(self, X: Any, *, known: Any = None, lengths: Any = None) -> Any:
+        """The probability of each label at each position: a list of (T, K) arrays, columns as in `classes_`. Of a data
+        frame, a frame with a row for each of its rows and a column for each label."""
+        read = self._given(X, known)
+        dataset = self._dataset(read.X, read.y, lengths)
         parts = self._over_states(dataset, lambda chain, _: _label_probs(chain))
-        return cut(np.concatenate([np.empty((0, dataset.n_labels)), *parts]), dataset.offsets)
+        found = cut(np.concatenate([np.empty((0, dataset.n_labels)), *parts]), dataset.offsets)
+        return read.table(found, self.classes_)
 
     def state_proba(self, X: Any, *, known: Any = None, lengths: Any = None) -> list[FloatArray]:
         """The probability of each hidden state at each position: a list of (T, n_states) arrays."""
