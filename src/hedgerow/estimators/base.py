@@ -7,7 +7,7 @@ import logging
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields, replace
-from typing import Any, Self
+from typing import IO, Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -21,6 +21,7 @@ from hedgerow.data.short import ShortCoder
 from hedgerow.declarations import check_parameters
 from hedgerow.errors import InputError, warn
 from hedgerow.estimators.calibration import best_temperature, tempered_losses
+from hedgerow.estimators.kept import Kept, keeping
 from hedgerow.estimators.prepare import Preparation, Prepared, prepare
 from hedgerow.estimators.values import BEAM_WIDTH
 from hedgerow.legend import CODE, AnyArray, CodeArray, FloatArray, IndexArray
@@ -47,8 +48,9 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]
     loss_: float
     outcome_: str
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a file that `hedgerow.load` reads. The file is replaced at once, or not at all."""
+    def save(self, path: str | os.PathLike[str] | IO[bytes]) -> None:
+        """Write the model to a file that `hedgerow.load` reads. The file is replaced at once, or not at all, and keeps
+        its mode; a pipe, a device, or a binary file that is open, is written to."""
         from hedgerow.estimators.files import save
 
         check_is_fitted(self)
@@ -62,6 +64,9 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]
     def _check_parameters(self) -> Any:
         """Refuse parameters that cannot be meant, each by itself and together."""
         check_parameters(self)
+
+    def _check_kept(self) -> None:
+        """Refuse a checkpoint where training cannot be kept in one."""
 
 
 class ChainModel(FittedModel):
@@ -207,6 +212,7 @@ class StoppedChain(ChainModel):
         y_val: Any = None,
         *,
         lengths: Any = None,
+        checkpoint: Kept = None,
     ) -> Self:
         """Train on labelled sequences.
 
@@ -223,9 +229,11 @@ class StoppedChain(ChainModel):
         X_val, y_val : held-out sequences; training stops when `scoring` on them no longer rises. X_val may be a
             Dataset with labels, encoded by the schema of the training Dataset; y_val is then left out
         lengths : the lengths of the sequences, where X and y are flat
+        checkpoint : a file, or a `hedgerow.Checkpoint`, from which training goes on when it was killed, to the same
+            bits; the data and the parameters must be the same
         """
         self._check_parameters()
-        with stages():
+        with stages(), keeping(self, checkpoint):
             ready = prepare(self._preparation(), X, y, sample_weight, X_val, y_val, lengths)
             self._losses: list[FloatArray] = []
             duration = self._train(ready)

@@ -15,6 +15,7 @@ from hedgerow.data.derived import stored_numbers
 from hedgerow.declarations import Count, NonNegative, Range, declared, documented
 from hedgerow.errors import InputError, warn
 from hedgerow.estimators.base import describe_end
+from hedgerow.estimators.kept import Kept, keeping
 from hedgerow.estimators.parameters import ClassWeighted, Columns, Constrained, Running, Transitions
 from hedgerow.estimators.prepare import prepare
 from hedgerow.estimators.scored import ScoredChain
@@ -88,7 +89,9 @@ class HMM(HMMParameters, ScoredChain):
 
     window = 0
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, lengths: Any = None) -> HMM:
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, lengths: Any = None, checkpoint: Kept = None
+    ) -> HMM:
         """Count; and where labels are not known, maximise the likelihood of what is.
 
         Parameters
@@ -98,16 +101,19 @@ class HMM(HMMParameters, ScoredChain):
             known
         sample_weight : (S,) weights of the sequences, or a list of arrays of 0 (unlabelled) and 1
         lengths : the lengths of the sequences, where X and y are flat
+        checkpoint : a file, or a `hedgerow.Checkpoint`, from which training goes on when it was killed, to the same
+            bits; the data and the parameters must be the same
         """
         self._check_parameters()
         window: Any = AUTO if isinstance(X, Dataset) else 0  # one that has a window is refused below
-        ready = prepare(self._preparation(window=window), X, y, sample_weight, lengths=lengths)
-        check_columns(ready.given.schema)
-        check_values(ready.dataset)
-        moves = make_moves(ready.dataset, int(self.order), ready.space)
-        training = HMMTraining(ready.dataset, moves, ready.space, float(self.smoothing))
-        with Monitor(max_iter=int(self.max_iter), tol=float(self.tol), verbose=self.verbose) as monitor:
-            parameters = training.run(monitor, self.n_jobs)
+        with keeping(self, checkpoint):
+            ready = prepare(self._preparation(window=window), X, y, sample_weight, lengths=lengths)
+            check_columns(ready.given.schema)
+            check_values(ready.dataset)
+            moves = make_moves(ready.dataset, int(self.order), ready.space)
+            training = HMMTraining(ready.dataset, moves, ready.space, float(self.smoothing))
+            with Monitor(max_iter=int(self.max_iter), tol=float(self.tol), verbose=self.verbose) as monitor:
+                parameters = training.run(monitor, self.n_jobs)
         weights = class_weights(self.class_weight, ready.dataset)
         if weights is not None:
             parameters = parameters._replace(moves=estimate(moves, np.exp(parameters.moves.rows) * weights))

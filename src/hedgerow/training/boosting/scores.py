@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -134,6 +135,17 @@ class TreeScores:
     From order 2 on there is a `structure`. Joint edges then have edge_scores (K, n, H) [to, t, history] alone, and the
     table of shared ones is (A,), weights of arcs, which `add_back_off` makes scores of.
     """
+
+    KEPT: ClassVar[tuple[str, ...]] = (
+        "start_scores",
+        "table",
+        "edge_exps",
+        "edge_scores",
+        "_shifts",
+        "_drift",
+        "_steps",
+        "_stale",
+    )
 
     def __init__(
         self,
