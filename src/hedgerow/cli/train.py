@@ -77,7 +77,6 @@ def command(
     scoring: Annotated[str | None, option("NAME", "To stop early by: accuracy, span_f1, log_likelihood, …")] = None,
     jobs: options.Jobs = -1,
     seed: options.Seed = 0,
-    # Not in its list either; the first line of --help names the first.
     checkpoint: options.Checkpoint = None,
     resume: options.Resume = False,
     quiet: options.Quiet = False,
@@ -97,12 +96,17 @@ def command(
             checkpoint=checkpoint, resume=resume, **reading,
         )  # fmt: skip
     if not quiet:
-        with contextlib.redirect_stdout(sys.stderr if model_out == STANDARD else sys.stdout):
-            print(summary(crf, model_out))
-            if model == "auto":
-                show_choice(crf, data, model_out, reading, seed)
+        _tell(crf, data, model_out, reading, seed)
     if crf.outcome_ == "interrupted":
         raise typer.Exit(INTERRUPTED)
+
+
+def _tell(crf: ChainModel, data: Sequence[str], model_out: str, reading: Reading, seed: int) -> None:
+    """Say what was trained: where the model is not."""
+    with contextlib.redirect_stdout(sys.stderr if model_out == STANDARD else sys.stdout):
+        print(summary(crf, model_out))
+        if hasattr(crf, "leaderboard_"):
+            show_choice(crf, data, model_out, reading, seed)
 
 
 def train(
@@ -159,18 +163,20 @@ def train(
             warnings.filterwarnings("ignore", message="training (stopped|was interrupted)")
             crf.fit(X, y, **held_out)
         kept = _trained_on(crf, y) if not held_out else y
-        crf.metadata_ = {
-            "reader": recipe.to_json(),
-            "training": {
-                "sequences": len(kept),
-                "positions": sum(map(len, kept)),
-                "held_out": len(y) - len(kept),
-                "seconds": round(perf_counter() - began, 3),
-                "score": _held_out_score(crf),
-            },
-        }
+        crf.metadata_ = {"reader": recipe.to_json(), "training": _facts(crf, y, kept, perf_counter() - began)}
         save(crf, model_out)
     return crf
+
+
+def _facts(crf: ChainModel, y: AnyArray, kept: AnyArray, seconds: float) -> dict[str, Any]:
+    """What a model file says of its training. y, kept : the labels of all sequences, and of those it learnt from"""
+    return {
+        "sequences": len(kept),
+        "positions": sum(map(len, kept)),
+        "held_out": len(y) - len(kept),
+        "seconds": round(seconds, 3),
+        "score": _held_out_score(crf),
+    }
 
 
 def _trained_on(crf: ChainModel, y: AnyArray) -> AnyArray:

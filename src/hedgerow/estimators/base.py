@@ -271,6 +271,13 @@ class StoppedChain(ChainModel):
         """How long to train on all sequences, by what the other folds say, too."""
         return duration
 
+    def _train_fold(self, fold: Callable[[], Prepared], **known: Any) -> list[Any]:
+        """Train with another part held out: how long that was, what is lost at every temperature, and why it ended."""
+        self._losses = []
+        duration = self._train(part := fold(), **known)
+        self._note_losses(part)
+        return [duration, self._losses, self.outcome_]
+
     def _train_again(self, whole: Prepared, duration: Any) -> None:
         """Train on all sequences, for as long as was best; how the training went that was stopped is kept."""
         first = dict(self.__dict__)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -191,14 +192,7 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
         for fold in ready.other_folds:
             if self.verbose:
                 log.info("training with another part held out: %d of %d", len(found) + 1, len(ready.other_folds) + 1)
-
-            def train(fold: Callable[[], Prepared] = fold) -> list[Any]:
-                self._losses = []
-                again = self._train(part := fold(), edges=duration.edges)
-                self._note_losses(part)
-                return [again, self._losses, self.outcome_]
-
-            again, losses, outcome = remembered(train)
+            again, losses, outcome = remembered(partial(self._train_fold, fold, edges=duration.edges))
             first["_losses"] = [*first["_losses"], *losses]
             if outcome == "interrupted":
                 first["outcome_"] = "interrupted"

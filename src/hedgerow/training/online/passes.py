@@ -77,13 +77,7 @@ def train(
                 raise Diverged("the loss grew")
         except Diverged as error:
             if gain != "auto" or halvings == MAX_HALVINGS:
-                what = f"⟦gain={chosen:.3g}⟧ is too large: {error} in pass {monitor.n_iter + 1}"
-                hint = (
-                    "Give a smaller ⟦gain⟧, or ⟦gain='auto'⟧."
-                    if gain != "auto"
-                    else "Use another ⟦trainer⟧: 'adagrad'."
-                )
-                raise InputError(what, hint=hint) from error
+                raise _too_large(gain, chosen, error, monitor.n_iter + 1) from error
             chosen, halvings = chosen / 4.0, halvings + 1
             log.warning("%s; beginning again with gain %.3g", error, chosen)
             batches.clear()
@@ -97,6 +91,13 @@ def train(
         cast(LastingLearner, learner).keep(state)
         state.gain = chosen
     return monitor.weights(weights)
+
+
+def _too_large(gain: float | str, chosen: float, error: Diverged, number: int) -> InputError:
+    """What is said where a gain leads nowhere."""
+    given = gain != "auto"
+    hint = "Give a smaller ⟦gain⟧, or ⟦gain='auto'⟧." if given else "Use another ⟦trainer⟧: 'adagrad'."
+    return InputError(f"⟦gain={chosen:.3g}⟧ is too large: {error} in pass {number}", hint=hint)
 
 
 def _first_learner(

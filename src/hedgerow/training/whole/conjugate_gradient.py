@@ -28,17 +28,12 @@ def conjugate_gradient(
     """Minimise loss(w) + l2·‖w‖² from `weights`; the weights that the monitor keeps."""
     scale = np.ones(len(weights)) if scale is None else scale
     problem = Problem(evaluate, None, l2, scale)
-    saved = monitor.resume()
-    if saved is None:
-        point = problem.at(weights / scale)
-        if monitor.begin(point.value, weights, problem.gap(point)):
-            return weights
-        direction, straight = -point.gradient, True
-        step = first_step(problem, direction)
-    else:
-        point = problem.restored(saved)
-        if monitor.done:
-            return monitor.weights(problem.weights(point))
+    point, saved, ended = problem.begin(weights, monitor)
+    if ended is not None:
+        return ended
+    direction, straight = -point.gradient, True
+    step = first_step(problem, direction)
+    if saved is not None:
         direction, straight, step = _onwards(point, *saved["before"])
 
     def state(ended: bool) -> dict[str, Any]:

@@ -22,17 +22,10 @@ def gradient_descent(
     """Minimise loss(w) + l2·‖w‖² from `weights`; the weights that the monitor keeps."""
     scale = np.ones(len(weights)) if scale is None else scale
     problem = Problem(evaluate, None, l2, scale)
-    saved = monitor.resume()
-    if saved is None:
-        point = problem.at(weights / scale)
-        if monitor.begin(point.value, weights, problem.gap(point)):
-            return weights
-        step = first_step(problem, point.gradient)
-    else:
-        point = problem.restored(saved)
-        if monitor.done:
-            return monitor.weights(problem.weights(point))
-        step = saved["step"]
+    point, saved, ended = problem.begin(weights, monitor)
+    if ended is not None:
+        return ended
+    step = first_step(problem, point.gradient) if saved is None else saved["step"]
 
     def state(ended: bool) -> dict[str, Any]:
         return problem.state(point, ended, step=step)

@@ -56,15 +56,11 @@ def lbfgs(
     """Minimise loss(w) + l2·‖w‖² + l1·‖w‖₁ from `weights`; the weights that the monitor keeps."""
     scale = np.ones(len(weights)) if scale is None else scale
     problem = Problem(evaluate, l1 * scale if l1 else None, l2, scale)
-    curvature, saved = _Curvature(memory), monitor.resume()
-    if saved is None:
-        point = problem.at(weights / scale)
-        if monitor.begin(point.value, weights, problem.gap(point)):
-            return weights
-    else:
-        point = problem.restored(saved)
-        if monitor.done:
-            return monitor.weights(problem.weights(point))
+    curvature = _Curvature(memory)
+    point, saved, ended = problem.begin(weights, monitor)
+    if ended is not None:
+        return ended
+    if saved is not None:
         curvature.pairs.extend((moved, turned, product) for moved, turned, product in saved["pairs"])
         curvature.first_scale = saved["first_scale"]
 
@@ -155,6 +151,16 @@ class Problem:
         slope = point.slope / self.scale
         return float(kernels.vectors.dot(slope, slope)) / (4.0 * self.l2)
 
+    def begin(self, weights: FloatArray, monitor: Monitor) -> tuple[Point, Any, FloatArray | None]:
+        """Where training begins; or the point, and the state of the trainer, where it goes on from a checkpoint. And
+        the weights, where nothing is left to do."""
+        saved = monitor.resume()
+        if saved is None:
+            point = self.at(weights / self.scale)
+            return point, None, weights if monitor.begin(point.value, weights, self.gap(point)) else None
+        point = self._restored(saved)
+        return point, saved, monitor.weights(self.weights(point)) if monitor.done else None
+
     def state(self, point: Point, ended: bool, **more: Any) -> dict[str, Any]:
         """What a checkpoint keeps of a point, of what the loss keeps between evaluations, and of a trainer."""
         if ended:
@@ -162,7 +168,7 @@ class Problem:
         taken = {"variables": point.variables, "value": point.value, "gradient": point.gradient} | more
         return taken | {"loss": state_of(self.evaluate, getattr(self.evaluate, "KEPT", ()))}
 
-    def restored(self, saved: Any) -> Point:
+    def _restored(self, saved: Any) -> Point:
         """The point again; at the end of training its variables alone."""
         variables: FloatArray = np.empty(len(self.scale))
         gradient: FloatArray = np.zeros(len(self.scale))
