@@ -18,7 +18,7 @@ from hedgerow.legend import CODE, AnyArray, CodeArray, FloatArray
 from hedgerow.linear.chain import ChainFeatures, ChainLayout, Evaluation, LinearChain
 from hedgerow.models.crf.linear_layout import Statistics, lay_out
 from hedgerow.parallel import MAX_LANES, Lanes, count_lanes, plan_chunks
-from hedgerow.training.monitor import Monitor
+from hedgerow.training.monitor import Monitor, State
 from hedgerow.training.whole.lbfgs import curvature_scale, lbfgs
 
 Observe = Callable[[int, float, FloatArray], None]  # passes so far, penalised loss, weights
@@ -105,10 +105,12 @@ class Watched(Monitor):
             self._tell(loss, weights)
         return super().begin(loss, weights, gap)
 
-    def step(self, loss: float, weights: FloatArray | None = None, gap: float = np.inf) -> bool:
+    def step(
+        self, loss: float, weights: FloatArray | None = None, gap: float = np.inf, state: State | None = None
+    ) -> bool:
         assert weights is not None
         self._tell(loss, weights)
-        return super().step(loss, weights, gap)
+        return super().step(loss, weights, gap, state)
 
 
 def descend(

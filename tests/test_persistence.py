@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import pickle
+import socket
 import stat
 import subprocess
 import sys
@@ -419,3 +420,91 @@ def test_contents_that_cannot_be_written(tmp_path, header, tensors, match):
     with pytest.raises(InputError, match=match):
         write(tmp_path / "model.hedgerow", header, tensors)
     assert os.listdir(tmp_path) == []
+
+
+# ---------------------------------------------------------------------------------------------------- what is replaced
+
+
+def test_a_replaced_file_keeps_its_mode(tmp_path):
+    path = tmp_path / "model.hedgerow"
+    for mode in (0o600, 0o664, 0o444):
+        path.touch()
+        path.chmod(mode)
+        write(path, {"kind": "x"}, {})
+        assert stat.S_IMODE(path.stat().st_mode) == mode
+        path.unlink()
+
+
+def test_a_device_is_written_to_and_stays(tmp_path):
+    before = os.stat(os.devnull)
+    write(os.devnull, *model())
+    after = os.stat(os.devnull)
+    assert stat.S_ISCHR(after.st_mode)
+    assert (after.st_ino, after.st_rdev) == (before.st_ino, before.st_rdev)
+    link = tmp_path / "link"
+    link.symlink_to(os.devnull)
+    write(link, *model())
+    assert os.listdir(tmp_path) == ["link"]
+    assert stat.S_ISCHR(os.stat(link).st_mode)
+
+
+def test_a_pipe_is_written_to(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE)
+    write(pipe, *model())
+    write(tmp_path / "file", *model())
+    assert reader.communicate()[0] == (tmp_path / "file").read_bytes()
+    assert stat.S_ISFIFO(os.stat(pipe).st_mode)
+
+
+def test_an_open_file_is_written_to(tmp_path):
+    write(tmp_path / "file", *model())
+    with open(tmp_path / "open", "w+b") as file:
+        write(file, *model())
+        assert not file.closed
+    assert (tmp_path / "open").read_bytes() == (tmp_path / "file").read_bytes()
+
+
+def test_what_is_neither_file_nor_pipe_is_refused(tmp_path):
+    with socket.socket(socket.AF_UNIX) as made:
+        made.bind(str(tmp_path / "socket"))
+        with pytest.raises(OSError, match="is not a regular file"):
+            write(tmp_path / "socket", {"kind": "x"}, {})
+        for through in (True, False):
+            with pytest.raises(InputError, match="is not a regular file"):
+                persistence.check_target(tmp_path / "socket", through=through)
+    assert os.listdir(tmp_path) == ["socket"]
+
+
+def test_what_a_killed_process_left_has_a_name_and_is_removed_by_the_next_save(tmp_path):
+    path, other = tmp_path / "model.hedgerow", tmp_path / "model.hedgerow.2"
+    code = (
+        "import os, sys; from hedgerow.persistence import write; os.replace = lambda *_: os.kill(os.getpid(), 9);"
+        "write(sys.argv[1], {'kind': 'new'}, {})"
+    )
+    assert subprocess.run([sys.executable, "-c", code, path]).returncode == -9
+    (left,) = os.listdir(tmp_path)
+    assert left.startswith(".model.hedgerow.hedgerow-unfinished-")
+    write(other, {"kind": "x"}, {})
+    assert left in os.listdir(tmp_path), "it belongs to another file"
+    write(path, {"kind": "x"}, {})
+    assert sorted(os.listdir(tmp_path)) == ["model.hedgerow", "model.hedgerow.2"]
+
+
+def test_what_another_process_still_writes_stays(tmp_path):
+    path = tmp_path / "model.hedgerow"
+    code = (
+        "import os, sys, time; from hedgerow.persistence import write; real = os.replace\n"
+        "os.replace = lambda *given: (print('now', flush=True), sys.stdin.readline(), real(*given))\n"
+        "write(sys.argv[1], {'kind': 'theirs'}, {})"
+    )
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen([sys.executable, "-c", code, path], **pipes) as theirs:
+        assert theirs.stdout.readline() == "now\n"
+        write(path, {"kind": "ours"}, {})
+        assert len(os.listdir(tmp_path)) == 2
+        theirs.communicate("go on\n")
+    assert theirs.returncode == 0
+    assert os.listdir(tmp_path) == ["model.hedgerow"]
+    assert read(path)[0] == {"kind": "theirs"}

@@ -38,11 +38,13 @@ if TYPE_CHECKING:
     from hedgerow.models.local.recurrent_sliding_window import RecurrentSlidingWindow as RecurrentSlidingWindow
     from hedgerow.models.local.sliding_window import SlidingWindow as SlidingWindow
     from hedgerow.models.search.estimator import BeamSearchTagger as BeamSearchTagger
+    from hedgerow.training.checkpoint import Checkpoint as Checkpoint
 
 # Lazy exports: `import hedgerow` costs nothing until a name is used.
 _EXPORTS = {
     "AutoLabeler": "hedgerow.models.auto.estimator",
     "BeamSearchTagger": "hedgerow.models.search.estimator",
+    "Checkpoint": "hedgerow.training.checkpoint",
     "FutureFeatureMEMM": "hedgerow.models.future.estimator",
     "HMM": "hedgerow.models.hmm.estimator",
     "IOHMM": "hedgerow.models.iohmm.estimator",
@@ -71,6 +73,7 @@ __all__ = [
     "MEMM",
     "AutoLabeler",
     "BeamSearchTagger",
+    "Checkpoint",
     "FutureFeatureMEMM",
     "InputError",
     "Item",

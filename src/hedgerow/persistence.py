@@ -16,8 +16,9 @@ import re
 import secrets
 import stat
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import IO, Any, NamedTuple, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +28,11 @@ import safetensors.numpy
 from hedgerow import __version__
 from hedgerow.errors import InputError, ModelFileError
 from hedgerow.legend import AnyArray
+
+try:
+    import fcntl
+except ImportError:  # not on Windows
+    fcntl = None  # type: ignore[assignment]
 
 FORMAT_VERSION = 2
 MAX_DEPTH = 100  # of lists and dicts of the header in each other: a walk over it never runs out of stack
@@ -48,12 +54,15 @@ _FOREIGN = [
 ]
 
 
-def write(path: str | os.PathLike[str], header: Mapping[str, Any], tensors: Mapping[str, npt.ArrayLike]) -> None:
+def write(
+    path: str | os.PathLike[str] | IO[bytes], header: Mapping[str, Any], tensors: Mapping[str, npt.ArrayLike]
+) -> None:
     """Write a model file, so that at every moment `path` holds either the old file or the whole new one.
 
     Parameters
     ----------
-    path : where to; a file that is there is replaced, a symbolic link is followed
+    path : where to; a file that is there is replaced, a symbolic link is followed. A pipe, a device, or a binary file
+        that is open, is written to
     header : anything JSON can say, with the key "kind" (a str) for what the file describes
     tensors : name to array, of booleans, integers or floats (float32, float64)
     """
@@ -130,20 +139,67 @@ def _checksum(data: memoryview) -> bytes:
     return digest.hexdigest().encode()
 
 
-def replace_file(path: str | os.PathLike[str], pieces: Sequence[bytes | memoryview]) -> None:
+def check_target(path: str | os.PathLike[str], *, through: bool = False) -> None:
+    """Refuse a place where no file can be written before the work that makes it.
+
+    through : whether it may be a pipe or a device such as /dev/null, which is written to and not replaced
+    """
+    name = os.fspath(path)
+    folder = os.path.dirname(name) or "."
+    if not os.path.isdir(folder):
+        raise InputError(f"the folder {folder!r} does not exist", path=name)
+    if os.path.isdir(name):
+        raise InputError("is a folder", path=name, hint="Name a file.")
+    if os.path.exists(name) and not os.path.isfile(name):
+        if not through or not _is_written_through(name):
+            raise InputError("is not a regular file", path=name, hint="Name a file, or one that is not there yet.")
+        folder = name
+    if not os.access(folder, os.W_OK):
+        what = f"the folder {folder!r} cannot be written to" if folder != name else "cannot be written to"
+        raise InputError(what, path=name)
+
+
+def _is_written_through(path: str | os.PathLike[str]) -> bool:
+    """Whether it is a pipe, or a device that takes bytes as they come."""
+    try:
+        mode = os.stat(path).st_mode
+    except OSError:
+        return False
+    return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode)
+
+
+def replace_file(path: str | os.PathLike[str] | IO[bytes], pieces: Sequence[bytes | memoryview]) -> None:
     """Write beside the file that `path` names or links to, sync, rename. Whatever fails, the old file stays and no
-    other is left."""
+    other is left; the new one has its mode. A pipe, a device or an open file is written to."""
+    if not isinstance(path, (str, os.PathLike)):
+        path.writelines(pieces)
+        path.flush()
+        return
+    if _is_written_through(path):
+        with open(path, "wb") as file:
+            file.writelines(pieces)
+        return
     target = os.path.realpath(path)
     folder = os.path.dirname(target)
     if not os.path.isdir(folder):
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), folder)
-    temporary = os.path.join(folder, f".hedgerow-{secrets.token_hex(8)}.tmp")
+    if os.path.isdir(target):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), target)
+    if os.path.exists(target) and not os.path.isfile(target):
+        raise OSError(errno.EINVAL, "is not a regular file", target)
+    _remove_unfinished(target)
+    temporary, descriptor = _begin_file(target)
     try:
-        with open(temporary, "xb") as file:  # not tempfile: its files are private, ours follow the umask
+        with open(descriptor, "wb") as file:
             file.writelines(pieces)
             file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, target)
+            if os.name == "posix" and os.path.exists(target):
+                os.fchmod(descriptor, stat.S_IMODE(os.stat(target).st_mode))
+            os.fsync(descriptor)
+            if fcntl is not None:
+                os.replace(temporary, target)  # while it is locked
+        if fcntl is None:
+            os.replace(temporary, target)
     except BaseException as error:
         Path(temporary).unlink(missing_ok=True)
         if isinstance(error, OSError) and error.errno is not None:  # nobody knows the temporary file
@@ -153,6 +209,39 @@ def replace_file(path: str | os.PathLike[str], pieces: Sequence[bytes | memoryvi
         descriptor = os.open(folder, os.O_RDONLY)
         os.fsync(descriptor)
         os.close(descriptor)
+
+
+def _begin_file(target: str) -> tuple[str, int]:
+    """A new file beside the target, open and locked as long as it is written: see `_remove_unfinished`."""
+    while True:
+        temporary = f"{_unfinished(target)}{secrets.token_hex(8)}"
+        # Not tempfile: its files are private, ours follow the umask.
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+        if fcntl is None:
+            return temporary, descriptor
+        with suppress(OSError):  # some file systems have no locks
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        if os.fstat(descriptor).st_nlink:
+            return temporary, descriptor
+        os.close(descriptor)  # taken for one that was left
+
+
+def _unfinished(target: str) -> str:
+    """How the names of the files begin that are to become `target`."""
+    folder, name = os.path.split(target)
+    return os.path.join(folder, f".{name[:100]}.hedgerow-unfinished-")
+
+
+def _remove_unfinished(target: str) -> None:
+    """Remove what a process left that was killed while it wrote `target`: what nobody has locked."""
+    if fcntl is None:
+        return
+    folder, beginning = os.path.split(_unfinished(target))
+    for name in os.listdir(folder):
+        if name.startswith(beginning):
+            with suppress(OSError), open(os.path.join(folder, name), "rb") as file:
+                fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+                os.unlink(os.path.join(folder, name))
 
 
 def _read_bytes(path: str | os.PathLike[str]) -> bytes:

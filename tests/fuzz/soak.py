@@ -94,9 +94,8 @@ def main() -> int:
     predictions, fits, memory, faults = soak(60 * options.minutes)
     early = max(memory[: max(1, len(memory) // 5)])
     print(f"{predictions:,} predictions and {fits:,} fits in {options.minutes:g} minutes")
-    print(
-        f"memory {memory[0] / 1e6:.0f} MB at first, {early / 1e6:.0f} MB after a fifth, {memory[-1] / 1e6:.0f} MB at last"
-    )
+    first, last = memory[0] / 1e6, memory[-1] / 1e6
+    print(f"memory {first:.0f} MB at first, {early / 1e6:.0f} MB after a fifth, {last:.0f} MB at last")
     print(*faults[:10], sep="\n", end="\n" if faults else "")
     return int(bool(faults) or memory[-1] - early > GROWTH)
 

@@ -13,9 +13,9 @@ from typer import Option
 
 from hedgerow.cli import train_options as options
 from hedgerow.cli.flags import in_flags
-from hedgerow.cli.inputs import Input, Reading
+from hedgerow.cli.inputs import Input, Reading, check_writable
 from hedgerow.cli.models import MODELS, listed, read_settings
-from hedgerow.cli.train import INTERRUPTED, check_writable, default_window, new_model, read_files
+from hedgerow.cli.train import INTERRUPTED, default_window, new_model, read_files
 from hedgerow.cli.train_options import option
 from hedgerow.errors import InputError
 

@@ -1,10 +1,13 @@
-"""What a command reads: the bytes of a file or of standard input, its name for messages, its format."""
+"""What a command reads: the bytes of a file or of standard input, its name for messages, its format; and where it
+writes."""
 
 from __future__ import annotations
 
 import io
+import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -99,3 +102,56 @@ def load_chain(path: str) -> Any:
         hint = "Use `hedgerow lattice segment` or `hedgerow lattice eval`."
         raise InputError(f"the file holds a {type(model).__name__}, which labels images", hint=hint, path=path)
     return model
+
+
+# ------------------------------------------------------------------------------------------------ where it writes
+
+
+def check_writable(path: str, read: Iterable[str | None] = ()) -> None:
+    """Refuse a place where a file cannot be written, and one that is read itself, before the work that makes it."""
+    from hedgerow.persistence import check_target
+
+    if path == STANDARD:
+        return
+    for other in read:
+        if other is not None and os.path.exists(other) and os.path.exists(path) and os.path.samefile(other, path):
+            raise InputError("would be replaced, and is read itself", path=path, hint="Name another file.")
+    check_target(path, through=True)
+
+
+def save(model: Any, path: str) -> None:
+    """Write a model to a file, or to standard output."""
+    if path != STANDARD:
+        model.save(path)
+        return
+    if sys.stdout.isatty():
+        raise InputError("a model is not for a terminal", hint="Name a file, or a pipe.")
+    sys.stdout.flush()
+    model.save(sys.stdout.buffer)
+
+
+def check_checkpoint(path: str | None, *, resume: bool, read: Iterable[str | None] = ()) -> None:
+    """Refuse a place where no checkpoint can be kept, and one that is there where training is to begin anew."""
+    if path is None and resume:
+        raise InputError("--resume goes on from a --checkpoint", hint="Give --checkpoint FILE.")
+    if path is not None:
+        check_writable(path, read)
+        if os.path.exists(path) and not resume:
+            hint = "Give --resume to go on from it, or delete it."
+            raise InputError("the checkpoint is there already", path=path, hint=hint)
+
+
+@contextmanager
+def kept_in(model: Any, checkpoint: str | None) -> Iterator[None]:
+    """Around training and saving: keep the training in a file, which is deleted when all is done."""
+    if checkpoint is None:
+        yield
+        return
+    from hedgerow.training.checkpoint import Checkpoint
+
+    model._check_kept()
+    kept = Checkpoint(checkpoint)
+    with kept.applied():
+        yield
+    if not kept.frozen:
+        kept.remove()

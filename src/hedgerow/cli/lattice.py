@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import sys
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,8 +16,9 @@ from typer import Argument, Option
 
 from hedgerow.cli import train_options as options
 from hedgerow.cli.flags import in_flags
+from hedgerow.cli.inputs import STANDARD, check_checkpoint, check_writable, kept_in, save
 from hedgerow.cli.models import settings_of
-from hedgerow.cli.train import INTERRUPTED, check_writable, log_lines
+from hedgerow.cli.train import INTERRUPTED, log_lines
 from hedgerow.cli.train_options import option
 from hedgerow.errors import InputError, plain
 
@@ -43,7 +45,7 @@ def _help(context: typer.Context) -> None:
 def train_command(
     images: Images,
     masks: Masks,
-    out: Annotated[str, option("FILE", "Where the model goes.", "--out", "-o")],
+    out: Annotated[str, option("FILE", "Where the model goes; - is standard output.", "--out", "-o")],
     trees: Annotated[bool, Option("--trees", help="Scores by trees instead of weights.")] = False,
     neighbours: Annotated[int, option("N", "Neighbours of a pixel: 4 or 8.")] = 4,
     form: Annotated[str, option("NAME", "symmetric, full or ising.")] = "symmetric",
@@ -57,9 +59,11 @@ def train_command(
     unlabelled: Annotated[int | None, option("VALUE", "Of pixels without a label.")] = None,
     settings: options.Set = None,
     jobs: options.Jobs = -1,
+    checkpoint: options.Checkpoint = None,
+    resume: options.Resume = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Train on images and their masks. Ctrl-C keeps the best model so far.
+    """Train on images and their masks. Ctrl-C keeps the best so far; --checkpoint FILE outlives a kill.
 
     The channels of a pixel are its features, their differences those of an edge. Every value in the masks is a label.
     """
@@ -69,11 +73,12 @@ def train_command(
     given |= settings_of(_estimator(trees), "TreeLatticeCRF" if trees else "LatticeCRF", settings or (), trainer)
     quietly = contextlib.nullcontext() if quiet else log_lines()
     with in_flags(train_command, {"n_jobs": "jobs", "n_estimators": "max_iter"}), quietly:
-        model = train(images, masks, out, trees=trees, **given)
+        model = train(images, masks, out, trees=trees, checkpoint=checkpoint, resume=resume, **given)
     if not quiet:
         shown = " ".join(map(plain, model.classes_.tolist()))
         end = "stopped by --max-iter" if model.outcome_ == "max_iter" else model.outcome_
-        print(f"labels {shown}; {model.n_iter_} iterations ({end}), loss {model.loss_:.4f}")
+        told = f"labels {shown}; {model.n_iter_} iterations ({end}), loss {model.loss_:.4f}"
+        print(told, file=sys.stderr if out == STANDARD else sys.stdout)
     if model.outcome_ == "interrupted":
         raise typer.Exit(INTERRUPTED)
 
@@ -84,7 +89,16 @@ def _estimator(trees: bool) -> Any:
     return TreeLatticeCRF if trees else LatticeCRF
 
 
-def train(images: str, masks: str, out: str, *, trees: bool = False, **parameters: Any) -> Any:
+def train(
+    images: str,
+    masks: str,
+    out: str,
+    *,
+    trees: bool = False,
+    checkpoint: str | None = None,
+    resume: bool = False,
+    **parameters: Any,
+) -> Any:
     """Fit a LatticeCRF, or with `trees` a TreeLatticeCRF, to a folder of images and one of masks, and save it.
 
     out : where the model goes
@@ -93,6 +107,7 @@ def train(images: str, masks: str, out: str, *, trees: bool = False, **parameter
     from hedgerow.lattice.images import read_folders
 
     check_writable(out)
+    check_checkpoint(checkpoint, resume=resume, read=(out,))
     parameters = {name: value for name, value in parameters.items() if value is not None}
     for name in ("l2", "trainer"):
         if trees and name in parameters:
@@ -100,11 +115,12 @@ def train(images: str, masks: str, out: str, *, trees: bool = False, **parameter
     model = _estimator(trees)(**parameters)
     model._check_parameters()  # before images are read
     pairs = read_folders(images, masks)
-    with warnings.catch_warnings():
-        # How training ended is in the summary.
-        warnings.filterwarnings("ignore", message="training (stopped|was interrupted)")
-        model.fit(pairs.images, pairs.masks)
-    model.save(out)
+    with kept_in(model, checkpoint):
+        with warnings.catch_warnings():
+            # How training ended is in the summary.
+            warnings.filterwarnings("ignore", message="training (stopped|was interrupted)")
+            model.fit(pairs.images, pairs.masks)
+        save(model, out)
     return model
 
 

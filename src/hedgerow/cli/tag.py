@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from contextlib import nullcontext
 from typing import Annotated, Any
@@ -11,8 +10,7 @@ from typer import Option
 
 from hedgerow.cli import train_options as options
 from hedgerow.cli.flags import in_flags
-from hedgerow.cli.inputs import STANDARD, Input, check_format, load_chain
-from hedgerow.cli.train import check_writable
+from hedgerow.cli.inputs import STANDARD, Input, check_format, check_writable, load_chain
 from hedgerow.cli.train_options import option
 from hedgerow.errors import InputError
 
@@ -45,15 +43,12 @@ def command(
             return
         if lag is not None:
             raise InputError("--lag is for --stream")
-        # Before anything is tagged. A file that is there is written in place.
-        if output != STANDARD and (not os.path.exists(output) or os.path.isdir(output)):
-            check_writable(output)
-        elif output != STANDARD and not os.access(output, os.W_OK):
-            raise InputError("the file cannot be written to", path=output)
+        check_writable(output, (model, data))  # before anything is tagged
         content = tag(model, data, decoder=decoder, probabilities=probabilities, k_best=k_best, format=format)
     if output != STANDARD:
-        with open(output, "wb") as file:
-            file.write(content)
+        from hedgerow.persistence import replace_file
+
+        replace_file(output, [content])
         return
     if content.startswith(b"PAR1") and sys.stdout.isatty():
         raise InputError("Parquet is not for a terminal", hint="Give --output FILE.")

@@ -8,7 +8,6 @@ import os
 import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
@@ -17,7 +16,17 @@ import typer
 from hedgerow.cli import train_options as options
 from hedgerow.cli.flags import in_flags
 from hedgerow.cli.info import kept_iteration, model_sizes, show_choice
-from hedgerow.cli.inputs import TABLES, Input, Reading, check_format
+from hedgerow.cli.inputs import (
+    STANDARD,
+    TABLES,
+    Input,
+    Reading,
+    check_checkpoint,
+    check_format,
+    check_writable,
+    kept_in,
+    save,
+)
 from hedgerow.cli.models import MODELS, find_model, make_model, read_settings
 from hedgerow.cli.train_options import option
 from hedgerow.errors import InputError
@@ -32,7 +41,7 @@ INTERRUPTED = 130
 
 def command(
     data: options.Data,
-    model_out: Annotated[str, option("FILE", "Where the model goes.", "--model-out", "-o")],
+    model_out: Annotated[str, option("FILE", "Where the model goes; - is standard output.", "--model-out", "-o")],
     model: Annotated[
         str | None,
         option("NAME", "auto, linear, tree, hmm, memm, sw, rsw, … \\[auto]", "--model", "-m", show_default=False),
@@ -65,9 +74,11 @@ def command(
     scoring: Annotated[str | None, option("NAME", "To stop early by: accuracy, span_f1, log_likelihood, …")] = None,
     jobs: options.Jobs = -1,
     seed: options.Seed = 0,
+    checkpoint: options.Checkpoint = None,
+    resume: options.Resume = False,
     quiet: options.Quiet = False,
 ) -> None:  # fmt: skip
-    """Train a model on labelled files. Ctrl-C keeps the best model so far."""
+    """Train a model on labelled files. Ctrl-C keeps the best so far; --checkpoint FILE outlives a kill."""
     reading = options.reading(
         template, format, columns, separator, label, by, kinds, time, max_gap, time_columns, encoding
     )
@@ -82,14 +93,20 @@ def command(
     with in_flags(command, options.parameter_options(model)), contextlib.nullcontext() if quiet else log_lines():
         crf = train(
             data, model_out, model=model, dev=dev, window=reach, scoring=scoring, seed=seed, parameters=parameters,
-            **reading,
+            checkpoint=checkpoint, resume=resume, **reading,
         )  # fmt: skip
     if not quiet:
-        print(summary(crf, model_out))
-        if model == "auto":
-            show_choice(crf, data, model_out, reading, seed)
+        _tell(crf, data, model_out, reading, seed)
     if crf.outcome_ == "interrupted":
         raise typer.Exit(INTERRUPTED)
+
+
+def _tell(crf: ChainModel, data: Sequence[str], model_out: str, reading: Reading, seed: int) -> None:
+    """Say what was trained: where the model is not."""
+    with contextlib.redirect_stdout(sys.stderr if model_out == STANDARD else sys.stdout):
+        print(summary(crf, model_out))
+        if hasattr(crf, "leaderboard_"):
+            show_choice(crf, data, model_out, reading, seed)
 
 
 def train(
@@ -102,6 +119,8 @@ def train(
     scoring: str | None = None,
     seed: int = 0,
     parameters: Mapping[str, Any] | None = None,
+    checkpoint: str | None = None,
+    resume: bool = False,
     **reading: Unpack[Reading],
 ) -> ChainModel:
     """Train a model on files and save it with what `tag` and `eval` need to read such files again.
@@ -110,7 +129,9 @@ def train(
     "0" holds out none. The window is by default "auto", and 0 with a template.
     """
     kind = find_model(model)
-    check_writable(model_out)
+    read = (*data, dev, reading.get("template"))
+    check_writable(model_out, read)
+    check_checkpoint(checkpoint, resume=resume, read=(*read, model_out))
     share = _share(dev)
     auto = model == "auto"
     for flag, value, parameter in (("dev", dev, "validation_fraction"), ("window", window, "window")):
@@ -136,29 +157,32 @@ def train(
     if share is None and dev is not None:
         held_out = dict(zip(("X_val", "y_val"), recipe.read_labelled(Input(dev))))
     began = perf_counter()
-    with warnings.catch_warnings():
-        # How training ended is in the summary.
-        warnings.filterwarnings("ignore", message="training (stopped|was interrupted)")
-        try:
-            crf.fit(X, y, **held_out)
-        except InputError as error:
-            from hedgerow.cli.places import in_files
+    with kept_in(crf, checkpoint):
+        with warnings.catch_warnings():
+            # How training ended is in the summary.
+            warnings.filterwarnings("ignore", message="training (stopped|was interrupted)")
+            try:
+                crf.fit(X, y, **held_out)
+            except InputError as error:
+                from hedgerow.cli.places import in_files
 
-            raise in_files(error, data, recipe) from None
-    crf.plan_ = recipe.plan(crf.plan_)
-    kept = _trained_on(crf, y) if not held_out else y
-    crf.metadata_ = {
-        "reader": recipe.to_json(),
-        "training": {
-            "sequences": len(kept),
-            "positions": sum(map(len, kept)),
-            "held_out": len(y) - len(kept),
-            "seconds": round(perf_counter() - began, 3),
-            "score": _held_out_score(crf),
-        },
-    }
-    crf.save(model_out)
+                raise in_files(error, data, recipe) from None
+        crf.plan_ = recipe.plan(crf.plan_)
+        kept = _trained_on(crf, y) if not held_out else y
+        crf.metadata_ = {"reader": recipe.to_json(), "training": _facts(crf, y, kept, perf_counter() - began)}
+        save(crf, model_out)
     return crf
+
+
+def _facts(crf: ChainModel, y: AnyArray, kept: AnyArray, seconds: float) -> dict[str, Any]:
+    """What a model file says of its training. y, kept : the labels of all sequences, and of those it learnt from"""
+    return {
+        "sequences": len(kept),
+        "positions": sum(map(len, kept)),
+        "held_out": len(y) - len(kept),
+        "seconds": round(seconds, 3),
+        "score": _held_out_score(crf),
+    }
 
 
 def _trained_on(crf: ChainModel, y: AnyArray) -> AnyArray:
@@ -287,17 +311,6 @@ def _share(dev: str | None) -> float | None:
         return float(dev)
     except ValueError:
         return None
-
-
-def check_writable(path: str) -> None:
-    """Refuse a place where a file cannot be written before the work that makes it."""
-    folder = Path(path).parent
-    if not folder.is_dir():
-        raise InputError(f"the folder {str(folder)!r} does not exist", path=path)
-    if Path(path).is_dir():
-        raise InputError("is a folder", path=path, hint="Name a file.")
-    if not os.access(folder, os.W_OK):
-        raise InputError(f"the folder {str(folder)!r} cannot be written to", path=path)
 
 
 @contextlib.contextmanager

@@ -50,6 +50,10 @@ Scheme = Annotated[str | None, option("NAME", "Spans: auto, iob1, iob2, iobes, b
 AsJson = Annotated[bool, Option("--json", help="Print JSON.")]
 Jobs = Annotated[int, option("N", "Threads; -1 is all cores.", "--jobs", "-j")]
 Seed = Annotated[int, option("N", "Chooses what is held out, and all else.")]
+Checkpoint = Annotated[
+    str | None, option("FILE", "Keep training in this file, to go on from it after a kill.", hidden=True)
+]
+Resume = Annotated[bool, Option("--resume", help="Go on from the checkpoint, if it is there.", hidden=True)]
 Quiet = Annotated[bool, Option("--quiet", "-q", help="Print errors only.")]
 
 # What the options that all models have set, where it is not called the same.

@@ -7,7 +7,7 @@ import logging
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields, replace
-from typing import Any, Self
+from typing import IO, Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -26,6 +26,7 @@ from hedgerow.declarations import check_parameters
 from hedgerow.errors import InputError, warn
 from hedgerow.estimators.calibration import best_temperature, tempered_losses
 from hedgerow.estimators.constraints import constrained_space
+from hedgerow.estimators.kept import Kept, keeping
 from hedgerow.estimators.prepare import Preparation, Prepared, prepare
 from hedgerow.estimators.values import BEAM_WIDTH, is_auto
 from hedgerow.legend import CODE, AnyArray, CodeArray, FloatArray, IndexArray
@@ -52,8 +53,9 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]
     loss_: float
     outcome_: str
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a file that `hedgerow.load` reads. The file is replaced at once, or not at all."""
+    def save(self, path: str | os.PathLike[str] | IO[bytes]) -> None:
+        """Write the model to a file that `hedgerow.load` reads. The file is replaced at once, or not at all, and keeps
+        its mode; a pipe, a device, or a binary file that is open, is written to."""
         from hedgerow.estimators.files import save
 
         check_is_fitted(self)
@@ -67,6 +69,9 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]
     def _check_parameters(self) -> Any:
         """Refuse parameters that cannot be meant, each by itself and together."""
         check_parameters(self)
+
+    def _check_kept(self) -> None:
+        """Refuse a checkpoint where training cannot be kept in one."""
 
 
 class ChainModel(FittedModel):
@@ -256,6 +261,7 @@ class StoppedChain(ChainModel):
         max_gap: Any = None,
         time_columns: Any = None,
         tokens: str | None = None,
+        checkpoint: Kept = None,
     ) -> Self:
         """Train on labelled sequences.
 
@@ -278,10 +284,12 @@ class StoppedChain(ChainModel):
             by which rows are sorted and cut at gaps. The model keeps them: `predict` and `score` cut frames alike
         tokens : the column of lists of tokens, where X is a dataset of Hugging Face, a dict of lists or a frame with a
             sequence a row; `label` is that of the lists of labels. Of Docs of spaCy, `label` is "ents", "tag", "pos" …
+        checkpoint : a file, or a `hedgerow.Checkpoint`, from which training goes on when it was killed, to the same
+            bits; the data and the parameters must be the same
         """
         self._check_parameters()
         read = lay_out(self, X, y, by, label, time, max_gap, time_columns, tokens)
-        with stages():
+        with stages(), keeping(self, checkpoint):
             ready = prepare(self._preparation(), read.X, read.y, sample_weight, *read.also(X_val, y_val), lengths)
             self._losses: list[FloatArray] = []
             duration = self._train(ready)
@@ -323,6 +331,13 @@ class StoppedChain(ChainModel):
     def _agree(self, ready: Prepared, duration: Any) -> Any:
         """How long to train on all sequences, by what the other folds say, too."""
         return duration
+
+    def _train_fold(self, fold: Callable[[], Prepared], **known: Any) -> list[Any]:
+        """Train with another part held out: how long that was, what is lost at every temperature, and why it ended."""
+        self._losses = []
+        duration = self._train(part := fold(), **known)
+        self._note_losses(part)
+        return [duration, self._losses, self.outcome_]
 
     def _train_again(self, whole: Prepared, duration: Any) -> None:
         """Train on all sequences, for as long as was best; how the training went that was stopped is kept."""

@@ -7,7 +7,7 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from typing import Any
+from typing import IO, Any
 
 from hedgerow import persistence
 from hedgerow.errors import HedgerowError, HedgerowWarning, InputError, ModelFileError, warn
@@ -50,7 +50,7 @@ def find_kind(name: Any) -> tuple[Callable[..., Any], State]:
 # ------------------------------------------------------------------------------------------------ to files
 
 
-def save(model: Any, path: str | os.PathLike[str]) -> None:
+def save(model: Any, path: str | os.PathLike[str] | IO[bytes]) -> None:
     """Write a fitted model."""
     _check_parameters(model)  # as `load` does: a file that is written can be read
     header, tensors = pack_model(model)
@@ -117,6 +117,8 @@ def load(path: str | os.PathLike[str]) -> Any:
     try:
         if version == 1:
             header, tensors = Old(header, tensors, lambda kind: find_kind(kind)[1].upgrade).new()
+        if header["kind"] == "checkpoint":
+            refuse("it is the checkpoint of a training, which `fit` goes on from")
         return unpack_model(header, tensors)
     except (HedgerowError, ArithmeticError, AttributeError, LookupError, MemoryError, TypeError, ValueError) as error:
         what = f"no {error}" if isinstance(error, KeyError) else str(error)

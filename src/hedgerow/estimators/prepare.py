@@ -35,6 +35,7 @@ from hedgerow.estimators.holding_out import (
     how_many_folds,
     without_unseen_labels,
 )
+from hedgerow.estimators.kept import same_data
 from hedgerow.estimators.values import FILLING, is_auto, same_window
 from hedgerow.estimators.window_choice import choose_features, choose_window
 from hedgerow.legend import IndexArray
@@ -253,6 +254,7 @@ def read_corpus(wanted: Preparation, X: Any, y: Any, sample_weight: Any, lengths
     if wanted.repair and wanted.constraints is not None:
         space = constrained_space(corpus.dataset.schema, wanted.constraints)
         corpus = corpus._replace(dataset=repaired(corpus.dataset, space))
+    same_data(corpus.dataset if sample_weight is None else with_weights(corpus.dataset, sample_weight))
     if wanted.schema is None and not isinstance(X, Dataset):
         corpus = with_choices(wanted, corpus, sample_weight)
     if sample_weight is None:
@@ -345,6 +347,7 @@ def encode_held_out(schema: Schema, X_val: Any, y_val: Any) -> Dataset | None:
     if held_out.schema != schema:
         hint = "Make it with hedgerow.data.encoding.encode(dataset.schema, X_val, y_val)."
         raise InputError("⟦X_val⟧ is a Dataset with another schema than the training data", hint=hint)
+    same_data(held_out)
     return replace(held_out, weight_seq=None)
 
 

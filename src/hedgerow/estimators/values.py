@@ -18,6 +18,7 @@ from hedgerow.declarations import OneOf, check_value
 from hedgerow.errors import InputError
 from hedgerow.legend import AnyArray, CodeArray, FloatArray
 from hedgerow.metrics.scorers import METRICS
+from hedgerow.training.checkpoint import current_checkpoint, remembered
 from hedgerow.trees.growing import LEARNED, SURROGATE, WEIGHTING
 
 if TYPE_CHECKING:
@@ -40,10 +41,13 @@ def random_generator(random_state: Any) -> np.random.RandomState:
     from sklearn.utils import check_random_state
 
     try:
-        return check_random_state(random_state)  # type: ignore[no-any-return]
+        generator = check_random_state(random_state)
     except (TypeError, ValueError) as error:
         hint = "Give None, a whole number from 0 to 2**32 - 1, or a numpy.random.RandomState."
         raise InputError(f"⟦random_state⟧ is {random_state!r}", hint=hint) from error
+    if random_state is None and current_checkpoint() is not None:  # the seed is kept, and drawn once
+        return np.random.RandomState(remembered(lambda: int(generator.randint(2**31 - 1))))
+    return generator  # type: ignore[no-any-return]
 
 
 def is_auto(given: Any) -> bool:

@@ -30,6 +30,7 @@ from hedgerow.data.windows import windowed, with_window
 from hedgerow.errors import HedgerowWarning, InputError, warn
 from hedgerow.estimators.holding_out import FEW_SEQUENCES
 from hedgerow.legend import INDEX, UNLABELLED, BoolArray, FloatArray, IndexArray
+from hedgerow.training.checkpoint import remembered
 from hedgerow.training.ctrl_c import CtrlC, end_soon
 
 log = logging.getLogger("hedgerow")
@@ -82,7 +83,7 @@ def _choose(compare: Callable[..., int], corpus: Dataset, make: Callable[[], Any
     with CtrlC(f"no more {what} are compared, and training ends after its first iteration") as ctrl_c:
         ended = ctrl_c.pressed
         try:
-            chosen = compare(make, *parts, ctrl_c)
+            chosen = remembered(lambda: compare(make, *parts, ctrl_c))
         except InputError as error:
             if error.parameter is not None:
                 raise

@@ -15,6 +15,7 @@ from hedgerow.declarations import check_choice
 from hedgerow.errors import InputError, NumbersError, warn
 from hedgerow.estimators.base import FittedModel, object_array
 from hedgerow.estimators.explanation import Explanation
+from hedgerow.estimators.kept import same_graphs
 from hedgerow.estimators.values import random_generator, weights_of_labels
 from hedgerow.lattice.dataset import (
     GraphDataset,
@@ -155,6 +156,7 @@ class LatticeModel(FittedModel):
             held_out = with_labels(make_dataset(held_graphs, differences=self.differences), codes)
         spread = (dataset.spread_weights() or (None,))[0]
         label_weights = weights_of_labels(self.class_weight, labels, dataset.labels, spread)
+        same_graphs(labels=labels, training=dataset, held_out=held_out)
         return TrainingGraphs(dataset, labels, held_out, label_weights)
 
     def _objective(self, data: TrainingGraphs) -> GraphObjective:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -15,7 +15,9 @@ from hedgerow.lattice.tree_rows import RowGrower, bin_rows, row_dataset, tree_va
 from hedgerow.legend import FloatArray
 from hedgerow.parallel import Lanes
 from hedgerow.training.boosting.rows import tree_seed
+from hedgerow.training.checkpoint import restore, state_of
 from hedgerow.trees.binning import Binning, learn_binning
+from hedgerow.trees.ensemble import plain_trees, trees_of
 from hedgerow.trees.growing import Tree
 
 
@@ -50,6 +52,8 @@ class GraphTrees(NamedTuple):
 class TreeValues:
     """The values of the nodes (N, P) and edges (M, Q) of graphs, to which trees are added."""
 
+    KEPT: ClassVar[tuple[str, ...]] = ("nodes", "edges")
+
     def __init__(self, form: Form, dataset: GraphDataset, nodes: FloatArray, edges: FloatArray) -> None:
         self.form, self.dataset = form, dataset
         self.nodes, self.edges = nodes, edges
@@ -68,6 +72,8 @@ class TreeValues:
 
 class TreeScorer:
     """Adds trees to the values of graphs by the bins of their features."""
+
+    KEPT: ClassVar[tuple[str, ...]] = ("n_added", "values")
 
     def __init__(self, bins: Bins, values: TreeValues) -> None:
         self.values = values
@@ -90,6 +96,8 @@ class GraphBooster:
     iterations : those of an earlier fit, if any, which are added to the values; and then those of each step
     unconverged : the graphs on which inference did not converge in the last evaluation
     """
+
+    KEPT: ClassVar[tuple[str, ...]] = ("scale", "_losses", "_states", "_node_gradient", "_edge_gradient")
 
     def __init__(
         self,
@@ -126,6 +134,25 @@ class GraphBooster:
         self._converged = [True] * n
         self._node_gradient: FloatArray = np.zeros_like(values.nodes)
         self._edge_gradient: FloatArray = np.zeros_like(values.edges)
+
+    def state(self, ended: bool) -> dict[str, Any]:
+        """What a checkpoint keeps; where training has ended, the iterations alone. Evaluating once more would begin
+        with other messages: what the last evaluation left is kept, too."""
+        node_trees = plain_trees([tree for one in self.iterations for tree in one.nodes])
+        edge_trees = plain_trees([tree for one in self.iterations for tree in one.edges])
+        taken = {"trees": [node_trees, edge_trees], "converged": self._converged}
+        return taken if ended else taken | state_of(self, self.KEPT) | state_of(self.values, self.values.KEPT)
+
+    def restore(self, state: Any, objective: Any) -> None:
+        """Go on from such a state."""
+        nodes, edges = (trees_of(one) for one in state["trees"])
+        P, Q = self.values.nodes.shape[1], self.values.edges.shape[1] if self._has_edges else 0
+        n = len(nodes) // P
+        self.iterations[:] = [GraphTrees(nodes[P * i : P * (i + 1)], edges[Q * i : Q * (i + 1)]) for i in range(n)]
+        self._converged = state["converged"]
+        if "nodes" in state:
+            restore(self, self.KEPT, state)
+            restore(self.values, self.values.KEPT, state)
 
     @property
     def unconverged(self) -> int:

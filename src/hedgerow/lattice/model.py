@@ -9,6 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from hedgerow.declarations import documented
 from hedgerow.errors import InputError, warn
 from hedgerow.estimators.base import describe_end
+from hedgerow.estimators.kept import Kept, keeping
 from hedgerow.lattice.base import LatticeModel, Scores
 from hedgerow.lattice.dataset import GraphDataset
 from hedgerow.lattice.parameters import LatticeParameters
@@ -52,7 +53,16 @@ class LatticeCRF(LatticeParameters, LatticeModel):
     scaling_: Scaling
     weights_: FloatArray
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, X_val: Any = None, y_val: Any = None) -> LatticeCRF:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        X_val: Any = None,
+        y_val: Any = None,
+        *,
+        checkpoint: Kept = None,
+    ) -> LatticeCRF:
         """Train on labelled items.
 
         Parameters
@@ -63,28 +73,31 @@ class LatticeCRF(LatticeParameters, LatticeModel):
         sample_weight : (S,) weights of the items; with objective="pseudo_likelihood" also a list of arrays, each in the
             shape of its item, with a weight for every node: that of its own label, seen beside those of its neighbours
         X_val, y_val : held-out items; training stops when the share of right labels on them no longer rises
+        checkpoint : a file, or a `hedgerow.Checkpoint`, from which training goes on when it was killed, to the same
+            bits; the data and the parameters must be the same
         """
         self._check_parameters()
-        data = self._training_graphs(X, y, sample_weight, X_val, y_val)
-        data.train.require_numbers()
-        layout = Layout.of(Form.of(self.form, len(data.labels)), data.train, directions=self.directions)
-        warm = self._warm_weights(data.labels, layout) if self.warm_start else None
-        scaling = self.scaling_ if warm is not None else Scaling.learn(data.train, standardize=self.standardize)
-        validate = None
-        if data.held_out is not None:
-            held_out = data.held_out
-            held_out.require_numbers()
-            probe = Design(layout, scaling, held_out)
+        with keeping(self, checkpoint):
+            data = self._training_graphs(X, y, sample_weight, X_val, y_val)
+            data.train.require_numbers()
+            layout = Layout.of(Form.of(self.form, len(data.labels)), data.train, directions=self.directions)
+            warm = self._warm_weights(data.labels, layout) if self.warm_start else None
+            scaling = self.scaling_ if warm is not None else Scaling.learn(data.train, standardize=self.standardize)
+            validate = None
+            if data.held_out is not None:
+                held_out = data.held_out
+                held_out.require_numbers()
+                probe = Design(layout, scaling, held_out)
 
-            def validate(weights: FloatArray) -> float:
-                return self._accuracy(held_out, lambda i: probe.potentials(i, weights), warn=False)
+                def validate(weights: FloatArray) -> float:
+                    return self._accuracy(held_out, lambda i: probe.potentials(i, weights), warn=False)
 
-        objective = self._objective(data)
-        previous = self.history_ if warm is not None else None
-        design = Design(layout, scaling, data.train)
-        trained, unconverged = train(self, design, objective, warm, previous, validate)
-        self.layout_, self.scaling_, self.weights_ = layout, scaling, trained.learnt
-        self._keep(data, trained, unconverged)
+            objective = self._objective(data)
+            previous = self.history_ if warm is not None else None
+            design = Design(layout, scaling, data.train)
+            trained, unconverged = train(self, design, objective, warm, previous, validate)
+            self.layout_, self.scaling_, self.weights_ = layout, scaling, trained.learnt
+            self._keep(data, trained, unconverged)
         self._warn(trained, unconverged)
         return self
 

@@ -7,7 +7,7 @@ online trainers of chains share (passes, the gain found by trying, what happens 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -31,6 +31,8 @@ class GraphBatches:
     """Batches of the graphs of a dataset, as `training.online.learners.BatchSource` says."""
 
     flat_at_zero = False
+
+    KEPT: ClassVar[tuple[str, ...]] = ("passes", "evaluation")
 
     def __init__(self, evaluation: GraphEvaluation, *, batch_size: int, seed: int) -> None:
         self.evaluation = evaluation
@@ -90,6 +92,8 @@ class GraphBatches:
 class DenseDescent:
     """w ← w − η (g + 2·l2·(b/m)·w), with η = gain / (1 + rate·passes)."""
 
+    KEPT: ClassVar[tuple[str, ...]] = ("w", "seen")
+
     def __init__(self, batches: GraphBatches, start: FloatArray, l2: float, gain: float, rate: float) -> None:
         self.batches, self.l2, self.gain, self.rate = batches, l2, gain, rate
         self.caution = CAUTION if rate == 0.0 else 1.0
@@ -113,6 +117,8 @@ class DenseMetaDescent(DenseDescent):
 
     η ← η · min(2, max(½, 1 − μ·g·v)),   w ← w − η·g,   v ← λ·v − η·(g + λ·H v).
     """
+
+    KEPT: ClassVar[tuple[str, ...]] = ("w", "seen", "v", "gains")
 
     def __init__(
         self, batches: GraphBatches, start: FloatArray, l2: float, gain: float, meta_gain: float, decay: float

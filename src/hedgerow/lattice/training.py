@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -35,6 +35,8 @@ class GraphEvaluation:
 
     unconverged : the graphs on which the last evaluation did not converge
     """
+
+    KEPT: ClassVar[tuple[str, ...]] = ("_states", "_converged")
 
     def __init__(self, design: Design, loss: Loss, lanes: Lanes, *, keeps: bool = False) -> None:
         dataset = design.dataset
@@ -101,6 +103,13 @@ class LineEvaluation(GraphEvaluation):
     nothing, so that no loss is counted that a prediction does not come to; `keeps` is for losses where messages
     converge in one way only.
     """
+
+    KEPT: ClassVar[tuple[str, ...]] = (
+        *GraphEvaluation.KEPT,
+        "_worst",
+        "_start_loss",
+        "_n_rejected",
+    )  # trials are forgotten at each iteration
 
     def __init__(self, design: Design, loss: Loss, lanes: Lanes, *, keeps: bool = False) -> None:
         super().__init__(design, loss, lanes, keeps=keeps)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from hedgerow.declarations import documented
 from hedgerow.errors import InputError, warn
+from hedgerow.estimators.kept import Kept, keeping
 from hedgerow.estimators.values import random_generator
 from hedgerow.lattice.base import LatticeModel, Scores, TrainingGraphs
 from hedgerow.lattice.boosting import Bins, GraphBooster, GraphTrees, TreeScorer, TreeValues
@@ -19,6 +22,7 @@ from hedgerow.lattice.scores import Form
 from hedgerow.legend import FloatArray
 from hedgerow.parallel import MAX_LANES, Lanes
 from hedgerow.training.boosting.line_search import Phase, boost
+from hedgerow.training.checkpoint import restore, state_of
 from hedgerow.training.monitor import Monitor, Trained
 from hedgerow.trees.ensemble import Ensemble
 
@@ -44,15 +48,25 @@ class TreeLatticeCRF(TreeLatticeParameters, LatticeModel):
     start_values_: FloatArray
     bins_: Bins
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, X_val: Any = None, y_val: Any = None) -> TreeLatticeCRF:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        X_val: Any = None,
+        y_val: Any = None,
+        *,
+        checkpoint: Kept = None,
+    ) -> TreeLatticeCRF:
         """Train on labelled items, as LatticeCRF.fit does."""
         self._check_parameters()
-        data = self._training_graphs(X, y, sample_weight, X_val, y_val)
-        form = Form.of(self.form, len(data.labels))
-        warm = self._previous(data, form)
-        start = self.start_values_ if warm else _log_frequencies(data.train, form, self._objective(data).tilt)
-        bins = self.bins_ if warm else Bins.learn(data.train, self.max_bins)
-        trained, unconverged = self._boost(data, form, start, bins, warm)
+        with keeping(self, checkpoint):
+            data = self._training_graphs(X, y, sample_weight, X_val, y_val)
+            form = Form.of(self.form, len(data.labels))
+            warm = self._previous(data, form)
+            start = self.start_values_ if warm else _log_frequencies(data.train, form, self._objective(data).tilt)
+            bins = self.bins_ if warm else Bins.learn(data.train, self.max_bins)
+            trained, unconverged = self._boost(data, form, start, bins, warm)
         P, Q = len(form.node_tables), len(form.edge_tables)
         self.node_trees_ = Ensemble.of(P, [tree for one in trained.learnt for tree in one.nodes])
         self.edge_trees_ = Ensemble.of(Q, [tree for one in trained.learnt for tree in one.edges])
@@ -70,11 +84,9 @@ class TreeLatticeCRF(TreeLatticeParameters, LatticeModel):
         at the end."""
         iterations, validate = list(warm), None
         if data.held_out is not None:
-            held_out, scorer = data.held_out, TreeScorer(bins, TreeValues.start(form, data.held_out, start))
-
-            def validate() -> float:
-                scorer.add(iterations[scorer.n_added :])
-                return self._accuracy(held_out, scorer.values.potentials, warn=False)
+            scorer = TreeScorer(bins, TreeValues.start(form, data.held_out, start))
+            accuracy = partial(self._accuracy, data.held_out, scorer.values.potentials, warn=False)
+            validate = Validation(scorer, iterations, accuracy)
 
         objective = self._objective(data)
         with (
@@ -125,6 +137,25 @@ class TreeLatticeCRF(TreeLatticeParameters, LatticeModel):
         values = TreeValues.start(self.form_, dataset, self.start_values_)
         TreeScorer(self.bins_, values).add([GraphTrees(self.node_trees_.trees(), self.edge_trees_.trees())])
         return values.potentials
+
+
+class Validation:
+    """The accuracy on held-out graphs with all iterations there are."""
+
+    def __init__(self, scorer: TreeScorer, iterations: list[GraphTrees], accuracy: Callable[[], float]) -> None:
+        self.scorer, self.iterations, self.accuracy = scorer, iterations, accuracy
+
+    def __call__(self) -> float:
+        self.scorer.add(self.iterations[self.scorer.n_added :])
+        return self.accuracy()
+
+    def state(self) -> dict[str, Any]:
+        """What a checkpoint keeps."""
+        return state_of(self.scorer, self.scorer.KEPT)
+
+    def restore(self, state: Any) -> None:
+        """Go on from such a state."""
+        restore(self.scorer, self.scorer.KEPT, state)
 
 
 def _log_frequencies(dataset: GraphDataset, form: Form, tilt: FloatArray | None) -> FloatArray:

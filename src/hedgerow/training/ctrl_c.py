@@ -1,4 +1,7 @@
-"""Ctrl-C: the first is noted, so that what is under way ends well and its result is kept; the second gives up."""
+"""Ctrl-C: the first is noted, so that what is under way ends well and its result is kept; the second gives up.
+
+SIGTERM, by which containers and batch systems stop a process, and SIGHUP, of a terminal that is gone, are the same.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,9 @@ from typing import Any
 
 log = logging.getLogger("hedgerow")
 
+# SIGHUP is not everywhere.
+_SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+
 _ending: ContextVar[bool] = ContextVar("ending", default=False)
 
 
@@ -25,27 +31,31 @@ class CtrlC:
 
     def __init__(self, what: str) -> None:
         self.what, self.pressed = what, False
-        self._old: Any = None
+        self._old: dict[int, Any] = {}
 
     def __enter__(self) -> CtrlC:
         self.pressed = self.pressed or _ending.get()
         # Only the main thread may listen. A handler that Python did not set cannot be put back, and a job in the
-        # background, which ignores Ctrl-C, goes on ignoring it.
-        current = signal.getsignal(signal.SIGINT)
-        if threading.current_thread() is threading.main_thread() and current not in (None, signal.SIG_IGN):
-            self._old = current
-            signal.signal(signal.SIGINT, self._press)
+        # background, which ignores Ctrl-C, or one that outlives its terminal (nohup), goes on ignoring it.
+        if threading.current_thread() is threading.main_thread():
+            for number in _SIGNALS:
+                current = signal.getsignal(number)
+                if current not in (None, signal.SIG_IGN):
+                    self._old[number] = current
+                    signal.signal(number, self._press)
         return self
 
     def __exit__(self, *error: object) -> None:
-        if self._old is not None:
-            signal.signal(signal.SIGINT, self._old)
+        for number, handler in self._old.items():
+            signal.signal(number, handler)
+        self._old = {}
 
     def _press(self, number: int, frame: FrameType | None) -> None:
         if self.pressed:
             raise KeyboardInterrupt
         self.pressed = True
-        log.warning("%s; press Ctrl-C again to give up at once", self.what)
+        again = "press Ctrl-C again" if number == signal.SIGINT else f"send {signal.Signals(number).name} again"
+        log.warning("%s; %s to give up at once", self.what, again)
 
 
 @contextmanager

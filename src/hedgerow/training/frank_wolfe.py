@@ -27,6 +27,7 @@ from hedgerow.linear.chain import KEPT_BYTES, ChainLayout
 from hedgerow.linear.working import WorkingLayout
 from hedgerow.parallel import plan_chunks
 from hedgerow.training import kernels
+from hedgerow.training.checkpoint import fill
 from hedgerow.training.monitor import Monitor
 
 
@@ -52,14 +53,23 @@ def frank_wolfe(
     _check(layout, dataset, weights, l2)
     hamming = 1.0 - np.eye(layout.n_labels)
     solver = Solver(layout, dataset, l2=l2, costs=hamming if costs is None else costs)
-    average = weights
-    loss = solver.loss(average)
-    done = monitor.begin(loss, average, loss)
+    saved, average = monitor.resume(), weights
+    if saved is None:
+        loss = solver.loss(average)
+        done = monitor.begin(loss, average, loss)
+    else:
+        average, done = saved["average"], monitor.done
+        if not done:
+            solver.restore(saved["solver"])
+
+    def state(ended: bool) -> dict[str, Any]:
+        return {"average": average} | ({} if ended else {"solver": solver.state()})
+
     while not done:
         solver.run(np.random.default_rng([seed, monitor.n_iter]))
         average = solver.average()
         loss = solver.loss(average)
-        done = monitor.step(loss, average, loss - solver.bound(average))
+        done = monitor.step(loss, average, loss - solver.bound(average), state)
     return monitor.weights(average)
 
 
@@ -101,6 +111,17 @@ class Solver:
                 chunk, self._chain, order, self.l2, self._state, old, new, self._buffers
             )
             self._blocks[c] = new._replace(cells=new.cells[:n].copy(), values=new.values[:n].copy())
+
+    def state(self) -> list[Any]:
+        """What a checkpoint keeps."""
+        return [list(self._state), [list(blocks) for blocks in self._blocks]]
+
+    def restore(self, saved: Any) -> None:
+        """Go on from such a state."""
+        for array, found in zip(self._state, saved[0], strict=True):
+            fill(array, found)
+        kind = linear_kernels.frank_wolfe.Blocks
+        self._blocks = [kind(*blocks) for blocks in saved[1]]
 
     def loss(self, weights: FloatArray) -> float:
         """The penalised loss at some weights (W,)."""

@@ -13,16 +13,21 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from hedgerow.errors import NumbersError
+from hedgerow.errors import InputError, NumbersError
 from hedgerow.legend import FloatArray
+from hedgerow.training.checkpoint import Checkpoint, current_checkpoint, restore, state_of
 from hedgerow.training.ctrl_c import CtrlC
 from hedgerow.training.deadline import current_deadline
 
 log = logging.getLogger("hedgerow")
 
+# What a checkpoint keeps of a monitor, beside its steps.
+_KEPT = ("outcome", "start_loss", "best_weights", "_rose", "_risen_to", "_gap")
+ENDED_EARLY = ("interrupted", "time_budget")  # by something else than the training itself
 PERIOD = 10  # the loss is compared with the loss so many iterations ago
 
 Learnt = TypeVar("Learnt")
+State = Callable[[bool], Any]
 
 
 @dataclass(frozen=True)
@@ -56,6 +61,10 @@ class Monitor:
     A deadline that is applied where it is made (`deadline.py`) ends training too, with the outcome "time_budget".
 
     A trainer whose model only grows has no weights to report: it cuts the model to the iteration that is kept.
+
+    Where a checkpoint is kept (`checkpoint.py`), it says when it is written. A trainer asks `resume` before it begins,
+    and gives `step` what makes its state a plain value; a `validate` that keeps something between calls has `state`
+    and `restore` for that.
 
     Parameters
     ----------
@@ -112,8 +121,16 @@ class Monitor:
         self._bar: Any = None
         self._said = False
         self._context = ExitStack()
+        self.done = False  # whether `resume` found that training has ended
+        self._checkpoint: Checkpoint | None = None
+        self._number = ""
+        self._state: State | None = None
+        self._gap, self._cut = np.inf, False
 
     def __enter__(self) -> Monitor:
+        self._checkpoint = current_checkpoint()
+        if self._checkpoint is not None:
+            self._number = self._checkpoint.number()
         if self.verbose:
             from hedgerow.jit import before_compiling  # numba takes long to import
 
@@ -129,10 +146,13 @@ class Monitor:
         if self._bar is not None:
             self._bar.stop()
         self._context.close()
+        if self._checkpoint is not None and self._state is not None and kind is None and not self.done:
+            self._checkpoint.end(self._number, [self._taken(ended=True), self._state(True)])
 
     @property
     def interrupted(self) -> bool:
         """Whether Ctrl-C was pressed: an iteration that takes long may end early."""
+        self._cut = self._cut or self._ctrl_c.pressed
         return self._ctrl_c.pressed
 
     @property
@@ -147,6 +167,26 @@ class Monitor:
             return self.best_step
         return self.history[-1] if self.n_iter else Step(self.first, self.start_loss, 0.0)
 
+    def resume(self) -> Any:
+        """The state of the trainer after the last iteration of the checkpoint that training goes on from, or after all
+        of them (`done`); None where it begins."""
+        if self._checkpoint is None:
+            return None
+        ended = self._checkpoint.ended(self._number)
+        found = self._checkpoint.running(self._number) if ended is None else ended
+        if found is None:
+            return None
+        self._restore(found[0])
+        reason = None if ended is not None else self._reason(self._gap)
+        self.done, self.outcome = ended is not None or reason is not None, reason or self.outcome
+        if reason in ENDED_EARLY:
+            self._checkpoint.freeze()
+        elif reason is not None:
+            self._checkpoint.end(self._number, found)
+        elif not self.done and self.verbose:
+            log.info("going on from a checkpoint after iteration %d", len(self.history))
+        return found[1]
+
     def begin(self, loss: float, weights: FloatArray | None = None, gap: float = np.inf) -> bool:
         """Note the loss before the first iteration; True means that there is nothing to do. `gap` as in `step`."""
         self.start_loss = loss
@@ -159,8 +199,15 @@ class Monitor:
             return True
         return False
 
-    def step(self, loss: float, weights: FloatArray | None = None, gap: float = np.inf) -> bool:
-        """Record an iteration; True means stop. `gap` bounds how far the loss is from its minimum."""
+    def step(
+        self, loss: float, weights: FloatArray | None = None, gap: float = np.inf, state: State | None = None
+    ) -> bool:
+        """Record an iteration; True means stop.
+
+        gap : bounds how far the loss is from its minimum
+        state : what gives the state of the trainer, from which it can go on; told whether training has ended, when only
+            the result is wanted
+        """
         if np.isnan(loss):
             raise NumbersError("the loss became nan")
         if self.accept is not None and weights is not None:
@@ -170,10 +217,50 @@ class Monitor:
         self.history.append(record)
         self._keep_best(record, weights)
         self._show(record)
+        self._gap, self._state = gap, state
         outcome = self._reason(gap)
         if outcome is not None:
             self.outcome = outcome
+        if self._checkpoint is not None:
+            self._keep_state(outcome)
         return outcome is not None
+
+    def _keep_state(self, outcome: str | None) -> None:
+        """Write the checkpoint where it is time to, and where training is interrupted after a whole iteration."""
+        checkpoint, state = self._checkpoint, self._state
+        assert checkpoint is not None
+        if state is None:
+            raise InputError("this training cannot be kept in a ⟦checkpoint⟧", hint="Leave ⟦checkpoint⟧ out.")
+        stopped = outcome in ENDED_EARLY
+        if (stopped and not self._cut) or (outcome is None and checkpoint.due):
+            checkpoint.keep(self._number, [self._taken(), state(False)])
+        if stopped:
+            checkpoint.freeze()
+
+    def _taken(self, *, ended: bool = False) -> dict[str, Any]:
+        """The state of the monitor."""
+        own = self.history[self.first :]
+        taken = state_of(self, _KEPT) | {
+            "seconds": time.perf_counter() - self._began,
+            "steps": [[step.iteration for step in own], np.array([_numbers(step) for step in own])],
+            "best_step": None if self.best_step is None else [self.best_step.iteration, *_numbers(self.best_step)],
+        }
+        if not ended and hasattr(self.validate, "state"):
+            taken["validate"] = self.validate.state()  # type: ignore[union-attr]
+        return taken
+
+    def _restore(self, taken: Any) -> None:
+        restore(self, _KEPT, taken)
+        self._began = time.perf_counter() - taken["seconds"]
+        iterations, numbers = taken["steps"]
+        self.history += [self._step(i, *row) for i, row in zip(iterations, numbers.tolist())]
+        best = taken["best_step"]
+        self.best_step = None if best is None else self._step(*best)
+        if "validate" in taken:
+            self.validate.restore(taken["validate"])  # type: ignore[union-attr]
+
+    def _step(self, iteration: int, loss: float, seconds: float, score: float, scored: float) -> Step:
+        return Step(iteration, loss, seconds, score if scored else None, self.stage)
 
     def finish(self, outcome: str) -> None:
         """The trainer ended by itself, for this reason."""
@@ -204,7 +291,7 @@ class Monitor:
             self.best_step, self.best_weights = record, None if weights is None else weights.copy()
 
     def _reason(self, gap: float) -> str | None:
-        if self.interrupted:
+        if self._ctrl_c.pressed:
             return "interrupted"
         if self._deadline is not None and self._deadline.passed:
             return "time_budget"
@@ -233,6 +320,12 @@ class Monitor:
         else:
             stage = record.stage and f"  {record.stage}"
             log.info("iteration %d%s  loss %.4f%s  %.1f s", record.iteration, stage, record.loss, score, record.seconds)
+
+
+def _numbers(step: Step) -> list[float]:
+    """Loss, seconds, score, and whether there is one."""
+    scored = step.score is not None
+    return [float(step.loss), step.seconds, float(step.score) if step.score is not None else 0.0, float(scored)]
 
 
 def _progress_bar(total: int) -> Any:

@@ -27,6 +27,7 @@ from hedgerow.data.words import word_kind
 from hedgerow.declarations import check_parameters, documented
 from hedgerow.errors import HedgerowError, InputError, warn
 from hedgerow.estimators.holding_out import Fold
+from hedgerow.estimators.kept import Kept, keeping, refuse_checkpoint
 from hedgerow.estimators.prepare import Preparation, encode_held_out, read_corpus, that_count
 from hedgerow.estimators.scored import ScoredChain
 from hedgerow.estimators.stream import AverageStream
@@ -120,6 +121,7 @@ class AutoLabeler(AutoParameters, ScoredChain):
         max_gap: Any = None,
         time_columns: Any = None,
         tokens: str | None = None,
+        checkpoint: Kept = None,
     ) -> AutoLabeler:
         """Find the best model and train it on all sequences.
 
@@ -128,6 +130,7 @@ class AutoLabeler(AutoParameters, ScoredChain):
         X, y, sample_weight, lengths, by, label, time, max_gap, time_columns, tokens : as in `LinearCRF.fit`
         X_val, y_val : held-out sequences to choose by, in place of cross-validation; nothing is trained on them
         groups : (S,), such as the speaker of each sequence; sequences of one group are held out together
+        checkpoint : as in `LinearCRF.fit`, with `n_trials`: what a time allows is never the same
         """
         self._check_parameters()
         if word_kind(self.features) is not None:
@@ -135,6 +138,14 @@ class AutoLabeler(AutoParameters, ScoredChain):
             raise InputError(what, hint="Use LinearCRF or TreeCRF, or give X as hedgerow.features.word_features(X).")
         read = lay_out(self, X, y, by, label, time, max_gap, time_columns, tokens)
         (X, y), (X_val, y_val), self.plan_ = read[:2], read.also(X_val, y_val), read.plan
+        with keeping(self, checkpoint):
+            self._fit(X, y, sample_weight, X_val, y_val, groups, lengths)
+        if self.outcome_ == INTERRUPTED:
+            what = f"the search was interrupted after {self.n_iter_} models; the best of them is kept"
+            warn(what, ConvergenceWarning, stacklevel=3)  # `stages` is one
+        return self
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any, groups: Any, lengths: Any) -> None:
         n_trials = self.n_trials is not None
         deadline = Deadline(math.inf if n_trials else float(self.time_budget), _clock)
         rng = random_generator(self.random_state)
@@ -159,7 +170,7 @@ class AutoLabeler(AutoParameters, ScoredChain):
             windows = [window if given else _own_window(model, learnt.dataset) for model in models]
             made = [set_up(model, self, traits, own, seed) for model, own in zip(models, windows)]
             self._keep_models([whole.train(model) for model in made], judge, "candidates")
-            return self
+            return
         held = encode_held_out(learnt.dataset.schema, X_val, y_val)
         if held is not None and groups is not None:
             raise InputError("⟦groups⟧ are for cross-validation, and ⟦X_val⟧ is given", hint="Leave one of them out.")
@@ -169,7 +180,6 @@ class AutoLabeler(AutoParameters, ScoredChain):
         search = Search(tries, self, traits, deadline, seed=seed, free=not given and traits.has_columns, fixed=fixed)
         search.run(models, window)
         self._finish(search, whole, models, window)
-        return self
 
     def _folds(
         self, dataset: Dataset, held: Dataset | None, groups: Any, window: Window, rng: np.random.RandomState
@@ -209,9 +219,6 @@ class AutoLabeler(AutoParameters, ScoredChain):
                 said = tries.truths(folds), average(members, folds)
                 self.temperature_ = find_temperature(*said)
                 self.doubt_ = find_doubt(*said, self.temperature_)
-        if search.outcome == INTERRUPTED:
-            what = f"the search was interrupted after {self.n_iter_} models; the best of them is kept"
-            warn(what, ConvergenceWarning, stacklevel=4)  # `stages` is one
 
     def _keep_models(self, fitted: list[Any], judge: Judge, outcome: str) -> None:
         best = fitted[0]
@@ -238,6 +245,12 @@ class AutoLabeler(AutoParameters, ScoredChain):
 
     def _check_parameters(self) -> None:
         check_parameters(self)
+
+    def _check_kept(self) -> None:
+        if self.n_trials is None and self.cv != 0:
+            refuse_checkpoint("⟦time_budget⟧", "Give ⟦n_trials⟧: what a time allows is never the same.")
+        for model in self.candidates or ():
+            model._check_kept()
 
     # -------------------------------------------------------------------------------------------- prediction
 

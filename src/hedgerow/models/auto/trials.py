@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
@@ -16,6 +16,7 @@ from hedgerow.legend import FloatArray
 from hedgerow.models.auto.folds import FoldedCorpus, Part
 from hedgerow.models.auto.judging import POSTERIOR, VITERBI, Answers, Difference, Judge, Truth, difference
 from hedgerow.models.crf.tree import TreeCRF
+from hedgerow.training.checkpoint import remembered
 from hedgerow.training.deadline import Deadline
 
 FIRST_LOOK = 60  # iterations that trees get in a first look, on few sequences
@@ -56,6 +57,24 @@ class Trial:
         return kind if inner is None or isinstance(inner, str) else f"{kind} {type(inner).__name__}"
 
 
+class _Told(NamedTuple):
+    """What a training told: answers, how it ended, which iteration was best, and how long it would take again."""
+
+    answers: Answers
+    outcome: str
+    best_iteration: int
+    seconds: float
+
+    def plain(self) -> list[Any]:
+        """As a checkpoint keeps it."""
+        return [self.answers.labels, self.answers.probs, *self[1:]]
+
+    @classmethod
+    def of(cls, plain: Any) -> _Told:
+        labels, probs, *rest = plain
+        return cls(Answers(labels, probs), *rest)
+
+
 class Tries:
     """Trains trials on folds and compares what they say."""
 
@@ -72,11 +91,11 @@ class Tries:
         part = self.corpus.part(0, trial.window, small=True)
         self._looked = self._looked or Truth.of(part)
         model = shortened(clone(trial.model), FIRST_LOOK)
-        looked, outcome = self._try(trial, model, part, deadline)
-        if outcome != INTERRUPTED:
-            trial.looked, trial.look_length = looked, max(1, int(model.best_iteration_))
+        told = self._try(trial, model, part, deadline)
+        if told.outcome != INTERRUPTED:
+            trial.looked, trial.look_length = told.answers, max(1, told.best_iteration)
         trial.cut = False  # that was no more than a look
-        return outcome
+        return told.outcome
 
     def run(self, trial: Trial, fold: int, deadline: Deadline) -> str:
         """Train on a fold; how training ended.
@@ -89,13 +108,13 @@ class Tries:
             self._truths[fold] = Truth.of(part)
         model = self.sized(trial)
         before = deadline.elapsed
-        answers, outcome = self._try(trial, model, part, deadline)
-        if outcome != INTERRUPTED:
-            trial.answers[fold] = answers
-            trial.longest = min(deadline.elapsed - before, _training_seconds(model))
+        told = self._try(trial, model, part, deadline)
+        if told.outcome != INTERRUPTED:
+            trial.answers[fold] = told.answers
+            trial.longest = min(deadline.elapsed - before, told.seconds)
             if stops_early(trial.model) and trial.length is None:
-                trial.length = max(1, int(model.best_iteration_))
-        return outcome
+                trial.length = max(1, told.best_iteration)
+        return told.outcome
 
     def sized(self, trial: Trial, more: float = 1.0) -> Any:
         """The model of a trial before training: with as many iterations as were best, where that is known."""
@@ -105,18 +124,22 @@ class Tries:
             return model
         return shortened(model, round(more * length), stops=False)
 
-    def _try(self, trial: Trial, model: Any, part: Part, deadline: Deadline) -> tuple[Answers, str]:
+    def _try(self, trial: Trial, model: Any, part: Part, deadline: Deadline) -> _Told:
         before = deadline.elapsed
         held = {"X_val": part.stopping} if stops_early(model) else {}
         model = without_temperature(model)
-        with warnings.catch_warnings(), deadline.applied():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            model.fit(part.train, **held)
-        outcome = str(model.outcome_)
-        trial.cut |= outcome == OUT_OF_TIME
-        answers = self._ask(model, part.hidden)
+
+        def work() -> _Told:
+            with warnings.catch_warnings(), deadline.applied():
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                model.fit(part.train, **held)
+            answers = self._ask(model, part.hidden)
+            return _Told(answers, str(model.outcome_), int(model.best_iteration_), _training_seconds(model))
+
+        told = remembered(work, _Told.plain, _Told.of)
+        trial.cut |= told.outcome == OUT_OF_TIME
         trial.seconds += deadline.elapsed - before
-        return answers, outcome
+        return told
 
     def _ask(self, model: Any, held: Dataset) -> Answers:
         probs = np.concatenate(model.predict_proba(held))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,7 @@ from hedgerow.parallel import MAX_LANES, Lanes
 from hedgerow.training.boosting.chain import Iteration
 from hedgerow.training.boosting.constant import best_constant
 from hedgerow.training.boosting.scores import Start
+from hedgerow.training.checkpoint import remembered
 from hedgerow.training.memory import check_joint_memory
 from hedgerow.training.monitor import Trained, log
 from hedgerow.trees.binning import Binning, bin_dataset, learn_binning
@@ -191,12 +193,12 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
         for fold in ready.other_folds:
             if self.verbose:
                 log.info("training with another part held out: %d of %d", len(found) + 1, len(ready.other_folds) + 1)
-            again = self._train(part := fold(), edges=duration.edges)
-            self._note_losses(part)
-            if self.outcome_ == "interrupted":
+            again, losses, outcome = remembered(partial(self._train_fold, fold, edges=duration.edges))
+            first["_losses"] = [*first["_losses"], *losses]
+            if outcome == "interrupted":
                 first["outcome_"] = "interrupted"
                 break
-            found.extend([again] if again is not None else [])
+            found.extend([Duration(*again)] if again is not None else [])
         self.__dict__.clear()
         self.__dict__.update(first)
         return Duration.median(found)

@@ -33,6 +33,7 @@ from hedgerow.parallel import CHUNK_POSITIONS, MAX_LANES, Lanes, plan_chunks
 from hedgerow.training.boosting.chain import Booster, Iteration
 from hedgerow.training.boosting.line_search import LineSearch, Phase, boost
 from hedgerow.training.boosting.scores import Start
+from hedgerow.training.checkpoint import restore, state_of
 from hedgerow.training.memory import check_joint_memory
 from hedgerow.training.monitor import Monitor, Step, Trained
 from hedgerow.trees.binning import Binning, bin_dataset
@@ -333,3 +334,13 @@ class Stages:
 
         self.lanes.run(work, len(parts))
         return self._measure.total(parts)
+
+    def state(self) -> list[Any]:
+        """What a checkpoint keeps."""
+        return [self._n_added, [state_of(chunk, chunk.KEPT) for chunk in self._chunks]]
+
+    def restore(self, state: Any) -> None:
+        """Go on from such a state."""
+        self._n_added = state[0]
+        for chunk, saved in zip(self._chunks, state[1], strict=True):
+            restore(chunk, chunk.KEPT, saved)

@@ -15,6 +15,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -194,6 +195,8 @@ class EmissionCounts:
     codes : (R, K); attributes : (M, K)
     numbers : (3, D, K), how many, their sum and the sum of their squares, standardised by the Spread
     """
+
+    KEPT: ClassVar[tuple[str, ...]] = ("codes", "attributes", "numbers")
 
     codes: FloatArray
     attributes: FloatArray

@@ -19,6 +19,7 @@ from hedgerow.declarations import Count, NonNegative, Range, declared, documente
 from hedgerow.errors import InputError, warn
 from hedgerow.estimators.base import describe_end
 from hedgerow.estimators.explanation import Part
+from hedgerow.estimators.kept import Kept, keeping
 from hedgerow.estimators.parameters import ClassWeighted, Columns, Constrained, Running, Transitions
 from hedgerow.estimators.prepare import prepare
 from hedgerow.estimators.scored import ScoredChain
@@ -105,6 +106,7 @@ class HMM(HMMParameters, ScoredChain):
         max_gap: Any = None,
         time_columns: Any = None,
         tokens: str | None = None,
+        checkpoint: Kept = None,
     ) -> HMM:
         """Count; and where labels are not known, maximise the likelihood of what is.
 
@@ -116,17 +118,20 @@ class HMM(HMMParameters, ScoredChain):
         sample_weight : (S,) weights of the sequences, or a list of arrays of 0 (unlabelled) and 1
         lengths : the lengths of the sequences, where X and y are flat
         by, label, time, max_gap, time_columns, tokens : of data with names, as in `LinearCRF.fit`
+        checkpoint : a file, or a `hedgerow.Checkpoint`, from which training goes on when it was killed, to the same
+            bits; the data and the parameters must be the same
         """
         self._check_parameters()
         read = lay_out(self, X, y, by, label, time, max_gap, time_columns, tokens)
         window: Any = AUTO if isinstance(X, Dataset) else 0  # one that has a window is refused below
-        ready = prepare(self._preparation(window=window), read.X, read.y, sample_weight, lengths=lengths)
-        check_columns(ready.given.schema)
-        check_values(ready.dataset)
-        moves = make_moves(ready.dataset, int(self.order), ready.space)
-        training = HMMTraining(ready.dataset, moves, ready.space, float(self.smoothing))
-        with Monitor(max_iter=int(self.max_iter), tol=float(self.tol), verbose=self.verbose) as monitor:
-            parameters = training.run(monitor, self.n_jobs)
+        with keeping(self, checkpoint):
+            ready = prepare(self._preparation(window=window), read.X, read.y, sample_weight, lengths=lengths)
+            check_columns(ready.given.schema)
+            check_values(ready.dataset)
+            moves = make_moves(ready.dataset, int(self.order), ready.space)
+            training = HMMTraining(ready.dataset, moves, ready.space, float(self.smoothing))
+            with Monitor(max_iter=int(self.max_iter), tol=float(self.tol), verbose=self.verbose) as monitor:
+                parameters = training.run(monitor, self.n_jobs)
         weights = class_weights(self.class_weight, ready.dataset)
         if weights is not None:
             parameters = parameters._replace(moves=estimate(moves, np.exp(parameters.moves.rows) * weights))

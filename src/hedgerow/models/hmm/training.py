@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from hedgerow.models.hmm import moves as hmm_moves
 from hedgerow.models.hmm.emissions import EmissionCounts, Emissions, Spread
 from hedgerow.models.hmm.moves import Moves, MoveScores
 from hedgerow.parallel import Lanes, count_lanes, cut_chunks
+from hedgerow.training.checkpoint import restore, state_of
 from hedgerow.training.monitor import Monitor
 
 
@@ -30,6 +31,8 @@ class Parameters(NamedTuple):
 @dataclass
 class Counts:
     """Moves (H, K) and emissions, as they were seen or as they are expected."""
+
+    KEPT: ClassVar[tuple[str, ...]] = ("moves", "emissions")
 
     moves: FloatArray
     emissions: EmissionCounts
@@ -116,12 +119,23 @@ class HMMTraining:
         n_chunks = len(cut_chunks(self.partial.offsets))
         size = self.moves.legal.size + self.counted.emissions.codes.size + self.counted.emissions.attributes.size
         with Lanes(n_jobs, count_lanes(size, n_chunks)) as lanes:
+            saved, before = monitor.resume(), self._nothing()
+            if saved is not None:  # the counts that the last parameters were made from
+                restore(before, before.KEPT, saved)
+                parameters = self.maximise(self.counted.plus(before))
+            if monitor.done:
+                return parameters
             counts, value = self.expect(parameters, lanes)
-            monitor.begin(self.loss(parameters, value))
+            if saved is None:
+                monitor.begin(self.loss(parameters, value))
+
+            def state(ended: bool) -> dict[str, Any]:
+                return state_of(before, before.KEPT)
+
             while True:
-                parameters = self.maximise(self.counted.plus(counts))
+                before, parameters = counts, self.maximise(self.counted.plus(counts))
                 counts, value = self.expect(parameters, lanes)
-                if monitor.step(self.loss(parameters, value)):
+                if monitor.step(self.loss(parameters, value), state=state):
                     return parameters
 
     def expect(self, parameters: Parameters, lanes: Lanes) -> tuple[Counts, float]:

@@ -18,6 +18,7 @@ from hedgerow.data.readers.grouping import Names
 from hedgerow.declarations import Count, NonNegative, check_value, declared, documented
 from hedgerow.errors import InputError, warn
 from hedgerow.estimators.base import ChainModel, cut, describe_end, label_lists
+from hedgerow.estimators.kept import Kept, keeping
 from hedgerow.estimators.parameters import ClassWeighted, Drawing, Penalty, Running, Windowed
 from hedgerow.estimators.prepare import prepare
 from hedgerow.estimators.scored import checked_span
@@ -117,27 +118,29 @@ class IOHMM(IOHMMParameters, ChainModel):
         max_gap: Any = None,
         time_columns: Any = None,
         tokens: str | None = None,
+        checkpoint: Kept = None,
     ) -> IOHMM:
         """Train on labelled sequences. The parameters are as in `LinearCRF.fit`."""
         self._check_parameters()
         read = lay_out(self, X, y, by, label, time, max_gap, time_columns, tokens)
-        ready = prepare(self._preparation(needs_numbers=True), read.X, read.y, sample_weight, lengths=lengths)
-        dataset = ready.dataset
-        n_states = dataset.n_labels if self.n_states is None else int(self.n_states)
-        weights = class_weights(self.class_weight, dataset)
-        training = IOTraining(dataset, n_states, float(self.l2))
-        seeds = random_generator(self.random_state).randint(2**31 - 1, size=int(self.n_init))
-        options: dict[str, Any] = {"max_iter": int(self.max_iter), "tol": float(self.tol), "verbose": self.verbose}
-        n_weights = training.moves.n_weights + training.outputs.n_weights
-        with Lanes(self.n_jobs, count_lanes(n_weights, len(training.chunks))) as lanes:
-            generators = [np.random.RandomState(seed) for seed in seeds]
-            trained = training.run(generators, [Monitor(**options) for _ in seeds], lanes)
-        self._keep(ready.given.schema, trained)
-        self.plan_ = read.plan
-        self.n_states_ = n_states
-        self.regressions_ = (training.moves, training.outputs)
-        self.parameters_ = trained.learnt
-        self.tilt_ = None if weights is None or np.ptp(weights) == 0.0 else np.log(weights)
+        with keeping(self, checkpoint):
+            ready = prepare(self._preparation(needs_numbers=True), read.X, read.y, sample_weight, lengths=lengths)
+            dataset = ready.dataset
+            n_states = dataset.n_labels if self.n_states is None else int(self.n_states)
+            weights = class_weights(self.class_weight, dataset)
+            training = IOTraining(dataset, n_states, float(self.l2))
+            seeds = random_generator(self.random_state).randint(2**31 - 1, size=int(self.n_init))
+            options: dict[str, Any] = {"max_iter": int(self.max_iter), "tol": float(self.tol), "verbose": self.verbose}
+            n_weights = training.moves.n_weights + training.outputs.n_weights
+            with Lanes(self.n_jobs, count_lanes(n_weights, len(training.chunks))) as lanes:
+                generators = [np.random.RandomState(seed) for seed in seeds]
+                trained = training.run(generators, [Monitor(**options) for _ in seeds], lanes)
+            self._keep(ready.given.schema, trained)
+            self.plan_ = read.plan
+            self.n_states_ = n_states
+            self.regressions_ = (training.moves, training.outputs)
+            self.parameters_ = trained.learnt
+            self.tilt_ = None if weights is None or np.ptp(weights) == 0.0 else np.log(weights)
         what = describe_end(trained, self.max_iter)
         if trained.outcome == "interrupted":  # not after `n_iter_`, which is that of the start that was kept
             what = "training was interrupted; the best weights so far are kept"

@@ -24,6 +24,7 @@ from hedgerow.legend import BoolArray, FloatArray
 from hedgerow.linear.index import Streams
 from hedgerow.models.iohmm.regression import Fit, Loaded, Regressions
 from hedgerow.parallel import Chunk, Lanes, cut_chunks
+from hedgerow.training.checkpoint import fill
 from hedgerow.training.memory import memory_limit
 from hedgerow.training.monitor import Monitor, Trained
 from hedgerow.training.whole.lbfgs import curvature_scale, lbfgs
@@ -103,15 +104,28 @@ class IOTraining:
 
     def climb(self, generator: np.random.RandomState, monitor: Monitor, lanes: Lanes) -> Weights:
         """Expectation-maximisation from one start."""
-        weights = self._maximise(self.zeros, self._first_targets(generator), lanes, steps=10 * STEPS)
-        regressions = self.moves, self.outputs
-        weights = Weights(*(_jittered(part, one, generator) for part, one in zip(weights, regressions)))
+        saved = monitor.resume()
+        if saved is None:
+            weights = self._maximise(self.zeros, self._first_targets(generator), lanes, steps=10 * STEPS)
+            regressions = self.moves, self.outputs
+            weights = Weights(*(_jittered(part, one, generator) for part, one in zip(weights, regressions)))
+        else:
+            weights = Weights(*(zeros.copy() for zeros in self.zeros))
+            for part, found in zip(weights, saved, strict=True):
+                fill(part, found)
+            if monitor.done:
+                return weights
         targets, loss = self.expect(weights, lanes)
-        monitor.begin(loss)
+        if saved is None:
+            monitor.begin(loss)
+
+        def state(ended: bool) -> list[FloatArray]:
+            return list(weights)
+
         while True:
             weights = self._maximise(weights, targets, lanes, steps=STEPS)
             targets, loss = self.expect(weights, lanes)
-            if monitor.step(loss):
+            if monitor.step(loss, state=state):
                 return weights
 
     def _first_targets(self, generator: np.random.RandomState) -> list[tuple[FloatArray, FloatArray]]:

@@ -16,6 +16,7 @@ from hedgerow.data.imputation import fill, seen_schema
 from hedgerow.declarations import check_choice, check_parameters
 from hedgerow.errors import InputError
 from hedgerow.estimators.explanation import Part
+from hedgerow.estimators.kept import refuse_checkpoint
 from hedgerow.estimators.prepare import Preparation, Prepared
 from hedgerow.estimators.values import (
     LOG_LIKELIHOOD,
@@ -174,6 +175,11 @@ class LocalModel(RowChain):
         classifier.set_params(window=dataset.schema.window, features=dataset.schema.features or None)
         classifier.fit(seen(dataset, labels.training), X_val=held_out)
         return runs, np.nan
+
+    def _check_kept(self) -> None:
+        if not is_ours(self.estimator):
+            hint = "Use a LinearCRF or a TreeCRF, or leave ⟦checkpoint⟧ out."
+            refuse_checkpoint(f"⟦estimator={type(self.estimator).__name__}⟧", hint)
 
     def _complaint(self) -> str:
         return ""  # the classifier of rows said it

@@ -26,9 +26,10 @@ from hedgerow.models.search import kernels
 from hedgerow.models.search.features import blocks, legal_moves, open_labels
 from hedgerow.models.search.parameters import SearchParameters
 from hedgerow.models.search.training import UPDATES, monitor_passes
+from hedgerow.training.checkpoint import fill
 from hedgerow.training.monitor import Trained
 from hedgerow.trees.binning import MAX_VALUES, Binning, bin_dataset, learn_binning
-from hedgerow.trees.ensemble import Ensemble
+from hedgerow.trees.ensemble import Ensemble, plain_trees, trees_of
 from hedgerow.trees.growing import Tree
 
 MAX_SCORES = 300_000_000  # of a table, a score for every position, history and label: 2.4 GB
@@ -184,6 +185,17 @@ class RankingPasses:
             trees.append(grower.fit(weights * target)[0].scaled(float(self.settings.learning_rate)))
         return trees
 
+    def state(self, ended: bool) -> list[Any]:
+        """What a checkpoint keeps; where training has ended, the trees alone."""
+        return [plain_trees([tree for one in self.trees for tree in one]), None if ended else self.table]
+
+    def restore(self, state: Any) -> None:
+        """Go on from such a state."""
+        trees, K = trees_of(state[0]), self.dataset.n_labels
+        self.trees[:] = [trees[i : i + K] for i in range(0, len(trees), K)]
+        if state[1] is not None:
+            fill(self.table, state[1])
+
     def ranking(self, trees: list[list[Tree]]) -> RankingTrees:
         """Some of the trees, as what scores."""
         flat = [tree for one in trees for tree in one]
@@ -209,6 +221,15 @@ class RankingValidation:
             add_to_table(self.passes.ranking(new), self.held_out, self.table)
         return self.measure.total([self.search.search(self.table)])
 
+    def state(self) -> list[Any]:
+        """What a checkpoint keeps."""
+        return [self._n_added, self.table]
+
+    def restore(self, state: Any) -> None:
+        """Go on from such a state."""
+        self._n_added = state[0]
+        fill(self.table, state[1])
+
 
 def train_ranking(
     settings: SearchParameters, space: StateSpace, dataset: Dataset, held_out: Dataset | None, n_passes: int
@@ -219,7 +240,12 @@ def train_ranking(
     if validation is not None:
         validation()  # a metric that cannot score y_val is found before any training
     with monitor_passes(settings, n_passes, validation) as monitor:
-        done = monitor.begin(np.nan)
+        saved = monitor.resume()
+        if saved is None:
+            done = monitor.begin(np.nan)
+        else:
+            passes.restore(saved)
+            done = monitor.done
         while not done:
-            done = monitor.step(passes.run())
+            done = monitor.step(passes.run(), state=passes.state)
     return monitor.trained(passes.ranking(passes.trees[: monitor.kept.iteration]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from hedgerow.legend import CODE, FIRST_VALUE, FloatArray
 from hedgerow.models.future.estimator import FutureFeatureMEMM
 from hedgerow.models.local.previous_labels import add_columns, append_codes
 from hedgerow.models.search.features import Searcher, SearchLayout, good_labels, open_labels
+from hedgerow.training.checkpoint import restore, state_of
 from hedgerow.training.monitor import Monitor, Trained
 
 if TYPE_CHECKING:
@@ -37,6 +38,8 @@ def monitor_passes(settings: SearchParameters, n_passes: int, validate: Callable
 
 class Passes:
     """The averaged perceptron on a corpus, by passes."""
+
+    KEPT: ClassVar[tuple[str, ...]] = ("x", "total", "n_seen", "at_rest")
 
     def __init__(self, settings: SearchParameters, layout: SearchLayout, dataset: Dataset) -> None:
         self.dataset, self.update = dataset, UPDATES.index(settings.update)
@@ -95,11 +98,16 @@ def train(
     if validation is not None:
         validation(passes.weights())  # a metric that cannot score y_val is found before any training
     with monitor_passes(settings, n_passes, validation) as monitor:
-        done = monitor.begin(np.nan)
+        saved = monitor.resume()
+        if saved is None:
+            done = monitor.begin(np.nan)
+        else:
+            restore(passes, passes.KEPT, saved)
+            weights, done = passes.weights(), monitor.done
         while not done:
             loss = passes.run(monitor.n_iter, monitor)
             weights = passes.weights()
-            done = monitor.step(loss, weights)
+            done = monitor.step(loss, weights, state=lambda ended: state_of(passes, passes.KEPT))
         if passes.at_rest and monitor.outcome == "max_iter":
             monitor.finish("converged")
     return monitor.trained(monitor.weights(weights))

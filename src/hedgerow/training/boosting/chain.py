@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -21,9 +22,11 @@ from hedgerow.parallel import CHUNK_POSITIONS, MAX_LANES, Lanes, plan_chunks
 from hedgerow.training.boosting.arc_steps import ArcSteps, TableSteps
 from hedgerow.training.boosting.rows import Gradient, RowWeights, Sampler, tree_seed
 from hedgerow.training.boosting.scores import STEPS, Start
+from hedgerow.training.checkpoint import restore, state_of
 from hedgerow.training.memory import check_joint_memory
 from hedgerow.trees import kernels
 from hedgerow.trees.binning import BinnedData
+from hedgerow.trees.ensemble import plain_trees, trees_of
 from hedgerow.trees.growing import LEARNED, WEIGHTING, Tree
 from hedgerow.trees.vectors import VectorGrower
 
@@ -65,6 +68,21 @@ class Iteration(NamedTuple):
     def scaled(self, factor: float) -> Iteration:
         trees = [tree.scaled(factor) for tree in self.trees]
         return Iteration(trees, None if self.table is None else factor * self.table)
+
+
+def plain_iterations(iterations: Sequence[Iteration]) -> list[Any]:
+    """Iterations as a checkpoint keeps them: how many trees each has, all trees, and the tables."""
+    trees = [tree for one in iterations for tree in one.trees]
+    tables = [one.table for one in iterations if one.table is not None]
+    sizes = [len(one.trees) for one in iterations]
+    return [sizes, plain_trees(trees), np.array(tables) if tables else None]
+
+
+def iterations_of(plain: Any) -> list[Iteration]:
+    """What `plain_iterations` was made of."""
+    sizes, trees, tables = plain[0], trees_of(plain[1]), plain[2]
+    ends = np.cumsum([0, *sizes]).tolist()
+    return [Iteration(trees[a:b], None if tables is None else tables[i]) for i, (a, b) in enumerate(pairwise(ends))]
 
 
 class Booster:
@@ -138,6 +156,20 @@ class Booster:
                 shard.refresh()
         self._add_tables(sum(one.table for one in iterations if one.table is not None))
         self.iterations.extend(iterations)
+
+    def state(self, ended: bool) -> dict[str, Any]:
+        """What a checkpoint keeps: the iterations, and until training has ended the scores with all their digits."""
+        taken = {"iterations": plain_iterations(self.iterations), "scale": self.scale}
+        return taken if ended else taken | {"shards": [state_of(shard, shard.KEPT) for shard in self.shards]}
+
+    def restore(self, state: Any, objective: Objective) -> None:
+        """Go on from such a state, as if this objective had just been evaluated."""
+        self.iterations[:] = iterations_of(state["iterations"])
+        self.scale = state["scale"]
+        if "shards" in state:
+            for shard, saved in zip(self.shards, state["shards"], strict=True):
+                restore(shard, shard.KEPT, saved)
+            self.evaluate(objective)
 
     def evaluate(self, objective: Objective = log_likelihood) -> float:
         """The loss, and in each shard its gradient with respect to every score."""

@@ -44,6 +44,14 @@ class Boosting(Protocol):
         """Take another step in the direction of the last one, instead of it."""
         ...
 
+    def state(self, ended: bool) -> Any:
+        """What a checkpoint keeps; where training has ended, the iterations alone."""
+        ...
+
+    def restore(self, state: Any, objective: Any) -> None:
+        """Go on from such a state, as if this objective had just been evaluated."""
+        ...
+
 
 class SlopedBoosting(Boosting, Protocol):
     """Boosting that knows how steep its last step was, which a line search asks for."""
@@ -75,8 +83,19 @@ def boost(
     step is halved until the loss of its objective does not rise, or dropped after `max_halvings`.
     """
     final = phases[-1].objective
-    loss = booster.evaluate(final)
-    done = monitor.begin(loss)
+    saved = monitor.resume()
+    if saved is None:
+        loss = booster.evaluate(final)
+        done = monitor.begin(loss)
+    else:
+        loss, done = saved["loss"], monitor.done
+        booster.restore(saved["booster"], final)
+        if search is not None:
+            search.scale = saved["scale"]
+
+    def state(ended: bool) -> dict[str, Any]:
+        return {"loss": loss, "booster": booster.state(ended), "scale": 1.0 if search is None else search.scale}
+
     while not done:
         objective = _objective_at(phases, len(booster.iterations))
         before = loss if objective is final else booster.evaluate(objective)
@@ -87,7 +106,7 @@ def boost(
             loss = halve(booster, objective, before, max_halvings)
         if objective is not final or not (guarded or search):
             loss = booster.evaluate(final)
-        done = monitor.step(loss)
+        done = monitor.step(loss, state=state)
 
 
 def _objective_at(phases: Sequence[Phase], iteration: int) -> Objective:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -155,6 +155,17 @@ class TreeScores:
     From order 2 on there is a `structure`. Joint edges then have edge_scores (K, n, H) [to, t, history] alone, and the
     table of shared ones is (A,), weights of arcs, which `add_back_off` makes scores of.
     """
+
+    KEPT: ClassVar[tuple[str, ...]] = (
+        "start_scores",
+        "table",
+        "edge_exps",
+        "edge_scores",
+        "_shifts",
+        "_drift",
+        "_steps",
+        "_stale",
+    )
 
     def __init__(
         self,

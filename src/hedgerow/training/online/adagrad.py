@@ -10,6 +10,8 @@ quotient of two sums, −pull_j / (√G_j/gain + 2·l2·p), which can be taken w
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from hedgerow.legend import FloatArray, IndexArray
@@ -27,6 +29,7 @@ class AdaptiveGains:
     stiff as G of the weight in common units."""
 
     caution = 1.0
+    KEPT: ClassVar[tuple[str, ...]] = ("x", "square", "pull", "seen")
 
     def __init__(
         self, batches: Batches, l2: float, start: FloatArray, gain: float, *, square: FloatArray | None = None

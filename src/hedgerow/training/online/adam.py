@@ -12,6 +12,7 @@ approximation, and what is commonly meant by Adam for sparse features. The gain 
 from __future__ import annotations
 
 import math
+from typing import ClassVar
 
 import numpy as np
 
@@ -25,6 +26,7 @@ BETA, BETA2 = 0.9, 0.999
 
 class SparseAdam:
     caution = 1.0
+    KEPT: ClassVar[tuple[str, ...]] = ("x", "mean", "square", "last", "n_steps", "seen")
 
     def __init__(self, batches: Batches, l2: float, start: FloatArray, gain: float) -> None:
         self.batches = batches

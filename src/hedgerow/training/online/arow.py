@@ -5,6 +5,8 @@ With Φ, ℓ and d as in `passive_aggressive`, and variances σ: α = (ℓ + d)/
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from hedgerow.legend import FloatArray, IndexArray
@@ -21,6 +23,7 @@ class AdaptiveSteps:
     """
 
     caution = 1.0
+    KEPT: ClassVar[tuple[str, ...]] = ("x", "variance", "n_steps")
 
     def __init__(self, batches: Batches, trainer: AROW, start: FloatArray) -> None:
         self.batches = batches

@@ -5,6 +5,8 @@ The average of w_1 … w_T is w_T − (Σ_t (t−1)·δ_t)/T, δ_t the change by
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from hedgerow.legend import FloatArray, IndexArray
@@ -22,6 +24,7 @@ class AveragedSteps:
     """
 
     caution = 1.0
+    KEPT: ClassVar[tuple[str, ...]] = ("x", "total", "n_steps")
 
     def __init__(self, batches: Batches, start: FloatArray) -> None:
         self.batches = batches

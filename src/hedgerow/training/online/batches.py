@@ -7,6 +7,7 @@ is what it touches, and the transitions, which every batch touches.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import ClassVar
 
 import numpy as np
 
@@ -45,6 +46,8 @@ class Batches:
     product : float64[X], the Hessian of the last batch times a direction; likewise
     passes : the sequences that were evaluated so far, over those of the corpus
     """
+
+    KEPT: ClassVar[tuple[str, ...]] = ("passes",)
 
     def __init__(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 
@@ -15,9 +15,11 @@ class BatchSource(Protocol):
     """What passes, and the search for a gain, need of a corpus of sequences (or graphs) that is cut into batches.
 
     passes : the sequences that were evaluated so far, over those at hand
+    KEPT : the attributes that a checkpoint keeps between two passes
     """
 
     passes: float
+    KEPT: ClassVar[tuple[str, ...]]
 
     @property
     def lengths(self) -> IndexArray:
@@ -45,9 +47,11 @@ class Learner(Protocol):
     """Weights on the way, and how a batch changes them.
 
     caution : the share of the gain that is best at the start of training which is best for all of it
+    KEPT : the attributes that a checkpoint keeps between two passes
     """
 
     caution: float
+    KEPT: ClassVar[tuple[str, ...]]
 
     def step(self, sequences: IndexArray) -> float:
         """Learn from some sequences; their loss before, without a penalty."""

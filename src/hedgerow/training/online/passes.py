@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
 from hedgerow.errors import InputError
 from hedgerow.legend import FloatArray
 from hedgerow.training import kernels
+from hedgerow.training.checkpoint import restore, state_of
 from hedgerow.training.monitor import Monitor
 from hedgerow.training.online.batches import Diverged
 from hedgerow.training.online.gain import find_gain
@@ -46,9 +47,22 @@ def train(
     earlier call ended, whose weights are `start`; its gain is taken for "auto", and at the end it has what the next
     call needs. It is meant for one pass per call.
     """
-    learner, chosen = _first_learner(batches, start, make, tune or make, monitor, l2=l2, gain=gain, state=state)
-    weights, halvings = start, 0
-    done = monitor.begin(_start_loss(batches, start, l2), start)
+    saved = monitor.resume()
+    if saved is None:
+        learner, chosen = _first_learner(batches, start, make, tune or make, monitor, l2=l2, gain=gain, state=state)
+        weights, halvings = start, 0
+        done = monitor.begin(_start_loss(batches, start, l2), start)
+    else:
+        weights, chosen, halvings, done = saved["weights"], saved["gain"], saved["halvings"], monitor.done
+        learner = make(start, chosen)
+        if not done:
+            restore(learner, learner.KEPT, saved["learner"])
+            restore(batches, batches.KEPT, saved["batches"])
+
+    def reached(ended: bool) -> dict[str, Any]:
+        own = {} if ended else {"learner": state_of(learner, learner.KEPT), "batches": state_of(batches, batches.KEPT)}
+        return own | {"weights": weights, "gain": chosen, "halvings": halvings}
+
     limit = GROWN * monitor.start_loss
     if state is not None:  # the sequences of one call may all be labelled right by the weights so far
         limit += GROWN * float(batches.lengths.mean()) * batches.n_corpus
@@ -63,13 +77,7 @@ def train(
                 raise Diverged("the loss grew")
         except Diverged as error:
             if gain != "auto" or halvings == MAX_HALVINGS:
-                what = f"⟦gain={chosen:.3g}⟧ is too large: {error} in pass {monitor.n_iter + 1}"
-                hint = (
-                    "Give a smaller ⟦gain⟧, or ⟦gain='auto'⟧."
-                    if gain != "auto"
-                    else "Use another ⟦trainer⟧: 'adagrad'."
-                )
-                raise InputError(what, hint=hint) from error
+                raise _too_large(gain, chosen, error, monitor.n_iter + 1) from error
             chosen, halvings = chosen / 4.0, halvings + 1
             log.warning("%s; beginning again with gain %.3g", error, chosen)
             batches.clear()
@@ -78,11 +86,18 @@ def train(
             learner = make(start, chosen)
             continue
         weights = after
-        done = monitor.step(penalised, weights)
+        done = monitor.step(penalised, weights, state=reached)
     if state is not None:
         cast(LastingLearner, learner).keep(state)
         state.gain = chosen
     return monitor.weights(weights)
+
+
+def _too_large(gain: float | str, chosen: float, error: Diverged, number: int) -> InputError:
+    """What is said where a gain leads nowhere."""
+    given = gain != "auto"
+    hint = "Give a smaller ⟦gain⟧, or ⟦gain='auto'⟧." if given else "Use another ⟦trainer⟧: 'adagrad'."
+    return InputError(f"⟦gain={chosen:.3g}⟧ is too large: {error} in pass {number}", hint=hint)
 
 
 def _first_learner(

@@ -7,6 +7,8 @@ margin of √d for d wrong labels, the step w += τΦ has τ = (ℓ + √d)/‖�
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from hedgerow.legend import FloatArray, IndexArray
 from hedgerow.linear import kernels
 from hedgerow.trainers import PassiveAggressive
@@ -22,6 +24,7 @@ class PassiveAggressiveSteps:
     """
 
     caution = 1.0
+    KEPT: ClassVar[tuple[str, ...]] = ("steps",)
 
     def __init__(self, batches: Batches, trainer: PassiveAggressive, start: FloatArray) -> None:
         self.batches = batches

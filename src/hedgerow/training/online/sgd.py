@@ -10,6 +10,8 @@ changes at every step, u only where a batch touches it, and the result is that o
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from hedgerow.legend import FloatArray, IndexArray
@@ -63,6 +65,8 @@ class Descent:
     With `average`, the result is the average of the weights at SNAPSHOTS moments a pass, or after every batch where
     there are fewer, since pass ½, 1, 2, 4 …: the weights of neighbouring batches hardly differ, and few moments serve.
     """
+
+    KEPT: ClassVar[tuple[str, ...]] = ("u", "c", "seen", "average")
 
     def __init__(
         self,
@@ -130,6 +134,8 @@ class Descent:
 
 class Average:
     """The average of the weights at some moments since the last restart."""
+
+    KEPT: ClassVar[tuple[str, ...]] = ("sum", "n", "n_steps", "restart")
 
     def __init__(self, batches: Batches) -> None:
         self.batches = batches

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from functools import partial
 from math import floor
+from typing import ClassVar
 
 import numpy as np
 
@@ -76,6 +77,8 @@ class LastPass(Average):
 
 
 class MetaDescent:
+    KEPT: ClassVar[tuple[str, ...]] = ("x", "v", "gain", "last", "n_steps", "seen", "average")
+
     def __init__(
         self,
         batches: Batches,

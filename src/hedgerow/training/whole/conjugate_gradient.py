@@ -8,6 +8,8 @@ an iteration. L-BFGS is faster where its memory is no matter; this is the baseli
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from hedgerow.legend import FloatArray
@@ -26,11 +28,17 @@ def conjugate_gradient(
     """Minimise loss(w) + l2·‖w‖² from `weights`; the weights that the monitor keeps."""
     scale = np.ones(len(weights)) if scale is None else scale
     problem = Problem(evaluate, None, l2, scale)
-    point = problem.at(weights / scale)
-    if monitor.begin(point.value, weights, problem.gap(point)):
-        return weights
+    point, saved, ended = problem.begin(weights, monitor)
+    if ended is not None:
+        return ended
     direction, straight = -point.gradient, True
     step = first_step(problem, direction)
+    if saved is not None:
+        direction, straight, step = _onwards(point, *saved["before"])
+
+    def state(ended: bool) -> dict[str, Any]:
+        return problem.state(point, ended, before=[before.gradient, direction, slope, step])
+
     while True:
         reached = _search(problem, point, direction, step)
         if reached is None and not straight:  # conjugacy is lost: go straight down
@@ -42,19 +50,26 @@ def conjugate_gradient(
             return monitor.weights(problem.weights(point))
         before, slope = point, kernels.vectors.dot(point.gradient, direction)
         point, step = reached
-        if monitor.step(point.value, problem.weights(point), problem.gap(point)):
+        if monitor.step(point.value, problem.weights(point), problem.gap(point), state):
             return monitor.weights(problem.weights(point))
-        direction, straight = _next_direction(point, before, direction)
-        # The first trial lowers the loss as much as the last step did, by the slopes alone.
-        ahead = kernels.vectors.dot(point.gradient, direction)
-        step *= slope / ahead if ahead < 0.0 else 1.0
+        direction, straight, step = _onwards(point, before.gradient, direction, slope, step)
 
 
-def _next_direction(point: Point, before: Point, direction: FloatArray) -> tuple[FloatArray, bool]:
+def _onwards(
+    point: Point, before: FloatArray, direction: FloatArray, slope: float, step: float
+) -> tuple[FloatArray, bool, float]:
+    """The next direction, whether it is the gradient alone, and the first trial: it lowers the loss as much as the
+    last step did, by the slopes alone. before : the gradient where that step began"""
+    direction, straight = _next_direction(point, before, direction)
+    ahead = kernels.vectors.dot(point.gradient, direction)
+    return direction, straight, step * (slope / ahead if ahead < 0.0 else 1.0)
+
+
+def _next_direction(point: Point, before: FloatArray, direction: FloatArray) -> tuple[FloatArray, bool]:
     """The next direction, and whether it is the gradient alone."""
     square = kernels.vectors.dot(point.gradient, point.gradient)
-    shared = kernels.vectors.dot(point.gradient, before.gradient)
-    factor = (square - shared) / kernels.vectors.dot(before.gradient, before.gradient)
+    shared = kernels.vectors.dot(point.gradient, before)
+    factor = (square - shared) / kernels.vectors.dot(before, before)
     if factor > 0.0 and abs(shared) < ORTHOGONAL * square:
         turned = factor * direction - point.gradient
         if kernels.vectors.dot(point.gradient, turned) < 0.0:

@@ -6,6 +6,8 @@ does not fall. Variables are scaled as for L-BFGS, without which it would hardly
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from hedgerow.legend import FloatArray
@@ -20,10 +22,14 @@ def gradient_descent(
     """Minimise loss(w) + l2·‖w‖² from `weights`; the weights that the monitor keeps."""
     scale = np.ones(len(weights)) if scale is None else scale
     problem = Problem(evaluate, None, l2, scale)
-    point = problem.at(weights / scale)
-    if monitor.begin(point.value, weights, problem.gap(point)):
-        return weights
-    step = first_step(problem, point.gradient)
+    point, saved, ended = problem.begin(weights, monitor)
+    if ended is not None:
+        return ended
+    step = first_step(problem, point.gradient) if saved is None else saved["step"]
+
+    def state(ended: bool) -> dict[str, Any]:
+        return problem.state(point, ended, step=step)
+
     while True:
         direction = -point.gradient
         reached = search(problem, point, direction, step)
@@ -33,5 +39,5 @@ def gradient_descent(
         moved = reached.variables - point.variables
         step = kernels.vectors.dot(moved, direction) / kernels.vectors.dot(direction, direction)
         point = reached
-        if monitor.step(point.value, problem.weights(point), problem.gap(point)):
+        if monitor.step(point.value, problem.weights(point), problem.gap(point), state):
             return monitor.weights(problem.weights(point))

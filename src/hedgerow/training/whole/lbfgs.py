@@ -11,12 +11,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from hedgerow.errors import NumbersError
 from hedgerow.legend import AnyArray, FloatArray
 from hedgerow.training import kernels
+from hedgerow.training.checkpoint import fill, restore, state_of
 from hedgerow.training.monitor import Monitor
 
 Evaluate = Callable[[FloatArray], tuple[float, FloatArray]]
@@ -55,10 +57,17 @@ def lbfgs(
     """Minimise loss(w) + l2·‖w‖² + l1·‖w‖₁ from `weights`; the weights that the monitor keeps."""
     scale = np.ones(len(weights)) if scale is None else scale
     problem = Problem(evaluate, l1 * scale if l1 else None, l2, scale)
-    point = problem.at(weights / scale)
-    if monitor.begin(point.value, weights, problem.gap(point)):
-        return weights
     curvature = _Curvature(memory)
+    point, saved, ended = problem.begin(weights, monitor)
+    if ended is not None:
+        return ended
+    if saved is not None:
+        curvature.pairs.extend((moved, turned, product) for moved, turned, product in saved["pairs"])
+        curvature.first_scale = saved["first_scale"]
+
+    def state(ended: bool) -> dict[str, Any]:
+        return problem.state(point, ended, pairs=list(curvature.pairs), first_scale=curvature.first_scale)
+
     while True:
         direction = curvature.apply(-point.slope)
         if l1:
@@ -73,7 +82,7 @@ def lbfgs(
             return monitor.weights(problem.weights(point))
         curvature.learn(reached.variables - point.variables, reached.gradient - point.gradient)
         point = reached
-        if monitor.step(point.value, problem.weights(point), problem.gap(point)):
+        if monitor.step(point.value, problem.weights(point), problem.gap(point), state):
             return monitor.weights(problem.weights(point))
 
 
@@ -142,6 +151,33 @@ class Problem:
             return np.inf
         slope = point.slope / self.scale
         return float(kernels.vectors.dot(slope, slope)) / (4.0 * self.l2)
+
+    def begin(self, weights: FloatArray, monitor: Monitor) -> tuple[Point, Any, FloatArray | None]:
+        """Where training begins; or the point, and the state of the trainer, where it goes on from a checkpoint. And
+        the weights, where nothing is left to do."""
+        saved = monitor.resume()
+        if saved is None:
+            point = self.at(weights / self.scale)
+            return point, None, weights if monitor.begin(point.value, weights, self.gap(point)) else None
+        point = self._restored(saved)
+        return point, saved, monitor.weights(self.weights(point)) if monitor.done else None
+
+    def state(self, point: Point, ended: bool, **more: Any) -> dict[str, Any]:
+        """What a checkpoint keeps of a point, of what the loss keeps between evaluations, and of a trainer."""
+        if ended:
+            return {"variables": point.variables}
+        taken = {"variables": point.variables, "value": point.value, "gradient": point.gradient} | more
+        return taken | {"loss": state_of(self.evaluate, getattr(self.evaluate, "KEPT", ()))}
+
+    def _restored(self, saved: Any) -> Point:
+        """The point again; at the end of training its variables alone."""
+        variables: FloatArray = np.empty(len(self.scale))
+        gradient: FloatArray = np.zeros(len(self.scale))
+        fill(variables, saved["variables"])
+        if "gradient" in saved:
+            fill(gradient, saved["gradient"])
+            restore(self.evaluate, getattr(self.evaluate, "KEPT", ()), saved["loss"])
+        return Point(variables, saved.get("value", np.nan), gradient, self.penalty)
 
     def at(self, variables: FloatArray) -> Point:
         weights = variables * self.scale
