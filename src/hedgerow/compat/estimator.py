@@ -13,10 +13,10 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from hedgerow.compat.items import as_known, as_weights
 from hedgerow.data.columns import MixedTypesError
 from hedgerow.data.dataset import Label
-from hedgerow.data.labels import SETS
+from hedgerow.data.labels import SETS, is_iterable
 from hedgerow.data.rows import n_rows
 from hedgerow.declarations import NonNegative, Range, check_parameters
-from hedgerow.errors import InputError
+from hedgerow.errors import InputError, quoted
 from hedgerow.estimators.base import object_array
 from hedgerow.estimators.codec.parts import pack
 from hedgerow.estimators.codec.schema import SCHEMA
@@ -146,10 +146,10 @@ class CRF(BaseEstimator):  # type: ignore[misc]
         if y is None:
             raise InputError("y is missing", hint="fit needs the labels of the training sequences.")
         if X_dev is not None:
-            X_dev, y_dev = list(X_dev), list(y_dev)
+            X_dev, y_dev = _sequences(X_dev, "X_dev"), _sequences(y_dev, "y_dev")
             _check_held_out(X_dev, y_dev)
         model = self._linear_crf()
-        X, y = [rows_of(sequence) for sequence in X], list(y)
+        X, y = [rows_of(sequence) for sequence in _sequences(X, "X")], _sequences(y, "y")
         if len(X) != len(y):
             raise InputError(f"X has {len(X)} sequences and y has {len(y)}")
         filled = [i for i in range(len(X)) if len(X[i]) or len(y[i])]  # CRFsuite takes empty sequences
@@ -225,7 +225,7 @@ class CRF(BaseEstimator):  # type: ignore[misc]
     def _asked(self, name: str, X: Any) -> list[Any]:
         """What a method of model_ gives of X, in the types that model_ was trained with; an empty list for a sequence
         without positions."""
-        method, X = getattr(self._fitted(), name), [rows_of(sequence) for sequence in X]
+        method, X = getattr(self._fitted(), name), [rows_of(sequence) for sequence in _sequences(X, "X")]
         filled = [as_weights(sequence) if self.mixed_keys_ else sequence for sequence in X if len(sequence)]
         try:
             results = iter(method(filled) if filled else ())
@@ -307,6 +307,17 @@ class CRF(BaseEstimator):  # type: ignore[misc]
             self._refuse_what_needs_crfsuite()
             raise NotFittedError("this CRF is not fitted yet: call fit first")
         return self.model_
+
+
+def _sequences(given: Any, name: str) -> list[Any]:
+    """What is given for all sequences, as a list of what has a length."""
+    if isinstance(given, (str, bytes)) or not is_iterable(given):
+        raise InputError(f"{name} is {quoted(given)}", hint="Give a list of sequences.")
+    sequences = list(given)
+    for i, one in enumerate(sequences):
+        if not hasattr(one, "__len__") and not is_iterable(one):
+            raise InputError(f"is {quoted(one)} in {name}, not a sequence", sequence=i)
+    return sequences
 
 
 def rows_of(sequence: Any) -> Any:
