@@ -506,3 +506,20 @@ def test_the_metrics_are_the_same(corpus):
             getattr(module, name)(y, predicted, **options) for module in (metrics, sklearn_crfsuite.metrics)
         )
         assert ours == theirs
+
+
+@pytest.mark.parametrize("bad", [None, 5, b"x", [None], object()])
+def test_what_is_no_list_of_sequences_is_an_input_error(bad):
+    X, y = [[{"a": 1.0}, {"b": "x"}]] * 4, [["p", "q"]] * 4
+    model = CRF(max_iterations=3).fit(X, y)
+    for call in (
+        lambda: CRF().fit(bad, y),
+        lambda: CRF().fit(X, bad),
+        lambda: CRF().fit(X, y, X_dev=bad, y_dev=y),
+        lambda: model.predict(bad),
+        lambda: model.predict_marginals(bad),
+    ):
+        with pytest.raises(InputError):
+            call()
+    with pytest.raises(InputError):
+        model.model_.span_probability(X, bad)

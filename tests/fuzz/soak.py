@@ -40,7 +40,7 @@ def corpus(seed: int) -> tuple[list[Any], list[Any]]:
 def models() -> list[Any]:
     """One of weights and one of trees: short sequences, chunks and threads all have their own ways through them."""
     trees = hedgerow.TreeCRF(n_estimators=5, early_stopping=False, window=1, random_state=0)
-    return [hedgerow.LinearCRF(max_iter=10, window=1), trees]
+    return [hedgerow.LinearCRF(tol=0.01, window=1), trees]
 
 
 def soak(seconds: float) -> tuple[int, int, list[float], list[str]]:
@@ -95,7 +95,7 @@ def main() -> int:
     early = max(memory[: max(1, len(memory) // 5)])
     print(f"{predictions:,} predictions and {fits:,} fits in {options.minutes:g} minutes")
     first, last = memory[0] / 1e6, memory[-1] / 1e6
-    print(f"memory {first:.0f} MB at first, {early / 1e6:.0f} MB after a fifth, {last:.0f} MB at last")
+    print(f"memory {first:.0f} MB at first, {early / 1e6:.0f} MB at most in the first fifth, {last:.0f} MB at last")
     print(*faults[:10], sep="\n", end="\n" if faults else "")
     return int(bool(faults) or memory[-1] - early > GROWTH)
 
