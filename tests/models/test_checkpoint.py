@@ -293,3 +293,11 @@ def test_seconds_that_are_none(every, tmp_path):
 def test_one_checkpoint_at_a_time(tmp_path):
     with Checkpoint(tmp_path / "a").applied(), pytest.raises(InputError, match="is kept already"):
         fitted(linear(), WORDS, tmp_path / "b")
+
+
+def test_scores_that_are_scaled_anew_now_and_then(tmp_path):
+    # Exponentials are made anew after 100 iterations: how many there were since is part of the state.
+    model = trees(edges="joint", early_stopping=False, n_estimators=106, max_leaf_nodes=2)
+    again, deaths = live_and_die(model, WORDS, tmp_path / "kept", lives=20)
+    assert deaths > 3
+    assert bits(again) == bits(fitted(model, WORDS))
