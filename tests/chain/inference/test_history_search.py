@@ -57,14 +57,18 @@ def test_of_equal_labelings_the_seen_then_the_lowest_label():
 @settings(max_examples=40)
 @given(case=cases(max_length=9), cells=st.integers(1, 200))
 def test_blocks_change_nothing(case, cells):
-    whole = k_best(case.potentials(), 2)
+    searches = best_labelings, lambda potentials: beam_labelings(potentials, 10**4)
+    whole, found = k_best(case.potentials(), 2), [search(case.potentials()) for search in searches]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(history_rows, "MAX_CELLS", cells)
         patch.setattr(workspace, "CELLS_PER_CALL", 1)
-        cut = k_best(case.potentials(), 2)
+        cut, found_cut = k_best(case.potentials(), 2), [search(case.potentials()) for search in searches]
     for one, other in zip(whole, cut):
         np.testing.assert_array_equal(one.labels, other.labels)
         np.testing.assert_array_equal(one.scores, other.scores)
+    for one, other in zip(found, found_cut):  # all sequences of a chunk in a call, and each by itself
+        np.testing.assert_array_equal(one[0], other[0])
+        np.testing.assert_array_equal(one[1], other[1])
 
 
 @pytest.mark.parametrize("order", [0, 1, 2, 3])

@@ -119,8 +119,7 @@ class HistoryEdges(Edges):
         first position on."""
         labels = np.empty(potentials.n_positions, dtype=CODE)
         scores: FloatArray = np.empty(potentials.n_sequences)
-        for i, (best, score) in enumerate(self.k_best(potentials, 1)):
-            labels[potentials.rows(i)], scores[i] = best[0], score[0]
+        HistorySearch(self, potentials, 1).best(labels, scores)
         return labels, scores
 
     def k_best(self, potentials: ChainPotentials, k: int) -> list[tuple[CodeArray, FloatArray]]:
@@ -128,10 +127,10 @@ class HistoryEdges(Edges):
         return [search.sequence(i) for i in range(potentials.n_sequences)]
 
     def beam_labelings(self, potentials: ChainPotentials, width: int) -> tuple[CodeArray, FloatArray]:
-        beam = HistoryBeam(self, potentials, width)
         labels = np.empty(potentials.n_positions, dtype=CODE)
-        scores = [beam.sequence(i, labels[potentials.rows(i)]) for i in range(potentials.n_sequences)]
-        return labels, np.array(scores, dtype=FLOAT)
+        scores: FloatArray = np.empty(potentials.n_sequences)
+        HistoryBeam(self, potentials, width).best(labels, scores)
+        return labels, scores
 
     def arcs_of(self, potentials: ChainPotentials, labels: AnyArray) -> IndexArray:
         """The arc that each label of a labeling takes, (n,); −1 where no arc is left for it. labels (n,), all known."""

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hedgerow.chain import kernels
-from hedgerow.chain.edges.history_rows import BackwardRows, count_rows, pieces
+from hedgerow.chain.edges.history_rows import BackwardRows, count_rows, groups, pieces
 from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.errors import InputError
-from hedgerow.legend import CODE, INDEX, CodeArray, FloatArray, IndexArray
+from hedgerow.legend import CODE, INDEX, AnyArray, CodeArray, FloatArray, IndexArray
 
 if TYPE_CHECKING:
     from hedgerow.chain.edges.histories import HistoryEdges
@@ -30,6 +30,21 @@ class HistorySearch:
         self._choice = np.empty(h.n_states, dtype=CODE)
         self._listed = np.empty(h.n_labels, dtype=CODE)
         self._came_by = np.empty((longest, k), dtype=INDEX)
+
+    def best(self, labels: CodeArray, scores: FloatArray) -> None:
+        """Fill labels (n,) and scores (s,) with the best labelings of all sequences, k being 1: many in a call."""
+        potentials, h = self.potentials, self.edges.histories
+        model = potentials.node_scores, self.edges.scores, h.walk, potentials.offsets, self._rows
+        states, totals, items = np.empty((2, 1), dtype=CODE), np.empty((3, 1)), np.empty(1, dtype=INDEX)
+        scratch = self._arc_totals, self._choice, self._listed, states, totals, items, self._came_by
+        for first, last in groups(h, potentials.offsets, len(self._rows)):
+            if last > first + 1:
+                i = kernels.history_search.best_labelings(*model, *scratch, labels, scores, first, last)
+                if i < last:
+                    self.edges.refuse_illegal(potentials, i)
+            else:  # it may be long
+                best, score = self.sequence(first)
+                labels[potentials.rows(first)], scores[first] = best[0], score[0]
 
     def sequence(self, i: int) -> tuple[CodeArray, FloatArray]:
         """The labels (m, T) and scores (m,) of the best labelings of sequence i, m ≤ k."""
@@ -83,16 +98,29 @@ class HistoryBeam:
         self._chosen: IndexArray = np.empty(width, dtype=INDEX)
         self._listed: CodeArray = np.empty(h.n_labels, dtype=CODE)
 
+    @property
+    def _buffers(self) -> tuple[AnyArray, ...]:
+        state = self._states, self._scores, self._n_kept, self._came_by, self._place
+        return *state, self._new_states, self._new_scores, self._new_came_by, self._chosen, self._listed
+
+    def best(self, labels: CodeArray, scores: FloatArray) -> None:
+        """Fill labels (n,) and scores (s,) with what the beam keeps of all sequences: many in a call."""
+        potentials, h = self.potentials, self.edges.histories
+        model = potentials.node_scores, self.edges.scores, h.walk, potentials.offsets
+        for first, last in groups(h, potentials.offsets, len(self._states)):
+            i = first
+            if last > first + 1:
+                i = kernels.history_beam.labelings(*model, *self._buffers, labels, scores, first, last)
+            if i < last:  # it may be long, or says why nothing is left
+                scores[i] = self.sequence(i, labels[potentials.rows(i)])
+
     def sequence(self, i: int, labels: CodeArray) -> float:
         """Fill labels (T,) with the best labeling of sequence i that the beam keeps; its score."""
         potentials, h = self.potentials, self.edges.histories
         nodes = potentials.node_scores[potentials.rows(i)]
         self._states[0, 0], self._scores[0, 0], self._n_kept[0] = h.start, 0.0, 1
-        model = nodes, self.edges.scores, h.walk
-        state = self._states, self._scores, self._n_kept, self._came_by, self._place
-        scratch = self._new_states, self._new_scores, self._new_came_by, self._chosen, self._listed
         for t0, t1 in pieces(self.width * h.n_labels, 0, len(nodes)):
-            t = kernels.history_beam.search(*model, *state, *scratch, t0, t1)
+            t = kernels.history_beam.search(nodes, self.edges.scores, h.walk, *self._buffers, t0, t1)
             if t < t1:
                 self.edges.refuse_illegal(potentials, i)
                 hint = "Use a wider one, or exact search."

@@ -11,6 +11,7 @@ import numpy as np
 
 from hedgerow.chain.kernels.beam import choose
 from hedgerow.chain.kernels.history_arcs import list_arcs
+from hedgerow.chain.kernels.history_search import trace
 from hedgerow.jit import kernel, part
 
 
@@ -65,3 +66,27 @@ def search(
         if count == 0:
             return t
     return t1
+
+
+@kernel
+def labelings(
+    node, arc_scores, histories, offsets, states, scores, n_kept, came_by, place, new_states, new_scores, new_came_by,
+    kept, listed, labels, totals, begin, end,
+):  # fmt: skip
+    """`search` and `trace` of the sequences begin … end−1; returns the first one whose beam has nothing left, `end`
+    where there is none.
+
+    node (n, K), offsets (s+1,) IN; labels (n,), totals (s,) OUT; all else as in these two.
+    """
+    for i in range(begin, end):
+        t0, t1 = offsets[i], offsets[i + 1]
+        states[0, 0], scores[0, 0], n_kept[0] = histories.start, 0.0, 1
+        t = search(
+            node[t0:t1], arc_scores, histories, states, scores, n_kept, came_by, place, new_states, new_scores,
+            new_came_by, kept, listed, 0, t1 - t0,
+        )  # fmt: skip
+        if t < t1 - t0:
+            return i
+        trace(came_by[1:], histories.arc_label, 0, labels[t0:t1], 0, t1 - t0)
+        totals[i] = scores[t1 - t0, 0]
+    return end

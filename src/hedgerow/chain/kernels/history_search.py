@@ -116,3 +116,30 @@ def trace(came_by, arc_label, r, labels, t0, t1):
         labels[t] = arc_label[came_by[t, r] % A]
         r = came_by[t, r] // A
     return r
+
+
+@kernel
+def best_labelings(
+    node, arc_scores, histories, offsets, best, arc_totals, choice, listed, states, scores, items, came_by, labels,
+    totals, begin, end,
+):  # fmt: skip
+    """`best_ahead`, `k_best` with k = 1, and `trace` of the sequences begin … end−1, each of which fits the rows of
+    best; returns the first one without a legal labeling, `end` where there is none.
+
+    offsets (s+1,) IN; states (2, 1), scores (3, 1), items (1,) scratch; labels (n,), totals (s,) OUT; all else as in
+    these three.
+    """
+    for i in range(begin, end):
+        t0, t1 = offsets[i], offsets[i + 1]
+        nodes, length = node[t0:t1], t1 - t0
+        best_ahead(nodes, arc_scores, histories, best, arc_totals, choice, listed, 0, length, 0, length)
+        states[0, 0], scores[0, 0] = histories.start, 0.0
+        n_kept = k_best(
+            nodes, arc_scores, histories, best, states[0], scores[0], 1, came_by, scores[1], items, states[1],
+            scores[2], listed, 0, 0, length,
+        )  # fmt: skip
+        if n_kept == 0:
+            return i
+        trace(came_by, histories.arc_label, 0, labels[t0:t1], 0, length)
+        totals[i] = scores[0, 0]
+    return end

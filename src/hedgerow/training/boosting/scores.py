@@ -87,8 +87,7 @@ class Start:
         return TreeScores(first, begin, offsets, nodes, edges, joint=joint, lean=lean)
 
     def _nodes(self, n_positions: int, first: FloatArray, below: FloatArray | None = None) -> StartNodes:
-        tilt = np.zeros(len(first)) if self.tilt is None else self.tilt
-        return StartNodes(n_positions, tilt, first, self.space.end_scores, below)
+        return StartNodes(n_positions, self.tilt, first, self.space.end_scores, below)
 
     def _history_scores(self, dataset: Dataset, first: int, last: int, *, joint: bool) -> TreeScores:
         begin, end = int(dataset.offsets[first]), int(dataset.offsets[last])
@@ -119,20 +118,21 @@ class StartNodes(NamedTuple):
     """The node scores of a run of whole sequences before any tree. They are made when they are asked for: all but those
     of a linear chain would be a few numbers, written out at every position.
 
-    tilt, first, last : (K,), what is taken from every position, and added to the first and the last of a sequence
+    tilt, first, last : (K,), what is taken from every position, if anything, and added to the first and the last of a
+        sequence
     below : (n, K), those of a linear chain, or None
     """
 
     n_positions: int
-    tilt: FloatArray
+    tilt: FloatArray | None
     first: FloatArray
     last: FloatArray
     below: FloatArray | None
 
     def written(self, offsets: AnyArray) -> FloatArray:
         """(n, K), a new array."""
-        nodes: FloatArray = np.zeros((self.n_positions, len(self.tilt))) if self.below is None else self.below.copy()
-        nodes -= self.tilt
+        nodes: FloatArray = np.zeros((self.n_positions, len(self.first))) if self.below is None else self.below.copy()
+        nodes -= 0.0 if self.tilt is None else self.tilt
         nodes[offsets[:-1]] += self.first
         nodes[offsets[1:] - 1] += self.last
         return nodes
