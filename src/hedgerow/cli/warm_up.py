@@ -21,7 +21,6 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"order": 2, "window": 1},
         {"trainer": "sgd", "max_iter": 3},
         {"trainer": "adagrad", "max_iter": 3},
-        {"trainer": "smd", "max_iter": 3},
         {"trainer": "averaged_perceptron", "max_iter": 3},
         {"transitions": "forbid_unseen"},
         {"transitions": "observed"},
