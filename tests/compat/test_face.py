@@ -188,16 +188,15 @@ def test_pa_and_arow_reach_what_those_of_crfsuite_reach(parameters):
     (X, y), (X_new, y_new) = words(80, seed=5), words(80, seed=6)
     results: list[Any] = []
     for kind in BOTH:
-        crfs = [kind(**parameters, max_iterations=10).fit(X, y) for _ in range(6)]
+        crfs = [kind(**parameters, max_iterations=10).fit(X, y) for _ in range(8 if kind is CRF else 20)]
         if kind is CRF:
-            models = [crf._linear_crf().set_params(random_state=seed) for seed, crf in enumerate(crfs)]
-            for crf, model in zip(crfs, models):
-                crf.model_ = model.fit(X, y)
+            for seed, crf in enumerate(crfs):
+                crf.model_ = crf._linear_crf().set_params(random_state=seed).fit(X, y)
         norms = [np.linalg.norm(list(crf.state_features_.values())) for crf in crfs]
         results.append(np.mean([[crf.score(X, y), crf.score(X_new, y_new)] for crf in crfs], axis=0))
         results.append(np.mean(norms))
     np.testing.assert_allclose(results[0], results[2], rtol=0, atol=0.06)
-    assert results[1] == pytest.approx(results[3], rel=0.15)
+    assert results[1] == pytest.approx(results[3], rel=0.2)
 
 
 @pytest.mark.parametrize(
