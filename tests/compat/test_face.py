@@ -10,6 +10,7 @@ import pytest
 import sklearn_crfsuite
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
 
 import hedgerow.compat
 from hedgerow.compat import CRF
@@ -146,13 +147,34 @@ def test_a_model_of_sklearn_crfsuite_is_read(both, corpus, tmp_path):
     assert ours.state_features_ == pytest.approx(theirs.state_features_, abs=1e-6)
 
 
-def test_what_cannot_be_written_leaves_no_model(tmp_path):
-    crf = CRF(model_filename=str(tmp_path / "model"))
-    with pytest.raises(InputError, match="is not text"):
-        crf.fit([[{"a": "s"}, {"a": "t"}]], [[1, 2]])
+@pytest.mark.parametrize(
+    ("name", "labels", "match"),
+    [("model", [1, 2], "the label 1 is not text"), ("none/model", ["A", "B"], "none: there is no such folder")],
+)
+def test_what_cannot_be_written_is_told_before_training(tmp_path, name, labels, match):
+    crf = CRF(model_filename=str(tmp_path / name))
+    with pytest.raises(InputError, match=match):
+        crf.fit([[{"a": "s"}, {"a": "t"}]], [labels])
     assert crf.classes_ is None
     with pytest.raises(NotFittedError):
         crf.predict([[{"a": "s"}]])
+
+
+def test_a_model_that_cannot_be_written_is_kept(tmp_path):
+    """Found at the end alone: two features of one name."""
+    crf = CRF(model_filename=str(tmp_path / "model"))
+    X = [[{"a": "b:c", "a:b": "c"}, {"a": "d"}]]
+    with pytest.raises(InputError, match="two features are 'a:b:c' in CRFsuite"):
+        crf.fit(X, [["A", "B"]])
+    assert crf.predict_single(X[0]) == ["A", "B"]
+    assert not (tmp_path / "model").exists()
+
+
+def test_scikit_learn_sees_whether_there_is_a_model(corpus, tmp_path):
+    with pytest.raises(NotFittedError):
+        check_is_fitted(CRF())
+    CRF(model_filename=tmp_path / "model", max_iterations=1).fit(*corpus)
+    check_is_fitted(CRF(model_filename=tmp_path / "model"))
 
 
 # ------------------------------------------------------------------------------------------------ pa and arow
