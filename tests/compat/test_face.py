@@ -10,6 +10,7 @@ import pytest
 import sklearn_crfsuite
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
 
 import hedgerow.compat
 from hedgerow.compat import CRF
@@ -146,13 +147,34 @@ def test_a_model_of_sklearn_crfsuite_is_read(both, corpus, tmp_path):
     assert ours.state_features_ == pytest.approx(theirs.state_features_, abs=1e-6)
 
 
-def test_what_cannot_be_written_leaves_no_model(tmp_path):
-    crf = CRF(model_filename=str(tmp_path / "model"))
-    with pytest.raises(InputError, match="is not text"):
-        crf.fit([[{"a": "s"}, {"a": "t"}]], [[1, 2]])
+@pytest.mark.parametrize(
+    ("name", "labels", "match"),
+    [("model", [1, 2], "the label 1 is not text"), ("none/model", ["A", "B"], "none: there is no such folder")],
+)
+def test_what_cannot_be_written_is_told_before_training(tmp_path, name, labels, match):
+    crf = CRF(model_filename=str(tmp_path / name))
+    with pytest.raises(InputError, match=match):
+        crf.fit([[{"a": "s"}, {"a": "t"}]], [labels])
     assert crf.classes_ is None
     with pytest.raises(NotFittedError):
         crf.predict([[{"a": "s"}]])
+
+
+def test_a_model_that_cannot_be_written_is_kept(tmp_path):
+    """Found at the end alone: two features of one name."""
+    crf = CRF(model_filename=str(tmp_path / "model"))
+    X = [[{"a": "b:c", "a:b": "c"}, {"a": "d"}]]
+    with pytest.raises(InputError, match="two features are 'a:b:c' in CRFsuite"):
+        crf.fit(X, [["A", "B"]])
+    assert crf.predict_single(X[0]) == ["A", "B"]
+    assert not (tmp_path / "model").exists()
+
+
+def test_scikit_learn_sees_whether_there_is_a_model(corpus, tmp_path):
+    with pytest.raises(NotFittedError):
+        check_is_fitted(CRF())
+    CRF(model_filename=tmp_path / "model", max_iterations=1).fit(*corpus)
+    check_is_fitted(CRF(model_filename=tmp_path / "model"))
 
 
 # ------------------------------------------------------------------------------------------------ pa and arow
@@ -188,16 +210,15 @@ def test_pa_and_arow_reach_what_those_of_crfsuite_reach(parameters):
     (X, y), (X_new, y_new) = words(80, seed=5), words(80, seed=6)
     results: list[Any] = []
     for kind in BOTH:
-        crfs = [kind(**parameters, max_iterations=10).fit(X, y) for _ in range(6)]
+        crfs = [kind(**parameters, max_iterations=10).fit(X, y) for _ in range(8 if kind is CRF else 20)]
         if kind is CRF:
-            models = [crf._linear_crf().set_params(random_state=seed) for seed, crf in enumerate(crfs)]
-            for crf, model in zip(crfs, models):
-                crf.model_ = model.fit(X, y)
+            for seed, crf in enumerate(crfs):
+                crf.model_ = crf._linear_crf().set_params(random_state=seed).fit(X, y)
         norms = [np.linalg.norm(list(crf.state_features_.values())) for crf in crfs]
         results.append(np.mean([[crf.score(X, y), crf.score(X_new, y_new)] for crf in crfs], axis=0))
         results.append(np.mean(norms))
     np.testing.assert_allclose(results[0], results[2], rtol=0, atol=0.06)
-    assert results[1] == pytest.approx(results[3], rel=0.15)
+    assert results[1] == pytest.approx(results[3], rel=0.2)
 
 
 @pytest.mark.parametrize(

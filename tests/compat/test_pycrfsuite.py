@@ -221,6 +221,8 @@ def test_sequences_are_checked_and_cleared(tmp_path):
         trainer.train(str(tmp_path / "model"))
     assert not (tmp_path / "model").exists()
     trainer.append([["a"], ["b"]], ["A", "B"])
+    with pytest.raises(InputError, match="no such folder"):
+        trainer.train(str(tmp_path / "none" / "model"))
     trainer.train("")  # no file
 
 

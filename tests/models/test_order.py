@@ -264,6 +264,8 @@ def test_memory_is_planned(monkeypatch):
         ("labelwise", "lbfgs"),
         ("margin", "frank_wolfe"),
         ("perceptron", "averaged_perceptron"),
+        ("perceptron", "passive_aggressive"),
+        ("perceptron", "arow"),
         ("pseudo_likelihood", "adagrad"),
     ],
 )

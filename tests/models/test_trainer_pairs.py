@@ -12,7 +12,7 @@ from hedgerow import LinearCRF
 from hedgerow.chain.objectives import NAMES
 from hedgerow.datasets import make_sequences
 from hedgerow.errors import InputError
-from hedgerow.trainers import SGD, SMD, TRAINERS, AnnealedSGD, GainTrainer, make_trainer
+from hedgerow.trainers import AROW, SGD, SMD, TRAINERS, AnnealedSGD, GainTrainer, PassiveAggressive, make_trainer
 
 
 @pytest.fixture(scope="module")
@@ -82,9 +82,10 @@ def test_the_perceptron_loss_at_zero_ends_nothing(trainer, data):
     assert model.n_iter_ > 10 or model.outcome_ != "converged"
 
 
-def test_the_averaged_perceptron_has_no_penalty(data):
+@pytest.mark.parametrize("trainer", ["averaged_perceptron", "passive_aggressive", "arow"])
+def test_who_learns_from_mistakes_has_no_penalty(data, trainer):
     X, y = data[:2]
-    models = [LinearCRF(trainer="averaged_perceptron", l2=l2, random_state=0).fit(X, y) for l2 in (0.0, 100.0)]
+    models = [LinearCRF(trainer=trainer, l2=l2, random_state=0).fit(X, y) for l2 in (0.0, 100.0)]
     np.testing.assert_array_equal(models[0].weights_, models[1].weights_)
     assert models[0].loss_ == models[1].loss_
 
@@ -107,6 +108,10 @@ def test_schedules_reach_the_trainer(data):
         ({"trainer": SMD(schedule="inverse")}, "schedule is 'inverse'"),
         ({"trainer": SMD(lazy="yes")}, "lazy is 'yes'"),
         ({"objective": "perceptron", "l1": 0.1}, "l1 is 0.1 and trainer 'averaged_perceptron' has no L1"),
+        ({"objective": "log_likelihood", "trainer": "arow"}, "'arow' is for objective 'perceptron'"),
+        ({"trainer": PassiveAggressive(slack="cubic")}, "slack is 'cubic'"),
+        ({"trainer": PassiveAggressive(aggressiveness=0)}, "aggressiveness is 0"),
+        ({"trainer": AROW(gamma=-1.0)}, "gamma is -1"),
         ({"objective": "slack_margin", "costs": {"L0": 10**9}}, "too many to list for slack_margin"),
     ],
 )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,17 @@ def write_file(path: str | os.PathLike[str], model: LinearCRF, labels: Sequence[
     persistence.replace_file(path, [write_model(from_linear(model, labels))])
 
 
+def check_place(path: str | os.PathLike[str], labels: Iterable[Any]) -> None:
+    """Refuse, before anything is trained, a file that could not be written: one in no folder, or of labels that are
+    numbers."""
+    folder = os.path.dirname(os.path.realpath(path))
+    if not os.path.isdir(folder):
+        raise InputError("there is no such folder", path=folder)
+    for label in labels:
+        if isinstance(label, (int, np.integer)):
+            raise InputError(f"the label {label!r} is not text, and CRFsuite's are", hint="Use str labels.")
+
+
 def to_linear(source: CRFsuiteModel) -> LinearCRF:
     """The same model: every attribute of CRFsuite is one of the LinearCRF, and there are no columns."""
     names = sorted(source.labels)
@@ -85,10 +97,14 @@ def from_linear(model: LinearCRF, labels: Sequence[Label] | None = None) -> CRFs
     nodes, arcs, _ = layout.split(weights)
     kept, moved = np.flatnonzero(nodes), np.flatnonzero(arcs)
     rows, attribute = np.unique(layout.nodes.slot_rows()[kept], return_inverse=True)
-    names = row_names(schema)
+    every = row_names(schema)
+    names = [every[row] for row in rows.tolist()]
+    if len(set(names)) < len(names):
+        twice = Counter(names).most_common(1)[0][0]
+        raise InputError(f"two features are {twice!r:.80} in CRFsuite", hint="Rename one of their keys.")
     return CRFsuiteModel(
         list(order),
-        [names[row] for row in rows.tolist()],
+        names,
         attribute.astype(INDEX),
         code[layout.nodes.slot_label[kept]],
         nodes[kept],

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-from hedgerow.compat.conversion import from_linear, read_file, write_file
+from hedgerow.compat.conversion import check_place, from_linear, read_file, write_file
 from hedgerow.compat.inputs import by_appearance, check_held_out, read_labelings, read_sequences, rows_of
 from hedgerow.compat.items import as_known, as_weights
 from hedgerow.compat.model_files import write_model
@@ -164,6 +164,8 @@ class CRF(BaseEstimator):  # type: ignore[misc]
         X, y = read_sequences("X", X), read_labelings("y", y)
         if len(X) != len(y):
             raise InputError(f"X has {len(X)} sequences and y has {len(y)}")
+        if self.model_filename is not None:
+            check_place(self.model_filename, itertools.chain.from_iterable(y))
         filled = [i for i in range(len(X)) if len(X[i]) or len(y[i])]  # CRFsuite takes empty sequences
         X, y = [X[i] for i in filled], [y[i] for i in filled]
         with warnings.catch_warnings():
@@ -174,10 +176,9 @@ class CRF(BaseEstimator):  # type: ignore[misc]
             except MixedTypesError:  # found while X is read, before any training
                 model.fit([as_weights(sequence) for sequence in X], y)
                 self.mixed_keys_ = True
-        labels = by_appearance(model.schema_.labels, y)
+        self.model_, self._labels = model, by_appearance(model.schema_.labels, y)
         if self.model_filename is not None:
-            write_file(self.model_filename, model, labels)
-        self.model_, self._labels = model, labels
+            write_file(self.model_filename, model, self._labels)
         self.training_log_ = _training_log(model)
         if X_dev is not None:
             predicted = self.predict(X_dev)
@@ -347,6 +348,9 @@ class CRF(BaseEstimator):  # type: ignore[misc]
             "modelfile is a temporary file of sklearn-crfsuite and has no counterpart here. With model_filename=path, "
             "fit writes CRFsuite's file; model_.save(path) writes one that hedgerow.load(path) reads"
         )
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return self._model() is not None
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()

@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 
 from hedgerow.compat import training_log
-from hedgerow.compat.conversion import from_linear, read_content, to_linear
+from hedgerow.compat.conversion import check_place, from_linear, read_content, to_linear
 from hedgerow.compat.dump import ParsedDump, describe, dumped
 from hedgerow.compat.estimator import CRF
 from hedgerow.compat.items import as_text, as_weights
@@ -271,6 +271,8 @@ class Trainer:
     def train(self, model: str | os.PathLike[str], holdout: int = -1) -> None:
         """Train on all sequences but those of the group `holdout`, which are scored at the end; write the model to a
         file, unless its name is empty."""
+        if os.fspath(model):
+            check_place(model, ())
         self._before_train()
         self._say(training_log.before(self._algorithm, self._values))
         parts: tuple[list[Any], list[Any]] = ([], [])
