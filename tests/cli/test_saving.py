@@ -49,6 +49,11 @@ def test_a_model_to_standard_output(folder):
     assert b"sequences" in done.stderr
 
 
+def test_a_model_is_not_for_a_terminal(hedgerow, folder, monkeypatch):
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    assert "a model is not for a terminal" in hedgerow("train", "train.txt", "-o", "-", *LINEAR).complaint
+
+
 def test_tags_replace_a_file_at_once_and_not_their_input(hedgerow, folder, trained, monkeypatch):
     (folder / "in.txt").write_text(conll((0, 1)))
     out = folder / "out.txt"

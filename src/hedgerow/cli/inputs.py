@@ -107,11 +107,16 @@ def load_chain(path: str) -> Any:
 # ------------------------------------------------------------------------------------------------ where it writes
 
 
-def check_writable(path: str, read: Iterable[str | None] = ()) -> None:
-    """Refuse a place where a file cannot be written, and one that is read itself, before the work that makes it."""
+def check_writable(path: str, read: Iterable[str | None] = (), *, model: bool = False) -> None:
+    """Refuse a place where a file cannot be written, and one that is read itself, before the work that makes it.
+
+    model : whether it is for a model, which a terminal cannot show
+    """
     from hedgerow.persistence import check_target
 
     if path == STANDARD:
+        if model and sys.stdout.isatty():
+            raise InputError("a model is not for a terminal", hint="Name a file, or a pipe.")
         return
     for other in read:
         if other is not None and os.path.exists(other) and os.path.exists(path) and os.path.samefile(other, path):
@@ -124,8 +129,6 @@ def save(model: Any, path: str) -> None:
     if path != STANDARD:
         model.save(path)
         return
-    if sys.stdout.isatty():
-        raise InputError("a model is not for a terminal", hint="Name a file, or a pipe.")
     sys.stdout.flush()
     model.save(sys.stdout.buffer)
 

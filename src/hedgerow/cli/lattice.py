@@ -106,7 +106,7 @@ def train(
     """
     from hedgerow.lattice.images import read_folders
 
-    check_writable(out)
+    check_writable(out, model=True)
     check_checkpoint(checkpoint, resume=resume, read=(out,))
     parameters = {name: value for name, value in parameters.items() if value is not None}
     for name in ("l2", "trainer"):

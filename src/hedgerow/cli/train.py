@@ -130,7 +130,7 @@ def train(
     """
     kind = find_model(model)
     read = (*data, dev, reading.get("template"))
-    check_writable(model_out, read)
+    check_writable(model_out, read, model=True)
     check_checkpoint(checkpoint, resume=resume, read=(*read, model_out))
     share = _share(dev)
     auto = model == "auto"
