@@ -17,10 +17,11 @@ import numpy as np
 from hedgerow.data.dataset import OUTSIDE_COLUMN, Column, Dataset, Schema
 from hedgerow.data.derived import number_row
 from hedgerow.errors import InputError
-from hedgerow.legend import FLOAT, INDEX, MISSING, OUTSIDE, AnyArray, CodeArray, FloatArray, IndexArray
+from hedgerow.legend import INDEX, MISSING, OUTSIDE, AnyArray, CodeArray, FloatArray, IndexArray
 from hedgerow.trees import kernels
 from hedgerow.trees.bins import BinnedData as BinnedData
 from hedgerow.trees.nodes import CODES, ITEMS, KIND, MAX_BINS, N_SPECIAL, ORDERED
+from hedgerow.trees.quantiles import column_numbers, column_weights, inside_places, quantiles_of
 
 MAX_VALUES = 253  # of a numeric column, so that missing and outside fit into a byte with them
 MAX_CUTS = 7  # of the values of an attribute
@@ -115,14 +116,14 @@ def learn_binning(
         column, values = stored.column, _values(dataset, stored)
         low, width = window_of(column.offsets)
         if column.kind == "numeric":
-            edges = _quantiles(*_numbers(dataset, column, values), max_bins)
+            edges = quantiles_of(*column_numbers(dataset, column, values), max_bins)
             entries.append((column.name, ORDERED, len(edges) + 1 + N_SPECIAL, edges, None, None, (low, width)))
         else:
             entries.append((column.name, CODES, column.n_codes, None, None, None, (low, width)))
     for stored in sparse:
         column, values = stored.column, _values(dataset, stored)
-        weights = _weights(dataset, column)
-        counts = np.bincount(values[_inside(dataset)] if not column.constant else values, weights, column.n_codes)
+        weights = column_weights(dataset, column)
+        counts = np.bincount(values[inside_places(dataset)] if not column.constant else values, weights, column.n_codes)
         counts[OUTSIDE] = dataset.n_sequences if len(column.offsets) > 1 else 0
         frequent = (counts > 0) & (counts >= min_frequency)
         frequent[MISSING] |= keep_missing
@@ -167,57 +168,11 @@ def window_of(offsets: tuple[int, ...]) -> tuple[int, int]:
     return offsets[0], offsets[-1] - offsets[0] + 1
 
 
-def _inside(dataset: Dataset) -> IndexArray:
-    """The padded place, as the dataset has it, of every position."""
-    lengths = np.diff(dataset.offsets)
-    shift: IndexArray = np.repeat(dataset.start - dataset.offsets[:-1], lengths)
-    return shift + np.arange(dataset.n_positions)
-
-
-def _weights(dataset: Dataset, column: Column) -> FloatArray | None:
-    """What each value of a column counts, (N,) or (S,); None where all count the same."""
-    weights = dataset.spread_weights()
-    return dataset.weight_seq if column.constant and weights is not None else weights
-
-
-def _numbers(dataset: Dataset, column: Column, values: AnyArray) -> tuple[FloatArray, FloatArray | None]:
-    """The numbers of a column that are there, and what each of them counts."""
-    weights = _weights(dataset, column)
-    if weights is not None and not column.constant:
-        values = values[_inside(dataset)]
-    known = ~np.isnan(values)
-    numbers, counted = values[known].astype(FLOAT), None if weights is None else weights[known]
-    if np.isnan(column.fill):
-        return numbers, counted
-    return np.append(numbers, column.fill), None if counted is None else np.append(counted, 1.0)
-
-
-def _quantiles(values: FloatArray, weights: FloatArray | None, max_bins: int) -> FloatArray:
-    """Upper ends of the bins but the last: half-way between values where these are few, else quantiles.
-
-    weights : what each value counts, or None; as many as a value counts, so many times it stands among the others
-    """
-    distinct = np.unique(values)
-    if len(distinct) <= max_bins:
-        between = distinct[:-1] / 2 + distinct[1:] / 2
-        return np.where(between < distinct[1:], between, distinct[:-1])  # there may be no number between
-    shares = np.linspace(0, 1, max_bins + 1)[1:-1]
-    edges: FloatArray
-    if weights is None:
-        edges = np.quantile(values, shares, method="lower")
-    else:
-        order = np.argsort(values, kind="stable")
-        up_to = np.cumsum(weights[order])
-        places = np.searchsorted(up_to, shares * (up_to[-1] - min(1.0, weights.min())), side="right")
-        edges = values[order[np.minimum(places, len(order) - 1)]]
-    return np.unique(edges)
-
-
 def _attribute_items(dataset: Dataset, min_frequency: float) -> tuple[CodeArray, FloatArray]:
     """The items of attributes that are frequent enough: one that says "there", and some by their values."""
     ids, weights = dataset.attr_id, dataset.spread_weights()
     if weights is not None:
-        weights = np.repeat(weights, np.diff(dataset.attr_ptr)[_inside(dataset)])
+        weights = np.repeat(weights, np.diff(dataset.attr_ptr)[inside_places(dataset)])
     counts = np.bincount(ids, minlength=dataset.schema.n_attributes)
     counted = np.bincount(ids, weights, dataset.schema.n_attributes)
     kept = np.flatnonzero((counts > 0) & (counted >= min_frequency)).astype(np.int32)
@@ -230,7 +185,7 @@ def _attribute_items(dataset: Dataset, min_frequency: float) -> tuple[CodeArray,
     for a in kept:
         own = order[ends[a] - counts[a] : ends[a]]
         values = dataset.attr_val[own]
-        quantiles = _quantiles(values, None if weights is None else weights[own], MAX_CUTS + 1)[:MAX_CUTS]
+        quantiles = quantiles_of(values, None if weights is None else weights[own], MAX_CUTS + 1)[:MAX_CUTS]
         sources += [int(a)] * (1 + len(quantiles))
         cuts += [np.nan, *quantiles.tolist()]
     return np.array(sources, dtype=np.int32), np.array(cuts)
@@ -239,7 +194,7 @@ def _attribute_items(dataset: Dataset, min_frequency: float) -> tuple[CodeArray,
 def bin_dataset(binning: Binning, dataset: Dataset, *, postings: bool) -> BinnedData:
     """The bins of a corpus; with `postings` also where each code and item stands, for growing."""
     margin = binning.margin
-    inside = _inside(dataset)
+    inside = inside_places(dataset)
     place = (inside + margin).astype(np.int32)
     size = int(dataset.offsets[-1]) + dataset.schema.gap * (dataset.n_sequences + 1) + 2 * margin
     sparse = split_columns(dataset.schema)[1] if binning.n_dense < len(binning.names) else []
