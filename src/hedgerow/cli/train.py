@@ -136,15 +136,7 @@ def train(
     if share is None and dev is not None:
         held_out = dict(zip(("X_val", "y_val"), recipe.read_labelled(Input(dev))))
     began = perf_counter()
-    with warnings.catch_warnings():
-        # How training ended is in the summary.
-        warnings.filterwarnings("ignore", message="training (stopped|was interrupted)")
-        try:
-            crf.fit(X, y, **held_out)
-        except InputError as error:
-            from hedgerow.cli.places import in_files
-
-            raise in_files(error, data, recipe) from None
+    _fit(crf, X, y, held_out, data, recipe)
     crf.plan_ = recipe.plan(crf.plan_)
     kept = _trained_on(crf, y) if not held_out else y
     crf.metadata_ = {
@@ -159,6 +151,18 @@ def train(
     }
     crf.save(model_out)
     return crf
+
+
+def _fit(crf: ChainModel, X: Any, y: Any, held_out: Mapping[str, Any], data: Sequence[str], recipe: Recipe) -> None:
+    """Train. How training ended is in the summary, and errors name the file and the line."""
+    from hedgerow.cli.recipe import in_files
+
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="training (stopped|was interrupted)")
+        try:
+            crf.fit(X, y, **held_out)
+        except InputError as error:
+            raise in_files(error, data, recipe) from None
 
 
 def _trained_on(crf: ChainModel, y: AnyArray) -> AnyArray:
