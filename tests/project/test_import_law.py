@@ -14,7 +14,7 @@ LAYERS = (
     {"legend", "errors", "lazy"},
     {"declarations", "jit", "parallel", "persistence", "metrics"},
     {"data", "trainers"},
-    {"chain.structure", "chain.workspace", "datasets"},
+    {"chain.structure", "chain.workspace", "datasets", "features"},
     {"chain.potentials"},
     {"chain.edges"},
     {"chain.inference", "chain.short"},

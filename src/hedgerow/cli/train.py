@@ -158,15 +158,7 @@ def train(
         held_out = dict(zip(("X_val", "y_val"), recipe.read_labelled(Input(dev))))
     began = perf_counter()
     with kept_in(crf, checkpoint):
-        with warnings.catch_warnings():
-            # How training ended is in the summary.
-            warnings.filterwarnings("ignore", message="training (stopped|was interrupted)")
-            try:
-                crf.fit(X, y, **held_out)
-            except InputError as error:
-                from hedgerow.cli.places import in_files
-
-                raise in_files(error, data, recipe) from None
+        _fit(crf, X, y, held_out, data, recipe)
         crf.plan_ = recipe.plan(crf.plan_)
         kept = _trained_on(crf, y) if not held_out else y
         crf.metadata_ = {"reader": recipe.to_json(), "training": _facts(crf, y, kept, perf_counter() - began)}
@@ -183,6 +175,18 @@ def _facts(crf: ChainModel, y: AnyArray, kept: AnyArray, seconds: float) -> dict
         "seconds": round(seconds, 3),
         "score": _held_out_score(crf),
     }
+
+
+def _fit(crf: ChainModel, X: Any, y: Any, held_out: Mapping[str, Any], data: Sequence[str], recipe: Recipe) -> None:
+    """Train. How training ended is in the summary, and errors name the file and the line."""
+    from hedgerow.cli.recipe import in_files
+
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="training (stopped|was interrupted)")
+        try:
+            crf.fit(X, y, **held_out)
+        except InputError as error:
+            raise in_files(error, data, recipe) from None
 
 
 def _trained_on(crf: ChainModel, y: AnyArray) -> AnyArray:

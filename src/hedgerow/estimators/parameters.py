@@ -167,7 +167,8 @@ class Windowed(Columns):
         What is derived of every numeric column and seen beside it, in the same window: "lag(5)", "difference(3)",
         "rolling_mean(10)", "rolling_std(10)", "rolling_min(10)", "rolling_max(10)". They look back alone: the last 10
         positions are t−9 … t. "auto" takes differences, or rolling means and deviations of 5 or 25 positions, or all
-        of these, where held-out sequences are clearly better with them than without. `features_` tells which.
+        of these, where held-out sequences are clearly better with them than without. `features_` tells which. Of words:
+        "ner", "pos" or "chunk" makes the features that suit the task, with a window each where `window` is "auto".
     """
 
     window: Window | str = AUTO
@@ -217,24 +218,6 @@ class Constrained:
     """
 
     constraints: str | Iterable[tuple[Label, Label]] | None = None
-
-
-@declared
-class ConstrainedCRF(Constrained):
-    """When constraints hold, and what becomes of labels that break them.
-
-    Parameters
-    ----------
-    constraints_at
-        "prediction" trains as if there were no constraints, on labels that may break them, and obeys them afterwards;
-        for `order` up to 1.
-    repair
-        Labels of y that break the constraints are changed to the nearest that do not: as few as can be, and those of
-        the same type first (I-X to B-X). A warning says how many. Otherwise they are an error.
-    """
-
-    constraints_at: Literal["training", "prediction"] = "training"
-    repair: bool = False
 
 
 @declared

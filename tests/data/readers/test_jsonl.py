@@ -68,7 +68,6 @@ def test_a_list_of_labels_says_which_are_allowed() -> None:
         ({"tokens": ["a"], "labels": ["X", "Y"]}, "1 positions and 2 labels"),
         ({"tokens": ["a"], "labels": "X"}, "labels 'X'"),
         ({"tokens": ["a"], "labels": [1.5]}, "1.5 cannot be a label"),
-        ({"tokens": ["a"], "labels": [True]}, "True cannot be a label"),
         ({"tokens": ["a"], "labels": [[]]}, "allowed labels"),
         ({"tokens": ["\ud800"]}, "valid Unicode"),
         ([1], "not an object"),
@@ -150,3 +149,13 @@ def test_any_bytes_give_a_result_or_an_input_error(content: bytes) -> None:
     except InputError:
         return
     assert len(X) > 0
+
+
+def test_labels_of_another_key() -> None:
+    X, y = read_jsonl(['{"tokens": ["a", "b", "c"], "ner_tags": [1, -100, 0]}'], label="ner_tags")
+    assert X == [["a", "b", "c"]]
+    assert y is not None
+    assert y[0] == [1, None, 0]
+    _, y = read_jsonl(['{"tokens": ["a"], "labels": [-100]}'])
+    assert y is not None
+    assert y[0] == [-100]

@@ -176,11 +176,11 @@ def test_frames_that_are_a_sequence_each() -> None:
             frame_columns([frame({"n": [1.0]}), frame({"n": [1.0, np.inf]})], 4)
 
 
-def test_frames_of_other_columns_and_types_among_alike_ones() -> None:
+def test_frames_of_other_orders_and_types_among_alike_ones() -> None:
     frames = [
         pd.DataFrame({"n": [1, 2], "w": ["a", "b"]}),
         pd.DataFrame({"n": [3, 4], "w": ["b", "c"]}),
-        pd.DataFrame({"n": [0.5]}),
+        pd.DataFrame({"n": [0.5], "w": [None]}),
         pd.DataFrame({"w": ["a"], "n": [7.5]}),
     ]
     y = [["x", "y"], ["y", "x"], ["x"], ["y"]]

@@ -14,7 +14,7 @@ from hedgerow.estimators.parameters import (
     BoostedTrees,
     Calibrated,
     ClassWeighted,
-    ConstrainedCRF,
+    Constrained,
     Drawing,
     EarlyStopping,
     ErrorCosts,
@@ -33,6 +33,24 @@ from hedgerow.estimators.values import LOG_LIKELIHOOD, Scoring, check_scoring
 from hedgerow.trainers import TRAINERS, Trainer, check_trainer
 
 TREE_OBJECTIVES = (*(name for name in NAMES if name != "perceptron"), *BOOSTED)  # a sum of trees has no average
+
+
+@declared
+class ConstrainedCRF(Constrained):
+    """When constraints hold, and what becomes of labels that break them.
+
+    Parameters
+    ----------
+    constraints_at
+        "prediction" trains as if there were no constraints, on labels that may break them, and obeys them afterwards;
+        for `order` up to 1.
+    repair
+        Labels of y that break the constraints are changed to the nearest that do not: as few as can be, and those of
+        the same type first (I-X to B-X). A warning says how many. Otherwise they are an error.
+    """
+
+    constraints_at: Literal["training", "prediction"] = "training"
+    repair: bool = False
 
 
 @declared
