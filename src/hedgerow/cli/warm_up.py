@@ -110,7 +110,8 @@ def _work(models: Sequence[str]) -> list[tuple[Any, Any, Any]]:
     if ALL not in models:
         return [(make_model(name, SHORT.get(name, {})), *corpus) for corpus in corpora for name in models]
     from hedgerow.datasets import make_shapes
-    from hedgerow.lattice import LatticeCRF, TreeLatticeCRF
+    from hedgerow.lattice.model import LatticeCRF
+    from hedgerow.lattice.tree_model import TreeLatticeCRF
 
     few, many = corpora[:-1], corpora[-1]
     named = [(name, parameters) for name, variants in VARIANTS.items() for parameters in variants]
