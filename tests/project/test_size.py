@@ -13,8 +13,11 @@ LONGEST_FUNCTION = 60
 LONGEST_KERNEL = 80
 # The aim for what was there at first is 42,000. Since then came the search over models (2,080); trees for all labels at
 # once, temperatures and weights of labels, windows that are found (1,450 together); features of numbers, single
-# precision, one short sequence, streams, warm-up (2,300 together).
-MOST_IN_PACKAGE = 48_700
+# precision, one short sequence, streams, warm-up (2,300 together); explanations of labels (1,000); metrics of segments,
+# spans and probabilities, and timelines (800); CRFsuite's model files, trainers and names (1,400); checkpoints and safe
+# saving (1,200); data frames with time, words, datasets and documents (1,600); checks of input and of files (600);
+# kernels that are shipped, vectors and memory (500).
+MOST_IN_PACKAGE = 55_900
 
 
 def n_lines(module: Module) -> int:

@@ -35,12 +35,8 @@ from hedgerow.training.monitor import Step, Trained
 
 log = logging.getLogger("hedgerow")
 
-_MADE_READY = (
-    "_chain",
-    "_ready",
-    "_coder",
-    "_predictor",
-)  # what a model keeps between predictions, and no copy or pickle of it has
+# What a model keeps between predictions, and no copy or pickle of it has.
+_MADE_READY = ("_chain", "_ready", "_coder", "_predictor")
 
 
 class FittedModel(BaseEstimator):  # type: ignore[misc]

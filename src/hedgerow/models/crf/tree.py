@@ -54,6 +54,10 @@ PAPERS: dict[str, dict[str, Any]] = {
     "2004": {"l2_regularization": 0.0, "pseudo_likelihood_steps": 3},
     "2009": {"l2_regularization": 20.0, "pseudo_likelihood_steps": 0, "max_leaf_nodes": 100},
 }
+PAPER: dict[str, Any] = {
+    "window": 0, "edges": "joint", "leaves": "mean", "learning_rate": 1.0, "categorical": "one_against_rest",
+    "early_stopping": False, "n_estimators": 100,
+}  # fmt: skip
 # Of what compares windows: few small trees show which are better.
 QUICK: dict[str, Any] = {
     "edges": "shared", "n_estimators": 60, "learning_rate": 0.2, "max_leaf_nodes": 8, "n_iter_no_change": 3,
@@ -118,16 +122,7 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
         """
         if version not in PAPERS:
             raise InputError(f"there is no paper {version!r}", hint=f"Known: {', '.join(map(repr, PAPERS))}.")
-        defaults: dict[str, Any] = {
-            "window": 0,
-            "edges": "joint",
-            "leaves": "mean",
-            "learning_rate": 1.0,
-            "categorical": "one_against_rest",
-            "early_stopping": False,
-            "n_estimators": 100,
-        }
-        return cls(**defaults | PAPERS[version] | parameters)
+        return cls(**PAPER | PAPERS[version] | parameters)
 
     def _train(self, ready: Prepared, duration: Duration | None = None, edges: str | None = None) -> Duration | None:
         """Train and store, for a duration that is known, or with edges that are: without both every form that `edges`
