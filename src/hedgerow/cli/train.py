@@ -58,7 +58,7 @@ def command(
     objective: Annotated[str | None, option("NAME", "What to minimise: log_likelihood, labelwise, margin, …")] = None,
     trainer: Annotated[str | None, option("NAME", "Linear: lbfgs, adagrad, smd, … \\[auto]")] = None,
     l2: Annotated[float | None, option("X", "Linear: weight of the penalty ‖w‖². \\[1]")] = None,
-    l1: Annotated[float | None, option("X", "Linear: weight of the penalty ‖w‖₁. \\[0]")] = None,
+    l1: Annotated[float | None, option("X", "Linear: weight of the penalty ‖w‖₁. \\[0]", hidden=True)] = None,
     max_iter: Annotated[int | None, option("N", "Linear: the most iterations, or passes. \\[500; 50]")] = None,
     trees: Annotated[int | None, option("N", "Tree: the most trees of a label. \\[auto]")] = None,
     leaves: Annotated[int | None, option("N", "Tree: the most leaves of a tree. \\[32]")] = None,
