@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import logging
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields, replace
@@ -31,9 +30,7 @@ from hedgerow.estimators.prepare import Preparation, Prepared, prepare
 from hedgerow.estimators.values import BEAM_WIDTH, is_auto
 from hedgerow.legend import CODE, AnyArray, CodeArray, FloatArray, IndexArray
 from hedgerow.training.ctrl_c import stages
-from hedgerow.training.monitor import Step, Trained
-
-log = logging.getLogger("hedgerow")
+from hedgerow.training.monitor import Step, Trained, say
 
 # What a model keeps between predictions, and no copy or pickle of it has.
 _MADE_READY = ("_chain", "_ready", "_coder", "_predictor")
@@ -258,6 +255,7 @@ class StoppedChain(ChainModel):
         time_columns: Any = None,
         tokens: str | None = None,
         checkpoint: Kept = None,
+        callbacks: Any = None,
     ) -> Self:
         """Train on labelled sequences.
 
@@ -282,10 +280,12 @@ class StoppedChain(ChainModel):
             sequence a row; `label` is that of the lists of labels. Of Docs of spaCy, `label` is "ents", "tag", "pos" …
         checkpoint : a file, or a `hedgerow.Checkpoint`, from which training goes on when it was killed, to the same
             bits; the data and the parameters must be the same
+        callbacks : functions that are told of each iteration (`Step`: iteration, loss, seconds, score, stage) of every
+            training of this fit; one that returns True ends it as Ctrl-C does, with the best model so far
         """
         self._check_parameters()
         read = lay_out(self, X, y, by, label, time, max_gap, time_columns, tokens)
-        with stages(), keeping(self, checkpoint):
+        with stages(), keeping(self, checkpoint, callbacks):
             ready = prepare(self._preparation(), read.X, read.y, sample_weight, *read.also(X_val, y_val), lengths)
             self._losses: list[FloatArray] = []
             duration = self._train(ready)
@@ -339,7 +339,7 @@ class StoppedChain(ChainModel):
         """Train on all sequences, for as long as was best; how the training went that was stopped is kept."""
         first = dict(self.__dict__)
         if self.verbose:
-            log.info("training again on all sequences")
+            say("training again on all sequences")
         self._train(whole, duration)
         if self.outcome_ == "interrupted":  # the first model is whole, this one is not
             self.__dict__.update(first | {"outcome_": "interrupted"})

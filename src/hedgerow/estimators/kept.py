@@ -13,6 +13,7 @@ import numpy as np
 
 from hedgerow.data.dataset import Dataset
 from hedgerow.errors import InputError
+from hedgerow.training.callbacks import listening
 from hedgerow.training.checkpoint import Checkpoint, current_checkpoint, kept_in
 
 # What `fit` takes for `checkpoint`.
@@ -22,12 +23,12 @@ _OF_THE_RUN = ("n_jobs", "verbose")  # parameters that change no bit of a model
 
 
 @contextmanager
-def keeping(model: Any, checkpoint: Kept) -> Iterator[None]:
-    """Around a `fit`: keep it in a checkpoint, or in that of the fit around it, and go on only with the parameters that
-    it began with."""
+def keeping(model: Any, checkpoint: Kept, callbacks: Any = None) -> Iterator[None]:
+    """Around a `fit`: tell callbacks of it; keep it in a checkpoint, or in that of the fit around it, and go on only
+    with the parameters that it began with."""
     if checkpoint is not None:
         model._check_kept()
-    with kept_in(checkpoint) as found:
+    with listening(callbacks), kept_in(checkpoint) as found:
         if found is not None:
             found.check("another model", {"kind": type(model).__name__})
             found.check("other parameters", _parameters(model))

@@ -62,6 +62,7 @@ class LatticeCRF(LatticeParameters, LatticeModel):
         y_val: Any = None,
         *,
         checkpoint: Kept = None,
+        callbacks: Any = None,
     ) -> LatticeCRF:
         """Train on labelled items.
 
@@ -75,9 +76,10 @@ class LatticeCRF(LatticeParameters, LatticeModel):
         X_val, y_val : held-out items; training stops when the share of right labels on them no longer rises
         checkpoint : a file, or a `hedgerow.Checkpoint`, from which training goes on when it was killed, to the same
             bits; the data and the parameters must be the same
+        callbacks : as in `LinearCRF.fit`
         """
         self._check_parameters()
-        with keeping(self, checkpoint):
+        with keeping(self, checkpoint, callbacks):
             data = self._training_graphs(X, y, sample_weight, X_val, y_val)
             data.train.require_numbers()
             layout = Layout.of(Form.of(self.form, len(data.labels)), data.train, directions=self.directions)

@@ -57,10 +57,11 @@ class TreeLatticeCRF(TreeLatticeParameters, LatticeModel):
         y_val: Any = None,
         *,
         checkpoint: Kept = None,
+        callbacks: Any = None,
     ) -> TreeLatticeCRF:
         """Train on labelled items, as LatticeCRF.fit does."""
         self._check_parameters()
-        with keeping(self, checkpoint):
+        with keeping(self, checkpoint, callbacks):
             data = self._training_graphs(X, y, sample_weight, X_val, y_val)
             form = Form.of(self.form, len(data.labels))
             warm = self._previous(data, form)

@@ -15,6 +15,7 @@ import numpy as np
 
 from hedgerow.errors import InputError, NumbersError
 from hedgerow.legend import FloatArray
+from hedgerow.training.callbacks import current_callbacks
 from hedgerow.training.checkpoint import Checkpoint, current_checkpoint, restore, state_of
 from hedgerow.training.ctrl_c import CtrlC
 from hedgerow.training.deadline import current_deadline
@@ -53,6 +54,19 @@ class Trained(Generic[Learnt]):
     n_iter: int
     best: Step
     outcome: str
+
+
+def say(text: str, *values: Any) -> None:
+    """What `verbose` tells where there is no bar: to the log where someone keeps one, else to standard error."""
+    if log.isEnabledFor(logging.INFO):
+        log.info(text, *values)
+    else:
+        print(text % values, file=sys.stderr, flush=True)
+
+
+def in_notebook() -> bool:
+    """Whether a notebook shows what is printed: rich draws its bar there, too."""
+    return "ipykernel" in sys.modules
 
 
 class Monitor:
@@ -116,7 +130,7 @@ class Monitor:
         self.best_step: Step | None = None
         self._rose, self._risen_to = 0, -np.inf  # the iteration of the last rise, and its score
         self._ctrl_c = CtrlC("stopping after this iteration")
-        self._deadline = current_deadline()
+        self._deadline, self._callbacks = current_deadline(), current_callbacks()
         self._began = time.perf_counter()
         self._bar: Any = None
         self._said = False
@@ -134,7 +148,7 @@ class Monitor:
         if self.verbose:
             from hedgerow.jit import before_compiling  # numba takes long to import
 
-            self._bar = _progress_bar(self.max_iter) if sys.stderr.isatty() else None
+            self._bar = _progress_bar(self.max_iter) if sys.stderr.isatty() or in_notebook() else None
             self._context.enter_context(before_compiling(self._say_compiling))
         self._ctrl_c.__enter__()  # the best model is kept
         return self
@@ -184,7 +198,7 @@ class Monitor:
         elif reason is not None:
             self._checkpoint.end(self._number, found)
         elif not self.done and self.verbose:
-            log.info("going on from a checkpoint after iteration %d", len(self.history))
+            say("going on from a checkpoint after iteration %d", len(self.history))
         return found[1]
 
     def begin(self, loss: float, weights: FloatArray | None = None, gap: float = np.inf) -> bool:
@@ -217,6 +231,8 @@ class Monitor:
         self.history.append(record)
         self._keep_best(record, weights)
         self._show(record)
+        for callback in self._callbacks:
+            self._ctrl_c.pressed |= callback(record) is True
         self._gap, self._state = gap, state
         outcome = self._reason(gap)
         if outcome is not None:
@@ -309,7 +325,7 @@ class Monitor:
             self._bar.update(self._bar.task_ids[0], description=kernel and f"compiling kernels, once: {kernel}")
         elif not self._said:
             self._said = True
-            log.info("compiling kernels, which is done once and may take half a minute")
+            say("compiling kernels, which is done once and may take half a minute")
 
     def _show(self, record: Step) -> None:
         if not self.verbose:
@@ -319,7 +335,7 @@ class Monitor:
             self._bar.update(self._bar.task_ids[0], advance=1, description=f"loss {record.loss:.4f}{score}")
         else:
             stage = record.stage and f"  {record.stage}"
-            log.info("iteration %d%s  loss %.4f%s  %.1f s", record.iteration, stage, record.loss, score, record.seconds)
+            say("iteration %d%s  loss %.4f%s  %.1f s", record.iteration, stage, record.loss, score, record.seconds)
 
 
 def _numbers(step: Step) -> list[float]:
@@ -338,7 +354,7 @@ def _progress_bar(total: int) -> Any:
         MofNCompleteColumn(),
         TextColumn("{task.description}"),
         TimeElapsedColumn(),
-        console=Console(stderr=True),
+        console=Console() if in_notebook() else Console(stderr=True),
         transient=True,
     )
     bar.add_task("compiling", total=total)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import logging
 import math
 import time
 import warnings
@@ -45,8 +44,7 @@ from hedgerow.models.auto.trials import INTERRUPTED, OUT_OF_TIME, Trial, Tries, 
 from hedgerow.models.crf.tree import TreeCRF
 from hedgerow.training.ctrl_c import stages
 from hedgerow.training.deadline import Clock, Deadline
-
-log = logging.getLogger("hedgerow")
+from hedgerow.training.monitor import say
 
 Result = TypeVar("Result")
 
@@ -122,6 +120,7 @@ class AutoLabeler(AutoParameters, ScoredChain):
         time_columns: Any = None,
         tokens: str | None = None,
         checkpoint: Kept = None,
+        callbacks: Any = None,
     ) -> AutoLabeler:
         """Find the best model and train it on all sequences.
 
@@ -131,6 +130,7 @@ class AutoLabeler(AutoParameters, ScoredChain):
         X_val, y_val : held-out sequences to choose by, in place of cross-validation; nothing is trained on them
         groups : (S,), such as the speaker of each sequence; sequences of one group are held out together
         checkpoint : as in `LinearCRF.fit`, with `n_trials`: what a time allows is never the same
+        callbacks : as in `LinearCRF.fit`; told of the trainings of all trials
         """
         self._check_parameters()
         if word_kind(self.features) is not None:
@@ -138,7 +138,7 @@ class AutoLabeler(AutoParameters, ScoredChain):
             raise InputError(what, hint="Use LinearCRF or TreeCRF, or give X as hedgerow.features.word_features(X).")
         read = lay_out(self, X, y, by, label, time, max_gap, time_columns, tokens)
         (X, y), (X_val, y_val), self.plan_ = read[:2], read.also(X_val, y_val), read.plan
-        with keeping(self, checkpoint):
+        with keeping(self, checkpoint, callbacks):
             self._fit(X, y, sample_weight, X_val, y_val, groups, lengths)
         if self.outcome_ == INTERRUPTED:
             what = f"the search was interrupted after {self.n_iter_} models; the best of them is kept"
@@ -317,7 +317,7 @@ class _Whole:
         dataset = with_window(self.dataset, windowed(self.dataset.schema, window))
         grace = 0.2 * float(self.given.time_budget)
         if self.given.verbose:
-            log.info("training on all sequences: %s", in_python(model, ("n_jobs", "random_state")))
+            say("training on all sequences: %s", in_python(model, ("n_jobs", "random_state")))
         with warnings.catch_warnings(), self.deadline.within(self.deadline.left + grace).applied():
             warnings.filterwarnings("ignore", message="training was interrupted")
             model.fit(dataset)

@@ -17,6 +17,7 @@ from hedgerow.models.auto.parameters import AutoParameters
 from hedgerow.models.auto.trials import INTERRUPTED, OUT_OF_TIME, Trial, Tries
 from hedgerow.training.ctrl_c import CtrlC
 from hedgerow.training.deadline import Deadline
+from hedgerow.training.monitor import say
 
 log = logging.getLogger("hedgerow")
 
@@ -275,7 +276,7 @@ class Search:
             self._shown.update(self._shown.task_ids[0], best=text, completed=self._done())
         else:
             words = (trial.number, trial.line, len(trial.answers), self.tries.judge.name, score, best)
-            log.info("trial %d  %s  %d folds  %s %.4f  best %.4f  %.1f s", *words, self.deadline.elapsed)
+            say("trial %d  %s  %d folds  %s %.4f  best %.4f  %.1f s", *words, self.deadline.elapsed)
 
     def _show(self, trial: Trial) -> None:
         if self._shown is not None:

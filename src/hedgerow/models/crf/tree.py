@@ -45,7 +45,7 @@ from hedgerow.training.boosting.constant import best_constant
 from hedgerow.training.boosting.scores import Start
 from hedgerow.training.checkpoint import remembered
 from hedgerow.training.memory import check_joint_memory
-from hedgerow.training.monitor import Trained, log
+from hedgerow.training.monitor import Trained, say
 from hedgerow.trees.binning import Binning, bin_dataset, learn_binning
 from hedgerow.trees.ensemble import Ensemble
 from hedgerow.trees.growing import SURROGATE, WEIGHTING
@@ -187,7 +187,7 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
         first, found = dict(self.__dict__), [duration]
         for fold in ready.other_folds:
             if self.verbose:
-                log.info("training with another part held out: %d of %d", len(found) + 1, len(ready.other_folds) + 1)
+                say("training with another part held out: %d of %d", len(found) + 1, len(ready.other_folds) + 1)
             again, losses, outcome = remembered(partial(self._train_fold, fold, edges=duration.edges))
             first["_losses"] = [*first["_losses"], *losses]
             if outcome == "interrupted":

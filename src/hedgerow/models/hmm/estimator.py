@@ -107,6 +107,7 @@ class HMM(HMMParameters, ScoredChain):
         time_columns: Any = None,
         tokens: str | None = None,
         checkpoint: Kept = None,
+        callbacks: Any = None,
     ) -> HMM:
         """Count; and where labels are not known, maximise the likelihood of what is.
 
@@ -120,11 +121,12 @@ class HMM(HMMParameters, ScoredChain):
         by, label, time, max_gap, time_columns, tokens : of data with names, as in `LinearCRF.fit`
         checkpoint : a file, or a `hedgerow.Checkpoint`, from which training goes on when it was killed, to the same
             bits; the data and the parameters must be the same
+        callbacks : as in `LinearCRF.fit`
         """
         self._check_parameters()
         read = lay_out(self, X, y, by, label, time, max_gap, time_columns, tokens)
         window: Any = AUTO if isinstance(X, Dataset) else 0  # one that has a window is refused below
-        with keeping(self, checkpoint):
+        with keeping(self, checkpoint, callbacks):
             ready = prepare(self._preparation(window=window), read.X, read.y, sample_weight, lengths=lengths)
             check_columns(ready.given.schema)
             check_values(ready.dataset)

@@ -119,11 +119,12 @@ class IOHMM(IOHMMParameters, ChainModel):
         time_columns: Any = None,
         tokens: str | None = None,
         checkpoint: Kept = None,
+        callbacks: Any = None,
     ) -> IOHMM:
         """Train on labelled sequences. The parameters are as in `LinearCRF.fit`."""
         self._check_parameters()
         read = lay_out(self, X, y, by, label, time, max_gap, time_columns, tokens)
-        with keeping(self, checkpoint):
+        with keeping(self, checkpoint, callbacks):
             ready = prepare(self._preparation(needs_numbers=True), read.X, read.y, sample_weight, lengths=lengths)
             dataset = ready.dataset
             n_states = dataset.n_labels if self.n_states is None else int(self.n_states)
