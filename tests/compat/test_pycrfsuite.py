@@ -51,7 +51,7 @@ def paths(corpus, tmp_path_factory):
         [{"a": "b", "c": 1, "d": True, "e": 0.5, "f": False}, {}],
         [{"p": {"q": "r", "s": {"t": [b"u", "v"]}}, b"k": b"v", "set": {"x"}, "none": []}],
     ],
-    ids=str,
+    ids=["empty", "names", "values", "nested"],
 )
 def test_item_sequences(sequence):
     found, expected = (package.ItemSequence(sequence) for package in BOTH)
