@@ -78,7 +78,7 @@ class InputError(HedgerowError, ValueError):
         places = (("", path), ("line ", line), ("sequence ", sequence), ("position ", position))
         named = [f"{word}{place}" for word, place in places if place is not None]
         where = ", ".join(named if column is None else [*named, f"column {column!r}"])
-        what = _brief(what.marked if isinstance(what, Message) else what)
+        what = _brief(Message(what).marked)  # values in quotes are cut first
         message = f"{where}: {what}" if where else what
         super().__init__(Message(f"{message}. {hint}" if hint else message))
 

@@ -191,10 +191,10 @@ def replace_file(path: str | os.PathLike[str] | IO[bytes], pieces: Sequence[byte
     temporary, descriptor = _begin_file(target)
     try:
         with open(descriptor, "wb") as file:
+            if os.name == "posix" and os.path.exists(target):  # before there is anything to read
+                os.fchmod(descriptor, stat.S_IMODE(os.stat(target).st_mode))
             file.writelines(pieces)
             file.flush()
-            if os.name == "posix" and os.path.exists(target):
-                os.fchmod(descriptor, stat.S_IMODE(os.stat(target).st_mode))
             os.fsync(descriptor)
             if fcntl is not None:
                 os.replace(temporary, target)  # while it is locked

@@ -27,7 +27,7 @@ def test_folds(hedgerow, corpus):
     done = hedgerow("compare", "more.txt", "--models", "hmm,crf:l2=0.1", "--folds", "3", *COMMON)
     assert (done.code, done.err) == (0, "")
     lines = done.out.splitlines()
-    assert lines[0].split()[:4] == ["model", "accuracy", "span", "F1"]
+    assert lines[0].split()[:6] == ["model", "accuracy", "macro", "F1", "span", "F1"]
     assert {line.split()[0] for line in lines[1:3]} == {"hmm", "crf:l2=0.1"}
     assert "12 sequences, 52 labels, in 3 folds" in done.out
     again = hedgerow("compare", "more.txt", "--models", "hmm,crf:l2=0.1", "--folds", "3", "--csv", *COMMON)

@@ -65,7 +65,7 @@ def test_the_help_of_a_command_fits_a_screen(hedgerow, command, monkeypatch):
             "train train.txt -o m --model linear --dev 0.5 --scoring odd",
             "--scoring is 'odd'. Choose one of 'accuracy',",
         ),
-        ("train train.txt -o m --model linear --dev 0.5 --scoring odd", "'span_f1', 'log_likelihood'."),
+        ("train train.txt -o m --model linear --dev 0.5 --scoring odd", "'boundary_f1', 'log_likelihood'."),
         ("train train.txt -o m --model linear --dev 1.5", "--dev is 1.5"),
         ("train train.txt -o m --model linear --dev other.txt", "other.txt: No such file or directory"),
         ("train train.txt -o m --model linear --dev 0 --scoring span_f1", "--scoring is for --dev"),

@@ -32,7 +32,7 @@ def test_a_model_does_not_replace_what_it_is_trained_on(hedgerow, folder):
         ("train.txt", "-o", "m", "--checkpoint", "train.txt", "--resume"),
     ):
         done = hedgerow("train", *arguments, *LINEAR)
-        assert "would be replaced, and is read itself. Name another file." in done.complaint
+        assert "would be replaced, and is read itself or written twice. Name another file." in done.complaint
     assert (folder / "train.txt").read_text() == text
 
 
@@ -138,9 +138,16 @@ def test_a_signal_keeps_the_best_model_and_the_checkpoint(hedgerow, planted, mon
     assert not (planted / "n").exists()
 
 
+def test_a_checkpoint_is_not_where_the_model_goes(hedgerow, planted):
+    """It is removed when the model is saved: the model would be gone."""
+    done = hedgerow("train", "a.csv", "-o", "m", "--by", "sequence", "--model", "tree", "--checkpoint", "m")
+    assert done.code == 2
+    assert "would be replaced, and is read itself or written twice" in done.complaint
+
+
 def test_what_cannot_be_kept(hedgerow, planted):
     auto = hedgerow("train", "a.csv", "-o", "m", "--by", "sequence", "--checkpoint", "kept", "-q").complaint
-    assert "--checkpoint is not supported with --time. Give n_trials" in auto
+    assert "--checkpoint is not supported with --time-budget. Give n_trials" in auto
     assert "Give --checkpoint FILE" in hedgerow("train", "a.csv", "-o", "m", "--by", "sequence", "--resume").complaint
     no = hedgerow("train", "a.csv", "-o", "m", "--by", "sequence", "--checkpoint", "no/kept").complaint
     assert "the folder 'no' does not exist" in no

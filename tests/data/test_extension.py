@@ -281,7 +281,7 @@ def test_labels_of_another_type():
         learn([["a"]], [[4]], classes=["y"])
 
 
-@pytest.mark.parametrize("classes", ["xy", 3, {"x": 1}, [None], [1.5], [True], [2**63]])
+@pytest.mark.parametrize("classes", ["xy", 3, {"x": 1}, [None], [1.5], [2**63]])
 def test_classes_that_are_no_labels(classes):
     with pytest.raises(InputError, match="Give the labels to come in a list"):
         learn([["a"]], [[1]], classes=classes)

@@ -154,6 +154,27 @@ def test_of_a_search_the_best_model_is_explained(rng):
     assert found.to_dict() == alone.to_dict()
 
 
+def test_a_row_of_a_frame_is_explained_in_its_sequence(rng):
+    """Rows in any order, of several machines: `position` is the row, and what is told is what `predict_proba` says."""
+    pd = pytest.importorskip("pandas")
+    n = 60
+    frame = pd.DataFrame({"machine": np.arange(n) // 20, "t": np.arange(n) % 20, "heat": rng.normal(size=n)})
+    frame["state"] = np.where(np.roll(frame["heat"], 1) + frame["heat"] > 0, "hot", "cold")
+    frame = frame.sample(frac=1.0, random_state=0).reset_index(drop=True)
+    model = LinearCRF(window=1).fit(frame, by="machine", label="state", time="t")
+    probs = model.predict_proba(frame)
+    for row in (0, 7, 31, -1):
+        found = model.explain(frame, row)
+        assert found.position == row
+        assert found.probability == pytest.approx(probs.iloc[row].max(), abs=1e-12)
+        here = next(part.value for part in found.parts if part.name == "heat" and part.offset == 0)
+        assert float(here) == pytest.approx(frame["heat"].iloc[row], rel=1e-5)
+    with pytest.raises(InputError, match="The frame has rows 0 to 59"):
+        model.explain(frame, 60)
+    with pytest.raises(InputError, match="a list of frames"):
+        model.predict([frame])
+
+
 # ------------------------------------------------------------------------------------------------ changes
 
 
@@ -190,6 +211,29 @@ def test_changes_turn_the_label(name, rng):
                 assert labels[int(probs.argmax())] == change.label != found.label
                 np.testing.assert_allclose(probs.max(), change.probability, rtol=0, atol=1e-12)
     assert min(tried.values()) > 0
+
+
+def test_two_attributes_together(rng):
+    """Neither turns the label alone."""
+    X, y = [], []
+    for _ in range(60):
+        flags = rng.random((4, 2)) < 0.5
+        X.append([[name for name, there in zip("ab", row) if there] + ["c"] for row in flags])
+        y.append(["yes" if row.any() else "no" for row in flags])
+    model = LinearCRF(window=0, l2=0.01).fit(X, y)
+    changes = model.explain([["a", "b", "c"]], 0, counterfactuals=True).changes
+    assert any(change.what.count("it had not") == 2 and change.label == "no" for change in changes)
+
+
+def test_long_sequences_are_tried_in_parts(rng, monkeypatch):
+    from hedgerow.estimators import counterfactuals
+
+    X = [[{"a": f"v{i}", "z": "on" if k else "off"} for i, k in enumerate(row)] for row in rng.integers(0, 2, (30, 6))]
+    y = [[row["z"] for row in x] for x in X]
+    model = LinearCRF(window=0).fit(X, y)
+    whole = model.explain(X[0], 2, counterfactuals=True)
+    monkeypatch.setattr(counterfactuals, "_MOST_POSITIONS", 12)
+    assert model.explain(X[0], 2, counterfactuals=True).changes == whole.changes != ()
 
 
 def test_the_nearest_number_and_taken_attributes(rng):

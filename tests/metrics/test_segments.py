@@ -122,6 +122,10 @@ def test_unknown_labels_cut_segments():
     assert segment_f1([["a", None, "a", "b"]], [["a", "c", "a", "b"]]) == 1.0
 
 
+def test_the_edge_of_a_gap_is_no_boundary():
+    assert boundary_f1([[*"AA", None, *"AAAABB"]], [["A"] * 9]) == 0.0
+
+
 @pytest.mark.parametrize("more", [{"overlap": 0.0}, {"overlap": 1.5}])
 def test_no_overlap(more):
     with pytest.raises(InputError, match="overlap is"):

@@ -17,6 +17,7 @@ from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit
 from hedgerow import HMM, InputError, Item, LinearCRF
 from hedgerow.datasets import make_sequences
 from hedgerow.metrics import (
+    expected_calibration_error,
     label_accuracy,
     log_loss,
     macro_f1,
@@ -85,9 +86,10 @@ def test_the_numbers_are_those_of_the_metrics():
         assert entry.macro_f1 == pytest.approx(macro_f1(Y, predicted[entry.name]))
         assert entry.segment_f1 == pytest.approx(segment_f1(Y, predicted[entry.name]))
         parts = [(clone(MODELS[entry.name]).fit([X[i] for i in a], [Y[i] for i in a]), b) for a, b in cv.split(X)]
-        losses = [log_loss([Y[i] for i in b], m.predict_proba([X[i] for i in b]), m.classes_) for m, b in parts]
-        n = [sum(len(Y[i]) for i in b) for _, b in parts]
-        assert entry.log_loss == pytest.approx(np.average(losses, weights=n))
+        probs = [p for m, b in parts for p in m.predict_proba([X[i] for i in b])]
+        together = [Y[i] for i in order], probs, parts[0][0].classes_
+        assert entry.log_loss == pytest.approx(log_loss(*together))
+        assert entry.calibration_error == pytest.approx(expected_calibration_error(*together))
     assert (found.n_sequences, found.n_labels, found.folds) == (40, sum(map(len, Y)), 4)
     assert compare(MODELS, X, Y, cv=4, random_state=3).entries[0].accuracy == best.accuracy
 

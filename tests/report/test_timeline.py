@@ -17,7 +17,12 @@ def test_any_length_is_one_size(n, tmp_path, rng):
     probs = rng.dirichlet([1.0, 1.0, 1.0], n)
     numbers = np.where(rng.random(n) < 0.1, np.nan, rng.normal(size=n))
     figure = plot_timeline(
-        labels, [None, *labels[1:]], probs, ["rests", "walks", "$x_1$"], {"pulse": numbers}, path=tmp_path / "t.png"
+        labels,
+        [None, *labels[1:]],
+        probs,
+        np.array(["rests", "walks", "$x_1$"]),
+        {"pulse": numbers},
+        path=tmp_path / "t.png",
     )
     assert figure.get_size_inches()[0] == 9.0
     assert (tmp_path / "t.png").read_bytes().startswith(b"\x89PNG")

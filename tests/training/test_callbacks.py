@@ -59,6 +59,16 @@ def test_truth_alone_stops():
     assert model.outcome_ == "converged"
 
 
+def test_what_compares_windows_is_not_told():
+    """Else a wish to stop would end a model that is thrown away, and the window with it."""
+    told = []
+    model = LinearCRF().fit(X, Y, callbacks=told.append)
+    assert [step.iteration for step in told] == list(range(1, model.n_iter_ + 1))
+    with pytest.warns(ConvergenceWarning, match="interrupted after 2"):
+        stopped = LinearCRF().fit(X, Y, callbacks=[lambda step: np.bool_(step.iteration >= 2)])
+    assert stopped.window_ == model.window_
+
+
 def test_they_end_with_the_fit():
     told = []
     HMM().fit(X, Y, callbacks=told.append)

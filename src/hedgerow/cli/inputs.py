@@ -119,8 +119,14 @@ def check_writable(path: str, read: Iterable[str | None] = (), *, model: bool = 
             raise InputError("a model is not for a terminal", hint="Name a file, or a pipe.")
         return
     for other in read:
-        if other is not None and os.path.exists(other) and os.path.exists(path) and os.path.samefile(other, path):
-            raise InputError("would be replaced, and is read itself", path=path, hint="Name another file.")
+        if other is None:
+            continue
+        if os.path.realpath(other) == os.path.realpath(path) or (
+            os.path.exists(other) and os.path.exists(path) and os.path.samefile(other, path)
+        ):
+            raise InputError(
+                "would be replaced, and is read itself or written twice", path=path, hint="Name another file."
+            )
     check_target(path, through=True)
 
 

@@ -77,7 +77,7 @@ def _listed(labels: Any, i: int, name: str, hint: str) -> Sequence[Any]:
         return list(labels.tolist())
     wrong = isinstance(labels, (str, bytes, Mapping, Set, np.ndarray)) or hasattr(labels, "columns")
     if wrong or not hasattr(labels, "__len__") or not is_iterable(labels):
-        raise InputError(f"{name} is {quoted(labels)} there, not a list", hint=hint, sequence=i)
+        raise InputError(f"{name} has {quoted(labels)} here, not a list", hint=hint, sequence=i)
     return list(labels)
 
 

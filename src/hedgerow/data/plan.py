@@ -54,6 +54,9 @@ class Plan:
             read = self.cut(X, y, labelled=labelled)
         else:
             read = Given(X, y, self)
+            if self.time is not None and isinstance(X, (list, tuple)) and any(map(is_frame, X[:1])):
+                what = "the model was fitted to a frame with ⟦time⟧, and X is a list of frames"
+                raise InputError(what, hint="Give one frame: it is sorted and cut as that of fit was.")
             if is_frame(X) or has_rows(X):
                 found, labels = token_rows(X, self.tokens, self.label, labelled=labelled and y is None)
                 read = Given(found, labels if y is None else y, self)
@@ -135,10 +138,17 @@ def lay_out(
     max_gap: Any = None,
     time_columns: Any = None,
     tokens: str | None = None,
+    lengths: Any = None,
 ) -> Given:
     """What `fit` of a model is given, as sequences."""
     words = word_kind(getattr(model, "features", None))
     named = {"by": by, "time": time, "max_gap": max_gap, "time_columns": time_columns}
+    if lengths is not None:
+        named |= {"label": label, "tokens": tokens}
+        both = next((name for name, value in named.items() if value is not None), None)
+        if both is not None:
+            raise InputError(f"⟦{both}⟧ is not supported with ⟦lengths⟧", hint="Give one of them.")
+        return Given(X, y)
     odd = next((name for name, value in named.items() if value is not None), None)
     frame, rows = is_frame(X) and tokens is None, is_frame(X) or has_rows(X)
     if odd is not None and not frame:
@@ -151,7 +161,11 @@ def lay_out(
         raise InputError("y is missing", hint="Name the column of labels: ⟦label='state'⟧.")
     timing = Timing.of(time, max_gap, time_columns)
     declared: Any = {name: kind for name, kind in (model.columns or {}).items() if name != "*"}
+    if frame and label is None and getattr(y, "name", None) in list(X.columns):
+        label = y.name  # the labels are a column of the frame: it is not one of the features
     label = None if label is None else str(label)
+    if label is not None and label in as_names(by):
+        raise InputError(f"⟦by⟧ names {label!r}, the column of labels", hint="Sequences are told apart without them.")
     plan = Plan(tuple(as_names(by)), label, *timing, kinds=declared, tokens=tokens, words=words)
     return plan.read(X, y, labelled=True)
 

@@ -197,7 +197,7 @@ class Learner(Reader):
         if field.name == OUTSIDE_COLUMN:
             hint = "Use another name: this one is for what lies outside a sequence."
             raise among(InputError("the name is taken", hint=hint, column=field.name), self.ends, int(where[0]))
-        if field.kind is not None:
+        if field.kind is not None and not field.entry:
             self.typed.setdefault(field.name, []).append(where)
         self.builder(field.name).read(field, where, self.locate)
 

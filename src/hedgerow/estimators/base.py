@@ -284,7 +284,7 @@ class StoppedChain(ChainModel):
             training of this fit; one that returns True ends it as Ctrl-C does, with the best model so far
         """
         self._check_parameters()
-        read = lay_out(self, X, y, by, label, time, max_gap, time_columns, tokens)
+        read = lay_out(self, X, y, by, label, time, max_gap, time_columns, tokens, lengths)
         with stages(), keeping(self, checkpoint, callbacks):
             ready = prepare(self._preparation(), read.X, read.y, sample_weight, *read.also(X_val, y_val), lengths)
             self._losses: list[FloatArray] = []

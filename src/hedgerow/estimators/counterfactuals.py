@@ -20,7 +20,7 @@ from hedgerow.legend import FIRST_VALUE, INDEX, MISSING, BoolArray, FloatArray
 
 _MOST_CHANGES = 3  # of features together
 _MOST_VALUES = 60  # of a column that are tried, the first of its vocabulary
-_MOST_POSITIONS = 200_000  # of all copies of a step
+_MOST_POSITIONS = 200_000  # of the copies that are predicted at once
 _STEPS = np.array([0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0])  # of a number, in deviations, either way
 _BISECTIONS = 12
 _SHOWN = 3  # of each kind
@@ -80,11 +80,13 @@ def _features(model: Any, dataset: Dataset, t: int) -> list[Change]:
     old, current = int(base.argmax()), dataset
     kept: list[_Trial] = []
     while len(kept) < _MOST_CHANGES:
-        trials = [trial for trial in _trials(current, t) if all(trial.column != one.column for one in kept)]
-        trials = trials[: max(1, _MOST_POSITIONS // dataset.n_positions)]
+        changed = [one.column for one in kept if one.column is not None]  # an attribute that is gone is no trial
+        trials = [trial for trial in _trials(current, t) if trial.column is None or trial.column not in changed]
         if not trials:
             return []
-        probs = _at(model, _changed(current, t, trials), t)
+        size = max(1, _MOST_POSITIONS // dataset.n_positions)
+        parts = [trials[first : first + size] for first in range(0, len(trials), size)]
+        probs = np.concatenate([_at(model, _changed(current, t, part), t) for part in parts])
         turned = np.flatnonzero(probs.argmax(axis=1) != old)
         if len(turned):
             return _told(model, current, t, old, kept, trials, probs, turned)
@@ -144,7 +146,7 @@ def _trials(dataset: Dataset, t: int) -> list[_Trial]:
     for row, column in enumerate(schema.of("categorical", "boolean")):
         if column.name == OUTSIDE_COLUMN:
             continue
-        codes = [MISSING, *range(FIRST_VALUE, min(column.n_codes, FIRST_VALUE + _MOST_VALUES))]
+        codes = [*range(FIRST_VALUE, min(column.n_codes, FIRST_VALUE + _MOST_VALUES)), MISSING]
         for code in codes:
             if code != dataset.codes[row, place]:
                 text = code_text(column, code)

@@ -61,7 +61,8 @@ class Explanation:
 
     position : of the sequence, from 0; of an image its row and column
     label, against : the label that is explained, and the one it is compared with
-    probability, probability_against : of the two at this position, as in `predict_proba`
+    probability, probability_against : of the two at this position, as in `predict_proba`; of an AutoLabeler those of
+        its best model
     log_odds : log(probability / probability_against)
     parts : the largest first; features come before the others in `table`
     changes : what would turn the label, the smallest change first; empty where it was not asked for

@@ -7,6 +7,8 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
+from functools import partial
+from types import CodeType, FunctionType, MethodType
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -105,11 +107,22 @@ def _feed(found: Any, value: Any) -> None:
         _feed(found, sorted(map(digest, value)))
     elif is_dataclass(value) and not isinstance(value, type):
         _feed(found, [type(value).__name__, *(getattr(value, field.name) for field in fields(value))])
-    elif callable(value):
-        found.update(f"{value.__module__}.{getattr(value, '__qualname__', type(value).__qualname__)}".encode())
+    elif isinstance(value, FunctionType):
+        code, cells = value.__code__, [cell.cell_contents for cell in value.__closure__ or ()]
+        found.update(f"{value.__module__}.{value.__qualname__}{code.co_names}".encode() + code.co_code)
+        constants = [one for one in code.co_consts if not isinstance(one, CodeType)]
+        _feed(found, [constants, value.__defaults__, value.__kwdefaults__, cells])
+    elif isinstance(value, MethodType):
+        _feed(found, [value.__func__, value.__self__])
+    elif isinstance(value, partial):
+        _feed(found, [value.func, value.args, value.keywords])
+    elif isinstance(value, type) or (callable(value) and not hasattr(value, "__dict__")):
+        found.update(f"{value.__module__}.{value.__qualname__}".encode())
     elif hasattr(value, "get_params"):
         _feed(found, [type(value).__name__, value.get_params(deep=False)])
     elif hasattr(value, "__dict__"):
-        _feed(found, [type(value).__name__, {name: one for name, one in vars(value).items() if name[0] != "_"}])
+        private = callable(value)  # a scorer keeps its metric so; elsewhere such names are of caches
+        known = {name: one for name, one in vars(value).items() if private or name[0] != "_"}
+        _feed(found, [type(value).__qualname__, known])
     else:
         found.update(f"{type(value).__name__}{value!r}".encode())

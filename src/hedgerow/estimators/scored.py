@@ -10,8 +10,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.chain.potentials import ChainPotentials
-from hedgerow.data.dataset import Dataset, Label
+from hedgerow.data.dataset import Dataset, Label, locate
 from hedgerow.data.labels import allowed_labels, is_label
+from hedgerow.data.plan import is_frame
 from hedgerow.declarations import Count, Range, check_value
 from hedgerow.errors import InputError, quoted
 from hedgerow.estimators.base import ChainModel, cut, label_lists, label_names, object_array
@@ -103,23 +104,40 @@ class ScoredChain(ChainModel):
 
         Parameters
         ----------
-        X : one sequence
-        position : the number of its position, from 0; from the end where it is negative
+        X : one sequence; or, of a model that was fitted to a frame, a frame, which is cut as that was
+        position : the number of its position, or of the frame's row, from 0; from the end where it is negative
         label : the label to explain; by default the most probable one
         against : what it is compared with; by default the most probable of the others
         known : what is known of the labels of the sequence, as in `predict`, for this one sequence
-        counterfactuals : look for the smallest changes that turn the label, too
+        counterfactuals : look for the smallest changes that turn the most probable label, too
         """
         from hedgerow.estimators.explaining import explain_position
 
-        given = self._dataset(X if isinstance(X, Dataset) else [X], None if known is None else [known], None)
-        model, dataset = self._explained(given)
+        row = position
+        if self.plan_ is not None and is_frame(X):
+            dataset, position = self._sequence_of_row(X, known, row)
+        else:
+            dataset = self._dataset(X if isinstance(X, Dataset) else [X], None if known is None else [known], None)
+        model, dataset = self._explained(dataset)
         found = explain_position(model, dataset, position, label, against)
-        if not counterfactuals:
-            return found
-        from hedgerow.estimators.counterfactuals import turning_changes
+        if counterfactuals:
+            from hedgerow.estimators.counterfactuals import turning_changes
 
-        return replace(found, changes=turning_changes(model, dataset, int(position) % dataset.n_positions))
+            found = replace(found, changes=turning_changes(model, dataset, int(position) % dataset.n_positions))
+        return found if row is position else replace(found, position=int(row))
+
+    def _sequence_of_row(self, frame: Any, known: Any, row: Any) -> tuple[Dataset, int]:
+        """The sequence of a frame that has a row, and the place of the row in it."""
+        read = self._given(frame, known)
+        if read.order is None:
+            raise InputError("X is a frame with a sequence in each row", hint="Give one of the sequences.")
+        n = len(read.order)
+        if isinstance(row, bool) or not isinstance(row, (int, np.integer)) or not -n <= row < n:
+            raise InputError(f"⟦position⟧ is {row!r}", hint=f"The frame has rows 0 to {n - 1}.")
+        dataset = self._dataset(read.X, read.y, None)
+        flat = int(np.flatnonzero(read.order == row % n)[0])
+        sequence, position = locate(dataset.offsets, flat)
+        return dataset.take(np.array([sequence])), position
 
     def _explained(self, dataset: Dataset) -> tuple[ScoredChain, Dataset]:
         """The model whose label `explain` tells of, and a corpus as it reads it."""

@@ -30,6 +30,7 @@ from hedgerow.data.windows import windowed, with_window
 from hedgerow.errors import HedgerowWarning, InputError, warn
 from hedgerow.estimators.holding_out import FEW_SEQUENCES
 from hedgerow.legend import INDEX, UNLABELLED, BoolArray, FloatArray, IndexArray
+from hedgerow.training.callbacks import muted
 from hedgerow.training.checkpoint import remembered
 from hedgerow.training.ctrl_c import CtrlC, end_soon
 
@@ -161,7 +162,7 @@ def _near_best(scores: dict[int, FloatArray], share: float = 0.0, errors: float 
 
 def _score(model: Any, train: Dataset, held: Dataset) -> tuple[FloatArray, FloatArray] | None:
     """How many labels are right in each held-out piece, and the log-probability of its labels; None after Ctrl-C."""
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), muted():
         warnings.simplefilter("ignore")  # it is not meant to converge
         stops = getattr(model, "estimator", model).early_stopping
         model.fit(train, X_val=held if stops else None)

@@ -107,7 +107,8 @@ def boundary_f1(y_true: Labelings, y_pred: Labelings, *, tolerance: int = 0) -> 
         raise InputError(f"tolerance is {tolerance!r}", hint="Give a number of positions, 0 or more.")
     right = n_true = n_found = 0
     for true, found in _sequences(code_labelings(y_true, y_pred)):
-        ends = [np.flatnonzero(labels[1:] != labels[:-1]) for labels in (true, found)]
+        known = (true[1:] != UNLABELLED) & (true[:-1] != UNLABELLED)  # the edge of a gap is no boundary
+        ends = [np.flatnonzero(known & (labels[1:] != labels[:-1])) for labels in (true, found)]
         right += _matched(ends[0], ends[1], int(tolerance))
         n_true, n_found = n_true + len(ends[0]), n_found + len(ends[1])
     return _f1(right, n_true, n_found)

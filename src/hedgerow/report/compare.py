@@ -26,6 +26,7 @@ from hedgerow.metrics import (
     sequence_test,
     span_f1,
 )
+from hedgerow.metrics.labelings import sort_key
 from hedgerow.report.memory import PeakMemory
 
 WARM_UP = 20  # sequences that a model is tried on first, so that compiling counts for no one
@@ -205,8 +206,8 @@ class _Run:
     """What a model gave in all tasks: labels in the order of the test sequences, task by task."""
 
     predicted: list[Any] = field(default_factory=list)
-    losses: Any = field(default_factory=lambda: np.zeros(2))
-    n_labels: int = 0
+    probs: list[Any] | None = field(default_factory=list)  # (T, K) of each sequence, by the classes of its model
+    classes: list[tuple[Any, ...]] = field(default_factory=list)
     accuracies: list[float] = field(default_factory=list)
     train_seconds: float = 0.0
     predict_seconds: float = 0.0
@@ -297,14 +298,13 @@ def _run_one(model: Any, task: _Task, run: _Run) -> None:
 
 
 def _note_losses(model: Any, task: _Task, run: _Run) -> None:
-    """Log-loss and calibration error of the test sequences, weighted by their labels; nothing of a model without."""
-    if run.losses is None or not hasattr(model, "predict_proba"):
-        run.losses = None
+    """Keep the probabilities of the test sequences; None of a model without."""
+    if run.probs is None or not hasattr(model, "predict_proba"):
+        run.probs = None
         return
-    probs = model.predict_proba(task.X_test)
-    n = sum(len(row) for row in task.y_test)
-    run.losses += n * np.array([f(task.y_test, probs, model.classes_) for f in (log_loss, expected_calibration_error)])
-    run.n_labels += n
+    found = list(model.predict_proba(task.X_test))
+    run.probs += found
+    run.classes += [tuple(model.classes_.tolist())] * len(found)
 
 
 def _stop_if_interrupted(model: Any) -> None:
@@ -325,9 +325,22 @@ def _entries(runs: Mapping[str, _Run], truth: list[Any], scheme: str | None) -> 
     return [_entry(name, runs[name], best, truth, scheme) for name in ranking]
 
 
+def _losses(run: _Run, truth: list[Any]) -> tuple[float | None, float | None]:
+    """Log-loss and calibration error over all test sequences together. Folds may have learnt of other labels."""
+    if run.probs is None:
+        return None, None
+    every = sorted({label for classes in run.classes for label in classes}, key=sort_key)
+    place, spread = {label: k for k, label in enumerate(every)}, []
+    for probs, classes in zip(run.probs, run.classes):
+        row = np.zeros((len(probs), len(every)))
+        row[:, [place[label] for label in classes]] = probs
+        spread.append(row)
+    return log_loss(truth, spread, every), expected_calibration_error(truth, spread, every)
+
+
 def _entry(name: str, run: _Run, best: _Run, truth: list[Any], scheme: str | None) -> Entry:
     own, tested = run.predicted, (truth, best.predicted, run.predicted)
-    losses = (None, None) if run.losses is None else (run.losses / run.n_labels).tolist()
+    losses = _losses(run, truth)
     p_values = (None, None) if run is best else (mcnemar(*tested).p_value, sequence_test(*tested).p_value)
     return Entry(
         name,

@@ -57,7 +57,7 @@ def plot_timeline(
         _draw_numbers(rest.pop(0), name, values, edges)
     colours = {name: PALETTE[k % len(PALETTE)] for k, name in enumerate(names)}
     if probs is not None:
-        _draw_probabilities(rest.pop(0), probs, [colours[str(label)] for label in classes or ()], edges)
+        _draw_probabilities(rest.pop(0), probs, [colours[name] for name in names[: probs.shape[1]]], edges)
     for name, labels in reversed(bands.items()):
         _draw_band(rest.pop(0), name, labels, colours, edges)
     axes[-1].set_xlim(0, n)

@@ -32,6 +32,16 @@ def listening(callbacks: Callback | Sequence[Callback] | None) -> Iterator[None]
         _current.reset(token)
 
 
+@contextmanager
+def muted() -> Iterator[None]:
+    """Around what is trained for a choice, and thrown away: no one is told."""
+    token = _current.set(())
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
 def current_callbacks() -> tuple[Callback, ...]:
     """The functions that are told of whatever is trained here and now."""
     return _current.get()

@@ -82,7 +82,7 @@ class Checkpoint:
     def remove(self) -> None:
         """Delete the file, where there is one: what it was for is done."""
         if os.path.exists(self.path):
-            os.unlink(self.path)
+            os.unlink(os.path.realpath(self.path))  # as it is written: a link stays
 
     def _read(self) -> None:
         header, tensors = persistence.read(self.path)

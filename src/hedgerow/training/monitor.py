@@ -232,7 +232,8 @@ class Monitor:
         self._keep_best(record, weights)
         self._show(record)
         for callback in self._callbacks:
-            self._ctrl_c.pressed |= callback(record) is True
+            said = callback(record)
+            self._ctrl_c.pressed |= isinstance(said, (bool, np.bool_)) and bool(said)
         self._gap, self._state = gap, state
         outcome = self._reason(gap)
         if outcome is not None:

@@ -18,6 +18,7 @@ from hedgerow.legend import FLOAT, INDEX, AnyArray, FloatArray, IndexArray
 TIME_COLUMNS = ("elapsed", "hour", "weekday")
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
+_WORDS = {"sec": "s", "second": "s", "min": "min", "minute": "min", "hour": "h", "day": "d", "week": "w"}
 _GAP = re.compile(r"\s*(\d+(?:\.\d*)?)\s*([a-z]+)\s*", re.IGNORECASE)
 _EPOCH, _TICK = datetime(1970, 1, 1), timedelta(microseconds=1)
 
@@ -40,9 +41,9 @@ class Timing(NamedTuple):
         if unknown is not None:
             raise InputError(f"⟦time_columns⟧ has {unknown!r}", hint=f"Known are {', '.join(TIME_COLUMNS)}.")
         if isinstance(max_gap, np.timedelta64):
-            max_gap = f"{max_gap / np.timedelta64(1, 's')}s"
+            max_gap = f"{max_gap / np.timedelta64(1, 's'):.9f}s"
         elif isinstance(max_gap, timedelta):
-            max_gap = f"{max_gap.total_seconds()}s"
+            max_gap = f"{max_gap.total_seconds():.9f}s"
         if max_gap is not None:
             _read_gap(max_gap)
         return cls(None if time is None else str(time), max_gap, names)
@@ -54,9 +55,7 @@ def _read_gap(given: Any) -> tuple[float, bool]:
         return float(given), False
     written = _GAP.fullmatch(given) if isinstance(given, str) else None
     unit = written[2].lower() if written else ""
-    unit = unit if unit in _UNITS else {"sec": "s", "minute": "min", "hour": "h", "day": "d", "week": "w"}.get(
-        unit.removesuffix("s"), ""
-    )  # fmt: skip
+    unit = unit if unit in _UNITS else _WORDS.get(unit.removesuffix("s"), "")
     if written is None or not unit or float(written[1]) == 0.0:
         hint = f"Give a number with a unit, such as '5min' or '2h'; units are {', '.join(_UNITS)}."
         raise InputError(f"⟦max_gap⟧ is {given!r}", hint=f"{hint} Where times are numbers, give a number above 0.")

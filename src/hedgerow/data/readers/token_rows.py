@@ -12,6 +12,7 @@ from hedgerow.data.readers.columns import BadValue, objects, plain_labels
 from hedgerow.errors import InputError, shown
 from hedgerow.legend import AnyArray
 
+UNKNOWN = -1  # a label that a test part does not tell, where labels are numbers of names
 IGNORED = -100  # what Hugging Face's labels have where a token has none
 TOKENS = "tokens"
 ENTITIES = "ents"  # of a Doc; other labels are the names of attributes of its tokens
@@ -81,7 +82,11 @@ def _labels(row: Any, names: list[str] | None, i: int) -> list[Any]:
         raise InputError(bad.what, hint=bad.hint, sequence=i, position=bad.row) from None
     if names is None:
         return labels
-    return [names[label] if isinstance(label, int) else label for label in labels]
+    for t, label in enumerate(labels):
+        if isinstance(label, int) and not UNKNOWN <= label < len(names):
+            what = f"the label {label} is not one of 0 … {len(names) - 1}, the numbers of the names"
+            raise InputError(what, hint=f"{UNKNOWN} and {IGNORED} stand for no label.", sequence=i, position=t)
+    return [(None if label == UNKNOWN else names[label]) if isinstance(label, int) else label for label in labels]
 
 
 def _doc_labels(doc: Any, label: str) -> list[Any]:

@@ -136,7 +136,7 @@ class AutoLabeler(AutoParameters, ScoredChain):
         if word_kind(self.features) is not None:
             what = f"⟦features={self.features!r}⟧ are of words, and AutoLabeler looks for windows of plain columns"
             raise InputError(what, hint="Use LinearCRF or TreeCRF, or give X as hedgerow.features.word_features(X).")
-        read = lay_out(self, X, y, by, label, time, max_gap, time_columns, tokens)
+        read = lay_out(self, X, y, by, label, time, max_gap, time_columns, tokens, lengths)
         (X, y), (X_val, y_val), self.plan_ = read[:2], read.also(X_val, y_val), read.plan
         with keeping(self, checkpoint, callbacks):
             self._fit(X, y, sample_weight, X_val, y_val, groups, lengths)
@@ -363,8 +363,8 @@ def _with_own_features(learnt: Learnt, weighted: Dataset, window: Any) -> tuple[
     """A corpus with the features that trees ask for under the first window."""
     first = first_window(Traits.of(learnt.dataset), window)
     features = choose_features(with_window(weighted, windowed(weighted.schema, first)), TreeCRF()._quick)
-    whole = with_features(learnt.dataset, features)
-    return learnt._replace(dataset=whole), replace(weighted, schema=whole.schema)
+    made = with_features(weighted, features)
+    return learnt._replace(dataset=replace(learnt.dataset, schema=made.schema)), made
 
 
 def _own_window(model: Any, dataset: Dataset) -> Window:

@@ -128,6 +128,9 @@ def _begin(
     """The data of the first call, the layout that it asks for, and weights to start from."""
     if y is None:
         raise InputError("y is missing", hint="Give the labels of the sequences.")
+    if model.constraints is not None and (model.repair or model.constraints_at == "prediction"):
+        name = "repair" if model.repair else "constraints_at='prediction'"
+        raise InputError(f"⟦{name}⟧ is not supported by partial_fit", hint="Use fit, or give labels that keep to them.")
     window: Any = 0 if is_auto(model.window) else model.window
     dataset = learn(X, y, columns=model.columns, window=window, classes=classes, sample_weight=sample_weight)
     dataset = with_choices(model._preparation(), Learnt(dataset, dataset.attr_id)).dataset

@@ -124,7 +124,7 @@ class HMM(HMMParameters, ScoredChain):
         callbacks : as in `LinearCRF.fit`
         """
         self._check_parameters()
-        read = lay_out(self, X, y, by, label, time, max_gap, time_columns, tokens)
+        read = lay_out(self, X, y, by, label, time, max_gap, time_columns, tokens, lengths)
         window: Any = AUTO if isinstance(X, Dataset) else 0  # one that has a window is refused below
         with keeping(self, checkpoint, callbacks):
             ready = prepare(self._preparation(window=window), read.X, read.y, sample_weight, lengths=lengths)

@@ -123,7 +123,7 @@ class IOHMM(IOHMMParameters, ChainModel):
     ) -> IOHMM:
         """Train on labelled sequences. The parameters are as in `LinearCRF.fit`."""
         self._check_parameters()
-        read = lay_out(self, X, y, by, label, time, max_gap, time_columns, tokens)
+        read = lay_out(self, X, y, by, label, time, max_gap, time_columns, tokens, lengths)
         with keeping(self, checkpoint, callbacks):
             ready = prepare(self._preparation(needs_numbers=True), read.X, read.y, sample_weight, lengths=lengths)
             dataset = ready.dataset
