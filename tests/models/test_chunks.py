@@ -33,6 +33,7 @@ VARIANTS: list[tuple[type, dict[str, Any]]] = [
 ]
 
 QUESTIONS: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "explain": lambda model, X, y: [(part.name, part.log_odds) for x in X for part in model.explain(x, 0).parts],
     "entropy": lambda model, X, y: model.entropy(X),
     "log_likelihood": lambda model, X, y: model.log_likelihood(X),
     "log_probability": lambda model, X, y: model.log_probability(X, y),

@@ -235,7 +235,7 @@ BAD = [
     ({"transition_columns": 3}, "transition_columns is 3"),
     ({"transition_columns": [["word"]]}, "in transition_columns and not in the data"),
     ({"scoring": ["a"]}, "scoring is ['a']"),
-    ({"scoring": "f3"}, "'span_f1', 'log_likelihood'; or give a scorer"),
+    ({"scoring": "f3"}, "'boundary_f1', 'log_likelihood'; or give a scorer"),
     ({"decoder": ["a"]}, "decoder is ['a']. Choose one of 'auto', 'viterbi'"),
     ({"verbose": "x"}, "verbose is 'x'"),
     ({"random_state": "x"}, "random_state is 'x'"),
