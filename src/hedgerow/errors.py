@@ -133,7 +133,7 @@ def shown(names: Sequence[Any], most: int = 10) -> str:
 
 def quoted(value: Any) -> str:
     """A value as Python writes it, of at most MOST_SHOWN characters."""
-    text = repr(value)
+    text = " ".join(repr(value).split())  # in one line
     return text if len(text) <= MOST_SHOWN else f"{text[: MOST_SHOWN - 2]}…{text[-1]}"
 
 

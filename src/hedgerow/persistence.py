@@ -22,8 +22,6 @@ from typing import IO, Any, NamedTuple, NoReturn
 
 import numpy as np
 import numpy.typing as npt
-import safetensors
-import safetensors.numpy
 
 from hedgerow import __version__
 from hedgerow.errors import InputError, ModelFileError
@@ -76,6 +74,8 @@ def write(
     if _is_deep(header):
         raise InputError(f"the header of a model file has more than {MAX_DEPTH} lists and dicts in each other")
     arrays = {name: _storable(name, values) for name, values in tensors.items()}
+    import safetensors.numpy  # which importing an estimator does not need
+
     try:
         data = memoryview(safetensors.numpy.save(arrays, metadata))
     except safetensors.SafetensorError as error:
@@ -108,6 +108,8 @@ def read_contents(path: str | os.PathLike[str]) -> Contents:
     if data[_DIGITS] != _checksum(memoryview(data)):
         _refuse(path, "is damaged or cut short: its checksum does not agree with its contents")
     version, header = _parse_header(data, path)
+    import safetensors.numpy
+
     try:
         tensors = safetensors.numpy.load(data)
     except (safetensors.SafetensorError, KeyError, ValueError) as error:  # the last two: types, shapes NumPy has not
