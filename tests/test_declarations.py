@@ -50,7 +50,7 @@ def test_values_that_fit_and_values_that_do_not(kind, good, bad, hint):
     for value in bad:
         with pytest.raises(InputError) as caught:
             check_value("own", value, kind)
-        assert str(caught.value) == f"own is {value!r}. Give {hint}."
+        assert str(caught.value) == str(InputError(f"⟦own⟧ is {value!r}", hint=f"Give {hint}."))  # long values are cut
 
 
 @pytest.mark.parametrize("kind", [Literal["a", "b"], Annotated[str, OneOf(("a", "b"))]])

@@ -301,3 +301,16 @@ def test_scores_that_are_scaled_anew_now_and_then(tmp_path):
     again, deaths = live_and_die(model, WORDS, tmp_path / "kept", lives=20)
     assert deaths > 3
     assert bits(again) == bits(fitted(model, WORDS))
+
+
+def test_another_metric_is_another_parameter():
+    """By its code and its settings, not by its name alone."""
+    from functools import partial
+
+    from hedgerow.estimators.kept import digest
+    from hedgerow.metrics import label_f1, make_scorer, span_f1
+
+    plus, minus = (lambda a, b: 1.0), (lambda a, b: -1.0)
+    metrics = [plus, minus, make_scorer(label_f1), make_scorer(span_f1), partial(label_f1, average="macro"), label_f1]
+    assert len({digest(metric) for metric in metrics}) == len(metrics)
+    assert digest(make_scorer(label_f1)) == digest(make_scorer(label_f1))

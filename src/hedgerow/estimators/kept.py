@@ -108,10 +108,10 @@ def _feed(found: Any, value: Any) -> None:
     elif is_dataclass(value) and not isinstance(value, type):
         _feed(found, [type(value).__name__, *(getattr(value, field.name) for field in fields(value))])
     elif isinstance(value, FunctionType):
-        code, cells = value.__code__, [cell.cell_contents for cell in value.__closure__ or ()]
+        code = value.__code__  # and not what it closes over, which may be a counter
         found.update(f"{value.__module__}.{value.__qualname__}{code.co_names}".encode() + code.co_code)
         constants = [one for one in code.co_consts if not isinstance(one, CodeType)]
-        _feed(found, [constants, value.__defaults__, value.__kwdefaults__, cells])
+        _feed(found, [constants, value.__defaults__, value.__kwdefaults__])
     elif isinstance(value, MethodType):
         _feed(found, [value.__func__, value.__self__])
     elif isinstance(value, partial):
