@@ -464,7 +464,7 @@ OTHERS = [
     "import numba; numba.__version__ = '0.1'",
     "import sys; sys.implementation.cache_tag = 'cpython-999'",
     "import llvmlite.binding as llvm; llvm.get_host_cpu_features = lambda: llvm.FeatureMap(avx=True, avx2=False)",
-    "from numba.core import config; config.BOUNDSCHECK = 1",
+    "from numba.core import config; config.BOUNDSCHECK = 0 if config.BOUNDSCHECK else 1",
 ]
 
 

@@ -299,3 +299,14 @@ def test_errors_hint_and_are_short() -> None:
         LinearCRF().fit([["the", "cat"]], [make_frame()])
     assert len(str(error.value)) < 600
     assert "\n" not in str(error.value)
+
+
+def test_one_cell_that_is_no_number_is_named(rng):
+    """`read_csv` makes text of a whole column for it; 359 numbers are no categories."""
+    frame = pd.DataFrame({"heat": rng.normal(size=40).round(2).astype(str), "state": ["on", "off"] * 20})
+    frame.loc[7, "heat"] = "oops"
+    with pytest.raises(InputError, match=r"position 7.*'oops' is not a number, as 39 other values of the column are"):
+        LinearCRF(window=0).fit(frame, label="state")
+    assert LinearCRF(window=0, columns={"heat": "categorical"}).fit(frame, label="state").n_iter_
+    digits = frame.assign(heat=[str(i % 5) for i in range(40)])
+    assert LinearCRF(window=0).fit(digits, label="state").n_iter_  # all are: text that was meant

@@ -58,3 +58,10 @@ def test_what_cannot_be_drawn(given, message):
 def test_the_history_of_what_has_none():
     with pytest.raises(InputError, match="has no history"):
         plot_history(object())
+
+
+def test_single_positions_are_not_drawn_by_thousands():
+    from hedgerow.report import plot_sequence
+
+    with pytest.raises(InputError, match=r"1,444 positions .* Draw them with plot_timeline"):
+        plot_sequence(["x"] * 1_444, np.ones((1_444, 1)), ["a"])

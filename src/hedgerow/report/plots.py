@@ -19,6 +19,7 @@ from hedgerow.report.style import AMBER, GREENS, INK, PALE
 if TYPE_CHECKING:
     from hedgerow.training.monitor import Step
 
+MOST_TOKENS = 300  # of a picture of single positions
 _SHOWN = 0.02  # a label that never reaches this probability gets no row
 _WRITTEN = 0.05  # a probability under this is drawn, but not written as a number
 _LETTER = 0.27  # the width of a letter of a token, in units of a row's height
@@ -46,6 +47,9 @@ def plot_sequence(
 
     Returns the axes. A label that reaches 2 % nowhere is left out, unless it is marked.
     """
+    if len(tokens) > MOST_TOKENS:
+        what = f"{len(tokens):,} positions make a picture that is too wide to look at"
+        raise InputError(what, hint=f"Draw them with plot_timeline, or at most {MOST_TOKENS} of them.")
     probs, marked = _check_sequence(tokens, probabilities, classes, labels)
     words = [str(token) for token in tokens]
     rows = np.flatnonzero((probs.max(axis=0) >= _SHOWN) | np.isin(np.arange(len(classes)), marked))

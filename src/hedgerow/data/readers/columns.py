@@ -24,12 +24,39 @@ _WORDS: dict[Kind, str] = {
 }
 
 
+_NOTHING = {"na", "n/a", "#n/a", "null", "none", "missing", "-", "?"}  # what people write for a missing number
+FEW = 10  # numbers in a column, below which a word among them is nothing odd
+
+
 class BadValue(InputError):
     """A value that cannot be used, by its row. Whoever knows the place gives the error that names it."""
 
     def __init__(self, row: int, what: str, hint: str = "") -> None:
         super().__init__(what, hint=hint, position=row)
         self.row = row
+
+
+def is_number(value: str) -> bool:
+    """Whether a text is one of a number."""
+    try:
+        float(value)
+    except ValueError:
+        return False
+    return "_" not in value  # Python reads 1_2 as 12
+
+
+def refuse_slips(values: Sequence[str | None], wrong: Sequence[str], missing: str, declared: str = "⟦kinds⟧") -> None:
+    """Refuse the values of a column that are no numbers where nearly all others are: each is a slip more often than a
+    word.
+
+    wrong : those that are no numbers; missing : what to do where a value is missing; declared : by what kinds are
+    """
+    n = sum(value is not None for value in values) - len(wrong)
+    few = len(wrong) <= max(1, n // 100) or (len(wrong) <= n and {value.lower() for value in wrong} <= _NOTHING)
+    if wrong and n >= FEW and few:
+        what = f"{wrong[0]!r} is not a number, as {n:,} other values of the column are"
+        hint = f"{missing} where a value is missing. If these are words, declare the column 'categorical' with"
+        raise BadValue(list(values).index(wrong[0]), what, f"{hint} {declared}.")
 
 
 def read_columns(

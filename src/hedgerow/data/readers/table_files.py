@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from hedgerow.data.readers.columns import BadValue, booleans, check_finite, objects, shared
+from hedgerow.data.readers.columns import BadValue, booleans, check_finite, is_number, objects, refuse_slips, shared
 from hedgerow.data.readers.grouping import Kinds, Names, as_names, cut, group_rows
 from hedgerow.data.readers.source import Source, check_width, read_lines
 from hedgerow.data.readers.tables import FrameTable
@@ -23,8 +23,6 @@ from hedgerow.legend import FLOAT, AnyArray
 Format = Literal["csv", "tsv", "parquet"]
 _SUFFIXES: dict[str, Format] = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".parquet": "parquet"}
 _TRUTH = {"true": True, "false": False}
-_NOTHING = {"na", "n/a", "#n/a", "null", "none", "missing", "-", "?"}  # what people write for a missing number
-FEW = 10  # numbers in a column, below which a word among them is nothing odd
 
 
 def read_table(
@@ -215,30 +213,18 @@ class TextTable:
 def _guess(values: list[str | None]) -> Kind:
     """The kind of the values. One that is no number among numbers is refused: it is a slip more often than a word."""
     present = [value for value in values if value is not None]
-    wrong = [value for value in present if not _is_number(value)]
+    wrong = [value for value in present if not is_number(value)]
     if present and not wrong:
         return "numeric"
     if present and all(value.lower() in _TRUTH for value in present):
         return "boolean"
-    n = len(present) - len(wrong)
-    if n >= FEW and (len(wrong) <= max(1, n // 100) or (len(wrong) <= n and {v.lower() for v in wrong} <= _NOTHING)):
-        what = f"{wrong[0]!r} is not a number, as {n:,} other values of the column are"
-        hint = "Leave the field empty where a value is missing. If these are words, declare the column 'categorical'"
-        raise BadValue(values.index(wrong[0]), what, f"{hint} with ⟦kinds⟧.")
+    refuse_slips(values, wrong, "Leave the field empty")
     return "categorical"
-
-
-def _is_number(value: str) -> bool:
-    try:
-        float(value)
-    except ValueError:
-        return False
-    return "_" not in value  # Python reads 1_2 as 12
 
 
 def _as_numbers(values: list[str | None]) -> AnyArray:
     for row, value in enumerate(values):
-        if value is not None and not _is_number(value):
+        if value is not None and not is_number(value):
             raise BadValue(row, f"{value!r} is not a number")
     numbers = np.array([np.nan if value is None else float(value) for value in values], dtype=FLOAT)
     check_finite(numbers)

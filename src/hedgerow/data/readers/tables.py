@@ -8,7 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.data.readers.columns import BadValue, booleans, check_finite, column_of, objects, read_columns, shared
+from hedgerow.data.readers.columns import (
+    BadValue,
+    booleans,
+    check_finite,
+    column_of,
+    is_number,
+    objects,
+    read_columns,
+    refuse_slips,
+    shared,
+)
 from hedgerow.data.readers.grouping import Kinds, Names, cut
 from hedgerow.data.readers.times import Clock, Timing, number_clock, read_times
 from hedgerow.data.rows import is_null, plain_text
@@ -143,6 +153,10 @@ class FrameTable:
                 column = "numeric", np.array(values, dtype=FLOAT)
         elif dtype in (nw.String, nw.Categorical, nw.Enum):
             column = "categorical", _strings(series)
+            if dtype == nw.String and kind is None:  # of a file in which one cell was no number
+                refuse_slips(
+                    column[1].tolist(), _words(column[1].tolist()), "Give None", "⟦kinds⟧, or columns of a model"
+                )
         elif dtype in (nw.List, nw.Array):
             lists = series.to_list()
             vectors = any(is_vector(value) for value in lists)
@@ -173,6 +187,13 @@ def _named(frame: Any) -> Any:
         twice = next(name for name in texts if texts.count(name) > 1)
         raise InputError("two columns have this name", column=twice, hint="Rename or drop one of them.")
     return frame.set_axis(texts, axis=1) if texts != names else frame
+
+
+def _words(values: list[Any]) -> list[str]:
+    """The texts that are no numbers; all of them where few are: then they are what the column is of."""
+    distinct = {value for value in values if value is not None}
+    words = {value for value in distinct if not is_number(value)}
+    return [] if len(words) == len(distinct) else [value for value in values if value in words]
 
 
 def _numbers(series: Any) -> AnyArray:
