@@ -115,3 +115,19 @@ def test_ctrl_c_prints_what_is_finished(hedgerow, corpus, monkeypatch):
     assert done.code == 130
     assert done.out.splitlines()[1].startswith("hmm")
     assert "interrupted" in done.out
+
+
+def test_groups_stay_together(hedgerow, folder):
+    """By a column of the table: a model that knows the words of a group by heart is not tested on them."""
+    rows = ["speaker,sentence,word,tag"]
+    for i in range(12):
+        rows += [f"s{i // 3},{i},w{i // 3}{t},{'A' if t else 'B'}" for t in range(3)]
+    (folder / "g.csv").write_text("\n".join(rows) + "\n")
+    options = ("g.csv", "--models", "hmm", "--by", "sentence", "--label", "tag", "--folds", "4", "--csv", "-q")
+    asked = [hedgerow("compare", *options, *more).out for more in ((), ("--groups", "speaker"))]
+    mixed, apart = (list(csv.DictReader(io.StringIO(out))) for out in asked)
+    assert float(apart[0]["log_loss"]) > float(mixed[0]["log_loss"])
+    wrong = hedgerow("compare", *options, "--groups", "word")
+    assert (wrong.code, "has more values than one" in wrong.complaint) == (2, True)
+    both = hedgerow("compare", *options[:7], "--test", "g.csv", "--groups", "speaker")
+    assert "--groups is not supported with --test" in both.complaint

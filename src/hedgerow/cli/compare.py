@@ -43,6 +43,7 @@ def command(
     encoding: options.Encoding = None,
     window: options.Window = None,
     scheme: options.Scheme = None,
+    groups: Annotated[str | None, option("NAME", "A column: sequences with its value stay together.")] = None,
     html: Annotated[str | None, option("FILE", "Write a page for a browser, too.")] = None,
     plot: Annotated[str | None, option("FILE", "Draw it, too: .png, .svg, .pdf.")] = None,
     as_json: options.AsJson = False,
@@ -58,6 +59,8 @@ def command(
     """
     if as_json and as_csv:
         raise InputError("--json and --csv are two forms", hint="Give one of them.")
+    if test is not None and groups is not None:
+        raise InputError("--groups is not supported with --test", hint="Groups keep folds apart.")
     if test is not None and folds is not None:
         raise InputError("--folds is not supported with --test", hint="Give one of them.")
     for path in (html, plot):
@@ -71,7 +74,7 @@ def command(
     with in_flags(command, {"cv": "folds"}):
         comparison = compare(
             data, models.split(","), test=test, folds=folds or 5, window=options.window(window), scheme=scheme,
-            jobs=jobs, seed=seed, say=None if quiet else partial(print, file=sys.stderr, flush=True),
+            groups=groups, jobs=jobs, seed=seed, say=None if quiet else partial(print, file=sys.stderr, flush=True),
             **options.reading(
                 template, format, columns, separator, label, by, kinds, time, max_gap, time_columns, encoding
             ),
@@ -96,6 +99,7 @@ def compare(
     folds: int = 5,
     window: int | tuple[int, int] | str | None = None,
     scheme: str | None = None,
+    groups: str | None = None,
     jobs: int | None = None,
     seed: int = 0,
     say: Callable[[str], None] | None = None,
@@ -111,6 +115,7 @@ def compare(
 
     plan = read_models(models)
     X, y, recipe = read_files(data, reading, complete=False)
+    together = None if groups is None else _read_groups(data, reading, groups)
     reach = default_window(recipe) if window is None else window
     estimators = {}
     for shown, (name, settings) in plan.items():
@@ -122,8 +127,19 @@ def compare(
     if scheme is None and looks_like_spans({label for row in y for label in row}):
         scheme = "auto"
     return compare_models(
-        estimators, X, y, X_test=tested[0], y_test=tested[1], cv=folds, random_state=seed, scheme=scheme, say=say
-    )
+        estimators, X, y, X_test=tested[0], y_test=tested[1], cv=folds, groups=together, random_state=seed,
+        scheme=scheme, say=say,
+    )  # fmt: skip
+
+
+def _read_groups(data: Sequence[str], reading: Reading, column: str) -> list[Any]:
+    """The group of each sequence: the value that a column has at all its positions. Read as labels are."""
+    _, rows, _ = read_files(data, {**reading, "label": column}, complete=False)
+    for i, row in enumerate(rows):
+        if len(set(row)) > 1:
+            hint = "A group is of whole sequences."
+            raise InputError(f"--groups: the column has more values than one: {row[0]!r}, …", hint=hint, sequence=i)
+    return [row[0] for row in rows]
 
 
 def read_models(texts: Sequence[str]) -> dict[str, tuple[str, dict[str, Any]]]:
