@@ -57,7 +57,7 @@ Resume = Annotated[bool, Option("--resume", help="Go on from the checkpoint, if 
 Quiet = Annotated[bool, Option("--quiet", "-q", help="Print errors only.")]
 
 # What the options that all models have set, where it is not called the same.
-_COMMON = {"columns": "kinds", "n_jobs": "jobs", "random_state": "seed", "validation_fraction": "dev"}
+_COMMON = {"n_jobs": "jobs", "random_state": "seed", "validation_fraction": "dev"}
 
 
 def parameter_options(model: str) -> dict[str, str]:
