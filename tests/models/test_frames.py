@@ -310,3 +310,51 @@ def test_one_cell_that_is_no_number_is_named(rng):
     assert LinearCRF(window=0, columns={"heat": "categorical"}).fit(frame, label="state").n_iter_
     digits = frame.assign(heat=[str(i % 5) for i in range(40)])
     assert LinearCRF(window=0).fit(digits, label="state").n_iter_  # all are: text that was meant
+
+
+@pytest.fixture
+def readings(rng):
+    return pd.DataFrame(
+        {"machine": np.repeat([0, 1], 15), "heat": rng.normal(size=30), "state": ["on", "off", "on"] * 10}
+    )
+
+
+def test_labels_that_are_a_column_are_no_feature(readings):
+    model = LinearCRF(window=0).fit(readings, readings["state"], by="machine")
+    assert model.feature_names_in_.tolist() == ["heat"]
+    assert len(model.predict(readings.drop(columns="state"))) == 30
+
+
+def test_sequences_are_not_told_apart_by_labels(readings):
+    with pytest.raises(InputError, match="by names 'state', the column of labels"):
+        LinearCRF(window=0).fit(readings, by=["machine", "state"], label="state")
+
+
+def test_lengths_cut_a_frame_as_they_cut_an_array(readings):
+    flat, y = readings[["heat"]], readings["state"].tolist()
+    model = LinearCRF(window=0).fit(flat, y, lengths=[10, 20])
+    array = LinearCRF(window=0).fit(flat.to_numpy(), y, lengths=[10, 20])
+    np.testing.assert_array_equal(model.weights_, array.weights_)
+    with pytest.raises(InputError, match="label is not supported with lengths"):
+        LinearCRF(window=0).fit(readings, label="state", lengths=[10, 20])
+
+
+def test_small_gaps_and_short_words():
+    frame = pd.DataFrame({"t": pd.to_timedelta(range(40), unit="us"), "heat": range(40), "state": ["on", "off"] * 20})
+    for gap in (timedelta(microseconds=10), np.timedelta64(10, "us"), "5 mins"):
+        assert LinearCRF(window=0).fit(frame, label="state", time="t", max_gap=gap).n_sequences_ == 1
+
+
+@pytest.mark.parametrize("more", [{"constraints_at": "prediction"}, {"repair": True}])
+def test_partial_fit_refuses_what_it_does_not_do(more):
+    with pytest.raises(InputError, match="is not supported by partial_fit"):
+        LinearCRF(constraints="iob2", **more).partial_fit([["a", "b"]], [["O", "I-X"]])
+
+
+def test_labels_that_a_dataset_does_not_tell():
+    from hedgerow.data.readers.token_rows import _labels
+
+    names = ["O", "B-X"]
+    assert _labels([0, 1, -1, -100], names, 0) == ["O", "B-X", None, None]
+    with pytest.raises(InputError, match="sequence 3, position 1: the label 7 is not one of 0 … 1"):
+        _labels([0, 7], names, 3)

@@ -105,7 +105,7 @@ def cut(
 
 def as_names(names: Names) -> list[str]:
     """One name, or several, as a list. Columns that have numbers for names are named by them."""
-    return [] if names is None else list(map(str, [names] if isinstance(names, (str, int)) else names))
+    return [] if names is None else list(map(str, [names] if isinstance(names, (str, int, np.integer)) else names))
 
 
 def group_rows(
