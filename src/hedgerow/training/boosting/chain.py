@@ -10,18 +10,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from hedgerow.chain.edges import SharedEdges
 from hedgerow.chain.inference import Workspace
 from hedgerow.chain.objectives.log_likelihood import log_likelihood, log_likelihood_messages
 from hedgerow.chain.objectives.pseudo_likelihood import pseudo_likelihood
 from hedgerow.chain.objectives.result import Objective
-from hedgerow.chain.potentials import Truth
+from hedgerow.chain.potentials import ChainPotentials, Truth
 from hedgerow.data.dataset import Dataset
 from hedgerow.errors import NumbersError
 from hedgerow.legend import BoolArray, FloatArray
 from hedgerow.parallel import CHUNK_POSITIONS, MAX_LANES, Lanes, plan_chunks
+from hedgerow.training import kernels as training_kernels
 from hedgerow.training.boosting.arc_steps import ArcSteps, TableSteps
 from hedgerow.training.boosting.rows import Gradient, RowWeights, Sampler, tree_seed
-from hedgerow.training.boosting.scores import STEPS, Start
+from hedgerow.training.boosting.scores import STEPS, Start, TreeScores
 from hedgerow.training.checkpoint import restore, state_of
 from hedgerow.training.memory import check_joint_memory
 from hedgerow.trees import kernels
@@ -91,6 +93,7 @@ class Booster:
     shards : runs of whole sequences with their scores
     iterations : what was added to them, the first iteration first
     scale : the step of the last one
+    overshot : whether a step was taken back; from then on Newton's leaves of shared edges know runs of labels
     """
 
     def __init__(
@@ -138,6 +141,7 @@ class Booster:
         self._table_gradient: FloatArray = np.zeros((K, K) if begin.histories is None else begin.histories.n_arcs)
         self._losses = np.zeros(len(self.shards))
         self._unit = 1.0
+        self.overshot = False
         self._samples: list[BoolArray | None] = []
         self._direction = Iteration([])
         self.scale = 0.0
@@ -160,12 +164,13 @@ class Booster:
     def state(self, ended: bool) -> dict[str, Any]:
         """What a checkpoint keeps: the iterations, and until training has ended the scores with all their digits."""
         taken = {"iterations": plain_iterations(self.iterations), "scale": self.scale}
+        taken["overshot"] = self.overshot
         return taken if ended else taken | {"shards": [state_of(shard, shard.KEPT) for shard in self.shards]}
 
     def restore(self, state: Any, objective: Objective) -> None:
         """Go on from such a state, as if this objective had just been evaluated."""
         self.iterations[:] = iterations_of(state["iterations"])
-        self.scale = state["scale"]
+        self.scale, self.overshot = state["scale"], state["overshot"]
         if "shards" in state:
             for shard, saved in zip(self.shards, state["shards"], strict=True):
                 restore(shard, shard.KEPT, saved)
@@ -178,6 +183,8 @@ class Booster:
             self._evaluate_shard(objective, s)
 
         self._table_gradient[:] = 0.0
+        runs = self.overshot and objective is log_likelihood and self._edge_steps is not None and self.order == 1
+        self._rows.curvatures = [np.empty(0)] * len(self.shards) if runs and self._rows.newton else []
         self.lanes.run(work, len(self.shards))
         if not self.joint:
             for s, gradient in enumerate(self._gradients):  # in order: a sum has one order
@@ -219,12 +226,30 @@ class Booster:
             self._losses[s], self._gradients[s] = loss, None
         else:
             truth = Truth(data.labels, data.allowed, data.weight_seq).take(rows, shard.sequences)
-            result = objective(shard.potentials(), truth, work)
+            potentials = shard.potentials()
+            result = objective(potentials, truth, work)
             # Copies, for the workspace is that of the next shard, too; edges of each position are never in it.
             nodes = np.array(result.node_gradient if self.options.vectors else result.node_gradient.T, order="C")
             edges = result.edge_gradient if self.joint else result.edge_gradient.copy()
             self._losses[s], self._gradients[s] = result.loss, (nodes.T if self.options.vectors else nodes, edges)
+            if self._rows.curvatures:
+                self._rows.curvatures[s] = self._run_curvature(shard, potentials, result.node_gradient, work)
         self._idle_workspaces.append(work)
+
+    def _run_curvature(
+        self, shard: TreeScores, potentials: ChainPotentials, gradient: FloatArray, work: Workspace
+    ) -> FloatArray:
+        """(K, n): how much the rows of every label count where neighbours move together."""
+        assert self.dataset.labels is not None
+        edges = potentials.edges
+        assert isinstance(edges, SharedEdges)
+        stay = np.ascontiguousarray(edges.exps.diagonal())
+        curvature = np.empty(gradient.shape[::-1])
+        training_kernels.runs.run_curvature(
+            np.ascontiguousarray(gradient.T), self.dataset.labels[shard.begin : shard.end],
+            self._rows.position_weights(shard), work.alpha, work.node_exp, stay, potentials.first, curvature,
+        )  # fmt: skip
+        return curvature
 
     def step(self, scale: float | None = None) -> list[Tree]:
         """Grow the trees of an iteration to the gradient that `evaluate` left, and add them, times `scale`, to the
@@ -247,6 +272,7 @@ class Booster:
 
     def rescale(self, scale: float) -> None:
         """Take another step in the direction of the last one, instead of it."""
+        self.overshot = self.overshot or scale < self.scale
         self._add(self._direction, scale - self.scale)
         self.scale = scale
         self.iterations[-1] = self._direction.scaled(scale)
@@ -254,8 +280,11 @@ class Booster:
     def slope(self) -> float:
         """The derivative of the loss by the size of the last step, where it has none: Σ gradient · direction.
 
-        The rows of a leaf of value v have the gradients −v·(n + λ) in all, by (3.1); rows left out are not in it.
+        The rows of a leaf of value v have the gradients −v·(n + λ) in all, by (3.1); rows left out are not in it. Of a
+        tree for all labels it is not known: its counts are not those of a label.
         """
+        if self.options.vectors:
+            return float("nan")
         total = 0.0
         for tree in self._direction.trees:
             squares = tree.values**2 * (tree.counts + self.options.l2_regularization)
