@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import io
-import signal
 import sys
 import time
 import traceback
@@ -29,12 +28,13 @@ from hedgerow.data.readers import read_conll, read_crfsuite, read_jsonl, read_ta
 from hedgerow.data.readers.templates import Template
 from hedgerow.errors import HedgerowError
 
-SECONDS = 10
+from .clock import limited
+
 Draw = Callable[[np.random.Generator], None]
 
 
 class Insane(Exception):
-    """An answer that is none, or none in time."""
+    """An answer that is none."""
 
 
 # ------------------------------------------------------------------------------------------------ readers
@@ -194,16 +194,6 @@ def spoil(rng: np.random.Generator, X: list[Any]) -> None:
             X[i] = X[i][:0]
 
 
-def compile_all() -> None:
-    """Import and compile what models need, which may take longer than an answer and must not be cut short."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for name, options in MODELS.items():
-            for X in ([["a", "b"], ["b"]] * 3, [np.array([[1.0, 0.0], [0.0, 2.0]]), np.array([[3.0, 1.0]])] * 3):
-                model = getattr(hedgerow, name)(**options).fit(X, [["p", "q"], ["q"]] * 3)
-                model.predict(X)
-
-
 def fuzz_call(rng: np.random.Generator) -> None:
     """Fit a model to a corpus, ask it about another, one of them spoilt or both."""
     name = list(MODELS)[int(rng.integers(len(MODELS)))]
@@ -240,31 +230,21 @@ def fuzz_call(rng: np.random.Generator) -> None:
 KINDS: dict[str, Draw] = {"readers": fuzz_reader, "api": fuzz_call}
 
 
-def _hang(*_: Any) -> None:
-    raise Insane(f"no answer in {SECONDS} seconds")
-
-
 def attempt(kind: str, seed: int, i: int) -> str:
     """What becomes of input i: "used" or "refused". Anything else is raised."""
     rng = np.random.default_rng([seed, i, len(kind)])
-    signal.signal(signal.SIGPROF, _hang)
-    signal.setitimer(signal.ITIMER_PROF, SECONDS)  # of work: others may be busy on the machine
     try:
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
+        with limited(), warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             KINDS[kind](rng)
     except HedgerowError:
         return "refused"
-    finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
     return "used"
 
 
 def run(kind: str, n: int, seed: int) -> tuple[Counter[str], list[str]]:
     """Try n inputs; how many were used and refused, and what went wrong."""
     outcomes, failures = Counter[str](), []
-    if kind == "api" and n:
-        compile_all()
     for i in range(n):
         try:
             outcomes[attempt(kind, seed, i)] += 1
