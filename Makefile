@@ -14,7 +14,7 @@ WHEEL_TEST := build/wheel-test
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test bounds fuzz soak lint bench docs api reproduce wheel clean distclean
+.PHONY: help demo test bounds fuzz soak lint bench docs site api reproduce wheel clean distclean
 
 help:  ## show this list
 	@echo "Usage: make TARGET [PYTHON=python3.12] [ARGS='more arguments for the command behind it']"
@@ -53,6 +53,12 @@ bench: $(VENV)/.dev  ## measure against CRFsuite and LightGBM, side by side
 docs: $(VENV)/.dev  ## run every piece of code in README.md and docs/, and follow their links
 	$(PYTEST) tests/project/test_docs.py $(ARGS)
 
+# Everything lies in one folder there, so that addresses are short. What a page or script left as it was is not done again.
+site: $(VENV)/.site  ## build the documentation site in site/: pages, reference, gallery; a warning is an error
+	mkdir -p build/site
+	cp -rp website/. docs/. CHANGELOG.md CONTRIBUTING.md SECURITY.md build/site
+	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet $(ARGS) build/site site
+
 reproduce: $(VENV)/.dev  ## redo a table or figure of the papers: make reproduce NAME=thesis-3.5
 	$(BIN)/hedgerow reproduce $(NAME) $(ARGS)
 
@@ -86,7 +92,7 @@ $(VENV)/.made:
 	$(PYTHON) -m venv $(VENV)
 	@touch $@
 
-# .demo holds what the demo needs, .dev what tests, checks and benchmarks need.
-$(VENV)/.demo $(VENV)/.dev: $(VENV)/.%: $(VENV)/.made pyproject.toml
+# .demo holds what the demo needs, .dev what tests, checks and benchmarks need, .site what the documentation site needs.
+$(VENV)/.demo $(VENV)/.dev $(VENV)/.site: $(VENV)/.%: $(VENV)/.made pyproject.toml
 	$(PIP) install --quiet --editable '.[$*]'
 	@touch $@
