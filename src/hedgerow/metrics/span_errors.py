@@ -98,7 +98,7 @@ def span_errors(y_true: Labelings, y_pred: Labelings, scheme: Scheme = "auto") -
 
     for a, b in zip(true, predicted):
         gold, found = spans(a, scheme), spans(b, scheme)
-        pairs = _paired(gold, found)
+        pairs = paired_spans(gold, found)
         for span, other in pairs:
             same = (other.start, other.end) == (span.start, span.end), other.type == span.type
             for way in counts:
@@ -110,9 +110,9 @@ def span_errors(y_true: Labelings, y_pred: Labelings, scheme: Scheme = "auto") -
     return SpanErrors(**{way: SpanCounts(**own) for way, own in counts.items()})
 
 
-def _paired(gold: list[Span], found: list[Span]) -> list[tuple[Span, Span]]:
-    """Predicted spans with the true ones that they are compared with. Spans of one sequence do not overlap each other,
-    so two of the same place are of one pair."""
+def paired_spans(gold: list[Span], found: list[Span]) -> list[tuple[Span, Span]]:
+    """Predicted spans with the true ones that they are compared with; both are given in order. Spans of one labeling do
+    not overlap each other, so two of the same place are of one pair."""
     pairs: list[tuple[Span, Span]] = []
     places = {(span.start, span.end): span for span in gold}
     pairs = [(span, places[span.start, span.end]) for span in found if (span.start, span.end) in places]
