@@ -37,6 +37,7 @@ from hedgerow.models.crf.paired import (
 )
 from hedgerow.models.crf.parameters import TreeParameters, check_tree_parameters
 from hedgerow.models.crf.tree_form import Duration, Form, edges_to_try, make_form
+from hedgerow.models.crf.tree_shared import choose_binning
 from hedgerow.models.crf.tree_short import lean_trees
 from hedgerow.models.crf.tree_training import Boosted, Training, check_goes_on, chunk_positions
 from hedgerow.parallel import MAX_LANES, Lanes
@@ -46,9 +47,8 @@ from hedgerow.training.boosting.scores import Start
 from hedgerow.training.checkpoint import remembered
 from hedgerow.training.memory import check_joint_memory
 from hedgerow.training.monitor import Trained, say
-from hedgerow.trees.binning import Binning, bin_dataset, learn_binning
+from hedgerow.trees.binning import Binning, bin_dataset
 from hedgerow.trees.ensemble import Ensemble
-from hedgerow.trees.growing import SURROGATE, WEIGHTING
 
 PAPERS: dict[str, dict[str, Any]] = {
     "2004": {"l2_regularization": 0.0, "pseudo_likelihood_steps": 3},
@@ -147,8 +147,7 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
         if warm:
             binning = self.binning_
         else:
-            gaps = self.missing in (WEIGHTING, SURROGATE)
-            binning = learn_binning(dataset, int(self.max_bins), self.min_frequency, keep_missing=gaps)
+            binning = choose_binning(self, dataset)
         found: list[tuple[Duration, Trained[Boosted]]] = []
         for way in ways:
             form = make_form(self, way, stopped=held_out is not None, again=ready.everything is not None)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from hedgerow.chain.edges import SharedEdges
@@ -9,6 +11,7 @@ from hedgerow.chain.inference import Marginals, marginals
 from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.chain.structure.states import StateSpace
 from hedgerow.data.dataset import Dataset
+from hedgerow.data.parts.corpus import SharedCorpus
 from hedgerow.legend import UNLABELLED, BoolArray, FloatArray, IndexArray
 from hedgerow.training.monitor import Monitor
 from hedgerow.training.whole.lbfgs import lbfgs
@@ -17,14 +20,14 @@ RIDGE = 0.01  # a transition never seen would go to −∞ without it, and score
 TOL = 1e-9  # of the loss, in ten iterations
 
 
-def best_constant(dataset: Dataset, space: StateSpace) -> FloatArray:
+def best_constant(dataset: Dataset | SharedCorpus, space: StateSpace) -> FloatArray:
     """(K+1, K) [from, to], ⊥ last: the scores of pairs of labels with the largest likelihood; 0 where forbidden.
 
     Without input all sequences of a length have the same potentials, so one of each length is summed over.
     """
     K = dataset.n_labels
     legal = np.vstack([space.transitions, space.start])
-    corpus = _Lengths(dataset, space)
+    corpus = _Lengths(_sizes(dataset), space)
 
     def loss(values: FloatArray) -> tuple[float, FloatArray]:
         table = np.zeros((K + 1, K))
@@ -38,23 +41,44 @@ def best_constant(dataset: Dataset, space: StateSpace) -> FloatArray:
     return constant
 
 
+class _Sizes(NamedTuple):
+    """Of each sequence its length, its weight and whether some of its labels are not known, (S,); how often each pair
+    of labels comes in the others, (K+1, K); and the labels that each position of the former may have, bool (·, K)."""
+
+    lengths: IndexArray
+    weights: FloatArray
+    partial: BoolArray
+    counts: FloatArray
+    allowed: BoolArray
+
+
+def _sizes(dataset: Dataset | SharedCorpus) -> _Sizes:
+    if isinstance(dataset, SharedCorpus):
+        parts = dataset.each(_sizes)
+        found = {name: np.concatenate([getattr(one, name) for one in parts]) for name in _Sizes._fields}
+        return _Sizes(**found | {"counts": sum(one.counts for one in parts)})
+    assert dataset.labels is not None
+    lengths = np.diff(dataset.offsets)
+    weights = np.ones(len(lengths)) if dataset.weight_seq is None else dataset.weight_seq
+    partial: BoolArray = np.zeros(len(lengths), dtype=bool)
+    if len(lengths):
+        partial = np.logical_or.reduceat(dataset.labels == UNLABELLED, dataset.offsets[:-1])
+    counts = _count_pairs(dataset, np.repeat(np.where(partial, 0.0, weights), lengths))
+    return _Sizes(lengths, weights, partial, counts, _allowed(dataset.take(np.flatnonzero(partial))))
+
+
 class _Lengths:
     """The corpus as counts: how often each length occurs, and each pair of labels."""
 
-    def __init__(self, dataset: Dataset, space: StateSpace) -> None:
-        assert dataset.labels is not None
+    def __init__(self, sizes: _Sizes, space: StateSpace) -> None:
         self.space = space
-        offsets, labels = dataset.offsets, dataset.labels
-        lengths = np.diff(offsets)
-        weights = np.ones(len(lengths)) if dataset.weight_seq is None else dataset.weight_seq
+        lengths, weights, open_ = sizes.lengths, sizes.weights, np.flatnonzero(sizes.partial)
         unique, which = np.unique(lengths, return_inverse=True)
         self.offsets = _ends(unique)
         self.weights: FloatArray = np.bincount(which, weights=weights).astype(np.float64)
-        partial = np.logical_or.reduceat(labels == UNLABELLED, offsets[:-1])
-        self.counts = _count_pairs(dataset, np.repeat(np.where(partial, 0.0, weights), lengths))
-        self.open = np.flatnonzero(partial)
-        self.open_offsets, self.open_weights = _ends(lengths[self.open]), weights[self.open]
-        self.open_allowed = _allowed(dataset.take(self.open)) if len(self.open) else None
+        self.counts = sizes.counts
+        self.open_offsets, self.open_weights = _ends(lengths[open_]), weights[open_]
+        self.open_allowed = sizes.allowed if len(open_) else None
 
     def loss(self, table: FloatArray) -> tuple[float, FloatArray]:
         """−log-likelihood, and its gradient (K+1, K)."""
