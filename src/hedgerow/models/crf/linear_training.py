@@ -77,7 +77,7 @@ class Plan:
         _check_pair(objective, trainer)
         if model.class_weight is not None:
             objectives.check_weighted(objective, model.class_weight)
-        _check_order(model, objective, trainer)
+        _check_order(model, trainer)
         if model.l1 and trainer != "lbfgs":
             raise InputError(f"⟦l1⟧ is {model.l1} and ⟦trainer⟧ {trainer!r} has no L1", hint="Use 'lbfgs', or ⟦l1=0⟧.")
         if trainer == "frank_wolfe" and not model.l2:
@@ -92,7 +92,7 @@ class Plan:
 
 def _suits_frank_wolfe(model: LinearParameters, dataset: Dataset | None) -> bool:
     known = dataset is not None and dataset.labels is not None and bool((dataset.labels >= 0).all())
-    return known and model.l2 > 0 and model.start in ("auto", "zero")
+    return known and model.l2 > 0 and model.start in ("auto", "zero") and model.order <= 1
 
 
 def _check_pair(objective: str, trainer: str) -> None:
@@ -108,14 +108,12 @@ def _check_pair(objective: str, trainer: str) -> None:
         raise InputError(what, hint=hint)
 
 
-def _check_order(model: LinearParameters, objective: str, trainer: str) -> None:
+def _check_order(model: LinearParameters, trainer: str) -> None:
     """Refuse what chains of order 2 and more cannot do."""
-    if model.order > 1:
-        has = {"objective": ("log_likelihood",), "trainer": tuple(WHOLE), "start": ("auto", "zero", "log_likelihood")}
-        for (name, known), value in zip(has.items(), (objective, trainer, model.start)):
-            if value not in known:
-                hint = f"Choose {' or '.join(map(repr, known))}; ⟦order⟧ 1 and 0 have them all."
-                raise InputError(f"⟦{name}={value!r}⟧ is not available for ⟦order={model.order}⟧", hint=hint)
+    for name, value, instead in (("trainer", trainer, "adagrad"), ("start", model.start, "log_likelihood")):
+        if model.order > 1 and value in ("frank_wolfe", "counts"):
+            hint = f"Use {instead!r}, or ⟦order⟧ 1 or 0."
+            raise InputError(f"⟦{name}={value!r}⟧ is not available for ⟦order={model.order}⟧", hint=hint)
     if model.order != 1 and model.transition_columns is not None:
         raise InputError(f"⟦transition_columns⟧ are for ⟦order⟧ 1, not {model.order}", hint="Leave one of them out.")
 

@@ -248,6 +248,7 @@ class Training:
             "trim": float(settings.trim),
             "trees_per_step": int(settings.trees_per_step),
             "missing": LEARNED if settings.missing in FILLING else settings.missing,
+            "n_surrogates": None if settings.n_surrogates == "all" else int(settings.n_surrogates),
             "seed": self.seed,
             "vectors": self.vectors,
         }

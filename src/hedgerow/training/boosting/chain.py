@@ -27,7 +27,7 @@ from hedgerow.training.memory import check_joint_memory
 from hedgerow.trees import kernels
 from hedgerow.trees.binning import BinnedData
 from hedgerow.trees.ensemble import plain_trees, trees_of
-from hedgerow.trees.growing import LEARNED, WEIGHTING, Grower, Tree
+from hedgerow.trees.growing import LEARNED, N_SURROGATES, WEIGHTING, Grower, Tree
 from hedgerow.trees.vectors import VectorGrower
 
 MOST_IN_SHARD = 1 << 16  # positions: more of them are more shards, which workers share out
@@ -55,6 +55,7 @@ class Options:
     trim: float = 0.0
     trees_per_step: int = 1
     missing: str = LEARNED
+    n_surrogates: int | None = N_SURROGATES
     seed: int = 0
     vectors: bool = False
 
@@ -144,9 +145,9 @@ class Booster:
             name: getattr(chosen, name)
             for name in ("l2_regularization", "min_samples_leaf", "max_leaf_nodes", "max_features")
         }
+        gaps = {"missing": chosen.missing, "n_surrogates": chosen.n_surrogates}
         self._growers: list[Any] = [
-            self._rows.grower(self.grows, subsets=chosen.subsets, missing=chosen.missing, **shape)
-            for _ in range(n_growers)
+            self._rows.grower(self.grows, subsets=chosen.subsets, **gaps, **shape) for _ in range(n_growers)
         ]
         self._vector_grower = self._rows.vector_grower(K, **shape) if chosen.vectors else None
         self._idle_growers = deque(self._growers)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from hedgerow.chain.structure.history_table import NO_LABEL, HistoryTable
+from hedgerow.chain.structure.history_table import HistoryTable, legal_moves
 from hedgerow.chain.structure.states import StateSpace
 from hedgerow.data.dataset import Dataset
 from hedgerow.errors import HedgerowWarning, InputError, warn
@@ -97,8 +97,7 @@ class RowWeights:
         self._questions: AnyArray | None = None
         if table is not None:  # histories in place of previous labels
             self.n_before = table.n_histories
-            before = table.labels[:, -1]
-            arcs = np.where((before == NO_LABEL)[:, None], space.start, space.transitions[before])
+            arcs = legal_moves(space, table).T
             self._there, self._depth = table.possible, _depths(dataset, table.order)
             self._questions = table.questions()[0]
         self.possible = np.ascontiguousarray(np.vstack([arcs, start]).T).astype(np.uint8)
