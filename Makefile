@@ -14,19 +14,28 @@ WHEEL_TEST := build/wheel-test
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test bounds fuzz soak lint bench docs site api reproduce wheel clean distclean
+.PHONY: help demo test browser-test bounds fuzz soak lint bench docs site api reproduce wheel clean distclean
 
 help:  ## show this list
 	@echo "Usage: make TARGET [PYTHON=python3.12] [ARGS='more arguments for the command behind it']"
 	@echo
-	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(VENV)/.demo  ## learn to hyphenate English words, and show what was learnt
 	$(BIN)/hedgerow demo $(ARGS)
 
 test: $(VENV)/.dev  ## run the tests, then those of the kernels again as plain Python
-	$(PYTEST) $(ARGS)
+	$(PYTEST) --ignore tests/browser $(ARGS)
 	NUMBA_DISABLE_JIT=1 $(PYTEST) -p tests.kernel_calls $(KERNEL_TESTS)
+
+# Playwright drives the system's Chromium, or what HEDGEROW_CHROMIUM names, or its own. Tests that find none are skipped.
+browser-test: $(VENV)/.browser  ## open reports in a browser: no complaint, no request, filters, clicks, contrast
+	@command -v chromium > /dev/null || [ -n "$$HEDGEROW_CHROMIUM" ] || { mkdir -p build; \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
+	    { apt-get update && apt-get install -y --no-install-recommends chromium; } > build/chromium.log 2>&1; fi; \
+	  command -v chromium > /dev/null || echo "There is no Chromium, and none could be installed (build/chromium.log tells" \
+	    "why, if it was tried): tests that need one are skipped. HEDGEROW_CHROMIUM names a Chromium elsewhere."; }
+	$(BIN)/python -m pytest -n 0 tests/browser $(ARGS)
 
 bounds: $(VENV)/.dev  ## run the tests of the kernels with the bounds of arrays checked, which compiled kernels do not do
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/build/bounds $(PYTEST) $(KERNEL_TESTS)
@@ -92,7 +101,8 @@ $(VENV)/.made:
 	$(PYTHON) -m venv $(VENV)
 	@touch $@
 
-# .demo holds what the demo needs, .dev what tests, checks and benchmarks need, .site what the documentation site needs.
-$(VENV)/.demo $(VENV)/.dev $(VENV)/.site: $(VENV)/.%: $(VENV)/.made pyproject.toml
+# .demo holds what the demo needs, .dev what tests, checks and benchmarks need, .browser what tests in a browser need,
+# .site what the documentation site needs.
+$(VENV)/.demo $(VENV)/.dev $(VENV)/.browser $(VENV)/.site: $(VENV)/.%: $(VENV)/.made pyproject.toml
 	$(PIP) install --quiet --editable '.[$*]'
 	@touch $@
