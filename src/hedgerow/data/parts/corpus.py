@@ -7,7 +7,7 @@ up what they say in their order. The sequences of the corpus come in the order o
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol
@@ -156,7 +156,7 @@ class SharedCorpus:
         cuts = share_out(np.diff(self.offsets[plan]), self.engine.n_members)
         members, own = [], []
         for a, b in itertools.pairwise(cuts):
-            members.append(list(self._pieces(int(plan[a]), int(plan[b]), function, arguments)))
+            members.append(list(self._pieces(np.arange(plan[a], plan[b]), function, arguments)))
             own.append((*given, plan[a : b + 1] - plan[a]))
         return self.engine.pool(members, make, own)
 
@@ -168,17 +168,18 @@ class SharedCorpus:
         cuts = share_out(np.array(sizes), self.engine.n_members)
         members, own = [], []
         for a, b in itertools.pairwise(cuts):
-            runs = [run for lane in lanes[a:b] for run in lane]
-            members.append([piece for run in runs for piece in self._pieces(*run, function, ())])
+            rows = [np.concatenate([np.arange(*run) for run in lane]) for lane in lanes[a:b]]
+            members.append([piece for numbers in rows for piece in self._pieces(numbers, function, ())])
             own.append((*given, [[last - first for first, last in lane] for lane in lanes[a:b]]))
         return self.engine.pool(members, make, own)
 
-    def _pieces(self, begin: int, end: int, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    def _pieces(self, numbers: IndexArray, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Iterator[Piece]:
+        """Sequences by their numbers, which rise, as pieces of the parts."""
         for p, own in enumerate(self.chosen):
-            first, last = (int(np.clip(n - self.firsts[p], 0, len(own))) for n in (begin, end))
-            if first < last:
-                number = int(self.firsts[p]) + first
-                yield Piece(p, on_part, (function, self.schema, own[first:last], self.hidden, number, arguments))
+            begin, end = np.searchsorted(numbers, self.firsts[p : p + 2])
+            if begin < end:
+                here, first = own[numbers[begin:end] - self.firsts[p]], int(numbers[begin])
+                yield Piece(p, on_part, (function, self.schema, here, self.hidden, first, arguments))
 
 
 def share_out(sizes: IndexArray, n_members: int) -> list[int]:

@@ -13,11 +13,13 @@ from hedgerow.chain.objectives.log_likelihood import log_likelihood
 from hedgerow.chain.objectives.margins import Margin
 from hedgerow.chain.objectives.result import Objective
 from hedgerow.data.dataset import Dataset
+from hedgerow.data.parts.corpus import SharedCorpus
 from hedgerow.errors import InputError
 from hedgerow.estimators.values import class_weights, cost_table, random_generator
 from hedgerow.legend import FloatArray
 from hedgerow.linear.chain import ChainLayout, Evaluation, LinearChain
 from hedgerow.models.crf.linear_layout import Statistics
+from hedgerow.models.crf.linear_shared import SharedEvaluation
 from hedgerow.models.crf.parameters import LinearParameters
 from hedgerow.parallel import Lanes, count_lanes, plan_chunks
 from hedgerow.trainers import LBFGS, TRAINERS, MistakeTrainer, OnlineTrainer, Trainer
@@ -151,7 +153,7 @@ class LinearTraining:
 
     settings: LinearParameters
     plan: Plan
-    dataset: Dataset
+    dataset: Any  # a Dataset, or a SharedCorpus, for trainers of the whole
     layout: ChainLayout
     statistics: Statistics
     validate: Callable[[FloatArray], float] | None
@@ -197,9 +199,14 @@ class LinearTraining:
             stages.insert(0, Stage(LBFGS(), log_likelihood, "log_likelihood"))
         return stages if len(stages) > 1 else [stages[0]._replace(name="")]
 
+    def _evaluation(self, objective: Objective, lanes: Lanes) -> Evaluation | SharedEvaluation:
+        if isinstance(self.dataset, SharedCorpus):
+            return SharedEvaluation(self.layout, self.dataset, objective)
+        return Evaluation(LinearChain(self.layout), self.dataset, objective, lanes)
+
     def _loss(self, stage: Stage, weights: FloatArray, lanes: Lanes) -> float:
         """The loss at some weights, with the penalty that the trainer knows."""
-        loss, _ = Evaluation(LinearChain(self.layout), self.dataset, stage.objective, lanes)(weights)
+        loss, _ = self._evaluation(stage.objective, lanes)(weights)
         l2 = 0.0 if isinstance(stage.trainer, MistakeTrainer) else self.l2
         return loss + l2 * float(kernels.vectors.dot(weights, weights))
 
@@ -218,7 +225,7 @@ class LinearTraining:
             stage=stage.name,
         ) as monitor:
             if trainer in WHOLE:
-                evaluation = Evaluation(LinearChain(self.layout), self.dataset, objective, lanes)
+                evaluation = self._evaluation(objective, lanes)
                 options = {"l1": float(settings.l1)} if trainer == "lbfgs" else {}
                 seen = self.statistics
                 scale = curvature_scale(seen.frequency, seen.square, self.layout.n_labels, self.l2)

@@ -9,6 +9,7 @@ import numpy as np
 
 from hedgerow.data.dataset import Dataset
 from hedgerow.data.parts.corpus import SharedCorpus
+from hedgerow.errors import InputError
 from hedgerow.estimators.values import LOG_LIKELIHOOD
 from hedgerow.legend import AnyArray, IndexArray
 from hedgerow.models.crf.parameters import TreeParameters
@@ -37,6 +38,9 @@ def shared_booster(
     corpus: SharedCorpus, binning: Binning, lanes: Lanes, *, start: Start, **options: Any
 ) -> PooledBooster:
     """What boosts a shared corpus, with its members."""
+    if options["vectors"]:
+        what = "⟦multi_strategy⟧ comes to one tree for all labels, which is not supported with Dask"
+        raise InputError(what, hint="Give 'one_output_per_tree'.")
     nothing, K, blocks = corpus.nothing(), corpus.n_labels, binning.blocks
     totals = Totals(corpus.n_positions, labelled=corpus.added(_n_unknown) == 0)
     n_cells = int((blocks[:, BLOCK_BINS] * blocks[:, BLOCK_STRIDE]).sum())
