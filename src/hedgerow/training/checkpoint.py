@@ -303,7 +303,7 @@ def _is(found: Any, form: Any, name: str) -> bool:
             form.check(found, name, Scope())
             return True
         dtype, shape = (np.float64, found.shape) if form is np.ndarray else (form.dtype, form.shape)
-        fits = found.dtype == dtype and found.shape == shape
+        fits = bool(found.dtype == dtype) and found.shape == shape
         if not fits or found.dtype.kind != "f":
             return fits
         return bool(np.all(found <= min(LARGEST, float(np.finfo(found.dtype).max))))  # −inf is what is impossible
