@@ -369,6 +369,12 @@ def items(name: str) -> list[Any]:
     return list(X[:1] if isinstance(X[0], np.ndarray) else X[:6])
 
 
+def told(error: Exception) -> str:
+    """An error, and where it was raised."""
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{error!r:.200} in {Path(place.filename).name}, line {place.lineno}"
+
+
 def run(name: str, n: int, seed: int, folder: Path, only: str | None = None) -> tuple[Counter[str], list[str]]:
     """Try n mutants of a golden file; how many were refused, used and declined, and what went wrong."""
     header, tensors = persistence.read(paths(name)[0])
@@ -381,9 +387,7 @@ def run(name: str, n: int, seed: int, folder: Path, only: str | None = None) -> 
             outcomes[attempt(seal(changed, arrays), X, folder / f"{name}.hedgerow")] += 1
         except Exception as error:
             outcomes["failed"] += 1
-            place = traceback.extract_tb(error.__traceback__)[-1]
-            where = f"{Path(place.filename).name}, line {place.lineno}"
-            failures.append(f"{name}, seed {seed}, mutant {i} ({', '.join(done)}): {error!r:.200} in {where}")
+            failures.append(f"{name}, seed {seed}, mutant {i} ({', '.join(done)}): {told(error)}")
     return outcomes, failures
 
 

@@ -237,7 +237,7 @@ def test_what_is_sealed_and_yet_no_checkpoint(kept):
     persistence.write(
         kept, header | {"running": [number, [monitor, {"dict": short}]]}, tensors | {"short": np.zeros(3)}
     )
-    with pytest.raises(ModelFileError, match="an array has another shape"):
+    with pytest.raises(ModelFileError, match="kept: is damaged, or not that of this training: variables is"):
         fitted(linear(), WORDS, kept)
 
 
@@ -314,3 +314,28 @@ def test_another_metric_is_another_parameter():
     metrics = [plus, minus, make_scorer(label_f1), make_scorer(span_f1), partial(label_f1, average="macro"), label_f1]
     assert len({digest(metric) for metric in metrics}) == len(metrics)
     assert digest(make_scorer(label_f1)) == digest(make_scorer(label_f1))
+
+
+def test_what_a_metric_closes_over_is_compared():
+    from hedgerow.estimators.kept import digest
+
+    def scaled(by, n=0):
+        def metric(a, b):
+            nonlocal n
+            n += 1  # a counter is no setting
+            return by * (a == b)
+
+        return metric
+
+    assert digest(scaled(2.0)) == digest(scaled(2.0, n=3)) != digest(scaled(3.0))
+    assert digest(scaled(np.ones(2))) != digest(scaled(np.zeros(2)))
+
+
+def test_two_fits_do_not_keep_one_checkpoint(tmp_path):
+    path = tmp_path / "kept"
+    with persistence.held(path), pytest.raises(InputError, match=r"kept: another training keeps it. Name another"):
+        fitted(linear(), WORDS, path)
+    fitted(linear(), WORDS, path)
+    (tmp_path / ".kept.hedgerow-lock").touch()  # left by a process that was killed
+    fitted(linear(), WORDS, path)
+    assert not list(tmp_path.iterdir())

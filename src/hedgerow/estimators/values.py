@@ -47,7 +47,7 @@ def random_generator(random_state: Any) -> np.random.RandomState:
         hint = "Give None, a whole number from 0 to 2**32 - 1, or a numpy.random.RandomState."
         raise InputError(f"⟦random_state⟧ is {random_state!r}", hint=hint) from error
     if random_state is None and current_checkpoint() is not None:  # the seed is kept, and drawn once
-        return np.random.RandomState(remembered(lambda: int(generator.randint(2**31 - 1))))
+        return np.random.RandomState(remembered(lambda: int(generator.randint(2**31 - 1)), int))
     return generator  # type: ignore[no-any-return]
 
 

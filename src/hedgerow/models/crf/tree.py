@@ -38,7 +38,7 @@ from hedgerow.models.crf.paired import (
     reach_of_both,
 )
 from hedgerow.models.crf.parameters import TreeParameters, check_tree_parameters
-from hedgerow.models.crf.tree_form import Duration, Form, edges_to_try, make_form
+from hedgerow.models.crf.tree_form import TOLD, Duration, Form, edges_to_try, make_form
 from hedgerow.models.crf.tree_shared import choose_binning
 from hedgerow.models.crf.tree_short import lean_trees
 from hedgerow.models.crf.tree_training import Boosted, Training, check_goes_on, chunk_positions
@@ -188,7 +188,7 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
         for fold in ready.other_folds:
             if self.verbose:
                 say("training with another part held out: %d of %d", len(found) + 1, len(ready.other_folds) + 1)
-            again, losses, outcome = remembered(partial(self._train_fold, fold, edges=duration.edges))
+            again, losses, outcome = remembered(partial(self._train_fold, fold, edges=duration.edges), TOLD)
             first["_losses"] = [*first["_losses"], *losses]
             if outcome == "interrupted":
                 first["outcome_"] = "interrupted"

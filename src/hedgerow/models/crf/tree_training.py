@@ -35,7 +35,7 @@ from hedgerow.parallel import CHUNK_POSITIONS, MAX_LANES, Lanes, plan_chunks
 from hedgerow.training.boosting.chain import Booster, Iteration
 from hedgerow.training.boosting.line_search import LineSearch, Phase, boost
 from hedgerow.training.boosting.scores import Start
-from hedgerow.training.checkpoint import restore, state_of
+from hedgerow.training.checkpoint import checked, restore, state_of
 from hedgerow.training.memory import check_joint_memory
 from hedgerow.training.monitor import Monitor, Step, Trained
 from hedgerow.trees.binning import BinnedData, Binning, bin_dataset
@@ -348,6 +348,6 @@ class Stages:
 
     def restore(self, state: Any) -> None:
         """Go on from such a state."""
-        self._n_added = state[0]
+        self._n_added = checked(state[0], int, "trees that were added")
         for chunk, saved in zip(self._chunks, state[1], strict=True):
             restore(chunk, chunk.KEPT, saved)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple
@@ -17,16 +16,18 @@ from hedgerow.chain.objectives.result import Objective
 from hedgerow.chain.potentials import Truth
 from hedgerow.data.dataset import Dataset
 from hedgerow.errors import NumbersError
+from hedgerow.estimators.codec.arrays import scores
+from hedgerow.estimators.codec.steps import refuse
+from hedgerow.estimators.codec.trees import plain_trees, trees_of
 from hedgerow.legend import BoolArray, FloatArray, IndexArray
 from hedgerow.parallel import CHUNK_POSITIONS, MAX_LANES, Lanes, plan_chunks
 from hedgerow.training.boosting.arc_steps import ArcSteps, TableSteps
 from hedgerow.training.boosting.rows import Gradient, RowWeights, Sampler, Totals, tree_seed
 from hedgerow.training.boosting.scores import STEPS, Start
-from hedgerow.training.checkpoint import restore, state_of
+from hedgerow.training.checkpoint import checked, restore, state_of
 from hedgerow.training.memory import check_joint_memory
 from hedgerow.trees import kernels
 from hedgerow.trees.binning import BinnedData
-from hedgerow.trees.ensemble import plain_trees, trees_of
 from hedgerow.trees.growing import LEARNED, N_SURROGATES, WEIGHTING, Grower, Tree
 from hedgerow.trees.vectors import VectorGrower
 
@@ -70,21 +71,6 @@ class Iteration(NamedTuple):
     def scaled(self, factor: float) -> Iteration:
         trees = [tree.scaled(factor) for tree in self.trees]
         return Iteration(trees, None if self.table is None else factor * self.table)
-
-
-def plain_iterations(iterations: Sequence[Iteration]) -> list[Any]:
-    """Iterations as a checkpoint keeps them: how many trees each has, all trees, and the tables."""
-    trees = [tree for one in iterations for tree in one.trees]
-    tables = [one.table for one in iterations if one.table is not None]
-    sizes = [len(one.trees) for one in iterations]
-    return [sizes, plain_trees(trees), np.array(tables) if tables else None]
-
-
-def iterations_of(plain: Any) -> list[Iteration]:
-    """What `plain_iterations` was made of."""
-    sizes, trees, tables = plain[0], trees_of(plain[1]), plain[2]
-    ends = np.cumsum([0, *sizes]).tolist()
-    return [Iteration(trees[a:b], None if tables is None else tables[i]) for i, (a, b) in enumerate(pairwise(ends))]
 
 
 def plan_shards(offsets: IndexArray) -> IndexArray:
@@ -181,13 +167,26 @@ class Booster:
 
     def state(self, ended: bool) -> dict[str, Any]:
         """What a checkpoint keeps: the iterations, and until training has ended the scores with all their digits."""
-        taken = {"iterations": plain_iterations(self.iterations), "scale": self.scale}
+        trees = [tree for one in self.iterations for tree in one.trees]
+        tables = [one.table for one in self.iterations if one.table is not None]
+        plain = [len(self.iterations), plain_trees(self.dataset.n_labels, trees), np.array(tables) if tables else None]
+        taken = {"iterations": plain, "scale": self.scale}
         return taken if ended else taken | {"shards": [state_of(shard, shard.KEPT) for shard in self.shards]}
 
     def restore(self, state: Any, objective: Objective) -> None:
         """Go on from such a state, as if this objective had just been evaluated."""
-        self.iterations[:] = iterations_of(state["iterations"])
-        self.scale = state["scale"]
+        shape = self._table_gradient.shape
+        n, plain, tables = state["iterations"]
+        n_before = self.shards[0].edge_exps.shape[-1] if self.joint else 0
+        trees = trees_of(plain, self.dataset.n_labels, self.data.columns, n_before)
+        each = 1 if self.options.vectors else self.dataset.n_labels * self.options.trees_per_step
+        if self._edge_steps is not None and n:
+            checked(tables, scores("tables", (n, *shape)), "tables")
+        if checked(n, int, "iterations") * each != len(trees):
+            refuse(f"{len(trees)} trees are not those of {n} iterations")
+        parts = [trees[i : i + each] for i in range(0, len(trees), each)]
+        self.iterations[:] = [Iteration(one, None if tables is None else tables[i]) for i, one in enumerate(parts)]
+        self.scale = checked(state["scale"], float, "scale")
         if "shards" in state:
             for shard, saved in zip(self.shards, state["shards"], strict=True):
                 restore(shard, shard.KEPT, saved)

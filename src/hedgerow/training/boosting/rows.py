@@ -13,6 +13,7 @@ import numpy as np
 from hedgerow.chain.structure.history_table import HistoryTable, legal_moves
 from hedgerow.chain.structure.states import StateSpace
 from hedgerow.data.dataset import Dataset
+from hedgerow.data.labels import check_largest
 from hedgerow.errors import HedgerowWarning, InputError, warn
 from hedgerow.legend import INDEX, AnyArray, BoolArray, FloatArray, IndexArray
 from hedgerow.training.boosting.scores import TreeScores
@@ -130,6 +131,7 @@ class RowWeights:
         if not 0.0 < self.total < np.inf:
             what = f"the weights of all positions add up to {self.total}"
             raise InputError(what, hint="Give at least one sequence a weight above 0, and none that is infinite.")
+        check_largest(np.array([totals.largest]))  # those of sequences that are held out do not count here
         if not totals.whole and totals.largest > 0:
             self.scale = float(2.0 ** np.frexp(totals.largest)[1])
             self.total /= self.scale
@@ -295,10 +297,11 @@ def newton_unit(total: float, n_positions: int, n_before: int) -> tuple[int, flo
 
 def _warn_of_rounding(totals: Totals, unit: int) -> None:
     """Say so where weights are so far apart that the smallest are rounded up."""
-    ratio = totals.largest / totals.smallest
+    ratio = totals.largest / max(totals.smallest, 1e-290)  # which is finite
+    times = f"{ratio:,.0f}" if ratio < 1e12 else f"{ratio:.0e}"
     if ratio > unit:
         what = (
-            f"the largest sample_weight is {ratio:,.0f} times the smallest; trees tell weights apart down to"
+            f"the largest sample_weight is {times} times the smallest; trees tell weights apart down to"
             f" 1 / {unit:,} of the largest, and count smaller ones as that"
         )
         warn(what, HedgerowWarning, stacklevel=3)
