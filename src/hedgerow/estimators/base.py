@@ -25,6 +25,7 @@ from hedgerow.declarations import check_parameters
 from hedgerow.errors import InputError, warn
 from hedgerow.estimators.calibration import best_temperature, tempered_losses
 from hedgerow.estimators.constraints import constrained_space
+from hedgerow.estimators.facts import html_repr
 from hedgerow.estimators.kept import Kept, keeping
 from hedgerow.estimators.prepare import Preparation, Prepared, prepare
 from hedgerow.estimators.reporting import report
@@ -47,6 +48,7 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]
     loss_: float
     outcome_: str
     report = report
+    _html_repr = html_repr  # what notebooks show
 
     def save(self, path: str | os.PathLike[str] | IO[bytes]) -> None:
         """Write the model to a file that `hedgerow.load` reads. The file is replaced at once, or not at all, and keeps

@@ -261,7 +261,7 @@ class ScoredChain(ChainModel):
             unknown = [label for label in labels if not is_label(label) or label not in codes]
             if unknown:
                 raise InputError(f"the label {unknown[0]!r} is not one of those seen in training", sequence=i)
-            if potentials is None or i != scored:
+            if potentials is None or i != scored:  # spans of one sequence mostly come together
                 scored, potentials = i, self._tempered(dataset, i, i + 1)
             probs[j] = np.exp(span_log_probability(potentials, 0, begin, np.array([codes[label] for label in labels])))
         return probs
