@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from hedgerow import HMM, LinearCRF
+from hedgerow.report import compare, write_comparison
+
 from ..report.page import made
 from .chromium import FLAGS, find_chromium
 
@@ -22,7 +25,8 @@ def browser():
 
 @pytest.fixture(scope="session")
 def reports(tmp_path_factory):
-    """kind → the address of a report: of a text with hostile words, of a sensor, of images."""
+    """kind → the address of a report: of a text with hostile words, of a sensor, of images, of two
+    models."""
     folder = tmp_path_factory.mktemp("reports")
     X, y = made.text_corpus()
     signals, states = made.sensor_corpus()
@@ -34,4 +38,6 @@ def reports(tmp_path_factory):
     }
     for name, report in found.items():
         report.save(folder / f"{name}.html")
-    return {name: (folder / f"{name}.html").as_uri() for name in found}
+    compared = compare({"<hmm>": HMM(), "linear": LinearCRF()}, X[:40], y[:40], X_test=X[40:], y_test=y[40:])
+    write_comparison(compared, folder / "models.html")
+    return {name: (folder / f"{name}.html").as_uri() for name in (*found, "models")}

@@ -25,7 +25,7 @@ def faults(page):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [*KINDS, "models"])
 def test_a_report_opens(browser, reports, kind, width, scheme):
     with open_page(browser, reports[kind], width, scheme, bypass_csp=True) as opened:
         page = opened.page

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from hedgerow.metrics import label_report, log_loss, span_report
-from hedgerow.report.page.confidence import HANDED, confidence
+from hedgerow.report.page.confidence import HANDED, confidence, span_probs
 from hedgerow.report.page.data import facts
 from hedgerow.report.page.report import _trained
-from hedgerow.report.page.scores import MISSED, SPURIOUS, Draws, f1_of, scores
+from hedgerow.report.page.scores import MISSED, SPURIOUS, Draws, both_spans, f1_of, scores
 from hedgerow.report.page.suspects import Next, Suspect, next_to_label, suspect_places, to_csv
 from hedgerow.report.page.tested import judge
 from hedgerow.report.page.worst import chosen, rank
@@ -221,3 +221,17 @@ def test_labels_that_training_never_saw():
     X, y = text_corpus()
     found = facts(judge(text_model(), X[40:], [["NEW", *row[1:]] for row in y[40:]]), None)
     assert next(row for row in found.labels if row.label == "NEW").note.startswith("never seen")
+
+
+def test_spans_are_as_probable_as_asked_one_by_one():
+    X, y = text_corpus()
+    seen = judge(text_model(), X[40:], y[40:])
+    _, found = both_spans(seen)
+    asked = []
+    for span in found:
+        i = int(seen.sequence[span.start])
+        labels = [seen.labels[k] for k in seen.predicted[span.start : span.end]]
+        asked.append((i, span.start - int(seen.offsets[i]), labels))
+    assert any(len(labels) > 1 for _, _, labels in asked)
+    together = span_probs(seen, [(span.start, span.end) for span in found])
+    assert together == pytest.approx(text_model().span_probability(X[40:], asked), rel=1e-9)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -98,7 +99,7 @@ def _curve(what: str, probs: FloatArray, right: BoolArray) -> Curve:
 
 def _span_curve(tested: Tested) -> Curve | None:
     """Of the spans that were found: how probable each is as a whole, and whether it is a true one."""
-    if tested.scheme is None or not hasattr(tested.model, "span_probability"):
+    if tested.scheme is None or not hasattr(tested.model, "log_probability"):
         return None
     gold, found = both_spans(tested)
     if not found:
@@ -113,12 +114,19 @@ def span_probs(tested: Tested, places: Sequence[tuple[int, int]]) -> FloatArray:
     assert tested.confidence is not None
     begins: IndexArray = np.array([begin for begin, _ in places])
     probs = tested.confidence[begins].copy()
-    several = [j for j, (begin, end) in enumerate(places) if end - begin > 1]
-    names = tested.labels
-    asked: list[Any] = []
-    for j in several:
-        begin, end = places[j]
-        i = int(tested.sequence[begin])
-        asked.append((i, begin - int(tested.offsets[i]), [names[k] for k in tested.predicted[begin:end].tolist()]))
-    probs[several] = tested.model.span_probability(tested.dataset, asked)
+    rounds: dict[int, list[int]] = {}  # one span of a sequence is asked about at a time, of all sequences at once
+    turn: Counter[int] = Counter()
+    for j, (begin, end) in enumerate(places):
+        if end - begin > 1:
+            i = int(tested.sequence[begin])
+            rounds.setdefault(turn[i], []).append(j)
+            turn[i] += 1
+    for asked in rounds.values():
+        sequences, y = tested.sequence[begins[asked]], []
+        for j, i in zip(asked, sequences.tolist()):
+            row: list[Any] = [None] * int(tested.lengths[i])
+            first, last = (t - int(tested.offsets[i]) for t in places[j])
+            row[first:last] = [tested.labels[k] for k in tested.predicted[slice(*places[j])].tolist()]
+            y.append(row)
+        probs[asked] = np.exp(tested.model.log_probability(tested.dataset.take(sequences), y))
     return np.minimum(probs, 1.0)

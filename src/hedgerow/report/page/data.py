@@ -201,8 +201,12 @@ def _missing(X: Any) -> Counter[str]:
     counts: Counter[str] = Counter()
     for block in blocks_of(X):
         for field in block.fields:
-            if getattr(field.values, "dtype", None) is None or field.values.dtype == object:  # type: ignore[union-attr]
-                counts[field.name] += sum(map(is_null, field.values))
+            if not hasattr(field.values, "dtype") or field.values.dtype == object:
+                listed = list(field.values)
+                try:
+                    counts[field.name] += sum(listed.count(value) for value in set(listed) if is_null(value))
+                except TypeError:  # lists, which no set holds
+                    counts[field.name] += sum(map(is_null, listed))
             if field.where is not None:
                 counts[field.name] += sum(block.lengths) - len(field.where)
     return counts

@@ -71,7 +71,7 @@ def percent(share: float, digits: int = 1) -> str:
 
 def _sure(p: float) -> str:
     """A probability; never 100 %, which only rounding makes of it."""
-    return "> 99 %" if p > 0.99 else f"{100 * p:.0f} %"
+    return f"{100 * min(p, 0.9999):.2f} %" if p > 0.99 else f"{100 * p:.0f} %"
 
 
 def points(share: float) -> str:

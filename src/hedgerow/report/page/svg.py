@@ -140,6 +140,44 @@ def bars(counts: Sequence[tuple[float, float, int]], title: str, x_name: str) ->
     return _picture("chart", _WIDTH, _LOW, title, parts)
 
 
+def dots(
+    rows: Sequence[tuple[str, float, Place | None, Sequence[float], bool]],
+    title: str,
+    *,
+    percent: bool = False,
+    powers: bool = False,
+    written: Sequence[str] = (),
+) -> Markup:
+    """A row for each name: a dot, an interval around it, small dots, and whether it is marked.
+
+    powers : values are logarithms, and the axis names what they are of; written : what stands beside the dots
+    """
+    values = [v for _, value, around, small, _ in rows for v in (value, *(around or ()), *small)]
+    low, high = (
+        (math.floor(min(values)), math.ceil(max(values) + 1e-9)) if powers else _padded(min(values), max(values))
+    )
+    left = 30.0 + 7.0 * min(max(len(name) for name, *_ in rows), 22)
+    height = 26 * len(rows) + 34
+    scale = (_WIDTH - left - _RIGHT - (56 if written else 0)) / ((high - low) or 1.0)
+    parts = []
+    for value in range(int(low), int(high) + 1) if powers else ticks(low, high, 4):
+        x = left + (value - low) * scale
+        parts.append(_line((x, 4), (x, height - 24), "grid"))
+        parts.append(_text(x, height - 8, f"{10.0**value:g}" if powers else _number(value, percent), "tick mid"))
+    for r, (name, value, around, small, marked) in enumerate(rows):
+        y, kind = 18.0 + 26 * r, "k1" if marked else "k0"
+        parts.append(_text(left - 12, y + 4, name if len(name) <= 22 else f"{name[:21]}…", "tick end"))
+        if around is not None:
+            parts.append(
+                _line((left + (around[0] - low) * scale, y), (left + (around[1] - low) * scale, y), f"line {kind}")
+            )
+        parts += [tag("circle", "fold", cx=left + (one - low) * scale, cy=y, r=2.5) for one in small]
+        parts.append(tag("circle", f"fill {kind}", cx=left + (value - low) * scale, cy=y, r=5))
+        if written:
+            parts.append(_text(left + (value - low) * scale + 10, y + 4, written[r], "tick"))
+    return _picture("chart", _WIDTH, height, title, parts)
+
+
 def graph(names: Sequence[str], moves: FloatArray, frequency: Sequence[float], least: float = 0.05) -> Markup:
     """Labels on a circle, and arrows between them, as thick as they are probable."""
     n, middle = len(names), _GRAPH / 2
