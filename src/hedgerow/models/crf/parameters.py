@@ -198,7 +198,7 @@ class TreeParameters(
         "auto" is "newton" for the log-likelihood, and "mean", the papers' leaves, for the other objectives.
     learning_rate
         What the values of leaves are multiplied with; 1 is the papers'. "line_search" finds one step for all labels in
-        each iteration. Steps above 1, found steps and Newton's are halved until the loss does not rise. "auto" is 0.1
+        each iteration. Steps above 1, found steps and Newton's are shortened until the loss does not rise. "auto" is 0.1
         with Newton's leaves and 0.3 with means. Where `n_estimators` is "auto" as well and all sequences are trained on
         in the end (`refit`), Newton's steps before that are 0.3, and an iteration stands for four of the last training,
         and for three of `n_iter_no_change`.

@@ -129,9 +129,8 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
         """Train and store, for a duration that is known, or with edges that are: without both every form that `edges`
         leaves open, of which that is stored which held-out sequences prefer. Returned where any iteration is kept."""
         warm = ready.wanted.schema is not None
-        linear, dataset, held_out = self.linear_ if warm else None, ready.dataset, ready.held_out
-        if not warm and isinstance(self.init, LinearCRF):
-            linear = linear_below(self.init, ready)
+        linear = self.linear_ if warm else linear_below(self.init, ready)
+        dataset, held_out = ready.dataset, ready.held_out
         if linear is not None:
             dataset, held_out = pair_all(linear, ready)
         known = edges if duration is None else duration.edges
@@ -152,7 +151,8 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
         found: list[tuple[Duration, Trained[Boosted]]] = []
         for way in ways:
             form = make_form(self, way, stopped=held_out is not None, again=ready.everything is not None)
-            training = self._training(form, binning, start, ready.given.schema, label_weights=weights)
+            rival = found[0][1].history if found else ()  # of the simpler form
+            training = self._training(form, binning, start, ready.given.schema, label_weights=weights, rival=rival)
             if self.n_bags:
                 trained = training.train_bags(dataset, held_out)
             else:

@@ -9,11 +9,12 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from hedgerow.chain.edges import SharedEdges
 from hedgerow.chain.inference import Workspace
 from hedgerow.chain.objectives.log_likelihood import log_likelihood, log_likelihood_messages
 from hedgerow.chain.objectives.pseudo_likelihood import pseudo_likelihood
 from hedgerow.chain.objectives.result import Objective
-from hedgerow.chain.potentials import Truth
+from hedgerow.chain.potentials import ChainPotentials, Truth
 from hedgerow.data.dataset import Dataset
 from hedgerow.errors import NumbersError
 from hedgerow.estimators.codec.arrays import scores
@@ -21,9 +22,10 @@ from hedgerow.estimators.codec.steps import refuse
 from hedgerow.estimators.codec.trees import plain_trees, trees_of
 from hedgerow.legend import BoolArray, FloatArray, IndexArray
 from hedgerow.parallel import CHUNK_POSITIONS, MAX_LANES, Lanes, plan_chunks
+from hedgerow.training import kernels as training_kernels
 from hedgerow.training.boosting.arc_steps import ArcSteps, TableSteps
 from hedgerow.training.boosting.rows import Gradient, RowWeights, Sampler, Totals, tree_seed
-from hedgerow.training.boosting.scores import STEPS, Start
+from hedgerow.training.boosting.scores import STEPS, Start, TreeScores
 from hedgerow.training.checkpoint import checked, restore, state_of
 from hedgerow.training.memory import check_joint_memory
 from hedgerow.trees import kernels
@@ -87,6 +89,7 @@ class Booster:
     shards : runs of whole sequences with their scores
     iterations : what was added to them, the first iteration first
     scale : the step of the last one
+    overshot : whether a step was taken back; from then on Newton's leaves of shared edges know runs of labels
     """
 
     grows: ClassVar[type[Grower]] = Grower
@@ -147,6 +150,7 @@ class Booster:
         self._table_gradient: FloatArray = np.zeros((K, K) if begin.histories is None else begin.histories.n_arcs)
         self._losses = np.zeros(len(self.shards))
         self._unit = 1.0
+        self.overshot = False
         self._samples: list[BoolArray | None] = []
         self._direction = Iteration([])
         self.scale = 0.0
@@ -170,7 +174,7 @@ class Booster:
         trees = [tree for one in self.iterations for tree in one.trees]
         tables = [one.table for one in self.iterations if one.table is not None]
         plain = [len(self.iterations), plain_trees(self.dataset.n_labels, trees), np.array(tables) if tables else None]
-        taken = {"iterations": plain, "scale": self.scale}
+        taken = {"iterations": plain, "scale": self.scale, "overshot": self.overshot}
         return taken if ended else taken | {"shards": [state_of(shard, shard.KEPT) for shard in self.shards]}
 
     def restore(self, state: Any, objective: Objective) -> None:
@@ -187,6 +191,7 @@ class Booster:
         parts = [trees[i : i + each] for i in range(0, len(trees), each)]
         self.iterations[:] = [Iteration(one, None if tables is None else tables[i]) for i, one in enumerate(parts)]
         self.scale = checked(state["scale"], float, "scale")
+        self.overshot = checked(state["overshot"], bool, "overshot")
         if "shards" in state:
             for shard, saved in zip(self.shards, state["shards"], strict=True):
                 restore(shard, shard.KEPT, saved)
@@ -207,6 +212,8 @@ class Booster:
         def work(lane: int, s: int) -> None:
             self._evaluate_shard(objective, s)
 
+        runs = self.overshot and objective is log_likelihood and self._edge_steps is not None and self.order == 1
+        self._rows.curvatures = [np.empty(0)] * len(self.shards) if runs and self._rows.newton else []
         self.lanes.run(work, len(self.shards))
         if self.joint:
             return self._losses, []
@@ -249,12 +256,30 @@ class Booster:
             self._losses[s], self._gradients[s] = loss, None
         else:
             truth = Truth(data.labels, data.allowed, data.weight_seq).take(rows, shard.sequences)
-            result = objective(shard.potentials(), truth, work)
+            potentials = shard.potentials()
+            result = objective(potentials, truth, work)
             # Copies, for the workspace is that of the next shard, too; edges of each position are never in it.
             nodes = np.array(result.node_gradient if self.options.vectors else result.node_gradient.T, order="C")
             edges = result.edge_gradient if self.joint else result.edge_gradient.copy()
             self._losses[s], self._gradients[s] = result.loss, (nodes.T if self.options.vectors else nodes, edges)
+            if self._rows.curvatures:
+                self._rows.curvatures[s] = self._run_curvature(shard, potentials, result.node_gradient, work)
         self._idle_workspaces.append(work)
+
+    def _run_curvature(
+        self, shard: TreeScores, potentials: ChainPotentials, gradient: FloatArray, work: Workspace
+    ) -> FloatArray:
+        """(K, n): how much the rows of every label count where neighbours move together."""
+        assert self.dataset.labels is not None
+        edges = potentials.edges
+        assert isinstance(edges, SharedEdges)
+        stay = np.ascontiguousarray(edges.exps.diagonal())
+        curvature = np.empty(gradient.shape[::-1])
+        training_kernels.runs.run_curvature(
+            np.ascontiguousarray(gradient.T), self.dataset.labels[shard.begin : shard.end],
+            self._rows.position_weights(shard), work.alpha, work.node_exp, stay, potentials.first, curvature,
+        )  # fmt: skip
+        return curvature
 
     def step(self, scale: float | None = None) -> list[Tree]:
         """Grow the trees of an iteration to the gradient that `evaluate` left, and add them, times `scale`, to the
@@ -288,6 +313,7 @@ class Booster:
 
     def rescale(self, scale: float) -> None:
         """Take another step in the direction of the last one, instead of it."""
+        self.overshot = self.overshot or scale < self.scale
         self._add(self._direction, scale - self.scale)
         self.scale = scale
         self.iterations[-1] = self._direction.scaled(scale)
@@ -295,8 +321,11 @@ class Booster:
     def slope(self) -> float:
         """The derivative of the loss by the size of the last step, where it has none: Σ gradient · direction.
 
-        The rows of a leaf of value v have the gradients −v·(n + λ) in all, by (3.1); rows left out are not in it.
+        The rows of a leaf of value v have the gradients −v·(n + λ) in all, by (3.1); rows left out are not in it. Of a
+        tree for all labels it is not known: its counts are not those of a label.
         """
+        if self.options.vectors:
+            return float("nan")
         total = 0.0
         for tree in self._direction.trees:
             squares = tree.values**2 * (tree.counts + self.options.l2_regularization)

@@ -46,7 +46,8 @@ class TreeMember(Booster):
         lanes = Lanes(n_jobs, MAX_LANES).__enter__()  # for as long as it lives
         super().__init__(dataset, data, lanes, max_leaf_nodes=SPARE * max_leaf_nodes, **options)
 
-    def evaluate_shards(self, objective: str) -> tuple[FloatArray, list[FloatArray]]:
+    def evaluate_shards(self, objective: str, overshot: bool) -> tuple[FloatArray, list[FloatArray]]:
+        self.overshot = overshot
         losses, tables = self._evaluate(OBJECTIVES[objective])
         return losses.copy(), tables
 
@@ -161,7 +162,7 @@ class PooledBooster(Booster):
         self.history.append(done)
 
     def _evaluate(self, objective: Objective) -> tuple[FloatArray, list[FloatArray]]:
-        answers = self._ask("evaluate_shards", _name(objective))
+        answers = self._ask("evaluate_shards", _name(objective), self.overshot)
         return np.concatenate([losses for losses, _ in answers]), [table for _, tables in answers for table in tables]
 
     def _grow_labels(self) -> None:

@@ -70,6 +70,7 @@ class RowWeights:
     totals : of all sequences, where `dataset` has a part of them
     scale : weights are divided by this power of two, so that sums of words fit whatever the weights are
     unit : what a weight of 1, after that, adds to a word; 1 where all are whole numbers
+    curvatures : of shared edges (K, n) of each shard, in place of p(1−p); none where p(1−p) serves
     """
 
     def __init__(
@@ -105,6 +106,7 @@ class RowWeights:
         self._may_end = space.end
         self._last = _last_positions(dataset) if not space.end.all() else None
         self._weights: FloatArray | None = None
+        self.curvatures: list[FloatArray] = []
         self.total, self.scale = float(totals.n_positions), 1.0
         self._weigh(dataset, totals)
         whole = totals.whole
@@ -177,7 +179,7 @@ class RowWeights:
         """Write the words of all labels, where ⊥ stands before every position."""
         if self.data.grouped:
             grower.words[:] = 0
-        if self.even and sample is None:
+        if self.even and sample is None and not self.curvatures:
             sizes = grower.one, self.unit, grower.bits, self.data.grouped
             for shard, gradient in zip(shards, gradients):
                 assert gradient is not None
@@ -197,14 +199,22 @@ class RowWeights:
         column: int,
     ) -> None:
         """Write the words of label k, where ⊥ stands before every position, into a column."""
-        for shard, gradient in zip(shards, gradients):
+        for s, (shard, gradient) in enumerate(zip(shards, gradients)):
             assert gradient is not None
-            of_label = np.ascontiguousarray(gradient[0][k])
+            of_label, base = np.ascontiguousarray(gradient[0][k]), self._base(shard, k, sample)
+            if self.curvatures:
+                base *= self.curvatures[s][k]
             kernels.boosting.make_position_words(
-                of_label, self._base(shard, k, sample), self.scale, self.newton, self.data.window_place,
+                of_label, base, self.scale, self.newton and not self.curvatures, self.data.window_place,
                 shard.begin, shard.end, grower.one / self.scale, self.unit, grower.bits, self.data.grouped, column,
                 grower.words,
             )  # fmt: skip
+
+    def position_weights(self, shard: TreeScores) -> FloatArray:
+        """(n,): what gradients of a shard are multiplied with."""
+        if self._weights is None:
+            return np.ones(shard.end - shard.begin)
+        return self._weights[shard.begin : shard.end] * self.scale
 
     def _base(self, shard: TreeScores, k: int, sample: BoolArray | None) -> FloatArray:
         """(n,): how much a row of label k counts, but for its curvature; 0: no row."""
