@@ -145,7 +145,8 @@ def _begin(
         transition_columns=model.transition_columns,
     )
     start = count_weights(dataset, layout) if plan.start == "counts" else np.zeros(layout.n_weights)
-    return dataset, layout, Progress(plan.trainer.name, start, statistics.square, TrainerState())
+    square = np.ones(layout.n_weights) if statistics.square is None else statistics.square
+    return dataset, layout, Progress(plan.trainer.name, start, square, TrainerState())
 
 
 def _go_on(
