@@ -30,7 +30,7 @@ from hedgerow.estimators.parameters import (
     Windowed,
 )
 from hedgerow.estimators.values import LOG_LIKELIHOOD, Scoring, check_scoring
-from hedgerow.trainers import TRAINERS, Trainer, check_trainer
+from hedgerow.trainers import TRAINERS, FeatureInduction, Trainer, check_induction, check_trainer
 
 TREE_OBJECTIVES = (*(name for name in NAMES if name != "perceptron"), *BOOSTED)  # a sum of trees has no average
 
@@ -120,6 +120,8 @@ class LinearParameters(
         it cannot be filled by the transitions seen elsewhere.
     transition_columns : list of column names
         Columns whose values also score pairs of labels ("*" for the attributes). Costs K² scores per position.
+    induction : FeatureInduction
+        Find conjunctions of features while training: for the log-likelihood and a trainer on the whole corpus.
     decoder
         "posterior" gives each position its most probable label, "viterbi" the most probable labeling, and "beam" that
         which a search finds that keeps `beam_width` labels, or histories, at each position. "auto" is "posterior", and
@@ -143,6 +145,7 @@ class LinearParameters(
     start: Literal["auto", "zero", "log_likelihood", "counts"] = "auto"
     transitions: Literal["all", "observed", "forbid_unseen"] = "all"
     transition_columns: Iterable[str] | None = None
+    induction: Annotated[FeatureInduction | None, Check(check_induction)] = None
     decoder: Literal["auto", "viterbi", "posterior", "beam"] = "auto"
 
 
