@@ -96,6 +96,7 @@ class Monitor:
     verbose : 1 shows a progress bar on a terminal and log lines elsewhere
     stage : what is minimised, where training has several stages
     plateau : whether a loss that no longer falls ends training, and not only the bound on its distance from the minimum
+    keeps_last : give the last weights to who trains on, whichever scored best; these are `best_weights`
     previous : the history of an earlier fit, where training goes on from its weights (warm); None where it does not.
         A warm start is scored too, so the best of it and all iterations is kept
     """
@@ -117,6 +118,7 @@ class Monitor:
         verbose: int = 0,
         previous: list[Step] | None = None,
         plateau: bool = True,
+        keeps_last: bool = False,
         stage: str = "",
     ) -> None:
         self.max_iter = max_iter
@@ -127,7 +129,7 @@ class Monitor:
         self.least_rise, self.score_unit = least_rise, score_unit
         self.rival, self.head_start = np.maximum.accumulate([*rival]), head_start
         self.verbose = verbose
-        self.plateau = plateau
+        self.plateau, self.keeps_last = plateau, keeps_last
         self.stage = stage
         self.history: list[Step] = list(previous or ())
         self.warm = previous is not None
@@ -301,7 +303,7 @@ class Monitor:
 
     def weights(self, last: FloatArray) -> FloatArray:
         """The weights to keep: of the best score where scores are taken, else the last ones."""
-        if self.best_weights is None:
+        if self.best_weights is None or self.keeps_last:
             return last
         if self._checkpoint is not None and self.best_weights.shape != last.shape:
             self._checkpoint.refuse(f"the best weights are {self.best_weights.shape}")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -80,6 +81,8 @@ class Plan:
         if model.class_weight is not None:
             objectives.check_weighted(objective, model.class_weight)
         _check_order(model, trainer)
+        if model.induction is not None:
+            _check_induction(model, objective, trainer)
         if model.l1 and trainer != "lbfgs":
             raise InputError(f"⟦l1⟧ is {model.l1} and ⟦trainer⟧ {trainer!r} has no L1", hint="Use 'lbfgs', or ⟦l1=0⟧.")
         if trainer == "frank_wolfe" and not model.l2:
@@ -118,6 +121,23 @@ def _check_order(model: LinearParameters, trainer: str) -> None:
             raise InputError(f"⟦{name}={value!r}⟧ is not available for ⟦order={model.order}⟧", hint=hint)
     if model.order != 1 and model.transition_columns is not None:
         raise InputError(f"⟦transition_columns⟧ are for ⟦order⟧ 1, not {model.order}", hint="Leave one of them out.")
+
+
+def _check_induction(model: LinearParameters, objective: str, trainer: str) -> None:
+    """Refuse what does not go with features that are found while training."""
+    assert model.induction is not None
+    refused = {
+        f"⟦objective={objective!r}⟧": objective != "log_likelihood",
+        f"⟦trainer={trainer!r}⟧": trainer not in WHOLE,
+        f"⟦start={model.start!r}⟧": model.start not in ("auto", "zero"),
+        "⟦warm_start⟧": model.warm_start,
+        "⟦class_weight⟧": model.class_weight is not None,
+        "⟦transition_columns⟧": model.transition_columns is not None,
+        f"⟦order={model.order}⟧ and features of pairs": model.order != 1 and model.induction.on == "pairs",
+    }
+    for what, holds in refused.items():
+        if holds:
+            raise InputError(f"⟦induction⟧ is not supported with {what}", hint="Leave one of them out.")
 
 
 def _stages(objective: str, sharpness: Any) -> tuple[float | None, ...]:
@@ -162,13 +182,31 @@ class LinearTraining:
     def l2(self) -> float:
         return float(self.settings.l2)  # a float32 would round the loss
 
-    def train(self, warm: FloatArray | None, previous: list[Step] | None) -> Trained[FloatArray]:
-        """All stages, from the weights of an earlier fit or from the plan's start."""
-        offsets, stages = self.dataset.offsets, self._stages(warm is not None)
+    def train_round(
+        self, start: FloatArray | None, previous: list[Step] | None, *, max_iter: int, patience: int
+    ) -> tuple[Monitor, FloatArray]:
+        """A few iterations, and the weights after the last. patience : iterations in which no score need rise"""
+        [stage] = self._stages(True)
+        weights: FloatArray = np.zeros(self.layout.n_weights) if start is None else start
+        with self._lanes() as lanes:
+            options = {"max_iter": max_iter, "n_iter_no_change": patience, "keeps_last": True}
+            weights, monitor = self._run(stage, weights, previous, lanes, **options)
+        return monitor, weights
+
+    @contextmanager
+    def _lanes(self) -> Iterator[Lanes]:
+        """Where the corpus is worked on. What it takes fits into memory."""
+        offsets = self.dataset.offsets
         chunks = plan_chunks(offsets)
         longest, widest = int(np.diff(offsets).max()), int(np.diff(offsets[chunks]).max())
         with Lanes(self.settings.n_jobs, count_lanes(self.layout.n_weights, len(chunks) - 1)) as lanes:
             check_chain_memory(self.layout, int(self.settings.order), longest, widest, lanes.n_threads)
+            yield lanes
+
+    def train(self, warm: FloatArray | None, previous: list[Step] | None) -> Trained[FloatArray]:
+        """All stages, from the weights of an earlier fit or from the plan's start."""
+        stages = self._stages(warm is not None)
+        with self._lanes() as lanes:
             weights: FloatArray = np.zeros(self.layout.n_weights) if warm is None else warm
             history, n_iter = previous, 0
             if warm is None and self.plan.start == "counts":
@@ -211,19 +249,20 @@ class LinearTraining:
         return loss + l2 * float(kernels.vectors.dot(weights, weights))
 
     def _run(
-        self, stage: Stage, start: FloatArray, previous: list[Step] | None, lanes: Lanes
+        self, stage: Stage, start: FloatArray, previous: list[Step] | None, lanes: Lanes, **changed: Any
     ) -> tuple[FloatArray, Monitor]:
         settings, trainer, objective = self.settings, stage.trainer.name, stage.objective
-        with Monitor(
-            max_iter=max_iterations(settings.max_iter, trainer),
-            tol=settings.tol * (GAP if trainer == "frank_wolfe" else 1.0),
-            validate=self.validate,
-            n_iter_no_change=settings.n_iter_no_change,
-            verbose=settings.verbose,
-            previous=previous,
-            plateau=trainer != "frank_wolfe",
-            stage=stage.name,
-        ) as monitor:
+        options: dict[str, Any] = {
+            "max_iter": max_iterations(settings.max_iter, trainer),
+            "tol": settings.tol * (GAP if trainer == "frank_wolfe" else 1.0),
+            "validate": self.validate,
+            "n_iter_no_change": settings.n_iter_no_change,
+            "verbose": settings.verbose,
+            "previous": previous,
+            "plateau": trainer != "frank_wolfe",
+            "stage": stage.name,
+        }
+        with Monitor(**options | changed) as monitor:
             if trainer in WHOLE:
                 evaluation = self._evaluation(objective, lanes)
                 options = {"l1": float(settings.l1)} if trainer == "lbfgs" else {}
