@@ -30,6 +30,11 @@ class Statistics:
     frequency: FloatArray
     square: FloatArray | None
 
+    @property
+    def squares(self) -> FloatArray:
+        """The mean squares, also where all are 1."""
+        return np.ones(len(self.frequency)) if self.square is None else self.square
+
 
 def lay_out(
     dataset: Dataset,

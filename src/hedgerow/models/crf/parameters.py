@@ -202,9 +202,9 @@ class TreeParameters(
     learning_rate
         What the values of leaves are multiplied with; 1 is the papers'. "line_search" finds one step for all labels in
         each iteration. Steps above 1, found steps and Newton's are shortened until the loss does not rise. "auto" is
-        0.1 with Newton's leaves and 0.3 with means. Where `n_estimators` is "auto" as well and all sequences are trained on
-        in the end (`refit`), Newton's steps before that are 0.3, and an iteration stands for four of the last training,
-        and for three of `n_iter_no_change`.
+        0.1 with Newton's leaves and 0.3 with means. Where `n_estimators` is "auto" as well and all sequences are
+        trained on in the end (`refit`), Newton's steps before that are 0.3, and an iteration stands for four of the
+        last training, and for three of `n_iter_no_change`.
     l2_regularization
         λ: the value of a leaf is Σ(−gradient) / (rows + λ), with Newton's leaves Σ(−gradient) / (Σp(1−p) + λ). "auto"
         is 5 with Newton's leaves and shared edges, and 20 elsewhere.

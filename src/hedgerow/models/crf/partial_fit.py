@@ -146,8 +146,7 @@ def _begin(
         transition_columns=model.transition_columns,
     )
     start = count_weights(dataset, layout) if plan.start == "counts" else np.zeros(layout.n_weights)
-    square = np.ones(layout.n_weights) if statistics.square is None else statistics.square
-    return dataset, layout, Progress(plan.trainer.name, start, square, TrainerState())
+    return dataset, layout, Progress(plan.trainer.name, start, statistics.squares, TrainerState())
 
 
 def _go_on(
