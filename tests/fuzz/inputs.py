@@ -161,7 +161,7 @@ MODELS: dict[str, dict[str, Any]] = {
     "TreeCRF": {"n_estimators": 2, "early_stopping": False, "window": 1},
     "MEMM": {"window": 0},
     "HMM": {"max_iter": 3},
-    "SlidingWindow": {"window": 0},
+    "SlidingWindow": {"window": 0, "estimator": hedgerow.TreeCRF(n_estimators=5)},
     "BeamSearchTagger": {"max_iter": 1, "early_stopping": False, "window": 0},
 }
 
@@ -184,9 +184,9 @@ def spoil(rng: np.random.Generator, X: list[Any]) -> None:
     match int(rng.integers(4)):
         case 0:
             X[i] = value
-        case 1 if isinstance(X[i], list):
+        case 1 if isinstance(X[i], list) and X[i]:
             X[i][int(rng.integers(len(X[i])))] = value
-        case 2 if isinstance(X[i], list) and isinstance(X[i][0], dict):
+        case 2 if isinstance(X[i], list) and X[i] and isinstance(X[i][0], dict):
             X[i][0][str(rng.choice(["w", "n", "t", "q"]))] = value
         case 3 if isinstance(X[i], np.ndarray):
             X[i] = X[i] * 10.0 ** int(rng.integers(-320, 308))

@@ -133,7 +133,8 @@ def test_dying_after_every_write_changes_no_bit(name, tmp_path):
 
 def test_two_writes_at_a_time_and_no_seed_of_its_own(tmp_path):
     # Without a seed nothing can be compared with a training that was never stopped: what it drew is kept.
-    model, _ = live_and_die(TreeCRF(window=0, n_iter_no_change=2, max_leaf_nodes=4), WORDS, tmp_path / "kept", lives=7)
+    few = TreeCRF(window=0, n_estimators=8, max_leaf_nodes=4)
+    model, _ = live_and_die(few, WORDS, tmp_path / "kept", lives=7)
     assert model.refitted_
     assert not (tmp_path / "kept").exists()
 
