@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from importlib.metadata import version
 from typing import Any
 
@@ -19,6 +20,7 @@ from hedgerow.training.pool import Operation, Seat
 
 log = logging.getLogger("hedgerow.dask")
 
+PATIENCE = 120  # seconds without any worker
 MOST_LOST = 20  # members of one pool: beyond, workers die of the work itself
 
 
@@ -46,6 +48,23 @@ def find_client(client: Any) -> Any:
             what = f"has hedgerow {found}" if isinstance(found, str) else "does not have hedgerow"
             raise InputError(f"the worker {worker} {what}", hint=f"Install hedgerow {own}, as here, on all workers.")
     return client
+
+
+@contextmanager
+def local_client(n_workers: int, memory: str | None = None) -> Iterator[Any]:
+    """The client of worker processes on this machine, for as long as the block lasts. memory : of all together"""
+    try:
+        from dask.utils import parse_bytes
+        from distributed import Client, LocalCluster
+    except ImportError as error:
+        raise InputError("Dask is not installed", hint="pip install 'hedgerow[dask]'") from error
+    try:
+        limit: Any = "auto" if memory is None else parse_bytes(memory) // n_workers
+    except ValueError:
+        raise InputError(f"⟦memory⟧ is {memory!r}", hint="Give a size, such as 4GB.") from None
+    shape: dict[str, Any] = {"n_workers": n_workers, "threads_per_worker": 1, "memory_limit": limit}
+    with LocalCluster(**shape, dashboard_address=":0") as cluster, Client(cluster) as client:  # type: ignore[no-untyped-call]
+        yield client
 
 
 class DaskEngine:
@@ -94,9 +113,13 @@ class DaskPool:
         """The future of a member's actor, on the worker that has the fewest of them."""
         client, (pieces, given) = self.engine.client, self.members[m]
         held = Counter(place for j, place in enumerate(self.places) if j != m)
-        workers = list(client.nthreads())
-        if not workers:
-            raise HedgerowError("the Dask cluster has lost all its workers")
+        if not client.nthreads():  # nannies start others
+            try:
+                client.wait_for_workers(1, timeout=PATIENCE)
+            except TimeoutError:
+                raise HedgerowError(f"the Dask cluster has had no workers for {PATIENCE} seconds") from None
+        lost = self.places[m]  # the scheduler may not have noticed yet
+        workers = [worker for worker in client.nthreads() if worker != lost] or list(client.nthreads())
         self.places[m] = place = min(workers, key=lambda worker: held[worker])
         where = {"workers": [place], "allow_other_workers": True, "pure": False}
         parts = [client.submit(one.function, self.engine.parts[one.part], *one.arguments, **where) for one in pieces]

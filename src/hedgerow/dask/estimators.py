@@ -25,6 +25,7 @@ class _Shared(StoppedChain):
     and what its parameters may be (`_only`)."""
 
     client: Any
+    n_read_: tuple[int, int, int]  # sequences, positions, and the sequences that the kept model has not seen
     _local: type[StoppedChain]
     _only: dict[str, tuple[Any, ...]]
 
@@ -64,9 +65,12 @@ class _Shared(StoppedChain):
         try:
             with stages(), keeping(self, None, callbacks):
                 whole = SharedCorpus.of(engine, None, self.window)
-                self._train_all(prepare_shared(self._preparation(), whole))
+                ready = prepare_shared(self._preparation(), whole)
+                self._train_all(ready)
         finally:
             engine.close()
+        n_held = 0 if ready.held is None or getattr(self, "refitted_", False) else len(ready.held)
+        self.n_read_ = len(whole), whole.n_positions, n_held
         return self._finish(source.plan)
 
     def to_local(self) -> Any:

@@ -15,7 +15,7 @@ import numpy as np
 from hedgerow.legend import INDEX, AnyArray, CodeArray, FloatArray, IndexArray
 from hedgerow.trees import kernels
 from hedgerow.trees.growing import Grower, Leaves, Tree
-from hedgerow.trees.nodes import LEAF, RULE, STREAM, SUBSET
+from hedgerow.trees.nodes import BLOCK_BASE, BLOCK_BINS, BLOCK_STRIDE, BLOCK_WIDTH, LEAF, RULE, STREAM, SUBSET
 
 LIKELY = 0.3  # of the largest gain: a leaf with as much is cut before its turn comes
 SPARE = 2  # times the leaves of a tree are the most that members have
@@ -33,7 +33,8 @@ class Cut(NamedTuple):
 
 
 class Counted(NamedTuple):
-    """The sums of a leaf: labels int64[K+1], hist int64[B], and ids int32[m], sums int64[m] of its sparse items."""
+    """The sums of a leaf: labels int64[K+1]; hist int64[·], those of its cells that are in use; and ids int32[m], sums
+    int64[m] of its sparse items."""
 
     labels: IndexArray
     hist: IndexArray | None
@@ -52,6 +53,16 @@ def add_counted(parts: Sequence[Counted]) -> Counted:
     sums: IndexArray = np.zeros(len(ids), dtype=INDEX)
     np.add.at(sums, which, np.concatenate([part.sums for part in parts]))
     return Counted(labels, hist, ids.astype(np.int32), sums)
+
+
+def used_cells(blocks: IndexArray) -> IndexArray:
+    """The cells of a histogram that are in use: strides are rounded up (see `Binning.blocks`)."""
+    cells = [
+        block[BLOCK_BASE]
+        + (np.arange(block[BLOCK_BINS])[:, None] * block[BLOCK_STRIDE] + np.arange(block[BLOCK_WIDTH]))
+        for block in blocks
+    ]
+    return np.concatenate([np.empty(0, dtype=INDEX), *(cell.ravel() for cell in cells)])
 
 
 class MemberGrower(Grower):
@@ -99,7 +110,8 @@ class MemberGrower(Grower):
         if len(ids):
             sums = self._sparse.scratch[ids]
             self._sparse.scratch[ids] = 0
-        return Counted(self._buffers.labels[leaf].copy(), hist, ids, sums)
+        packed = None if hist is None else hist[used_cells(self.data.growing.blocks)]
+        return Counted(self._buffers.labels[leaf].copy(), packed, ids, sums)
 
 
 _ARENA = ("rows", "amount")
@@ -112,8 +124,9 @@ class LeadGrower(Grower):
         """Start a tree, whose root members plant."""
         self._run = self._rules._replace(seed=seed & 0x7FFFFFFF)
         if len(self._buffers.hist) < self.max_leaf_nodes:
-            hist: IndexArray = np.empty((self.max_leaf_nodes, self._n_cells), dtype=INDEX)
+            hist: IndexArray = np.zeros((self.max_leaf_nodes, self._n_cells), dtype=INDEX)
             self._buffers = self._buffers._replace(hist=hist)
+        self._used = used_cells(self.data.growing.blocks)
         self._buffers.leaf[:, 0] = 0
         self._tree[0] = 0
         self._tree[0, STREAM] = LEAF
@@ -184,7 +197,7 @@ class LeadGrower(Grower):
         buffers.labels[new] = counted.labels
         whole = counted.hist is not None
         if whole:
-            buffers.hist[new] = counted.hist
+            buffers.hist[new, self._used] = counted.hist
         self._numbers.append(0)
         self._items.append((counted.ids, counted.sums))
         sparse: Any = ()
