@@ -53,8 +53,8 @@ bench: $(VENV)/.dev  ## measure against CRFsuite and LightGBM, side by side
 docs: $(VENV)/.dev  ## run every piece of code in README.md and docs/, and follow their links
 	$(PYTEST) tests/project/test_docs.py $(ARGS)
 
-reproduce: $(VENV)/.dev  ## redo a table or figure of the papers: make reproduce NAME=thesis-3.5
-	$(BIN)/hedgerow reproduce $(NAME) $(ARGS)
+reproduce: $(VENV)/.dev  ## redo a table or figure of the papers: make reproduce NAME=thesis-3.5, or NAME=all QUICK=1
+	$(BIN)/hedgerow reproduce $(NAME) $(if $(QUICK),--quick) $(ARGS)
 
 api: $(VENV)/.dev  ## write tests/project/api.txt anew, after a change of the public API that is meant
 	$(BIN)/python -m tests.project.api
