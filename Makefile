@@ -73,8 +73,8 @@ site: $(VENV)/.site  ## build the documentation site in site/: pages, reference,
 	cp -rp website/. docs/. CHANGELOG.md CONTRIBUTING.md SECURITY.md build/site
 	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet $(ARGS) build/site site
 
-reproduce: $(VENV)/.dev  ## redo a table or figure of the papers: make reproduce NAME=thesis-3.5
-	$(BIN)/hedgerow reproduce $(NAME) $(ARGS)
+reproduce: $(VENV)/.dev  ## redo a table or figure of the papers: make reproduce NAME=thesis-3.5, or NAME=all QUICK=1
+	$(BIN)/hedgerow reproduce $(NAME) $(if $(QUICK),--quick) $(ARGS)
 
 api: $(VENV)/.dev  ## write tests/project/api.txt anew, after a change of the public API that is meant
 	$(BIN)/python -m tests.project.api
