@@ -32,11 +32,14 @@ from hedgerow.training.monitor import Monitor, Step, Trained
 from hedgerow.training.online.batches import Batches
 from hedgerow.training.online.trainers import train_online
 from hedgerow.training.whole.conjugate_gradient import conjugate_gradient
+from hedgerow.training.whole.gis import N_GROUPS
 from hedgerow.training.whole.gradient_descent import gradient_descent
+from hedgerow.training.whole.iis import iterative_scaling, scaling_groups
 from hedgerow.training.whole.lbfgs import curvature_scale, lbfgs
 
 # On the whole corpus at once.
-WHOLE = {"lbfgs": lbfgs, "conjugate_gradient": conjugate_gradient, "gradient_descent": gradient_descent}
+DESCENTS = {"lbfgs": lbfgs, "conjugate_gradient": conjugate_gradient, "gradient_descent": gradient_descent}
+WHOLE = (*DESCENTS, *N_GROUPS)
 
 MAX_ITERATIONS = 500
 MAX_PASSES = 50
@@ -107,6 +110,8 @@ def _check_pair(objective: str, trainer: str) -> None:
         raise InputError(f"⟦trainer⟧ {trainer!r} is for ⟦objective⟧ {meant!r}, not {objective!r}", hint=hint)
     if trainer in WHOLE and objective == "perceptron":  # it is smallest where all weights are 0
         raise InputError(f"⟦objective⟧ 'perceptron' has no minimum for ⟦trainer⟧ {trainer!r}", hint="Use 'margin'.")
+    if trainer in N_GROUPS and objective != "log_likelihood":
+        raise InputError(f"⟦trainer⟧ {trainer!r} is for ⟦objective⟧ 'log_likelihood'", hint="Leave one of them out.")
     if trainer == "smd" and objective not in CURVED:
         hint = f"It takes {' and '.join(map(repr, CURVED))}; for others there is 'adagrad'."
         what = f"⟦trainer⟧ 'smd' needs second derivatives, and ⟦objective⟧ {objective!r} has none here"
@@ -263,12 +268,15 @@ class LinearTraining:
             "stage": stage.name,
         }
         with Monitor(**options | changed) as monitor:
-            if trainer in WHOLE:
+            if trainer in N_GROUPS:
+                groups = scaling_groups(self.layout, self.dataset, objective, lanes, N_GROUPS[trainer])
+                weights = iterative_scaling(groups, start, monitor, l2=self.l2)
+            elif trainer in DESCENTS:
                 evaluation = self._evaluation(objective, lanes)
                 options = {"l1": float(settings.l1)} if trainer == "lbfgs" else {}
                 seen = self.statistics
                 scale = curvature_scale(seen.frequency, seen.square, self.layout.n_labels, self.l2)
-                weights = WHOLE[trainer](evaluation, start, monitor, l2=self.l2, scale=scale, **options)
+                weights = DESCENTS[trainer](evaluation, start, monitor, l2=self.l2, scale=scale, **options)
             else:
                 weights = self._online(stage.trainer, objective, start, monitor)
         return weights, monitor

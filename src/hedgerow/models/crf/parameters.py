@@ -85,8 +85,9 @@ class LinearParameters(
         "classification_error" (a smooth count of wrong labelings), "perceptron". "auto" is the log-likelihood, or what
         the trainer is for.
     trainer : str or Trainer
-        How: "lbfgs", "conjugate_gradient", "gradient_descent" on the whole corpus; "sgd", "annealed_sgd", "adagrad",
-        "adam", "smd" (stochastic meta-descent) on a few sequences at a time; "averaged_perceptron",
+        How: "lbfgs", "conjugate_gradient", "gradient_descent", and the slow "gis" and "iis", on the whole corpus;
+        "sgd", "annealed_sgd", "adagrad", "adam", "smd" (stochastic meta-descent) on a few sequences at a time;
+        "averaged_perceptron",
         "passive_aggressive" and "arow" on the mistakes in one sequence at a time; "frank_wolfe" for the margin, which
         knows how far from the minimum it is. "auto" is "lbfgs" where the objective is smooth, "averaged_perceptron" for
         "perceptron", and for the margins "adagrad", or "frank_wolfe" where every label is known, l2 is above 0 and
