@@ -133,7 +133,7 @@ def _check_induction(model: LinearParameters, objective: str, trainer: str) -> N
     assert model.induction is not None
     refused = {
         f"⟦objective={objective!r}⟧": objective != "log_likelihood",
-        f"⟦trainer={trainer!r}⟧": trainer not in WHOLE,
+        f"⟦trainer={trainer!r}⟧": trainer not in DESCENTS,
         f"⟦start={model.start!r}⟧": model.start not in ("auto", "zero"),
         "⟦warm_start⟧": model.warm_start,
         "⟦class_weight⟧": model.class_weight is not None,
