@@ -63,8 +63,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hedgerow.errors import InputError
+from hedgerow.estimators.calibration import LOG_TEMPERATURES
+from hedgerow.estimators.codec.arrays import Array
 from hedgerow.estimators.values import LOG_LIKELIHOOD
+from hedgerow.legend import FLOAT
 from hedgerow.models.crf.parameters import TreeParameters, against_vectors
+from hedgerow.training.checkpoint import Maybe
 from hedgerow.training.memory import check_joint_memory
 from hedgerow.training.monitor import Trained
 from hedgerow.trees.binning import Binning
@@ -128,6 +132,10 @@ class Duration(NamedTuple):
     def beats(self, other: Duration) -> bool:
         """Whether it is clearly better than a simpler form."""
         return self.score > other.score + LEAST_GAIN * abs(other.score)
+
+
+# What training with a fold held out tells, as a checkpoint keeps it: Duration, losses at temperatures, outcome.
+TOLD = (Maybe((str, int, int, float)), [Array("losses", FLOAT, (2 + len(LOG_TEMPERATURES),))], str)
 
 
 def make_form(settings: TreeParameters, edges: str, *, stopped: bool, again: bool = False) -> Form:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Protocol, cast
 import numpy as np
 
 from hedgerow.chain.objectives.log_likelihood import log_likelihood
+from hedgerow.training.checkpoint import checked, restoring
 from hedgerow.training.monitor import Monitor
 
 MAX_HALVINGS = 20  # beyond them a step moves nothing: the trees are dropped
@@ -90,10 +91,12 @@ def boost(
         loss = booster.evaluate(final)
         done = monitor.begin(loss)
     else:
-        loss, done = saved["loss"], monitor.done
-        booster.restore(saved["booster"], final)
+        with restoring():
+            loss, scale = checked([saved["loss"], saved["scale"]], (float, float), "loss")
+            done = monitor.done
+            booster.restore(saved["booster"], final)
         if search is not None:
-            search.scale = saved["scale"]
+            search.scale = scale
 
     def state(ended: bool) -> dict[str, Any]:
         return {"loss": loss, "booster": booster.state(ended), "scale": 1.0 if search is None else search.scale}
