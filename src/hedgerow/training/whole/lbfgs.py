@@ -18,7 +18,7 @@ import numpy as np
 from hedgerow.errors import NumbersError
 from hedgerow.legend import AnyArray, FloatArray
 from hedgerow.training import kernels
-from hedgerow.training.checkpoint import fill, restore, state_of
+from hedgerow.training.checkpoint import checked, fill, restore, restoring, state_of
 from hedgerow.training.monitor import Monitor
 
 Evaluate = Callable[[FloatArray], tuple[float, FloatArray]]
@@ -62,8 +62,11 @@ def lbfgs(
     if ended is not None:
         return ended
     if saved is not None:
-        curvature.pairs.extend((moved, turned, product) for moved, turned, product in saved["pairs"])
-        curvature.first_scale = saved["first_scale"]
+        with restoring():
+            vector = np.empty(len(weights), dtype=np.float32)
+            pairs = checked(saved["pairs"], [(vector, vector, float)], "pairs")
+            curvature.pairs.extend(tuple(pair) for pair in pairs)
+            curvature.first_scale = checked(saved["first_scale"], float, "first_scale")
 
     def state(ended: bool) -> dict[str, Any]:
         return problem.state(point, ended, pairs=list(curvature.pairs), first_scale=curvature.first_scale)
@@ -163,7 +166,8 @@ class Problem:
         if saved is None:
             point = self.at(weights / self.scale)
             return point, None, weights if monitor.begin(point.value, weights, self.gap(point)) else None
-        point = self._restored(saved)
+        with restoring():
+            point = self._restored(saved)
         return point, saved, monitor.weights(self.weights(point)) if monitor.done else None
 
     def state(self, point: Point, ended: bool, **more: Any) -> dict[str, Any]:
@@ -177,11 +181,11 @@ class Problem:
         """The point again; at the end of training its variables alone."""
         variables: FloatArray = np.empty(len(self.scale))
         gradient: FloatArray = np.zeros(len(self.scale))
-        fill(variables, saved["variables"])
+        fill(variables, saved["variables"], "variables")
         if "gradient" in saved:
-            fill(gradient, saved["gradient"])
+            fill(gradient, saved["gradient"], "gradient")
             restore(self.evaluate, getattr(self.evaluate, "KEPT", ()), saved["loss"])
-        return Point(variables, saved.get("value", np.nan), gradient, self.penalty)
+        return Point(variables, checked(saved.get("value", np.nan), float, "value"), gradient, self.penalty)
 
     def at(self, variables: FloatArray) -> Point:
         weights = variables * self.scale
