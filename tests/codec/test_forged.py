@@ -128,6 +128,32 @@ def test_a_code_for_missing_values_of_the_smaller_of_two_columns(tmp_path):
     refused((header, tensors), tmp_path, "imputation.codes")
 
 
+@pytest.mark.parametrize(
+    ("array", "place", "value", "words"),
+    [
+        ("row", 1, 10**6, "atoms that are none"),
+        ("row", 0, 3, "no root"),
+        ("parent", 1, 5, "not in order"),
+        ("node", 0, 10**6, "node"),
+    ],
+)
+def test_induced_features_that_are_no_tree_of_atoms(array, place, value, words, tmp_path):
+    """Kernels follow parents to the root, and read the atoms of a corpus by these rows."""
+    header, tensors = golden("induced")
+    tensors[f"induced.{array}"] = tensors[f"induced.{array}"].copy()
+    tensors[f"induced.{array}"][place] = value
+    refused((header, tensors), tmp_path, words)
+
+
+def test_induced_features_with_very_many_atoms(tmp_path):
+    """Their names would take the square of what the file has."""
+    header, tensors = golden("induced")
+    n = 300
+    tensors["induced.parent"] = np.maximum(np.arange(n) - 1, 0)
+    tensors["induced.row"] = np.arange(n) - 1
+    refused((header, tensors), tmp_path, "more than 200 atoms|atoms that are none")
+
+
 # ------------------------------------------------------------------------------------------------ headers
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from types import TracebackType
@@ -91,9 +91,12 @@ class Monitor:
     n_iter_no_change : with `validate`, stop after so many iterations in which the score did not rise
     least_rise : what is less than this share of the score is no rise; the best score is kept all the same
     score_unit : a share of at least this, where the score itself may come near to 0
+    rival, head_start : the scores of another training, iteration by iteration; after so many iterations, stop as soon
+        as the best score is below the best that the other had by then
     verbose : 1 shows a progress bar on a terminal and log lines elsewhere
     stage : what is minimised, where training has several stages
     plateau : whether a loss that no longer falls ends training, and not only the bound on its distance from the minimum
+    keeps_last : give the last weights to who trains on, whichever scored best; these are `best_weights`
     previous : the history of an earlier fit, where training goes on from its weights (warm); None where it does not.
         A warm start is scored too, so the best of it and all iterations is kept
     """
@@ -110,9 +113,12 @@ class Monitor:
         n_iter_no_change: int = 10,
         least_rise: float = 0.0,
         score_unit: float = 0.0,
+        rival: Sequence[float] = (),
+        head_start: int = 0,
         verbose: int = 0,
         previous: list[Step] | None = None,
         plateau: bool = True,
+        keeps_last: bool = False,
         stage: str = "",
     ) -> None:
         self.max_iter = max_iter
@@ -121,8 +127,9 @@ class Monitor:
         self.accept = accept
         self.n_iter_no_change = n_iter_no_change
         self.least_rise, self.score_unit = least_rise, score_unit
+        self.rival, self.head_start = np.maximum.accumulate([*rival]), head_start
         self.verbose = verbose
-        self.plateau = plateau
+        self.plateau, self.keeps_last = plateau, keeps_last
         self.stage = stage
         self.history: list[Step] = list(previous or ())
         self.warm = previous is not None
@@ -296,7 +303,7 @@ class Monitor:
 
     def weights(self, last: FloatArray) -> FloatArray:
         """The weights to keep: of the best score where scores are taken, else the last ones."""
-        if self.best_weights is None:
+        if self.best_weights is None or self.keeps_last:
             return last
         if self._checkpoint is not None and self.best_weights.shape != last.shape:
             self._checkpoint.refuse(f"the best weights are {self.best_weights.shape}")
@@ -325,12 +332,19 @@ class Monitor:
             return "time_budget"
         if self.best_step is not None and len(self.history) - self._rose >= self.n_iter_no_change:
             return "early_stopping"
+        if len(self.rival) and self.n_iter >= self.head_start and self._behind():
+            return "early_stopping"
         losses = [self.start_loss, *(record.loss for record in self.history[self.first :])]
         level = self.tol * abs(losses[-1])
         flat = self.plateau and len(losses) > PERIOD and losses[-1 - PERIOD] - losses[-1] <= level
         if gap <= level or flat:
             return "converged"
         return "max_iter" if self.n_iter >= self.max_iter else None
+
+    def _behind(self) -> bool:
+        """Whether the rival was better after as many iterations."""
+        score = None if self.best_step is None else self.best_step.score
+        return score is not None and score < self.rival[min(self.n_iter, len(self.rival)) - 1]
 
     def _say_compiling(self, kernel: str) -> None:
         if self._bar is not None:

@@ -28,6 +28,13 @@ def check_histories(scope: Scope) -> None:
         refuse(f"the histories do not fit order {scope['order']}")
 
 
+def _constant_shape(scope: Scope) -> tuple[int, ...]:
+    """Of the start of a chain of order 2 and more."""
+    if scope["order"] < 2:
+        refuse("a chain of this order has no scores of histories to start from")
+    return (scope["histories"].n_arcs,) if scope["shared_edges"] else (int(scope["K"]), _n_before(scope))
+
+
 def _n_before(scope: Scope) -> int:
     """How many previous labels, or histories, trees tell apart."""
     if scope["order"] > 1 and not scope["shared_edges"]:
@@ -101,6 +108,7 @@ STATE = State(
         flag("shared_edges", of=lambda model: model.edge_tables_ is not None),
         Part("histories", HISTORIES, of="histories_", optional=True),
         Check(check_histories),
+        scores("history_constant", _constant_shape, of="history_constant_", optional=True),
         Let("columns", lambda scope: scope["seen"]),
         Part("binning", BINNING, of="binning_"),
         Part("ensemble", ensemble(before=_n_before, gaps=True, vectors=True), of="ensemble_"),

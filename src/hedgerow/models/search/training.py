@@ -11,7 +11,7 @@ import numpy as np
 from hedgerow.data.dataset import Column, Dataset, Schema
 from hedgerow.estimators.validation import Measure
 from hedgerow.estimators.values import class_weights, random_generator
-from hedgerow.legend import CODE, FIRST_VALUE, FloatArray
+from hedgerow.legend import CODE, FIRST_VALUE, UNLABELLED, CodeArray, FloatArray
 from hedgerow.models.future.estimator import FutureFeatureMEMM
 from hedgerow.models.local.previous_labels import add_columns, append_codes
 from hedgerow.models.search.features import Searcher, SearchLayout, good_labels, open_labels
@@ -115,6 +115,17 @@ def train(
 
 
 # ------------------------------------------------------------------------------------------------ future features
+
+
+def said_scores(dataset: Dataset, said: CodeArray) -> FloatArray:
+    """(K, N): the log-probability of each label where a search said `said` (N,), by how often it was true there, each
+    counted once more. What a feature gains above these is what the search did not know."""
+    assert dataset.labels is not None
+    K, known = dataset.n_labels, dataset.labels != UNLABELLED
+    cells = said[known].astype(np.int64) * K + dataset.labels[known]
+    counts = 1.0 + np.bincount(cells, minlength=K * K).reshape(K, K)
+    scores: FloatArray = np.log(counts / counts.sum(axis=1, keepdims=True))[said].T
+    return np.ascontiguousarray(scores)
 
 
 def thermometer_schema(schema: Schema, n_features: int, n_bins: int) -> Schema:
