@@ -29,8 +29,8 @@ from hedgerow.metrics import (
 )
 from hedgerow.model_selection import cross_val_predict
 from hedgerow.report import Comparison, compare, plot_comparison, write_comparison
-from hedgerow.report.page.compared import comparison_page
 from hedgerow.report.memory import PeakMemory
+from hedgerow.report.page.compared import comparison_page
 
 X, Y = make_sequences(40, random_state=1)
 MODELS = {"hmm": HMM(), "crf": LinearCRF()}
