@@ -1,128 +1,181 @@
-"""scikit-learn's own checks over every estimator, with the reasons of those that cannot pass; and metadata routing."""
+"""LinearCRF as a scikit-learn estimator, with sequences of different lengths."""
 
 from __future__ import annotations
 
+import copy
+import inspect
+import pickle
+
+import joblib
 import numpy as np
 import pytest
-import sklearn
-from sklearn.model_selection import GridSearchCV, GroupKFold, cross_validate
-from sklearn.pipeline import Pipeline
-from sklearn.utils.estimator_checks import check_estimator
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict, cross_val_score
+from sklearn.pipeline import make_pipeline
 
-from hedgerow import AutoLabeler, LinearCRF
+from hedgerow import LinearCRF, Sequences
 from hedgerow.datasets import make_sequences
+from hedgerow.metrics import label_accuracy_scorer, label_f1_scorer, sequence_accuracy_scorer
 
-from .test_conventions import every_estimator, quick
+from .corpora import COLUMNS, rich_corpus
 
-ONE_MATRIX = "it fits one matrix of rows, which says nothing of sequences: X is a list of them, or has `lengths`"
-MESSAGE = "it fits one matrix of rows, and looks for other words in the error than those that tell of it"
-EXPECTED = {
-    ONE_MATRIX: (
-        "check_dict_unchanged", "check_dont_overwrite_parameters", "check_dtype_object", "check_estimators_dtypes",
-        "check_estimators_fit_returns_self", "check_estimators_overwrite_params", "check_estimators_pickle",
-        "check_f_contiguous_array_estimator", "check_fit2d_1feature", "check_fit2d_predict1d",
-        "check_fit_check_is_fitted", "check_fit_idempotent", "check_fit_score_takes_y",
-        "check_methods_sample_order_invariance", "check_methods_subset_invariance", "check_n_features_in",
-        "check_n_features_in_after_fitting", "check_pipeline_consistency", "check_positive_only_tag_during_fit",
-        "check_readonly_memmap_input", "check_sample_weight_equivalence_on_dense_data", "check_sample_weights_list",
-        "check_sample_weights_not_an_array", "check_sample_weights_not_overwritten",
-        "check_sample_weights_pandas_series", "check_sample_weights_shape",
-    ),
-    MESSAGE: (
-        "check_all_zero_sample_weights_error", "check_complex_data", "check_estimator_sparse_array",
-        "check_estimator_sparse_matrix", "check_estimator_sparse_tag", "check_estimators_empty_data_messages",
-        "check_estimators_nan_inf", "check_fit2d_1sample",
-    ),
-}  # fmt: skip
-REASONS = {check: reason for reason, checks in EXPECTED.items() for check in checks}
+X, y = make_sequences(40, mean_length=4, random_state=1)
+EQUAL_X, EQUAL_Y = [["a", "b"], ["c", "a"], ["b", "b"], ["c", "c"]] * 3, [["x", "y"], ["y", "x"]] * 6
 
 
-@every_estimator
-def test_checks_of_scikit_learn(kind):
-    """One test for an estimator: to report each of 48 checks by itself takes longer than to run them."""
-    results = check_estimator(quick(kind), expected_failed_checks=REASONS, on_fail=None, on_skip=None)
-    assert [result["check_name"] for result in results if result["status"] == "failed"] == []
-    assert [name for name in (r["check_name"] for r in results if r["status"] == "passed") if name in REASONS] == []
-    assert sum(result["status"] == "passed" for result in results) >= 10
+def object_array(rows) -> np.ndarray:
+    array = np.empty(len(rows), dtype=object)
+    for i, row in enumerate(rows):
+        array[i] = row
+    return array
 
 
-@pytest.fixture
-def routing():
-    with sklearn.config_context(enable_metadata_routing=True):
-        yield
+def as_sequences(rows) -> Sequences:
+    tokens = np.array([token for row in rows for token in row], dtype=object)
+    return Sequences({"token": tokens}, np.cumsum([0, *map(len, rows)]), {"token": "categorical"})
 
 
-@pytest.fixture(scope="module")
-def corpus():
-    X, y = make_sequences(24, mean_length=5, random_state=0)
-    objects = np.empty(len(X), dtype=object)
-    objects[:] = X
-    return objects, np.array(y, dtype=object)
+CONTAINERS = {"list": list, "object array": object_array, "Sequences": as_sequences}
 
 
-@pytest.mark.usefixtures("routing")
-def test_held_out_sequences_reach_a_step_of_a_pipeline(corpus):
-    X, y = corpus
-    model = LinearCRF(window=0, n_iter_no_change=2, max_iter=20)
-    steps = Pipeline([("model", sklearn.clone(model).set_fit_request(X_val=True, y_val=True))])
-    found = steps.fit(X[:16], y[:16], X_val=X[16:], y_val=y[16:])["model"]
-    direct = model.fit(X[:16], y[:16], X_val=X[16:], y_val=y[16:])
-    assert found.weights_.tolist() == direct.weights_.tolist()
-    assert found.history_[0].score is not None  # they were used
+class Lower(TransformerMixin, BaseEstimator):
+    """A transformer of lists of tokens; it has nothing to learn."""
+
+    def fit(self, X, y=None):
+        self.fitted_ = True
+        return self
+
+    def transform(self, X):
+        return [[token.lower() for token in sequence] for sequence in X]
 
 
-@pytest.mark.usefixtures("routing")
-def test_what_is_not_asked_for_is_refused(corpus):
-    X, y = corpus
-    with pytest.raises(ValueError, match="X_val"):
-        Pipeline([("model", LinearCRF(window=0))]).fit(X, y, X_val=X, y_val=y)
+def test_clone_keeps_parameters_and_drops_what_was_learnt():
+    model = LinearCRF(l2=0.5, window={"*": 1}, columns={"a": "numeric"}, constraints=[("x", "y")])
+    copied = clone(model)
+    assert copied.get_params() == model.get_params()
+    assert not hasattr(clone(LinearCRF().fit(X, y)), "weights_")
+    assert repr(LinearCRF(l2=0.5)) == "LinearCRF(l2=0.5)"
 
 
-@pytest.mark.usefixtures("routing")
-def test_lengths_reach_fit_and_predict_of_a_step():
-    rng = np.random.default_rng(0)
-    rows, lengths = rng.normal(size=(40, 3)), [8] * 5
-    y = np.where(rows[:, 0] > 0, "up", "down")
-    model = LinearCRF(window=0)
-    asking = sklearn.clone(model).set_fit_request(lengths=True).set_predict_request(lengths=True)
-    steps = Pipeline([("model", asking)]).fit(rows, y, lengths=lengths)
-    direct = model.fit(rows, y, lengths=lengths)
-    assert np.array_equal(steps.predict(rows, lengths=lengths), direct.predict(rows, lengths=lengths))
-    assert steps["model"].weights_.tolist() == direct.weights_.tolist()
-
-
-@pytest.mark.usefixtures("routing")
-def test_weights_follow_the_folds(corpus):
-    """A weight of 0 is no sequence: what is wrong with those is not learnt."""
-    X, y = corpus
-    wrong = np.array([["L0"] * len(labels) for labels in y], dtype=object)
-    both, labels = np.concatenate([X, X]), np.concatenate([y, wrong])
-    weights = np.repeat([1.0, 0.0], len(X))
-    asking = LinearCRF(window=0).set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
-    fold = [(np.arange(40), np.arange(8))]
-    found = cross_validate(asking, both, labels, cv=fold, params={"sample_weight": weights}, return_estimator=True)
-    alone = LinearCRF(window=0).fit(X[:24], y[:24])
-    np.testing.assert_allclose(found["estimator"][0].predict_proba(X[:1])[0], alone.predict_proba(X[:1])[0], atol=1e-4)
-
-
-@pytest.mark.usefixtures("routing")
-def test_groups_reach_both_the_folds_and_the_search_inside(corpus):
-    X, y = corpus
-    groups = np.arange(len(X)) // 4
-    seen: list[tuple[int, ...]] = []
-
-    class Watched(AutoLabeler):
-        def fit(self, X, y=None, sample_weight=None, *, groups=None):
-            seen.append(tuple(groups))
-            return super().fit(X, y, sample_weight, groups=groups)
-
-    search = GridSearchCV(
-        Watched(n_trials=1, window=0, random_state=0).set_fit_request(groups=True),
-        {"max_models": [1]},
-        cv=GroupKFold(2).set_split_request(groups=True),
-        refit=False,
+def test_fit_does_not_touch_its_parameters():
+    columns, window, constraints = {"a": "numeric"}, {"*": (1, 0)}, [("x", "y")]
+    data = [[{"a": 1.0, "b": "u"}, {"a": 2.0, "b": "v"}]] * 2, [["y", "x"], ["x", "x"]]
+    model = LinearCRF(columns=columns, window=window, constraints=constraints)
+    before = copy.deepcopy(model.get_params())
+    model.fit(*data)
+    assert model.get_params() == before
+    assert model.columns is columns
+    assert model.window is window
+    assert model.constraints is constraints
+    assert set(vars(model)) - set(before) == {name for name in vars(model) if name.endswith("_")} | (
+        set(vars(model)) & {"_chain"}
     )
-    search.fit(X, y, groups=groups)
-    assert len(seen) == 2
-    assert not set(seen[0]) & set(seen[1])  # a group is in one fold alone, and each fit got those of its own sequences
-    assert {*seen[0], *seen[1]} == set(groups.tolist())
+
+
+def test_fit_returns_the_model_itself_and_takes_parameters_by_name():
+    model = LinearCRF()
+    assert model.fit(X, y) is model
+    names = [p.kind for p in inspect.signature(LinearCRF).parameters.values()]
+    assert set(names) == {inspect.Parameter.KEYWORD_ONLY}
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
+def test_containers_give_the_same_model(container):
+    plain, other = LinearCRF().fit(X, y), LinearCRF().fit(CONTAINERS[container](X), object_array(y))
+    np.testing.assert_array_equal(plain.weights_, other.weights_)
+    assert plain.predict(X).tolist() == other.predict(CONTAINERS[container](X)).tolist()
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
+@pytest.mark.parametrize(
+    "scoring", [None, label_accuracy_scorer, label_f1_scorer, sequence_accuracy_scorer], ids=lambda s: repr(s)
+)
+def test_cross_val_score(container, scoring):
+    scores = cross_val_score(LinearCRF(), CONTAINERS[container](X), y, cv=3, scoring=scoring)
+    expected = []
+    for train, test in KFold(3).split(X):
+        model = LinearCRF().fit([X[i] for i in train], [y[i] for i in train])
+        held = [X[i] for i in test], [y[i] for i in test]
+        expected.append(model.score(*held) if scoring is None else scoring(model, *held))
+    np.testing.assert_allclose(scores, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("data", [(X, y), (EQUAL_X, EQUAL_Y)], ids=["ragged", "equal lengths"])
+def test_cross_val_predict(data):
+    rows, labels = data
+    predicted = cross_val_predict(LinearCRF(), rows, labels, cv=3)
+    for train, test in KFold(3).split(rows):
+        model = LinearCRF().fit([rows[i] for i in train], [labels[i] for i in train])
+        assert [predicted[i] for i in test] == model.predict([rows[i] for i in test]).tolist()
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_grid_search(n_jobs):
+    grid = {"l2": [0.01, 1.0, np.float64(1e4)], "transitions": ["all", "observed"]}
+    search = GridSearchCV(LinearCRF(), grid, cv=3, scoring=label_accuracy_scorer, n_jobs=n_jobs, error_score="raise")
+    search.fit(X, y)
+    assert search.best_params_["l2"] < 1e4
+    assert search.best_score_ > 0.5
+    assert search.predict(X).shape == (len(X),)
+    assert search.score(X, y) == search.best_estimator_.score(X, y)
+
+
+def test_weights_of_sequences_are_cut_with_them():
+    weights = np.linspace(0, 1, len(X))
+    scores = cross_val_score(LinearCRF(), X, y, cv=3, params={"sample_weight": weights})
+    train, test = next(KFold(3).split(X))
+    model = LinearCRF().fit([X[i] for i in train], [y[i] for i in train], sample_weight=weights[train])
+    np.testing.assert_allclose(scores[0], model.score([X[i] for i in test], [y[i] for i in test]), rtol=1e-12)
+
+
+def test_pipeline():
+    upper = [[token.upper() for token in sequence] for sequence in X]
+    pipeline = make_pipeline(Lower(), LinearCRF(l2=0.1)).fit(upper, y)
+    assert pipeline.predict(upper).tolist() == LinearCRF(l2=0.1).fit(X, y).predict(X).tolist()
+    search = GridSearchCV(pipeline, {"linearcrf__l2": [0.1, 10.0]}, cv=2, scoring=label_accuracy_scorer)
+    assert search.fit(upper, y).best_params_ in ({"linearcrf__l2": 0.1}, {"linearcrf__l2": 10.0})
+    assert pipeline.score(upper, y) == pipeline[-1].score(X, y)
+
+
+def dump_and_load(model, tmp_path):
+    joblib.dump(model, tmp_path / "model.joblib")
+    return joblib.load(tmp_path / "model.joblib")
+
+
+@pytest.mark.parametrize(
+    "copied",
+    [
+        lambda m, _: pickle.loads(pickle.dumps(m)),
+        lambda m, _: copy.deepcopy(m),
+        lambda m, _: copy.copy(m),
+        dump_and_load,
+    ],
+    ids=["pickle", "deepcopy", "copy", "joblib"],
+)
+def test_copies_predict_the_same(copied, tmp_path):
+    rows, labels = rich_corpus(30, seed=1)
+    parameters = {"columns": COLUMNS, "window": 1, "constraints": "iob2", "transition_columns": ["word"]}
+    assert copied(LinearCRF(**parameters), tmp_path).get_params() == LinearCRF(**parameters).get_params()
+    model = LinearCRF(**parameters).fit(rows, labels)
+    expected = model.predict_proba(rows)
+    for one in (copied(model, tmp_path), copied(copied(model, tmp_path), tmp_path)):
+        for ours, theirs in zip(one.predict_proba(rows), expected):
+            np.testing.assert_array_equal(ours, theirs)
+        assert one.history_ == model.history_
+        one.fit(rows, labels)
+        np.testing.assert_array_equal(one.weights_, model.weights_)
+
+
+def test_a_pickle_holds_no_potentials():
+    model = LinearCRF().fit(X, y)
+    before = len(pickle.dumps(model))
+    model.predict(X)
+    assert len(pickle.dumps(model)) == before
+
+
+def test_a_copy_trained_on_leaves_the_first_alone():
+    model = LinearCRF().fit(X, y)
+    weights = model.weights_.copy()
+    copy.copy(model).fit(EQUAL_X, EQUAL_Y)
+    np.testing.assert_array_equal(model.weights_, weights)
+    assert model.predict(X).tolist() == LinearCRF().fit(X, y).predict(X).tolist()
