@@ -21,6 +21,7 @@ LAYERS = (
     {"chain.objectives", "chain.decoding", "chain.filtering"},
     {"trees"},
     {"linear"},
+    {"estimators.codec"},  # the states of checkpoints are declared as those of models
     {"training"},
     {"estimators"},
     {"models"},

@@ -15,7 +15,7 @@ import typer
 
 from hedgerow.cli import train_options as options
 from hedgerow.cli.flags import in_flags
-from hedgerow.cli.info import kept_iteration, model_sizes, show_choice
+from hedgerow.cli.info import show_choice
 from hedgerow.cli.inputs import (
     STANDARD,
     TABLES,
@@ -30,6 +30,7 @@ from hedgerow.cli.inputs import (
 from hedgerow.cli.models import MODELS, find_model, listed, make_model, read_settings
 from hedgerow.cli.train_options import option
 from hedgerow.errors import InputError
+from hedgerow.estimators.facts import kept_iteration, model_sizes
 
 if TYPE_CHECKING:
     from hedgerow.cli.recipe import Recipe

@@ -163,4 +163,5 @@ class LinearCRF(DaskLinearParameters, _Shared, linear.LinearCRF):
         "objective": ("auto", "log_likelihood"), "trainer": ("auto", "lbfgs", "conjugate_gradient", "gradient_descent"),
         "order": (0, 1), "missing": (None,), "features": (None,), "transition_columns": (None,),
         "start": ("auto", "zero"), "warm_start": (False,), "repair": (False,), "class_weight": (None,),
+        "induction": (None,),
     }  # fmt: skip

@@ -25,8 +25,10 @@ from hedgerow.declarations import check_parameters
 from hedgerow.errors import InputError, warn
 from hedgerow.estimators.calibration import best_temperature, tempered_losses
 from hedgerow.estimators.constraints import constrained_space
+from hedgerow.estimators.facts import html_repr
 from hedgerow.estimators.kept import Kept, keeping
 from hedgerow.estimators.prepare import Preparation, Prepared, prepare
+from hedgerow.estimators.reporting import report
 from hedgerow.estimators.values import BEAM_WIDTH, is_auto
 from hedgerow.legend import CODE, AnyArray, CodeArray, FloatArray, IndexArray
 from hedgerow.training.ctrl_c import stages
@@ -45,6 +47,8 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]
     best_iteration_: int
     loss_: float
     outcome_: str
+    report = report
+    _html_repr = html_repr  # what notebooks show
 
     def save(self, path: str | os.PathLike[str] | IO[bytes]) -> None:
         """Write the model to a file that `hedgerow.load` reads. The file is replaced at once, or not at all, and keeps

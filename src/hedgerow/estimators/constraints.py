@@ -102,7 +102,7 @@ def constrained_space(schema: Schema, constraints: str | Iterable[tuple[Label, L
     if isinstance(constraints, str):
         return StateSpace.from_scheme([str(label) for label in labels], constraints)
     hint = "Give a scheme such as 'iob2', or (from, to) pairs."
-    if not isinstance(constraints, Iterable):
+    if not isinstance(constraints, Iterable) or getattr(constraints, "ndim", 1) == 0:
         raise InputError(f"⟦constraints⟧ is {constraints!r}", hint=hint)
     codes = schema.label_codes
     pairs = []

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from hedgerow.data.columns import window_offsets
 from hedgerow.data.dataset import Dataset, Label, Window
 from hedgerow.data.derived import parse_features
-from hedgerow.data.imputation import Imputation
+from hedgerow.data.imputation import seen
 from hedgerow.data.parts.corpus import SharedCorpus
 from hedgerow.declarations import OneOf, check_value
 from hedgerow.errors import InputError
@@ -47,7 +47,7 @@ def random_generator(random_state: Any) -> np.random.RandomState:
         hint = "Give None, a whole number from 0 to 2**32 - 1, or a numpy.random.RandomState."
         raise InputError(f"⟦random_state⟧ is {random_state!r}", hint=hint) from error
     if random_state is None and current_checkpoint() is not None:  # the seed is kept, and drawn once
-        return np.random.RandomState(remembered(lambda: int(generator.randint(2**31 - 1))))
+        return np.random.RandomState(remembered(lambda: int(generator.randint(2**31 - 1)), int))
     return generator  # type: ignore[no-any-return]
 
 
@@ -279,8 +279,13 @@ def check_missing(model: Any, ways: tuple[str | None, ...]) -> None:
         raise InputError(what, hint=f"With ⟦missing={model.missing!r}⟧ no number is filled in.")
 
 
-def seen_part(imputation: Imputation | None, dataset: Dataset, first: int, last: int) -> tuple[Dataset, int, int]:
+def sees_otherwise(model: Any) -> bool:
+    """Whether a model sees data in another form than it is given."""
+    return model.imputation_ is not None or getattr(model, "induced_", None) is not None
+
+
+def seen_part(model: Any, dataset: Dataset, first: int, last: int) -> tuple[Dataset, int, int]:
     """Sequences first … last−1 as a model sees them: a corpus, and where they begin and end in it."""
-    if imputation is None:
+    if not sees_otherwise(model):
         return dataset, first, last
-    return imputation.apply(dataset.take(np.arange(first, last))), 0, last - first
+    return seen(model, dataset.take(np.arange(first, last))), 0, last - first

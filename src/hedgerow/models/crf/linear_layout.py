@@ -24,11 +24,16 @@ class Statistics:
     """What training shows of the feature behind each weight, (W,) each.
 
     frequency : how often it is seen, with any label
-    square : the mean square of its values; 1 where they are all 1
+    square : the mean square of its values; None where all values of all features are 1
     """
 
     frequency: FloatArray
-    square: FloatArray
+    square: FloatArray | None
+
+    @property
+    def squares(self) -> FloatArray:
+        """The mean squares, also where all are 1."""
+        return np.ones(len(self.frequency)) if self.square is None else self.square
 
 
 def lay_out(
@@ -72,7 +77,8 @@ def lay_out(
         label_pairs, frequency, square = index(names, *_observed_moves(dataset), K * K)
         layout = ChainLayout(nodes, arc_from, arc_to, space, label_pairs, tuple(sorted(names)))
         parts = [of_nodes, of_arcs, [frequency / K, square]]
-    return layout, Statistics(*(np.concatenate(columns) for columns in zip(*parts)))
+    frequency, square = (np.concatenate(columns) for columns in zip(*parts))
+    return layout, Statistics(frequency, None if (square == 1.0).all() else square)
 
 
 _Indexed = tuple[WeightIndex, FloatArray, FloatArray]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -32,11 +33,14 @@ from hedgerow.training.online.batches import Batches
 from hedgerow.training.online.trainers import train_online
 from hedgerow.training.pool import close_pools
 from hedgerow.training.whole.conjugate_gradient import conjugate_gradient
+from hedgerow.training.whole.gis import N_GROUPS
 from hedgerow.training.whole.gradient_descent import gradient_descent
+from hedgerow.training.whole.iis import iterative_scaling, scaling_groups
 from hedgerow.training.whole.lbfgs import curvature_scale, lbfgs
 
 # On the whole corpus at once.
-WHOLE = {"lbfgs": lbfgs, "conjugate_gradient": conjugate_gradient, "gradient_descent": gradient_descent}
+DESCENTS = {"lbfgs": lbfgs, "conjugate_gradient": conjugate_gradient, "gradient_descent": gradient_descent}
+WHOLE = (*DESCENTS, *N_GROUPS)
 
 MAX_ITERATIONS = 500
 MAX_PASSES = 50
@@ -80,7 +84,9 @@ class Plan:
         _check_pair(objective, trainer)
         if model.class_weight is not None:
             objectives.check_weighted(objective, model.class_weight)
-        _check_order(model, objective, trainer)
+        _check_order(model, trainer)
+        if model.induction is not None:
+            _check_induction(model, objective, trainer)
         if model.l1 and trainer != "lbfgs":
             raise InputError(f"⟦l1⟧ is {model.l1} and ⟦trainer⟧ {trainer!r} has no L1", hint="Use 'lbfgs', or ⟦l1=0⟧.")
         if trainer == "frank_wolfe" and not model.l2:
@@ -95,7 +101,7 @@ class Plan:
 
 def _suits_frank_wolfe(model: LinearParameters, dataset: Dataset | None) -> bool:
     known = dataset is not None and dataset.labels is not None and bool((dataset.labels >= 0).all())
-    return known and model.l2 > 0 and model.start in ("auto", "zero")
+    return known and model.l2 > 0 and model.start in ("auto", "zero") and model.order <= 1
 
 
 def _check_pair(objective: str, trainer: str) -> None:
@@ -105,22 +111,39 @@ def _check_pair(objective: str, trainer: str) -> None:
         raise InputError(f"⟦trainer⟧ {trainer!r} is for ⟦objective⟧ {meant!r}, not {objective!r}", hint=hint)
     if trainer in WHOLE and objective == "perceptron":  # it is smallest where all weights are 0
         raise InputError(f"⟦objective⟧ 'perceptron' has no minimum for ⟦trainer⟧ {trainer!r}", hint="Use 'margin'.")
+    if trainer in N_GROUPS and objective != "log_likelihood":
+        raise InputError(f"⟦trainer⟧ {trainer!r} is for ⟦objective⟧ 'log_likelihood'", hint="Leave one of them out.")
     if trainer == "smd" and objective not in CURVED:
         hint = f"It takes {' and '.join(map(repr, CURVED))}; for others there is 'adagrad'."
         what = f"⟦trainer⟧ 'smd' needs second derivatives, and ⟦objective⟧ {objective!r} has none here"
         raise InputError(what, hint=hint)
 
 
-def _check_order(model: LinearParameters, objective: str, trainer: str) -> None:
+def _check_order(model: LinearParameters, trainer: str) -> None:
     """Refuse what chains of order 2 and more cannot do."""
-    if model.order > 1:
-        has = {"objective": ("log_likelihood",), "trainer": tuple(WHOLE), "start": ("auto", "zero", "log_likelihood")}
-        for (name, known), value in zip(has.items(), (objective, trainer, model.start)):
-            if value not in known:
-                hint = f"Choose {' or '.join(map(repr, known))}; ⟦order⟧ 1 and 0 have them all."
-                raise InputError(f"⟦{name}={value!r}⟧ is not available for ⟦order={model.order}⟧", hint=hint)
+    for name, value, instead in (("trainer", trainer, "adagrad"), ("start", model.start, "log_likelihood")):
+        if model.order > 1 and value in ("frank_wolfe", "counts"):
+            hint = f"Use {instead!r}, or ⟦order⟧ 1 or 0."
+            raise InputError(f"⟦{name}={value!r}⟧ is not available for ⟦order={model.order}⟧", hint=hint)
     if model.order != 1 and model.transition_columns is not None:
         raise InputError(f"⟦transition_columns⟧ are for ⟦order⟧ 1, not {model.order}", hint="Leave one of them out.")
+
+
+def _check_induction(model: LinearParameters, objective: str, trainer: str) -> None:
+    """Refuse what does not go with features that are found while training."""
+    assert model.induction is not None
+    refused = {
+        f"⟦objective={objective!r}⟧": objective != "log_likelihood",
+        f"⟦trainer={trainer!r}⟧": trainer not in DESCENTS,
+        f"⟦start={model.start!r}⟧": model.start not in ("auto", "zero"),
+        "⟦warm_start⟧": model.warm_start,
+        "⟦class_weight⟧": model.class_weight is not None,
+        "⟦transition_columns⟧": model.transition_columns is not None,
+        f"⟦order={model.order}⟧ and features of pairs": model.order != 1 and model.induction.on == "pairs",
+    }
+    for what, holds in refused.items():
+        if holds:
+            raise InputError(f"⟦induction⟧ is not supported with {what}", hint="Leave one of them out.")
 
 
 def _stages(objective: str, sharpness: Any) -> tuple[float | None, ...]:
@@ -165,13 +188,31 @@ class LinearTraining:
     def l2(self) -> float:
         return float(self.settings.l2)  # a float32 would round the loss
 
-    def train(self, warm: FloatArray | None, previous: list[Step] | None) -> Trained[FloatArray]:
-        """All stages, from the weights of an earlier fit or from the plan's start."""
-        offsets, stages = self.dataset.offsets, self._stages(warm is not None)
+    def train_round(
+        self, start: FloatArray | None, previous: list[Step] | None, *, max_iter: int, patience: int
+    ) -> tuple[Monitor, FloatArray]:
+        """A few iterations, and the weights after the last. patience : iterations in which no score need rise"""
+        [stage] = self._stages(True)
+        weights: FloatArray = np.zeros(self.layout.n_weights) if start is None else start
+        with self._lanes() as lanes:
+            options = {"max_iter": max_iter, "n_iter_no_change": patience, "keeps_last": True}
+            weights, monitor = self._run(stage, weights, previous, lanes, **options)
+        return monitor, weights
+
+    @contextmanager
+    def _lanes(self) -> Iterator[Lanes]:
+        """Where the corpus is worked on. What it takes fits into memory."""
+        offsets = self.dataset.offsets
         chunks = plan_chunks(offsets)
         longest, widest = int(np.diff(offsets).max()), int(np.diff(offsets[chunks]).max())
         with Lanes(self.settings.n_jobs, count_lanes(self.layout.n_weights, len(chunks) - 1)) as lanes:
             check_chain_memory(self.layout, int(self.settings.order), longest, widest, lanes.n_threads)
+            yield lanes
+
+    def train(self, warm: FloatArray | None, previous: list[Step] | None) -> Trained[FloatArray]:
+        """All stages, from the weights of an earlier fit or from the plan's start."""
+        stages = self._stages(warm is not None)
+        with self._lanes() as lanes:
             weights: FloatArray = np.zeros(self.layout.n_weights) if warm is None else warm
             history, n_iter = previous, 0
             if warm is None and self.plan.start == "counts":
@@ -214,25 +255,29 @@ class LinearTraining:
         return loss + l2 * float(kernels.vectors.dot(weights, weights))
 
     def _run(
-        self, stage: Stage, start: FloatArray, previous: list[Step] | None, lanes: Lanes
+        self, stage: Stage, start: FloatArray, previous: list[Step] | None, lanes: Lanes, **changed: Any
     ) -> tuple[FloatArray, Monitor]:
         settings, trainer, objective = self.settings, stage.trainer.name, stage.objective
-        with Monitor(
-            max_iter=max_iterations(settings.max_iter, trainer),
-            tol=settings.tol * (GAP if trainer == "frank_wolfe" else 1.0),
-            validate=self.validate,
-            n_iter_no_change=settings.n_iter_no_change,
-            verbose=settings.verbose,
-            previous=previous,
-            plateau=trainer != "frank_wolfe",
-            stage=stage.name,
-        ) as monitor:
-            if trainer in WHOLE:
+        options: dict[str, Any] = {
+            "max_iter": max_iterations(settings.max_iter, trainer),
+            "tol": settings.tol * (GAP if trainer == "frank_wolfe" else 1.0),
+            "validate": self.validate,
+            "n_iter_no_change": settings.n_iter_no_change,
+            "verbose": settings.verbose,
+            "previous": previous,
+            "plateau": trainer != "frank_wolfe",
+            "stage": stage.name,
+        }
+        with Monitor(**options | changed) as monitor:
+            if trainer in N_GROUPS:
+                groups = scaling_groups(self.layout, self.dataset, objective, lanes, N_GROUPS[trainer])
+                weights = iterative_scaling(groups, start, monitor, l2=self.l2)
+            elif trainer in DESCENTS:
                 evaluation = self._evaluation(objective, lanes)
                 options = {"l1": float(settings.l1)} if trainer == "lbfgs" else {}
                 seen = self.statistics
                 scale = curvature_scale(seen.frequency, seen.square, self.layout.n_labels, self.l2)
-                weights = WHOLE[trainer](evaluation, start, monitor, l2=self.l2, scale=scale, **options)
+                weights = DESCENTS[trainer](evaluation, start, monitor, l2=self.l2, scale=scale, **options)
                 close_pools(evaluation)
             else:
                 weights = self._online(stage.trainer, objective, start, monitor)

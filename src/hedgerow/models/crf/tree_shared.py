@@ -14,7 +14,7 @@ from hedgerow.estimators.values import LOG_LIKELIHOOD
 from hedgerow.legend import AnyArray, IndexArray
 from hedgerow.models.crf.parameters import TreeParameters
 from hedgerow.parallel import MAX_LANES, Lanes, plan_chunks
-from hedgerow.training.boosting.chain import Iteration, iterations_of, plain_iterations, plan_shards
+from hedgerow.training.boosting.chain import Iteration, plan_shards
 from hedgerow.training.boosting.pooled import PooledBooster, TreeMember, how_many_growers
 from hedgerow.training.boosting.rows import Totals
 from hedgerow.training.boosting.scores import Start
@@ -98,9 +98,9 @@ class StagesMember:
         self.stages = Stages(dataset, data, iterations=[], lanes=lanes, **options)
         self._labels = None if options["scoring"] == LOG_LIKELIHOOD else dataset.labels
 
-    def measure(self, added: Any) -> list[AnyArray]:
+    def measure(self, added: list[Iteration]) -> list[AnyArray]:
         """What it adds to the score after more iterations: log-probabilities, or which labels are right."""
-        self.stages.iterations.extend(iterations_of(added))
+        self.stages.iterations.extend(added)
         found = self.stages.measured(len(self.stages.iterations))
         if self._labels is None:
             return found
@@ -132,7 +132,7 @@ class SharedStages:
 
     def score(self, n_iterations: int) -> float:
         """The score with the first iterations; no fewer than at the call before."""
-        new = plain_iterations(self.iterations[self._n_added : n_iterations])
+        new = self.iterations[self._n_added : n_iterations]
         self._n_added = n_iterations
         asked = Operation("measure", (new,))
         answers = self.pool.call([asked], self._history)

@@ -29,13 +29,13 @@ from hedgerow.estimators.values import (
 )
 from hedgerow.legend import AnyArray, FloatArray
 from hedgerow.models.crf.parameters import TreeParameters
-from hedgerow.models.crf.tree_form import PACE, Form, make_form, takes_vectors
+from hedgerow.models.crf.tree_form import HEAD_START, PACE, Form, make_form, takes_vectors
 from hedgerow.models.crf.tree_shared import SharedStages, n_known, shared_booster
 from hedgerow.parallel import CHUNK_POSITIONS, MAX_LANES, Lanes, plan_chunks
 from hedgerow.training.boosting.chain import Booster, Iteration
-from hedgerow.training.boosting.line_search import LineSearch, Phase, boost
+from hedgerow.training.boosting.line_search import Guard, LineSearch, Phase, boost
 from hedgerow.training.boosting.scores import Start
-from hedgerow.training.checkpoint import restore, state_of
+from hedgerow.training.checkpoint import checked, restore, state_of
 from hedgerow.training.memory import check_joint_memory
 from hedgerow.training.monitor import Monitor, Step, Trained
 from hedgerow.training.pool import close_pools
@@ -88,6 +88,7 @@ class Training:
     """One fit: how it is to be trained, and what is the same for all its ensembles.
 
     form, scoring, decoder : what the parameters mean
+    rival : the history of a training with simpler edges that this one has to be better than
     """
 
     def __init__(
@@ -101,8 +102,11 @@ class Training:
         scoring: Any,
         decoder: str,
         label_weights: FloatArray | None = None,
+        rival: Sequence[Step] = (),
     ) -> None:
         self.settings, self.form, self.scoring, self.decoder = settings, form, scoring, decoder
+        # A likelihood tells early which of two is better; of accuracies ten iterations say little.
+        self.rival = [step.score for step in rival if step.score is not None and scoring == LOG_LIKELIHOOD]
         self.binning = binning
         self.vectors = takes_vectors(settings, form, binning, len(labels))
         self.start = start
@@ -179,12 +183,13 @@ class Training:
                 n_iter_no_change=-(-settings.n_iter_no_change // (PACE if form.coarse else 1)),
                 least_rise=settings.tol,
                 score_unit=0.0 if held_out is None else self._score_unit(held_out),
+                rival=self.rival,
+                head_start=HEAD_START * (1 if form.coarse else PACE),
                 verbose=settings.verbose,
                 previous=previous,
             ) as monitor:
                 if len(kept) < most:
-                    search = LineSearch() if form.learning_rate == "line_search" else None
-                    boost(booster, monitor, phases=phases, guarded=form.guarded, search=search)
+                    boost(booster, monitor, phases=phases, search=self._steps())
                 else:
                     monitor.begin(booster.evaluate(phases[-1].objective))
             n_best = len(kept) + monitor.kept.iteration - monitor.first  # a model from a file has no history
@@ -192,6 +197,13 @@ class Training:
             trained = monitor.trained(boosted)
             close_pools(booster, validate)
         return replace(trained, best=replace(trained.best, iteration=n_best))
+
+    def _steps(self) -> LineSearch | Guard | None:
+        """What finds the length of each step, or shortens it; None: all are of one length."""
+        rate = self.form.learning_rate
+        if isinstance(rate, str):
+            return LineSearch()
+        return Guard(rate) if self.form.guarded else None
 
     def _score_unit(self, held_out: Corpus) -> float:
         """What a rise is at least compared with: labels that are all but certain have a log-likelihood near 0, of which
@@ -250,6 +262,7 @@ class Training:
             "trim": float(settings.trim),
             "trees_per_step": int(settings.trees_per_step),
             "missing": LEARNED if settings.missing in FILLING else settings.missing,
+            "n_surrogates": None if settings.n_surrogates == "all" else int(settings.n_surrogates),
             "seed": self.seed,
             "vectors": self.vectors,
         }
@@ -349,6 +362,6 @@ class Stages:
 
     def restore(self, state: Any) -> None:
         """Go on from such a state."""
-        self._n_added = state[0]
+        self._n_added = checked(state[0], int, "trees that were added")
         for chunk, saved in zip(self._chunks, state[1], strict=True):
             restore(chunk, chunk.KEPT, saved)

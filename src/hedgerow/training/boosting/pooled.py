@@ -19,13 +19,12 @@ from hedgerow.data.dataset import Dataset
 from hedgerow.legend import FloatArray
 from hedgerow.parallel import MAX_LANES, Lanes
 from hedgerow.training.boosting.arc_steps import TableSteps
-from hedgerow.training.boosting.chain import Booster, Iteration, plain_iterations
+from hedgerow.training.boosting.chain import Booster, Iteration
 from hedgerow.training.boosting.rows import Totals, tree_seed
 from hedgerow.training.boosting.scores import Start
 from hedgerow.training.pool import Operation, Pool
 from hedgerow.trees.binning import BinnedData
-from hedgerow.trees.ensemble import plain_trees, trees_of
-from hedgerow.trees.growing import Grower
+from hedgerow.trees.growing import Grower, Tree
 from hedgerow.trees.shared import SPARE, Counted, Cut, LeadGrower, MemberGrower, add_counted
 
 OBJECTIVES = {"log_likelihood": log_likelihood, "pseudo_likelihood": pseudo_likelihood}
@@ -47,7 +46,8 @@ class TreeMember(Booster):
         lanes = Lanes(n_jobs, MAX_LANES).__enter__()  # for as long as it lives
         super().__init__(dataset, data, lanes, max_leaf_nodes=SPARE * max_leaf_nodes, **options)
 
-    def evaluate_shards(self, objective: str) -> tuple[FloatArray, list[FloatArray]]:
+    def evaluate_shards(self, objective: str, overshot: bool) -> tuple[FloatArray, list[FloatArray]]:
+        self.overshot = overshot
         losses, tables = self._evaluate(OBJECTIVES[objective])
         return losses.copy(), tables
 
@@ -92,8 +92,8 @@ class TreeMember(Booster):
                 grower.cut(cut._replace(counted=False), n_rows)
             self.add_grown([(0, k, values)], scale)
 
-    def add_iteration(self, trees: Any, scale: float) -> None:
-        self._add(Iteration(trees_of(trees)), scale)
+    def add_iteration(self, trees: list[Tree], scale: float) -> None:
+        self._add(Iteration(trees), scale)
 
     def add_table(self, table: FloatArray, scale: float) -> None:
         self._add_tables(table, scale)
@@ -162,7 +162,7 @@ class PooledBooster(Booster):
         self.history.append(done)
 
     def _evaluate(self, objective: Objective) -> tuple[FloatArray, list[FloatArray]]:
-        answers = self._ask("evaluate_shards", _name(objective))
+        answers = self._ask("evaluate_shards", _name(objective), self.overshot)
         return np.concatenate([losses for losses, _ in answers]), [table for _, tables in answers for table in tables]
 
     def _grow_labels(self) -> None:
@@ -201,7 +201,7 @@ class PooledBooster(Booster):
         self._later("add_grown", grown, self.scale, again=again)
 
     def _add(self, iteration: Iteration, scale: float) -> None:
-        self._later("add_iteration", plain_trees(iteration.trees), scale)
+        self._later("add_iteration", list(iteration.trees), scale)
         self._add_tables(iteration.table, scale)
 
     def _add_tables(self, table: Any, scale: float = 1.0) -> None:
@@ -215,10 +215,10 @@ class PooledBooster(Booster):
         self._later("refresh")
 
     def state(self, ended: bool) -> dict[str, Any]:
-        return {"iterations": plain_iterations(self.iterations), "scale": self.scale}
+        raise NotImplementedError  # checkpoints are refused before training
 
     def restore(self, state: Any, objective: Objective) -> None:
-        raise NotImplementedError  # checkpoints are refused before training
+        raise NotImplementedError  # and so is going on from one
 
 
 def _name(objective: Objective) -> str:

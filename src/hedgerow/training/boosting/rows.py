@@ -10,9 +10,10 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from hedgerow.chain.structure.history_table import NO_LABEL, HistoryTable
+from hedgerow.chain.structure.history_table import HistoryTable, legal_moves
 from hedgerow.chain.structure.states import StateSpace
 from hedgerow.data.dataset import Dataset
+from hedgerow.data.labels import check_largest
 from hedgerow.errors import HedgerowWarning, InputError, warn
 from hedgerow.legend import INDEX, AnyArray, BoolArray, FloatArray, IndexArray
 from hedgerow.training.boosting.scores import TreeScores
@@ -69,6 +70,7 @@ class RowWeights:
     totals : of all sequences, where `dataset` has a part of them
     scale : weights are divided by this power of two, so that sums of words fit whatever the weights are
     unit : what a weight of 1, after that, adds to a word; 1 where all are whole numbers
+    curvatures : of shared edges (K, n) of each shard, in place of p(1−p); none where p(1−p) serves
     """
 
     def __init__(
@@ -97,14 +99,14 @@ class RowWeights:
         self._questions: AnyArray | None = None
         if table is not None:  # histories in place of previous labels
             self.n_before = table.n_histories
-            before = table.labels[:, -1]
-            arcs = np.where((before == NO_LABEL)[:, None], space.start, space.transitions[before])
+            arcs = legal_moves(space, table).T
             self._there, self._depth = table.possible, _depths(dataset, table.order)
             self._questions = table.questions()[0]
         self.possible = np.ascontiguousarray(np.vstack([arcs, start]).T).astype(np.uint8)
         self._may_end = space.end
         self._last = _last_positions(dataset) if not space.end.all() else None
         self._weights: FloatArray | None = None
+        self.curvatures: list[FloatArray] = []
         self.total, self.scale = float(totals.n_positions), 1.0
         self._weigh(dataset, totals)
         whole = totals.whole
@@ -131,6 +133,7 @@ class RowWeights:
         if not 0.0 < self.total < np.inf:
             what = f"the weights of all positions add up to {self.total}"
             raise InputError(what, hint="Give at least one sequence a weight above 0, and none that is infinite.")
+        check_largest(np.array([totals.largest]))  # those of sequences that are held out do not count here
         if not totals.whole and totals.largest > 0:
             self.scale = float(2.0 ** np.frexp(totals.largest)[1])
             self.total /= self.scale
@@ -176,7 +179,7 @@ class RowWeights:
         """Write the words of all labels, where ⊥ stands before every position."""
         if self.data.grouped:
             grower.words[:] = 0
-        if self.even and sample is None:
+        if self.even and sample is None and not self.curvatures:
             sizes = grower.one, self.unit, grower.bits, self.data.grouped
             for shard, gradient in zip(shards, gradients):
                 assert gradient is not None
@@ -196,14 +199,22 @@ class RowWeights:
         column: int,
     ) -> None:
         """Write the words of label k, where ⊥ stands before every position, into a column."""
-        for shard, gradient in zip(shards, gradients):
+        for s, (shard, gradient) in enumerate(zip(shards, gradients)):
             assert gradient is not None
-            of_label = np.ascontiguousarray(gradient[0][k])
+            of_label, base = np.ascontiguousarray(gradient[0][k]), self._base(shard, k, sample)
+            if self.curvatures:
+                base *= self.curvatures[s][k]
             kernels.boosting.make_position_words(
-                of_label, self._base(shard, k, sample), self.scale, self.newton, self.data.window_place,
+                of_label, base, self.scale, self.newton and not self.curvatures, self.data.window_place,
                 shard.begin, shard.end, grower.one / self.scale, self.unit, grower.bits, self.data.grouped, column,
                 grower.words,
             )  # fmt: skip
+
+    def position_weights(self, shard: TreeScores) -> FloatArray:
+        """(n,): what gradients of a shard are multiplied with."""
+        if self._weights is None:
+            return np.ones(shard.end - shard.begin)
+        return self._weights[shard.begin : shard.end] * self.scale
 
     def _base(self, shard: TreeScores, k: int, sample: BoolArray | None) -> FloatArray:
         """(n,): how much a row of label k counts, but for its curvature; 0: no row."""
@@ -296,10 +307,11 @@ def newton_unit(total: float, n_positions: int, n_before: int) -> tuple[int, flo
 
 def _warn_of_rounding(totals: Totals, unit: int) -> None:
     """Say so where weights are so far apart that the smallest are rounded up."""
-    ratio = totals.largest / totals.smallest
+    ratio = totals.largest / max(totals.smallest, 1e-290)  # which is finite
+    times = f"{ratio:,.0f}" if ratio < 1e12 else f"{ratio:.0e}"
     if ratio > unit:
         what = (
-            f"the largest sample_weight is {ratio:,.0f} times the smallest; trees tell weights apart down to"
+            f"the largest sample_weight is {times} times the smallest; trees tell weights apart down to"
             f" 1 / {unit:,} of the largest, and count smaller ones as that"
         )
         warn(what, HedgerowWarning, stacklevel=3)
