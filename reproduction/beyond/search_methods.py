@@ -10,24 +10,28 @@ from typing import Any
 
 import numpy as np
 
+from hedgerow.data.dataset import Window
 from hedgerow.data.encoding import learn
 from hedgerow.datasets import load_conll2000
 from hedgerow.metrics import span_f1
 from hedgerow.models.crf.linear import LinearCRF
 from hedgerow.models.crf.tree import TreeCRF
 from hedgerow.models.crf.virtual_evidence import VirtualEvidence
+from hedgerow.models.future.estimator import FutureFeatureMEMM
 from hedgerow.models.local.memm import MEMM
 from hedgerow.models.search.estimator import BeamSearchTagger
 from reproduction.comparison import Spread
 from reproduction.contenders import shorten
 from reproduction.drawing import draw_accuracies
-from reproduction.problems import load_problem, take
+from reproduction.problems import Problem, load_problem, take
 from reproduction.report import Grid, Report, Row
 from reproduction.settings import Settings
 from reproduction.smd.figure_1 import QUICK_TEST, QUICK_TRAIN, attributes
 
 CHUNKING = "Chunking (CoNLL-2000), all 11 kinds of chunks: F1 of chunks (%)"
 STRESS = "NETtalk, stress of each letter: labels right (%)"
+ALONE = "NETtalk, stress, a letter that sees itself alone: labels right (%)"
+TITLES = {"chunking": CHUNKING, "stress": STRESS, "alone": ALONE}
 HEADER = ("method", "score", "CPU seconds", "passes")
 WIDTHS = (1, 5, 25)
 UPDATES = ("early", "beam", "max_violation")
@@ -38,8 +42,13 @@ Make = Callable[..., Any]
 
 def run(settings: Settings) -> Report:
     """Chunks with one seed, stress with all of them."""
-    data = {"chunking": chunking(settings), "stress": stress(settings)}
-    tables = [Grid(title, HEADER, _rows(data[name])) for name, title in (("chunking", CHUNKING), ("stress", STRESS))]
+    problem = load_problem("nettalk", settings)
+    data = {
+        "chunking": chunking(settings),
+        "stress": stress(problem, stressers(), problem.window, settings),
+        "alone": stress(problem, looking_ahead(), 0, settings),
+    }
+    tables = [Grid(title, HEADER, _rows(data[name])) for name, title in TITLES.items()]
     return Report("search-methods", tables, _notes(settings), data)
 
 
@@ -97,15 +106,30 @@ def stressers() -> dict[str, Make]:
     }
 
 
-def stress(settings: Settings) -> dict[str, Any]:
-    """Labels right over the draws of 1,000 + 1,000 words, in a window of 13 letters."""
-    problem = load_problem("nettalk", settings)
+def looking_ahead() -> dict[str, Make]:
+    """What marks stress by future features, and its peers without."""
+    trees = partial(BeamSearchTagger, ranking="trees", n_iter_no_change=30)
+    return {
+        "MEMM-1 of trees": partial(MEMM, estimator="trees"),
+        "CRF-1 of trees": TreeCRF,
+        "FF-MEMM-1": FutureFeatureMEMM,
+        "search": BeamSearchTagger,
+        "search, features of a MEMM": partial(BeamSearchTagger, future_features=True),
+        "search, features of its errors": partial(BeamSearchTagger, future_features="errors"),
+        "search, trees": trees,
+        "search, trees, features of a MEMM": partial(trees, future_features=True),
+        "search, trees, features of its errors": partial(trees, future_features="errors"),
+    }
+
+
+def stress(problem: Problem, methods: dict[str, Make], window: Window, settings: Settings) -> dict[str, Any]:
+    """Labels right over the draws of 1,000 + 1,000 words."""
     found = {}
-    for name, make in stressers().items():
+    for name, make in methods.items():
         scores, seconds, passes = [], [], []
         for seed in settings.seeds:
             [part] = problem.parts(seed)
-            model = make(window=problem.window)
+            model = make(window=window)
             if "random_state" in model.get_params():
                 model.set_params(random_state=seed)
             own, spent = _trained(model, settings, take(problem.X, part.train), take(problem.y, part.train))
@@ -146,5 +170,4 @@ def _notes(settings: Settings) -> list[str]:
 
 def draw(data: dict[str, Any]) -> Any:
     """A panel for each task."""
-    titles = {"chunking": CHUNKING, "stress": STRESS}
-    return draw_accuracies({titles[name]: {k: v["score"] for k, v in own.items()} for name, own in data.items()})
+    return draw_accuracies({TITLES[name]: {k: v["score"] for k, v in own.items()} for name, own in data.items()})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from reproduction.deviance import analyse_deviance
+from reproduction.deviance import analyse_clustered, analyse_deviance
 from reproduction.published import TABLE_4_1
 from reproduction.report import Grid, Report, Row
 from reproduction.settings import Settings
@@ -35,8 +35,14 @@ def analyse(name: str, found: dict[str, Any]) -> dict[str, dict[str, Any]]:
         tested = {way: own[rate]["right"] for way, own in found["found"].items()}
         n_labels = [found["n_test"] * len(row) for row in next(iter(tested.values()))]
         right = {way: [sum(row) for row in rows] for way, rows in tested.items()}
-        deltas = analyse_deviance(right, n_labels, BASELINES.get(name, "weighting"))
-        analysed[rate] = {way: {**delta._asdict(), "p": p} for way, (delta, p) in deltas.items()}
+        baseline, copies = BASELINES.get(name, "weighting"), len(next(iter(tested.values()))[0])
+        deltas = analyse_deviance(right, n_labels, baseline)
+        by_sequence = {way: own[rate]["right_of_sequences"] for way, own in found["found"].items()}
+        clustered = analyse_clustered(by_sequence, [copies * n for n in found["lengths"]], baseline)
+        analysed[rate] = {
+            way: {**delta._asdict(), "p": p, "clustered_p": clustered[way][1], "sure": clustered[way][0].significant}
+            for way, (delta, p) in deltas.items()
+        }
     return analysed
 
 
@@ -46,7 +52,8 @@ def _row(name: str, found: dict[str, Any], rate: float) -> Row:
     def cell(way: str) -> str:
         if way not in ours:
             return "baseline"
-        return f"{_text(ours[way]['value'], ours[way]['significant'])} ({_text(*theirs[way])})"
+        sure = "†" if ours[way]["sure"] else ""
+        return f"{_text(ours[way]['value'], ours[way]['significant'])}{sure} ({_text(*theirs[way])})"
 
     return (found["title"], f"{rate:.0%}", *map(cell, WAYS))
 
@@ -63,7 +70,8 @@ def _text(value: float, significant: bool) -> str:
 def _notes(rows: list[Row]) -> list[str]:
     return [
         "A star marks a coefficient that differs from 0 (p < 0.05). Labels of the damaged test sets count as"
-        " independent, as in the thesis, though they are the same labels five times: stars come easily.",
+        " independent, as in the thesis, though they are the same labels five times: stars come easily. A dagger marks"
+        " one that differs by errors clustered by test sequence.",
         "The published coefficients beside lines of papers are those of the FAQs: other documents, other columns.",
         f"{sum('*' in cell.split(' ')[0] for row in rows for cell in row[2:])} of"
         f" {sum('baseline' not in cell for row in rows for cell in row[2:])} coefficients are significant here.",

@@ -29,6 +29,8 @@ from hedgerow.errors import InputError
 
 __all__ = [
     "AROW",
+    "GIS",
+    "IIS",
     "LBFGS",
     "SGD",
     "SMD",
@@ -102,6 +104,19 @@ class GradientDescent(Trainer):
     """Steepest descent on the whole corpus."""
 
     name = "gradient_descent"
+
+
+class GIS(Trainer):
+    """Generalised iterative scaling, a baseline: many short steps, each weight by itself, of features that are not
+    negative."""
+
+    name = "gis"
+
+
+class IIS(Trainer):
+    """Improved iterative scaling, a baseline: as GIS, with longer steps where sequences have fewer features."""
+
+    name = "iis"
 
 
 class FrankWolfe(Trainer):
@@ -196,12 +211,13 @@ class AnnealedSGD(GainTrainer):
     Parameters
     ----------
     schedule
-        How it falls. "inverse" is the classic η₀/(1 + r·t), which is the form that lattices have. "averaged" falls
-        more slowly, and averages weights. "auto" is "averaged" for sequences.
+        How it falls. "inverse" is the classic η₀/(1 + r·t), t in passes. "published" is η₀/t, t the number of the step,
+        as Vishwanathan and others (2006) have it: it falls too fast to be good. "averaged" falls more slowly than both,
+        and averages weights. "auto" is "averaged" for sequences, and "inverse" for lattices, which have no "averaged".
     """
 
     name = "annealed_sgd"
-    schedule: Literal["auto", "averaged", "inverse"] = "auto"
+    schedule: Literal["auto", "averaged", "inverse", "published"] = "auto"
 
 
 @documented
@@ -221,6 +237,8 @@ class SMD(GainTrainer):
     schedule
         "plain" is as published, and the form that lattices have. "averaged" gives the average of the weights over the
         last pass. "annealed" lets all gains fall. "auto" is "averaged" for sequences.
+    max_growth
+        What one step may multiply a gain by. None is any number, as published: on long sequences that diverges.
     """
 
     name = "smd"
@@ -228,6 +246,7 @@ class SMD(GainTrainer):
     gain_decay: Annotated[float, Range(0, 1)] = 1.0
     lazy: bool = True
     schedule: Literal["auto", "averaged", "plain", "annealed"] = "auto"
+    max_growth: Annotated[float, Range(above=1)] | None = 2.0
 
 
 def _check_proportions(given: Any) -> None:
@@ -298,7 +317,7 @@ def check_induction(induction: Any) -> None:
 TRAINERS: dict[str, type[Trainer]] = {
     kind.name: kind
     for kind in (
-        LBFGS, ConjugateGradient, GradientDescent, SGD, AnnealedSGD, AdaGrad, Adam, SMD, AveragedPerceptron,
+        LBFGS, ConjugateGradient, GradientDescent, GIS, IIS, SGD, AnnealedSGD, AdaGrad, Adam, SMD, AveragedPerceptron,
         PassiveAggressive, AROW, FrankWolfe,
     )
 }  # fmt: skip

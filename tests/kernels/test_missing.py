@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hedgerow.training.boosting.scores import all_first
 from hedgerow.trees import growing as module
 from hedgerow.trees.ensemble import add_trees
-from hedgerow.trees.growing import FEW, MAX_SURROGATES, WHOLE, Grower, Tree
+from hedgerow.trees.growing import FEW, N_SURROGATES, WHOLE, Grower, Tree
 from hedgerow.trees.kernels import splits
 from tests.kernels.test_growing import (
     LEAVES,
@@ -34,11 +34,11 @@ METHODS = st.sampled_from(["weighting", "surrogate"])
 GAPS = (0.3, 0.35)
 
 
-def gaps_of(corpus: Corpus, missing: str) -> twin.Gaps:
+def gaps_of(corpus: Corpus, missing: str, n_surrogates: int = N_SURROGATES) -> twin.Gaps:
     gone = corpus.binning.streams[5].tolist()
     if missing == "weighting":
         return twin.Gaps(gone, WHOLE, module.FEW)
-    return twin.Gaps(gone, n_surrogates=MAX_SURROGATES)
+    return twin.Gaps(gone, n_surrogates=n_surrogates)
 
 
 def same_node(node: twin.Node, tree: Tree, i: int, rules: slow.Rules, gaps: twin.Gaps, one: float) -> None:
@@ -71,9 +71,11 @@ def same_node(node: twin.Node, tree: Tree, i: int, rules: slow.Rules, gaps: twin
         same_node(child, tree, int(at), rules, gaps, one)
 
 
-def same_tree(corpus: Corpus, rules: slow.Rules, missing: str, grower: Grower, seed: int = 0) -> None:
+def same_tree(
+    corpus: Corpus, rules: slow.Rules, missing: str, grower: Grower, seed: int = 0, n_surrogates: int = N_SURROGATES
+) -> None:
     """Grow both trees and compare them, split by split; and by surrogates, the leaf of every row."""
-    gaps, rows = gaps_of(corpus, missing), write_out(corpus)
+    gaps, rows = gaps_of(corpus, missing, n_surrogates), write_out(corpus)
     tree, found = grower.grow(seed)
     root, leaves = twin.grow(rows, rules, gaps)
     same_node(root, tree, 0, rules, gaps, grower.one)
@@ -92,6 +94,29 @@ def test_tree_is_that_of_the_written_out_rows(seed, missing, max_leaf_nodes, l2_
     trunk = np.zeros((trunks, corpus.data.growing.bins.shape[1]), dtype=np.int32)
     grower._buffers = grower._buffers._replace(trunk=trunk)
     same_tree(corpus, rules_of(corpus, max_leaf_nodes, l2_regularization, subsets=subsets), missing, grower)
+
+
+@given(SEEDS, LEAVES, st.sampled_from([1, 2, 30]), st.booleans())
+def test_a_split_keeps_so_many_surrogates_or_all(seed, max_leaf_nodes, most, every):
+    corpus = make(seed, gaps=GAPS)
+    n_surrogates = None if every else most
+    grower = make_grower(corpus, max_leaf_nodes, 1.0, missing="surrogate", n_surrogates=n_surrogates)
+    rules = rules_of(corpus, max_leaf_nodes, 1.0)
+    same_tree(corpus, rules, "surrogate", grower, n_surrogates=10**6 if every else most)
+
+
+@given(SEEDS, METHODS, LEAVES)
+def test_questions_about_histories_go_with_gaps(seed, missing, max_leaf_nodes):
+    """One question for each previous label, and one for ⊥, is what a tree asks without histories."""
+    corpus = make(seed, gaps=GAPS)
+    plain = make_grower(corpus, max_leaf_nodes, 1.0, missing=missing)
+    n_labels = plain.words.shape[1]
+    asked = make_grower(corpus, max_leaf_nodes, 1.0, missing=missing, questions=np.eye(n_labels + 1, dtype=np.uint8))
+    (one, _), (other, _) = plain.grow(), asked.grow()
+    np.testing.assert_array_equal(one.values, other.values)
+    np.testing.assert_array_equal(one.shares, other.shares)
+    np.testing.assert_array_equal(one.surrogates, other.surrogates)
+    np.testing.assert_array_equal(one.nodes[:, [0, 3, 4]], other.nodes[:, [0, 3, 4]])
 
 
 @given(SEEDS, LEAVES, st.sampled_from([1, 30, 100]))

@@ -119,12 +119,12 @@ def test_adam(case):
     assert not grad.any()
 
 
-@given(cases())
-def test_meta_descend(case):
+@given(cases(), st.sampled_from([1.3, 2.0, np.inf]))
+def test_meta_descend(case, most):
     x, v, gain, grad = case.vector(), case.vector(), case.vector(positive=True), case.gradient
     product = 0.5 * grad
     last = case.rng.integers(0, 6, size=len(x)).astype(CODE)
-    numbers = (0.8, 0.4, 0.9, 0.1)  # cooled, meta gain, decay, penalty
+    numbers = (0.8, 0.4, 0.9, most, 0.1)  # cooled, meta gain, decay, the most growth, penalty
     expected = reference.meta_descend(case.at, x, grad, product, v, gain, 7 - last, *numbers)
     updates.meta_descend(*case.touched, case.real, x, grad, product, v, gain, last, 7, *numbers)
     for actual, wanted in zip((x, v), expected):

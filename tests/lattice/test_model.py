@@ -567,7 +567,7 @@ def test_bad_items_are_refused(X, y, message):
         ({"unlabelled": 0.5}, "unlabelled is 0.5"),
         ({"trainer": SGD(gain=0.0)}, "gain is 0.0"),
         ({"trainer": SMD(schedule="averaged")}, "lattices have the schedule 'plain' alone"),
-        ({"trainer": AnnealedSGD(schedule="averaged")}, "lattices have the schedule 'inverse' alone"),
+        ({"trainer": AnnealedSGD(schedule="averaged")}, "lattices have the schedule 'inverse' or 'published' alone"),
         ({"trainer": AdaGrad()}, "trainer is AdaGrad"),
         ({"verbose": -1}, "verbose is -1"),
         ({"n_jobs": 0}, "n_jobs is 0"),
@@ -603,7 +603,7 @@ def test_the_hessian_by_differences_is_that_of_the_loss(rng):
         loss, gradient, product = batches.curve(np.array([0, 1]), weights, v)
         ahead, behind = (batches.gradient(np.array([0, 1]), weights + e * v)[1] for e in (1e-5, -1e-5))
         np.testing.assert_allclose(product, (ahead - behind) / 2e-5, atol=1e-4)
-        learner = DenseMetaDescent(batches, weights, 0.3, 0.01, 0.1, 0.9)
+        learner = DenseMetaDescent(batches, weights, 0.3, 0.01, SMD(meta_gain=0.1, gain_decay=0.9))
         learner.v = v.copy()
         assert learner.step(np.array([0, 1])) == pytest.approx(loss)
         g = gradient + 0.6 * weights

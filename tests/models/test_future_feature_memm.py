@@ -364,3 +364,12 @@ def test_a_feature_that_asks_for_a_label_is_refused():
     nodes[splits[0], :3] = -1, 0, 0
     with pytest.raises(ModelFileError, match="previous label"):
         unpack_model(header, tensors | {"scorer.lower.ensemble.nodes": nodes})
+
+
+def test_the_thesis_own_training():
+    """Whole steps, no λ, one value against the rest; on its own sequences it is right nearly everywhere."""
+    X, y = make_future("or", 260, random_state=1)
+    model = FutureFeatureMEMM.paper(order=0, n_estimators=60).fit(X[:120], y[:120], X_val=X[120:180], y_val=y[120:180])
+    assert (model.learning_rate, model.l2_regularization, model.max_leaf_nodes, model.bag) == (1.0, 0.0, 10, 6)
+    assert model.score(X[180:], y[180:]) > 0.97
+    assert FutureFeatureMEMM.paper(order=2, bag=3).bag == 3

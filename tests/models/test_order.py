@@ -5,9 +5,11 @@ from __future__ import annotations
 import copy
 import itertools
 import pickle
+import warnings
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 from hedgerow import LinearCRF, load
 from hedgerow.chain.objectives import log_likelihood
@@ -19,6 +21,7 @@ from hedgerow.estimators.histories import observed_histories
 from hedgerow.linear.chain import Evaluation, LinearChain
 from hedgerow.models.crf.linear_layout import lay_out
 from hedgerow.parallel import Lanes
+from hedgerow.trainers import SMD, AdaGrad, AnnealedSGD
 from hedgerow.training import memory
 
 from .corpora import X_SMALL, Y_SMALL, partial_labels, rich_corpus
@@ -223,8 +226,7 @@ def test_rare_runs_are_left_out():
         ({"order": -1}, "order is -1"),
         ({"order": 1.5}, "order is 1.5"),
         ({"order": 17}, "order is 17"),
-        ({"order": 2, "objective": "labelwise"}, "objective='labelwise' is not available for order=2. Choose 'log_lik"),
-        ({"order": 2, "trainer": "sgd"}, "trainer='sgd' is not available for order=2. Choose 'lbfgs' or 'conjugate"),
+        ({"order": 2, "trainer": "frank_wolfe"}, "trainer='frank_wolfe' is not available for order=2. Use 'adagrad'"),
         ({"order": 2, "start": "counts"}, "start='counts' is not available"),
         ({"order": 2, "transition_columns": ["token"]}, "transition_columns are for order 1, not 2"),
         ({"order": 0, "transition_columns": ["token"]}, "transition_columns are for order 1, not 0"),
@@ -239,14 +241,36 @@ def test_what_is_refused(parameters, complaint):
 
 def test_what_a_fitted_model_refuses():
     model = LinearCRF(order=2).fit(X_SMALL, Y_SMALL)
-    with pytest.raises(InputError, match="order 2 has none"):
-        model.entropy(X_SMALL)
     with pytest.raises(AttributeError, match="history_weights"):
         _ = model.transition_weights_
     with pytest.raises(InputError, match="partial_fit is for order 1"):
         model.partial_fit(X_SMALL, Y_SMALL)
     with pytest.raises(InputError, match="order 1 has no histories"):
         LinearCRF().fit(X_SMALL, Y_SMALL).history_weights()
+
+
+@pytest.mark.parametrize("objective", ["log_likelihood", "pseudo_likelihood"])
+def test_exact_trainers_reach_the_same_optimum(objective):
+    X, y = rich_corpus(20, seed=9)
+    own = {"order": 2, "objective": objective, "l2": 0.5, "columns": {"tags": "attributes"}, "tol": 1e-9}
+    best = LinearCRF(**own).fit(X, y)
+    for trainer, max_iter, near in (
+        ("conjugate_gradient", 1000, 1e-6),
+        (AdaGrad(gain=0.5), 150, 0.02),  # these end where the loss of a pass no longer falls
+        (AnnealedSGD(gain=0.05), 150, 0.02),
+        (SMD(gain=0.02, lazy=False), 30, 0.1),  # its gains do not fall, and it keeps moving
+    ):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model = LinearCRF(trainer=trainer, max_iter=max_iter, random_state=0, **own).fit(X, y)
+        assert best.loss_ * (1 - 1e-6) < model.loss_ < best.loss_ * (1 + near), trainer
+
+
+def test_the_entropy_is_that_of_all_labelings(model):
+    x = next(x for x in rich_corpus(12, seed=77)[0] if len(x) == 3)
+    scores = enumerated(model, x)[1]
+    logs = scores - np.logaddexp.reduce(scores)
+    assert model.entropy([x])[0] == pytest.approx(-(np.exp(logs) * logs).sum(), rel=1e-8)
 
 
 def test_memory_is_planned(monkeypatch):

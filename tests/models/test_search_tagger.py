@@ -18,7 +18,8 @@ from hedgerow.data.encoding import learn
 from hedgerow.datasets import make_sequences
 from hedgerow.estimators.files import pack_model, unpack_model
 from hedgerow.metrics import label_accuracy, label_accuracy_scorer
-from hedgerow.models.search.training import UPDATES
+from hedgerow.models.search.estimator import MAX_FEATURES
+from hedgerow.models.search.training import UPDATES, said_scores
 
 from .corpora import COLUMNS, X_SMALL, Y_SMALL, partial_labels, rich_corpus
 
@@ -136,7 +137,8 @@ def test_refit_is_training_on_all():
     assert not once.refitted_
 
 
-def test_future_features_are_input():
+@pytest.mark.parametrize("how", [True, "errors"])
+def test_future_features_are_input(how):
     """Every word has the label of the mark at the end of its sentence."""
     rng = np.random.default_rng(0)
     rows, labels = [], []
@@ -146,11 +148,46 @@ def test_future_features_are_input():
         rows.append([*words, mark])
         labels.append([mark] * (len(words) + 1))
     options = {"window": 0, "order": 0, "label_counts": 0, "random_state": 0, "bag": None}
-    far = BeamSearchTagger(future_features=True, **options).fit(rows[:80], labels[:80])
+    far = BeamSearchTagger(future_features=how, **options).fit(rows[:80], labels[:80])
     assert far.future_.n_features_ >= 1
     assert far.score(rows[80:], labels[80:]) > 0.95
     assert BeamSearchTagger(**options).fit(rows[:80], labels[:80]).score(rows[80:], labels[80:]) < 0.7
     assert any(name.startswith("(future 1 ≥ ") for name, _, _ in far.feature_weights())
+
+
+def test_what_a_search_said_is_worth_what_it_was_worth():
+    """log P(label | what the search said), each pair counted once more."""
+    dataset = learn([["w"] * 4, ["w"] * 3], [["a", "a", "b", "a"], ["c", "b", "a"]])
+    scores = said_scores(dataset, np.array([0, 0, 0, 1, 1, 1, 0], dtype=np.int32))
+    assert scores.shape == (3, 7)
+    np.testing.assert_allclose(np.exp(scores[:, 0]), np.array([4, 2, 1]) / 7)  # a, a, b, a where it said a
+    np.testing.assert_allclose(np.exp(scores[:, 3]), np.array([2, 2, 2]) / 6)
+    np.testing.assert_allclose(np.exp(scores).sum(axis=0), 1.0)
+
+
+@pytest.mark.parametrize("ranking", ["perceptron", "trees"])
+def test_features_of_errors_come_in_rounds(ranking):
+    """What decides is ahead, in two patterns, of which a round finds one or more; without held-out sequences all that
+    is found is kept, and with them no round that did not help."""
+    rng = np.random.default_rng(3)
+    rows = [[str(v) for v in rng.choice(list("abxy"), size=9, p=[0.4, 0.4, 0.1, 0.1])] for _ in range(90)]
+    labels = [[f"{'x' in row[t + 1 :]:d}{'y' in row[t + 1 :]:d}" for t in range(9)] for row in rows]
+    own = {
+        "window": 0,
+        "order": 0,
+        "label_counts": 0,
+        "bag": None,
+        "ranking": ranking,
+        "random_state": 0,
+        "max_iter": 15,
+    }
+    model = BeamSearchTagger(future_features="errors", **own).fit(rows, labels)
+    plain = BeamSearchTagger(**own).fit(rows, labels)
+    assert model.score(rows, labels) > plain.score(rows, labels) + 0.2
+    assert model.refitted_
+    assert 1 <= model.future_.n_features_ <= MAX_FEATURES
+    every = BeamSearchTagger(future_features="errors", early_stopping=False, **own).fit(rows, labels)
+    assert every.future_.n_features_ >= 2
 
 
 def test_a_weight_is_the_size_of_a_step():
@@ -392,6 +429,7 @@ def test_bad_input_is_refused():
         {"order": 3, "label_counts": 2, "direction": "right_to_left", "constraints": "iob2"},
         {"order": 0, "label_counts": 0, "missing": "indicator"},
         {"order": 1, "future_features": True, "bag": 2},
+        {"order": 1, "future_features": "errors", "bag": 2},
         {"order": 2, "ranking": "trees", "constraints": "iob2"},
         {"order": 1, "ranking": "trees", "direction": "right_to_left", "future_features": True},
     ],

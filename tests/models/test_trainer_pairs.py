@@ -30,20 +30,21 @@ def fitted(X, y, **parameters):
 def pairs():
     for trainer in TRAINERS:
         for objective in NAMES:
-            try:
-                LinearCRF(trainer=trainer, objective=objective)._check_parameters()
-            except InputError:
-                continue
-            yield trainer, objective
+            for order in (1, 2):
+                try:
+                    LinearCRF(trainer=trainer, objective=objective, order=order)._check_parameters()
+                except InputError:
+                    continue
+                yield trainer, objective, order
 
 
-@pytest.mark.parametrize(("trainer", "objective"), list(pairs()))
-def test_a_pair_learns(trainer, objective, data):
+@pytest.mark.parametrize(("trainer", "objective", "order"), list(pairs()))
+def test_a_pair_learns(trainer, objective, order, data):
     """From its own start, whatever that is, weights move, and to a labeling that is better than the commonest label."""
     X, y, X_test, y_test = data
     if issubclass(TRAINERS[trainer], GainTrainer):
         trainer = make_trainer(trainer, {"gain": 0.1})
-    model = fitted(X, y, trainer=trainer, objective=objective, max_iter=8)
+    model = fitted(X, y, trainer=trainer, objective=objective, order=order, max_iter=8)
     assert model.outcome_ != "stuck"
     assert model.n_iter_ > 0
     assert np.abs(model.weights_).max() > 0.01

@@ -9,8 +9,11 @@ import pytest
 
 from hedgerow import LinearCRF, TreeCRF, load
 from hedgerow.chain.edges import HistoryEdges, HistoryTables
+from hedgerow.chain.objectives import BOOSTED
+from hedgerow.datasets import make_missing
 from hedgerow.errors import HedgerowWarning, InputError
 from hedgerow.explain import rules
+from hedgerow.models.crf.parameters import TREE_OBJECTIVES
 from hedgerow.training import memory
 
 from .corpora import rich_corpus
@@ -151,20 +154,79 @@ def test_order_zero_has_no_transitions(edges):
     ("parameters", "complaint"),
     [
         ({"order": -1}, "order is -1"),
-        ({"order": 2, "objective": "labelwise"}, "objective='labelwise' is not available for order=2"),
-        ({"order": 2, "pseudo_likelihood_steps": 1}, "pseudo_likelihood_steps are for order 1"),
-        (
-            {"order": 2, "edges": "joint", "missing": "surrogate"},
-            "missing='surrogate' is not available for joint edges of order 2",
-        ),
-        ({"order": 0, "init": "constant"}, "init is for order 1, and order is 0"),
-        ({"order": 2, "init": LinearCRF()}, "init is for order 1, and order is 2"),
+        ({"order": 2, "objective": "virtual_evidence"}, "objective='virtual_evidence' is not available for order=2"),
+        ({"order": 0, "init": "constant"}, "init='constant' is for order 1 and more, and order is 0"),
+        ({"order": 2, "init": LinearCRF()}, "a linear model as init is for order 1, and order is 2"),
     ],
 )
 def test_what_is_refused(parameters, complaint):
     with pytest.raises(InputError) as caught:
         TreeCRF(**parameters).fit([["x"]] * 20, [["a"], ["b"]] * 10)
     assert str(caught.value).startswith(complaint)
+
+
+FEW = {**OWN, "n_estimators": 12, "early_stopping": False}
+
+
+@pytest.mark.parametrize("edges", ["shared", "joint"])
+@pytest.mark.parametrize("objective", [name for name in TREE_OBJECTIVES if name not in BOOSTED])
+def test_every_objective_learns_at_order_two(objective, edges):
+    """Each label is that of two positions before, and only the first two are to be seen."""
+    y = [[a, b] * 4 for a in "ab" for b in "ab" for _ in range(8)]
+    X = [[*labels[:2], *["x"] * 6] for labels in y]
+    # Gradients of the slack margin are times a number of errors: shorter steps, and more of them.
+    step, n = (0.1, 30) if objective == "slack_margin" else (1.0, 12)
+    own = {"edges": edges, "objective": objective, "likelihood_steps": 6, "learning_rate": step, "n_estimators": n}
+    model, short = (TreeCRF(**FEW | own | {"order": order}).fit(X, y) for order in (2, 1))
+    assert model.score(X, y) > max(0.85, short.score(X, y))
+    assert model.loss_ <= model.history_[6].loss
+
+
+@pytest.mark.parametrize("edges", ["shared", "joint"])
+def test_steps_of_the_pseudo_likelihood_and_a_constant_start(edges):
+    X, y = made(2, 40, seed=3, length=12)
+    plain, pseudo, constant = (
+        TreeCRF(order=2, edges=edges, **{**FEW, "n_estimators": 3, **more}).fit(X, y)
+        for more in ({}, {"pseudo_likelihood_steps": 3}, {"init": "constant"})
+    )
+    assert not np.allclose(plain.predict_proba(X)[0], pseudo.predict_proba(X)[0], atol=1e-6)
+    assert pseudo.loss_ < pseudo.history_[0].loss
+    # Nothing is to be seen but the labels: the constant is all there is to learn.
+    assert constant.history_[0].loss < 0.5 * plain.history_[0].loss
+    assert constant.loss_ == pytest.approx(constant.history_[0].loss, rel=0.01)
+
+
+@pytest.mark.parametrize("edges", ["shared", "joint"])
+def test_files_and_warm_starts_keep_the_constant(edges, tmp_path):
+    X, y = made(2, 20, seed=3, length=10)
+    own = {**FEW, "n_estimators": 2, "init": "constant", "class_weight": {"a": 2.0}}
+    model = TreeCRF(order=2, edges=edges, warm_start=True, **own).fit(X, y)
+    model.save(tmp_path / "m")
+    for mine, theirs in zip(model.predict_proba(X), load(tmp_path / "m").predict_proba(X)):
+        np.testing.assert_array_equal(mine, theirs)
+    whole = TreeCRF(order=2, edges=edges, **own | {"n_estimators": 4}).fit(X, y)
+    model.set_params(n_estimators=4).fit(X, y)
+    np.testing.assert_allclose(model.predict_proba(X)[0], whole.predict_proba(X)[0], rtol=1e-7)
+
+
+@pytest.mark.parametrize("missing", ["weighting", "surrogate"])
+def test_missing_values_go_with_histories(missing):
+    """Where nothing is missing the trees are those of "learned"; where something is, more is right than by chance."""
+    X, y = noisy(2, 40, seed=1)
+    own = {**FEW, "n_estimators": 30, "order": 2, "edges": "joint", "leaves": "mean", "learning_rate": 1.0}
+    learned, whole = (TreeCRF(**own | {"missing": way}).fit(X, y) for way in ("learned", missing))
+    np.testing.assert_allclose(learned.predict_proba(X)[0], whole.predict_proba(X)[0], rtol=1e-6)
+    damaged = make_missing(X, 0.2, random_state=0)
+    model = TreeCRF(**own | {"missing": missing}).fit(damaged, y)
+    assert model.loss_ == pytest.approx(-model.log_probability(damaged, y).sum(), rel=1e-6)
+    assert model.loss_ < 0.9 * model.history_[0].loss
+
+
+def test_the_first_paper_has_an_order():
+    X, y = made(2, 30, seed=2, length=12)
+    model = TreeCRF.paper("2004", order=2, n_estimators=8).fit(X, y)
+    assert (model.edges_, model.order_) == ("joint", 2)
+    assert model.log_probability(X, y).sum() / 360 > -0.5
 
 
 def test_trees_do_not_stand_on_a_linear_model_of_higher_order():

@@ -84,12 +84,13 @@ def meta_descend(
     cooled: float,
     meta_gain: float,
     decay: float,
+    most: float,
     penalty: float,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """x, v and gain, (19)–(21); `idle` as in `adam`."""
+    """x, v and gain, (19)–(21); `idle` as in `adam`; a gain is multiplied by at most `most`."""
     g, h = grad + penalty * idle * x, product + penalty * idle * v
     new_gain, new_x, new_v = gain.copy(), x.copy(), v.copy()
-    new_gain[at] *= np.clip(1.0 - meta_gain * g[at] * v[at], 0.5, 2.0)
+    new_gain[at] *= np.clip(1.0 - meta_gain * g[at] * v[at], 0.5, most)
     step = cooled * new_gain
     new_x[at] -= step[at] * g[at]
     new_v[at] = (decay * v - step * (g + decay * h))[at]

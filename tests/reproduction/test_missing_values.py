@@ -11,14 +11,13 @@ import pytest
 from hedgerow.data.sequences import Sequences
 from hedgerow.datasets import make_missing
 from hedgerow.errors import InputError, MissingExtraError
-from reproduction.deviance import analyse_deviance
+from reproduction.deviance import analyse_clustered, analyse_deviance
 from reproduction.published import TABLE_4_1
 from reproduction.thesis import figure_4_1 as thesis_figure_4_1
 from reproduction.thesis import table_4_1 as thesis_table_4_1
 from reproduction.thesis.figure_4_2 import count_true
 from reproduction.thesis.missing_values import (
     GROUPS,
-    SHRINKAGES,
     WAYS,
     Case,
     give,
@@ -86,6 +85,7 @@ def test_right_labels_are_those_of_the_model(way, tiny_data):
     model = new_model(case, way, **found["chosen"]).fit(train, case.y)
     assert found["right"][1][0] == round(case.n_test * model.score(test, case.y_test))
     assert found["accuracy"] == pytest.approx(100 * np.mean(found["right"]) / case.n_test)
+    np.testing.assert_array_equal(np.sum(found["right_of_sequences"], axis=1), np.sum(found["right"], axis=1))
 
 
 def test_what_is_held_out_chooses(tiny_data):
@@ -93,7 +93,7 @@ def test_what_is_held_out_chooses(tiny_data):
     case = load_case("protein", SETTINGS)
     chosen = tune(case, "weighting", make_missing(case.X, 0.2, random_state=0), SETTINGS)
     assert 1 <= chosen["n_iterations"] <= SETTINGS.max_iterations
-    assert chosen["l2_regularization"] in SHRINKAGES
+    assert chosen["l2_regularization"] in SETTINGS.shrinkages
 
 
 def test_the_analysis_is_that_of_logarithms_of_odds():
@@ -105,6 +105,20 @@ def test_the_analysis_is_that_of_logarithms_of_odds():
     assert found["c"][0].value == pytest.approx(odds[2] - odds[0], abs=1e-3)
     assert (found["b"][0].significant, found["c"][0].significant) == (True, False)
     assert found["b"][1] < 0.001 < 0.5 < found["c"][1]
+
+
+def test_labels_that_are_wrong_together_count_less():
+    """The same δ; one sequence that decides everything is no evidence, and many that agree are."""
+    pytest.importorskip("statsmodels")
+    lengths = [100] * 20
+    one = {"a": [[80] * 20] * 2, "b": [[100] + [80] * 19] * 2}
+    many = {"a": [[80] * 20] * 2, "b": [[81] * 20] * 2}
+    for right, sure in ((one, False), (many, True)):
+        plain = analyse_deviance({way: [sum(row) for row in rows] for way, rows in right.items()}, [2000, 2000], "a")
+        clustered = analyse_clustered(right, lengths, "a")
+        assert clustered["b"][0].value == pytest.approx(plain["b"][0].value, rel=1e-6)
+        assert clustered["b"][0].significant == sure
+        assert not plain["b"][0].significant
 
 
 def test_training_sets_have_their_own_odds():

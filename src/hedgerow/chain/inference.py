@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from hedgerow.chain.edges.messages import Covariance
-from hedgerow.chain.edges.tables import tables_of
 from hedgerow.chain.potentials import ChainPotentials, Marginals
 from hedgerow.chain.workspace import Workspace
 from hedgerow.errors import InputError
@@ -72,13 +71,13 @@ def covariance(
     ----------
     node_direction : (n, K), c_t(v)
     edge_direction : C, optional
-        (K, K) [from, to] for shared edges, (K, n, K) [to, position, from] for per-position edges. Finite, and not
-        read where a transition is forbidden.
+        (K, K) [from, to] for shared edges, (K, n, K) [to, position, from] for per-position edges, and so on, as
+        gradients are. Finite, and not read where a transition is forbidden.
     weights : (s,), optional
     workspace : Workspace, optional
         `node` then lives in it, and the next call overwrites it.
     """
-    nodes, edges = potentials.node_scores.shape, tables_of(potentials)
+    nodes, edges = potentials.node_scores.shape, potentials.edges
     pairs = edges.gradient_shape(nodes[0])
     if node_direction.shape != nodes:
         raise InputError(f"a direction of shape {node_direction.shape} does not fit nodes {nodes}")

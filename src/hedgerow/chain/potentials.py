@@ -16,6 +16,10 @@ from hedgerow.chain.workspace import Workspace
 from hedgerow.errors import InputError, NumbersError
 from hedgerow.legend import INDEX, UNLABELLED, AnyArray, BoolArray, CodeArray, FloatArray, IndexArray
 
+if TYPE_CHECKING:
+    from hedgerow.chain.edges.messages import Messages
+    from hedgerow.chain.edges.unfolding import FoldedMessages, Unfolded
+
 # By the scores of the nodes and by those of the edges, as `Marginals` has them.
 Gradients = tuple[FloatArray, FloatArray]
 
@@ -262,9 +266,17 @@ class Edges(ABC):
     def scaled(self, factor: float) -> Edges:
         """The same edges with every score times a factor above 0."""
 
+    def with_scores(self) -> Edges:
+        """The same edges, with scores that need not be made at each call."""
+        return self
+
     def at_positions(self, added: FloatArray) -> Edges:
         """These edges plus scores of their own at each position, (K, n, K) [to, position, from]."""
         raise self.needs_tables()
+
+    @abstractmethod
+    def gradient_shape(self, n_positions: int) -> tuple[int, ...]:
+        """The shape of marginals, gradients and directions of the edges of a chunk."""
 
     def needs_tables(self) -> InputError:
         """The error of a function that these edges are not fit for, since it looks at pairs of labels."""
@@ -289,6 +301,19 @@ class Edges(ABC):
     def node_marginals(self, potentials: ChainPotentials, workspace: Workspace | None) -> FloatArray:
         """P_t(v) alone, (n, K), as in `marginals`."""
         return self.marginals(potentials, workspace, None).node_probs
+
+    @abstractmethod
+    def messages(self, potentials: ChainPotentials, workspace: Workspace | None) -> Messages | FoldedMessages:
+        """Both passes over a chunk, kept for covariances."""
+
+    @abstractmethod
+    def unfolded(self, potentials: ChainPotentials) -> Unfolded | None:
+        """The chunk as a chain of order 1 over histories; None where it is one of order 1 over labels."""
+
+    @property
+    def unfolded_cells(self) -> int:
+        """What the edges of an unfolded chain take at each position; 0 where all positions share them."""
+        return 0
 
     @abstractmethod
     def sample(self, potentials: ChainPotentials, uniforms: FloatArray) -> CodeArray:
@@ -332,6 +357,17 @@ class Edges(ABC):
         self, potentials: ChainPotentials, labels: AnyArray, weights: FloatArray, gradients: Gradients
     ) -> None:
         """Take weights (n,) from the gradients at the nodes and edges of a labeling (n,), as in `position_scores`."""
+
+    @abstractmethod
+    def add_neighbours(
+        self, scores: FloatArray, potentials: ChainPotentials, labels: AnyArray, values: FloatArray | None = None
+    ) -> None:
+        """Add to scores (n, K) what the edges score with each label where all others are `labels` (n,), but for a term
+        that all labels of a position have in common. values : in place of the scores, shaped as gradients"""
+
+    @abstractmethod
+    def neighbour_gradient(self, potentials: ChainPotentials, labels: AnyArray, excess: FloatArray) -> FloatArray:
+        """The gradient of the edges of derivatives (n, K) by what `add_neighbours` adds."""
 
     def true_scores(self, potentials: ChainPotentials, labels: AnyArray) -> FloatArray:
         """What labels (n,), as in `position_scores`, score in each sequence, (s,); impossible ones are an error."""

@@ -113,18 +113,16 @@ class DenseDescent:
 
 
 class DenseMetaDescent(DenseDescent):
-    """Stochastic meta-descent, equations (19) to (21) of the paper, with the bound 2 that `online.smd` of chains has.
+    """Stochastic meta-descent, equations (19) to (21) of the paper, with the bound that `online.smd` of chains has.
 
-    η ← η · min(2, max(½, 1 − μ·g·v)),   w ← w − η·g,   v ← λ·v − η·(g + λ·H v).
+    η ← η · min(m, max(½, 1 − μ·g·v)),   w ← w − η·g,   v ← λ·v − η·(g + λ·H v).
     """
 
     KEPT: ClassVar[tuple[str, ...]] = ("w", "seen", "v", "gains")
 
-    def __init__(
-        self, batches: GraphBatches, start: FloatArray, l2: float, gain: float, meta_gain: float, decay: float
-    ) -> None:
+    def __init__(self, batches: GraphBatches, start: FloatArray, l2: float, gain: float, trainer: SMD) -> None:
         super().__init__(batches, start, l2, gain, 0.0)
-        self.meta_gain, self.decay = meta_gain, decay
+        self.meta_gain, self.decay, self.most = trainer.meta_gain, trainer.gain_decay, trainer.max_growth or np.inf
         self.v: FloatArray = np.zeros_like(start)
         self.gains: FloatArray = np.full(len(start), gain)
 
@@ -133,7 +131,7 @@ class DenseMetaDescent(DenseDescent):
         loss, gradient, product = self.batches.curve(sequences, self.w, self.v)
         gradient = gradient + 2.0 * self.l2 * share * self.w
         product = product + 2.0 * self.l2 * share * self.v
-        self.gains *= np.clip(1.0 - self.meta_gain * gradient * self.v, 0.5, 2.0)
+        self.gains *= np.clip(1.0 - self.meta_gain * gradient * self.v, 0.5, self.most)
         self.w -= self.gains * gradient
         self.v = self.decay * self.v - self.gains * (gradient + self.decay * product)
         self.seen += len(sequences)
@@ -147,11 +145,13 @@ def train_online(
 
     def plain(start: FloatArray, gain: float) -> DenseDescent:
         rate = falling_rate(l2, gain) if isinstance(trainer, AnnealedSGD) else 0.0
+        if isinstance(trainer, AnnealedSGD) and trainer.schedule == "published":
+            rate = batches.n_corpus / batches.batch_size
         return DenseDescent(batches, start, l2, gain, rate)
 
     def meta(start: FloatArray, gain: float) -> DenseMetaDescent:
         assert isinstance(trainer, SMD)
-        return DenseMetaDescent(batches, start, l2, gain, trainer.meta_gain, trainer.gain_decay)
+        return DenseMetaDescent(batches, start, l2, gain, trainer)
 
     make = meta if isinstance(trainer, SMD) else plain
     return train(batches, weights, monitor, make, l2=l2, gain=trainer.gain, observe=None, tune=plain)

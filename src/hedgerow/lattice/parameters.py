@@ -34,9 +34,9 @@ _check_name = check_trainer("lbfgs", *ONLINE)
 
 def _check_trainer(trainer: Any) -> None:
     _check_name(trainer)
-    for kind, form in ((AnnealedSGD, "inverse"), (SMD, "plain")):
-        if isinstance(trainer, kind) and trainer.schedule not in ("auto", form):
-            what = f"⟦trainer⟧ is {trainer!r}, and lattices have the schedule {form!r} alone"
+    for kind, forms in ((AnnealedSGD, ("inverse", "published")), (SMD, ("plain",))):
+        if isinstance(trainer, kind) and trainer.schedule not in ("auto", *forms):
+            what = f"⟦trainer⟧ is {trainer!r}, and lattices have the schedule {' or '.join(map(repr, forms))} alone"
             raise InputError(what, hint="Leave schedule out.")
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.chain.edges import SharedEdges
+from hedgerow.chain.edges import HistoryEdges, SharedEdges
 from hedgerow.chain.potentials import ChainPotentials, Edges
 from hedgerow.chain.workspace import padded_width
 from hedgerow.data.dataset import Dataset
@@ -182,7 +182,7 @@ class BatchChain:
     n : positions of the batch
     offsets : int64[m+1] of its sequences
     scores : float64[≥ n, K], node scores; first : uint8[≥ n+1], 1 where a sequence starts
-    edges : the tables of the transitions
+    edges : the tables of the transitions, or the scores of arcs of histories
     active : uint8[≥ n], the positions whose weights `touch` and `pull` count
     """
 
@@ -195,7 +195,7 @@ class BatchChain:
         self._parts = [FeatureLists(nodes, working.nodes, kept_bytes, working.arcs)]  # of nodes, and of pairs
         if pairs is not None and working.pairs is not None:
             self._parts.append(FeatureLists(pairs, working.pairs, kept_bytes - self._parts[0].n_bytes))
-        self.edges = EdgeTables(working)
+        self.edges: EdgeTables | ArcScores = EdgeTables(working) if layout.histories is None else ArcScores(working)
         self._start, self._end = layout.space.start_scores, layout.space.end_scores
         self._nothing: FloatArray = np.zeros(layout.n_labels)
         self._stamp: CodeArray = np.zeros(working.size, dtype=CODE)
@@ -207,6 +207,12 @@ class BatchChain:
     def per_position(self) -> bool:
         """Whether positions have edge scores of their own."""
         return len(self._parts) > 1
+
+    @property
+    def tables(self) -> EdgeTables:
+        """The tables of a chain of order 1 or 0."""
+        assert isinstance(self.edges, EdgeTables)
+        return self.edges
 
     def touched(self) -> list[Touched]:
         """The weights that `touch` noted: of nodes and transitions, and of pairs."""
@@ -251,13 +257,13 @@ class BatchChain:
 
     def potentials(self, x: FloatArray, factor: float = 1.0) -> ChainPotentials:
         """The potentials of the batch; `score` it first. They share their arrays with this one."""
-        edges: Edges = SharedEdges.from_scores(self.edges.table)
+        edges = self.edges.edges()
         if self.per_position:
             edges = edges.at_positions(self._pair_scores(x, factor))
         return ChainPotentials(self.scores[: self.n], self.offsets, edges, sequence_numbers=self.sequences)
 
     def direction(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """x as a direction of the scores: of nodes (n, K), and of edges (K, K) or (K, n, K) [to, position, from]."""
+        """x as a direction of the scores: of nodes (n, K), and of edges, shaped as their gradient."""
         nodes: FloatArray = np.empty((self.n, self.working.layout.n_labels))
         self._parts[0].gather(x, 1.0, self._nothing, self._nothing, nodes, self.first)
         edges = self.edges.direction(x)
@@ -293,14 +299,13 @@ class BatchChain:
                 part.descend(self.active, rows, self.working.real, x, step)
 
     def pull_arcs(self, edges: FloatArray, gradient: FloatArray) -> FloatArray | None:
-        """Add the gradient of the transitions, from that of the edge scores: (K, K), or (K, n, K) [to, position, from].
+        """Add the gradient of the transitions, from that of the edge scores: (K, K), (K, n, K) [to, position, from], or
+        (A,) of arcs.
 
         Returns what is left for the pairs (n, K²).
         """
-        layout = self.working.layout
-        table = edges if edges.ndim == 2 else edges.sum(axis=1).T
-        gradient[self.working.arcs] += table[layout.arc_from, layout.arc_to]
-        return None if edges.ndim == 2 else np.ascontiguousarray(edges.transpose(1, 0, 2)).reshape(self.n, -1)
+        gradient[self.working.arcs] += self.edges.pull(edges if edges.ndim < 3 else edges.sum(axis=1).T)
+        return None if edges.ndim < 3 else np.ascontiguousarray(edges.transpose(1, 0, 2)).reshape(self.n, -1)
 
 
 class EdgeTables:
@@ -340,3 +345,39 @@ class EdgeTables:
         table: FloatArray = np.zeros(self.table.shape)
         table.reshape(-1)[self._cells] = x[self._arcs]
         return table
+
+    def edges(self) -> Edges:
+        """The edges of the table."""
+        return SharedEdges.from_scores(self.table)
+
+    def pull(self, table: FloatArray) -> FloatArray:
+        """The gradient of the transitions with a weight, from that of the table (K, K)."""
+        pulled: FloatArray = table.reshape(-1)[self._cells]
+        return pulled
+
+
+class ArcScores:
+    """The weights of arcs of histories in a working vector, as EdgeTables has those of transitions; scores (A,)."""
+
+    def __init__(self, working: WorkingLayout) -> None:
+        histories = working.layout.histories
+        assert histories is not None
+        self._histories, self._arcs = histories, working.arcs
+        self._scores: FloatArray = np.zeros(histories.n_arcs)
+
+    def load(self, x: FloatArray, factor: float) -> None:
+        """The scores at the weights factor·x."""
+        self._scores = self.direction(x)
+        self._scores *= factor
+
+    def direction(self, x: FloatArray) -> FloatArray:
+        """(A,), x as a direction of the scores."""
+        return self._histories.add_back_off(x[self._arcs])
+
+    def edges(self) -> Edges:
+        """The edges of the scores."""
+        return HistoryEdges.from_scores(self._histories, self._scores)
+
+    def pull(self, gradient: FloatArray) -> FloatArray:
+        """The gradient of the weights, from that of the scores (A,)."""
+        return self._histories.pull_back_off(gradient)

@@ -58,7 +58,7 @@ class WorkingLayout:
     def __init__(self, layout: ChainLayout, node_counts: IndexArray, pair_counts: IndexArray | None) -> None:
         self.layout = layout
         self.nodes = SpreadIndex(layout.nodes, 0, node_counts)
-        first_pair = self.nodes.n_slots + len(layout.arc_from)
+        first_pair = self.nodes.n_slots + layout.n_arcs
         self.arcs = slice(self.nodes.n_slots, first_pair)
         self.pairs = None
         if layout.pairs is not None and pair_counts is not None:

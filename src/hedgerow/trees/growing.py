@@ -20,7 +20,7 @@ MAX_HISTOGRAMS = 1 << 25  # numbers in the histograms of a grower: 256 MB
 LEARNED, WEIGHTING, SURROGATE = "learned", "weighting", "surrogate"
 WHOLE = 1024  # parts of a row: its shares in the two sides of a split are rounded to one of them
 FEW = 8  # parts: a side that would get fewer gets none
-MAX_SURROGATES = 5  # of a split: seldom are so many columns missing at once
+N_SURROGATES = 5  # of a split: seldom are so many columns missing at once
 
 
 class Tree(NamedTuple):
@@ -88,6 +88,7 @@ class Grower:
     questions : uint8[M, n_labels+1], where previous labels are histories: those that each question about one holds for
     missing : "learned": no value is one more value; "weighting": a row without a value goes to both sides of a split,
         in the shares of those that have one; "surrogate": other columns, of at most 256 bins, tell its side
+    n_surrogates : the most of them that a split keeps; None for all that tell it better than the larger side does
 
     By weighting, shares are rounded to parts of a row while a tree grows, so that its sums are exact and the tree is
     the same in any order of work. What it predicts is not rounded: the mean of all leaves that a row comes to, by its
@@ -109,12 +110,10 @@ class Grower:
         total_count: float | None = None,
         questions: AnyArray | None = None,
         missing: str = LEARNED,
+        n_surrogates: int | None = N_SURROGATES,
     ) -> None:
         if missing not in (LEARNED, WEIGHTING, SURROGATE):
             raise InputError(f"missing={missing!r}", hint="Trees know 'learned', 'weighting' and 'surrogate'.")
-        if questions is not None and missing != LEARNED:
-            hint = "Use ⟦order⟧ 1, or 'learned'."
-            raise InputError(f"⟦missing={missing!r}⟧ is not available for histories", hint=hint)
         self.data = data
         self.unit = unit
         self.l2_regularization = l2_regularization
@@ -140,7 +139,7 @@ class Grower:
         )
         self._buffers = self._make_buffers(n_labels, questions)
         self._sparse = self._make_sparse()
-        self._gaps, self._surrogates = self._make_gaps()
+        self._gaps, self._surrogates = self._make_gaps(n_surrogates)
         self._tree: IndexArray = np.empty((2 * max_leaf_nodes, 5), dtype=INDEX)
         self._pairs: IndexArray = np.empty((2 * max_leaf_nodes, 2), dtype=INDEX)
         self._gains: FloatArray = np.empty(2 * max_leaf_nodes)
@@ -199,9 +198,10 @@ class Grower:
             sums=np.empty((n_ids, *form), dtype=INDEX),
         )
 
-    def _make_gaps(self) -> tuple[Any, Any]:
+    def _make_gaps(self, n_surrogates: int | None) -> tuple[Any, Any]:
         """Buffers for trees in which a missing value is none, and those for surrogates; () where there are none."""
         n, L, n_streams = len(self.data.places), self.max_leaf_nodes, self.data.growing.streams.shape[1]
+        most = n_streams + 1 if n_surrogates is None else min(n_surrogates, n_streams + 1)  # ⊥ is one, too
         if self.missing == LEARNED:
             return (), ()
         gaps = kernels.state.Gaps(
@@ -216,11 +216,11 @@ class Grower:
         surrogates = kernels.state.Surrogates(
             votes=np.empty((self._n_cells, 2), dtype=INDEX),
             voters=np.empty(n + 1, dtype=np.int32),
-            rating=np.empty(MAX_SURROGATES + 1),
-            stream=np.empty(MAX_SURROGATES + 1, dtype=INDEX),
-            ways=np.empty((MAX_SURROGATES + 1, 32), dtype=np.uint8),
-            kept=np.empty((L * MAX_SURROGATES, 2), dtype=INDEX),
-            kept_ways=np.empty((L * MAX_SURROGATES, 32), dtype=np.uint8),
+            rating=np.empty(most + 1),
+            stream=np.empty(most + 1, dtype=INDEX),
+            ways=np.empty((most + 1, 32), dtype=np.uint8),
+            kept=np.empty((L * most, 2), dtype=INDEX),
+            kept_ways=np.empty((L * most, 32), dtype=np.uint8),
         )
         return gaps, surrogates
 

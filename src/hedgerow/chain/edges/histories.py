@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
 
 from hedgerow.chain import kernels
+from hedgerow.chain.edges.history_neighbours import add_neighbours, neighbour_gradient
 from hedgerow.chain.edges.history_rows import pieces
 from hedgerow.chain.edges.history_search import HistoryBeam, HistorySearch
 from hedgerow.chain.edges.history_sums import HistorySums
+from hedgerow.chain.edges.shared import SharedEdges
+from hedgerow.chain.edges.unfolding import FoldedMessages, Moves, Unfolded
 from hedgerow.chain.potentials import ChainPotentials, Edges, Gradients, Marginals
 from hedgerow.chain.structure.histories import Histories
 from hedgerow.chain.workspace import Workspace
 from hedgerow.errors import InputError
 from hedgerow.legend import CODE, FLOAT, INDEX, AnyArray, BoolArray, CodeArray, FloatArray, IndexArray
+
+MAX_UNFOLDED = 5_000  # histories between which a table of moves is made: 200 MB
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +30,14 @@ class HistoryEdges(Edges):
     scores : (A,); −inf is impossible
     exps : (A,), exp(scores − shift)
     shift : the largest finite score
+    between : the moves between histories and their edges, where a chunk was unfolded already
     """
 
     histories: Histories
     scores: FloatArray
     exps: FloatArray
     shift: float
+    between: list[tuple[Moves, SharedEdges]] = field(default_factory=list, repr=False, compare=False)
 
     @classmethod
     def from_scores(cls, histories: Histories, scores: Any) -> Self:
@@ -55,6 +62,24 @@ class HistoryEdges(Edges):
 
     def scaled(self, factor: float) -> Self:
         return self.from_scores(self.histories, self.scores * factor)
+
+    def gradient_shape(self, n_positions: int) -> tuple[int, ...]:
+        return (self.histories.n_arcs,)
+
+    def unfolded(self, potentials: ChainPotentials) -> UnfoldedHistories:
+        if not self.between:
+            moves = moves_between(self.histories)
+            table: FloatArray = np.full((len(moves.last),) * 2, -np.inf)
+            table[moves.source, moves.target] = self.scores[moves.cell]
+            self.between.append((moves, SharedEdges.from_scores(table)))
+        return UnfoldedHistories(potentials, self.between[0][0])
+
+    def messages(self, potentials: ChainPotentials, workspace: Workspace | None) -> FoldedMessages:
+        return FoldedMessages(self.unfolded(potentials), workspace)
+
+    def entropy(self, potentials: ChainPotentials) -> FloatArray:
+        chain = self.unfolded(potentials).chain
+        return chain.edges.entropy(chain)
 
     def log_partition(self, potentials: ChainPotentials, workspace: Workspace | None) -> FloatArray:
         return HistorySums(self, potentials, workspace).log_partition(np.empty(0), np.empty(0))
@@ -150,12 +175,99 @@ class HistoryEdges(Edges):
     ) -> None:
         node_gradient, edge_gradient = gradients
         rows = np.flatnonzero(labels >= 0)
-        arcs = self.arcs_of(potentials, np.where(labels >= 0, labels, 0))[rows]
         node_gradient[rows, labels[rows]] -= weights[rows]
-        edge_gradient -= np.bincount(arcs, weights=weights[rows], minlength=len(edge_gradient))
+        self._add_arcs(potentials, labels, -weights, edge_gradient)
+
+    def _add_arcs(
+        self, potentials: ChainPotentials, labels: AnyArray, weights: FloatArray, edge_gradient: FloatArray
+    ) -> None:
+        """Add weights (n,) at the arcs of a labeling, where it has labels and they have arcs."""
+        arcs = self.arcs_of(potentials, np.where(labels >= 0, labels, 0))
+        there = (labels >= 0) & (arcs >= 0)
+        edge_gradient += np.bincount(arcs[there], weights=weights[there], minlength=len(edge_gradient))
+
+    def add_neighbours(
+        self, scores: FloatArray, potentials: ChainPotentials, labels: AnyArray, values: FloatArray | None = None
+    ) -> None:
+        own, lost = (self.scores, -np.inf) if values is None else (values, 0.0)
+
+        def score(changed: AnyArray) -> FloatArray:
+            arcs = self.arcs_of(potentials, changed)
+            return np.where(arcs >= 0, own[arcs], lost)
+
+        add_neighbours(scores, potentials, labels, score)
+
+    def neighbour_gradient(self, potentials: ChainPotentials, labels: AnyArray, excess: FloatArray) -> FloatArray:
+        gradient: FloatArray = np.zeros(self.histories.n_arcs)
+        neighbour_gradient(potentials, labels, excess, lambda y, w: self._add_arcs(potentials, y, w, gradient))
+        return gradient
 
     def why_impossible(self, labels: AnyArray, row: int, forbidden: bool) -> tuple[str, str]:
         what = f"the true label {labels[row]} is not allowed here"
         if forbidden:
             what = f"the true label {labels[row]} does not follow the labels before it in any history"
         return what, "Allow it, let unseen labels back off, or leave the label of this position unknown"
+
+
+class UnfoldedHistories(Unfolded):
+    """Arcs of histories that back off, each as a move of every history that takes it."""
+
+    @property
+    def scores(self) -> FloatArray:
+        return self._edges.scores
+
+    @property
+    def _edges(self) -> HistoryEdges:
+        edges = self.potentials.edges
+        assert isinstance(edges, HistoryEdges)
+        return edges
+
+    def make_edges(self) -> SharedEdges:
+        return self._edges.between[0][1]
+
+    def start_values(self, values: FloatArray) -> FloatArray:
+        return values[self.moves.start_cells][None]
+
+    def spread_edges(self, values: FloatArray) -> FloatArray:
+        moves, table = self.moves, np.zeros((len(self.moves.last),) * 2)
+        table[moves.source, moves.target] = values[moves.cell]
+        return table
+
+    def fold_edges(self, nodes: FloatArray, edges: FloatArray) -> FloatArray:
+        moves, n = self.moves, len(self.scores)
+        begins = nodes[np.ix_(self.firsts, moves.start)].sum(axis=0)
+        folded: FloatArray = np.zeros(n)
+        folded += np.bincount(moves.cell, weights=edges[moves.source, moves.target], minlength=n)
+        folded += np.bincount(moves.start_cells, weights=begins, minlength=n)
+        return folded
+
+
+def moves_between(h: Histories) -> Moves:
+    """The moves of all histories: a label that one has no arc for takes that of its back-off."""
+    if h.labels.shape[1] == 0:
+        raise InputError("a chain of order 0 has no histories to unfold", hint="Use potentials of order 0 or 1.")
+    if h.n_states > MAX_UNFOLDED:
+        what = f"{h.n_states:,} histories of ⟦order={h.order}⟧ are too many for this objective or trainer"
+        hint = "Use 'log_likelihood' with 'lbfgs', a lower ⟦order⟧, or ⟦transitions='observed'⟧ with ⟦min_frequency⟧."
+        raise InputError(what, hint=hint)
+    arcs: IndexArray = np.full((h.n_states, h.n_labels), -1, dtype=INDEX)
+    lengths = h.lengths
+    for length in range(int(lengths.max()) + 1):
+        states, own = np.flatnonzero(lengths == length), np.flatnonzero(lengths[h.arc_state] == length)
+        backs = states[h.back_off[states] >= 0]
+        arcs[backs] = arcs[h.back_off[backs]]
+        arcs[h.arc_state[own], h.arc_label[own]] = own
+    source, label = np.nonzero(arcs >= 0)
+    cell, starts = arcs[source, label], np.flatnonzero(arcs[h.start] >= 0)
+    start_cells = arcs[h.start, starts]
+    return Moves(
+        n_labels=h.n_labels,
+        last=h.labels[:, -1],
+        source=source,
+        target=h.arc_next[cell].astype(INDEX),
+        label=label,
+        cell=cell,
+        start=h.arc_next[start_cells].astype(INDEX),
+        start_labels=starts,
+        start_cells=start_cells,
+    )

@@ -1,7 +1,7 @@
 """Chains of higher order over few labels: a score for every label after every history, at each position.
 
 Sums and the best labeling have kernels of their own, whose time grows with K·H at each position. For the rest the
-histories are taken for the labels of a chain of order 1, one sequence at a time: H² scores at each position.
+chain is unfolded, mostly one sequence at a time: H² scores at each position.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ from typing import ClassVar
 import numpy as np
 
 from hedgerow.chain import kernels
+from hedgerow.chain.edges.history_neighbours import add_neighbours, neighbour_gradient
 from hedgerow.chain.edges.positions import PositionEdges
+from hedgerow.chain.edges.unfolding import FoldedMessages, Moves, Unfolded
 from hedgerow.chain.potentials import ChainPotentials, Edges, Gradients, Marginals
 from hedgerow.chain.structure.history_table import HistoryTable
 from hedgerow.chain.workspace import Workspace, run_slices, slices
@@ -120,20 +122,28 @@ class HistoryTables(Edges):
         run_slices(kernels.history_tables.best_ahead, n, 5 * K * H, *given, back=True)
         return choice, values[potentials.offsets[:-1]]
 
+    def gradient_shape(self, n_positions: int) -> tuple[int, ...]:
+        return self.n_labels, n_positions, self.table.n_histories
+
+    @property
+    def unfolded_cells(self) -> int:
+        return self.table.n_histories**2
+
+    def unfolded(self, potentials: ChainPotentials) -> UnfoldedTables:
+        (K, H), ahead = self.table.next.shape, self.table.next.astype(np.int64)
+        label, source = np.repeat(np.arange(K), H), np.tile(np.arange(H), K)
+        starts, zeros = np.arange(K), np.zeros(K, dtype=np.int64)
+        moves = Moves(K, self._last_labels, source, ahead.ravel(), label, source, ahead[:, 0], starts, zeros)
+        return UnfoldedTables(potentials, moves)
+
+    def messages(self, potentials: ChainPotentials, workspace: Workspace | None) -> FoldedMessages:
+        return FoldedMessages(self.unfolded(potentials), workspace)
+
     def _unfolded(self, potentials: ChainPotentials) -> Iterator[ChainPotentials]:
-        """The sequences as chains of order 1, whose labels are the histories after each position. The label is the last
-        one of its history, `_last_labels`."""
-        K, H = self.table.next.shape
+        """The sequences as chains of order 1. The label is the last one of its history, `_last_labels`."""
         for i in range(potentials.n_sequences):
-            one, scores = potentials.sequence(i), self.scores[:, potentials.rows(i)]
-            nodes: FloatArray = np.full((one.n_positions, H), -np.inf)
-            between: FloatArray = np.full((H, one.n_positions, H), -np.inf)
-            for k in range(K):
-                after = self.table.next[k]
-                between[after, :, np.arange(H)] = (scores[k] + one.node_scores[:, k, None]).T
-                nodes[0, after[0]] = scores[k, 0, 0] + one.node_scores[0, k]
-            nodes[1:] = 0.0
-            yield ChainPotentials(nodes, one.offsets, PositionEdges.from_scores(between), one.sequence_base)
+            one = potentials.sequence(i)
+            yield one.edges.unfolded(one).chain  # type: ignore[union-attr]
 
     @property
     def _last_labels(self) -> CodeArray:
@@ -176,3 +186,51 @@ class HistoryTables(Edges):
         before = self._histories_before(potentials, labels)
         node_gradient[rows, labels[rows]] -= weights[rows]
         edge_gradient[labels[rows], rows, before[rows]] -= weights[rows]
+
+    def add_neighbours(
+        self, scores: FloatArray, potentials: ChainPotentials, labels: AnyArray, values: FloatArray | None = None
+    ) -> None:
+        rows, own = np.arange(potentials.n_positions), self.scores if values is None else values
+
+        def score(changed: AnyArray) -> FloatArray:
+            return own[changed, rows, self._histories_before(potentials, changed)]
+
+        add_neighbours(scores, potentials, labels, score)
+
+    def neighbour_gradient(self, potentials: ChainPotentials, labels: AnyArray, excess: FloatArray) -> FloatArray:
+        rows, gradient = np.arange(potentials.n_positions), np.zeros(self.scores.shape)
+
+        def add(changed: AnyArray, weights: FloatArray) -> None:
+            gradient[changed, rows, self._histories_before(potentials, changed)] += weights
+
+        neighbour_gradient(potentials, labels, excess, add)
+        return gradient
+
+
+class UnfoldedTables(Unfolded):
+    """A label after a history is a move between two histories."""
+
+    @property
+    def scores(self) -> FloatArray:
+        edges = self.potentials.edges
+        assert isinstance(edges, HistoryTables)
+        return edges.scores
+
+    def make_edges(self) -> PositionEdges:
+        return PositionEdges.from_scores(self.spread_edges(self.scores, -np.inf))
+
+    def start_values(self, values: FloatArray) -> FloatArray:
+        return values[:, self.firsts, 0].T
+
+    def spread_edges(self, values: FloatArray, fill: float = 0.0) -> FloatArray:
+        moves, H = self.moves, len(self.moves.last)
+        table: FloatArray = np.full((H, values.shape[1], H), fill)
+        table[moves.target, :, moves.source] = values[moves.label, :, moves.source]
+        return table
+
+    def fold_edges(self, nodes: FloatArray, edges: FloatArray) -> FloatArray:
+        moves, folded = self.moves, np.zeros(self.scores.shape)
+        folded[moves.label, :, moves.source] = edges[moves.target, :, moves.source]
+        folded[:, self.firsts] = 0.0
+        folded[:, self.firsts, 0] = nodes[np.ix_(self.firsts, moves.start)].T
+        return folded

@@ -114,9 +114,11 @@ class PositionEdges(TableEdges):
         return scores
 
     def add_neighbours(
-        self, scores: FloatArray, potentials: ChainPotentials, labels: AnyArray, t0: int, t1: int
+        self, scores: FloatArray, potentials: ChainPotentials, labels: AnyArray, values: FloatArray | None = None
     ) -> None:
-        if self.kept_scores is None:
-            kernels.pseudo.add_neighbour_logs(self.exps, self.shifts, labels, potentials.first, scores, t0, t1)
+        if self.kept_scores is None and values is None:
+            n, K = scores.shape
+            given = self.exps, self.shifts, labels, potentials.first, scores
+            run_slices(kernels.pseudo.add_neighbour_logs, n, 40 * K, *given)
         else:
-            TableEdges.add_neighbours(self, scores, potentials, labels, t0, t1)  # a class with slots has no super()
+            TableEdges.add_neighbours(self, scores, potentials, labels, values)  # a class with slots has no super()

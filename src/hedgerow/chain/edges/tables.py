@@ -62,7 +62,6 @@ class TableEdges(Edges):
         return self.from_scores_to(self.scores_to * factor)
 
     def with_scores(self) -> Self:
-        """The same edges, with scores that need not be made at each call."""
         return self
 
     @abstractmethod
@@ -93,7 +92,6 @@ class TableEdges(Edges):
         """(n, K): the score of the best way from the start to each label."""
 
     def gradient_shape(self, n_positions: int) -> tuple[int, ...]:
-        """The shape of marginals, gradients and directions of the edges of a chunk."""
         K = self.n_labels
         return (K, n_positions, K) if self.per_position else (K, K)
 
@@ -167,7 +165,6 @@ class TableEdges(Edges):
         return LogMessages.from_sequence(one, tables_of(one).scores_to)
 
     def messages(self, potentials: ChainPotentials, workspace: Workspace | None) -> Messages:
-        """Both passes over a chunk, kept for covariances."""
         work = workspace or Workspace()
         values, underflowed = self.pass_messages(potentials, work, back=True)
         messages = Messages(potentials, self, work, values, {})
@@ -175,6 +172,9 @@ class TableEdges(Edges):
             messages.redo(i)
         check_sums(potentials, values)
         return messages
+
+    def unfolded(self, potentials: ChainPotentials) -> None:
+        return None
 
     # Sums
 
@@ -325,10 +325,19 @@ class TableEdges(Edges):
         return scores
 
     def add_neighbours(
-        self, scores: FloatArray, potentials: ChainPotentials, labels: AnyArray, t0: int, t1: int
+        self, scores: FloatArray, potentials: ChainPotentials, labels: AnyArray, values: FloatArray | None = None
     ) -> None:
-        """Add to scores (n, K) what each label scores with the labels (n,) before and after it; positions t0 … t1−1."""
-        kernels.pseudo.add_neighbours(self.scores_to, labels, potentials.first, scores, t0, t1)
+        table = self.scores_to if values is None else values
+        table = table if table.ndim == 3 else np.ascontiguousarray(table.T)[:, None]
+        n, K = scores.shape
+        run_slices(kernels.pseudo.add_neighbours, n, 20 * K, table, labels, potentials.first, scores)
+
+    def neighbour_gradient(self, potentials: ChainPotentials, labels: AnyArray, excess: FloatArray) -> FloatArray:
+        """[u = y_{t−1}] d_t(v) + [v = y_t] d_{t−1}(u), d the excess."""
+        n, K = excess.shape
+        gradient = np.zeros((K, n if self.per_position else 1, K))
+        run_slices(kernels.pseudo.add_edges, n, 20 * K, excess, labels, potentials.first, gradient)
+        return gradient if self.per_position else np.ascontiguousarray(gradient[:, 0].T)
 
     def subtract_labeling(
         self, potentials: ChainPotentials, labels: AnyArray, weights: FloatArray, gradients: Gradients

@@ -17,11 +17,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from hedgerow.chain.edges.tables import tables_of
+from hedgerow.chain.edges.unfolding import Unfolded
 from hedgerow.chain.inference import Workspace, best_labelings, legal_sequences, log_partition, marginals
-from hedgerow.chain.objectives.labelings import add_labeling, best_truth, difference, zero_gradients
+from hedgerow.chain.objectives.labelings import best_truth, difference, zero_gradients
 from hedgerow.chain.objectives.labelwise import smoothed_errors
 from hedgerow.chain.objectives.result import LossAndGradient
-from hedgerow.chain.potentials import ChainPotentials, Truth
+from hedgerow.chain.potentials import ChainPotentials, Gradients, Truth
 from hedgerow.legend import AnyArray, BoolArray, FloatArray, IndexArray
 
 # Under this share of wrong labelings, all labelings less the right ones have lost digits.
@@ -72,10 +73,11 @@ class ClassificationError:
         wrong_share = -np.expm1(np.minimum(log_right - log_all, 0.0))
         sure = wrong_share < _SURE
         log_wrong = log_all + np.log(np.where(sure, 1.0, wrong_share))
-        chosen, rows, chain = _wrong_part(scaled, right, np.flatnonzero(sure))
+        wrong = _wrong_part(scaled, right, np.flatnonzero(sure))
+        chosen = wrong.sequences
         log_wrong[sure] = -np.inf
         if len(chosen):
-            log_wrong[chosen] = log_partition(chain)
+            log_wrong[chosen] = log_partition(wrong.chain)
         losses, slopes = _losses(scores, log_wrong / softness, self.sharpness)
         slopes *= weights
         nodes, edges = zero_gradients(potentials)
@@ -83,9 +85,9 @@ class ClassificationError:
         _add_expected(scaled, per_wrong, every, nodes, edges)
         _add_expected(fitting, -per_wrong * (1.0 - wrong_share), every, nodes, edges)
         if len(chosen):
-            _add_expected(chain, slopes[chosen], rows, nodes, edges, fold=True)
+            _add_expected(wrong.chain, slopes[chosen], wrong.rows, nodes, edges, wrong)
         spread = np.repeat(slopes, np.diff(potentials.offsets))
-        add_labeling(truth, -spread, every, every[potentials.first[:-1] == 0], nodes, edges)
+        potentials.edges.subtract_labeling(potentials, truth, spread, (nodes, edges))
         return LossAndGradient(float((weights * losses).sum()), nodes, edges)
 
 
@@ -95,19 +97,21 @@ def _add_expected(
     rows: IndexArray,
     nodes: FloatArray,
     edges: FloatArray,
-    *,
-    fold: bool = False,
+    wrong: _Wrong | None = None,
 ) -> None:
     """Add the marginals of a chain, each sequence times its slope, to gradients at some rows, in place.
 
-    fold : the chain is one of `wrong_chain`
+    wrong : where the chain is that of its wrong labelings
     """
     sums = marginals(chain, None, slopes)
-    spread = np.repeat(slopes, np.diff(chain.offsets))[:, None]
-    pairs = fold_edges(sums.edges) if fold else sums.edges
-    nodes[rows] += spread * (fold_nodes(sums.node_probs) if fold else sums.node_probs)
+    spread = np.repeat(slopes, np.diff(chain.offsets))
+    chain.edges.weigh(sums.edges, spread)
+    expected, pairs = spread[:, None] * sums.node_probs, sums.edges
+    if wrong is not None:
+        expected, pairs = wrong.fold(expected, pairs)
+    nodes[rows] += expected
     if edges.ndim == 3:
-        edges[:, rows] += spread * pairs
+        edges[:, rows] += pairs
     else:
         edges += pairs
 
@@ -127,22 +131,51 @@ def _best_wrong(potentials: ChainPotentials, right: BoolArray, truth: AnyArray) 
         again = np.flatnonzero(is_right)
         _, rows = potentials.take(again)
         wrong[rows], best[again] = truth[rows], -np.inf
-        chosen, rows, chain = _wrong_part(potentials, right, again)
-        if len(chosen):
-            labels, best[chosen] = best_labelings(chain)
-            wrong[rows] = labels % potentials.n_labels
+        part = _wrong_part(potentials, right, again)
+        if len(part.sequences):
+            states, best[part.sequences] = best_labelings(part.chain)
+            wrong[part.rows] = part.labels(states)
     return wrong, best
 
 
-def _wrong_part(
-    potentials: ChainPotentials, right: BoolArray, sequences: IndexArray
-) -> tuple[IndexArray, IndexArray, ChainPotentials]:
-    """Those of some sequences that have a wrong labeling, their rows, and the chain of those labelings."""
+@dataclass(frozen=True, slots=True)
+class _Wrong:
+    """Those of some sequences that have a wrong labeling, their rows, and the chain of those labelings; unfolded, where
+    they have an order above 1."""
+
+    sequences: IndexArray
+    rows: IndexArray
+    chain: ChainPotentials
+    unfolded: Unfolded | None
+
+    def labels(self, states: AnyArray) -> AnyArray:
+        """(n,): the labels of a labeling of the chain."""
+        folded = states % (self.chain.n_labels // 3)
+        return folded if self.unfolded is None else self.unfolded.moves.last[folded]
+
+    def fold(self, nodes: FloatArray, edges: FloatArray) -> Gradients:
+        """Gradients of the chain as those of the potentials."""
+        nodes, edges = fold_nodes(nodes), fold_edges(edges)
+        return (nodes, edges) if self.unfolded is None else self.unfolded.fold(nodes, edges)
+
+
+def _wrong_part(potentials: ChainPotentials, right: BoolArray, sequences: IndexArray) -> _Wrong:
+    """The wrong labelings of some sequences."""
     part, rows = potentials.take(sequences)
-    chain = wrong_chain(part, right[rows])
-    exists = np.flatnonzero(legal_sequences(chain)) if len(sequences) else np.arange(0)
-    chain, inner = chain.take(exists)
-    return sequences[exists], rows[inner], chain
+    unfolded = part.edges.unfolded(part) if len(sequences) else None
+    if not len(sequences):
+        return _Wrong(sequences, rows, part, None)
+    chain = _wrong_labelings(part, unfolded, right[rows])
+    exists = np.flatnonzero(legal_sequences(chain))
+    if len(exists) < len(sequences):  # of the others nothing is to be folded
+        return _wrong_part(potentials, right, sequences[exists])
+    return _Wrong(sequences, rows, chain, unfolded)
+
+
+def _wrong_labelings(part: ChainPotentials, unfolded: Unfolded | None, right: BoolArray) -> ChainPotentials:
+    if unfolded is None:
+        return wrong_chain(part, right)
+    return wrong_chain(unfolded.chain, unfolded.moves.spread(right).astype(bool))
 
 
 def wrong_chain(potentials: ChainPotentials, right: BoolArray) -> ChainPotentials:

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from itertools import pairwise
+
 import numpy as np
 
-from hedgerow.chain.edges.tables import tables_of
-from hedgerow.chain.inference import best_labelings, check_legal
-from hedgerow.chain.potentials import ChainPotentials, Truth
-from hedgerow.legend import AnyArray, FloatArray, IndexArray
+from hedgerow.chain.inference import Workspace, best_labelings, check_legal
+from hedgerow.chain.objectives.result import LossAndGradient
+from hedgerow.chain.potentials import ChainPotentials, Gradients, Truth
+from hedgerow.legend import UNLABELLED, AnyArray, FloatArray
+from hedgerow.parallel import plan_chunks
+
+_PIECE = 4_000_000  # scores of unfolded edges at once
 
 
 def check_legal_truth(potentials: ChainPotentials, truth: Truth) -> None:
     """Raise an error where the known labels and allowed sets of a sequence fit no legal labeling."""
-    edges, partial = tables_of(potentials), potentials.partly_labelled(truth.labels)
+    partial, whole = potentials.partly_labelled(truth.labels), truth.labels
     if len(partial):
-        check_legal(potentials.fitting(partial, truth)[0])
-    edges.true_scores(potentials, truth.labels)
+        part, rows = potentials.fitting(partial, truth)
+        check_legal(part)
+        whole = whole.copy()
+        whole[rows] = UNLABELLED
+    potentials.edges.true_scores(potentials, whole)
 
 
 def best_truth(potentials: ChainPotentials, truth: Truth) -> tuple[AnyArray, FloatArray]:
@@ -23,51 +32,47 @@ def best_truth(potentials: ChainPotentials, truth: Truth) -> tuple[AnyArray, Flo
 
     Of equal ones as `best_labelings` chooses. Where none is legal, an error.
     """
-    edges, partial = tables_of(potentials), potentials.partly_labelled(truth.labels)
-    labels = truth.labels
+    partial, labels = potentials.partly_labelled(truth.labels), truth.labels
     if len(partial):
         part, rows = potentials.fitting(partial, truth)
         labels = labels.copy()
         labels[rows], _ = best_labelings(part)
-    return labels, edges.true_scores(potentials, labels)
+    return labels, potentials.edges.true_scores(potentials, labels)
 
 
-def difference(
-    potentials: ChainPotentials, labels: AnyArray, truth: AnyArray, slopes: FloatArray
-) -> tuple[FloatArray, FloatArray]:
+def difference(potentials: ChainPotentials, labels: AnyArray, truth: AnyArray, slopes: FloatArray) -> Gradients:
     """slopes · (indicator of the nodes and edges of `labels` − that of `truth`); both (n,), slopes (s,)."""
     spread = np.repeat(slopes, np.diff(potentials.offsets))
-    differs = (labels != truth) & (spread != 0.0)
-    rows = np.flatnonzero(differs)
-    nodes, edges = zero_gradients(potentials)
-    into = differs.copy()  # the edges into a position that differs, and into the one after it
-    into[1:] |= differs[:-1]
-    touched = np.flatnonzero(into & (potentials.first[:-1] == 0))
-    add_labeling(labels, spread, rows, touched, nodes, edges)
-    add_labeling(truth, -spread, rows, touched, nodes, edges)
-    return nodes, edges
+    differs = labels != truth
+    into = differs.copy()  # the edges that look at a position that differs
+    for back in range(1, potentials.edges.order + 1):
+        into[back:] |= differs[:-back]
+    gradients = zero_gradients(potentials)
+    for own, sign in ((labels, -1.0), (truth, 1.0)):
+        potentials.edges.subtract_labeling(potentials, own, np.where(into, sign * spread, 0.0), gradients)
+    return gradients
 
 
-def zero_gradients(potentials: ChainPotentials) -> tuple[FloatArray, FloatArray]:
-    """Zeros for the nodes (n, K) and for the edges (K, K) or (K, n, K)."""
+def zero_gradients(potentials: ChainPotentials) -> Gradients:
+    """Zeros for the nodes (n, K) and for the edges."""
     shape = potentials.node_scores.shape
-    return np.zeros(shape), np.zeros(tables_of(potentials).gradient_shape(shape[0]))
+    return np.zeros(shape), np.zeros(potentials.edges.gradient_shape(shape[0]))
 
 
-def add_labeling(
-    labels: AnyArray,
-    spread: FloatArray,
-    node_rows: IndexArray,
-    edge_rows: IndexArray,
-    nodes: FloatArray,
-    edges: FloatArray,
-) -> None:
-    """Add spread (n,) to the nodes of a labeling (n,) at some rows and to its edges into some rows, in place."""
-    nodes[node_rows, labels[node_rows]] += spread[node_rows]
-    before, here = labels[edge_rows - 1], labels[edge_rows]
-    if edges.ndim == 3:
-        edges[here, edge_rows, before] += spread[edge_rows]
-    else:
-        K = len(edges)
-        cells = before.astype(np.int64) * K + here
-        edges += np.bincount(cells, weights=spread[edge_rows], minlength=K * K).reshape(K, K)
+def in_pieces(
+    objective: Callable[[ChainPotentials, Truth, Workspace | None], LossAndGradient],
+    potentials: ChainPotentials,
+    truth: Truth,
+    workspace: Workspace | None,
+) -> LossAndGradient:
+    """The loss of a chunk and its gradient, by some sequences at a time where unfolded edges would take much memory."""
+    cells = potentials.edges.unfolded_cells
+    if potentials.n_positions * cells <= _PIECE:
+        return objective(potentials, truth, workspace)
+    truth, loss, (nodes, edges) = potentials.check_truth(truth)[0], 0.0, zero_gradients(potentials)
+    for first, last in pairwise(plan_chunks(potentials.offsets, max(1, _PIECE // cells)).tolist()):
+        chosen = np.arange(first, last)
+        part, rows = potentials.take(chosen)
+        found = objective(part, truth.take(rows, chosen), workspace)
+        nodes[rows], edges[:, rows], loss = found.node_gradient, found.edge_gradient, loss + found.loss
+    return LossAndGradient(loss, nodes, edges)

@@ -23,8 +23,8 @@ import numpy as np
 
 from hedgerow.chain import kernels
 from hedgerow.chain.edges.messages import Messages
-from hedgerow.chain.edges.tables import tables_of
-from hedgerow.chain.objectives.labelings import check_legal_truth
+from hedgerow.chain.edges.unfolding import FoldedMessages
+from hedgerow.chain.objectives.labelings import check_legal_truth, in_pieces
 from hedgerow.chain.objectives.result import LossAndGradient
 from hedgerow.chain.potentials import ChainPotentials, Truth
 from hedgerow.chain.workspace import Workspace, run_slices
@@ -40,7 +40,7 @@ class MarginalTruth:
     weights : (n,), of each position's sequence
     """
 
-    messages: Messages
+    messages: Messages | FoldedMessages
     truth: Truth
     weights: FloatArray
 
@@ -73,13 +73,17 @@ def _marginal_truth(potentials: ChainPotentials, truth: Truth, workspace: Worksp
     """Check the truth and find the marginals. An impossible truth is an error."""
     truth, spread = potentials.check_truth(truth)
     check_legal_truth(potentials, truth)
-    messages = tables_of(potentials).messages(potentials, workspace)
+    messages = potentials.edges.messages(potentials, workspace)
     messages.work.reserve_moments()
     return MarginalTruth(messages, truth, spread)
 
 
 def pointwise(potentials: ChainPotentials, truth: Truth, workspace: Workspace | None = None) -> LossAndGradient:
     """The loss of a chunk and its gradient with respect to every score."""
+    return in_pieces(_pointwise, potentials, truth, workspace)
+
+
+def _pointwise(potentials: ChainPotentials, truth: Truth, workspace: Workspace | None) -> LossAndGradient:
     chunk = _marginal_truth(potentials, truth, workspace)
     labels, allowed = chunk.truth.labels, chunk.truth.allowed
     sets = np.empty((0, potentials.n_labels), dtype=bool) if allowed is None else np.ascontiguousarray(allowed)
@@ -116,6 +120,9 @@ class ExpectedAccuracy:
         self, potentials: ChainPotentials, truth: Truth, workspace: Workspace | None = None
     ) -> LossAndGradient:
         """The loss of a chunk and its gradient with respect to every score."""
+        return in_pieces(self._of_piece, potentials, truth, workspace)
+
+    def _of_piece(self, potentials: ChainPotentials, truth: Truth, workspace: Workspace | None) -> LossAndGradient:
         chunk = _marginal_truth(potentials, truth, workspace)
         chunk.run(kernels.labelwise.expected_costs, chunk.right, self.costs, chunk.weights, chunk.terms)
         return chunk.result(float(chunk.terms.sum()))
@@ -136,6 +143,9 @@ class Labelwise:
         self, potentials: ChainPotentials, truth: Truth, workspace: Workspace | None = None
     ) -> LossAndGradient:
         """The loss of a chunk and its gradient with respect to every score."""
+        return in_pieces(self._of_piece, potentials, truth, workspace)
+
+    def _of_piece(self, potentials: ChainPotentials, truth: Truth, workspace: Workspace | None) -> LossAndGradient:
         chunk = _marginal_truth(potentials, truth, workspace)
         if self.softness is None:
             return chunk.result(self._hard(chunk))

@@ -88,7 +88,7 @@ def log_likelihood_curvature(
 ) -> Curved:
     """The gradient of `log_likelihood`, and its derivative along a direction."""
     truth, spread = potentials.check_truth(truth)
-    edges, weights, (nodes, pairs) = tables_of(potentials), truth.weights, direction
+    edges, weights, (nodes, pairs) = potentials.edges, truth.weights, direction
     messages = edges.messages(potentials, workspace)
     moved = messages.covariance(messages.terms(nodes), pairs, weights)
     assert moved.edge_marginals is not None

@@ -4,6 +4,7 @@
 
 without the edge that a first or a last position lacks. With d_t(v) = p_t(v) − [v = y_t], the gradient is d_t(v) for
 node_t(v), and for edge_t(u, v) it is [u = y_{t−1}] d_t(v) + [v = y_t] d_{t−1}(u): the true row and the true column.
+With histories, p_t(v) has all scores that look at position t, and d_t(v) goes to each of them.
 It needs no messages, so a step costs less than one of the likelihood. Labels given their neighbours are independent,
 and the Hessian times a direction is the covariance with it at each position by itself.
 """
@@ -13,7 +14,6 @@ from __future__ import annotations
 import numpy as np
 
 from hedgerow.chain import kernels
-from hedgerow.chain.edges.tables import tables_of
 from hedgerow.chain.objectives.result import Curved, LossAndGradient
 from hedgerow.chain.potentials import ChainPotentials, Gradients, Truth
 from hedgerow.chain.workspace import Workspace, run_slices, slices
@@ -28,7 +28,7 @@ def pseudo_likelihood(potentials: ChainPotentials, truth: Truth, workspace: Work
     loss, excess = _conditional(potentials, labels, spread, workspace or Workspace())
     excess[np.arange(len(labels)), labels] -= 1.0
     excess *= spread[:, None]
-    return LossAndGradient(loss, excess, _edge_derivatives(potentials, labels, excess))
+    return LossAndGradient(loss, excess, potentials.edges.neighbour_gradient(potentials, labels, excess))
 
 
 def _known_labels(potentials: ChainPotentials, truth: Truth) -> tuple[AnyArray, FloatArray]:
@@ -39,7 +39,7 @@ def _known_labels(potentials: ChainPotentials, truth: Truth) -> tuple[AnyArray, 
         i, position = potentials.place(int(np.argmax(labels == UNLABELLED)))
         hint = "Use the log-likelihood, or label this position."
         raise InputError("pseudo-likelihood needs every label", hint=hint, sequence=i, position=position)
-    tables_of(potentials).true_scores(potentials, labels)
+    potentials.edges.true_scores(potentials, labels)
     return labels, spread
 
 
@@ -50,23 +50,14 @@ def _conditional(
     n, K = potentials.node_scores.shape
     work.reserve(n, K)
     work.reserve_moments()
-    scores, edges = work.terms, tables_of(potentials)
+    scores = work.terms
     scores[:] = potentials.node_scores
+    potentials.edges.add_neighbours(scores, potentials, labels)
     for t0, t1 in slices(n, 40 * K):
-        edges.add_neighbours(scores, potentials, labels, t0, t1)
         work.exponentiate(scores, t0, t1)
         kernels.pseudo.normalise(work.node_exp, work.node_probs, work.scale, t0, t1)
     log_probs = scores[np.arange(n), labels] - work.top - np.log(work.scale)
     return -float((spread * log_probs).sum()), work.node_probs
-
-
-def _edge_derivatives(potentials: ChainPotentials, labels: AnyArray, excess: FloatArray) -> FloatArray:
-    """The edge derivatives [u = y_{t−1}] d_t(v) + [v = y_t] d_{t−1}(u) of node derivatives d (n, K)."""
-    n, K = potentials.node_scores.shape
-    per_position = potentials.edges.per_position
-    gradient = np.zeros((K, n if per_position else 1, K))
-    run_slices(kernels.pseudo.add_edges, n, 20 * K, excess, labels, potentials.first, gradient)
-    return gradient if per_position else np.ascontiguousarray(gradient[:, 0].T)
 
 
 def pseudo_likelihood_curvature(
@@ -74,16 +65,14 @@ def pseudo_likelihood_curvature(
 ) -> Curved:
     """The gradient of `pseudo_likelihood`, and its derivative along a direction."""
     labels, spread = _known_labels(potentials, truth)
-    work = workspace or Workspace()
+    work, edges = workspace or Workspace(), potentials.edges
     loss, excess = _conditional(potentials, labels, spread, work)
     n, K = excess.shape
     along = work.moved
-    along[:], edges = direction
-    edges_to = edges if edges.ndim == 3 else np.ascontiguousarray(edges.T)[:, None]
-    for t0, t1 in slices(n, 20 * K):
-        kernels.pseudo.add_neighbours(edges_to, labels, potentials.first, along, t0, t1)
-        kernels.pseudo.turn(excess, along, spread, t0, t1)
+    along[:], pairs = direction
+    edges.add_neighbours(along, potentials, labels, pairs)
+    run_slices(kernels.pseudo.turn, n, 20 * K, excess, along, spread)
     excess[np.arange(n), labels] -= 1.0
     excess *= spread[:, None]
-    edge_gradient = _edge_derivatives(potentials, labels, excess)
-    return Curved(loss, excess, edge_gradient, along, _edge_derivatives(potentials, labels, along))
+    gradient, product = (edges.neighbour_gradient(potentials, labels, values) for values in (excess, along))
+    return Curved(loss, excess, gradient, along, product)

@@ -40,8 +40,7 @@ class _Search:
 
     def __init__(self, potentials: ChainPotentials, costs: FloatArray, labels: AnyArray, scores: FloatArray) -> None:
         """With the true labels (n,) and their scores (s,)."""
-        # Each pass needs the scores of the edges
-        self.potentials = replace(potentials, edges=tables_of(potentials).with_scores())
+        self.potentials = replace(potentials, edges=potentials.edges.with_scores())  # each pass needs them
         self.costs, self.truth, self.labels = costs, scores, labels.astype(CODE)
         self.sizes = np.add.reduceat(costs.max(axis=1), potentials.offsets[:-1]).astype(INDEX) + 1
         self.begins: IndexArray = np.concatenate([[0], np.cumsum(self.sizes)[:-1]]).astype(INDEX)
@@ -136,13 +135,15 @@ def _search_costs(state: _Search, i: int) -> None:
         return
     lowest, highest = int(open_costs[0]), int(open_costs[-1])
     one, rows = state.potentials.sequence(i), state.potentials.rows(i)
+    costs, unfolded = state.costs[rows].astype(INDEX), one.edges.unfolded(one)
+    if unfolded is not None:
+        one, costs = unfolded.chain, unfolded.moves.spread(costs).astype(INDEX)
     n, K = one.node_scores.shape
     numbers, steps = n * K * (highest + 1), n * K * K * (highest + 1)
     if numbers > _MAX_NUMBERS or steps > _MAX_STEPS:
         what = f"the exact search of slack_margin over {n} positions and {K} labels is too large: {numbers:.1e} numbers"
         hint = "Use ⟦objective='margin'⟧, or cut long sequences"
         raise InputError(what, hint=hint, sequence=state.potentials.sequence_number(i))
-    costs = state.costs[rows].astype(INDEX)
     reached = np.cumsum(costs.max(axis=1))
     least = np.maximum(lowest - (reached[-1] - reached), 0)
     most = np.minimum(reached, highest)
@@ -156,4 +157,5 @@ def _search_costs(state: _Search, i: int) -> None:
     labels, label, left = np.empty(n, dtype=CODE), int(np.argmax(best[-1, :, h])), h
     for t0, t1 in slices(n, K, back=True):
         label, left = kernels.slack.trace(scores, costs, best, label, left, labels, t0, t1)
-    state.labels[rows], state.values[i], state.heights[i] = labels, values[h - 1], h
+    state.labels[rows] = labels if unfolded is None else unfolded.moves.last[labels]
+    state.values[i], state.heights[i] = values[h - 1], h

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hedgerow.chain.structure.histories import MAX_ORDER
+from hedgerow.chain.structure.states import StateSpace
 from hedgerow.errors import InputError
 from hedgerow.legend import CODE, INDEX, AnyArray, BoolArray, CodeArray
 
@@ -101,3 +102,10 @@ class HistoryTable:
         """A history in words: "⊥ a b"."""
         names = [str(label_names[v]) for v in self.labels[history].tolist() if v != NO_LABEL]
         return " ".join(names if len(names) == self.order else ["⊥", *names])
+
+
+def legal_moves(space: StateSpace, table: HistoryTable) -> BoolArray:
+    """bool (K, H): the labels that may follow each history."""
+    before = table.labels[:, -1]
+    moves: BoolArray = np.where((before == NO_LABEL)[:, None], space.start, space.transitions[before])
+    return moves.T

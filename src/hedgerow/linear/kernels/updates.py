@@ -137,13 +137,14 @@ def adam(
 @kernel
 def meta_descend(
     runs, n_runs, width, slots, n_slots, real, x, grad, product, v, gain, last,
-    now, cooled, meta_gain, decay, penalty,
+    now, cooled, meta_gain, decay, most, penalty,
 ):  # fmt: skip
     """Stochastic meta-descent, (19)–(21) of Vishwanathan et al. 2006, of the touched weights:
 
-        η ← η · min(2, max(½, 1 − μ g v)),   w ← w − η g,   v ← λ v − η (g + λ H v).
+        η ← η · min(most, max(½, 1 − μ g v)),   w ← w − η g,   v ← λ v − η (g + λ H v).
 
-    IN   now: the number of this step; cooled: a factor of all gains; meta_gain μ, decay λ; penalty: 2·l2·b/m, which a
+    IN   now: the number of this step; cooled: a factor of all gains; meta_gain μ, decay λ; most: what a gain may
+         be multiplied by; penalty: 2·l2·b/m, which a
          weight bears for every step since its last one
     OUT  x, grad, product (H v), v, gain float64[X]; last int32[X]: the step that touched a weight last
     """
@@ -154,7 +155,7 @@ def meta_descend(
         for k in range(width):
             idle = penalty * (now - l[k])
             d = r[k] * g[k] + idle * w[k]
-            e[k] *= min(2.0, max(0.5, 1.0 - meta_gain * d * y[k]))
+            e[k] *= min(most, max(0.5, 1.0 - meta_gain * d * y[k]))
             w[k] -= cooled * e[k] * d
             y[k] = decay * y[k] - cooled * e[k] * (d + decay * (r[k] * h[k] + idle * y[k]))
             l[k] = now
@@ -164,7 +165,7 @@ def meta_descend(
         j = slots[q]
         idle = penalty * (now - last[j])
         d = grad[j] + idle * x[j]
-        gain[j] *= min(2.0, max(0.5, 1.0 - meta_gain * d * v[j]))
+        gain[j] *= min(most, max(0.5, 1.0 - meta_gain * d * v[j]))
         x[j] -= cooled * gain[j] * d
         v[j] = decay * v[j] - cooled * gain[j] * (d + decay * (product[j] + idle * v[j]))
         last[j] = now

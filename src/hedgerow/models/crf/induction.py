@@ -167,7 +167,7 @@ def join_layouts(
     (layout, known), (more, new) = old, fresh
     pairs = None if layout.pairs is None or more.pairs is None else join(layout.pairs, more.pairs)
     joined = replace(layout, nodes=join(layout.nodes, more.nodes), pairs=pairs)
-    both = zip((known.frequency, known.square), (new.frequency, new.square))
+    both = zip((known.frequency, known.squares), (new.frequency, new.squares))
     return joined, Statistics(*(_join(layout.split(a), more.split(b)) for a, b in both))
 
 

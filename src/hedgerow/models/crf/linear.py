@@ -18,6 +18,7 @@ from hedgerow.chain.short import is_plain
 from hedgerow.chain.structure.states import StateSpace
 from hedgerow.data.dataset import Dataset, Label
 from hedgerow.data.imputation import Imputation, seen_schema
+from hedgerow.data.parts.corpus import SharedCorpus
 from hedgerow.data.words import word_kind
 from hedgerow.declarations import check_parameters, documented
 from hedgerow.errors import InputError, warn
@@ -35,6 +36,7 @@ from hedgerow.linear.short import score_sequence
 from hedgerow.models.crf.attribution import linear_parts
 from hedgerow.models.crf.induction import Rounds
 from hedgerow.models.crf.linear_layout import Statistics, carry_over, lay_out, named_weights, weights_of
+from hedgerow.models.crf.linear_shared import SharedValidation, lay_out_shared
 from hedgerow.models.crf.linear_training import LinearTraining, Plan
 from hedgerow.models.crf.parameters import LinearParameters
 from hedgerow.models.crf.partial_fit import partial_fit
@@ -89,14 +91,16 @@ class LinearCRF(LinearParameters, StoppedChain, ScoredChain):
         start = None
         if self.warm_start and hasattr(self, "weights_"):
             start = carry_over(seen_schema(self), self.layout_, self.weights_, ready.dataset.schema, layout)
-        plan, validation = Plan.of(self, ready.dataset, warm=start is not None), None
+        plan = Plan.of(self, ready.dataset, warm=start is not None)
+        validation: ChainValidation | SharedValidation | None = None
         weights = class_weights(self.class_weight, ready.dataset)
         tilt = None if weights is None or plan.objective not in TILTED else np.log(weights)
         if ready.held_out is not None:
-            measure = Measure(
-                ready.held_out, self._scoring(), self._decoder_name(ready.given.schema.labels), self.beam_width
-            )
-            validation = ChainValidation(layout, measure, self.n_jobs, tilt)
+            named = self._scoring(), self._decoder_name(ready.given.schema.labels), self.beam_width
+            if isinstance(ready.held_out, SharedCorpus):
+                validation = SharedValidation(layout, ready.held_out, *named)
+            else:
+                validation = ChainValidation(layout, Measure(ready.held_out, *named), self.n_jobs, tilt)
             # A metric that cannot score y_val is found before any training.
             validation(np.zeros(layout.n_weights) if start is None else start)
         training = LinearTraining(self, plan, ready.dataset, layout, statistics, validation)
@@ -117,11 +121,13 @@ class LinearCRF(LinearParameters, StoppedChain, ScoredChain):
         return LinearCRF(order=order, max_iter=QUICK_ITERATIONS, missing=self.missing, n_jobs=self.n_jobs)
 
     def _lay_out(
-        self, dataset: Dataset, space: StateSpace, columns: Iterable[str] | None = None
+        self, dataset: Dataset | SharedCorpus, space: StateSpace, columns: Iterable[str] | None = None
     ) -> tuple[ChainLayout, Statistics]:
         """The weights that the training sequences ask for. columns : whose features score pairs of labels, too"""
         order, histories = int(self.order), None
         seen: dict[str, Any] = {"transitions": self.transitions, "min_frequency": self.min_frequency}
+        if isinstance(dataset, SharedCorpus):
+            return lay_out_shared(dataset, space, pairs=self.pairs, order=order, **seen)
         if order > 1:
             histories = observed_histories(dataset, space, order, **seen)
         columns = self.transition_columns if columns is None else columns

@@ -14,11 +14,13 @@ from hedgerow.chain.objectives.log_likelihood import log_likelihood
 from hedgerow.chain.objectives.margins import Margin
 from hedgerow.chain.objectives.result import Objective
 from hedgerow.data.dataset import Dataset
+from hedgerow.data.parts.corpus import SharedCorpus
 from hedgerow.errors import InputError
 from hedgerow.estimators.values import class_weights, cost_table, random_generator
 from hedgerow.legend import FloatArray
 from hedgerow.linear.chain import ChainLayout, Evaluation, LinearChain
 from hedgerow.models.crf.linear_layout import Statistics
+from hedgerow.models.crf.linear_shared import SharedEvaluation
 from hedgerow.models.crf.parameters import LinearParameters
 from hedgerow.parallel import Lanes, count_lanes, plan_chunks
 from hedgerow.trainers import LBFGS, TRAINERS, MistakeTrainer, OnlineTrainer, Trainer
@@ -30,11 +32,14 @@ from hedgerow.training.monitor import Monitor, Step, Trained
 from hedgerow.training.online.batches import Batches
 from hedgerow.training.online.trainers import train_online
 from hedgerow.training.whole.conjugate_gradient import conjugate_gradient
+from hedgerow.training.whole.gis import N_GROUPS
 from hedgerow.training.whole.gradient_descent import gradient_descent
+from hedgerow.training.whole.iis import iterative_scaling, scaling_groups
 from hedgerow.training.whole.lbfgs import curvature_scale, lbfgs
 
 # On the whole corpus at once.
-WHOLE = {"lbfgs": lbfgs, "conjugate_gradient": conjugate_gradient, "gradient_descent": gradient_descent}
+DESCENTS = {"lbfgs": lbfgs, "conjugate_gradient": conjugate_gradient, "gradient_descent": gradient_descent}
+WHOLE = (*DESCENTS, *N_GROUPS)
 
 MAX_ITERATIONS = 500
 MAX_PASSES = 50
@@ -78,7 +83,7 @@ class Plan:
         _check_pair(objective, trainer)
         if model.class_weight is not None:
             objectives.check_weighted(objective, model.class_weight)
-        _check_order(model, objective, trainer)
+        _check_order(model, trainer)
         if model.induction is not None:
             _check_induction(model, objective, trainer)
         if model.l1 and trainer != "lbfgs":
@@ -95,7 +100,7 @@ class Plan:
 
 def _suits_frank_wolfe(model: LinearParameters, dataset: Dataset | None) -> bool:
     known = dataset is not None and dataset.labels is not None and bool((dataset.labels >= 0).all())
-    return known and model.l2 > 0 and model.start in ("auto", "zero")
+    return known and model.l2 > 0 and model.start in ("auto", "zero") and model.order <= 1
 
 
 def _check_pair(objective: str, trainer: str) -> None:
@@ -105,20 +110,20 @@ def _check_pair(objective: str, trainer: str) -> None:
         raise InputError(f"⟦trainer⟧ {trainer!r} is for ⟦objective⟧ {meant!r}, not {objective!r}", hint=hint)
     if trainer in WHOLE and objective == "perceptron":  # it is smallest where all weights are 0
         raise InputError(f"⟦objective⟧ 'perceptron' has no minimum for ⟦trainer⟧ {trainer!r}", hint="Use 'margin'.")
+    if trainer in N_GROUPS and objective != "log_likelihood":
+        raise InputError(f"⟦trainer⟧ {trainer!r} is for ⟦objective⟧ 'log_likelihood'", hint="Leave one of them out.")
     if trainer == "smd" and objective not in CURVED:
         hint = f"It takes {' and '.join(map(repr, CURVED))}; for others there is 'adagrad'."
         what = f"⟦trainer⟧ 'smd' needs second derivatives, and ⟦objective⟧ {objective!r} has none here"
         raise InputError(what, hint=hint)
 
 
-def _check_order(model: LinearParameters, objective: str, trainer: str) -> None:
+def _check_order(model: LinearParameters, trainer: str) -> None:
     """Refuse what chains of order 2 and more cannot do."""
-    if model.order > 1:
-        has = {"objective": ("log_likelihood",), "trainer": tuple(WHOLE), "start": ("auto", "zero", "log_likelihood")}
-        for (name, known), value in zip(has.items(), (objective, trainer, model.start)):
-            if value not in known:
-                hint = f"Choose {' or '.join(map(repr, known))}; ⟦order⟧ 1 and 0 have them all."
-                raise InputError(f"⟦{name}={value!r}⟧ is not available for ⟦order={model.order}⟧", hint=hint)
+    for name, value, instead in (("trainer", trainer, "adagrad"), ("start", model.start, "log_likelihood")):
+        if model.order > 1 and value in ("frank_wolfe", "counts"):
+            hint = f"Use {instead!r}, or ⟦order⟧ 1 or 0."
+            raise InputError(f"⟦{name}={value!r}⟧ is not available for ⟦order={model.order}⟧", hint=hint)
     if model.order != 1 and model.transition_columns is not None:
         raise InputError(f"⟦transition_columns⟧ are for ⟦order⟧ 1, not {model.order}", hint="Leave one of them out.")
 
@@ -128,7 +133,7 @@ def _check_induction(model: LinearParameters, objective: str, trainer: str) -> N
     assert model.induction is not None
     refused = {
         f"⟦objective={objective!r}⟧": objective != "log_likelihood",
-        f"⟦trainer={trainer!r}⟧": trainer not in WHOLE,
+        f"⟦trainer={trainer!r}⟧": trainer not in DESCENTS,
         f"⟦start={model.start!r}⟧": model.start not in ("auto", "zero"),
         "⟦warm_start⟧": model.warm_start,
         "⟦class_weight⟧": model.class_weight is not None,
@@ -173,7 +178,7 @@ class LinearTraining:
 
     settings: LinearParameters
     plan: Plan
-    dataset: Dataset
+    dataset: Any  # a Dataset, or a SharedCorpus, for trainers of the whole
     layout: ChainLayout
     statistics: Statistics
     validate: Callable[[FloatArray], float] | None
@@ -237,9 +242,14 @@ class LinearTraining:
             stages.insert(0, Stage(LBFGS(), log_likelihood, "log_likelihood"))
         return stages if len(stages) > 1 else [stages[0]._replace(name="")]
 
+    def _evaluation(self, objective: Objective, lanes: Lanes) -> Evaluation | SharedEvaluation:
+        if isinstance(self.dataset, SharedCorpus):
+            return SharedEvaluation(self.layout, self.dataset, objective)
+        return Evaluation(LinearChain(self.layout), self.dataset, objective, lanes)
+
     def _loss(self, stage: Stage, weights: FloatArray, lanes: Lanes) -> float:
         """The loss at some weights, with the penalty that the trainer knows."""
-        loss, _ = Evaluation(LinearChain(self.layout), self.dataset, stage.objective, lanes)(weights)
+        loss, _ = self._evaluation(stage.objective, lanes)(weights)
         l2 = 0.0 if isinstance(stage.trainer, MistakeTrainer) else self.l2
         return loss + l2 * float(kernels.vectors.dot(weights, weights))
 
@@ -258,12 +268,15 @@ class LinearTraining:
             "stage": stage.name,
         }
         with Monitor(**options | changed) as monitor:
-            if trainer in WHOLE:
-                evaluation = Evaluation(LinearChain(self.layout), self.dataset, objective, lanes)
+            if trainer in N_GROUPS:
+                groups = scaling_groups(self.layout, self.dataset, objective, lanes, N_GROUPS[trainer])
+                weights = iterative_scaling(groups, start, monitor, l2=self.l2)
+            elif trainer in DESCENTS:
+                evaluation = self._evaluation(objective, lanes)
                 options = {"l1": float(settings.l1)} if trainer == "lbfgs" else {}
                 seen = self.statistics
                 scale = curvature_scale(seen.frequency, seen.square, self.layout.n_labels, self.l2)
-                weights = WHOLE[trainer](evaluation, start, monitor, l2=self.l2, scale=scale, **options)
+                weights = DESCENTS[trainer](evaluation, start, monitor, l2=self.l2, scale=scale, **options)
             else:
                 weights = self._online(stage.trainer, objective, start, monitor)
         return weights, monitor

@@ -7,21 +7,29 @@ from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any
 
+import numpy as np
 from sklearn.base import clone
 
 from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.chain.structure.histories import Histories
+from hedgerow.chain.structure.history_table import HistoryTable
 from hedgerow.chain.structure.states import StateSpace
 from hedgerow.data.dataset import Dataset
 from hedgerow.errors import InputError
+from hedgerow.estimators.histories import observed_histories
 from hedgerow.estimators.prepare import Prepared, Sources
 from hedgerow.legend import FloatArray, IndexArray
 from hedgerow.models.crf.linear import LinearCRF
+from hedgerow.models.crf.parameters import TreeParameters
+from hedgerow.training.boosting.constant import best_constant, best_history_constant
 from hedgerow.training.boosting.scores import Start
 
 
-def linear_below(init: LinearCRF, ready: Prepared) -> LinearCRF:
-    """The linear model that the trees stand on; one that is not fitted yet is fitted to the training sequences."""
+def linear_below(init: Any, ready: Prepared) -> LinearCRF | None:
+    """The linear model that the trees stand on, if any; one that is not fitted yet is fitted to the training
+    sequences."""
+    if not isinstance(init, LinearCRF):
+        return None
     if hasattr(init, "weights_"):
         return copy.deepcopy(init)  # to fit it anew must not change this model
     fresh: LinearCRF = clone(init)
@@ -110,9 +118,43 @@ def make_start(
     linear: LinearCRF | None,
     order: int = 1,
     histories: Histories | None = None,
+    history_constant: FloatArray | None = None,
 ) -> Start:
     """F₀ of a model."""
     if linear is None:
-        return Start(space, constant, order=order, histories=histories)
+        return Start(space, constant, order=order, histories=histories, history_constant=history_constant)
     linear._prepare()
     return Start(space.intersect(linear.layout_.space), constant, partial(potentials_below, linear))
+
+
+def find_start(
+    model: TreeParameters, dataset: Dataset, space: StateSpace, linear: LinearCRF | None, tilt: FloatArray | None
+) -> Start:
+    """F₀ of order 1 or 0. tilt : (K,), what labels weigh, or None"""
+    K = dataset.n_labels
+    constant = best_constant(dataset, space) if model.init == "constant" else np.zeros((K + 1, K))
+    if tilt is not None and (model.init == "constant" if linear is None else linear.tilt_ is None):
+        constant = constant + tilt  # trees need not learn it
+    return make_start(space, constant, linear, int(model.order))
+
+
+def find_history_start(
+    model: TreeParameters,
+    dataset: Dataset,
+    space: StateSpace,
+    linear: LinearCRF | None,
+    tilt: FloatArray | None,
+    *,
+    shared: bool,
+) -> Start:
+    """The same of order 2 and more, and the histories that shared edges have weights for. There is no linear model."""
+    K, order, constant = dataset.n_labels, int(model.order), None
+    histories = observed_histories(dataset, space, order, transitions=model.transitions) if shared else None
+    if model.init == "constant":
+        structure = HistoryTable.full(K, order) if histories is None else histories
+        constant = best_history_constant(dataset, space, structure)
+        if tilt is not None and histories is None:
+            constant += tilt[:, None]
+        elif tilt is not None and histories is not None:
+            constant += np.where(histories.arc_back_off < 0, tilt[histories.arc_label], 0.0)
+    return make_start(space, np.zeros((K + 1, K)), linear, order, histories, constant)

@@ -78,15 +78,16 @@ class LinearParameters(
     order
         How many labels before it a label may depend on. 0 scores each position by itself. From 2 on every run of up to
         order+1 labels that training shows has a weight, and one that it does not show is scored by the shorter runs
-        inside it; the objective is then the log-likelihood, and the trainer one on the whole corpus.
+        inside it.
     objective : str
         What is minimised: "log_likelihood", "pseudo_likelihood", "pointwise" (the likelihood of each label by itself),
         "labelwise" (a smooth count of wrong labels), "expected_accuracy", "margin", "slack_margin",
         "classification_error" (a smooth count of wrong labelings), "perceptron". "auto" is the log-likelihood, or what
         the trainer is for.
     trainer : str or Trainer
-        How: "lbfgs", "conjugate_gradient", "gradient_descent" on the whole corpus; "sgd", "annealed_sgd", "adagrad",
-        "adam", "smd" (stochastic meta-descent) on a few sequences at a time; "averaged_perceptron",
+        How: "lbfgs", "conjugate_gradient", "gradient_descent", and the slow "gis" and "iis", on the whole corpus;
+        "sgd", "annealed_sgd", "adagrad", "adam", "smd" (stochastic meta-descent) on a few sequences at a time;
+        "averaged_perceptron",
         "passive_aggressive" and "arow" on the mistakes in one sequence at a time; "frank_wolfe" for the margin, which
         knows how far from the minimum it is. "auto" is "lbfgs" where the objective is smooth, "averaged_perceptron" for
         "perceptron", and for the margins "adagrad", or "frank_wolfe" where every label is known, l2 is above 0 and
@@ -195,16 +196,16 @@ class TreeParameters(
     order
         How many labels before it a label may depend on. 0 scores each position by itself. From 2 on trees of joint
         edges ask for each of the last `order` labels, which is for few labels; shared edges have a weight for every run
-        of up to order+1 labels that training shows. The objective is then the log-likelihood.
+        of up to order+1 labels that training shows.
     leaves
         "newton" divides by Σp(1−p) + λ instead of rows + λ: longer steps, which do not depend on the number of labels.
         "auto" is "newton" for the log-likelihood, and "mean", the papers' leaves, for the other objectives.
     learning_rate
         What the values of leaves are multiplied with; 1 is the papers'. "line_search" finds one step for all labels in
-        each iteration. Steps above 1, found steps and Newton's are halved until the loss does not rise. "auto" is 0.1
-        with Newton's leaves and 0.3 with means. Where `n_estimators` is "auto" as well and all sequences are trained on
-        in the end (`refit`), Newton's steps before that are 0.3, and an iteration stands for four of the last training,
-        and for three of `n_iter_no_change`.
+        each iteration. Steps above 1, found steps and Newton's are shortened until the loss does not rise. "auto" is
+        0.1 with Newton's leaves and 0.3 with means. Where `n_estimators` is "auto" as well and all sequences are
+        trained on in the end (`refit`), Newton's steps before that are 0.3, and an iteration stands for four of the
+        last training, and for three of `n_iter_no_change`.
     l2_regularization
         λ: the value of a leaf is Σ(−gradient) / (rows + λ), with Newton's leaves Σ(−gradient) / (Σp(1−p) + λ). "auto"
         is 5 with Newton's leaves and shared edges, and 20 elsewhere.
@@ -229,6 +230,9 @@ class TreeParameters(
         gains more, a category is one more category. "weighting": the row goes to both sides of a split, in shares.
         "surrogate": the columns that predict the split best tell its side. "impute" fills in the most common value, or
         the mean. "indicator" fills numbers in and adds a flag that says so; a category is one more category.
+    n_surrogates
+        How many columns a split keeps as surrogates, the best first, where `missing` is "surrogate". "all" keeps every
+        one that tells the side better than always taking the larger, as CART does.
     subsample
         The share of sequences, or of positions (`subsample_by`), that a tree is fitted to, drawn for each.
     subsample_by
@@ -275,6 +279,7 @@ class TreeParameters(
     sharpness: Positive | None = None
     min_frequency: NonNegative = 1.0
     missing: Any = "learned"
+    n_surrogates: Count | Literal["all"] = 5
     subsample_by: Literal["sequences", "positions"] = "sequences"
     trim: Annotated[float, Range(0, 0.999)] = 0.0
     trees_per_step: Count = 1
@@ -330,16 +335,11 @@ def against_vectors(model: Any) -> str:
 
 def _check_tree_order(model: Any) -> None:
     """Refuse what a TreeCRF of another order than 1 cannot do."""
-    if not isinstance(model.init, str) or model.init != "zero":
-        hint = "Leave ⟦init⟧ as it is, 'zero'."
-        raise InputError(f"⟦init⟧ is for ⟦order⟧ 1, and ⟦order⟧ is {model.order}", hint=hint)
-    if model.order > 1:
-        if model.objective != LOG_LIKELIHOOD:
-            what = f"⟦objective={model.objective!r}⟧ is not available for ⟦order={model.order}⟧"
-            raise InputError(what, hint="Use 'log_likelihood'; ⟦order⟧ 1 and 0 have them all.")
-        if model.pseudo_likelihood_steps:
-            what = f"⟦pseudo_likelihood_steps⟧ are for ⟦order⟧ 1, and ⟦order⟧ is {model.order}"
-            raise InputError(what, hint="Set them to 0.")
-        if model.edges == "joint" and model.missing in ("weighting", "surrogate"):
-            what = f"⟦missing={model.missing!r}⟧ is not available for joint ⟦edges⟧ of ⟦order⟧ {model.order}"
-            raise InputError(what, hint="Use ⟦edges='shared'⟧, or ⟦missing='learned'⟧.")
+    if not isinstance(model.init, str):
+        hint = "Leave ⟦init⟧ at 'zero', or use 'constant'."
+        raise InputError(f"a linear model as ⟦init⟧ is for ⟦order⟧ 1, and ⟦order⟧ is {model.order}", hint=hint)
+    if model.order == 0 and model.init != "zero":
+        raise InputError("⟦init='constant'⟧ is for ⟦order⟧ 1 and more, and ⟦order⟧ is 0", hint="Leave ⟦init⟧ as it is.")
+    if model.order > 1 and model.objective in BOOSTED:
+        what = f"⟦objective={model.objective!r}⟧ is not available for ⟦order={model.order}⟧"
+        raise InputError(what, hint="⟦order⟧ 1 and 0 have it; all other objectives go with every order.")

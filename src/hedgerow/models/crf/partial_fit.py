@@ -146,7 +146,7 @@ def _begin(
         transition_columns=model.transition_columns,
     )
     start = count_weights(dataset, layout) if plan.start == "counts" else np.zeros(layout.n_weights)
-    return dataset, layout, Progress(plan.trainer.name, start, statistics.square, TrainerState())
+    return dataset, layout, Progress(plan.trainer.name, start, statistics.squares, TrainerState())
 
 
 def _go_on(

@@ -18,7 +18,7 @@ from hedgerow.declarations import check_parameters, documented
 from hedgerow.errors import InputError
 from hedgerow.estimators.base import StoppedChain
 from hedgerow.estimators.constraints import check_gold, without_forbidden
-from hedgerow.estimators.histories import observed_histories, without_unseen
+from hedgerow.estimators.histories import without_unseen
 from hedgerow.estimators.predictor import Lean
 from hedgerow.estimators.prepare import Preparation, Prepared, cut_flat, listed, prepare
 from hedgerow.estimators.scored import ScoredChain
@@ -29,6 +29,8 @@ from hedgerow.models.crf.linear import LinearCRF
 from hedgerow.models.crf.paired import (
     beside_held_out,
     check_below,
+    find_history_start,
+    find_start,
     linear_below,
     make_start,
     pair,
@@ -36,19 +38,18 @@ from hedgerow.models.crf.paired import (
     reach_of_both,
 )
 from hedgerow.models.crf.parameters import TreeParameters, check_tree_parameters
-from hedgerow.models.crf.tree_form import Duration, Form, edges_to_try, make_form
+from hedgerow.models.crf.tree_form import TOLD, Duration, Form, edges_to_try, make_form
+from hedgerow.models.crf.tree_shared import choose_binning
 from hedgerow.models.crf.tree_short import lean_trees
 from hedgerow.models.crf.tree_training import Boosted, Training, check_goes_on, chunk_positions
 from hedgerow.parallel import MAX_LANES, Lanes
 from hedgerow.training.boosting.chain import Iteration
-from hedgerow.training.boosting.constant import best_constant
 from hedgerow.training.boosting.scores import Start
 from hedgerow.training.checkpoint import remembered
 from hedgerow.training.memory import check_joint_memory
 from hedgerow.training.monitor import Trained, say
-from hedgerow.trees.binning import Binning, bin_dataset, learn_binning
+from hedgerow.trees.binning import Binning, bin_dataset
 from hedgerow.trees.ensemble import Ensemble
-from hedgerow.trees.growing import SURROGATE, WEIGHTING
 
 PAPERS: dict[str, dict[str, Any]] = {
     "2004": {"l2_regularization": 0.0, "pseudo_likelihood_steps": 3},
@@ -81,7 +82,7 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
     imputation_ : what is filled in for missing values, or None
     missing_ : the way of missing values that it was fitted with
     space_ : the legal moves
-    constant_ : (K+1, K) [from, to], ⊥ last: the scores before any tree
+    constant_ : (K+1, K) [from, to], ⊥ last: the scores before any tree; from order 2 on `history_constant_`
     linear_ : the LinearCRF below the trees, or None
     edges_ : "joint" or "shared", where `edges` left that open
     edge_tables_ : (iterations, K, K) [from, to], what each iteration added to shared edges; None for joint ones. From
@@ -128,9 +129,8 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
         """Train and store, for a duration that is known, or with edges that are: without both every form that `edges`
         leaves open, of which that is stored which held-out sequences prefer. Returned where any iteration is kept."""
         warm = ready.wanted.schema is not None
-        linear, dataset, held_out = self.linear_ if warm else None, ready.dataset, ready.held_out
-        if not warm and isinstance(self.init, LinearCRF):
-            linear = linear_below(self.init, ready)
+        linear = self.linear_ if warm else linear_below(self.init, ready)
+        dataset, held_out = ready.dataset, ready.held_out
         if linear is not None:
             dataset, held_out = pair_all(linear, ready)
         known = edges if duration is None else duration.edges
@@ -147,12 +147,12 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
         if warm:
             binning = self.binning_
         else:
-            gaps = self.missing in (WEIGHTING, SURROGATE)
-            binning = learn_binning(dataset, int(self.max_bins), self.min_frequency, keep_missing=gaps)
+            binning = choose_binning(self, dataset)
         found: list[tuple[Duration, Trained[Boosted]]] = []
         for way in ways:
             form = make_form(self, way, stopped=held_out is not None, again=ready.everything is not None)
-            training = self._training(form, binning, start, ready.given.schema, label_weights=weights)
+            rival = found[0][1].history if found else ()  # of the simpler form
+            training = self._training(form, binning, start, ready.given.schema, label_weights=weights, rival=rival)
             if self.n_bags:
                 trained = training.train_bags(dataset, held_out)
             else:
@@ -188,7 +188,7 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
         for fold in ready.other_folds:
             if self.verbose:
                 say("training with another part held out: %d of %d", len(found) + 1, len(ready.other_folds) + 1)
-            again, losses, outcome = remembered(partial(self._train_fold, fold, edges=duration.edges))
+            again, losses, outcome = remembered(partial(self._train_fold, fold, edges=duration.edges), TOLD)
             first["_losses"] = [*first["_losses"], *losses]
             if outcome == "interrupted":
                 first["outcome_"] = "interrupted"
@@ -245,16 +245,9 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
     ) -> Start:
         """F₀, and what may follow what."""
         if warm:
-            return replace(make_start(space, self.constant_, linear, self.order_, self.histories_), tilt=tilt)
-        K, order, histories = dataset.n_labels, int(self.order), None
-        constant: FloatArray = np.zeros((K + 1, K))
-        if self.init == "constant":
-            constant = best_constant(dataset, space)
-        if tilt is not None and (self.init == "constant" if linear is None else linear.tilt_ is None):
-            constant = constant + tilt  # trees need not learn it
-        if self._has_histories():
-            histories = observed_histories(dataset, space, order, transitions=self.transitions)
-        return replace(make_start(space, constant, linear, order, histories), tilt=tilt)
+            return replace(self._start_from(space, linear), tilt=tilt)
+        find = find_start if self.order <= 1 else partial(find_history_start, shared=self._has_histories())
+        return replace(find(self, dataset, space, linear, tilt), tilt=tilt)
 
     def _check_parameters(self) -> None:
         check_parameters(self)
@@ -299,7 +292,7 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
         self.linear_ = linear
         self.binning_ = binning
         self.space_ = start.space
-        self.constant_ = start.constant
+        self.constant_, self.history_constant_ = start.constant, start.history_constant
         self.order_, self.histories_ = start.order, start.histories
         iterations, n_labels = trained.learnt.iterations, len(schema.labels)
         trees = [tree for one in iterations for tree in one.trees]
@@ -391,7 +384,10 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
 
     def _start(self) -> Start:
         """F₀, as it was fitted."""
-        return make_start(self.space_, self.constant_, self.linear_, self.order_, self.histories_)
+        return self._start_from(self.space_, self.linear_)
+
+    def _start_from(self, space: StateSpace, linear: LinearCRF | None) -> Start:
+        return make_start(space, self.constant_, linear, self.order_, self.histories_, self.history_constant_)
 
     def _chunk_positions(self) -> int:
         table = self._start().history_table if self.edge_tables_ is None else None

@@ -8,12 +8,13 @@ from hedgerow.chain.structure.histories import MAX_ORDER
 from hedgerow.chain.structure.history_table import HistoryTable
 from hedgerow.estimators.codec.arrays import scores
 from hedgerow.estimators.codec.chain import HISTORIES
-from hedgerow.estimators.codec.parts import Model, Part, State
+from hedgerow.estimators.codec.parts import Part, State
 from hedgerow.estimators.codec.schema import CALIBRATED, SPACE
 from hedgerow.estimators.codec.steps import Check, Let, Scope, refuse
 from hedgerow.estimators.codec.trees import BINNING, ensemble
 from hedgerow.estimators.codec.upgrade import Old
 from hedgerow.estimators.codec.values import choice, flag, whole
+from hedgerow.estimators.files import Model
 from hedgerow.estimators.values import OF_TREES
 from hedgerow.trees.growing import LEARNED, SURROGATE, WEIGHTING
 
@@ -25,6 +26,13 @@ def check_histories(scope: Scope) -> None:
     wanted = scope["shared_edges"] and scope["order"] > 1
     if (scope["histories"] is not None) != wanted or (wanted and scope["histories"].order != scope["order"]):
         refuse(f"the histories do not fit order {scope['order']}")
+
+
+def _constant_shape(scope: Scope) -> tuple[int, ...]:
+    """Of the start of a chain of order 2 and more."""
+    if scope["order"] < 2:
+        refuse("a chain of this order has no scores of histories to start from")
+    return (scope["histories"].n_arcs,) if scope["shared_edges"] else (int(scope["K"]), _n_before(scope))
 
 
 def _n_before(scope: Scope) -> int:
@@ -100,6 +108,7 @@ STATE = State(
         flag("shared_edges", of=lambda model: model.edge_tables_ is not None),
         Part("histories", HISTORIES, of="histories_", optional=True),
         Check(check_histories),
+        scores("history_constant", _constant_shape, of="history_constant_", optional=True),
         Let("columns", lambda scope: scope["seen"]),
         Part("binning", BINNING, of="binning_"),
         Part("ensemble", ensemble(before=_n_before, gaps=True, vectors=True), of="ensemble_"),

@@ -22,6 +22,12 @@ from hedgerow.models.local.base import RowChain
 from hedgerow.models.local.memm import MEMM, quick_memm
 from hedgerow.trees.nodes import LEAF, STREAM
 
+PAPER: dict[str, Any] = {
+    "window": 0, "bag": 6, "max_leaf_nodes": 10, "l2_regularization": 0.0, "learning_rate": 1.0,
+    "categorical": "one_against_rest", "feature_steps": 10, "feature_bins": 20, "early_stopping": False, "refit": False,
+    "calibrate": False,
+}  # fmt: skip
+
 
 @documented
 class FutureFeatureMEMM(FutureParameters, RowChain):
@@ -55,6 +61,16 @@ class FutureFeatureMEMM(FutureParameters, RowChain):
 
     scoring: Any = LOG_LIKELIHOOD
     scorer_: FutureTrees
+
+    @classmethod
+    def paper(cls, **parameters: Any) -> FutureFeatureMEMM:
+        """FF-MEMM as chapter 5 of Hao's thesis has it: steps by line search, taken whole, leaves that are means, trees
+        of 10 leaves that ask for one value, bags of 6, a position that sees itself alone.
+
+        Sequences that you hold out (X_val, y_val) say when to stop. Other parameters may be given, and those named here
+        may be changed.
+        """
+        return cls(**PAPER | parameters)
 
     def _train(self, ready: Prepared, duration: Sequence[int] | None = None) -> Sequence[int] | None:
         """Train and store. duration : the iterations of each round, which are done again; returned where anything was

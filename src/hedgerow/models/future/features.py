@@ -94,7 +94,7 @@ class Alternation:
         self.rounds = [self.n_trees]
         while not monitor.interrupted and len(self.features) < self.settings.max_future_features:
             state, n = self._remember(), self.n_trees
-            if not self._add_features():
+            if not self.add_features():
                 break
             full = self._add_trees(monitor)
             score = self.score()
@@ -116,7 +116,7 @@ class Alternation:
         self.rounds = [0] * len(rounds)
         for i, n in enumerate(rounds):
             if i:
-                self._add_features()
+                self.add_features()
             while self.rounds[i] < n and not monitor.interrupted and self._add_tree():
                 self.rounds[i] += 1
                 monitor.step(self.loss())
@@ -182,7 +182,7 @@ class Alternation:
 
     # ---------------------------------------------------------------------------------------- features, second option
 
-    def _add_features(self) -> int:
+    def add_features(self) -> int:
         """A feature for each label that gains by one, the best first; of two labels only for the one that gains more,
         since what speaks for one speaks against the other."""
         corpus, K = self.corpus, len(self.corpus.scores)

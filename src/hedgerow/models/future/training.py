@@ -11,7 +11,7 @@ from hedgerow.data.dataset import Dataset
 from hedgerow.errors import InputError
 from hedgerow.estimators.prepare import Prepared
 from hedgerow.estimators.values import class_weights
-from hedgerow.legend import AnyArray, CodeArray, FloatArray, IndexArray
+from hedgerow.legend import CODE, AnyArray, CodeArray, FloatArray, IndexArray
 from hedgerow.models.future.corpus import ScoredCorpus, cut_evenly, future_schema, with_future_columns
 from hedgerow.models.future.features import Alternation
 from hedgerow.models.future.multiple_instance import Bags, FutureFeature
@@ -150,3 +150,18 @@ def train(
     )
     trained = monitor.trained((fitted, training.rounds))
     return replace(trained, best=replace(trained.best, loss=training.loss()))
+
+
+def more_features(settings: FutureParameters, trees: FutureTrees, dataset: Dataset, scores: FloatArray) -> FutureTrees:
+    """The features that there are and, after them, those that raise the likelihood most where labels of a corpus have
+    scores (K, N) already: a feature for each label that gains by one, as in a round of training."""
+    nothing = np.empty((dataset.n_positions, 0), dtype=CODE)
+    rows = with_label_columns(dataset, nothing, backward=trees.backward)
+    schema, inputs = future_schema(rows.schema, trees.n_columns), bin_dataset(trees.inputs, dataset, postings=True)
+    weights, bags = class_weights(settings.class_weight, rows), trees.bags(dataset.offsets)
+    corpus = ScoredCorpus(inputs, rows, trees.binning_, bags, schema, weights, growing=True)
+    corpus.scores = scores
+    search = Alternation(corpus, None, trees.inputs, trees.binning_, settings)
+    search.additions.extend(trees.features)
+    search.add_features()
+    return replace(trees, features=tuple(search.features))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,16 +20,18 @@ from hedgerow.estimators.values import OF_LINEAR, check_missing
 from hedgerow.legend import BoolArray, CodeArray, FloatArray
 from hedgerow.models.crf.linear_layout import weights_of
 from hedgerow.models.future.estimator import FutureFeatureMEMM
+from hedgerow.models.future.training import more_features
 from hedgerow.models.local.memm import MEMM, quick_memm
 from hedgerow.models.search.features import Searcher, SearchLayout, lay_out_search, open_labels, row_weights
 from hedgerow.models.search.parameters import SearchParameters
 from hedgerow.models.search.ranking import RankingTrees, TableSearch, train_ranking
-from hedgerow.models.search.training import thermometer_schema, train, with_thermometers
+from hedgerow.models.search.training import said_scores, thermometer_schema, train, with_thermometers
 from hedgerow.parallel import Chunk, over_chunks
 from hedgerow.training.monitor import Trained
 
 _CHUNK_POSITIONS = 5_000
 MAX_PASSES = {"perceptron": 50, "trees": 300}
+MAX_FEATURES, PATIENCE = 20, 3  # of the search's own errors: how many, and rounds in which they may not help
 
 
 @documented
@@ -64,13 +66,36 @@ class BeamSearchTagger(SearchParameters, StoppedChain):
     weights_: FloatArray
     trees_: RankingTrees
 
-    def _train(self, ready: Prepared, duration: int | None = None) -> int:
-        """Train and store. duration : the most passes, where it is not `max_iter`"""
+    def _train(self, ready: Prepared, duration: Sequence[int] | None = None) -> list[int]:
+        """Train and store. duration : the most passes of each round, where it is not `max_iter`; returned as kept"""
         finder = self._find_future_features(ready) if self.future_features else None
+        most = MAX_PASSES[self.ranking] if self.max_iter is None else int(self.max_iter)
+        passes = [self._learn(ready, finder, duration[0] if duration else most)]
+        if finder is None or self.future_features != "errors":
+            return passes
+        best = len(passes), finder.scorer_, dict(self.__dict__)
+        while len(passes) - best[0] < PATIENCE and self.outcome_ != "interrupted":
+            if not self._look_ahead(ready, finder) or (duration is not None and len(passes) == len(duration)):
+                break
+            passes.append(self._learn(ready, finder, most if duration is None else duration[len(passes)]))
+            if duration is not None or ready.held_out is None or _best_score(self.__dict__) > _best_score(best[2]):
+                best = len(passes), finder.scorer_, dict(self.__dict__)
+        n, finder.scorer_, kept = best
+        self.__dict__.clear()
+        self.__dict__.update(kept)
+        return passes[:n]
+
+    def _look_ahead(self, ready: Prepared, finder: FutureFeatureMEMM) -> bool:
+        """Whether there are more patterns that tell where the search is wrong; the finder has them then."""
+        trees = finder.scorer_
+        said = self._search(with_thermometers(finder, ready.dataset), None, int(self.beam_width))
+        finder.scorer_ = more_features(finder, trees, ready.dataset, said_scores(ready.dataset, said))
+        return len(finder.scorer_.features) > len(trees.features)
+
+    def _learn(self, ready: Prepared, finder: FutureFeatureMEMM | None, n_passes: int) -> int:
+        """One training with the future features that there are, stored; how many passes were kept."""
         dataset = with_thermometers(finder, ready.dataset)
         held_out = None if ready.held_out is None else with_thermometers(finder, ready.held_out)
-        n_passes = MAX_PASSES[self.ranking] if self.max_iter is None else int(self.max_iter)
-        n_passes = n_passes if duration is None else duration
         trained: Trained[Any]
         if self.ranking == "trees":
             trained = train_ranking(self, ready.space, dataset, held_out, n_passes)
@@ -116,7 +141,14 @@ class BeamSearchTagger(SearchParameters, StoppedChain):
             random_state=self.random_state,
             verbose=self.verbose,
         )
-        return finder.fit(ready.dataset, X_val=ready.held_out)
+        if self.future_features != "errors":
+            return finder.fit(ready.dataset, X_val=ready.held_out)
+        # Features come from the errors of the search; what is fitted here has bins and no feature.
+        tol = finder.tol
+        finder.set_params(order=0, n_estimators=1, early_stopping=False, tol=1e9, verbose=0)
+        finder.set_params(max_future_features=MAX_FEATURES).fit(ready.dataset)
+        finder.set_params(tol=tol, verbose=self.verbose)
+        return finder
 
     def _check_parameters(self) -> None:
         check_parameters(self)
@@ -173,3 +205,8 @@ class BeamSearchTagger(SearchParameters, StoppedChain):
     def n_parameters_(self) -> int:
         """How many weights there are, or leaves of trees."""
         return len(self.weights_) if hasattr(self, "weights_") else self.trees_.ensemble_.n_leaves
+
+
+def _best_score(state: Mapping[str, Any]) -> float:
+    """The best held-out score of a fit, of which this is the state."""
+    return max((step.score for step in state["history_"] if step.score is not None), default=-np.inf)

@@ -65,7 +65,10 @@ class SearchParameters(
         Whether each label came before, anywhere in the sequence: how often is told apart up to this number. 0 does not
         look. Of "perceptron".
     future_features
-        First train a FutureFeatureMEMM, and give the patterns that it finds ahead as input, each as a thermometer.
+        True: first train a FutureFeatureMEMM, and give the patterns that it finds ahead as input, as thermometers.
+        "errors": train, look ahead for patterns that tell where the search itself was wrong on the training sequences,
+        and train again with them, round after round, until held-out sequences are labelled no better; without such,
+        until nothing is found.
     bag
         How far ahead future features look; None is to the end.
     direction
@@ -98,7 +101,7 @@ class SearchParameters(
     update: Annotated[str, OneOf(UPDATES)] = "max_violation"
     order: Annotated[int, Range(0, MAX_ORDER)] = 2
     label_counts: Annotated[int, Range(0, MAX_COUNTS)] = 1
-    future_features: bool = False
+    future_features: bool | Literal["errors"] = False
     bag: Count | None = 6
     direction: Direction = "left_to_right"
     max_iter: Count | None = None

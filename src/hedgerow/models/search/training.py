@@ -11,11 +11,11 @@ import numpy as np
 from hedgerow.data.dataset import Column, Dataset, Schema
 from hedgerow.estimators.validation import Measure
 from hedgerow.estimators.values import class_weights, random_generator
-from hedgerow.legend import CODE, FIRST_VALUE, FloatArray
+from hedgerow.legend import CODE, FIRST_VALUE, UNLABELLED, CodeArray, FloatArray
 from hedgerow.models.future.estimator import FutureFeatureMEMM
 from hedgerow.models.local.previous_labels import add_columns, append_codes
 from hedgerow.models.search.features import Searcher, SearchLayout, good_labels, open_labels
-from hedgerow.training.checkpoint import restore, state_of
+from hedgerow.training.checkpoint import restore, restoring, state_of
 from hedgerow.training.monitor import Monitor, Trained
 
 if TYPE_CHECKING:
@@ -102,7 +102,8 @@ def train(
         if saved is None:
             done = monitor.begin(np.nan)
         else:
-            restore(passes, passes.KEPT, saved)
+            with restoring():
+                restore(passes, passes.KEPT, saved)
             weights, done = passes.weights(), monitor.done
         while not done:
             loss = passes.run(monitor.n_iter, monitor)
@@ -114,6 +115,17 @@ def train(
 
 
 # ------------------------------------------------------------------------------------------------ future features
+
+
+def said_scores(dataset: Dataset, said: CodeArray) -> FloatArray:
+    """(K, N): the log-probability of each label where a search said `said` (N,), by how often it was true there, each
+    counted once more. What a feature gains above these is what the search did not know."""
+    assert dataset.labels is not None
+    K, known = dataset.n_labels, dataset.labels != UNLABELLED
+    cells = said[known].astype(np.int64) * K + dataset.labels[known]
+    counts = 1.0 + np.bincount(cells, minlength=K * K).reshape(K, K)
+    scores: FloatArray = np.log(counts / counts.sum(axis=1, keepdims=True))[said].T
+    return np.ascontiguousarray(scores)
 
 
 def thermometer_schema(schema: Schema, n_features: int, n_bins: int) -> Schema:

@@ -20,7 +20,7 @@ from hedgerow.chain.edges import HistoryEdges, HistoryTables, PositionEdges, Sha
 from hedgerow.chain.inference import Workspace
 from hedgerow.chain.potentials import ChainPotentials, Edges
 from hedgerow.chain.structure.histories import Histories
-from hedgerow.chain.structure.history_table import NO_LABEL, HistoryTable
+from hedgerow.chain.structure.history_table import HistoryTable, legal_moves
 from hedgerow.chain.structure.states import StateSpace
 from hedgerow.data.dataset import Dataset
 from hedgerow.legend import AnyArray, FloatArray
@@ -44,6 +44,8 @@ class Start:
     linear : potentials of a linear chain for sequences first … last−1 of a dataset, or None
     order : of the chain; other than 1, the constant is 0 and there is no linear chain
     histories : of shared edges from order 2 on
+    history_constant : of order 2 and more, (A,) weights of arcs of shared edges, or (K, H) [to, history] of joint ones;
+        None where all are 0
     tilt : (K,), what the likelihood is to see taken from the scores of every position, or None
     """
 
@@ -53,6 +55,7 @@ class Start:
     order: int = 1
     histories: Histories | None = None
     tilt: FloatArray | None = None
+    history_constant: FloatArray | None = None
 
     @classmethod
     def zero(cls, n_labels: int) -> Start:
@@ -93,15 +96,14 @@ class Start:
         begin, end = int(dataset.offsets[first]), int(dataset.offsets[last])
         offsets = dataset.offsets[first : last + 1] - begin
         nodes = self._nodes(end - begin, self.space.start_scores)
+        constant = 0.0 if self.history_constant is None else self.history_constant
         if not joint:
             assert self.histories is not None
-            arcs = np.zeros(self.histories.n_arcs)
+            arcs = np.zeros(self.histories.n_arcs) + constant
             return TreeScores(first, begin, offsets, nodes, arcs, joint=False, structure=self.histories)
         table = self.history_table
         assert table is not None
-        before = table.labels[:, -1]
-        legal = np.where((before == NO_LABEL)[:, None], self.space.start, self.space.transitions[before])
-        edges = np.where(legal.T, 0.0, -np.inf)[:, None]
+        edges = np.where(legal_moves(self.space, table), constant, -np.inf)[:, None]
         return TreeScores(first, begin, offsets, nodes, edges, joint=True, structure=table)
 
 

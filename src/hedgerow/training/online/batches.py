@@ -79,9 +79,10 @@ class Batches:
         if dataset.weight_seq is not None:
             self._plain &= dataset.weight_seq == 1.0
         self._shortcut: Shortcut | None = None
-        if not self._chain.per_position and objective is log_likelihood:
+        pairs = not self._chain.per_position and layout.histories is None
+        if pairs and objective is log_likelihood:
             self._shortcut = LikelihoodShortcut(self._chain, self._labels)
-        elif not self._chain.per_position and objective is perceptron:
+        elif pairs and objective is perceptron:
             self._shortcut = PerceptronShortcut(self._chain, self._labels)
 
     @property

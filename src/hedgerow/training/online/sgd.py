@@ -31,15 +31,18 @@ def annealed(batches: Batches, l2: float, schedule: str, square: FloatArray | No
     """Learners whose gain falls from the first one.
 
     With r = 2·l2·gain, the share by which the penalty shrinks weights in a first pass, and at least 1/10, and p the
-    passes so far, the schedule "inverse" is gain / (1 + r·p). "averaged" is gain / (1 + r·p)^¾, and the result is the
+    passes so far, the schedule "inverse" is gain / (1 + r·p). With "published" r is the number of batches of a pass, so
+    that it is gain / t at the t-th step. "averaged" is gain / (1 + r·p)^¾, and the result is the
     average of weights since pass ½, 1, 2, 4, 8 …, whichever is the last: falling slower it is faster, and the average
     takes out the noise (Polyak and Juditsky 1992).
     """
     scale = None if square is None else unit_scale(square)
-    average, power = schedule != "inverse", 1.0 if schedule == "inverse" else 0.75
+    average = schedule not in ("inverse", "published")
+    power = 0.75 if average else 1.0
 
     def make(start: FloatArray, gain: float) -> Descent:
-        rate = falling_rate(l2, gain)
+        steps = batches.n_corpus / batches.batch_size
+        rate = steps if schedule == "published" else falling_rate(l2, gain)
         return Descent(batches, l2, start, gain, rate=rate, power=power, average=average, scale=scale)
 
     return make

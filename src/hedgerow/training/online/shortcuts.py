@@ -56,7 +56,7 @@ class LikelihoodShortcut:
         transitions is added to `product`, that of the node scores is left in `moved`."""
         if not self._pass_messages():
             return np.nan
-        chain, work, tables = self.chain, self._workspace, self.chain.edges
+        chain, work, tables = self.chain, self._workspace, self.chain.tables
         n, K = chain.n, self._n_labels
         work.reserve_moments()
         self.moved = work.moved
@@ -76,7 +76,7 @@ class LikelihoodShortcut:
 
     def _pass_messages(self) -> bool:
         """Forward-backward: `rows` becomes P. False where a batch is too long for that."""
-        chain, work, edges = self.chain, self._workspace, self.chain.edges
+        chain, work, edges = self.chain, self._workspace, self.chain.tables
         n = chain.n
         if n * padded_width(self._n_labels) ** 2 > CELLS_PER_CALL or not self._allow(n):
             return False
@@ -91,7 +91,7 @@ class LikelihoodShortcut:
         return True
 
     def _subtract_truth(self, gradient: FloatArray) -> float:
-        chain, work, edges = self.chain, self._workspace, self.chain.edges
+        chain, work, edges = self.chain, self._workspace, self.chain.tables
         loss: float = linear_kernels.online.likelihood(
             chain.begin, chain.length, self.labels, chain.scores, edges.table, edges.shift,
             work.top, work.scale, work.underflows, self._spare, work.sums, edges.exps,
@@ -137,7 +137,7 @@ class PerceptronShortcut:
         self._found: CodeArray = np.empty(0, dtype=CODE)
 
     def __call__(self, gradient: FloatArray) -> float:
-        chain, edges = self.chain, self.chain.edges
+        chain, edges = self.chain, self.chain.tables
         n, K = chain.n, self.rows.shape[1]
         if 5 * n * K * K > CELLS_PER_CALL:
             return np.nan

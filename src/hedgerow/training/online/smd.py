@@ -3,9 +3,10 @@
 With g the gradient of a batch of b out of m sequences and of its share (b/m)·l2·‖w‖² of the penalty, H its Hessian, and
 products taken weight by weight, a step is (19)–(21) of the paper, with v = 0 at the start:
 
-    η ← η · min(2, max(½, 1 − μ·g·v)),   w ← w − η·g,   v ← λ·v − η·(g + λ·H v).
+    η ← η · min(m, max(½, 1 − μ·g·v)),   w ← w − η·g,   v ← λ·v − η·(g + λ·H v).
 
-The bound 2 is ours: without it one step may multiply a gain by any number, and on long sequences training diverges.
+The bound m, 2 by default, is ours: without it (`max_growth=None`, as published) one step may multiply a gain by any
+number, and on long sequences training diverges.
 η is the vector of gains, v how the weights depend on them, and H v comes from the same pass as g, at two to three times
 its cost. The penalty makes every weight move in every step, and so does the exact form: a step costs as much as there
 are weights. In the lazy form a step moves what its batch touches, and a weight bears the penalty of all steps since its
@@ -33,16 +34,25 @@ from hedgerow.training.online.learners import Make
 from hedgerow.training.online.sgd import CAUTION, Average, falling_rate
 from hedgerow.training.online.state import TrainerState
 
+MAX_GROWTH = 2.0  # of a gain, in one step
 COLLAPSED = 1e-5  # a gain that falls to this share of its first value within a trial
 
 
 def meta_descent(
-    batches: Batches, l2: float, *, meta_gain: float, gain_decay: float, lazy: bool, schedule: str
+    batches: Batches,
+    l2: float,
+    *,
+    meta_gain: float,
+    gain_decay: float,
+    lazy: bool,
+    schedule: str,
+    max_growth: float | None = MAX_GROWTH,
 ) -> tuple[Make, Make]:
     """Learners by stochastic meta-descent, and those that try gains.
 
     gain_decay : λ, from 0 to 1; how long v remembers
     lazy : whether a step moves only the weights that its batch touches
+    max_growth : what a step may multiply a gain by; None for any number
     schedule : "averaged" or "auto", "plain", "annealed"
         "plain" is the paper's, and the result is where the last step led. "averaged" takes the same steps, and the
         result is the average of the weights over the last pass, or over the second half of the first. "annealed"
@@ -61,6 +71,7 @@ def meta_descent(
         return kind(
             batches, l2, start, gain, meta_gain=meta_gain, decay=gain_decay, rate=rate, lazy=lazy,
             average=None if average is None else average(batches),
+            most=np.inf if max_growth is None else float(max_growth),
         )  # fmt: skip
 
     return partial(learner, MetaDescent), partial(learner, MetaTrial)
@@ -91,10 +102,11 @@ class MetaDescent:
         rate: float,
         average: Average | None,
         lazy: bool,
+        most: float = MAX_GROWTH,
     ) -> None:
         self.batches = batches
         self.l2 = l2
-        self.meta_gain, self.decay, self.rate = meta_gain, decay, rate
+        self.meta_gain, self.decay, self.rate, self.most = meta_gain, decay, rate, most
         self.caution = CAUTION if average is None else 1.0
         self.average = average
         self.x = batches.working.pack(start)
@@ -117,7 +129,7 @@ class MetaDescent:
         for part in self._all or batches.touched():
             kernels.updates.meta_descend(
                 *part, batches.working.real, self.x, batches.gradient, batches.product, self.v, self.gain, self.last,
-                self.n_steps, cooled, cooled * self.meta_gain, self.decay, penalty,
+                self.n_steps, cooled, cooled * self.meta_gain, self.decay, self.most, penalty,
             )  # fmt: skip
         self.seen += len(sequences)
         if self.average is not None:

@@ -57,8 +57,9 @@ def _learners(
             return partial(AdaptiveGains, batches, l2, square=square), None
         case Adam():
             return partial(SparseAdam, batches, l2), None
-        case SMD(meta_gain=meta_gain, gain_decay=gain_decay, lazy=lazy, schedule=schedule):
-            return meta_descent(batches, l2, meta_gain=meta_gain, gain_decay=gain_decay, lazy=lazy, schedule=schedule)
+        case SMD():
+            names = ("meta_gain", "gain_decay", "lazy", "schedule", "max_growth")
+            return meta_descent(batches, l2, **{name: getattr(trainer, name) for name in names})
         case PassiveAggressive():
             return lambda start, gain: PassiveAggressiveSteps(batches, trainer, start), None
         case AROW():
