@@ -14,29 +14,43 @@ WHEEL_TEST := build/wheel-test
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test bounds fuzz soak lint bench docs api reproduce wheel clean distclean
+.PHONY: help demo test browser-test bounds fuzz soak lint bench docs site api reproduce wheel clean distclean
 
 help:  ## show this list
 	@echo "Usage: make TARGET [PYTHON=python3.12] [ARGS='more arguments for the command behind it']"
 	@echo
-	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(VENV)/.demo  ## learn to hyphenate English words, and show what was learnt
 	$(BIN)/hedgerow demo $(ARGS)
 
 test: $(VENV)/.dev  ## run the tests, then those of the kernels again as plain Python
-	$(PYTEST) $(ARGS)
+	$(PYTEST) --ignore tests/browser $(ARGS)
 	NUMBA_DISABLE_JIT=1 $(PYTEST) -p tests.kernel_calls $(KERNEL_TESTS)
+
+# Playwright drives the system's Chromium, or what HEDGEROW_CHROMIUM names, or its own. Tests that find none are skipped.
+browser-test: $(VENV)/.browser  ## open reports in a browser: no complaint, no request, filters, clicks, contrast
+	@command -v chromium > /dev/null || [ -n "$$HEDGEROW_CHROMIUM" ] || { mkdir -p build; \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
+	    { apt-get update && apt-get install -y --no-install-recommends chromium; } > build/chromium.log 2>&1; fi; \
+	  command -v chromium > /dev/null || echo "There is no Chromium, and none could be installed (build/chromium.log tells" \
+	    "why, if it was tried): tests that need one are skipped. HEDGEROW_CHROMIUM names a Chromium elsewhere."; }
+	$(BIN)/python -m pytest -n 0 tests/browser $(ARGS)
 
 bounds: $(VENV)/.dev  ## run the tests of the kernels with the bounds of arrays checked, which compiled kernels do not do
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/build/bounds $(PYTEST) $(KERNEL_TESTS)
 
-# Bounds are checked, and what is compiled so has a folder of its own. All of it takes about an hour on two cores.
-FUZZ ?= --readers 700000 --api 20000
-fuzz: $(VENV)/.dev  ## forge 10,000 model files of every kind, and hostile inputs: make fuzz ARGS="--seed 7"
+# Bounds are checked where files are forged, and what is compiled so has a folder of its own. 10⁶ inputs in all, in less than an
+# hour on two idle cores; FUZZ and FORGED take fewer: make fuzz FUZZ="--readers 1000 --api 100" FORGED="--each 10" KEPT="--each 1"
+FUZZ ?= --readers 840000 --api 18000
+FORGED ?= --each 10000
+KEPT ?= --each 50
+BOUNDED := NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=build/bounds $(BIN)/python
+fuzz: $(VENV)/.dev  ## forge 10,000 model files of every kind, checkpoints, and hostile inputs: make fuzz ARGS="--seed 7"
 	$(BIN)/python -m tests.fuzz.inputs $(FUZZ) $(ARGS) & inputs=$$!; \
-	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=build/bounds $(BIN)/python -m tests.codec.mutants --each 10000 $(ARGS); \
-	files=$$?; wait $$inputs && exit $$files
+	$(BOUNDED) -m tests.codec.mutants $(FORGED) $(ARGS); files=$$?; \
+	$(BOUNDED) -m tests.codec.kept $(KEPT) $(ARGS); kept=$$?; \
+	wait $$inputs && [ $$files = 0 ] && exit $$kept
 
 soak: $(VENV)/.dev  ## ten minutes of eight threads that predict and one that refits: memory stays flat
 	$(BIN)/python -m tests.fuzz.soak --minutes 10 $(ARGS)
@@ -53,8 +67,14 @@ bench: $(VENV)/.dev  ## measure against CRFsuite and LightGBM, side by side
 docs: $(VENV)/.dev  ## run every piece of code in README.md and docs/, and follow their links
 	$(PYTEST) tests/project/test_docs.py $(ARGS)
 
-reproduce: $(VENV)/.dev  ## redo a table or figure of the papers: make reproduce NAME=thesis-3.5
-	$(BIN)/hedgerow reproduce $(NAME) $(ARGS)
+# Everything lies in one folder there, so that addresses are short. What a page or script left as it was is not done again.
+site: $(VENV)/.site  ## build the documentation site in site/: pages, reference, gallery; a warning is an error
+	mkdir -p build/site
+	cp -rp website/. docs/. CHANGELOG.md CONTRIBUTING.md SECURITY.md build/site
+	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet $(ARGS) build/site site
+
+reproduce: $(VENV)/.dev  ## redo a table or figure of the papers: make reproduce NAME=thesis-3.5, or NAME=all QUICK=1
+	$(BIN)/hedgerow reproduce $(NAME) $(if $(QUICK),--quick) $(ARGS)
 
 api: $(VENV)/.dev  ## write tests/project/api.txt anew, after a change of the public API that is meant
 	$(BIN)/python -m tests.project.api
@@ -86,7 +106,8 @@ $(VENV)/.made:
 	$(PYTHON) -m venv $(VENV)
 	@touch $@
 
-# .demo holds what the demo needs, .dev what tests, checks and benchmarks need.
-$(VENV)/.demo $(VENV)/.dev: $(VENV)/.%: $(VENV)/.made pyproject.toml
+# .demo holds what the demo needs, .dev what tests, checks and benchmarks need, .browser what tests in a browser need,
+# .site what the documentation site needs.
+$(VENV)/.demo $(VENV)/.dev $(VENV)/.browser $(VENV)/.site: $(VENV)/.%: $(VENV)/.made pyproject.toml
 	$(PIP) install --quiet --editable '.[$*]'
 	@touch $@

@@ -1,10 +1,12 @@
-"""Tell what somebody does from three sensors on the body, of which many readings are lost on the way.
+"""Missing values: readings that are lost on the way
+=================================================
 
-    python examples/dropped_readings.py [number of recordings] [picture]
+Three sensors on the body tell what somebody does. Wrist, hip and ankle send how much they move, ten times a minute. A
+radio packet that is lost takes all three readings of a moment with it; and now and then one sensor is out of reach for
+a while. TreeCRF deals with that in five ways, `missing=`; LightGBM on the same windows takes missing numbers too, but
+knows nothing of the labels beside.
 
-Wrist, hip and ankle send how much they move, ten times a minute. A radio packet that is lost takes all three readings
-of a moment with it; and now and then one sensor is out of reach for a while. TreeCRF deals with that in five ways,
-`missing=`; LightGBM on the same windows takes missing numbers too, but knows nothing of the labels beside.
+Run it: `python examples/dropped_readings.py [number of recordings] [picture]`
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from __future__ import annotations
 import sys
 
 import numpy as np
+from matplotlib.figure import Figure
 
 from hedgerow import TreeCRF
 from hedgerow.metrics import label_accuracy
@@ -48,8 +51,9 @@ def drop(recording: np.ndarray, rate: float, rng: np.random.Generator) -> np.nda
     return damaged
 
 
+# %%
+# The share of right labels of every way, and of LightGBM.
 def compare(n: int, rate: float) -> dict[str, float]:
-    """The share of right labels of every way, and of LightGBM."""
     rng = np.random.default_rng(0)
     X, y = make_recordings(2 * n, rng)
     X = [drop(x, rate, rng) for x in X]
@@ -62,31 +66,22 @@ def compare(n: int, rate: float) -> dict[str, float]:
     return found
 
 
-def draw(results: dict[float, dict[str, float]], path: str) -> None:
-    """A line for every way."""
-    from matplotlib.figure import Figure
+n = int(sys.argv[1]) if len(sys.argv) > 1 else 8
+results = {rate: compare(n, rate) for rate in RATES}
+print(f"{'readings lost':<22}" + "".join(f"{rate:>8.0%}" for rate in results))
+for name in results[0.0]:
+    print(f"{name:<22}" + "".join(f"{found[name]:>8.1%}" for found in results.values()))
 
-    figure = Figure(figsize=(6.4, 3.6), layout="constrained")
-    ax = figure.subplots()
-    colours = ("#14532d", "#3f8f5b", "#8fc08a", "#eb9d5f", "#c2410c", "#8a978f")
-    for name, colour in zip(results[0.0], colours):
-        values = [100 * found[name] for found in results.values()]
-        ax.plot([100 * rate for rate in results], values, "o-", color=colour, label=name, markersize=4)
-    ax.set_xlabel("readings lost, %")
-    ax.set_ylabel("moments right, %")
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.legend(frameon=False, fontsize=8)
-    figure.savefig(path, dpi=150, facecolor="white")
-
-
-def main(n: str = "40", picture: str | None = None) -> None:
-    results = {rate: compare(int(n), rate) for rate in RATES}
-    print(f"{'readings lost':<22}" + "".join(f"{rate:>8.0%}" for rate in results))
-    for name in results[0.0]:
-        print(f"{name:<22}" + "".join(f"{found[name]:>8.1%}" for found in results.values()))
-    if picture is not None:
-        draw(results, picture)
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])
+# %%
+figure = Figure(figsize=(6.4, 3.6), layout="constrained")
+ax = figure.subplots()
+colours = ("#14532d", "#3f8f5b", "#8fc08a", "#eb9d5f", "#c2410c", "#8a978f")
+for name, colour in zip(results[0.0], colours):
+    values = [100 * found[name] for found in results.values()]
+    ax.plot([100 * rate for rate in results], values, "o-", color=colour, label=name, markersize=4)
+ax.set_xlabel("readings lost, %")
+ax.set_ylabel("moments right, %")
+ax.spines[["top", "right"]].set_visible(False)
+ax.legend(frameon=False, fontsize=8)
+if len(sys.argv) > 2:
+    figure.savefig(sys.argv[2], dpi=150, facecolor="white")

@@ -1,9 +1,11 @@
-"""Draw one tree of a TreeCRF, and what it adds to each pair of neighbouring labels in a word.
+"""One tree, drawn
+===============
 
-    python examples/one_tree.py [picture]
+One tree of a TreeCRF, and what it adds to each pair of neighbouring labels in a word. The tree is the first one of the
+label "break", for hyphenation. A row of it is a letter together with the label before that letter. The lower part of
+the picture shows every row of one word, in the colour of the leaf that it comes to.
 
-The tree is the first one of the label "break", for hyphenation. A row of it is a letter together with the label before
-that letter. The lower part of the picture shows every row of one word, in the colour of the leaf that it comes to.
+Run it: `python examples/one_tree.py [picture]`
 """
 
 from __future__ import annotations
@@ -64,26 +66,22 @@ def _cell(t: int, u: int, colour) -> FancyBboxPatch:
     )
 
 
-def main(path: str = "one-tree.png", word: str = "hyphenation") -> None:
-    X, y = load_hyphenation(n_words=2000)
-    model = TreeCRF(
-        window=1, n_estimators=1, leaves="mean", learning_rate=1.0, max_leaf_nodes=6, early_stopping=False
-    ).fit(X, y)
-    label = "break"
-    letters = list(word)
-    values = added(model, letters, label)
+# %%
+X, y = load_hyphenation(n_words=2000)
+model = TreeCRF(window=1, n_estimators=1, leaves="mean", learning_rate=1.0, max_leaf_nodes=6, early_stopping=False)
+model.fit(X, y)
 
-    figure = Figure(figsize=(8, 5.6), layout="constrained")
-    above, below = figure.subplots(2, 1, height_ratios=[2.6, 1])
-    plot_tree(model, 1, label, ax=above)
-    leaves = model.ensemble_.tree(model.classes_.tolist().index(label)).values
-    below.set_title(f"what it adds to the score of {label!r} at each letter", fontsize=9, color=PALE, pad=12)
-    draw_rows(below, letters, [*model.classes_.tolist(), "(start)"], values, np.abs(leaves).max())
-    figure.savefig(path, dpi=150, facecolor="white")
-    rows = values[np.isfinite(values)]
-    print(f"{len(rows)} rows of {word!r} come to {len(np.unique(rows))} leaves")
-    print(f"The picture is in {path}.")
+word, label = "hyphenation", "break"
+values = added(model, list(word), label)
+rows = values[np.isfinite(values)]
+print(f"{len(rows)} rows of {word!r} come to {len(np.unique(rows))} leaves")
 
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])
+# %%
+figure = Figure(figsize=(8, 5.6), layout="constrained")
+above, below = figure.subplots(2, 1, height_ratios=[2.6, 1])
+plot_tree(model, 1, label, ax=above)
+leaves = model.ensemble_.tree(model.classes_.tolist().index(label)).values
+below.set_title(f"what it adds to the score of {label!r} at each letter", fontsize=9, color=PALE, pad=12)
+draw_rows(below, list(word), [*model.classes_.tolist(), "(start)"], values, np.abs(leaves).max())
+if len(sys.argv) > 1:
+    figure.savefig(sys.argv[1], dpi=150, facecolor="white")

@@ -28,6 +28,7 @@ EXPERIMENTS = {
     "thesis-5.4": "thesis.table_5_4",
     "thesis-5.5": "thesis.table_5_5",
     "future-lines": "beyond.future_lines",
+    "icml-figures": "icml.figures",
     "icml-table-3": "icml.table_3",
     "smd-fig-1": "smd.figure_1",
     "smd-fig-2": "smd.figure_2",

@@ -10,7 +10,9 @@ from typing import Any
 import joblib
 
 from hedgerow.data.dataset import Window
+from hedgerow.models.crf.linear import LinearCRF
 from hedgerow.models.crf.tree import TreeCRF
+from reproduction.linear import MakeLinear, baseline, fit_to_end, mallet, tune_iterations, variance_to_l2
 from reproduction.problems import Part, Problem, take
 from reproduction.settings import Settings
 from reproduction.tuning import Choice, Curves, tune
@@ -109,6 +111,37 @@ def tuned_paper(
     choice = tune_paper(SHRINKAGE, X, y, seed, window, settings).best()
     model, seconds, detail = fit_choice(choice, X, y, window)
     return model.predict(X_test), seconds, detail
+
+
+def tuned_baseline(
+    X: Any, y: Any, X_test: Any, seed: int, window: Window, settings: Settings
+) -> tuple[Iterable[Any], float, dict[str, Any]]:
+    """The linear model on single features, of labels and of pairs of labels."""
+    return _tuned_linear(lambda l2: baseline(window, l2, X, y), X, y, X_test, seed, settings)
+
+
+def tuned_mallet(
+    X: Any, y: Any, X_test: Any, seed: int, window: Window, settings: Settings
+) -> tuple[Iterable[Any], float, dict[str, Any]]:
+    """The linear model that finds conjunctions."""
+    return _tuned_linear(lambda l2: mallet(window, l2, seed, settings.max_iterations), X, y, X_test, seed, settings)
+
+
+def _tuned_linear(
+    make: MakeLinear, X: Any, y: Any, X_test: Any, seed: int, settings: Settings
+) -> tuple[Iterable[Any], float, dict[str, Any]]:
+    """The variance of the prior and the number of iterations by cross-validation; labels by posterior decoding."""
+
+    def model(l2: float) -> LinearCRF:
+        made = make(l2)
+        made.set_params(decoder="posterior")
+        return made
+
+    choice = tune_iterations(model, settings.variances, X, y, settings, seed)
+    chosen = model(variance_to_l2(choice.variance)).set_params(max_iter=choice.n_iterations)
+    began = time.process_time()
+    fit_to_end(chosen, X, y)
+    return chosen.predict(X_test), time.process_time() - began, choice._asdict()
 
 
 # --------------------------------------------------------------------------------------------- without any tuning

@@ -1,4 +1,5 @@
-"""The linear model beside the trees: its penalty by cross-validation, its curve, and windows with all conjunctions."""
+"""The linear models beside the trees, without and with feature induction: what the documents call BASELINE and MALLET.
+Their penalty and iterations by cross-validation, their curves; and windows with all conjunctions."""
 
 from __future__ import annotations
 
@@ -10,13 +11,31 @@ from typing import Any, NamedTuple
 import joblib
 import numpy as np
 
+from hedgerow.data.dataset import Window
+from hedgerow.data.encoding import learn
+from hedgerow.legend import FloatArray
 from hedgerow.metrics import label_accuracy
 from hedgerow.models.crf.linear import LinearCRF
 from hedgerow.models.crf.linear_training import max_iterations
+from hedgerow.trainers import FeatureInduction
 from reproduction.curves import known_labels
 from reproduction.problems import Part, folds, take
+from reproduction.settings import Settings
 
 MakeLinear = Callable[[float], LinearCRF]
+
+
+def baseline(window: Window, l2: float, X: Any, y: Any) -> LinearCRF:
+    """BASELINE of the documents: every feature scores labels and pairs of labels, f(y′, y, x)."""
+    schema = learn(X, y, window=window).schema
+    columns = {column.name for column in schema.columns} | ({"*"} if schema.n_attributes else set())
+    return LinearCRF(window=window, l2=l2, transition_columns=sorted(columns))
+
+
+def mallet(window: Window, l2: float, seed: int, max_iter: int) -> LinearCRF:
+    """MALLET of the documents: features from a constant on, 500 conjunctions every 8 iterations."""
+    induction = FeatureInduction.paper()
+    return LinearCRF(window=window, l2=l2, induction=induction, max_iter=max_iter, random_state=seed)
 
 
 class LinearCurve(NamedTuple):
@@ -49,6 +68,36 @@ def tune_linear(
     )
     sums = np.array(right).reshape(len(variances), len(parts)).sum(axis=1)
     return variances[int(np.argmax(sums))]
+
+
+class LinearChoice(NamedTuple):
+    """A variance and a number of iterations, and their accuracy in a cross-validation."""
+
+    variance: float
+    n_iterations: int
+    accuracy: float
+
+
+def tune_iterations(
+    make: MakeLinear, variances: Sequence[float], X: Any, y: Sequence[Sequence[Any]], settings: Settings, seed: int
+) -> LinearChoice:
+    """The variance and the number of iterations with the best accuracy in a cross-validation on (X, y)."""
+    parts = folds(len(y), settings.inner_folds, seed)
+    jobs = [(variance, part) for variance in variances for part in parts]
+    curves = joblib.Parallel(n_jobs=settings.n_jobs)(
+        joblib.delayed(_count_by_iteration)(make(variance_to_l2(variance)), X, y, part) for variance, part in jobs
+    )
+    longest = max(map(len, curves))
+    padded = np.array([np.append(curve, np.full(longest - len(curve), curve[-1])) for curve in curves])
+    sums = padded.reshape(len(variances), len(parts), longest).sum(axis=1)
+    v, n = divmod(int(np.argmax(sums)), longest)
+    return LinearChoice(variances[v], n + 1, float(sums[v, n]) / sum(map(len, y)))
+
+
+def _count_by_iteration(model: LinearCRF, X: Any, y: Sequence[Sequence[Any]], part: Part) -> FloatArray:
+    truth = take(y, part.test)
+    curve = linear_curve(model, take(X, part.train), take(y, part.train), take(X, part.test), truth)
+    return np.array(curve.accuracies or [0.0]) * sum(map(len, truth))  # none where training ends where it begins
 
 
 def _count_right(model: LinearCRF, X: Any, y: Sequence[Sequence[Any]], part: Part) -> float:

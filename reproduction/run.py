@@ -8,10 +8,11 @@ from pathlib import Path
 
 from hedgerow.errors import MissingExtraError
 from hedgerow.parallel import count_threads
-from reproduction import Experiment, find_experiment
+from reproduction import EXPERIMENTS, Experiment, find_experiment
 from reproduction.report import Report
 from reproduction.settings import Settings
 
+ALL = "all"
 _WIDTH = 200  # of a table that does not go to a terminal
 
 
@@ -30,7 +31,8 @@ def reproduce(
 
     Parameters
     ----------
-    name : "thesis-3.5", "smd-fig-1" or another key of `reproduction.EXPERIMENTS`
+    name : "thesis-3.5", "smd-fig-1" or another key of `reproduction.EXPERIMENTS`; "all" for one after the other, of
+        which the last is returned
     quick : little data and few iterations, to see that it runs; NAME becomes NAME-quick
     seeds : how many seeds: of the cross-validation, of draws, of the order of sequences
     jobs : processes that train at the same time; None for as many as there are cores
@@ -39,6 +41,11 @@ def reproduce(
     out : the folder for numbers and picture
     verbose : say on standard error what is being done
     """
+    if name == ALL:
+        options = {"quick": quick, "seeds": seeds, "jobs": jobs, "folds": folds, "data": data, "out": out}
+        for one in EXPERIMENTS:
+            report = reproduce(one, verbose=verbose, **options)  # type: ignore[arg-type]
+        return report
     module = find_experiment(name)
     began = time.perf_counter()
 

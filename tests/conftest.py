@@ -18,7 +18,10 @@ from hypothesis import settings
 
 settings.register_profile("default", derandomize=True, deadline=None, database=None)
 settings.register_profile("thorough", derandomize=False, deadline=None, max_examples=2000)
-settings.load_profile("thorough" if os.environ.get("HEDGEROW_THOROUGH") == "1" else "default")
+# As plain Python kernels take a hundred times as long, and the same laws are tried in full where they are compiled.
+settings.register_profile("plain", settings.get_profile("default"), max_examples=25)
+_PROFILE = "plain" if os.environ.get("NUMBA_DISABLE_JIT") == "1" else "default"
+settings.load_profile("thorough" if os.environ.get("HEDGEROW_THOROUGH") == "1" else _PROFILE)
 
 # A job of a shell in the background ignores Ctrl-C, and so would the processes that tests start.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

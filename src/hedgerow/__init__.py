@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from hedgerow.models.local.recurrent_sliding_window import RecurrentSlidingWindow as RecurrentSlidingWindow
     from hedgerow.models.local.sliding_window import SlidingWindow as SlidingWindow
     from hedgerow.models.search.estimator import BeamSearchTagger as BeamSearchTagger
+    from hedgerow.trainers import FeatureInduction as FeatureInduction
     from hedgerow.training.checkpoint import Checkpoint as Checkpoint
 
 # Lazy exports: `import hedgerow` costs nothing until a name is used.
@@ -45,6 +46,7 @@ _EXPORTS = {
     "AutoLabeler": "hedgerow.models.auto.estimator",
     "BeamSearchTagger": "hedgerow.models.search.estimator",
     "Checkpoint": "hedgerow.training.checkpoint",
+    "FeatureInduction": "hedgerow.trainers",
     "FutureFeatureMEMM": "hedgerow.models.future.estimator",
     "HMM": "hedgerow.models.hmm.estimator",
     "IOHMM": "hedgerow.models.iohmm.estimator",
@@ -74,6 +76,7 @@ __all__ = [
     "AutoLabeler",
     "BeamSearchTagger",
     "Checkpoint",
+    "FeatureInduction",
     "FutureFeatureMEMM",
     "InputError",
     "Item",

@@ -83,14 +83,15 @@ class _Text(JITCodeLibrary):
         return 0
 
 
-# `_Text` stands on names that numba does not promise. By other versions than those it was tried with, parts are
-# compiled as numba does it, which takes longer and gives the same kernels.
-TEXT_FROM, TEXT_TO = (0, 61), (0, 68)
+# `_Text` stands on names that numba does not promise, and so does a cache that loads kernels without all that numba
+# compiles with. By other versions than those it was tried with, parts are compiled and kernels are loaded as numba does
+# it, which takes longer and gives the same kernels.
+TRIED = (0, 61) <= numba.version_info.short <= (0, 68)
 
 
 class _PartCompiler(_Compiler):
     def compile_extra(self, function: Any) -> Any:
-        if TEXT_FROM <= numba.version_info.short <= TEXT_TO:
+        if TRIED:
             self.state.library = _Text(self.state.targetctx.codegen(), function.__qualname__)
         return super().compile_extra(function)
 
@@ -205,7 +206,8 @@ class _KernelCache(NullCache):
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """What was compiled for these types of arguments, or None."""
-        target_context.refresh()
+        if not TRIED:  # 70 modules and 30 MB: what can be compiled, and the counting of references
+            target_context.refresh()
         target = target_context.codegen().magic_tuple()
         paths = [folder / self._file(sig, target) for folder in self._folders]
         if portable := baseline(target[0]):

@@ -15,8 +15,8 @@ import os
 import re
 import secrets
 import stat
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, NamedTuple, NoReturn
 
@@ -244,6 +244,31 @@ def _remove_unfinished(target: str) -> None:
             with suppress(OSError), open(os.path.join(folder, name), "rb") as file:
                 fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
                 os.unlink(os.path.join(folder, name))
+
+
+@contextmanager
+def held(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Nobody else holds the file meanwhile; it need not be there. Whoever dies lets go of it."""
+    folder, name = os.path.split(os.path.realpath(path))
+    lock, descriptor = os.path.join(folder, f".{name[:100]}.hedgerow-lock"), None
+    while fcntl is not None and descriptor is None:
+        descriptor = os.open(lock, os.O_RDWR | os.O_CREAT, 0o666)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(descriptor)
+            raise InputError("another training keeps it", path=os.fspath(path), hint="Name another file.") from None
+        except OSError:  # some file systems have no locks
+            break
+        if not os.fstat(descriptor).st_nlink:  # who held it before has just removed it
+            os.close(descriptor)
+            descriptor = None
+    try:
+        yield
+    finally:
+        if descriptor is not None:
+            Path(lock).unlink(missing_ok=True)  # while it is locked
+            os.close(descriptor)
 
 
 def _read_bytes(path: str | os.PathLike[str]) -> bytes:

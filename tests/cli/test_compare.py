@@ -50,7 +50,9 @@ def test_a_test_file_and_every_output(hedgerow, corpus):
     assert record["folds"] == 1
     assert record["n_sequences"] == 3
     assert record["entries"][0]["span_f1"] is not None
-    assert "<table>" in (corpus / "a.html").read_text()
+    page = (corpus / "a.html").read_text()
+    assert "<table" in page
+    assert "--test train.txt --html a.html" in page
     assert (corpus / "a.png").stat().st_size > 5000
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hedgerow.cli.hyphenation import FrequentLabel, Scores, contenders, hyphenate
+from hedgerow.cli.demo.hyphenation import FrequentLabel, Scores, contenders, hyphenate
 
 
 def test_the_baseline_counts_letters_on_both_sides():

@@ -16,7 +16,6 @@ import copy
 import dataclasses
 import hashlib
 import json
-import signal
 import sys
 import tempfile
 import time
@@ -33,9 +32,9 @@ import safetensors.numpy
 
 from hedgerow import load, persistence
 from hedgerow.errors import HedgerowError, ModelFileError
+from tests.fuzz.clock import limited
 from tests.golden.models import corpora, paths
 
-SECONDS = 10  # that loading and predicting may take
 EDGES = (0, 1, -1, 2, 3, 255, 256, 2**31 - 1, -(2**31), 2**32, 2**62, 2**63 - 1, -(2**63))
 FLOATS = (0.0, -0.0, 1.0, -1.0, 0.5, 5e-324, 1e-300, 1e300, -1e300, np.nan, np.inf, -np.inf)
 JUNK: tuple[Any, ...] = (
@@ -347,43 +346,21 @@ def use(model: Any, X: list[Any]) -> None:
                 raise Insane(f"probabilities {probs!r}")
 
 
-class Slow(Insane):
-    """No answer in time."""
-
-
-def _hang(*_: Any) -> None:
-    raise Slow("no answer in time")
-
-
-def attempt(data: bytes, X: list[Any], path: Path, seconds: float = SECONDS) -> str:
+def attempt(data: bytes, X: list[Any], path: Path) -> str:
     """What becomes of a file: "refused", "used", or "declined" where the model is loaded and has hedgerow's own error
     for X. Anything else is raised."""
     path.write_bytes(data)
-    signal.signal(signal.SIGPROF, _hang)
-    signal.setitimer(signal.ITIMER_PROF, seconds)  # of work: others may be busy on the machine
-    try:
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")
-            try:
-                model = load(path)
-            except ModelFileError:
-                return "refused"
-            try:
-                use(model, X)
-            except HedgerowError:
-                return "declined"
-            return "used"
-    finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
-
-
-def patient(data: bytes, X: list[Any], path: Path) -> str:
-    """As `attempt`; a kernel that is compiled for the first time does not count."""
-    try:
-        return attempt(data, X, path)
-    except Slow:
-        attempt(data, X, path, 12 * SECONDS)
-        return attempt(data, X, path)
+    with limited(), warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            model = load(path)
+        except ModelFileError:
+            return "refused"
+        try:
+            use(model, X)
+        except HedgerowError:
+            return "declined"
+        return "used"
 
 
 def items(name: str) -> list[Any]:
@@ -392,21 +369,25 @@ def items(name: str) -> list[Any]:
     return list(X[:1] if isinstance(X[0], np.ndarray) else X[:6])
 
 
+def told(error: Exception) -> str:
+    """An error, and where it was raised."""
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{error!r:.200} in {Path(place.filename).name}, line {place.lineno}"
+
+
 def run(name: str, n: int, seed: int, folder: Path, only: str | None = None) -> tuple[Counter[str], list[str]]:
     """Try n mutants of a golden file; how many were refused, used and declined, and what went wrong."""
     header, tensors = persistence.read(paths(name)[0])
     X, outcomes, failures = items(name), Counter[str](), []
-    use(load(paths(name)[0]), X)  # sound, and compiled from now on
+    use(load(paths(name)[0]), X)  # it is sound
     for i in range(n):
         rng = np.random.default_rng([seed, i, zlib.crc32(name.encode())])
         changed, arrays, done = mutate(rng, header, tensors, only)
         try:
-            outcomes[patient(seal(changed, arrays), X, folder / f"{name}.hedgerow")] += 1
+            outcomes[attempt(seal(changed, arrays), X, folder / f"{name}.hedgerow")] += 1
         except Exception as error:
             outcomes["failed"] += 1
-            place = traceback.extract_tb(error.__traceback__)[-1]
-            where = f"{Path(place.filename).name}, line {place.lineno}"
-            failures.append(f"{name}, seed {seed}, mutant {i} ({', '.join(done)}): {error!r:.200} in {where}")
+            failures.append(f"{name}, seed {seed}, mutant {i} ({', '.join(done)}): {told(error)}")
     return outcomes, failures
 
 

@@ -5,16 +5,18 @@ from __future__ import annotations
 import contextlib
 import copy
 import functools
+import os
 import tracemalloc
 from typing import Any
 
 import numpy as np
 import pytest
 
-from hedgerow import ModelFileError, load
+from hedgerow import ModelFileError, load, persistence
 from hedgerow.persistence import read
 from tests.golden.models import paths
 
+from . import kept
 from .mutants import seal
 
 WRAPS = (2**63 - 1, -(2**63), -1)  # the differences of these are positive in 64 bits
@@ -124,6 +126,32 @@ def test_a_code_for_missing_values_of_the_smaller_of_two_columns(tmp_path):
     codes = header["state"]["imputation"]["codes"]
     header["state"]["imputation"]["codes"] = dict.fromkeys(codes, 10**6)
     refused((header, tensors), tmp_path, "imputation.codes")
+
+
+@pytest.mark.parametrize(
+    ("array", "place", "value", "words"),
+    [
+        ("row", 1, 10**6, "atoms that are none"),
+        ("row", 0, 3, "no root"),
+        ("parent", 1, 5, "not in order"),
+        ("node", 0, 10**6, "node"),
+    ],
+)
+def test_induced_features_that_are_no_tree_of_atoms(array, place, value, words, tmp_path):
+    """Kernels follow parents to the root, and read the atoms of a corpus by these rows."""
+    header, tensors = golden("induced")
+    tensors[f"induced.{array}"] = tensors[f"induced.{array}"].copy()
+    tensors[f"induced.{array}"][place] = value
+    refused((header, tensors), tmp_path, words)
+
+
+def test_induced_features_with_very_many_atoms(tmp_path):
+    """Their names would take the square of what the file has."""
+    header, tensors = golden("induced")
+    n = 300
+    tensors["induced.parent"] = np.maximum(np.arange(n) - 1, 0)
+    tensors["induced.row"] = np.arange(n) - 1
+    refused((header, tensors), tmp_path, "more than 200 atoms|atoms that are none")
 
 
 # ------------------------------------------------------------------------------------------------ headers
@@ -272,3 +300,22 @@ def test_an_average_of_what_is_no_model(keys, value, match, tmp_path):
     header, tensors = golden("average")
     put(header, *keys, value=value)
     refused((header, tensors), tmp_path, match)
+
+
+@pytest.mark.parametrize("name", ["stopped early", "frank-wolfe", "joint trees", "hmm", "lattice of trees", "sgd"])
+def test_forged_checkpoints_are_refused_or_gone_on_from(name, tmp_path):
+    outcomes, failures = kept.run(name, 8, int(os.environ.get("HEDGEROW_SEED", "0")), tmp_path)
+    assert not failures
+    assert outcomes["refused"]
+
+
+def test_blocks_of_a_checkpoint_must_not_overlap(tmp_path, monkeypatch):
+    """Room for new cells is counted by the old ones: blocks that share them would be written beyond an array."""
+    monkeypatch.setattr(persistence.os, "fsync", lambda descriptor: None)
+    header, tensors = kept.writes("frank-wolfe", tmp_path / "kept")[1]
+    begin, end, cells, _ = (one["array"] for one in header["running"][1][1]["dict"]["solver"][1][0])
+    n = len(tensors[cells])
+    for forged in ({begin: 0 * tensors[begin], end: 0 * tensors[end] + n}, {cells: tensors[cells] + 10**6}):
+        (tmp_path / "kept").write_bytes(seal(header, tensors | forged))
+        with pytest.raises(ModelFileError, match="overlap, or reach beyond"):
+            kept.fitted(*kept.MODELS["frank-wolfe"], tmp_path / "kept")

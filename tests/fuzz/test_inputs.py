@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 
+import numpy as np
 import pytest
 
-from hedgerow import InputError
+from hedgerow import InputError, LinearCRF, TreeCRF
 
 from . import inputs
 
@@ -34,6 +35,25 @@ def test_what_failed_before(format, data):
     except InputError:
         return
     assert format == "template"
+
+
+@pytest.mark.filterwarnings("ignore:the largest sample_weight is 1e")
+def test_corpora_that_failed_before():
+    rows = [[float("nan"), [1.0, 2.0]], [[0.0, 1.0]]]
+    for X in (rows, [[float("nan"), np.array([1.0, 2.0])], [np.array([0.0, 1.0])]]):
+        with pytest.raises(InputError, match="sequence 0, position 0"):
+            LinearCRF().fit(X, [["p", "q"], ["q"]])
+    with pytest.raises(InputError, match="constraints is masked"):
+        LinearCRF(constraints=np.ma.masked).fit([["a"]], [["p"]])
+    X, y, said = [np.ones((2, 1))] * 8, [["p", "q"]] * 8, []
+    for seed in range(8):  # all that has a weight to speak of may be held out
+        model = TreeCRF(window=0, n_estimators=1, leaves="mean", validation_folds=1, random_state=seed)
+        try:
+            model.fit(X, y, [1.0] + [1e-320] * 7)
+        except InputError as error:
+            said.append(str(error))
+    assert said
+    assert all(one.startswith("the largest sample_weight is") for one in said)
 
 
 def test_what_is_found_is_told(monkeypatch):

@@ -20,6 +20,7 @@ from hedgerow import (
     MEMM,
     AutoLabeler,
     BeamSearchTagger,
+    FeatureInduction,
     FutureFeatureMEMM,
     Item,
     LatticeCRF,
@@ -98,6 +99,11 @@ def corpora() -> dict[str, Case]:
         "vectors": (
             TreeCRF(multi_strategy="multi_output_tree", window=1, **few),
             [[{"word": w, "length": len(w) / 4} for w in sentence] for sentence in words],
+            chunks,
+        ),
+        "induced": (  # all candidates of two rounds: which are the best may lie in the last bit
+            LinearCRF(l2=0.1, induction=FeatureInduction(every=2, n_features=1000, max_rounds=2, on="pairs")),
+            [[{"word": w, "upper": w[0].isupper(), "length": len(w) / 4} for w in sentence] for sentence in words],
             chunks,
         ),
         "order2": (LinearCRF(order=2, l2=0.1), rich, chunks),

@@ -117,7 +117,7 @@ def translated(monkeypatch):
 
 @compiles
 def test_by_a_numba_that_was_not_tried_parts_are_compiled_as_numba_does_it(monkeypatch, translated):
-    monkeypatch.setattr(jit, "TEXT_TO", (0, 0))
+    monkeypatch.setattr(jit, "TRIED", False)
     functions = made("def half(x, y): return x // y\ndef whole(x, y): return half(x, y) + half(y, x)")
     functions["half"] = jit.part(functions["half"])
     assert jit.kernel(functions["whole"])(7, 2) == 3

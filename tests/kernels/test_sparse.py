@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hedgerow.linear.kernels import numbers, sparse
 from tests.reference import sparse as reference
 
-CODE, INDEX = np.int32, np.int64
+CODE, INDEX, SHORT = np.int32, np.int64, np.uint16
 GAP = 2
 
 
@@ -40,10 +40,10 @@ class Case:
     def n(self):
         return len(self.places)
 
-    def lists(self):
+    def lists(self, short=CODE):
         n_table, n_entries = self.list_into(*(np.empty(0, dtype=CODE),) * 4)
-        ptr, table = np.empty(self.n + 1, dtype=CODE), np.empty(n_table, dtype=CODE)
-        cell, slot = np.empty(n_entries, dtype=CODE), np.empty(n_entries, dtype=CODE)
+        ptr, table = np.empty(self.n + 1, dtype=CODE), np.empty(n_table, dtype=short)
+        cell, slot = np.empty(n_entries, dtype=short), np.empty(n_entries, dtype=CODE)
         assert self.list_into(ptr, table, cell, slot) == (n_table, n_entries)
         return ptr, table, cell, slot
 
@@ -112,8 +112,9 @@ def test_count_and_list_features(case):
     counted = case.list_into(*(np.empty(0, dtype=CODE),) * 4)
     assert counted == reference.count_features(case.rows, case.row_ptr, case.table_row)
     expected = reference.list_features(case.rows, case.row_ptr, case.table_row, case.slot_label, case.K)
-    for found, wanted in zip(case.lists(), expected, strict=True):
-        np.testing.assert_array_equal(found, wanted)
+    for short in (CODE, SHORT):
+        for found, wanted in zip(case.lists(short), expected, strict=True):
+            np.testing.assert_array_equal(found, wanted)
 
 
 @given(cases())
@@ -147,7 +148,7 @@ def test_fill_and_drain_table(case):
 
 @given(cases())
 def test_gather_and_scatter(case):
-    lists = case.lists()
+    lists = case.lists(case.rng.choice([CODE, SHORT]))
     table = case.rng.normal(size=(len(case.table_rows), case.K))
     scores = np.full((case.n, case.K), np.nan)
     sparse.gather(*lists, case.weights, table, scores, scores.reshape(-1))

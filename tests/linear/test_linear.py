@@ -137,6 +137,24 @@ def test_the_table_changes_no_score(monkeypatch, size, weighted):
     np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_short_lists_change_no_bit(monkeypatch, weighted):
+    _, dataset, index, _, rng = made(5, 1, weighted, n_labels=40)
+    scorer, found = LinearScorer(index), []
+    scorer.load(rng.normal(size=index.n_weights))
+    most = int(dataset.n_positions) * dataset.n_labels
+    assert np.iinfo(np.uint8).max < most <= np.iinfo(np.uint16).max
+    for short, expected in ((np.uint16, np.uint16), (np.uint8, np.int32)):  # few bytes do not hold the second's cells
+        monkeypatch.setattr(linear, "SHORT", short)
+        chunk, scores = scored(scorer, dataset, 0, dataset.n_sequences)
+        assert chunk.table.dtype == chunk.cell.dtype == expected
+        sums = scorer.new_gradient()
+        scorer.pull(chunk, scores, sums)
+        found.append((scores, scorer.finish(sums)))
+    for short, wide in zip(*found):
+        np.testing.assert_array_equal(short, wide)
+
+
 @pytest.mark.parametrize("trained", [False, True])
 def test_weighted_attributes_meet_unit_ones(trained):
     """A model trained on attributes without weights reads weighted ones, and the other way round."""

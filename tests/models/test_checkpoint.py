@@ -133,7 +133,8 @@ def test_dying_after_every_write_changes_no_bit(name, tmp_path):
 
 def test_two_writes_at_a_time_and_no_seed_of_its_own(tmp_path):
     # Without a seed nothing can be compared with a training that was never stopped: what it drew is kept.
-    model, _ = live_and_die(TreeCRF(window=0, n_iter_no_change=2, max_leaf_nodes=4), WORDS, tmp_path / "kept", lives=7)
+    few = TreeCRF(window=0, n_estimators=8, max_leaf_nodes=4)
+    model, _ = live_and_die(few, WORDS, tmp_path / "kept", lives=7)
     assert model.refitted_
     assert not (tmp_path / "kept").exists()
 
@@ -237,7 +238,7 @@ def test_what_is_sealed_and_yet_no_checkpoint(kept):
     persistence.write(
         kept, header | {"running": [number, [monitor, {"dict": short}]]}, tensors | {"short": np.zeros(3)}
     )
-    with pytest.raises(ModelFileError, match="an array has another shape"):
+    with pytest.raises(ModelFileError, match="kept: is damaged, or not that of this training: variables is"):
         fitted(linear(), WORDS, kept)
 
 
@@ -314,3 +315,28 @@ def test_another_metric_is_another_parameter():
     metrics = [plus, minus, make_scorer(label_f1), make_scorer(span_f1), partial(label_f1, average="macro"), label_f1]
     assert len({digest(metric) for metric in metrics}) == len(metrics)
     assert digest(make_scorer(label_f1)) == digest(make_scorer(label_f1))
+
+
+def test_what_a_metric_closes_over_is_compared():
+    from hedgerow.estimators.kept import digest
+
+    def scaled(by, n=0):
+        def metric(a, b):
+            nonlocal n
+            n += 1  # a counter is no setting
+            return by * (a == b)
+
+        return metric
+
+    assert digest(scaled(2.0)) == digest(scaled(2.0, n=3)) != digest(scaled(3.0))
+    assert digest(scaled(np.ones(2))) != digest(scaled(np.zeros(2)))
+
+
+def test_two_fits_do_not_keep_one_checkpoint(tmp_path):
+    path = tmp_path / "kept"
+    with persistence.held(path), pytest.raises(InputError, match=r"kept: another training keeps it. Name another"):
+        fitted(linear(), WORDS, path)
+    fitted(linear(), WORDS, path)
+    (tmp_path / ".kept.hedgerow-lock").touch()  # left by a process that was killed
+    fitted(linear(), WORDS, path)
+    assert not list(tmp_path.iterdir())

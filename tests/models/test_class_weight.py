@@ -131,6 +131,9 @@ FAMILIES = {
         order=0, early_stopping=False, learning_rate=1.0, l2_regularization=1e-6, tol=1e-9
     ),
 }
+for _model in FAMILIES.values():
+    if "window" in _model.get_params():
+        _model.set_params(window=0)  # the input says nothing, and none need be compared
 
 
 @pytest.mark.parametrize("name", FAMILIES)

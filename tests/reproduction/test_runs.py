@@ -16,7 +16,7 @@ from reproduction.problems import LOADERS
 from reproduction.report import Grid, Report
 from reproduction.thesis import figure_3_3 as thesis_figure_3_3
 from reproduction.thesis import table_3_5 as thesis_table_3_5
-from reproduction.thesis.table_3_5 import DEFAULT, LIGHTGBM, PAPER, verdicts
+from reproduction.thesis.table_3_5 import BASELINE, CONTENDERS, DEFAULT, MALLET, PAPER, verdicts
 from reproduction.timing import iteration_cost
 
 from .tiny import SETTINGS, tiny_problem
@@ -25,7 +25,7 @@ N_ROWS = {
     "thesis-3.4": 6,
     "thesis-3.5": 5,
     "thesis-3.6": 4,
-    "thesis-fig-3.1": 16,
+    "thesis-fig-3.1": 24,
     "thesis-fig-3.3": 5,
     "thesis-fig-4.1": 8,
     "thesis-table-4.1": 8,
@@ -34,6 +34,7 @@ N_ROWS = {
     "thesis-5.4": 21,
     "thesis-5.5": 17,
     "future-lines": 4,
+    "icml-figures": 6,
     "icml-table-3": 2,
     "smd-fig-1": 7,
     "smd-fig-2": 7,
@@ -80,7 +81,7 @@ def test_the_table_of_accuracies_is_the_same_twice(tiny_data):
     settings = replace(SETTINGS, seeds=(1,))
     problem = LOADERS["nettalk"](settings)
     first, second = (thesis_table_3_5.compare(problem, settings) for _ in range(2))
-    for name in (PAPER, DEFAULT, LIGHTGBM):
+    for name in CONTENDERS:
         assert first[name]["accuracy"] == second[name]["accuracy"]
         assert first[name]["chosen"] == second[name]["chosen"]
     assert first["mcnemar"] == second["mcnemar"]
@@ -88,22 +89,25 @@ def test_the_table_of_accuracies_is_the_same_twice(tiny_data):
 
 def found(mean, against, *tests):
     pairs = thesis_table_3_5.PAIRS
-    own = {
-        name: {"accuracy": Spread.of([m]), "against_published": against}
-        for name, m in zip((PAPER, DEFAULT, LIGHTGBM), mean)
-    }
+    own = {name: {"accuracy": Spread.of([m]), "against_published": against} for name, m in zip(CONTENDERS, mean)}
     own["mcnemar"] = {f"{a} / {b}": test for (a, b), test in zip(pairs, tests)}
     return own
 
 
 def test_verdicts_count_wins_losses_and_means():
     win, loss, tie = Difference(1.0, 0.01), Difference(-1.0, 0.01), Difference(1.0, 0.5)
-    data = {"a": found((70, 72, 60), win, win, win, tie), "b": found((80, 81, 90), loss, loss, tie, tie)}
+    data = {
+        "a": found((70, 71, 65, 72, 60), win, win, win, tie, tie, win, Difference(1.0, 0.004)),
+        "b": found((80, 75, 75, 81, 90), loss, loss, tie, tie, win, win, loss),
+    }
     said = verdicts(data)
     assert said["worse_than_published"] == [f"b, {PAPER}", f"b, {DEFAULT}"]
-    assert said["wins"] == {f"{PAPER} / {LIGHTGBM}": 1, f"{DEFAULT} / {LIGHTGBM}": 1, f"{DEFAULT} / {PAPER}": 0}
-    assert said["losses"] == {f"{PAPER} / {LIGHTGBM}": 1, f"{DEFAULT} / {LIGHTGBM}": 0, f"{DEFAULT} / {PAPER}": 0}
-    assert said["means"] == {PAPER: 75.0, DEFAULT: 76.5, LIGHTGBM: 75.0}
+    names = [f"{a} / {b}" for a, b in thesis_table_3_5.PAIRS]
+    assert said["wins"] == dict(zip(names, (1, 1, 0, 1, 2, 1)))
+    assert said["losses"] == dict(zip(names, (1, 0, 0, 0, 0, 1)))
+    assert said["means"] == dict(zip(CONTENDERS, (75.0, 73.0, 70.0, 76.5, 75.0)))
+    assert [thesis_table_3_5.stars(data[name], MALLET) for name in "ab"] == ["*", ""]
+    assert thesis_table_3_5.stars({"mcnemar": {f"{MALLET} / {BASELINE}": Difference(1.0, 1e-5)}}, MALLET) == "**"
 
 
 def test_costs_are_measured_for_both_parts():
@@ -115,12 +119,14 @@ def test_costs_are_measured_for_both_parts():
 
 def test_slopes_are_exponents():
     points = [
-        {"varied": "length", "length": 10, "width": 3, "passes": 1.0, "induction": 9.0},
-        {"varied": "length", "length": 20, "width": 3, "passes": 2.0, "induction": 9.0},
-        {"varied": "width", "length": 10, "width": 3, "passes": 9.0, "induction": 1.0},
-        {"varied": "width", "length": 10, "width": 12, "passes": 9.0, "induction": 2.0},
+        {"varied": "length", "length": 10, "width": 3, "passes": 1.0, "induction": 9.0, "mallet_passes": 1.0},
+        {"varied": "length", "length": 20, "width": 3, "passes": 2.0, "induction": 9.0, "mallet_passes": 4.0},
+        {"varied": "width", "length": 10, "width": 3, "passes": 9.0, "induction": 1.0, "mallet_induction": 1.0},
+        {"varied": "width", "length": 10, "width": 12, "passes": 9.0, "induction": 2.0, "mallet_induction": 4.0},
     ]
-    assert thesis_figure_3_3.slopes(points) == pytest.approx({"passes_by_length": 1.0, "induction_by_width": 0.5})
+    expected = {"passes_by_length": 1.0, "induction_by_width": 0.5}
+    expected |= {"mallet_passes_by_length": 2.0, "mallet_induction_by_width": 1.0}
+    assert thesis_figure_3_3.slopes(points) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("width", [40, 200])

@@ -21,7 +21,7 @@ def corpus(y=Y, **more):
 
 
 def table_steps(dataset, *, newton):
-    return TableSteps(dataset, StateSpace.full(dataset.n_labels).transitions, newton=newton)
+    return TableSteps.of(dataset, StateSpace.full(dataset.n_labels).transitions, newton=newton)
 
 
 def test_a_step_is_the_mean_gradient_of_the_positions_after_a_label():
@@ -45,7 +45,7 @@ def test_weights_and_unknown_labels_count():
 
 def test_what_is_forbidden_does_not_move():
     legal = np.array([[False, True], [True, True]])
-    step = TableSteps(corpus(), legal, newton=False).step(np.ones((2, 2)), l2_regularization=1.0)
+    step = TableSteps.of(corpus(), legal, newton=False).step(np.ones((2, 2)), l2_regularization=1.0)
     assert step[0, 0] == 0.0
     assert np.all(step[legal] < 0.0)
 

@@ -39,10 +39,10 @@ def test_it_is_written_now_and_then_and_takes_a_hundredth_of_the_time(tmp_path, 
 
 def pressing(number: int, at: int):
     """A metric in whose call `at` a signal comes."""
-    calls = iter(range(1, 10_000))
+    presses = iter([n == at for n in range(1, 10_000)])  # no setting that a checkpoint would compare
 
     def metric(true, predicted):
-        if next(calls) == at:
+        if next(presses):
             os.kill(os.getpid(), number)
             time.sleep(0.01)
         return label_accuracy(true, predicted)

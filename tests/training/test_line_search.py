@@ -13,7 +13,7 @@ from hedgerow.datasets import make_sequences
 from hedgerow.parallel import Lanes
 from hedgerow.training.boosting import line_search
 from hedgerow.training.boosting.chain import Booster
-from hedgerow.training.boosting.line_search import LineSearch, Phase, boost, halve
+from hedgerow.training.boosting.line_search import LONGER, Guard, LineSearch, Phase, boost, halve
 from hedgerow.training.monitor import Monitor
 from hedgerow.trees.binning import bin_dataset, learn_binning
 
@@ -83,6 +83,44 @@ def test_guarded_steps_never_raise_the_loss(options, corpus, lanes):
     assert np.all(np.diff(losses) <= 0)
     _, unguarded = run(corpus, lanes, 10, options=options)
     assert np.any(np.diff(unguarded) > 0)
+
+
+@pytest.mark.parametrize("options", [{"edges": "joint"}, {"edges": "shared"}, {"edges": "shared", "vectors": True}])
+def test_a_guard_cuts_steps_that_are_too_long_and_lets_them_grow_again(options, corpus, lanes):
+    chosen = {"leaves": "newton", "learning_rate": 3.0} | options
+    booster, guard, scales = new_booster(corpus, lanes, **chosen), Guard(3.0), []
+    loss = booster.evaluate()
+    for _ in range(12):
+        tried = guard.scale
+        booster.step(tried)
+        before, loss = loss, guard(booster, log_likelihood, loss)
+        assert loss <= before
+        assert booster.scale == tried or booster.scale <= tried / 2
+        assert guard.scale == min(3.0, LONGER * booster.scale)
+        scales.append(booster.scale)
+    assert min(scales) < 3.0
+    assert booster.overshot
+
+
+def test_a_guard_leaves_short_steps_as_they_are(corpus, lanes):
+    options = {"leaves": "newton", "learning_rate": 0.1, "edges": "shared"}
+    guarded, losses = run(corpus, lanes, 10, search=Guard(0.1), options=options)
+    _, free = run(corpus, lanes, 10, options=options)
+    assert losses == free
+    assert not guarded.overshot
+
+
+@pytest.mark.parametrize("vectors", [False, True])
+def test_leaves_know_runs_of_labels_once_a_step_overshot(vectors, corpus, lanes):
+    """Curvatures are larger then, so that steps as long as before move scores less."""
+    booster = new_booster(corpus, lanes, leaves="newton", learning_rate=0.5, edges="shared", vectors=vectors)
+    for _ in range(6):
+        booster.evaluate()
+        plain = booster.step()
+    booster.rescale(0.0)
+    booster.evaluate()
+    aware = booster.step()
+    assert sum(tree.counts[0] for tree in aware) > sum(tree.counts[0] for tree in plain)
 
 
 @pytest.mark.parametrize(

@@ -266,3 +266,23 @@ def test_a_score_near_nothing_is_compared_with_its_unit(unit, n_iter):
         while not monitor.step(1.0):
             pass
     assert (monitor.n_iter, monitor.kept.iteration) == (n_iter, n_iter)
+
+
+@pytest.mark.parametrize(
+    ("scores", "n_iter"),
+    [
+        ([-9.0, -8.0, -7.0, -6.0, -5.0, -4.0], 6),  # never behind
+        ([-9.5, -9.5, -7.0, -6.0, -5.0, -4.0], 6),  # behind, and not after the head start
+        ([-9.0, -8.0, -7.5, -6.0, -5.0, -4.0], 3),
+        ([-9.0, -8.0, -7.0, -6.0, -6.0, -5.5], 5),  # the rival, which has ended, had -5.5 at best
+    ],
+)
+def test_training_that_falls_behind_its_rival_ends(scores, n_iter):
+    left = iter(scores)
+    rival = {"rival": [-9.0, -8.0, -7.0, -6.0, -5.5, -6.0], "head_start": 3}
+    with Monitor(max_iter=6, tol=-np.inf, validate=lambda: next(left), **rival) as monitor:
+        monitor.begin(1.0)
+        while not monitor.step(1.0):
+            pass
+    assert monitor.n_iter == n_iter
+    assert monitor.outcome == ("early_stopping" if n_iter < 6 else "max_iter")

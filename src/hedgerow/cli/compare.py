@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -84,11 +85,20 @@ def command(
     else:
         print(comparison.to_csv() if as_csv else comparison, end="" if as_csv else "\n")
     if html is not None:
-        write_comparison(comparison, html)
+        line = shlex.join(
+            ["hedgerow", "compare", *data, "--models", models, *_given(test, folds, groups, seed), "--html", html]
+        )
+        write_comparison(comparison, html, command=line)
     if plot is not None:
         plot_comparison(comparison, plot)
     if comparison.interrupted:
         raise typer.Exit(INTERRUPTED)
+
+
+def _given(test: str | None, folds: int | None, groups: str | None, seed: int) -> list[str]:
+    """What says which sequences are tested on, as words of the command."""
+    told = {"--test": test, "--folds": folds, "--groups": groups, "--seed": seed or None}
+    return [word for flag, value in told.items() if value is not None for word in (flag, str(value))]
 
 
 def compare(

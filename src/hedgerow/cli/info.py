@@ -11,6 +11,7 @@ from hedgerow.cli import train_options as options
 from hedgerow.cli.models import MODELS
 from hedgerow.cli.train_options import option
 from hedgerow.errors import plain
+from hedgerow.estimators.facts import kept_iteration, model_sizes
 
 SHOWN = 8  # models of the table
 NAMED = 200  # labels, where there are many
@@ -90,25 +91,6 @@ def _chosen_lines(model: Any) -> Iterator[str]:
     if model.leaderboard_:
         yield from ("", f"held-out {model.scoring_}", str(model.leaderboard_))
     yield from ("", "the best of them" if several else "the model")
-
-
-def kept_iteration(model: Any) -> str:
-    """Which iteration is kept, where it is not the last one; to be said after something else."""
-    if model.best_iteration_ == model.n_iter_ or hasattr(model, "leaderboard_"):
-        return ""
-    if model.best_iteration_ > model.n_iter_:  # by shorter steps
-        return f", then all sequences trained {model.best_iteration_}"
-    which = "that of iteration" if hasattr(model, "weights_") else "the first"
-    return f", kept {which} {model.best_iteration_}"
-
-
-def model_sizes(model: Any) -> dict[str, int]:
-    """How large a model is, in words and numbers."""
-    if hasattr(model, "weights_"):
-        return {"weights": len(model.weights_)}
-    if hasattr(model, "ensemble_"):
-        return {"trees": model.ensemble_.n_trees, "leaves": model.ensemble_.n_leaves}
-    return {"parameters": model.n_parameters_}
 
 
 def _reach(offsets: tuple[int, ...]) -> str:

@@ -162,5 +162,5 @@ def kept_in(model: Any, checkpoint: str | None) -> Iterator[None]:
     kept = Checkpoint(checkpoint)
     with kept.applied():
         yield
-    if not kept.frozen:
-        kept.remove()
+        if not kept.frozen:
+            kept.remove()

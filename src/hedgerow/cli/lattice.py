@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shlex
 import sys
 import warnings
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Argument, Option
 
+from hedgerow.cli import report
 from hedgerow.cli import train_options as options
 from hedgerow.cli.flags import in_flags
 from hedgerow.cli.inputs import STANDARD, check_checkpoint, check_writable, kept_in, save
@@ -174,6 +176,33 @@ def evaluate_command(model: options.ModelFile, images: Images, masks: Masks, as_
     with in_flags(evaluate_command):
         report = evaluate(model, images, masks)
     print(json.dumps(report.to_dict(), indent=2) if as_json else report)
+
+
+@app.command("report")
+def report_command(
+    model: options.ModelFile,
+    images: Images,
+    masks: Masks,
+    out: report.Out,
+    shown: report.Shown = 40,
+    suspects: report.SuspectsFile = None,
+    next_file: report.NextFile = None,
+    title: report.Title = None,
+) -> None:
+    """Write a page on how good a model is and where it errs, with the images, which any browser shows."""
+    from hedgerow.lattice.images import read_folders
+    from hedgerow.report import make_report
+
+    report.check_outputs((out, suspects, next_file), (model, images, masks))
+    crf = _load(model)
+    pairs = read_folders(images, masks, n_channels=crf.n_features_[0])
+    line = shlex.join(["hedgerow", "lattice", "report", model, images, masks, "-o", out])
+    told = title or f"{Path(model).name} on {images}"
+    with in_flags(report_command):
+        made = make_report(
+            crf, pairs.images, pairs.masks, n_shown=shown, title=told, command=line, files={"model file": model}
+        )
+    report.tell(report.write(made, out, suspects, next_file), out)
 
 
 @dataclass(frozen=True)

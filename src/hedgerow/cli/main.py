@@ -21,6 +21,7 @@ from hedgerow.cli.evaluate import command as evaluate
 from hedgerow.cli.explain import command as explain
 from hedgerow.cli.info import command as info
 from hedgerow.cli.lattice import app as lattice
+from hedgerow.cli.report import command as report
 from hedgerow.cli.reproduce import command as reproduce
 from hedgerow.cli.tag import command as tag
 from hedgerow.cli.train import INTERRUPTED
@@ -43,6 +44,7 @@ app = typer.Typer(
 app.command("train")(train)
 app.command("tag")(tag)
 app.command("eval")(evaluate)
+app.command("report")(report)
 app.command("compare")(compare)
 app.command("info")(info)
 app.command("explain")(explain)

@@ -15,7 +15,7 @@ import typer
 
 from hedgerow.cli import train_options as options
 from hedgerow.cli.flags import in_flags
-from hedgerow.cli.info import kept_iteration, model_sizes, show_choice
+from hedgerow.cli.info import show_choice
 from hedgerow.cli.inputs import (
     STANDARD,
     TABLES,
@@ -27,9 +27,10 @@ from hedgerow.cli.inputs import (
     kept_in,
     save,
 )
-from hedgerow.cli.models import MODELS, find_model, make_model, read_settings
+from hedgerow.cli.models import MODELS, find_model, listed, make_model, read_settings
 from hedgerow.cli.train_options import option
 from hedgerow.errors import InputError
+from hedgerow.estimators.facts import kept_iteration, model_sizes
 
 if TYPE_CHECKING:
     from hedgerow.cli.recipe import Recipe
@@ -76,6 +77,7 @@ def command(
     seed: options.Seed = 0,
     checkpoint: options.Checkpoint = None,
     resume: options.Resume = False,
+    engine: options.Engine = None, workers: options.Workers = 2, memory: options.Memory = None,
     quiet: options.Quiet = False,
 ) -> None:  # fmt: skip
     """Train a model on labelled files. Ctrl-C keeps the best so far; --checkpoint FILE outlives a kill."""
@@ -90,11 +92,14 @@ def command(
         min_frequency=min_frequency, missing=missing, transitions=transitions, constraints=constraints,
     )  # fmt: skip
     parameters |= {"n_jobs": jobs, "verbose": 0 if quiet else 1} | read_settings(model, settings or (), trainer)
+    given: dict[str, Any] = {"model": model, "dev": dev, "window": reach, "scoring": scoring, "seed": seed}
     with in_flags(command, options.parameter_options(model)), contextlib.nullcontext() if quiet else log_lines():
-        crf = train(
-            data, model_out, model=model, dev=dev, window=reach, scoring=scoring, seed=seed, parameters=parameters,
-            checkpoint=checkpoint, resume=resume, **reading,
-        )  # fmt: skip
+        if engine is not None:
+            own: dict[str, Any] = {"engine": engine, "workers": workers, "memory": memory, "checkpoint": checkpoint}
+            crf = train_by_workers(data, model_out, parameters=parameters, **given, **own, **reading)
+        else:
+            kept: dict[str, Any] = {"checkpoint": checkpoint, "resume": resume}
+            crf = train(data, model_out, parameters=parameters, **given, **kept, **reading)
     if not quiet:
         _tell(crf, data, model_out, reading, seed)
     if crf.outcome_ == "interrupted":
@@ -164,6 +169,64 @@ def train(
         crf.metadata_ = {"reader": recipe.to_json(), "training": _facts(crf, y, kept, perf_counter() - began)}
         save(crf, model_out)
     return crf
+
+
+def train_by_workers(
+    data: Sequence[str],
+    model_out: str,
+    *,
+    engine: str,
+    workers: int,
+    memory: str | None,
+    model: str,
+    dev: str | None,
+    window: Any,
+    scoring: str | None,
+    seed: int,
+    parameters: Mapping[str, Any],
+    checkpoint: str | None,
+    **reading: Unpack[Reading],
+) -> ChainModel:
+    """As `train`, of Parquet files that need not fit into memory, by worker processes of Dask on this machine."""
+    from hedgerow.cli.recipe import Recipe
+
+    share, names = _share(dev), {"linear": "LinearCRF", "tree": "TreeCRF"}
+    for wrong, what, hint in (
+        (engine != "dask", f"--engine is {engine!r}", "There is dask."),
+        (model not in names, f"--engine dask is for --model {listed(names)}", f"This one is {model}."),
+        (any(Input(path).suffix_format != "parquet" for path in data), "--engine dask reads Parquet files", ""),
+        (dev is not None and share is None, "--dev FILE is not supported with --engine dask", "Give a share: 0.1."),
+        (checkpoint is not None, "--checkpoint is not supported with --engine dask", "Leave it out."),
+    ):
+        if wrong:
+            raise InputError(what, hint=hint)
+    check_writable(model_out, data, model=True)
+    told: dict[str, Any] = {name: reading.get(name) or None for name in ("by", "time", "max_gap", "time_columns")}
+    label = reading.get("label") or "label"
+    recipe = Recipe("parquet", label=label, kinds=dict(reading.get("kinds", {})), **_known(told))
+    given = _known({"window": window, "scoring": scoring, "columns": dict(recipe.kinds) or None}) | dict(parameters)
+    if share is not None:
+        given |= _known({"early_stopping": share != 0.0, "validation_fraction": share or None})
+    import hedgerow.dask
+    from hedgerow.dask.engine import local_client
+
+    began = perf_counter()
+    with local_client(workers, memory) as client:
+        shared = getattr(hedgerow.dask, names[model])(random_state=seed, client=client, **given)
+        shared.fit(list(data), label=label, **told)
+    crf: ChainModel = shared.to_local()
+    crf.plan_ = recipe.plan(crf.plan_)
+    n_sequences, n_positions, n_held = shared.n_read_
+    facts = {"sequences": n_sequences - n_held, "positions": n_positions, "held_out": n_held}
+    facts |= {"seconds": round(perf_counter() - began, 3), "score": _held_out_score(crf)}
+    crf.metadata_ = {"reader": recipe.to_json(), "training": facts}
+    save(crf, model_out)
+    return crf
+
+
+def _known(given: Mapping[str, Any]) -> dict[str, Any]:
+    known = {name: value for name, value in given.items() if value is not None}
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in known.items()}
 
 
 def _facts(crf: ChainModel, y: AnyArray, kept: AnyArray, seconds: float) -> dict[str, Any]:

@@ -54,6 +54,9 @@ Checkpoint = Annotated[
     str | None, option("FILE", "Keep training in this file, to go on from it after a kill.", hidden=True)
 ]
 Resume = Annotated[bool, Option("--resume", help="Go on from the checkpoint, if it is there.", hidden=True)]
+Engine = Annotated[str | None, option("NAME", "dask: worker processes train; for large Parquet files.", hidden=True)]
+Workers = Annotated[int, option("N", "Dask: how many worker processes.", hidden=True)]
+Memory = Annotated[str | None, option("SIZE", "Dask: of all workers together, such as 4GB.", hidden=True)]
 Quiet = Annotated[bool, Option("--quiet", "-q", help="Print errors only.")]
 
 # What the options that all models have set, where it is not called the same.

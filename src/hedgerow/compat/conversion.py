@@ -126,6 +126,7 @@ def _check(model: LinearCRF) -> None:
         (whole, "features of the whole sequence"),
         (measured, "columns that are standardised"),
         (model.imputation_ is not None, "gaps that are filled in"),
+        (model.induced_ is not None, "features that were induced"),
         (layout.histories is not None, f"order {model.order}"),
         (layout.pairs is not None, "weights of label pairs by feature"),
         (not layout.space.is_full(), "forbidden transitions"),

@@ -82,9 +82,10 @@ class CRF(BaseEstimator):  # type: ignore[misc]
         Training ends when the loss fell by less than the share `delta` in `period` iterations. LinearCRF looks at ten
         iterations: its `tol` is delta·10/period, the same fall per iteration. A period of 0 goes on to the limit of the
         arithmetic. "ap", "pa" and "arow" have no such parameters, and end when ten passes did not lower the loss.
-    epsilon, num_memories, linesearch, max_linesearch, and with "l2sgd" calibration_eta, calibration_rate,
-    calibration_samples, calibration_candidates, calibration_max_trials
+    epsilon, num_memories, linesearch, max_linesearch
         Accepted without effect: they say how CRFsuite's optimiser finds the minimum, not where the minimum is.
+    calibration_eta, calibration_rate, calibration_samples, calibration_candidates, calibration_max_trials
+        The same, for "l2sgd" alone.
     verbose : bool, default False
         A progress bar on a terminal, log lines (logger "hedgerow") elsewhere.
     keep_tempfiles

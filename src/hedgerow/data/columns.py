@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, count
 from typing import Any, NoReturn
 
 import numpy as np
@@ -214,10 +214,9 @@ def check_reach(gap: int, longest: int) -> None:
 
 
 def growing_vocabulary() -> defaultdict[str, int]:
-    """A dict that gives the next number to each string it has not seen."""
-    vocabulary: defaultdict[str, int] = defaultdict()
-    vocabulary.default_factory = vocabulary.__len__
-    return vocabulary
+    """A dict that gives the next number to each string it has not seen. It does not count its own length: with a
+    reference to itself it would stay in memory until Python next looks for garbage."""
+    return defaultdict(count().__next__)
 
 
 def growing_codes(vocabulary: defaultdict[str, int], texts: list[str]) -> CodeArray:

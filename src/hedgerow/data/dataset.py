@@ -105,6 +105,10 @@ class Vocabulary:
             return [whole[begin:end] for begin, end in zip([0, *ends], ends)]
         return [text[begin:end].decode("utf-8", "surrogatepass") for begin, end in zip([0, *ends], ends)]
 
+    def name(self, i: int) -> str:
+        """One of them."""
+        return self.utf8[self.ends[i - 1] if i else 0 : self.ends[i]].tobytes().decode("utf-8", "surrogatepass")
+
     @property
     def lookup(self) -> dict[str, int]:
         """String to place in the order. Built at the first use and kept; never pickled."""

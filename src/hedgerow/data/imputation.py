@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -124,15 +124,24 @@ def fill(imputation: Imputation | None, dataset: Dataset) -> Dataset:
 
 
 class FittedModel(Protocol):
-    """What has a schema; and `imputation_`, where its estimator knows such."""
+    """What has a schema; and `imputation_` and `induced_`, where its estimator knows such."""
 
     schema_: Schema
 
 
 def seen_schema(model: FittedModel) -> Schema:
-    """The columns that a fitted model sees: those of the data, and flags."""
-    imputation: Imputation | None = getattr(model, "imputation_", None)
+    """The columns that a fitted model sees: those of the data, and flags; or conjunctions of these."""
+    induced, imputation = getattr(model, "induced_", None), getattr(model, "imputation_", None)
+    if induced is not None:
+        schema: Schema = induced.seen
+        return schema
     return model.schema_ if imputation is None else imputation.extend(model.schema_)
+
+
+def seen(model: Any, dataset: Dataset) -> Dataset:
+    """A corpus as a fitted model sees it."""
+    induced, filled = getattr(model, "induced_", None), fill(model.imputation_, dataset)
+    return filled if induced is None else induced.apply(filled)
 
 
 def stored_columns(dataset: Dataset) -> Iterator[tuple[Column, AnyArray]]:

@@ -36,7 +36,7 @@ class Reader:
             from hedgerow.data.readers.arrays import split_lengths
 
             X, y = split_lengths(X, lengths, y)
-        for block in _blocks(X):
+        for block in blocks_of(X):
             self.add(block)
         if len(self.ends) == 1 and not may_be_empty:
             raise InputError("X has no sequences", hint="Give at least one sequence.")
@@ -229,7 +229,8 @@ def _check_declared(columns: Mapping[str, str] | None) -> dict[str, Kind]:
     return dict(columns)  # type: ignore[arg-type]
 
 
-def _blocks(X: Any) -> Iterable[Block]:
+def blocks_of(X: Any) -> Iterable[Block]:
+    """Whole sequences as columns, of a corpus in any shape."""
     hint = "X is a list of sequences, a sequence a list of positions."
     if isinstance(X, Sequences):
         return [_columnar_block(X)] if len(X) else []

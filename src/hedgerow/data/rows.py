@@ -347,7 +347,7 @@ def _recognise_list(rows: Sequence[Any], i: int) -> tuple[Shape, Any]:
 
 def _stacked(rows: Sequence[Any], i: int) -> AnyArray:
     """Rows that are arrays, as one array."""
-    sample = next(row for row in rows if row is not None)
+    sample = next(row for row in rows if not is_null(row))
     numbers = sample.dtype.kind in "fiub"
     for t, row in enumerate(rows):
         same = isinstance(row, np.ndarray) and row.shape == sample.shape and (row.dtype.kind in "fiub") == numbers
@@ -361,7 +361,7 @@ def _stacked(rows: Sequence[Any], i: int) -> AnyArray:
 
 def _matrix(rows: Sequence[Any], i: int) -> AnyArray:
     """Lists of numbers as one array; of bool where all are bool."""
-    width = next(len(row) for row in rows if row is not None)
+    width = next(len(row) for row in rows if not is_null(row))
     for t, row in enumerate(rows):
         if not isinstance(row, (list, tuple)) or len(row) != width:
             raise InputError(f"is not a list of {width} numbers as other positions are", sequence=i, position=t)

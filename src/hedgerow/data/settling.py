@@ -45,23 +45,32 @@ class Learnt(NamedTuple):
     appeared: CodeArray
 
 
-def settle(learner: Learner, offsets: IndexArray, names: tuple[Label, ...], labels: CodedLabels | None) -> Learnt:
+def settle(
+    learner: Learner,
+    offsets: IndexArray,
+    names: tuple[Label, ...],
+    labels: CodedLabels | None,
+    *,
+    dense: Set[str] | None = None,
+) -> Learnt:
     """The Dataset of a corpus that was read, with its schema. What was gathered is used up.
 
     names : all labels, sorted
     labels : those of the positions, or None
+    dense : the keys that are frequent, where this is a part of a corpus
     """
     window, n_positions = learner.window, int(offsets[-1])
     named = set(window) if isinstance(window, Mapping) else set()
-    _settle_numbers(learner, named)
-    dense = _settle_columns(learner, named, n_positions)
-    _check_window(learner, named, dense)
+    frequent = _Frequent(n_positions, named, dense)
+    _settle_numbers(learner, frequent)
+    kept = _settle_columns(learner, frequent)
+    _check_window(learner, named, kept)
     where, ids, values = by_position(learner.attributes.parts)
     texts = list(learner.attributes.vocabulary)
     order, rank = first_appearance(ids + CODE(FIRST_VALUE), len(texts))
     ids = rank[FIRST_VALUE + ids] - CODE(FIRST_VALUE)
     attribute_offsets = window_offsets(window, "*") if len(where) else (0,)
-    plan = [(builder, window_offsets(window, builder.name), False) for builder in dense]
+    plan = [(builder, window_offsets(window, builder.name), False) for builder in kept]
     reads = [o for builder, reach, _ in plan if builder.kind == "numeric" for o in reach]
     beside = tuple(sorted({*reads, *attribute_offsets} - {0}))
     if beside:  # what lies outside is said in a column of its own for numbers and attributes: see OUTSIDE_COLUMN
@@ -89,7 +98,20 @@ def settle(learner: Learner, offsets: IndexArray, names: tuple[Label, ...], labe
     return Learnt(dataset, ids)
 
 
-def _settle_numbers(learner: Learner, named: Set[str]) -> None:
+class _Frequent(NamedTuple):
+    """Which keys become columns: those named, those at enough positions, and of a part of a corpus those in `dense`."""
+
+    n_positions: int
+    named: Set[str]
+    dense: Set[str] | None
+
+    def holds(self, name: str, n_values: int) -> bool:
+        if self.dense is not None:
+            return name in self.dense or name in self.named
+        return name in self.named or n_values * SPARSE >= self.n_positions
+
+
+def _settle_numbers(learner: Learner, column: _Frequent) -> None:
     """Numbers that came in bulk: frequent keys become columns, the rest stay attributes."""
     if not learner.numbers.parts:
         return
@@ -98,9 +120,9 @@ def _settle_numbers(learner: Learner, named: Set[str]) -> None:
     keys = np.concatenate([p[1] for p in learner.numbers.parts])
     values = np.concatenate([p[2] for p in learner.numbers.parts if p[2] is not None])
     flags = np.concatenate(learner.number_flags)
-    frequent = np.bincount(keys, minlength=len(names)) * SPARSE >= learner.n_positions
-    columns = set(learner.builders) | named
-    frequent |= np.fromiter(map(columns.__contains__, names), np.bool_, len(names))
+    counts = np.bincount(keys, minlength=len(names)).tolist()
+    held = (name in learner.builders or column.holds(name, n) for name, n in zip(names, counts))
+    frequent = np.fromiter(held, np.bool_, len(names))
     entries = np.flatnonzero(frequent[keys])
     entries = entries[np.argsort(keys[entries], kind="stable")]
     sorted_keys = keys[entries]
@@ -114,12 +136,12 @@ def _settle_numbers(learner: Learner, named: Set[str]) -> None:
     learner.numbers.parts.clear()
 
 
-def _settle_columns(learner: Learner, named: Set[str], n_positions: int) -> list[ColumnBuilder]:
+def _settle_columns(learner: Learner, column: _Frequent) -> list[ColumnBuilder]:
     """The keys that become columns, in stored order. The others are handed to the attributes."""
     dense = []
-    for name in sorted(learner.builders, key=_natural):
+    for name in sorted(learner.builders, key=by_name):
         builder = learner.builders[name]
-        frequent = builder.typed or name in named or builder.n_values * SPARSE >= n_positions
+        frequent = builder.typed or column.holds(name, builder.n_values)
         if frequent and builder.kind not in (None, "attributes") and builder.declared != "attributes":
             dense.append(builder)
             n, rows = len(builder.vocabulary), builder.n_values
@@ -155,12 +177,12 @@ def _check_window(learner: Learner, named: Set[str], dense: list[ColumnBuilder])
         elif name in learner.builders or name in learner.declared:
             continue  # a column without any value
         else:
-            known = ", ".join(sorted(columns, key=_natural)[:10])
+            known = ", ".join(sorted(columns, key=by_name)[:10])
             what, hint = "has a window and is not in the data", f"Columns: {known}."
         raise InputError(what, hint=hint, column=str(name))
 
 
-def _natural(name: str) -> tuple[int, int, str]:
+def by_name(name: str) -> tuple[int, int, str]:
     return (0, int(name), name) if name.isdecimal() and name.isascii() else (1, 0, name)
 
 
@@ -297,7 +319,7 @@ def narrow(learnt: Learnt, kept: IndexArray, part: Dataset, rest: Dataset) -> tu
         columns=tuple(columns.get((column.name, column.constant), column) for column in whole.schema.columns),
         attributes=Vocabulary([texts[i] for i in order]),
     )
-    return _renumbered(part, schema, rank), _renumbered(rest, schema, rank)
+    return renumbered(part, schema, rank), renumbered(rest, schema, rank)
 
 
 def _narrow_columns(part: Dataset, rest: Dataset, columns: dict[tuple[str, bool], Column]) -> tuple[Dataset, Dataset]:
@@ -338,7 +360,7 @@ def by_weight(dataset: Dataset) -> Schema:
     return replace(old, columns=tuple(numbers.get((column.name, column.constant), column) for column in old.columns))
 
 
-def _renumbered(dataset: Dataset, schema: Schema, rank: CodeArray) -> Dataset:
+def renumbered(dataset: Dataset, schema: Schema, rank: CodeArray) -> Dataset:
     """The corpus with attributes by their new numbers (rank, as of codes), without those that have none."""
     size = len(dataset.attr_ptr) - 1
     ids = rank[FIRST_VALUE + dataset.attr_id] - CODE(FIRST_VALUE)

@@ -30,7 +30,7 @@ def code_text(column: Column, code: int) -> str:
         return "missing" if code == MISSING else "outside"
     if column.vocabulary is None:
         return "true" if code > FIRST_VALUE else "false"
-    return repr(column.vocabulary.names()[code - FIRST_VALUE])
+    return repr(column.vocabulary.name(code - FIRST_VALUE))
 
 
 def number_text(number: float) -> str:

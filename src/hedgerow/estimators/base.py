@@ -25,8 +25,10 @@ from hedgerow.declarations import check_parameters
 from hedgerow.errors import InputError, warn
 from hedgerow.estimators.calibration import best_temperature, tempered_losses
 from hedgerow.estimators.constraints import constrained_space
+from hedgerow.estimators.facts import html_repr
 from hedgerow.estimators.kept import Kept, keeping
 from hedgerow.estimators.prepare import Preparation, Prepared, prepare
+from hedgerow.estimators.reporting import report
 from hedgerow.estimators.values import BEAM_WIDTH, is_auto
 from hedgerow.legend import CODE, AnyArray, CodeArray, FloatArray, IndexArray
 from hedgerow.training.ctrl_c import stages
@@ -45,6 +47,8 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]
     best_iteration_: int
     loss_: float
     outcome_: str
+    report = report
+    _html_repr = html_repr  # what notebooks show
 
     def save(self, path: str | os.PathLike[str] | IO[bytes]) -> None:
         """Write the model to a file that `hedgerow.load` reads. The file is replaced at once, or not at all, and keeps
@@ -69,7 +73,6 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]
 
 class ChainModel(FittedModel):
     """The common part of the chain estimators. A subclass gives `fit`, `_decoding` and the parameters below.
-
     Every method that takes X also takes a Dataset made by `encode`, which saves encoding the same corpus twice.
     """
 
@@ -287,14 +290,21 @@ class StoppedChain(ChainModel):
         read = lay_out(self, X, y, by, label, time, max_gap, time_columns, tokens, lengths)
         with stages(), keeping(self, checkpoint, callbacks):
             ready = prepare(self._preparation(), read.X, read.y, sample_weight, *read.also(X_val, y_val), lengths)
-            self._losses: list[FloatArray] = []
-            duration = self._train(ready)
-            self._note_losses(ready)
-            if ready.everything is not None and self.outcome_ != "interrupted" and duration is not None:
-                duration = self._agree(ready, duration)
-                if self.outcome_ != "interrupted":
-                    self._train_again(ready.whole(), duration)
-        self.plan_ = read.plan
+            self._train_all(ready)
+        return self._finish(read.plan)
+
+    def _train_all(self, ready: Prepared) -> None:
+        """Train with each fold held out, and then on all sequences, where that is wanted."""
+        self._losses: list[FloatArray] = []
+        duration = self._train(ready)
+        self._note_losses(ready)
+        if ready.everything is not None and self.outcome_ != "interrupted" and duration is not None:
+            duration = self._agree(ready, duration)
+            if self.outcome_ != "interrupted":
+                self._train_again(ready.whole(), duration)
+
+    def _finish(self, plan: Plan | None) -> Self:
+        self.plan_ = plan
         if self._constrained_later():
             self._restrict(constrained_space(self.schema_, self.constraints))
             for name in _MADE_READY:
@@ -303,7 +313,7 @@ class StoppedChain(ChainModel):
         if losses or "temperature_" in self.__dict__:  # of an earlier fit
             self.temperature_ = best_temperature(losses)
         if what := self._complaint():
-            warn(what, ConvergenceWarning, stacklevel=2)
+            warn(what, ConvergenceWarning, stacklevel=3)
         return self
 
     def _note_losses(self, ready: Prepared) -> None:
@@ -319,13 +329,11 @@ class StoppedChain(ChainModel):
         """Train and keep what was learnt.
 
         duration : how long an earlier training was; this one is to be as long
-
         Returns how long it was, for a training on all sequences; None where there is to be none.
         """
         raise NotImplementedError
 
-    def _agree(self, ready: Prepared, duration: Any) -> Any:
-        """How long to train on all sequences, by what the other folds say, too."""
+    def _agree(self, ready: Prepared, duration: Any) -> Any:  # by what the other folds say, too
         return duration
 
     def _train_fold(self, fold: Callable[[], Prepared], **known: Any) -> list[Any]:
@@ -353,8 +361,7 @@ class StoppedChain(ChainModel):
             return ""
         return f"training was interrupted after {self.n_iter_} {self._unit}; the best of them are kept"
 
-    def _scoring(self) -> Any:
-        """What counts on held-out sequences."""
+    def _scoring(self) -> Any:  # what counts on held-out sequences
         return self.scoring
 
 

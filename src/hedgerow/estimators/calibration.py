@@ -22,8 +22,11 @@ import numpy as np
 
 from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.data.dataset import Dataset
+from hedgerow.data.parts.corpus import SharedCorpus, join, whole_part
 from hedgerow.estimators.values import class_weights
 from hedgerow.legend import FloatArray
+from hedgerow.parallel import plan_chunks
+from hedgerow.training.pool import Operation
 
 _HALF = (0.1, 0.2, 0.35, 0.55, 0.85, 1.3, 1.9, 2.6)
 LOG_TEMPERATURES: FloatArray = np.array([*(-x for x in reversed(_HALF)), 0.0, *_HALF])
@@ -35,14 +38,38 @@ TOWARDS_ONE = 0.5
 _SMALLEST = 1e-300
 
 
-def tempered_losses(model: Any, held_out: Dataset, train: Dataset | None = None) -> FloatArray:
+def tempered_losses(
+    model: Any, held_out: Dataset | SharedCorpus, train: Dataset | SharedCorpus | None = None
+) -> FloatArray:
     """(2 + temperatures,): how many labels there are, how many sequences have one, and the log-loss of these labels at
     each temperature. train : what weights of labels are counted in, where not in these"""
-    labels = held_out.labels
-    assert labels is not None
-    tilt, weights = model.tilt_, None
-    if tilt is None:  # weights of labels are part of the model in another way, if there are any
+    weights = None
+    if model.tilt_ is None:  # weights of labels are part of the model in another way, if there are any
         weights = class_weights(getattr(model, "class_weight", None), held_out if train is None else train)
+    if isinstance(held_out, SharedCorpus):
+        plan = plan_chunks(held_out.offsets, model._chunk_positions())
+        pool = held_out.pool(plan, whole_part, (), _LossMember, model.to_local(), weights)
+        answers = pool.call([Operation("losses")], [])
+        pool.close()
+        return np.sum([losses for ((*found,),) in answers for losses in found], axis=0)  # type: ignore[no-any-return]
+    total: FloatArray = np.sum(_chunk_losses(model, held_out, weights), axis=0)
+    return total
+
+
+class _LossMember:
+    """A run of shared held-out sequences."""
+
+    def __init__(self, model: Any, weights: FloatArray | None, plan: Any, pieces: Sequence[Dataset]) -> None:
+        self.given = model, join(pieces), weights
+
+    def losses(self) -> list[FloatArray]:
+        return _chunk_losses(*self.given)
+
+
+def _chunk_losses(model: Any, held_out: Dataset, weights: FloatArray | None) -> list[FloatArray]:
+    """What the labels of each chunk lose."""
+    labels, tilt = held_out.labels, model.tilt_
+    assert labels is not None
 
     def work(potentials: ChainPotentials, rows: slice) -> FloatArray:
         from hedgerow.chain.inference import node_marginals
@@ -58,8 +85,8 @@ def tempered_losses(model: Any, held_out: Dataset, train: Dataset | None = None)
         return np.array(losses)
 
     hidden = replace(held_out, labels=None, allowed=None)
-    total: FloatArray = np.sum(model._over_chunks(hidden, work, tempered=False), axis=0)
-    return total
+    found: list[FloatArray] = model._over_chunks(hidden, work, tempered=False)
+    return found
 
 
 def best_temperature(losses: Sequence[FloatArray]) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
 
@@ -14,14 +15,17 @@ from hedgerow.chain.potentials import ChainPotentials, Edges
 from hedgerow.chain.structure.states import StateSpace
 from hedgerow.data.dataset import Dataset, Label, Schema, locate
 from hedgerow.data.labels import allowed_labels, is_label
+from hedgerow.data.parts.corpus import SharedCorpus
 from hedgerow.errors import HedgerowWarning, InputError, warn
 from hedgerow.legend import BoolArray, FloatArray, IndexArray
 from hedgerow.parallel import cut_chunks
 from hedgerow.training.counting import count_known_moves
 
+Corpus = TypeVar("Corpus", Dataset, SharedCorpus)
+
 
 def legal_space(
-    dataset: Dataset,
+    dataset: Dataset | SharedCorpus,
     constraints: str | Iterable[tuple[Label, Label]] | None,
     *,
     forbid_unseen: bool,
@@ -31,7 +35,6 @@ def legal_space(
 
     `seen`, bool (K, K) [from, to], tells of transitions that other data showed.
     """
-    assert dataset.labels is not None
     space = constrained_space(dataset.schema, constraints)
     if constraints is not None:
         check_gold(dataset, space)
@@ -44,12 +47,14 @@ def legal_space(
     return space
 
 
-def count_moves(dataset: Dataset) -> FloatArray:
+def count_moves(dataset: Dataset | SharedCorpus) -> FloatArray:
     """(K, K) [from, to]: how often labels follow each other.
 
     Where a set of labels is given, each pair that the sets of two neighbours allow counts as one. A position that may
     have any label says nothing, so moves to and from it do not count.
     """
+    if isinstance(dataset, SharedCorpus):
+        return dataset.added(count_moves)  # type: ignore[no-any-return]
     labels = dataset.labels
     assert labels is not None
     counts = count_known_moves(dataset, np.ones(dataset.n_positions))
@@ -62,11 +67,14 @@ def count_moves(dataset: Dataset) -> FloatArray:
     return counts
 
 
-def check_open(dataset: Dataset, space: StateSpace, edges: Edges, hint: str) -> None:
+def check_open(dataset: Dataset | SharedCorpus, space: StateSpace, edges: Edges, hint: str) -> None:
     """Refuse sequences whose unlabelled positions cannot be filled by moves that are seen elsewhere.
 
     edges : 0 for the moves that are legal, −inf for others
     """
+    if isinstance(dataset, SharedCorpus):
+        dataset.each(check_open, space, edges, hint)
+        return
     assert dataset.labels is not None
     for chunk in cut_chunks(dataset.offsets):
         if (dataset.labels[chunk.rows] >= 0).all():
@@ -94,7 +102,7 @@ def constrained_space(schema: Schema, constraints: str | Iterable[tuple[Label, L
     if isinstance(constraints, str):
         return StateSpace.from_scheme([str(label) for label in labels], constraints)
     hint = "Give a scheme such as 'iob2', or (from, to) pairs."
-    if not isinstance(constraints, Iterable):
+    if not isinstance(constraints, Iterable) or getattr(constraints, "ndim", 1) == 0:
         raise InputError(f"⟦constraints⟧ is {constraints!r}", hint=hint)
     codes = schema.label_codes
     pairs = []
@@ -108,11 +116,21 @@ def constrained_space(schema: Schema, constraints: str | Iterable[tuple[Label, L
     return StateSpace.full(len(labels)).forbid(pairs)
 
 
-def without_forbidden(held_out: Dataset, space: StateSpace) -> Dataset:
+def without_forbidden(held_out: Corpus, space: StateSpace) -> Corpus:
     """The held-out sequences whose labels are possible; the others would score −inf whatever the model is."""
-    bad = np.logical_or.reduce(_forbidden(held_out, space))
-    possible = np.flatnonzero(~np.logical_or.reduceat(bad, held_out.offsets[:-1]))
+    if isinstance(held_out, SharedCorpus):
+        possible = np.flatnonzero(np.concatenate(held_out.each(_possible, space)))
+    else:
+        possible = np.flatnonzero(_possible(held_out, space))
     return only_possible(held_out, possible, "allow the ⟦transitions⟧")
+
+
+def _possible(dataset: Dataset, space: StateSpace) -> BoolArray:
+    """bool (S,): whether the known labels of a sequence are legal."""
+    if not dataset.n_sequences:
+        return np.empty(0, dtype=bool)
+    bad: BoolArray = np.logical_or.reduceat(np.logical_or.reduce(_forbidden(dataset, space)), dataset.offsets[:-1])
+    return ~bad
 
 
 def _forbidden(dataset: Dataset, space: StateSpace) -> tuple[BoolArray, BoolArray, BoolArray]:
@@ -127,7 +145,7 @@ def _forbidden(dataset: Dataset, space: StateSpace) -> tuple[BoolArray, BoolArra
     return move, known & first & ~space.start[labels], known & last & ~space.end[labels]
 
 
-def only_possible(held_out: Dataset, possible: IndexArray, remedy: str) -> Dataset:
+def only_possible(held_out: Corpus, possible: IndexArray, remedy: str) -> Corpus:
     """Those of the held-out sequences, with a warning where some are left out, and an error where all are."""
     n = held_out.n_sequences
     if len(possible) == n:
@@ -169,8 +187,11 @@ def repaired(dataset: Dataset, space: StateSpace) -> Dataset:
     return replace(dataset, labels=labels)
 
 
-def check_gold(dataset: Dataset, space: StateSpace) -> None:
+def check_gold(dataset: Dataset | SharedCorpus, space: StateSpace) -> None:
     """Refuse training labels that the constraints forbid, by name."""
+    if isinstance(dataset, SharedCorpus):
+        dataset.each(check_gold, space)
+        return
     labels, names = dataset.labels, dataset.schema.labels
     assert labels is not None
     bad_move, bad_first, bad_last = _forbidden(dataset, space)

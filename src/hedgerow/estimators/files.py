@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import KW_ONLY, dataclass
 from typing import IO, Any
 
 from hedgerow import persistence
@@ -196,3 +197,62 @@ def _check_parameters(model: Any) -> None:
     model._check_parameters()
     if getattr(model, "beam_width", 0) > _WIDEST:
         raise InputError(f"beam_width is {model.beam_width:,}", hint=f"A model file holds at most {_WIDEST:,}.")
+
+
+# ------------------------------------------------------------------------------------------------ models inside
+
+
+@dataclass(frozen=True)
+class Model(Field):
+    """A fitted model inside a model.
+
+    kinds : the estimators that it may be, by name
+    hint : what to do where it is another one, which a file cannot hold
+    """
+
+    kinds: tuple[str, ...]
+    _: KW_ONLY
+    hint: str = ""
+
+    def pack(self, value: Any, section: Section) -> None:
+        kind = type(value).__name__
+        if kind not in self.kinds:
+            raise InputError(f"a model file cannot hold a {kind}: it is never a pickle", hint=self.hint)
+        header = section.header[self.name] = {}
+        write_model(value, section.inner(self.name, header))
+
+    def unpack(self, section: Section, scope: Scope) -> Any:
+        inner = section.inner(self.name, section.value(self.name))
+        if inner.header.get("kind") not in self.kinds:
+            refuse(f"{section.path}{self.name} is not one of {', '.join(self.kinds)}")
+        return read_model(inner, Scope(n_bytes=scope["n_bytes"]))
+
+
+@dataclass(frozen=True)
+class Models(Field):
+    """A list of fitted models inside a model, of which there is at least one. kinds : as in Model"""
+
+    kinds: tuple[str, ...]
+    _: KW_ONLY
+    hint: str = ""
+
+    def pack(self, value: Any, section: Section) -> None:
+        headers: list[dict[str, Any]] = [{} for _ in value]
+        section.header[self.name] = headers
+        for i, (one, header) in enumerate(zip(value, headers)):
+            inner = Section({}, section.tensors, section.path)
+            self._one(i).pack(one, inner)
+            header |= inner.header[self._one(i).name]
+
+    def unpack(self, section: Section, scope: Scope) -> list[Any]:
+        headers = section.value(self.name)
+        if not isinstance(headers, list) or not headers:
+            refuse(f"{section.path}{self.name} is no list of models")
+        found = []
+        for i, header in enumerate(headers):
+            inner = Section({self._one(i).name: header}, section.tensors, section.path)
+            found.append(self._one(i).unpack(inner, scope))
+        return found
+
+    def _one(self, i: int) -> Model:
+        return Model(f"{self.name}.{i}", self.kinds, hint=self.hint)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dis
 import hashlib
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import fields, is_dataclass
 from functools import partial
+from numbers import Number
 from types import CodeType, FunctionType, MethodType
 from typing import Any, TypeAlias
 
@@ -21,6 +23,7 @@ from hedgerow.training.checkpoint import Checkpoint, current_checkpoint, kept_in
 # What `fit` takes for `checkpoint`.
 Kept: TypeAlias = Checkpoint | str | os.PathLike[str] | None
 
+_SETTINGS = (Number, str, bytes, tuple, frozenset, np.ndarray, FunctionType, partial, type, type(None))
 _OF_THE_RUN = ("n_jobs", "verbose")  # parameters that change no bit of a model
 
 
@@ -89,6 +92,18 @@ def digest(value: Any) -> str:
     return found.hexdigest()
 
 
+def _closed_over(function: FunctionType) -> dict[str, Any]:
+    """What a function reads of the functions around it; what it sets there, or can change, may be a counter."""
+    names, cells = function.__code__.co_freevars, function.__closure__ or ()
+    own = {step.argval for step in dis.get_instructions(function) if step.opname == "STORE_DEREF"}
+    known: dict[str, Any] = {}
+    for name, cell in zip(names, cells):
+        with suppress(ValueError):  # a cell that is empty
+            if name not in own and cell.cell_contents is not function and isinstance(cell.cell_contents, _SETTINGS):
+                known[name] = cell.cell_contents
+    return known
+
+
 def _feed(found: Any, value: Any) -> None:
     """Whatever two values differ by, what is hashed differs."""
     if isinstance(value, np.ndarray) and value.dtype != object:
@@ -108,10 +123,10 @@ def _feed(found: Any, value: Any) -> None:
     elif is_dataclass(value) and not isinstance(value, type):
         _feed(found, [type(value).__name__, *(getattr(value, field.name) for field in fields(value))])
     elif isinstance(value, FunctionType):
-        code = value.__code__  # and not what it closes over, which may be a counter
+        code = value.__code__
         found.update(f"{value.__module__}.{value.__qualname__}{code.co_names}".encode() + code.co_code)
         constants = [one for one in code.co_consts if not isinstance(one, CodeType)]
-        _feed(found, [constants, value.__defaults__, value.__kwdefaults__])
+        _feed(found, [constants, value.__defaults__, value.__kwdefaults__, _closed_over(value)])
     elif isinstance(value, MethodType):
         _feed(found, [value.__func__, value.__self__])
     elif isinstance(value, partial):

@@ -387,7 +387,7 @@ class BoostedTrees(TreeGrowing, FeatureSampling, CategorySplits):
     ----------
     learning_rate
         What the values of leaves are multiplied with; 1 is the papers'. "line_search" finds one step for all labels in
-        each iteration. Steps above 1, found steps and Newton's are halved until the loss does not rise.
+        each iteration. Steps above 1, found steps and Newton's are shortened until the loss does not rise.
     subsample
         The share of the sequences that a tree is fitted to, drawn for each.
     """

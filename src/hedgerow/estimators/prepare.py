@@ -137,14 +137,14 @@ class Prepared:
     space: StateSpace
     kept: IndexArray | None = None
     held: IndexArray | None = None
-    everything: Dataset | None = None
+    everything: Any = None
     other_folds: tuple[Callable[[], Prepared], ...] = ()
     sources: Sources | None = None
 
     def whole(self) -> Prepared:
         """All sequences, and what is learnt from all of them."""
         assert self.everything is not None
-        return replace(_make_ready(self.wanted, self.everything, None), sources=self.sources)
+        return replace(make_ready(self.wanted, self.everything, None), sources=self.sources)
 
 
 def prepare(
@@ -198,7 +198,7 @@ def _prepare(wanted: Preparation, X: Any, y: Any, sample_weight: Any, X_val: Any
         lengths, sources = None, Sources(X, y, sample_weight, X_val)
     corpus, whole = read_corpus(wanted, X, y, sample_weight, lengths)
     if X_val is not None or not wanted.holds_out:
-        ready = _make_ready(wanted, whole, encode_held_out(whole.schema, X_val, y_val))
+        ready = make_ready(wanted, whole, encode_held_out(whole.schema, X_val, y_val))
         return replace(ready, sources=sources)
     makers = _fold_makers(wanted, corpus, whole, settled=isinstance(X, Dataset) or wanted.schema is not None)
 
@@ -221,12 +221,12 @@ def _fold_makers(wanted: Preparation, corpus: Learnt, whole: Dataset, *, settled
         rest = without_unseen_labels(given.take(fold.held), part)
         if not settled:
             part, rest = narrow(corpus, fold.kept, part, rest)
-        ready = _make_ready(wanted, part, replace(rest, weight_seq=None))
+        ready = make_ready(wanted, part, replace(rest, weight_seq=None))
         return replace(ready, kept=fold.kept, held=fold.held)
 
     def hide(blocks: IndexArray, fold: Fold) -> Prepared:
         part, rest = hide_blocks(whole, blocks, fold.held)[0], hide_blocks(given, blocks, fold.held)[1]
-        return _make_ready(wanted, part, replace(rest, weight_seq=None))
+        return make_ready(wanted, part, replace(rest, weight_seq=None))
 
     n_folds = how_many_folds(wanted.validation_folds, len(given), fraction)
     if len(given) < FEW_SEQUENCES and wanted.blocks:
@@ -351,8 +351,9 @@ def encode_held_out(schema: Schema, X_val: Any, y_val: Any) -> Dataset | None:
     return replace(held_out, weight_seq=None)
 
 
-def _make_ready(wanted: Preparation, given: Dataset, held_given: Dataset | None) -> Prepared:
-    """Learn from the training sequences what stands in for missing values and which moves are legal."""
+def make_ready(wanted: Preparation, given: Any, held_given: Any) -> Prepared:
+    """Learn from the training sequences what stands in for missing values and which moves are legal. Both are Datasets,
+    or both are shared."""
     check_pairs_memory(given.n_labels, given.n_positions)
     imputation = wanted.imputation if wanted.schema is not None else learn_missing(wanted, given)
     dataset, held_out = given, held_given

@@ -253,6 +253,7 @@ class ScoredChain(ChainModel):
         if not isinstance(spans, (list, tuple)):
             raise InputError(f"spans are {quoted(spans)}", hint="Give a list of (sequence, first position, labels).")
         probs: FloatArray = np.empty(len(spans))
+        scored, potentials = -1, None
         for j, span in enumerate(spans):
             i, begin, labels = checked_span(j, span)
             if not 0 <= i < dataset.n_sequences:
@@ -260,7 +261,8 @@ class ScoredChain(ChainModel):
             unknown = [label for label in labels if not is_label(label) or label not in codes]
             if unknown:
                 raise InputError(f"the label {unknown[0]!r} is not one of those seen in training", sequence=i)
-            potentials = self._tempered(dataset, i, i + 1)
+            if potentials is None or i != scored:  # spans of one sequence mostly come together
+                scored, potentials = i, self._tempered(dataset, i, i + 1)
             probs[j] = np.exp(span_log_probability(potentials, 0, begin, np.array([codes[label] for label in labels])))
         return probs
 

@@ -81,8 +81,12 @@ class ChainValidation:
         self._added = None if tilt is None or measure.score is not None else -tilt
 
     def __call__(self, weights: FloatArray) -> float:
+        return self.measure.total(self.parts(weights))
+
+    def parts(self, weights: FloatArray) -> list[AnyArray]:
+        """What each chunk adds."""
         self.chain.load(weights)
-        return self.measure.total(over_chunks(self._chunk, self.measure.held_out.offsets, self.n_jobs))
+        return over_chunks(self._chunk, self.measure.held_out.offsets, self.n_jobs)
 
     def _chunk(self, chunk: Chunk) -> AnyArray:
         features = self.chain.compile(self.measure.held_out, chunk.first, chunk.last)

@@ -13,10 +13,11 @@ from sklearn.base import BaseEstimator
 from hedgerow.data.columns import window_offsets
 from hedgerow.data.dataset import Dataset, Label, Window
 from hedgerow.data.derived import parse_features
-from hedgerow.data.imputation import Imputation
+from hedgerow.data.imputation import seen
+from hedgerow.data.parts.corpus import SharedCorpus
 from hedgerow.declarations import OneOf, check_value
 from hedgerow.errors import InputError
-from hedgerow.legend import AnyArray, CodeArray, FloatArray
+from hedgerow.legend import AnyArray, CodeArray, FloatArray, IndexArray
 from hedgerow.metrics.scorers import METRICS
 from hedgerow.training.checkpoint import current_checkpoint, remembered
 from hedgerow.trees.growing import LEARNED, SURROGATE, WEIGHTING
@@ -46,7 +47,7 @@ def random_generator(random_state: Any) -> np.random.RandomState:
         hint = "Give None, a whole number from 0 to 2**32 - 1, or a numpy.random.RandomState."
         raise InputError(f"⟦random_state⟧ is {random_state!r}", hint=hint) from error
     if random_state is None and current_checkpoint() is not None:  # the seed is kept, and drawn once
-        return np.random.RandomState(remembered(lambda: int(generator.randint(2**31 - 1))))
+        return np.random.RandomState(remembered(lambda: int(generator.randint(2**31 - 1)), int))
     return generator  # type: ignore[no-any-return]
 
 
@@ -207,10 +208,27 @@ def check_class_weight(given: Any) -> None:
             raise InputError(f"⟦class_weight⟧ gives {label!r} the weight {weight!r}", hint="A weight is above 0.")
 
 
-def class_weights(given: Any, dataset: Dataset) -> FloatArray | None:
+def class_weights(given: Any, dataset: Dataset | SharedCorpus) -> FloatArray | None:
     """(K,), what the labels of a corpus count; None where each counts 1. Positions count as their sequence does."""
+    if isinstance(dataset, SharedCorpus):
+        if isinstance(given, str):
+            return balanced_weights(dataset.added(count_labels))
+        return weights_of_labels(given, dataset.schema.labels, None, None)
     spread = None if dataset.weight_seq is None else np.repeat(dataset.weight_seq, np.diff(dataset.offsets))
     return weights_of_labels(given, dataset.schema.labels, dataset.labels, spread)
+
+
+def count_labels(dataset: Dataset) -> IndexArray:
+    """(K,): how often each label is known."""
+    assert dataset.labels is not None
+    return np.bincount(dataset.labels[dataset.labels >= 0], minlength=dataset.n_labels)
+
+
+def balanced_weights(counts: AnyArray) -> FloatArray:
+    """(K,): n / (labels · n of the label), from how often each is known; 1 where it never is."""
+    weights, seen = np.ones(len(counts)), counts > 0
+    weights[seen] = counts.sum() / (seen.sum() * counts[seen])
+    return weights
 
 
 def weights_of_labels(
@@ -223,14 +241,11 @@ def weights_of_labels(
     """
     if given is None:
         return None
-    weights = np.ones(len(labels))
     if isinstance(given, str):
         assert codes_seen is not None
         known = codes_seen >= 0
-        counts = np.bincount(codes_seen[known], None if spread is None else spread[known], len(labels))
-        seen = counts > 0
-        weights[seen] = counts.sum() / (seen.sum() * counts[seen])
-        return weights
+        return balanced_weights(np.bincount(codes_seen[known], None if spread is None else spread[known], len(labels)))
+    weights = np.ones(len(labels))
     codes = {label: code for code, label in enumerate(labels)}
     for label, weight in given.items():
         if label not in codes:
@@ -264,8 +279,13 @@ def check_missing(model: Any, ways: tuple[str | None, ...]) -> None:
         raise InputError(what, hint=f"With ⟦missing={model.missing!r}⟧ no number is filled in.")
 
 
-def seen_part(imputation: Imputation | None, dataset: Dataset, first: int, last: int) -> tuple[Dataset, int, int]:
+def sees_otherwise(model: Any) -> bool:
+    """Whether a model sees data in another form than it is given."""
+    return model.imputation_ is not None or getattr(model, "induced_", None) is not None
+
+
+def seen_part(model: Any, dataset: Dataset, first: int, last: int) -> tuple[Dataset, int, int]:
     """Sequences first … last−1 as a model sees them: a corpus, and where they begin and end in it."""
-    if imputation is None:
+    if not sees_otherwise(model):
         return dataset, first, last
-    return imputation.apply(dataset.take(np.arange(first, last))), 0, last - first
+    return seen(model, dataset.take(np.arange(first, last))), 0, last - first

@@ -76,6 +76,9 @@ def choose_features(corpus: Dataset, make: Callable[[], Any], *, verbose: int = 
     return FEATURES[_choose(_compare_features, corpus, make, "features", verbose)]
 
 
+_CHOICES = frozenset((*WIDTHS, *range(len(FEATURES))))
+
+
 def _choose(compare: Callable[..., int], corpus: Dataset, make: Callable[[], Any], what: str, verbose: int) -> int:
     """What a comparison of "windows" or "features" finds; 0 where nothing can be told."""
     parts = None if np.count_nonzero(_counted(corpus)) < FEWEST else _train_and_held_out(corpus)
@@ -84,7 +87,7 @@ def _choose(compare: Callable[..., int], corpus: Dataset, make: Callable[[], Any
     with CtrlC(f"no more {what} are compared, and training ends after its first iteration") as ctrl_c:
         ended = ctrl_c.pressed
         try:
-            chosen = remembered(lambda: compare(make, *parts, ctrl_c))
+            chosen = remembered(lambda: compare(make, *parts, ctrl_c), _CHOICES)
         except InputError as error:
             if error.parameter is not None:
                 raise

@@ -8,6 +8,8 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from hedgerow.estimators.codec.steps import refuse
+from hedgerow.estimators.codec.trees import plain_trees, trees_of
 from hedgerow.lattice.dataset import GraphDataset
 from hedgerow.lattice.objectives import Loss, States
 from hedgerow.lattice.scores import Form, Potentials
@@ -15,9 +17,8 @@ from hedgerow.lattice.tree_rows import RowGrower, bin_rows, row_dataset, tree_va
 from hedgerow.legend import FloatArray
 from hedgerow.parallel import Lanes
 from hedgerow.training.boosting.rows import tree_seed
-from hedgerow.training.checkpoint import restore, state_of
+from hedgerow.training.checkpoint import checked, restore, state_of
 from hedgerow.trees.binning import Binning, learn_binning
-from hedgerow.trees.ensemble import plain_trees, trees_of
 from hedgerow.trees.growing import Tree
 
 
@@ -98,6 +99,7 @@ class GraphBooster:
     """
 
     KEPT: ClassVar[tuple[str, ...]] = ("scale", "_losses", "_states", "_node_gradient", "_edge_gradient")
+    FORMS: ClassVar[dict[str, Any]] = {"_states": [[np.ndarray]]}
 
     def __init__(
         self,
@@ -116,6 +118,7 @@ class GraphBooster:
         self.labels = dataset.labels
         self.learning_rate, self.seed = learning_rate, seed
         self.iterations = iterations
+        self._bins = bins
         if iterations:
             TreeScorer(bins, values).add(iterations)
         self.scale = 0.0
@@ -138,18 +141,24 @@ class GraphBooster:
     def state(self, ended: bool) -> dict[str, Any]:
         """What a checkpoint keeps; where training has ended, the iterations alone. Evaluating once more would begin
         with other messages: what the last evaluation left is kept, too."""
-        node_trees = plain_trees([tree for one in self.iterations for tree in one.nodes])
-        edge_trees = plain_trees([tree for one in self.iterations for tree in one.edges])
+        node_trees = plain_trees(self.values.nodes.shape[1], [tree for one in self.iterations for tree in one.nodes])
+        edge_trees = plain_trees(self.values.edges.shape[1], [tree for one in self.iterations for tree in one.edges])
         taken = {"trees": [node_trees, edge_trees], "converged": self._converged}
         return taken if ended else taken | state_of(self, self.KEPT) | state_of(self.values, self.values.KEPT)
 
     def restore(self, state: Any, objective: Any) -> None:
         """Go on from such a state."""
-        nodes, edges = (trees_of(one) for one in state["trees"])
-        P, Q = self.values.nodes.shape[1], self.values.edges.shape[1] if self._has_edges else 0
+        P, Q = self.values.nodes.shape[1], self.values.edges.shape[1]
+        nodes, edges = (
+            trees_of(state["trees"][0], P, self._bins.nodes),
+            trees_of(state["trees"][1], Q, self._bins.edges),
+        )
         n = len(nodes) // P
+        if len(edges) != (n * Q if self._has_edges else 0):
+            refuse(f"{len(nodes)} trees of nodes and {len(edges)} of edges do not go together")
+        Q = Q if self._has_edges else 0
         self.iterations[:] = [GraphTrees(nodes[P * i : P * (i + 1)], edges[Q * i : Q * (i + 1)]) for i in range(n)]
-        self._converged = state["converged"]
+        self._converged = checked(state["converged"], (bool,) * len(self._converged), "converged")
         if "nodes" in state:
             restore(self, self.KEPT, state)
             restore(self.values, self.values.KEPT, state)

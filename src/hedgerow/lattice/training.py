@@ -16,6 +16,7 @@ from hedgerow.legend import FloatArray, IndexArray
 from hedgerow.parallel import MAX_LANES, Lanes
 from hedgerow.trainers import GainTrainer, find_trainer
 from hedgerow.training import kernels
+from hedgerow.training.checkpoint import Maybe
 from hedgerow.training.monitor import Monitor, Step, Trained
 from hedgerow.training.whole.lbfgs import lbfgs
 
@@ -37,6 +38,7 @@ class GraphEvaluation:
     """
 
     KEPT: ClassVar[tuple[str, ...]] = ("_states", "_converged")
+    FORMS: ClassVar[dict[str, Any]] = {"_states": [[np.ndarray]], "_converged": [bool], "_worst": Maybe(int)}
 
     def __init__(self, design: Design, loss: Loss, lanes: Lanes, *, keeps: bool = False) -> None:
         dataset = design.dataset

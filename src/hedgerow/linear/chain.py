@@ -171,16 +171,19 @@ class _Seat:
 class Evaluation:
     """The loss of a labelled corpus under a linear chain. Use inside `with Lanes(...)`: bits do not depend on it."""
 
-    def __init__(self, chain: LinearChain, dataset: Dataset, objective: Objective, lanes: Lanes) -> None:
+    def __init__(
+        self, chain: LinearChain, dataset: Dataset, objective: Objective, lanes: Lanes, plan: IndexArray | None = None
+    ) -> None:
+        """plan : the chunks, where they are those of a larger corpus"""
         self.chain, self.dataset, self.objective, self.lanes = chain, dataset, objective, lanes
-        self.plan = plan_chunks(dataset.offsets)
+        self.plan = plan_chunks(dataset.offsets) if plan is None else plan
         self.n_evaluations, self.n_chunks = 0, len(self.plan) - 1
         self._kept: list[ChainFeatures | None] = [None] * self.n_chunks
         self._kept_bytes = 0
         widest = int(np.diff(dataset.offsets[self.plan]).max())
         self._free = deque(_Seat(chain, widest) for _ in range(lanes.n_threads))
         self._taken: dict[int, _Seat] = {}
-        self._losses: FloatArray = np.zeros(self.n_chunks)
+        self.losses: FloatArray = np.zeros(self.n_chunks)
         self._total: FloatArray = np.empty(0)
 
     def __call__(self, weights: FloatArray) -> tuple[float, FloatArray]:
@@ -189,7 +192,7 @@ class Evaluation:
         self.chain.load(weights)
         self._total = np.zeros(self.chain.layout.n_weights)
         self.lanes.run(self._work, self.n_chunks, self._finish)
-        return float(self._losses.sum()), self._total
+        return float(self.losses.sum()), self._total
 
     def _work(self, lane: int, c: int) -> None:
         first, last, data = int(self.plan[c]), int(self.plan[c + 1]), self.dataset
@@ -207,7 +210,7 @@ class Evaluation:
         assert data.labels is not None
         truth = Truth(data.labels, data.allowed, data.weight_seq).take(rows, slice(first, last))
         result = self.objective(potentials, truth, seat.workspace)
-        self._losses[c] = result.loss
+        self.losses[c] = result.loss
         seat.gradient.add(chunk, result.node_gradient, result.edge_gradient)
 
     def _finish(self, lane: int) -> None:

@@ -6,7 +6,7 @@ weight for every output that it was seen with, or for all.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import groupby
@@ -31,6 +31,8 @@ from hedgerow.legend import (
 from hedgerow.linear import kernels
 
 Reads = tuple[IndexArray, IndexArray, FloatArray, FloatArray]
+# The pairs of one stream: pointers of its rows, and output and count of each pair.
+Group = tuple[IndexArray, CodeArray, FloatArray]
 
 
 @dataclass(frozen=True)
@@ -260,13 +262,28 @@ def index_weights(
     the feature. A value other than 0 counts one, or what its sequence counts, whatever its size; the value 0 counts
     nothing, though without a threshold a pair seen with it alone has a weight.
     """
-    pointers, slots, totals = [np.zeros(1, dtype=INDEX)], [], []
     weights = dataset.spread_weights() if min_frequency > 0 else None
-    n_slots = 0
+    groups = group_streams(dataset, streams, where, labels, n_outputs, weights)
+    return make_index(groups, streams, n_outputs, min_frequency=min_frequency, all_pairs=all_pairs)
+
+
+def group_streams(
+    dataset: Dataset, streams: Streams, where: IndexArray, labels: CodeArray, n_outputs: int, weights: FloatArray | None
+) -> Iterator[Group]:
+    """The pairs of each stream, in order; weights (N,) of the positions, or None."""
     for _, n_rows, which, rows, values in streams.observed_at(dataset, where):
         ones = (values != 0).astype(np.float64)
         ones = ones if weights is None else ones * weights[where[which]]
-        row_ptr, slot, total = _group(rows, labels[which], ones, n_rows, n_outputs)
+        yield _group(rows, labels[which], ones, n_rows, n_outputs)
+
+
+def make_index(
+    groups: Iterable[Group], streams: Streams, n_outputs: int, *, min_frequency: float, all_pairs: bool
+) -> tuple[WeightIndex, FloatArray]:
+    """As `index_weights`, from the pairs of each stream."""
+    pointers, slots, totals = [np.zeros(1, dtype=INDEX)], [], []
+    n_slots = 0
+    for row_ptr, slot, total in groups:
         if all_pairs:
             row_ptr, slot, total = _complete(row_ptr, slot, total, n_outputs, min_frequency)
         elif min_frequency > 0:
@@ -280,9 +297,7 @@ def index_weights(
     return index, np.concatenate([np.empty(0), *totals])
 
 
-def _group(
-    rows: IndexArray, labels: CodeArray, ones: FloatArray, n_rows: int, n_outputs: int
-) -> tuple[IndexArray, CodeArray, FloatArray]:
+def _group(rows: IndexArray, labels: CodeArray, ones: FloatArray, n_rows: int, n_outputs: int) -> Group:
     """The pairs of one stream: pointers of its rows, and output and count of each pair, which adds up its `ones`."""
     if n_rows == 1:
         counts = np.bincount(labels, minlength=n_outputs)

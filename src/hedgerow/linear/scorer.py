@@ -10,7 +10,7 @@ import numpy as np
 from hedgerow.data.dataset import Dataset
 from hedgerow.data.derived import number_rows
 from hedgerow.errors import InputError
-from hedgerow.legend import CODE, INDEX, CodeArray, FloatArray, IndexArray
+from hedgerow.legend import CODE, INDEX, AnyArray, CodeArray, FloatArray, IndexArray
 from hedgerow.linear import kernels
 from hedgerow.linear.index import Reads, WeightIndex
 
@@ -20,6 +20,8 @@ TABLE_SIZE = 6
 # Numbers of so many positions are multiplied together. Longer runs of a column are read faster, until the scores leave
 # the cache; a power of two would put the rows of all labels at the same places of it.
 BLOCK = 520
+# Table rows and cells of a chunk that has no more of either are listed in so few bytes: they are read at every pass.
+SHORT = np.uint16
 
 
 Sums = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
@@ -28,18 +30,19 @@ Sums = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
 @dataclass(frozen=True)
 class ChunkFeatures:
     """What the positions of a chunk have: table rows and entries, weighted entries, places for the numbers. These are
-    those of the corpus, and those of the chunk alone where some are derived."""
+    those of the corpus, and those of the chunk alone where some are `derived`. `sequences` (of the positions) and
+    `number_places` are empty where nothing reads them."""
 
-    places: IndexArray
     sequences: IndexArray
     ptr: CodeArray
-    table: CodeArray
-    cell: CodeArray
+    table: AnyArray
+    cell: AnyArray
     slot: CodeArray
-    weighted: tuple[CodeArray, CodeArray, FloatArray] | None
+    weighted: tuple[AnyArray, CodeArray, FloatArray] | None
     constants: ChunkFeatures | None
     numbers: FloatArray
     number_places: IndexArray
+    derived: bool
 
     @property
     def n_positions(self) -> int:
@@ -48,9 +51,9 @@ class ChunkFeatures:
     @property
     def n_bytes(self) -> int:
         """The memory of the lists."""
-        lists = (self.places, self.sequences, self.ptr, self.table, self.cell, self.slot, *(self.weighted or ()))
-        derived = () if self.number_places is self.places else (self.numbers, self.number_places)
-        return sum(array.nbytes for array in (*lists, *derived))
+        places = (self.sequences, self.number_places, *((self.numbers,) if self.derived else ()))
+        lists = (self.ptr, self.table, self.cell, self.slot, *(self.weighted or ()))
+        return sum(array.nbytes for array in (*places, *lists))
 
 
 class LinearScorer:
@@ -93,13 +96,14 @@ class LinearScorer:
             nowhere = np.zeros_like(streams.seq_column)
             coded = streams.seq_column, nowhere, streams.seq_base
             lists_of_them = self._lists(dataset.seq_codes, numbers, coded, None)[:4]
-            constants = ChunkFeatures(numbers, numbers, *lists_of_them, None, None, dataset.seq_numeric, numbers)
+            constants = ChunkFeatures(none, *lists_of_them, None, None, dataset.seq_numeric, numbers, False)
         entries = None
         if weighted:
             entries = self._lists(dataset.codes, places, (none, none, none), dataset, weighted=True)[2:]
         rows, low = number_rows(dataset, first, last) if len(streams.num_column) else (dataset.numeric, 0)
-        of_numbers = rows, places - low if rows is not dataset.numeric else places
-        return ChunkFeatures(places, sequences - first, *lists, entries, constants, *of_numbers)
+        at = places - low if len(streams.num_column) else none
+        sequences = none if constants is None else sequences - first
+        return ChunkFeatures(sequences, *lists, entries, constants, rows, at, rows is not dataset.numeric)
 
     def _lists(
         self,
@@ -109,7 +113,7 @@ class LinearScorer:
         attributes: Dataset | None,
         *,
         weighted: bool = False,
-    ) -> tuple[CodeArray, CodeArray, CodeArray, CodeArray, FloatArray]:
+    ) -> tuple[CodeArray, AnyArray, AnyArray, CodeArray, FloatArray]:
         """What `list_features` lists; with `weighted` every feature as entries, with the values of attributes."""
         index, known = self.index, self.index.streams
         none, codes_of_none, nothing = np.empty(0, dtype=INDEX), np.empty(0, dtype=CODE), np.empty(0)
@@ -119,9 +123,13 @@ class LinearScorer:
             reads = attributes.attr_ptr, attributes.attr_id, values, known.attr_shift, known.attr_base
         in_table = np.full_like(self.table_row, -1) if weighted else self.table_row
         fixed = codes, places, *streams, *reads, index.row_ptr, in_table, index.slot_label, index.n_outputs
-        n_table, n_entries = kernels.sparse.list_features(*fixed, *(codes_of_none,) * 4, nothing)
-        ptr, table = np.empty(len(places) + 1, dtype=CODE), np.empty(n_table, dtype=CODE)
-        cell, slot = np.empty(n_entries, dtype=CODE), np.empty(n_entries, dtype=CODE)
+        most = max(len(self.table_rows), len(places) * index.n_outputs)
+        short: Any = SHORT if most <= np.iinfo(SHORT).max + 1 else CODE
+        neither: AnyArray = np.empty(0, dtype=short)
+        nowhere = codes_of_none, neither, neither, codes_of_none, nothing
+        n_table, n_entries = kernels.sparse.list_features(*fixed, *nowhere)
+        ptr, table = np.empty(len(places) + 1, dtype=CODE), np.empty(n_table, dtype=short)
+        cell, slot = np.empty(n_entries, dtype=short), np.empty(n_entries, dtype=CODE)
         value = np.empty(n_entries if weighted else 0)
         kernels.sparse.list_features(*fixed, ptr, table, cell, slot, value)
         return ptr, table, cell, slot, value

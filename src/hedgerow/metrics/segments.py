@@ -79,7 +79,7 @@ def segment_report(
     background : the label of positions that belong to no segment
     tolerance : by so many positions a boundary may miss
     """
-    pairs = list(_pairs(y_true, y_pred, background))
+    pairs = list(label_runs(y_true, y_pred, background))
     f1 = {overlap: _f1_at(pairs, overlap) for overlap in OVERLAPS}
     edit = float(np.mean([_edit(true, found) for true, found in pairs]))
     counts = [sum(len(pair[side]) for pair in pairs) for side in (0, 1)]
@@ -91,13 +91,13 @@ def segment_f1(y_true: Labelings, y_pred: Labelings, *, overlap: float = 0.5, ba
     this share of what the two cover together."""
     if not 0.0 < overlap <= 1.0:
         raise InputError(f"overlap is {overlap!r}", hint="Give a share above 0, at most 1.")
-    return _f1_at(list(_pairs(y_true, y_pred, background)), overlap)
+    return _f1_at(list(label_runs(y_true, y_pred, background)), overlap)
 
 
 def segment_edit_score(y_true: Labelings, y_pred: Labelings, *, background: Label | None = None) -> float:
     """How alike the orders of segments are, whatever their lengths: 1 less the edits that turn one into the other, as a
     share of the longer one; the mean over sequences."""
-    return float(np.mean([_edit(true, found) for true, found in _pairs(y_true, y_pred, background)]))
+    return float(np.mean([_edit(true, found) for true, found in label_runs(y_true, y_pred, background)]))
 
 
 def boundary_f1(y_true: Labelings, y_pred: Labelings, *, tolerance: int = 0) -> float:
@@ -125,8 +125,10 @@ def _sequences(coded: Coded) -> Iterator[tuple[CodeArray, CodeArray]]:
 _Run = tuple[int, int, int]  # the code of a label, start and end
 
 
-def _pairs(y_true: Labelings, y_pred: Labelings, background: Label | None) -> Iterator[tuple[list[_Run], list[_Run]]]:
-    """The true and the predicted segments of each sequence."""
+def label_runs(
+    y_true: Labelings, y_pred: Labelings, background: Label | None = None
+) -> Iterator[tuple[list[_Run], list[_Run]]]:
+    """The true and the predicted segments of each sequence, labels as codes."""
     coded = code_labelings(y_true, y_pred)
     left_out = _code(coded, background)
     for true, predicted in _sequences(coded):
@@ -147,11 +149,12 @@ def _runs(codes: CodeArray, left_out: int) -> list[_Run]:
 
 def _f1_at(pairs: list[tuple[list[_Run], list[_Run]]], overlap: float) -> float:
     """Each predicted segment takes the true one that it overlaps most, unless that is taken."""
-    right = sum(_overlapping(true, found, overlap) for true, found in pairs)
+    right = sum(len(overlapping(true, found, overlap)) for true, found in pairs)
     return _f1(right, *(sum(len(pair[side]) for pair in pairs) for side in (0, 1)))
 
 
-def _overlapping(true: list[_Run], found: list[_Run], overlap: float) -> int:
+def overlapping(true: list[_Run], found: list[_Run], overlap: float) -> set[int]:
+    """The places of the true runs that a predicted one of their label overlaps by so much."""
     taken: set[int] = set()
     first = 0
     for label, start, end in found:
@@ -166,7 +169,7 @@ def _overlapping(true: list[_Run], found: list[_Run], overlap: float) -> int:
             j += 1
         if best >= 0 and share >= overlap:
             taken.add(best)  # a second one that overlaps the same is none
-    return len(taken)
+    return taken
 
 
 def _edit(true: list[_Run], found: list[_Run]) -> float:

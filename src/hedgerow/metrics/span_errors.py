@@ -6,8 +6,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
-from hedgerow.metrics.labelings import Labelings, as_sequences, check_same_lengths
-from hedgerow.metrics.spans import Scheme, Span, spans
+from hedgerow.metrics.labelings import Labelings, code_labelings
+from hedgerow.metrics.spans import Scheme, Span, flat_spans
 
 Way = Literal["strict", "exact", "partial", "type"]
 
@@ -88,31 +88,27 @@ def span_errors(y_true: Labelings, y_pred: Labelings, scheme: Scheme = "auto") -
     y_true, y_pred : one list of labels per sequence
     scheme : the prefixes that may occur, see `spans`
     """
-    true, predicted = as_sequences(y_true, "y_true"), as_sequences(y_pred, "y_pred")
-    check_same_lengths(true, predicted)
     counts: dict[Way, dict[str, int]] = {way: {} for way in _COUNTED}
 
-    def count(field: str, *ways: Way) -> None:
+    def count(field: str, n: int, *ways: Way) -> None:
         for way in ways or counts:
-            counts[way][field] = counts[way].get(field, 0) + 1
+            counts[way][field] = counts[way].get(field, 0) + n
 
-    for a, b in zip(true, predicted):
-        gold, found = spans(a, scheme), spans(b, scheme)
-        pairs = _paired(gold, found)
-        for span, other in pairs:
-            same = (other.start, other.end) == (span.start, span.end), other.type == span.type
-            for way in counts:
-                count("correct" if all(same) else _COUNTED[way][same], way)
-        for _ in range(len(found) - len(pairs)):
-            count("spurious")
-        for _ in range(len(gold) - len(pairs)):
-            count("missed")
+    # Spans of two sequences never overlap: all are compared at once.
+    gold, found = flat_spans(code_labelings(y_true, y_pred), scheme)
+    pairs = paired_spans(gold, found)
+    for span, other in pairs:
+        same = (other.start, other.end) == (span.start, span.end), other.type == span.type
+        for way in counts:
+            count("correct" if all(same) else _COUNTED[way][same], 1, way)
+    count("spurious", len(found) - len(pairs))
+    count("missed", len(gold) - len(pairs))
     return SpanErrors(**{way: SpanCounts(**own) for way, own in counts.items()})
 
 
-def _paired(gold: list[Span], found: list[Span]) -> list[tuple[Span, Span]]:
-    """Predicted spans with the true ones that they are compared with. Spans of one sequence do not overlap each other,
-    so two of the same place are of one pair."""
+def paired_spans(gold: list[Span], found: list[Span]) -> list[tuple[Span, Span]]:
+    """Predicted spans with the true ones that they are compared with; both are given in order. Spans of one labeling do
+    not overlap each other, so two of the same place are of one pair."""
     pairs: list[tuple[Span, Span]] = []
     places = {(span.start, span.end): span for span in gold}
     pairs = [(span, places[span.start, span.end]) for span in found if (span.start, span.end) in places]

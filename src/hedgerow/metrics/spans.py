@@ -93,11 +93,17 @@ def spans(labels: Iterable[Label], scheme: Scheme = "auto") -> list[Span]:
     sequences = as_sequences([labels], "labels")
     if not sequences[0]:
         return []
-    coded = code_labelings(sequences)
-    table = _Table(coded, scheme)
-    starts, ends = table.boundaries(coded.codes[0])
-    names = [table.types[i] for i in table.type_ids[coded.codes[0][starts]]]
-    return [Span(*span) for span in zip(names, starts.tolist(), ends.tolist())]
+    return flat_spans(code_labelings(sequences), scheme)[0]
+
+
+def flat_spans(coded: Coded, scheme: Scheme = "auto") -> list[list[Span]]:
+    """The spans of each labeling of a corpus, in order; starts and ends count through all of its positions."""
+    table, found = _Table(coded, scheme), []
+    for codes in coded.codes:
+        starts, ends = table.boundaries(codes)
+        names = [table.types[i] for i in table.type_ids[codes[starts]]]
+        found.append([Span(*span) for span in zip(names, starts.tolist(), ends.tolist())])
+    return found
 
 
 def span_report(y_true: Labelings, y_pred: Labelings, scheme: Scheme = "auto") -> SpanReport:

@@ -1,5 +1,5 @@
-"""What a user looks at after training: pictures of labellings, of how training went, of what was learnt, and models
-side by side."""
+"""What a user looks at after training: pictures of labellings, of how training went, of what was learnt, models side by
+side, and a page with all of it."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ from hedgerow.report.compare import Comparison, compare
 from hedgerow.report.compare_pages import plot_comparison, write_comparison
 from hedgerow.report.explanation import plot_explanation
 from hedgerow.report.future import plot_future
+from hedgerow.report.page import Report, make_report
 from hedgerow.report.plots import plot_history, plot_reliability, plot_sequence
 from hedgerow.report.timeline import plot_timeline
 from hedgerow.report.trees import plot_importance, plot_tree
 
 __all__ = [
     "Comparison",
+    "Report",
     "compare",
+    "make_report",
     "plot_comparison",
     "plot_explanation",
     "plot_future",

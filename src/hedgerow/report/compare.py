@@ -8,6 +8,7 @@ import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ from hedgerow.legend import AnyArray, IndexArray
 from hedgerow.metrics import (
     expected_calibration_error,
     label_accuracy,
+    label_report,
     log_loss,
     macro_f1,
     mcnemar,
@@ -30,6 +32,7 @@ from hedgerow.metrics.labelings import sort_key
 from hedgerow.report.memory import PeakMemory
 
 WARM_UP = 20  # sequences that a model is tried on first, so that compiling counts for no one
+_MOST_PAIRED = 8  # models: of more, pairs are not tested
 LEVEL = 0.05  # a smaller p-value counts as significant
 
 Split = tuple[IndexArray, IndexArray]
@@ -50,6 +53,8 @@ class Entry:
     p_labels : McNemar's test by label against the best model; None of the best. Labels of one sequence depend on each
         other, so that it tends to be too small
     p_sequences : the permutation test on the errors of each sequence (`hedgerow.metrics.sequence_test`)
+    spread : half of the 95 % interval of the accuracy, by drawing whole sequences; None of a single one
+    label_f1 : label → its F1, and how often it is true
     """
 
     name: str
@@ -66,6 +71,8 @@ class Entry:
     peak_bytes: int | None
     p_labels: float | None = None
     p_sequences: float | None = None
+    spread: float | None = None
+    label_f1: dict[str, tuple[float, int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -77,6 +84,7 @@ class Comparison:
     failed : model → why it could not be trained
     interrupted : whether Ctrl-C ended it; models that were not finished are left out
     ranked_by : "accuracy", or "span F1" where labels are those of spans
+    p_pairs : (model, model) → `p_sequences` of the two
     """
 
     entries: list[Entry]
@@ -86,6 +94,7 @@ class Comparison:
     failed: dict[str, str] = field(default_factory=dict)
     interrupted: bool = False
     ranked_by: str = "accuracy"
+    p_pairs: dict[tuple[str, str], float] = field(default_factory=dict)
 
     @property
     def best(self) -> Entry:
@@ -93,7 +102,8 @@ class Comparison:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain numbers and text."""
-        return asdict(self)
+        pairs = [{"models": list(pair), "p_sequences": p} for pair, p in self.p_pairs.items()]
+        return asdict(self) | {"p_pairs": pairs}
 
     def rows(self) -> list[tuple[str, ...]]:
         """The table as text: a header, and a row for each model."""
@@ -130,7 +140,7 @@ class Comparison:
 
     def to_csv(self) -> str:
         """The entries as comma-separated values, one line per model."""
-        names = [name for name in Entry.__dataclass_fields__ if name != "fold_accuracies"]
+        names = [name for name in Entry.__dataclass_fields__ if name not in ("fold_accuracies", "label_f1")]
         text = io.StringIO()
         rows = [["" if (v := getattr(entry, n)) is None else v for n in names] for entry in self.entries]
         csv.writer(text, lineterminator="\n").writerows([names, *rows])
@@ -189,7 +199,10 @@ def compare(
     entries = _entries(runs, truth, scheme)
     n_labels = sum(len(row) for row in truth)
     by = "accuracy" if scheme is None else "span F1"
-    return Comparison(entries, len(truth), n_labels, len(tasks), failed, interrupted, by)
+    pairs = {}
+    for a, b in combinations(runs, 2) if len(runs) <= _MOST_PAIRED else ():
+        pairs[a, b] = pairs[b, a] = sequence_test(truth, runs[a].predicted, runs[b].predicted).p_value
+    return Comparison(entries, len(truth), n_labels, len(tasks), failed, interrupted, by, pairs)
 
 
 class _Task(NamedTuple):
@@ -357,4 +370,17 @@ def _entry(name: str, run: _Run, best: _Run, truth: list[Any], scheme: str | Non
         peak_bytes=run.peak_bytes,
         p_labels=p_values[0],
         p_sequences=p_values[1],
+        spread=_spread(truth, own),
+        label_f1={str(name): (one.f1, one.support) for name, one in label_report(truth, own).per_label.items()},
     )
+
+
+def _spread(truth: list[Any], own: list[Any]) -> float | None:
+    """Half of the 95 % interval of the accuracy."""
+    from hedgerow.report.page.scores import Draws
+
+    known = [[label is not None for label in row] for row in truth]
+    right = [sum(a == b for a, b in zip(*pair)) for pair in zip(truth, own)]
+    counts = np.array([right, [sum(row) for row in known]]).T
+    spread = Draws(len(truth)).spread(counts, lambda sums: sums[..., 0] / np.maximum(sums[..., 1], 1.0))
+    return None if spread is None else float(spread)

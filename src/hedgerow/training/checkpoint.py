@@ -6,8 +6,9 @@ depends on a clock. The file holds what ended stages gave and the state of the o
 the same code: a stage that has ended gives what it gave, and the one that ran goes on after its last iteration.
 
 What is kept are plain values: None, numbers, str, lists and dicts of them, and arrays. They are written by
-`persistence`, so nothing is ever unpickled. As with a deadline, no estimator and no trainer hands a checkpoint on: it
-holds for all that is trained inside `with checkpoint.applied():`.
+`persistence`, so nothing is ever unpickled. A file is trusted no more than that of a model: what it brings back is
+checked by a form (`checked`), by what it replaces (`restore`), or as in model files (trees). As with a deadline, no
+estimator and no trainer hands a checkpoint on: it holds for all that is trained inside `with checkpoint.applied():`.
 """
 
 from __future__ import annotations
@@ -19,12 +20,14 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from numbers import Real
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NamedTuple, NoReturn, TypeVar
 
 import numpy as np
 
 from hedgerow import __version__, persistence
-from hedgerow.errors import InputError, ModelFileError
+from hedgerow.errors import HedgerowError, InputError, ModelFileError
+from hedgerow.estimators.codec.arrays import LARGEST, Array
+from hedgerow.estimators.codec.steps import Scope, refuse
 from hedgerow.legend import AnyArray
 
 KIND = "checkpoint"
@@ -66,18 +69,19 @@ class Checkpoint:
 
     @contextmanager
     def applied(self) -> Iterator[None]:
-        """Every training inside is kept, and goes on from the file where it is there."""
+        """Every training inside is kept, and goes on from the file where it is there; no other keeps it meanwhile."""
         if _current.get() is not None:
             raise InputError("a checkpoint is kept already", hint="Give ⟦checkpoint⟧ to the outer fit alone.")
         persistence.check_target(self.path)
-        self._forget()
-        if os.path.exists(self.path):
-            self._read()
-        token = _current.set(self)
-        try:
-            yield
-        finally:
-            _current.reset(token)
+        with persistence.held(self.path):
+            self._forget()
+            if os.path.exists(self.path):
+                self._read()
+            token = _current.set(self)
+            try:
+                yield
+            finally:
+                _current.reset(token)
 
     def remove(self) -> None:
         """Delete the file, where there is one: what it was for is done."""
@@ -95,15 +99,22 @@ class Checkpoint:
             ended, running = (_unpack(header[name], tensors) for name in ("ended", "running"))
             self._ended = {str(number): value for number, value in ended.items()}
             self._running = None if running is None else (str(running[0]), running[1])
+            for number in [*self._ended, *([self._running[0]] if self._running else [])]:
+                _order(number)
         except (AttributeError, LookupError, TypeError, ValueError) as error:
-            raise ModelFileError(f"{self.path}: is damaged: what it holds is no checkpoint") from error
+            self.refuse("what it holds is no checkpoint", error)
+
+    def refuse(self, why: str, error: Exception | None = None) -> NoReturn:
+        """Say what is wrong with the file."""
+        what = f"{self.path}: is damaged, or not that of this training: {why}. Delete it to begin anew."
+        raise ModelFileError(what) from error
 
     def _write(self) -> None:
         began = time.monotonic()
-        tensors: dict[str, AnyArray] = {}
-        header = {"kind": KIND, "version": __version__, "ended": _pack(self._ended, tensors)}
-        header["running"] = _pack(None if self._running is None else list(self._running), tensors)
-        persistence.write(self.path, header, tensors)
+        arrays: dict[int, tuple[str, AnyArray]] = {}
+        header = {"kind": KIND, "version": __version__, "ended": _pack(self._ended, arrays)}
+        header["running"] = _pack(None if self._running is None else list(self._running), arrays)
+        persistence.write(self.path, header, dict(arrays.values()))
         self._written = time.monotonic()
         self._cost = self._written - began
 
@@ -156,13 +167,14 @@ class Checkpoint:
         self.frozen = True
 
     def result_of(
-        self, work: Callable[[], Result], pack: Callable[[Result], Any], unpack: Callable[[Any], Result]
+        self, work: Callable[[], Result], form: Any, pack: Callable[[Result], Any], unpack: Callable[[Any], Result]
     ) -> Result:
         """What `work` gives, or gave before; see `remembered`."""
         number = self.number()
         known = self.ended(number)
         if known is not None:
-            return unpack(known[0])
+            with restoring():
+                return unpack(checked(known, (form,), "a stage")[0])
         outer, self._numbers = self._numbers, [*_order(number), 0]
         try:
             result = work()
@@ -179,10 +191,10 @@ class Checkpoint:
             if self._running is not None or any(_order(name) > _order(number) for name in self._ended):
                 self._refuse("it is that of another training")
             self.end(number, dict(found))
-        elif not isinstance(known, dict) or known != dict(found):
-            before = known if isinstance(known, dict) else {}
-            names = sorted(name for name in {*before, *found} if before.get(name) != found.get(name))
-            self._refuse(f"{what} ({', '.join(names)})" if names else what)
+            return
+        before = {name: value for name, value in known.items() if type(value) is str} if type(known) is dict else {}
+        if names := sorted(name for name in {*before, *found} if before.get(name) != found.get(name)):
+            self._refuse(f"{what} ({', '.join(names)})")
 
 
 def current_checkpoint() -> Checkpoint | None:
@@ -195,12 +207,15 @@ def _as_it_is(value: Any) -> Any:
 
 
 def remembered(
-    work: Callable[[], Result], pack: Callable[[Result], Any] = _as_it_is, unpack: Callable[[Any], Result] = _as_it_is
+    work: Callable[[], Result],
+    form: Any,
+    pack: Callable[[Result], Any] = _as_it_is,
+    unpack: Callable[[Any], Result] = _as_it_is,
 ) -> Result:
     """What `work` gives. Where a checkpoint is kept it is a stage, which is done once: `pack` makes a plain value of
-    its result, and `unpack` the result again."""
+    its result, which is of a `form`, and `unpack` the result again."""
     checkpoint = _current.get()
-    return work() if checkpoint is None else checkpoint.result_of(work, pack, unpack)
+    return work() if checkpoint is None else checkpoint.result_of(work, form, pack, unpack)
 
 
 @contextmanager
@@ -212,8 +227,8 @@ def kept_in(given: Checkpoint | str | os.PathLike[str] | None) -> Iterator[Check
     checkpoint = given if isinstance(given, Checkpoint) else Checkpoint(given)
     with checkpoint.applied():
         yield checkpoint
-    if not checkpoint.frozen:
-        checkpoint.remove()
+        if not checkpoint.frozen:
+            checkpoint.remove()
 
 
 # ------------------------------------------------------------------------------------------------ states of objects
@@ -226,22 +241,90 @@ def state_of(owner: Any, names: tuple[str, ...]) -> dict[str, Any]:
 
 
 def restore(owner: Any, names: tuple[str, ...], state: Any) -> None:
-    """Give an object the attributes that `state_of` took. Arrays are filled in place: others may hold them, too."""
+    """Give an object the attributes that `state_of` took. Arrays are filled in place: others may hold them, too.
+
+    What an attribute has before is the form of what it gets, unless `FORMS` of the object, by names, has another.
+    """
+    if not isinstance(state, Mapping):
+        refuse(f"a state is {state!r:.80}")
+    forms = getattr(owner, "FORMS", {})
     for name in names:
-        value, found = getattr(owner, name), state[name]
+        value, found = getattr(owner, name), state.get(name)
         if hasattr(value, "KEPT"):
             restore(value, value.KEPT, found)
         elif isinstance(value, np.ndarray):
-            fill(value, found)
+            fill(value, found, name)
         else:
-            setattr(owner, name, found)
+            setattr(owner, name, checked(found, forms.get(name, value), name))
 
 
-def fill(array: AnyArray, found: Any) -> None:
+def fill(array: AnyArray, found: Any, name: str = "an array") -> None:
     """Write an array of a checkpoint into the one that it was taken from."""
-    if not isinstance(found, np.ndarray) or found.shape != array.shape or found.dtype != array.dtype:
-        raise ModelFileError("the checkpoint is not that of this training: an array has another shape")
-    array[...] = found
+    array[...] = checked(found, array, name)
+
+
+class Maybe(NamedTuple):
+    """What is of this form, or None."""
+
+    form: Any
+
+
+def checked(found: Any, form: Any, name: str) -> Any:
+    """A plain value of a checkpoint, which is of a form, or else refused.
+
+    form : an array: one of its type and shape, without NaN and no larger than scores are; `Array`: one as this
+        declares; np.ndarray: any of float64, likewise; int: a whole number from 0; float, bool, str, or a value of such
+        a type: one of the type; a tuple of forms: a list of these; a list of one form: a list of such; a dict of forms:
+        these names; a frozenset: one of its values; `Maybe`: or None; None: None
+    """
+    if isinstance(form, Maybe):
+        return None if found is None else checked(found, form.form, name)
+    if isinstance(form, dict):
+        sound = isinstance(found, dict) and found.keys() == form.keys()
+        inner = [(found[key], one, key) for key, one in form.items()] if sound else []
+    elif isinstance(form, (list, tuple)):
+        sound = isinstance(found, list) and (isinstance(form, list) or len(found) == len(form))
+        inner = [(one, form[0 if isinstance(form, list) else i], name) for i, one in enumerate(found)] if sound else []
+    else:
+        sound, inner = _is(found, form, name), []
+    if not sound:
+        array = isinstance(found, np.ndarray)
+        refuse(f"{name} is " + (f"{found.dtype} of shape {found.shape}" if array else f"{found!r:.80}"))
+    for one in inner:
+        checked(*one)
+    return found
+
+
+def _is(found: Any, form: Any, name: str) -> bool:
+    if isinstance(form, (Array, np.ndarray)) or form is np.ndarray:
+        if not isinstance(found, np.ndarray):
+            return False
+        if isinstance(form, Array):
+            form.check(found, name, Scope())
+            return True
+        dtype, shape = (np.float64, found.shape) if form is np.ndarray else (form.dtype, form.shape)
+        fits = bool(found.dtype == dtype) and found.shape == shape
+        if not fits or found.dtype.kind != "f":
+            return fits
+        return bool(np.all(found <= min(LARGEST, float(np.finfo(found.dtype).max))))  # −inf is what is impossible
+    if isinstance(form, frozenset):
+        return type(found) in (int, str) and found in form
+    kind = form if form is None or isinstance(form, type) else type(form)
+    if kind is int:
+        return type(found) is int and 0 <= found < 1 << 53
+    return found is None if kind is None else type(found) is kind or (kind is float and type(found) is int)
+
+
+@contextmanager
+def restoring() -> Iterator[None]:
+    """What goes wrong inside is a fault of the checkpoint, which is told as that of a model file is."""
+    try:
+        yield
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        checkpoint = _current.get()
+        if checkpoint is None or (isinstance(error, HedgerowError) and not isinstance(error, ModelFileError)):
+            raise
+        checkpoint.refuse(str(error) if isinstance(error, ModelFileError) else "a state is not sound", error)
 
 
 # ------------------------------------------------------------------------------------------------ plain values
@@ -260,19 +343,18 @@ def _copied(value: Any) -> Any:
     return [_copied(inner) for inner in value] if isinstance(value, (list, tuple)) else value
 
 
-def _pack(value: Any, tensors: dict[str, AnyArray]) -> Any:
-    """A plain value as JSON; its arrays become tensors."""
+def _pack(value: Any, arrays: dict[int, tuple[str, AnyArray]]) -> Any:
+    """A plain value as JSON; its arrays get numbers, and one that is there twice is written once."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float) and not math.isfinite(value):
         return {"number": repr(value)}
     if isinstance(value, np.ndarray):
-        tensors[name := str(id(value))] = value  # one that is there twice is written once
-        return {"array": name}
+        return {"array": arrays.setdefault(id(value), (str(len(arrays)), value))[0]}
     if isinstance(value, Mapping):
-        return {"dict": {str(name): _pack(inner, tensors) for name, inner in value.items()}}
+        return {"dict": {str(name): _pack(inner, arrays) for name, inner in value.items()}}
     if isinstance(value, (list, tuple)):
-        return [_pack(inner, tensors) for inner in value]
+        return [_pack(inner, arrays) for inner in value]
     return value
 
 

@@ -20,14 +20,16 @@ import numpy as np
 
 from hedgerow.data.dataset import Dataset, locate
 from hedgerow.errors import InputError
-from hedgerow.legend import CODE, INDEX, UNLABELLED, BoolArray, FloatArray, IndexArray
+from hedgerow.estimators.codec.arrays import Array
+from hedgerow.estimators.codec.steps import refuse
+from hedgerow.legend import CODE, FLOAT, INDEX, UNLABELLED, BoolArray, FloatArray, IndexArray
 from hedgerow.linear import kernels as linear_kernels
 from hedgerow.linear.batches import FeatureLists, RowReader
 from hedgerow.linear.chain import KEPT_BYTES, ChainLayout
 from hedgerow.linear.working import WorkingLayout
 from hedgerow.parallel import plan_chunks
 from hedgerow.training import kernels
-from hedgerow.training.checkpoint import fill
+from hedgerow.training.checkpoint import checked, fill, restoring
 from hedgerow.training.monitor import Monitor
 
 
@@ -58,9 +60,10 @@ def frank_wolfe(
         loss = solver.loss(average)
         done = monitor.begin(loss, average, loss)
     else:
-        average, done = saved["average"], monitor.done
-        if not done:
-            solver.restore(saved["solver"])
+        with restoring():
+            average, done = checked(saved["average"], weights, "average"), monitor.done
+            if not done:
+                solver.restore(saved["solver"])
 
     def state(ended: bool) -> dict[str, Any]:
         return {"average": average} | ({} if ended else {"solver": solver.state()})
@@ -120,8 +123,21 @@ class Solver:
         """Go on from such a state."""
         for array, found in zip(self._state, saved[0], strict=True):
             fill(array, found)
-        kind = linear_kernels.frank_wolfe.Blocks
-        self._blocks = [kind(*blocks) for blocks in saved[1]]
+        self._blocks = [self._restored(chunk, found) for chunk, found in zip(self._chunks, saved[1], strict=True)]
+
+    def _restored(self, chunk: IndexArray, found: Any) -> Any:
+        """The blocks of a chunk, which must not overlap: room for new ones is counted by their cells."""
+        begin, end, cells, values = found
+        n, K = len(checked(cells, Array("cells", INDEX, ("n",), low=0), "cells")), self.layout.n_labels
+        checked(values, Array("values", FLOAT, (n,)), "values")
+        for ends in (begin, end):
+            checked(ends, Array("blocks", INDEX, (len(chunk),), low=0, high=n), "blocks")
+        lengths = np.diff(self.dataset.offsets)[chunk]
+        n_cells = lengths * K + (1 if self.working.pairs is None else lengths) * K * K
+        inside = all(np.all(cells[a:b] < size) for a, b, size in zip(begin, end, n_cells))
+        if np.any(begin > end) or int((end - begin).sum()) > n or not inside:
+            refuse("blocks of cells overlap, or reach beyond their sequences")
+        return linear_kernels.frank_wolfe.Blocks(begin, end, cells, values)
 
     def loss(self, weights: FloatArray) -> float:
         """The penalised loss at some weights (W,)."""

@@ -5,18 +5,19 @@ from __future__ import annotations
 import logging
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
 from hedgerow.errors import InputError, NumbersError
-from hedgerow.legend import FloatArray
+from hedgerow.estimators.codec.arrays import Array
+from hedgerow.legend import FLOAT, FloatArray
 from hedgerow.training.callbacks import current_callbacks
-from hedgerow.training.checkpoint import Checkpoint, current_checkpoint, restore, state_of
+from hedgerow.training.checkpoint import Checkpoint, Maybe, checked, current_checkpoint, restore, restoring, state_of
 from hedgerow.training.ctrl_c import CtrlC
 from hedgerow.training.deadline import current_deadline
 
@@ -90,12 +91,17 @@ class Monitor:
     n_iter_no_change : with `validate`, stop after so many iterations in which the score did not rise
     least_rise : what is less than this share of the score is no rise; the best score is kept all the same
     score_unit : a share of at least this, where the score itself may come near to 0
+    rival, head_start : the scores of another training, iteration by iteration; after so many iterations, stop as soon
+        as the best score is below the best that the other had by then
     verbose : 1 shows a progress bar on a terminal and log lines elsewhere
     stage : what is minimised, where training has several stages
     plateau : whether a loss that no longer falls ends training, and not only the bound on its distance from the minimum
+    keeps_last : give the last weights to who trains on, whichever scored best; these are `best_weights`
     previous : the history of an earlier fit, where training goes on from its weights (warm); None where it does not.
         A warm start is scored too, so the best of it and all iterations is kept
     """
+
+    FORMS: ClassVar[dict[str, Any]] = {"best_weights": Maybe(np.ndarray)}
 
     def __init__(
         self,
@@ -107,9 +113,12 @@ class Monitor:
         n_iter_no_change: int = 10,
         least_rise: float = 0.0,
         score_unit: float = 0.0,
+        rival: Sequence[float] = (),
+        head_start: int = 0,
         verbose: int = 0,
         previous: list[Step] | None = None,
         plateau: bool = True,
+        keeps_last: bool = False,
         stage: str = "",
     ) -> None:
         self.max_iter = max_iter
@@ -118,8 +127,9 @@ class Monitor:
         self.accept = accept
         self.n_iter_no_change = n_iter_no_change
         self.least_rise, self.score_unit = least_rise, score_unit
+        self.rival, self.head_start = np.maximum.accumulate([*rival]), head_start
         self.verbose = verbose
-        self.plateau = plateau
+        self.plateau, self.keeps_last = plateau, keeps_last
         self.stage = stage
         self.history: list[Step] = list(previous or ())
         self.warm = previous is not None
@@ -190,7 +200,9 @@ class Monitor:
         found = self._checkpoint.running(self._number) if ended is None else ended
         if found is None:
             return None
-        self._restore(found[0])
+        with restoring():
+            taken, own = found
+            self._restore(taken)
         reason = None if ended is not None else self._reason(self._gap)
         self.done, self.outcome = ended is not None or reason is not None, reason or self.outcome
         if reason in ENDED_EARLY:
@@ -199,7 +211,7 @@ class Monitor:
             self._checkpoint.end(self._number, found)
         elif not self.done and self.verbose:
             say("going on from a checkpoint after iteration %d", len(self.history))
-        return found[1]
+        return own
 
     def begin(self, loss: float, weights: FloatArray | None = None, gap: float = np.inf) -> bool:
         """Note the loss before the first iteration; True means that there is nothing to do. `gap` as in `step`."""
@@ -268,10 +280,12 @@ class Monitor:
 
     def _restore(self, taken: Any) -> None:
         restore(self, _KEPT, taken)
-        self._began = time.perf_counter() - taken["seconds"]
+        self._began = time.perf_counter() - checked(taken["seconds"], float, "seconds")
         iterations, numbers = taken["steps"]
+        checked(iterations, [int], "steps")
+        checked(numbers, Array("steps", FLOAT, (len(iterations), 4), nan=True, infinite=True), "steps")
         self.history += [self._step(i, *row) for i, row in zip(iterations, numbers.tolist())]
-        best = taken["best_step"]
+        best = checked(taken["best_step"], Maybe((int, float, float, float, float)), "best_step")
         self.best_step = None if best is None else self._step(*best)
         if "validate" in taken:
             self.validate.restore(taken["validate"])  # type: ignore[union-attr]
@@ -289,7 +303,11 @@ class Monitor:
 
     def weights(self, last: FloatArray) -> FloatArray:
         """The weights to keep: of the best score where scores are taken, else the last ones."""
-        return last if self.best_weights is None else self.best_weights
+        if self.best_weights is None or self.keeps_last:
+            return last
+        if self._checkpoint is not None and self.best_weights.shape != last.shape:
+            self._checkpoint.refuse(f"the best weights are {self.best_weights.shape}")
+        return self.best_weights
 
     def _score(self, weights: FloatArray | None) -> float | None:
         if self.validate is None:
@@ -314,12 +332,19 @@ class Monitor:
             return "time_budget"
         if self.best_step is not None and len(self.history) - self._rose >= self.n_iter_no_change:
             return "early_stopping"
+        if len(self.rival) and self.n_iter >= self.head_start and self._behind():
+            return "early_stopping"
         losses = [self.start_loss, *(record.loss for record in self.history[self.first :])]
         level = self.tol * abs(losses[-1])
         flat = self.plateau and len(losses) > PERIOD and losses[-1 - PERIOD] - losses[-1] <= level
         if gap <= level or flat:
             return "converged"
         return "max_iter" if self.n_iter >= self.max_iter else None
+
+    def _behind(self) -> bool:
+        """Whether the rival was better after as many iterations."""
+        score = None if self.best_step is None else self.best_step.score
+        return score is not None and score < self.rival[min(self.n_iter, len(self.rival)) - 1]
 
     def _say_compiling(self, kernel: str) -> None:
         if self._bar is not None:

@@ -113,7 +113,7 @@ def learn_binning(
     dense, sparse = split_columns(dataset.schema)
     entries: list[tuple[Any, ...]] = []
     for stored in dense:
-        column, values = stored.column, _values(dataset, stored)
+        column, values = stored.column, column_values(dataset, stored)
         low, width = window_of(column.offsets)
         if column.kind == "numeric":
             edges = quantiles_of(*column_numbers(dataset, column, values), max_bins)
@@ -121,7 +121,7 @@ def learn_binning(
         else:
             entries.append((column.name, CODES, column.n_codes, None, None, None, (low, width)))
     for stored in sparse:
-        column, values = stored.column, _values(dataset, stored)
+        column, values = stored.column, column_values(dataset, stored)
         weights = column_weights(dataset, column)
         counts = np.bincount(values[inside_places(dataset)] if not column.constant else values, weights, column.n_codes)
         counts[OUTSIDE] = dataset.n_sequences if len(column.offsets) > 1 else 0
@@ -154,7 +154,7 @@ def split_columns(schema: Schema) -> tuple[list[Stored], list[Stored]]:
     return [one for one, w in zip(kept, wide) if not w], [one for one, w in zip(kept, wide) if w]
 
 
-def _values(dataset: Dataset, stored: Stored) -> AnyArray:
+def column_values(dataset: Dataset, stored: Stored) -> AnyArray:
     """The values of a column, as the dataset has them; those of a derived one are computed, and nobody keeps them."""
     if stored.group == 1:
         return number_row(dataset, stored.column)[0]
@@ -204,13 +204,13 @@ def bin_dataset(binning: Binning, dataset: Dataset, *, postings: bool) -> Binned
     items, item_ptr = _sparse_items(binning, dataset, sparse, place, size, margin)
     n_sparse = int((binning.streams[KIND] == ITEMS).sum())
     nothing: tuple[CodeArray, IndexArray] = np.empty(0, np.int32), np.zeros((0, 0), INDEX)
-    by_code = _postings(binning, bins) if postings else nothing
-    by_item = _item_places(binning, items, item_ptr) if postings else nothing
+    by_code = postings_of(binning, bins) if postings else nothing
+    by_item = item_places(binning, items, item_ptr) if postings else nothing
     columns = kernels.state.Columns(
         bins, binning.blocks, margin, binning.streams, n_sparse, *by_code, items, item_ptr, *by_item
     )
     alone = BinnedData(columns, place, first, columns, place, place, first)
-    return _group(binning, alone) if postings else alone
+    return group_windows(binning, alone) if postings else alone
 
 
 class _Reads(NamedTuple):
@@ -260,7 +260,7 @@ def _dense_bins(binning: Binning, dataset: Dataset, inside: IndexArray, place: C
     if len(reads.numbers[0]):
         kernels.numbers.bin_numbers(dataset.numeric, *reads.numbers, inside, place, bins)
     for c, one in reads.others:
-        column, values, edges = one.column, _values(dataset, one), binning.thresholds[c]
+        column, values, edges = one.column, column_values(dataset, one), binning.thresholds[c]
         if column.constant:
             values = np.repeat(values, np.diff(dataset.offsets))
         else:
@@ -284,7 +284,7 @@ def _sparse_items(
     n = 0
     for g in range(len(ptr)):
         if g < len(sparse):
-            column, values = sparse[g].column, _values(dataset, sparse[g])
+            column, values = sparse[g].column, column_values(dataset, sparse[g])
             source = np.full(size, OUTSIDE, dtype=np.int64)
             sequence = np.repeat(np.arange(dataset.n_sequences), np.diff(dataset.offsets))
             source[place] = values[sequence] if column.constant else values[place - margin]
@@ -324,7 +324,7 @@ def _expand(
     return items.astype(np.int32), per_place
 
 
-def _postings(binning: Binning, bins: AnyArray) -> tuple[CodeArray, IndexArray]:
+def postings_of(binning: Binning, bins: AnyArray) -> tuple[CodeArray, IndexArray]:
     """Places of each code of the dense code columns, those outside sequences too; a numeric column has none."""
     margin, size = binning.margin, bins.shape[1]
     ptr = np.zeros((len(bins), MAX_BINS + 1), dtype=INDEX)
@@ -340,7 +340,7 @@ def _postings(binning: Binning, bins: AnyArray) -> tuple[CodeArray, IndexArray]:
     return np.concatenate(lists), ptr
 
 
-def _item_places(binning: Binning, items: CodeArray, item_ptr: IndexArray) -> tuple[CodeArray, IndexArray]:
+def item_places(binning: Binning, items: CodeArray, item_ptr: IndexArray) -> tuple[CodeArray, IndexArray]:
     """item_places int32[], item_place_ptr int64[G, ·]: where each item of each sparse column stands."""
     sizes = binning.n_bins[binning.n_dense :]
     ptr: IndexArray = np.zeros((len(sizes), max(sizes, default=0) + 1), dtype=INDEX)
@@ -358,7 +358,7 @@ def _item_places(binning: Binning, items: CodeArray, item_ptr: IndexArray) -> tu
     return np.concatenate(lists), ptr
 
 
-def _group(binning: Binning, alone: BinnedData) -> BinnedData:
+def group_windows(binning: Binning, alone: BinnedData) -> BinnedData:
     """Grow trees on one copy of equal windows, where that halves the rows: no tree can tell them apart."""
     columns, place, first = alone.columns, alone.place, alone.first
     if len(place) < _GROUP_FROM or columns.n_sparse or not len(columns.blocks):
@@ -381,6 +381,6 @@ def _group(binning: Binning, alone: BinnedData) -> BinnedData:
     places = (margin - low + span * np.arange(len(which))).astype(np.int32)
     firsts: AnyArray = np.zeros(bins.shape[1], dtype=np.uint8)
     firsts[places] = first[place[which]]
-    postings, posting_ptr = _postings(binning, bins)
+    postings, posting_ptr = postings_of(binning, bins)
     growing = columns._replace(bins=bins, postings=postings, posting_ptr=posting_ptr)
     return BinnedData(columns, place, first, growing, places, places[group], firsts, grouped=True)

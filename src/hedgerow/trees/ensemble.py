@@ -20,16 +20,6 @@ _PLACE_OF: IndexArray = np.zeros(67, dtype=INDEX)  # of the one bit of a word, b
 _PLACE_OF[[pow(2, i, 67) for i in range(66)]] = np.arange(66)
 
 
-def plain_trees(trees: Sequence[Tree]) -> list[dict[str, Any]]:
-    """Trees as few large arrays, for a checkpoint: nothing where there are none."""
-    return [vars(Ensemble.of(1, trees))] if trees else []
-
-
-def trees_of(plain: Any) -> list[Tree]:
-    """What `plain_trees` was made of."""
-    return Ensemble(**plain[0]).trees() if plain else []
-
-
 @dataclass(frozen=True)
 class Ensemble:
     """Tree j = (i·R + r)·K + k is the r-th of R trees of iteration i and label k, and where trees are for all labels

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from hedgerow.errors import InputError
 from hedgerow.estimators.codec.steps import Field, Scope, Section, Step, Tensors, refuse
 from hedgerow.estimators.codec.upgrade import Old
 
@@ -125,63 +124,3 @@ class Each(Field):
             read_record(self.record, section.inner(f"{self.name}.{i}", header), scope)
             for i, header in enumerate(headers)
         )
-
-
-@dataclass(frozen=True)
-class Model(Field):
-    """A fitted model inside a model.
-
-    kinds : the estimators that it may be, by name
-    hint : what to do where it is another one, which a file cannot hold
-    """
-
-    kinds: tuple[str, ...]
-    _: KW_ONLY
-    hint: str = ""
-
-    def pack(self, value: Any, section: Section) -> None:
-        from hedgerow.estimators.files import write_model
-
-        kind = type(value).__name__
-        if kind not in self.kinds:
-            raise InputError(f"a model file cannot hold a {kind}: it is never a pickle", hint=self.hint)
-        header = section.header[self.name] = {}
-        write_model(value, section.inner(self.name, header))
-
-    def unpack(self, section: Section, scope: Scope) -> Any:
-        from hedgerow.estimators.files import read_model
-
-        inner = section.inner(self.name, section.value(self.name))
-        if inner.header.get("kind") not in self.kinds:
-            refuse(f"{section.path}{self.name} is not one of {', '.join(self.kinds)}")
-        return read_model(inner, Scope(n_bytes=scope["n_bytes"]))
-
-
-@dataclass(frozen=True)
-class Models(Field):
-    """A list of fitted models inside a model, of which there is at least one. kinds : as in Model"""
-
-    kinds: tuple[str, ...]
-    _: KW_ONLY
-    hint: str = ""
-
-    def pack(self, value: Any, section: Section) -> None:
-        headers: list[dict[str, Any]] = [{} for _ in value]
-        section.header[self.name] = headers
-        for i, (one, header) in enumerate(zip(value, headers)):
-            inner = Section({}, section.tensors, section.path)
-            self._one(i).pack(one, inner)
-            header |= inner.header[self._one(i).name]
-
-    def unpack(self, section: Section, scope: Scope) -> list[Any]:
-        headers = section.value(self.name)
-        if not isinstance(headers, list) or not headers:
-            refuse(f"{section.path}{self.name} is no list of models")
-        found = []
-        for i, header in enumerate(headers):
-            inner = Section({self._one(i).name: header}, section.tensors, section.path)
-            found.append(self._one(i).unpack(inner, scope))
-        return found
-
-    def _one(self, i: int) -> Model:
-        return Model(f"{self.name}.{i}", self.kinds, hint=self.hint)

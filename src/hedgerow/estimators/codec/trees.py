@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -10,12 +10,13 @@ import numpy as np
 
 from hedgerow.data.dataset import Schema
 from hedgerow.estimators.codec.arrays import Array, Ragged, pointers, scores
-from hedgerow.estimators.codec.parts import Record
+from hedgerow.estimators.codec.parts import Record, pack, unpack
 from hedgerow.estimators.codec.steps import Check, Let, Scope, Step, refuse
 from hedgerow.estimators.codec.values import count, flag
 from hedgerow.legend import CODE, FLOAT, INDEX, AnyArray, BoolArray, IndexArray
 from hedgerow.trees.binning import ATTRIBUTES, Binning, split_columns, window_of
 from hedgerow.trees.ensemble import Ensemble
+from hedgerow.trees.growing import Tree
 from hedgerow.trees.nodes import (
     AT_MOST,
     AT_MOST_OR_SPECIAL,
@@ -218,3 +219,26 @@ _GAPS = (
 def _make_ensemble(scope: Scope) -> Ensemble:
     names = [field.name for field in fields(Ensemble)]
     return Ensemble(**{name: scope[name] for name in names if name in scope})
+
+
+# ------------------------------------------------------------------------------------------------ in checkpoints
+
+_TREES = ensemble(before=lambda scope: int(scope["n_before"]), gaps=True, vectors=True)
+
+
+def plain_trees(n_labels: int, trees: Sequence[Tree]) -> list[Any]:
+    """Trees as few large arrays, as many for each label: nothing where there are none."""
+    return list(pack(_TREES, Ensemble.of(n_labels, trees))) if trees else []
+
+
+def trees_of(plain: Any, n_labels: int, binning: Any, n_before: int = 0) -> list[Tree]:
+    """What `plain_trees` was made of, checked as in a model file.
+
+    binning : what they split on, or whatever has its `streams`; n_before : as `before` of `ensemble`
+    """
+    if not plain:
+        return []
+    header, tensors = plain
+    known = {"K": n_labels, "binning": binning, "n_before": n_before}
+    made: Ensemble = unpack(_TREES, header, tensors, n_bytes=sum(one.nbytes for one in tensors.values()), **known)
+    return made.trees()

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from hedgerow.estimators.codec.steps import Field, Scope, Section, Size, refuse
-from hedgerow.trainers import Trainer
+from hedgerow.trainers import FeatureInduction, Trainer
 
 
 def plain(value: Any) -> Any:
@@ -25,6 +25,8 @@ def _known(value: Any) -> Any:
         return value.tolist()
     if isinstance(value, Trainer):
         return {"name": value.name, "settings": value.get_params()}
+    if isinstance(value, FeatureInduction):
+        return value.get_params()
     if isinstance(value, (set, frozenset)):
         return sorted(value, key=repr)
     if isinstance(value, Mapping):

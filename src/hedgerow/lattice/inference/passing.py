@@ -271,7 +271,8 @@ def make_passing(
     steepness = float(kernels.messages.steepness(edges, top.ptr, top.out, np.empty(len(edges))))
     logs = reweighted or by_logs or steepness > STEEP
     if start is not None:
-        start = start.copy() if in_logs(start) == logs else None
+        fits = start.shape == (2 * top.n_edges, potentials.n_labels) and in_logs(start) == logs
+        start = start.copy() if fits else None
     if not logs:
         return ExpPassing(potentials, start)
     if not reweighted:

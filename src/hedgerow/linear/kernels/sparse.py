@@ -86,8 +86,8 @@ def list_features(
     IN   codes int32[C, P], places int64[n], column/shift/base int64[streams], attr_ptr int64[P+1], attr_id int32[],
          attr_val float64[], attr_shift/attr_base int64[], row_ptr int64[R+1], table_row int32[R],
          slot_label int32[W], K
-    OUT  ptr int32[n+1], table int32[] (rows of the table of position t: table[ptr[t]:ptr[t+1]]),
-         cell int32[], slot int32[] (entries, in order of position), value float64[] (of entries of attributes; empty
+    OUT  ptr int32[n+1], table int32[] or uint16[] (rows of the table of position t: table[ptr[t]:ptr[t+1]]),
+         cell as table, slot int32[] (entries, in order of position), value float64[] (of entries of attributes; empty
          where all are 1)
     """
     q, e, fill = 0, 0, len(ptr) > 0

@@ -6,12 +6,12 @@ import math
 from typing import Any
 
 from hedgerow.data.windows import same_columns
-from hedgerow.estimators.codec.parts import Models, State
+from hedgerow.estimators.codec.parts import State
 from hedgerow.estimators.codec.schema import CHAIN
 from hedgerow.estimators.codec.steps import Check, Let, Scope, refuse
 from hedgerow.estimators.codec.upgrade import Old
 from hedgerow.estimators.codec.values import Value, real, text
-from hedgerow.estimators.files import model_of
+from hedgerow.estimators.files import Models, model_of
 from hedgerow.models.auto.candidates import changed_parameters
 from hedgerow.models.auto.leaderboard import FIELDS, Leaderboard
 from hedgerow.models.auto.parameters import KINDS

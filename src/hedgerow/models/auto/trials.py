@@ -12,7 +12,8 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from hedgerow.data.dataset import Dataset, Window
-from hedgerow.legend import FloatArray
+from hedgerow.estimators.codec.arrays import Array
+from hedgerow.legend import CODE, FloatArray
 from hedgerow.models.auto.folds import FoldedCorpus, Part
 from hedgerow.models.auto.judging import POSTERIOR, VITERBI, Answers, Difference, Judge, Truth, difference
 from hedgerow.models.crf.tree import TreeCRF
@@ -136,10 +137,17 @@ class Tries:
             answers = self._ask(model, part.hidden)
             return _Told(answers, str(model.outcome_), int(model.best_iteration_), _training_seconds(model))
 
-        told = remembered(work, _Told.plain, _Told.of)
+        told = remembered(work, self._form(part.hidden), _Told.plain, _Told.of)
         trial.cut |= told.outcome == OUT_OF_TIME
         trial.seconds += deadline.elapsed - before
         return told
+
+    def _form(self, held: Dataset) -> Any:
+        """What is told of held-out sequences, as a checkpoint keeps it."""
+        n, K = held.n_positions, held.n_labels
+        labels = Array("labels", CODE, (n,), points_into=K)
+        probs = Array("probs", np.float32, (n, K), low=0.0, high=1.001)
+        return dict.fromkeys(self.judge.decoders, labels), probs, str, int, float
 
     def _ask(self, model: Any, held: Dataset) -> Answers:
         probs = np.concatenate(model.predict_proba(held))

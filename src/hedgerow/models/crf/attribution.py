@@ -10,6 +10,7 @@ import numpy as np
 
 from hedgerow.data.dataset import Dataset
 from hedgerow.data.imputation import fill
+from hedgerow.data.imputation import seen as as_seen
 from hedgerow.data.showing import value_text
 from hedgerow.estimators.explanation import Part
 from hedgerow.legend import AnyArray, FloatArray
@@ -23,7 +24,7 @@ from hedgerow.trees.shapley import Row, sum_shapley
 def linear_parts(model: Any, dataset: Dataset, t: int, around: AnyArray, a: int, b: int) -> Iterator[Part]:
     """Weights of features: value times weight of one label, less that of the other."""
     layout, K = model.layout_, dataset.n_labels
-    seen = fill(model.imputation_, dataset)
+    seen = as_seen(model, dataset)
     nodes, _, pairs = layout.split(model.weights_)
     for added in added_scores(seen, layout.nodes, nodes, t, _difference(K, a, b)):
         yield Part("feature", *added)

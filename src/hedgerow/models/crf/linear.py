@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -17,6 +18,7 @@ from hedgerow.chain.short import is_plain
 from hedgerow.chain.structure.states import StateSpace
 from hedgerow.data.dataset import Dataset, Label
 from hedgerow.data.imputation import Imputation, seen_schema
+from hedgerow.data.parts.corpus import SharedCorpus
 from hedgerow.data.words import word_kind
 from hedgerow.declarations import check_parameters, documented
 from hedgerow.errors import InputError, warn
@@ -26,12 +28,15 @@ from hedgerow.estimators.predictor import Lean
 from hedgerow.estimators.prepare import Preparation, Prepared
 from hedgerow.estimators.scored import ScoredChain
 from hedgerow.estimators.validation import ChainValidation, Measure
-from hedgerow.estimators.values import OF_LINEAR, check_missing, chosen_before, class_weights, seen_part
+from hedgerow.estimators.values import OF_LINEAR, check_missing, chosen_before, class_weights, seen_part, sees_otherwise
 from hedgerow.legend import FloatArray
 from hedgerow.linear.chain import ChainLayout, LinearChain
+from hedgerow.linear.conjunctions import Conjunctions
 from hedgerow.linear.short import score_sequence
 from hedgerow.models.crf.attribution import linear_parts
+from hedgerow.models.crf.induction import Rounds
 from hedgerow.models.crf.linear_layout import Statistics, carry_over, lay_out, named_weights, weights_of
+from hedgerow.models.crf.linear_shared import SharedValidation, lay_out_shared
 from hedgerow.models.crf.linear_training import LinearTraining, Plan
 from hedgerow.models.crf.parameters import LinearParameters
 from hedgerow.models.crf.partial_fit import partial_fit
@@ -62,6 +67,7 @@ class LinearCRF(LinearParameters, StoppedChain, ScoredChain):
     weights_ : all weights in one vector, read-only; to change weights, assign a new vector
     transition_weights_ : (K, K), [from, to]; from order 2 on there is `history_weights()` instead
     imputation_ : what is filled in for missing values, or None
+    induced_ : the features that were found, where there is an `induction`, or None
     temperature_ : what scores are divided by to become probabilities (`calibrate`); 1 where nothing was held out
 
     Examples
@@ -73,26 +79,34 @@ class LinearCRF(LinearParameters, StoppedChain, ScoredChain):
     """
 
     layout_: ChainLayout
+    induced_: Conjunctions | None = None
 
     def _train(self, ready: Prepared, duration: Any = None) -> None:
+        if self.induction is not None:
+            kept, trained = Rounds(self, ready).run()
+            self._store(ready.given, ready.imputation, kept.layout, trained, online=False)
+            self.induced_, self.tilt_ = kept.conjunctions, None
+            return
         layout, statistics = self._lay_out(ready.dataset, ready.space)
         start = None
         if self.warm_start and hasattr(self, "weights_"):
             start = carry_over(seen_schema(self), self.layout_, self.weights_, ready.dataset.schema, layout)
-        plan, validation = Plan.of(self, ready.dataset, warm=start is not None), None
+        plan = Plan.of(self, ready.dataset, warm=start is not None)
+        validation: ChainValidation | SharedValidation | None = None
         weights = class_weights(self.class_weight, ready.dataset)
         tilt = None if weights is None or plan.objective not in TILTED else np.log(weights)
         if ready.held_out is not None:
-            measure = Measure(
-                ready.held_out, self._scoring(), self._decoder_name(ready.given.schema.labels), self.beam_width
-            )
-            validation = ChainValidation(layout, measure, self.n_jobs, tilt)
+            named = self._scoring(), self._decoder_name(ready.given.schema.labels), self.beam_width
+            if isinstance(ready.held_out, SharedCorpus):
+                validation = SharedValidation(layout, ready.held_out, *named)
+            else:
+                validation = ChainValidation(layout, Measure(ready.held_out, *named), self.n_jobs, tilt)
             # A metric that cannot score y_val is found before any training.
             validation(np.zeros(layout.n_weights) if start is None else start)
         training = LinearTraining(self, plan, ready.dataset, layout, statistics, validation)
         trained = training.train(start, None if start is None else self.history_)
         self._store(ready.given, ready.imputation, layout, trained, online=isinstance(plan.trainer, OnlineTrainer))
-        self.tilt_ = tilt
+        self.induced_, self.tilt_ = None, tilt
 
     def _preparation(self, **more: Any) -> Preparation:
         # From order 2 on runs of labels that training does not show are forbidden, and not transitions.
@@ -106,13 +120,17 @@ class LinearCRF(LinearParameters, StoppedChain, ScoredChain):
         order = min(1, self.order)
         return LinearCRF(order=order, max_iter=QUICK_ITERATIONS, missing=self.missing, n_jobs=self.n_jobs)
 
-    def _lay_out(self, dataset: Dataset, space: StateSpace) -> tuple[ChainLayout, Statistics]:
-        """The weights that the training sequences ask for."""
+    def _lay_out(
+        self, dataset: Dataset | SharedCorpus, space: StateSpace, columns: Iterable[str] | None = None
+    ) -> tuple[ChainLayout, Statistics]:
+        """The weights that the training sequences ask for. columns : whose features score pairs of labels, too"""
         order, histories = int(self.order), None
         seen: dict[str, Any] = {"transitions": self.transitions, "min_frequency": self.min_frequency}
+        if isinstance(dataset, SharedCorpus):
+            return lay_out_shared(dataset, space, pairs=self.pairs, order=order, **seen)
         if order > 1:
             histories = observed_histories(dataset, space, order, **seen)
-        columns = self.transition_columns
+        columns = self.transition_columns if columns is None else columns
         return lay_out(
             dataset, space, **seen, pairs=self.pairs, transition_columns=columns, order=order, histories=histories
         )
@@ -131,6 +149,8 @@ class LinearCRF(LinearParameters, StoppedChain, ScoredChain):
         """
         if self.order != 1:
             raise InputError(f"partial_fit is for ⟦order⟧ 1, not {self.order}", hint="Use fit.")
+        if self.induction is not None:
+            raise InputError("partial_fit does not find features (⟦induction⟧)", hint="Use fit.")
         if word_kind(self.features) is not None:
             hint = "Use fit, or give X as hedgerow.features.word_features(X) and its window."
             raise InputError(f"partial_fit does not make ⟦features={self.features!r}⟧", hint=hint)
@@ -180,7 +200,7 @@ class LinearCRF(LinearParameters, StoppedChain, ScoredChain):
     def _potentials(self, dataset: Dataset, first: int, last: int) -> ChainPotentials:
         self._prepare()
         chain = self._chain[1]
-        chunk = chain.compile(*seen_part(self.imputation_, dataset, first, last))
+        chunk = chain.compile(*seen_part(self, dataset, first, last))
         return chain.potentials(replace(chunk, first_sequence=first))
 
     _attribute = linear_parts
@@ -188,7 +208,7 @@ class LinearCRF(LinearParameters, StoppedChain, ScoredChain):
     def _lean(self) -> Lean | None:
         self._prepare()
         chain: LinearChain = self._chain[1]
-        if self.imputation_ is not None or chain.pairs is not None or not is_plain(chain.edges):
+        if sees_otherwise(self) or chain.pairs is not None or not is_plain(chain.edges):
             return None
         assert isinstance(chain.edges, SharedEdges)
         return Lean(partial(score_sequence, chain), chain.edges, chain.start_scores, chain.end_scores)

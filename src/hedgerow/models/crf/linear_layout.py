@@ -10,6 +10,7 @@ import numpy as np
 from hedgerow.chain.structure.histories import Histories
 from hedgerow.chain.structure.states import StateSpace
 from hedgerow.data.dataset import Dataset, Label, Schema
+from hedgerow.data.parts.corpus import SharedCorpus
 from hedgerow.errors import InputError
 from hedgerow.estimators.constraints import count_moves
 from hedgerow.estimators.histories import carry_histories, history_frequency
@@ -23,11 +24,16 @@ class Statistics:
     """What training shows of the feature behind each weight, (W,) each.
 
     frequency : how often it is seen, with any label
-    square : the mean square of its values; 1 where they are all 1
+    square : the mean square of its values; None where all values of all features are 1
     """
 
     frequency: FloatArray
-    square: FloatArray
+    square: FloatArray | None
+
+    @property
+    def squares(self) -> FloatArray:
+        """The mean squares, also where all are 1."""
+        return np.ones(len(self.frequency)) if self.square is None else self.square
 
 
 def lay_out(
@@ -56,7 +62,7 @@ def lay_out(
         )
         return indexed, *weight_statistics(dataset, indexed, totals, where)
 
-    arc_from, arc_to = _arcs(dataset, space, transitions, min_frequency)
+    arc_from, arc_to = weighed_arcs(dataset, space, transitions, min_frequency)
     if order != 1:
         arc_from, arc_to = arc_from[:0], arc_to[:0]
     nodes, *of_nodes = index(None, where, labels, K)
@@ -71,7 +77,8 @@ def lay_out(
         label_pairs, frequency, square = index(names, *_observed_moves(dataset), K * K)
         layout = ChainLayout(nodes, arc_from, arc_to, space, label_pairs, tuple(sorted(names)))
         parts = [of_nodes, of_arcs, [frequency / K, square]]
-    return layout, Statistics(*(np.concatenate(columns) for columns in zip(*parts)))
+    frequency, square = (np.concatenate(columns) for columns in zip(*parts))
+    return layout, Statistics(frequency, None if (square == 1.0).all() else square)
 
 
 _Indexed = tuple[WeightIndex, FloatArray, FloatArray]
@@ -101,7 +108,9 @@ def _observed_moves(dataset: Dataset) -> tuple[IndexArray, CodeArray]:
     return where, labels[where] * CODE(dataset.n_labels) + labels[where - 1]
 
 
-def _arcs(dataset: Dataset, space: StateSpace, transitions: str, min_frequency: float) -> tuple[IndexArray, IndexArray]:
+def weighed_arcs(
+    dataset: Dataset | SharedCorpus, space: StateSpace, transitions: str, min_frequency: float
+) -> tuple[IndexArray, IndexArray]:
     """The transitions that have a weight: all legal ones, or those seen, and seen often enough."""
     moves = space.transitions
     if transitions == "observed":

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -13,11 +14,13 @@ from hedgerow.chain.objectives.log_likelihood import log_likelihood
 from hedgerow.chain.objectives.margins import Margin
 from hedgerow.chain.objectives.result import Objective
 from hedgerow.data.dataset import Dataset
+from hedgerow.data.parts.corpus import SharedCorpus
 from hedgerow.errors import InputError
 from hedgerow.estimators.values import class_weights, cost_table, random_generator
 from hedgerow.legend import FloatArray
 from hedgerow.linear.chain import ChainLayout, Evaluation, LinearChain
 from hedgerow.models.crf.linear_layout import Statistics
+from hedgerow.models.crf.linear_shared import SharedEvaluation
 from hedgerow.models.crf.parameters import LinearParameters
 from hedgerow.parallel import Lanes, count_lanes, plan_chunks
 from hedgerow.trainers import LBFGS, TRAINERS, MistakeTrainer, OnlineTrainer, Trainer
@@ -81,6 +84,8 @@ class Plan:
         if model.class_weight is not None:
             objectives.check_weighted(objective, model.class_weight)
         _check_order(model, trainer)
+        if model.induction is not None:
+            _check_induction(model, objective, trainer)
         if model.l1 and trainer != "lbfgs":
             raise InputError(f"⟦l1⟧ is {model.l1} and ⟦trainer⟧ {trainer!r} has no L1", hint="Use 'lbfgs', or ⟦l1=0⟧.")
         if trainer == "frank_wolfe" and not model.l2:
@@ -123,6 +128,23 @@ def _check_order(model: LinearParameters, trainer: str) -> None:
         raise InputError(f"⟦transition_columns⟧ are for ⟦order⟧ 1, not {model.order}", hint="Leave one of them out.")
 
 
+def _check_induction(model: LinearParameters, objective: str, trainer: str) -> None:
+    """Refuse what does not go with features that are found while training."""
+    assert model.induction is not None
+    refused = {
+        f"⟦objective={objective!r}⟧": objective != "log_likelihood",
+        f"⟦trainer={trainer!r}⟧": trainer not in DESCENTS,
+        f"⟦start={model.start!r}⟧": model.start not in ("auto", "zero"),
+        "⟦warm_start⟧": model.warm_start,
+        "⟦class_weight⟧": model.class_weight is not None,
+        "⟦transition_columns⟧": model.transition_columns is not None,
+        f"⟦order={model.order}⟧ and features of pairs": model.order != 1 and model.induction.on == "pairs",
+    }
+    for what, holds in refused.items():
+        if holds:
+            raise InputError(f"⟦induction⟧ is not supported with {what}", hint="Leave one of them out.")
+
+
 def _stages(objective: str, sharpness: Any) -> tuple[float | None, ...]:
     if objective not in _SHARPNESS:
         if sharpness is not None:
@@ -156,7 +178,7 @@ class LinearTraining:
 
     settings: LinearParameters
     plan: Plan
-    dataset: Dataset
+    dataset: Any  # a Dataset, or a SharedCorpus, for trainers of the whole
     layout: ChainLayout
     statistics: Statistics
     validate: Callable[[FloatArray], float] | None
@@ -165,13 +187,31 @@ class LinearTraining:
     def l2(self) -> float:
         return float(self.settings.l2)  # a float32 would round the loss
 
-    def train(self, warm: FloatArray | None, previous: list[Step] | None) -> Trained[FloatArray]:
-        """All stages, from the weights of an earlier fit or from the plan's start."""
-        offsets, stages = self.dataset.offsets, self._stages(warm is not None)
+    def train_round(
+        self, start: FloatArray | None, previous: list[Step] | None, *, max_iter: int, patience: int
+    ) -> tuple[Monitor, FloatArray]:
+        """A few iterations, and the weights after the last. patience : iterations in which no score need rise"""
+        [stage] = self._stages(True)
+        weights: FloatArray = np.zeros(self.layout.n_weights) if start is None else start
+        with self._lanes() as lanes:
+            options = {"max_iter": max_iter, "n_iter_no_change": patience, "keeps_last": True}
+            weights, monitor = self._run(stage, weights, previous, lanes, **options)
+        return monitor, weights
+
+    @contextmanager
+    def _lanes(self) -> Iterator[Lanes]:
+        """Where the corpus is worked on. What it takes fits into memory."""
+        offsets = self.dataset.offsets
         chunks = plan_chunks(offsets)
         longest, widest = int(np.diff(offsets).max()), int(np.diff(offsets[chunks]).max())
         with Lanes(self.settings.n_jobs, count_lanes(self.layout.n_weights, len(chunks) - 1)) as lanes:
             check_chain_memory(self.layout, int(self.settings.order), longest, widest, lanes.n_threads)
+            yield lanes
+
+    def train(self, warm: FloatArray | None, previous: list[Step] | None) -> Trained[FloatArray]:
+        """All stages, from the weights of an earlier fit or from the plan's start."""
+        stages = self._stages(warm is not None)
+        with self._lanes() as lanes:
             weights: FloatArray = np.zeros(self.layout.n_weights) if warm is None else warm
             history, n_iter = previous, 0
             if warm is None and self.plan.start == "counts":
@@ -202,31 +242,37 @@ class LinearTraining:
             stages.insert(0, Stage(LBFGS(), log_likelihood, "log_likelihood"))
         return stages if len(stages) > 1 else [stages[0]._replace(name="")]
 
+    def _evaluation(self, objective: Objective, lanes: Lanes) -> Evaluation | SharedEvaluation:
+        if isinstance(self.dataset, SharedCorpus):
+            return SharedEvaluation(self.layout, self.dataset, objective)
+        return Evaluation(LinearChain(self.layout), self.dataset, objective, lanes)
+
     def _loss(self, stage: Stage, weights: FloatArray, lanes: Lanes) -> float:
         """The loss at some weights, with the penalty that the trainer knows."""
-        loss, _ = Evaluation(LinearChain(self.layout), self.dataset, stage.objective, lanes)(weights)
+        loss, _ = self._evaluation(stage.objective, lanes)(weights)
         l2 = 0.0 if isinstance(stage.trainer, MistakeTrainer) else self.l2
         return loss + l2 * float(kernels.vectors.dot(weights, weights))
 
     def _run(
-        self, stage: Stage, start: FloatArray, previous: list[Step] | None, lanes: Lanes
+        self, stage: Stage, start: FloatArray, previous: list[Step] | None, lanes: Lanes, **changed: Any
     ) -> tuple[FloatArray, Monitor]:
         settings, trainer, objective = self.settings, stage.trainer.name, stage.objective
-        with Monitor(
-            max_iter=max_iterations(settings.max_iter, trainer),
-            tol=settings.tol * (GAP if trainer == "frank_wolfe" else 1.0),
-            validate=self.validate,
-            n_iter_no_change=settings.n_iter_no_change,
-            verbose=settings.verbose,
-            previous=previous,
-            plateau=trainer != "frank_wolfe",
-            stage=stage.name,
-        ) as monitor:
+        options: dict[str, Any] = {
+            "max_iter": max_iterations(settings.max_iter, trainer),
+            "tol": settings.tol * (GAP if trainer == "frank_wolfe" else 1.0),
+            "validate": self.validate,
+            "n_iter_no_change": settings.n_iter_no_change,
+            "verbose": settings.verbose,
+            "previous": previous,
+            "plateau": trainer != "frank_wolfe",
+            "stage": stage.name,
+        }
+        with Monitor(**options | changed) as monitor:
             if trainer in N_GROUPS:
                 groups = scaling_groups(self.layout, self.dataset, objective, lanes, N_GROUPS[trainer])
                 weights = iterative_scaling(groups, start, monitor, l2=self.l2)
             elif trainer in DESCENTS:
-                evaluation = Evaluation(LinearChain(self.layout), self.dataset, objective, lanes)
+                evaluation = self._evaluation(objective, lanes)
                 options = {"l1": float(settings.l1)} if trainer == "lbfgs" else {}
                 seen = self.statistics
                 scale = curvature_scale(seen.frequency, seen.square, self.layout.n_labels, self.l2)

@@ -25,8 +25,11 @@ from hedgerow.training.boosting.constant import best_constant, best_history_cons
 from hedgerow.training.boosting.scores import Start
 
 
-def linear_below(init: LinearCRF, ready: Prepared) -> LinearCRF:
-    """The linear model that the trees stand on; one that is not fitted yet is fitted to the training sequences."""
+def linear_below(init: Any, ready: Prepared) -> LinearCRF | None:
+    """The linear model that the trees stand on, if any; one that is not fitted yet is fitted to the training
+    sequences."""
+    if not isinstance(init, LinearCRF):
+        return None
     if hasattr(init, "weights_"):
         return copy.deepcopy(init)  # to fit it anew must not change this model
     fresh: LinearCRF = clone(init)

@@ -30,7 +30,7 @@ from hedgerow.estimators.parameters import (
     Windowed,
 )
 from hedgerow.estimators.values import LOG_LIKELIHOOD, Scoring, check_scoring
-from hedgerow.trainers import TRAINERS, Trainer, check_trainer
+from hedgerow.trainers import TRAINERS, FeatureInduction, Trainer, check_induction, check_trainer
 
 TREE_OBJECTIVES = (*(name for name in NAMES if name != "perceptron"), *BOOSTED)  # a sum of trees has no average
 
@@ -121,6 +121,8 @@ class LinearParameters(
         it cannot be filled by the transitions seen elsewhere.
     transition_columns : list of column names
         Columns whose values also score pairs of labels ("*" for the attributes). Costs K² scores per position.
+    induction : FeatureInduction
+        Find conjunctions of features while training: for the log-likelihood and a trainer on the whole corpus.
     decoder
         "posterior" gives each position its most probable label, "viterbi" the most probable labeling, and "beam" that
         which a search finds that keeps `beam_width` labels, or histories, at each position. "auto" is "posterior", and
@@ -144,6 +146,7 @@ class LinearParameters(
     start: Literal["auto", "zero", "log_likelihood", "counts"] = "auto"
     transitions: Literal["all", "observed", "forbid_unseen"] = "all"
     transition_columns: Iterable[str] | None = None
+    induction: Annotated[FeatureInduction | None, Check(check_induction)] = None
     decoder: Literal["auto", "viterbi", "posterior", "beam"] = "auto"
 
 
@@ -199,10 +202,10 @@ class TreeParameters(
         "auto" is "newton" for the log-likelihood, and "mean", the papers' leaves, for the other objectives.
     learning_rate
         What the values of leaves are multiplied with; 1 is the papers'. "line_search" finds one step for all labels in
-        each iteration. Steps above 1, found steps and Newton's are halved until the loss does not rise. "auto" is 0.1
-        with Newton's leaves and 0.3 with means. Where `n_estimators` is "auto" as well and all sequences are trained on
-        in the end (`refit`), Newton's steps before that are 0.3, and an iteration stands for four of the last training,
-        and for three of `n_iter_no_change`.
+        each iteration. Steps above 1, found steps and Newton's are shortened until the loss does not rise. "auto" is
+        0.1 with Newton's leaves and 0.3 with means. Where `n_estimators` is "auto" as well and all sequences are
+        trained on in the end (`refit`), Newton's steps before that are 0.3, and an iteration stands for four of the
+        last training, and for three of `n_iter_no_change`.
     l2_regularization
         λ: the value of a leaf is Σ(−gradient) / (rows + λ), with Newton's leaves Σ(−gradient) / (Σp(1−p) + λ). "auto"
         is 5 with Newton's leaves and shared edges, and 20 elsewhere.

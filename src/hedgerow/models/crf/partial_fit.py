@@ -20,7 +20,7 @@ from hedgerow.data.settling import Learnt
 from hedgerow.errors import InputError
 from hedgerow.estimators.constraints import legal_space
 from hedgerow.estimators.prepare import with_choices
-from hedgerow.estimators.values import is_auto, random_generator, same_window
+from hedgerow.estimators.values import is_auto, random_generator, same_window, sees_otherwise
 from hedgerow.legend import FloatArray
 from hedgerow.linear.chain import ChainLayout
 from hedgerow.models.crf.linear_extension import Moved, extend_layout, extend_space
@@ -112,8 +112,9 @@ def _online_plan(model: LinearCRF) -> Plan:
     for name, unset in (("l1", 0), ("min_frequency", 0), ("early_stopping", False), ("missing", None)):
         if getattr(model, name) != unset:
             raise InputError(f"{name} is {getattr(model, name)!r} and needs all data at once", hint=hint)
-    if model.imputation_ is not None:
-        raise InputError("the model was fitted with missing values filled in, which needs all data at once", hint=hint)
+    if sees_otherwise(model):
+        what = "missing values filled in" if model.imputation_ is not None else "features found"
+        raise InputError(f"the model was fitted with {what}, which needs all data at once", hint=hint)
     if model.start == "log_likelihood":
         raise InputError("⟦start⟧ is 'log_likelihood' and needs all data at once", hint=hint)
     # Where `fit` would begin with the likelihood's solution, counts come nearest to it. The first sharpness, the
@@ -145,7 +146,7 @@ def _begin(
         transition_columns=model.transition_columns,
     )
     start = count_weights(dataset, layout) if plan.start == "counts" else np.zeros(layout.n_weights)
-    return dataset, layout, Progress(plan.trainer.name, start, statistics.square, TrainerState())
+    return dataset, layout, Progress(plan.trainer.name, start, statistics.squares, TrainerState())
 
 
 def _go_on(

@@ -38,7 +38,8 @@ from hedgerow.models.crf.paired import (
     reach_of_both,
 )
 from hedgerow.models.crf.parameters import TreeParameters, check_tree_parameters
-from hedgerow.models.crf.tree_form import Duration, Form, edges_to_try, make_form
+from hedgerow.models.crf.tree_form import TOLD, Duration, Form, edges_to_try, make_form
+from hedgerow.models.crf.tree_shared import choose_binning
 from hedgerow.models.crf.tree_short import lean_trees
 from hedgerow.models.crf.tree_training import Boosted, Training, check_goes_on, chunk_positions
 from hedgerow.parallel import MAX_LANES, Lanes
@@ -47,9 +48,8 @@ from hedgerow.training.boosting.scores import Start
 from hedgerow.training.checkpoint import remembered
 from hedgerow.training.memory import check_joint_memory
 from hedgerow.training.monitor import Trained, say
-from hedgerow.trees.binning import Binning, bin_dataset, learn_binning
+from hedgerow.trees.binning import Binning, bin_dataset
 from hedgerow.trees.ensemble import Ensemble
-from hedgerow.trees.growing import SURROGATE, WEIGHTING
 
 PAPERS: dict[str, dict[str, Any]] = {
     "2004": {"l2_regularization": 0.0, "pseudo_likelihood_steps": 3},
@@ -129,9 +129,8 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
         """Train and store, for a duration that is known, or with edges that are: without both every form that `edges`
         leaves open, of which that is stored which held-out sequences prefer. Returned where any iteration is kept."""
         warm = ready.wanted.schema is not None
-        linear, dataset, held_out = self.linear_ if warm else None, ready.dataset, ready.held_out
-        if not warm and isinstance(self.init, LinearCRF):
-            linear = linear_below(self.init, ready)
+        linear = self.linear_ if warm else linear_below(self.init, ready)
+        dataset, held_out = ready.dataset, ready.held_out
         if linear is not None:
             dataset, held_out = pair_all(linear, ready)
         known = edges if duration is None else duration.edges
@@ -148,12 +147,12 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
         if warm:
             binning = self.binning_
         else:
-            gaps = self.missing in (WEIGHTING, SURROGATE)
-            binning = learn_binning(dataset, int(self.max_bins), self.min_frequency, keep_missing=gaps)
+            binning = choose_binning(self, dataset)
         found: list[tuple[Duration, Trained[Boosted]]] = []
         for way in ways:
             form = make_form(self, way, stopped=held_out is not None, again=ready.everything is not None)
-            training = self._training(form, binning, start, ready.given.schema, label_weights=weights)
+            rival = found[0][1].history if found else ()  # of the simpler form
+            training = self._training(form, binning, start, ready.given.schema, label_weights=weights, rival=rival)
             if self.n_bags:
                 trained = training.train_bags(dataset, held_out)
             else:
@@ -189,7 +188,7 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
         for fold in ready.other_folds:
             if self.verbose:
                 say("training with another part held out: %d of %d", len(found) + 1, len(ready.other_folds) + 1)
-            again, losses, outcome = remembered(partial(self._train_fold, fold, edges=duration.edges))
+            again, losses, outcome = remembered(partial(self._train_fold, fold, edges=duration.edges), TOLD)
             first["_losses"] = [*first["_losses"], *losses]
             if outcome == "interrupted":
                 first["outcome_"] = "interrupted"

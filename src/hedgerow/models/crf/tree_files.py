@@ -8,12 +8,13 @@ from hedgerow.chain.structure.histories import MAX_ORDER
 from hedgerow.chain.structure.history_table import HistoryTable
 from hedgerow.estimators.codec.arrays import scores
 from hedgerow.estimators.codec.chain import HISTORIES
-from hedgerow.estimators.codec.parts import Model, Part, State
+from hedgerow.estimators.codec.parts import Part, State
 from hedgerow.estimators.codec.schema import CALIBRATED, SPACE
 from hedgerow.estimators.codec.steps import Check, Let, Scope, refuse
 from hedgerow.estimators.codec.trees import BINNING, ensemble
 from hedgerow.estimators.codec.upgrade import Old
 from hedgerow.estimators.codec.values import choice, flag, whole
+from hedgerow.estimators.files import Model
 from hedgerow.estimators.values import OF_TREES
 from hedgerow.trees.growing import LEARNED, SURROGATE, WEIGHTING
 

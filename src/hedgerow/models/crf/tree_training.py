@@ -15,6 +15,7 @@ from hedgerow.chain.objectives.log_likelihood import log_likelihood
 from hedgerow.chain.objectives.pseudo_likelihood import pseudo_likelihood
 from hedgerow.data.dataset import Dataset, Label
 from hedgerow.data.derived import parse_features
+from hedgerow.data.parts.corpus import SharedCorpus
 from hedgerow.errors import InputError
 from hedgerow.estimators.validation import Measure
 from hedgerow.estimators.values import (
@@ -28,20 +29,22 @@ from hedgerow.estimators.values import (
 )
 from hedgerow.legend import AnyArray, FloatArray
 from hedgerow.models.crf.parameters import TreeParameters
-from hedgerow.models.crf.tree_form import PACE, Form, make_form, takes_vectors
+from hedgerow.models.crf.tree_form import HEAD_START, PACE, Form, make_form, takes_vectors
+from hedgerow.models.crf.tree_shared import SharedStages, n_known, shared_booster
 from hedgerow.parallel import CHUNK_POSITIONS, MAX_LANES, Lanes, plan_chunks
 from hedgerow.training.boosting.chain import Booster, Iteration
-from hedgerow.training.boosting.line_search import LineSearch, Phase, boost
+from hedgerow.training.boosting.line_search import Guard, LineSearch, Phase, boost
 from hedgerow.training.boosting.scores import Start
-from hedgerow.training.checkpoint import restore, state_of
+from hedgerow.training.checkpoint import checked, restore, state_of
 from hedgerow.training.memory import check_joint_memory
 from hedgerow.training.monitor import Monitor, Step, Trained
-from hedgerow.trees.binning import Binning, bin_dataset
+from hedgerow.trees.binning import BinnedData, Binning, bin_dataset
 from hedgerow.trees.growing import LEARNED
 
 if TYPE_CHECKING:
     from hedgerow.models.crf.tree import TreeCRF
 
+Corpus = Dataset | SharedCorpus
 SHARPNESS = {"labelwise": 15.0, "classification_error": 1.0}
 UNSURE = 0.1  # nats a label: a surer model has little left to learn
 _CHUNK_SCORES = 4_000_000  # of joint edges: 30 MB
@@ -84,6 +87,7 @@ class Training:
     """One fit: how it is to be trained, and what is the same for all its ensembles.
 
     form, scoring, decoder : what the parameters mean
+    rival : the history of a training with simpler edges that this one has to be better than
     """
 
     def __init__(
@@ -97,8 +101,11 @@ class Training:
         scoring: Any,
         decoder: str,
         label_weights: FloatArray | None = None,
+        rival: Sequence[Step] = (),
     ) -> None:
         self.settings, self.form, self.scoring, self.decoder = settings, form, scoring, decoder
+        # A likelihood tells early which of two is better; of accuracies ten iterations say little.
+        self.rival = [step.score for step in rival if step.score is not None and scoring == LOG_LIKELIHOOD]
         self.binning = binning
         self.vectors = takes_vectors(settings, form, binning, len(labels))
         self.start = start
@@ -121,8 +128,8 @@ class Training:
 
     def train(
         self,
-        dataset: Dataset,
-        held_out: Dataset | None,
+        dataset: Corpus,
+        held_out: Corpus | None,
         kept: list[Iteration],
         previous: list[Step] | None,
         n_iterations: int | None = None,
@@ -150,8 +157,8 @@ class Training:
 
     def _boost(
         self,
-        dataset: Dataset,
-        held_out: Dataset | None,
+        dataset: Corpus,
+        held_out: Corpus | None,
         kept: list[Iteration],
         previous: list[Step] | None,
         most: int,
@@ -175,12 +182,13 @@ class Training:
                 n_iter_no_change=-(-settings.n_iter_no_change // (PACE if form.coarse else 1)),
                 least_rise=settings.tol,
                 score_unit=0.0 if held_out is None else self._score_unit(held_out),
+                rival=self.rival,
+                head_start=HEAD_START * (1 if form.coarse else PACE),
                 verbose=settings.verbose,
                 previous=previous,
             ) as monitor:
                 if len(kept) < most:
-                    search = LineSearch() if form.learning_rate == "line_search" else None
-                    boost(booster, monitor, phases=phases, guarded=form.guarded, search=search)
+                    boost(booster, monitor, phases=phases, search=self._steps())
                 else:
                     monitor.begin(booster.evaluate(phases[-1].objective))
             n_best = len(kept) + monitor.kept.iteration - monitor.first  # a model from a file has no history
@@ -188,12 +196,17 @@ class Training:
             trained = monitor.trained(boosted)
         return replace(trained, best=replace(trained.best, iteration=n_best))
 
-    def _score_unit(self, held_out: Dataset) -> float:
+    def _steps(self) -> LineSearch | Guard | None:
+        """What finds the length of each step, or shortens it; None: all are of one length."""
+        rate = self.form.learning_rate
+        if isinstance(rate, str):
+            return LineSearch()
+        return Guard(rate) if self.form.guarded else None
+
+    def _score_unit(self, held_out: Corpus) -> float:
         """What a rise is at least compared with: labels that are all but certain have a log-likelihood near 0, of which
         any rise is a large share."""
-        assert held_out.labels is not None
-        n_known = np.count_nonzero(held_out.labels >= 0)
-        return UNSURE * n_known if self.scoring == LOG_LIKELIHOOD else 0.0
+        return UNSURE * n_known(held_out) if self.scoring == LOG_LIKELIHOOD else 0.0
 
     def train_bags(self, dataset: Dataset, held_out: Dataset | None) -> Trained[Boosted]:
         """Several ensembles, each on a bootstrap sample of the sequences, as one that averages them.
@@ -231,44 +244,46 @@ class Training:
                 booster.resume(iterations)
             return booster.evaluate(self.objective)
 
-    def _booster(self, dataset: Dataset, lanes: Lanes) -> Booster:
+    def _booster(self, dataset: Corpus, lanes: Lanes) -> Booster:
         settings, form = self.settings, self.form
-        return Booster(
-            dataset,
-            bin_dataset(self.binning, dataset, postings=True),
-            lanes,
-            start=self.start,
-            max_leaf_nodes=int(settings.max_leaf_nodes),
-            l2_regularization=form.l2_regularization,
-            learning_rate=1.0 if isinstance(form.learning_rate, str) else form.learning_rate,
-            edges=form.edges,
-            leaves=form.leaves,
-            min_samples_leaf=float(settings.min_samples_leaf),
-            max_features=float(settings.max_features),
-            subsets=settings.categorical == "subset",
-            subsample=float(settings.subsample),
-            subsample_by=settings.subsample_by,
-            trim=float(settings.trim),
-            trees_per_step=int(settings.trees_per_step),
-            missing=LEARNED if settings.missing in FILLING else settings.missing,
-            n_surrogates=None if settings.n_surrogates == "all" else int(settings.n_surrogates),
-            seed=self.seed,
-            vectors=self.vectors,
-        )
+        options: dict[str, Any] = {
+            "max_leaf_nodes": int(settings.max_leaf_nodes),
+            "l2_regularization": form.l2_regularization,
+            "learning_rate": 1.0 if isinstance(form.learning_rate, str) else form.learning_rate,
+            "edges": form.edges,
+            "leaves": form.leaves,
+            "min_samples_leaf": float(settings.min_samples_leaf),
+            "max_features": float(settings.max_features),
+            "subsets": settings.categorical == "subset",
+            "subsample": float(settings.subsample),
+            "subsample_by": settings.subsample_by,
+            "trim": float(settings.trim),
+            "trees_per_step": int(settings.trees_per_step),
+            "missing": LEARNED if settings.missing in FILLING else settings.missing,
+            "n_surrogates": None if settings.n_surrogates == "all" else int(settings.n_surrogates),
+            "seed": self.seed,
+            "vectors": self.vectors,
+        }
+        if isinstance(dataset, SharedCorpus):
+            return shared_booster(dataset, self.binning, lanes, start=self.start, **options)
+        return Booster(dataset, bin_dataset(self.binning, dataset, postings=True), lanes, start=self.start, **options)
 
-    def stages(self, dataset: Dataset, iterations: list[Iteration], lanes: Lanes, *, joint: bool) -> Stages:
+    def stages(
+        self, dataset: Corpus, iterations: list[Iteration], lanes: Lanes, *, joint: bool
+    ) -> Stages | SharedStages:
         """The score of labelled sequences as iterations are added."""
-        return Stages(
-            dataset,
-            self.binning,
-            self.start if self.scoring == LOG_LIKELIHOOD else replace(self.start, tilt=None),
-            iterations,
-            lanes,
-            scoring=self.scoring,
-            decoder=self.decoder,
-            beam_width=self.settings.beam_width,
-            joint=joint,
-        )
+        options: dict[str, Any] = {
+            "start": self.start if self.scoring == LOG_LIKELIHOOD else replace(self.start, tilt=None),
+            "scoring": self.scoring,
+            "decoder": self.decoder,
+            "beam_width": self.settings.beam_width,
+            "joint": joint,
+        }
+        if isinstance(dataset, SharedCorpus):
+            chunk = chunk_positions(dataset.n_labels, joint=joint)
+            return SharedStages(dataset, self.binning, iterations, chunk, **options)
+        data = bin_dataset(self.binning, dataset, postings=False)
+        return Stages(dataset, data, iterations=iterations, lanes=lanes, **options)
 
 
 # ------------------------------------------------------------------------------------------------ held-out sequences
@@ -290,11 +305,11 @@ class Stages:
     def __init__(
         self,
         dataset: Dataset,
-        binning: Binning,
+        data: BinnedData,
+        *,
         start: Start,
         iterations: list[Iteration],
         lanes: Lanes,
-        *,
         scoring: Any,
         decoder: str,
         joint: bool,
@@ -304,7 +319,6 @@ class Stages:
         self.lanes = lanes
         self._n_added = 0
         self._measure = Measure(dataset, scoring, decoder, beam_width)
-        data = bin_dataset(binning, dataset, postings=False)
         self._data = start.seen_by_trees(data, joint=joint)
         K, table = dataset.n_labels, start.history_table if joint else None
         n_before = None if table is None else table.n_histories
@@ -319,6 +333,10 @@ class Stages:
 
     def score(self, n_iterations: int) -> float:
         """The score with the first iterations; no fewer than at the call before."""
+        return self._measure.total(self.measured(n_iterations))
+
+    def measured(self, n_iterations: int) -> list[AnyArray]:
+        """What each chunk adds to the score."""
         new = self.iterations[self._n_added : n_iterations]
         self._n_added = n_iterations
         trees = [tree for one in new for tree in one.trees]
@@ -334,7 +352,7 @@ class Stages:
             parts[c] = self._measure.chunk(chunk.potentials(), slice(chunk.begin, chunk.end))
 
         self.lanes.run(work, len(parts))
-        return self._measure.total(parts)
+        return parts
 
     def state(self) -> list[Any]:
         """What a checkpoint keeps."""
@@ -342,6 +360,6 @@ class Stages:
 
     def restore(self, state: Any) -> None:
         """Go on from such a state."""
-        self._n_added = state[0]
+        self._n_added = checked(state[0], int, "trees that were added")
         for chunk, saved in zip(self._chunks, state[1], strict=True):
             restore(chunk, chunk.KEPT, saved)

@@ -12,12 +12,14 @@ from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.chain.structure.states import StateSpace
 from hedgerow.data.dataset import Dataset
 from hedgerow.data.labels import allowed_labels
+from hedgerow.estimators.codec.arrays import LARGEST
+from hedgerow.estimators.codec.steps import refuse
 from hedgerow.legend import FloatArray
 from hedgerow.models.hmm import moves as hmm_moves
 from hedgerow.models.hmm.emissions import EmissionCounts, Emissions, Spread
 from hedgerow.models.hmm.moves import Moves, MoveScores
 from hedgerow.parallel import Lanes, count_lanes, cut_chunks
-from hedgerow.training.checkpoint import restore, state_of
+from hedgerow.training.checkpoint import restore, restoring, state_of
 from hedgerow.training.monitor import Monitor
 
 
@@ -36,6 +38,13 @@ class Counts:
 
     moves: FloatArray
     emissions: EmissionCounts
+
+    def check(self) -> None:
+        """Refuse counts of a checkpoint that nothing can be counted by."""
+        seen = self.emissions
+        for counts in (self.moves, seen.codes, seen.attributes, seen.numbers[::2]):
+            if not np.all((counts >= 0.0) & (counts < LARGEST)):
+                refuse("counts are below 0, or too large")
 
     def plus(self, other: Counts) -> Counts:
         return Counts(self.moves + other.moves, self.emissions.plus(other.emissions))
@@ -121,7 +130,9 @@ class HMMTraining:
         with Lanes(n_jobs, count_lanes(size, n_chunks)) as lanes:
             saved, before = monitor.resume(), self._nothing()
             if saved is not None:  # the counts that the last parameters were made from
-                restore(before, before.KEPT, saved)
+                with restoring():
+                    restore(before, before.KEPT, saved)
+                    before.check()
                 parameters = self.maximise(self.counted.plus(before))
             if monitor.done:
                 return parameters

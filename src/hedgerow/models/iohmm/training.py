@@ -24,7 +24,7 @@ from hedgerow.legend import BoolArray, FloatArray
 from hedgerow.linear.index import Streams
 from hedgerow.models.iohmm.regression import Fit, Loaded, Regressions
 from hedgerow.parallel import Chunk, Lanes, cut_chunks
-from hedgerow.training.checkpoint import fill
+from hedgerow.training.checkpoint import fill, restoring
 from hedgerow.training.memory import memory_limit
 from hedgerow.training.monitor import Monitor, Trained
 from hedgerow.training.whole.lbfgs import curvature_scale, lbfgs
@@ -111,8 +111,9 @@ class IOTraining:
             weights = Weights(*(_jittered(part, one, generator) for part, one in zip(weights, regressions)))
         else:
             weights = Weights(*(zeros.copy() for zeros in self.zeros))
-            for part, found in zip(weights, saved, strict=True):
-                fill(part, found)
+            with restoring():
+                for part, found in zip(weights, saved, strict=True):
+                    fill(part, found)
             if monitor.done:
                 return weights
         targets, loss = self.expect(weights, lanes)

@@ -90,7 +90,7 @@ class RowChain(StoppedChain, ScoredChain):
     def _rows(self, dataset: Dataset, first: int, last: int) -> Rows:
         self._prepare()
         scorer: Scorer = self._ready[1]
-        return scorer.rows(*seen_part(self.imputation_, dataset, first, last))
+        return scorer.rows(*seen_part(self, dataset, first, last))
 
     def _potentials(self, dataset: Dataset, first: int, last: int) -> ChainPotentials:
         order, offsets = self.order_, dataset.offsets[first : last + 1] - dataset.offsets[first]

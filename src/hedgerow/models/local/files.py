@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from hedgerow.estimators.codec.arrays import Array, Ragged
-from hedgerow.estimators.codec.parts import Model, Part, Record, State
+from hedgerow.estimators.codec.parts import Part, Record, State
 from hedgerow.estimators.codec.schema import CALIBRATED, SPACE
 from hedgerow.estimators.codec.steps import Check, Scope, refuse
 from hedgerow.estimators.codec.upgrade import Old, with_trainer
 from hedgerow.estimators.codec.values import flag, texts, whole
+from hedgerow.estimators.files import Model
 from hedgerow.legend import INDEX
 from hedgerow.models.crf.tree_files import RENAMED
 from hedgerow.models.local.previous_labels import MAX_ORDER, LabelRuns, label_schema

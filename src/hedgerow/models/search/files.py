@@ -10,12 +10,13 @@ import numpy as np
 from hedgerow.data.dataset import Schema
 from hedgerow.estimators.codec.arrays import Array, scores
 from hedgerow.estimators.codec.chain import weight_index
-from hedgerow.estimators.codec.parts import Model, Part, Record, State, made_by, made_by_order
+from hedgerow.estimators.codec.parts import Part, Record, State, made_by, made_by_order
 from hedgerow.estimators.codec.schema import CHAIN, SPACE
 from hedgerow.estimators.codec.steps import Check, Let, Scope, refuse
 from hedgerow.estimators.codec.trees import BINNING, ensemble
 from hedgerow.estimators.codec.upgrade import Old
 from hedgerow.estimators.codec.values import flag, whole
+from hedgerow.estimators.files import Model
 from hedgerow.legend import CODE
 from hedgerow.linear.index import Streams
 from hedgerow.models.local.previous_labels import MAX_ORDER, label_schema

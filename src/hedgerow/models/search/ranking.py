@@ -16,6 +16,7 @@ import numpy as np
 from hedgerow.chain.structure.states import StateSpace
 from hedgerow.data.dataset import Dataset
 from hedgerow.errors import InputError
+from hedgerow.estimators.codec.trees import plain_trees, trees_of
 from hedgerow.estimators.validation import Measure
 from hedgerow.estimators.values import class_weights
 from hedgerow.legend import CODE, INDEX, UNLABELLED, AnyArray, BoolArray, CodeArray, FloatArray, IndexArray
@@ -26,10 +27,10 @@ from hedgerow.models.search import kernels
 from hedgerow.models.search.features import blocks, legal_moves, open_labels
 from hedgerow.models.search.parameters import SearchParameters
 from hedgerow.models.search.training import UPDATES, monitor_passes
-from hedgerow.training.checkpoint import fill
+from hedgerow.training.checkpoint import checked, fill, restoring
 from hedgerow.training.monitor import Trained
 from hedgerow.trees.binning import MAX_VALUES, Binning, bin_dataset, learn_binning
-from hedgerow.trees.ensemble import Ensemble, plain_trees, trees_of
+from hedgerow.trees.ensemble import Ensemble
 from hedgerow.trees.growing import Tree
 
 MAX_SCORES = 300_000_000  # of a table, a score for every position, history and label: 2.4 GB
@@ -187,11 +188,13 @@ class RankingPasses:
 
     def state(self, ended: bool) -> list[Any]:
         """What a checkpoint keeps; where training has ended, the trees alone."""
-        return [plain_trees([tree for one in self.trees for tree in one]), None if ended else self.table]
+        trees = [tree for one in self.trees for tree in one]
+        return [plain_trees(self.dataset.n_labels, trees), None if ended else self.table]
 
     def restore(self, state: Any) -> None:
         """Go on from such a state."""
-        trees, K = trees_of(state[0]), self.dataset.n_labels
+        K = self.dataset.n_labels
+        trees = trees_of(state[0], K, self.binning)
         self.trees[:] = [trees[i : i + K] for i in range(0, len(trees), K)]
         if state[1] is not None:
             fill(self.table, state[1])
@@ -227,7 +230,7 @@ class RankingValidation:
 
     def restore(self, state: Any) -> None:
         """Go on from such a state."""
-        self._n_added = state[0]
+        self._n_added = checked(state[0], int, "trees that were added")
         fill(self.table, state[1])
 
 
@@ -244,7 +247,8 @@ def train_ranking(
         if saved is None:
             done = monitor.begin(np.nan)
         else:
-            passes.restore(saved)
+            with restoring():
+                passes.restore(saved)
             done = monitor.done
         while not done:
             done = monitor.step(passes.run(), state=passes.state)

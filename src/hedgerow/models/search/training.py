@@ -15,7 +15,7 @@ from hedgerow.legend import CODE, FIRST_VALUE, UNLABELLED, CodeArray, FloatArray
 from hedgerow.models.future.estimator import FutureFeatureMEMM
 from hedgerow.models.local.previous_labels import add_columns, append_codes
 from hedgerow.models.search.features import Searcher, SearchLayout, good_labels, open_labels
-from hedgerow.training.checkpoint import restore, state_of
+from hedgerow.training.checkpoint import restore, restoring, state_of
 from hedgerow.training.monitor import Monitor, Trained
 
 if TYPE_CHECKING:
@@ -102,7 +102,8 @@ def train(
         if saved is None:
             done = monitor.begin(np.nan)
         else:
-            restore(passes, passes.KEPT, saved)
+            with restoring():
+                restore(passes, passes.KEPT, saved)
             weights, done = passes.weights(), monitor.done
         while not done:
             loss = passes.run(monitor.n_iter, monitor)

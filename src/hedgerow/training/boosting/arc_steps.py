@@ -20,13 +20,17 @@ class TableSteps:
     Σp(1−p) is that of a leaf.
     """
 
-    def __init__(self, dataset: Dataset, legal: BoolArray, *, newton: bool) -> None:
+    def __init__(self, counts: FloatArray, inner: float, legal: BoolArray, *, newton: bool) -> None:
+        """counts : (K, K), how often known labels follow each other; inner : the weight of all but first positions"""
         self.legal = legal
         self.newton = newton
+        self._counts = counts + (inner - counts.sum()) / counts.size  # what is not known may be any
+
+    @classmethod
+    def of(cls, dataset: Dataset, legal: BoolArray, *, newton: bool) -> TableSteps:
         spread = _position_weights(dataset)
-        self._counts = count_known_moves(dataset, spread)
         inner = spread.sum() - spread[dataset.offsets[:-1]].sum()
-        self._counts += (inner - self._counts.sum()) / self._counts.size  # what is not known may be any
+        return cls(count_known_moves(dataset, spread), inner, legal, newton=newton)
 
     def step(self, gradient: FloatArray, l2_regularization: float) -> FloatArray:
         """(K, K) [from, to], the step for the gradient of the scores."""

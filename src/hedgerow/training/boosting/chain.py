@@ -3,33 +3,37 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from hedgerow.chain.edges import SharedEdges
 from hedgerow.chain.inference import Workspace
 from hedgerow.chain.objectives.log_likelihood import log_likelihood, log_likelihood_messages
 from hedgerow.chain.objectives.pseudo_likelihood import pseudo_likelihood
 from hedgerow.chain.objectives.result import Objective
-from hedgerow.chain.potentials import Truth
+from hedgerow.chain.potentials import ChainPotentials, Truth
 from hedgerow.data.dataset import Dataset
 from hedgerow.errors import NumbersError
-from hedgerow.legend import BoolArray, FloatArray
+from hedgerow.estimators.codec.arrays import scores
+from hedgerow.estimators.codec.steps import refuse
+from hedgerow.estimators.codec.trees import plain_trees, trees_of
+from hedgerow.legend import BoolArray, FloatArray, IndexArray
 from hedgerow.parallel import CHUNK_POSITIONS, MAX_LANES, Lanes, plan_chunks
+from hedgerow.training import kernels as training_kernels
 from hedgerow.training.boosting.arc_steps import ArcSteps, TableSteps
-from hedgerow.training.boosting.rows import Gradient, RowWeights, Sampler, tree_seed
-from hedgerow.training.boosting.scores import STEPS, Start
-from hedgerow.training.checkpoint import restore, state_of
+from hedgerow.training.boosting.rows import Gradient, RowWeights, Sampler, Totals, tree_seed
+from hedgerow.training.boosting.scores import STEPS, Start, TreeScores
+from hedgerow.training.checkpoint import checked, restore, state_of
 from hedgerow.training.memory import check_joint_memory
 from hedgerow.trees import kernels
 from hedgerow.trees.binning import BinnedData
-from hedgerow.trees.ensemble import plain_trees, trees_of
-from hedgerow.trees.growing import LEARNED, N_SURROGATES, WEIGHTING, Tree
+from hedgerow.trees.growing import LEARNED, N_SURROGATES, WEIGHTING, Grower, Tree
 from hedgerow.trees.vectors import VectorGrower
 
+MOST_IN_SHARD = 1 << 16  # positions: more of them are more shards, which workers share out
 BOUNDED = (log_likelihood, pseudo_likelihood)  # objectives whose gradients are differences of probabilities
 
 
@@ -71,31 +75,36 @@ class Iteration(NamedTuple):
         return Iteration(trees, None if self.table is None else factor * self.table)
 
 
-def plain_iterations(iterations: Sequence[Iteration]) -> list[Any]:
-    """Iterations as a checkpoint keeps them: how many trees each has, all trees, and the tables."""
-    trees = [tree for one in iterations for tree in one.trees]
-    tables = [one.table for one in iterations if one.table is not None]
-    sizes = [len(one.trees) for one in iterations]
-    return [sizes, plain_trees(trees), np.array(tables) if tables else None]
-
-
-def iterations_of(plain: Any) -> list[Iteration]:
-    """What `plain_iterations` was made of."""
-    sizes, trees, tables = plain[0], trees_of(plain[1]), plain[2]
-    ends = np.cumsum([0, *sizes]).tolist()
-    return [Iteration(trees[a:b], None if tables is None else tables[i]) for i, (a, b) in enumerate(pairwise(ends))]
+def plan_shards(offsets: IndexArray) -> IndexArray:
+    """Where sequences are cut into shards: by the data only, eight of them, or more where these would be large."""
+    return plan_chunks(offsets, max(2 * CHUNK_POSITIONS, min(int(offsets[-1]) // MAX_LANES, MOST_IN_SHARD)))
 
 
 class Booster:
     """The state of boosting on one corpus. `evaluate`, then `step`, adds an iteration. Use inside `with Lanes(...)`.
 
+    Of a corpus whose parts lie elsewhere there is a booster for each (`member.py`), which does as it is told.
+
+    plan : where to cut the sequences into shards, and `totals`, of all parts, where this is one of several
     shards : runs of whole sequences with their scores
     iterations : what was added to them, the first iteration first
     scale : the step of the last one
+    overshot : whether a step was taken back; from then on Newton's leaves of shared edges know runs of labels
     """
 
+    grows: ClassVar[type[Grower]] = Grower
+
     def __init__(
-        self, dataset: Dataset, data: BinnedData, lanes: Lanes, *, start: Start | None = None, **options: Any
+        self,
+        dataset: Dataset,
+        data: BinnedData,
+        lanes: Lanes,
+        *,
+        start: Start | None = None,
+        plan: IndexArray | None = None,
+        totals: Totals | None = None,
+        n_growers: int | None = None,
+        **options: Any,
     ) -> None:
         K = dataset.n_labels
         self.dataset = dataset
@@ -109,35 +118,39 @@ class Booster:
         table = begin.history_table if self.joint else None
         if self.joint:
             check_joint_memory(dataset.n_positions, K, None if table is None else table.n_histories)
-        n_growers = 0 if chosen.vectors else min(lanes.n_threads, K)
-        plan = plan_chunks(dataset.offsets, max(2 * CHUNK_POSITIONS, dataset.n_positions // MAX_LANES))
+        if n_growers is None:
+            n_growers = 0 if chosen.vectors else min(lanes.n_threads, K)
+        plan = plan_shards(dataset.offsets) if plan is None else plan
+        totals = Totals.of(dataset) if totals is None else totals
         self.shards = [begin.scores(dataset, int(a), int(b), joint=self.joint, lean=True) for a, b in pairwise(plan)]
         # How shared edges are boosted; at order 0 there are none.
         self._edge_steps = None if self.joint or self.order == 0 else self._make_edge_steps(begin)
         self._sampler = Sampler(dataset, chosen.subsample, chosen.subsample_by, chosen.seed)
         newton = chosen.leaves == "newton"
         self._rows = RowWeights(
-            dataset, self.data, begin.space, newton=newton, joint=self.joint, trim=chosen.trim, table=table
+            dataset, self.data, begin.space, totals, newton=newton, joint=self.joint, trim=chosen.trim, table=table
         )
         shape = {
             name: getattr(chosen, name)
             for name in ("l2_regularization", "min_samples_leaf", "max_leaf_nodes", "max_features")
         }
         gaps = {"missing": chosen.missing, "n_surrogates": chosen.n_surrogates}
-        self._growers = [self._rows.grower(subsets=chosen.subsets, **gaps, **shape) for _ in range(n_growers)]
+        self._growers: list[Any] = [
+            self._rows.grower(self.grows, subsets=chosen.subsets, **gaps, **shape) for _ in range(n_growers)
+        ]
         self._vector_grower = self._rows.vector_grower(K, **shape) if chosen.vectors else None
         self._idle_growers = deque(self._growers)
         self._idle_workspaces = deque(Workspace() for _ in range(lanes.n_threads))
         # Where every row is one that trees are fitted to, growing a tree finds the leaf of each.
         self._leaves_known = chosen.subsample >= 1.0 and chosen.trim == 0.0 and chosen.missing != WEIGHTING
         self._gradients: list[Gradient] = [(np.empty(0), np.empty(0))] * len(self.shards)
-        known = dataset.labels is not None and bool((dataset.labels >= 0).all())
         # The messages go with the exponentials that made them, which the first tree of a label changes.
         one_tree = chosen.trees_per_step == 1 and chosen.subsample >= 1.0
-        self._from_messages = self.joint and known and self._rows.even and one_tree
+        self._from_messages = self.joint and totals.labelled and self._rows.even and one_tree
         self._table_gradient: FloatArray = np.zeros((K, K) if begin.histories is None else begin.histories.n_arcs)
         self._losses = np.zeros(len(self.shards))
         self._unit = 1.0
+        self.overshot = False
         self._samples: list[BoolArray | None] = []
         self._direction = Iteration([])
         self.scale = 0.0
@@ -146,26 +159,39 @@ class Booster:
         newton = self.options.leaves == "newton"
         if start.histories is not None:
             return ArcSteps(self.dataset, start.histories, newton=newton)
-        return TableSteps(self.dataset, start.space.transitions, newton=newton)
+        return TableSteps.of(self.dataset, start.space.transitions, newton=newton)
 
     def resume(self, iterations: list[Iteration]) -> None:
         """Go on from the iterations of an earlier fit, at least one: add them to the scores."""
         for i in range(0, len(iterations), STEPS):  # exponentials stay in bounds, a portion at a time
             self._add(Iteration([tree for one in iterations[i : i + STEPS] for tree in one.trees]), 1.0)
-            for shard in self.shards:
-                shard.refresh()
+            self._refresh()
         self._add_tables(sum(one.table for one in iterations if one.table is not None))
         self.iterations.extend(iterations)
 
     def state(self, ended: bool) -> dict[str, Any]:
         """What a checkpoint keeps: the iterations, and until training has ended the scores with all their digits."""
-        taken = {"iterations": plain_iterations(self.iterations), "scale": self.scale}
+        trees = [tree for one in self.iterations for tree in one.trees]
+        tables = [one.table for one in self.iterations if one.table is not None]
+        plain = [len(self.iterations), plain_trees(self.dataset.n_labels, trees), np.array(tables) if tables else None]
+        taken = {"iterations": plain, "scale": self.scale, "overshot": self.overshot}
         return taken if ended else taken | {"shards": [state_of(shard, shard.KEPT) for shard in self.shards]}
 
     def restore(self, state: Any, objective: Objective) -> None:
         """Go on from such a state, as if this objective had just been evaluated."""
-        self.iterations[:] = iterations_of(state["iterations"])
-        self.scale = state["scale"]
+        shape = self._table_gradient.shape
+        n, plain, tables = state["iterations"]
+        n_before = self.shards[0].edge_exps.shape[-1] if self.joint else 0
+        trees = trees_of(plain, self.dataset.n_labels, self.data.columns, n_before)
+        each = 1 if self.options.vectors else self.dataset.n_labels * self.options.trees_per_step
+        if self._edge_steps is not None and n:
+            checked(tables, scores("tables", (n, *shape)), "tables")
+        if checked(n, int, "iterations") * each != len(trees):
+            refuse(f"{len(trees)} trees are not those of {n} iterations")
+        parts = [trees[i : i + each] for i in range(0, len(trees), each)]
+        self.iterations[:] = [Iteration(one, None if tables is None else tables[i]) for i, one in enumerate(parts)]
+        self.scale = checked(state["scale"], float, "scale")
+        self.overshot = checked(state["overshot"], bool, "overshot")
         if "shards" in state:
             for shard, saved in zip(self.shards, state["shards"], strict=True):
                 restore(shard, shard.KEPT, saved)
@@ -173,19 +199,30 @@ class Booster:
 
     def evaluate(self, objective: Objective = log_likelihood) -> float:
         """The loss, and in each shard its gradient with respect to every score."""
+        losses, tables = self._evaluate(objective)
+        self._table_gradient[:] = 0.0
+        for gradient in tables:  # in order: a sum has one order
+            self._table_gradient += gradient
+        self._unit = 1.0 if objective in BOUNDED else self._bound_gradients()
+        return float(losses.sum())
+
+    def _evaluate(self, objective: Objective) -> tuple[FloatArray, list[FloatArray]]:
+        """The loss of each shard, and where edges are shared the gradient of their table."""
 
         def work(lane: int, s: int) -> None:
             self._evaluate_shard(objective, s)
 
-        self._table_gradient[:] = 0.0
+        runs = self.overshot and objective is log_likelihood and self._edge_steps is not None and self.order == 1
+        self._rows.curvatures = [np.empty(0)] * len(self.shards) if runs and self._rows.newton else []
         self.lanes.run(work, len(self.shards))
-        if not self.joint:
-            for s, gradient in enumerate(self._gradients):  # in order: a sum has one order
-                assert gradient is not None
-                self._table_gradient += gradient[1]
-                self._gradients[s] = gradient[0], self.shards[s].edge_exps
-        self._unit = 1.0 if objective in BOUNDED else self._bound_gradients()
-        return float(self._losses.sum())
+        if self.joint:
+            return self._losses, []
+        tables = []
+        for s, gradient in enumerate(self._gradients):
+            assert gradient is not None
+            tables.append(gradient[1])
+            self._gradients[s] = gradient[0], self.shards[s].edge_exps
+        return self._losses, tables
 
     def _bound_gradients(self) -> float:
         """Words hold gradients that add up to 2 per position at most, as those of a likelihood do. Divide larger ones
@@ -219,12 +256,30 @@ class Booster:
             self._losses[s], self._gradients[s] = loss, None
         else:
             truth = Truth(data.labels, data.allowed, data.weight_seq).take(rows, shard.sequences)
-            result = objective(shard.potentials(), truth, work)
+            potentials = shard.potentials()
+            result = objective(potentials, truth, work)
             # Copies, for the workspace is that of the next shard, too; edges of each position are never in it.
             nodes = np.array(result.node_gradient if self.options.vectors else result.node_gradient.T, order="C")
             edges = result.edge_gradient if self.joint else result.edge_gradient.copy()
             self._losses[s], self._gradients[s] = result.loss, (nodes.T if self.options.vectors else nodes, edges)
+            if self._rows.curvatures:
+                self._rows.curvatures[s] = self._run_curvature(shard, potentials, result.node_gradient, work)
         self._idle_workspaces.append(work)
+
+    def _run_curvature(
+        self, shard: TreeScores, potentials: ChainPotentials, gradient: FloatArray, work: Workspace
+    ) -> FloatArray:
+        """(K, n): how much the rows of every label count where neighbours move together."""
+        assert self.dataset.labels is not None
+        edges = potentials.edges
+        assert isinstance(edges, SharedEdges)
+        stay = np.ascontiguousarray(edges.exps.diagonal())
+        curvature = np.empty(gradient.shape[::-1])
+        training_kernels.runs.run_curvature(
+            np.ascontiguousarray(gradient.T), self.dataset.labels[shard.begin : shard.end],
+            self._rows.position_weights(shard), work.alpha, work.node_exp, stay, potentials.first, curvature,
+        )  # fmt: skip
+        return curvature
 
     def step(self, scale: float | None = None) -> list[Tree]:
         """Grow the trees of an iteration to the gradient that `evaluate` left, and add them, times `scale`, to the
@@ -237,16 +292,28 @@ class Booster:
             self._direction = Iteration([self._grow_vectors(self._vector_grower)], self._table_step())
         else:
             self._direction = Iteration([None] * (R * K), self._table_step())  # type: ignore[list-item]
-            self.lanes.run(self._grow_label, K)
+            self._grow_labels()
         self._add_tables(self._direction.table, self.scale)
         self.iterations.append(self._direction.scaled(self.scale))
         largest = self.scale * R * max(np.abs(tree.values).max() for tree in self._direction.trees)
+        self._moved(largest)
+        return self.iterations[-1].trees
+
+    def _grow_labels(self) -> None:
+        """The trees of all labels, written to the direction and added to the scores; labels go to threads."""
+        self.lanes.run(self._grow_label, self.dataset.n_labels)
+
+    def _moved(self, largest: float) -> None:
         for shard in self.shards:
             shard.moved(largest)
-        return self.iterations[-1].trees
+
+    def _refresh(self) -> None:
+        for shard in self.shards:
+            shard.refresh()
 
     def rescale(self, scale: float) -> None:
         """Take another step in the direction of the last one, instead of it."""
+        self.overshot = self.overshot or scale < self.scale
         self._add(self._direction, scale - self.scale)
         self.scale = scale
         self.iterations[-1] = self._direction.scaled(scale)
@@ -254,8 +321,11 @@ class Booster:
     def slope(self) -> float:
         """The derivative of the loss by the size of the last step, where it has none: Σ gradient · direction.
 
-        The rows of a leaf of value v have the gradients −v·(n + λ) in all, by (3.1); rows left out are not in it.
+        The rows of a leaf of value v have the gradients −v·(n + λ) in all, by (3.1); rows left out are not in it. Of a
+        tree for all labels it is not known: its counts are not those of a label.
         """
+        if self.options.vectors:
+            return float("nan")
         total = 0.0
         for tree in self._direction.trees:
             squares = tree.values**2 * (tree.counts + self.options.l2_regularization)
@@ -281,7 +351,7 @@ class Booster:
         return tree.rescaled(self._unit, self._rows.scale)
 
     def _grow_label(self, lane: int, k: int) -> None:
-        """The trees of one label, one after the other; labels go to threads."""
+        """The trees of one label, one after the other."""
         K, R = self.dataset.n_labels, self.options.trees_per_step
         grower = self._idle_growers.pop()
         for r in range(R):

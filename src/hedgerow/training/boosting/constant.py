@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,6 +15,7 @@ from hedgerow.chain.structure.histories import Histories
 from hedgerow.chain.structure.history_table import HistoryTable, legal_moves
 from hedgerow.chain.structure.states import StateSpace
 from hedgerow.data.dataset import Dataset
+from hedgerow.data.parts.corpus import SharedCorpus
 from hedgerow.legend import UNLABELLED, BoolArray, FloatArray, IndexArray
 from hedgerow.training.boosting.arc_steps import count_arcs
 from hedgerow.training.monitor import Monitor
@@ -22,12 +25,12 @@ RIDGE = 0.01  # a transition never seen would go to −∞ without it, and score
 TOL = 1e-9  # of the loss, in ten iterations
 
 
-def best_constant(dataset: Dataset, space: StateSpace) -> FloatArray:
+def best_constant(dataset: Dataset | SharedCorpus, space: StateSpace) -> FloatArray:
     """(K+1, K) [from, to], ⊥ last: the scores of pairs of labels with the largest likelihood; 0 where forbidden.
 
     Without input all sequences of a length have the same potentials, so one of each length is summed over.
     """
-    return _best(_Lengths(dataset, space), np.vstack([space.transitions, space.start]))
+    return _best(_Lengths(_sizes(dataset), space), np.vstack([space.transitions, space.start]))
 
 
 def best_history_constant(dataset: Dataset, space: StateSpace, structure: Histories | HistoryTable) -> FloatArray:
@@ -52,23 +55,50 @@ def _best(corpus: _Lengths, legal: BoolArray) -> FloatArray:
     return constant
 
 
+class _Sizes(NamedTuple):
+    """Of each sequence its length, its weight and whether some of its labels are not known, (S,); how often the others
+    have what each score is of, as pairs of labels (K+1, K); and the labels that each position of the former may have,
+    bool (·, K)."""
+
+    lengths: IndexArray
+    weights: FloatArray
+    partial: BoolArray
+    counts: FloatArray
+    allowed: BoolArray
+
+
+def _sizes(dataset: Dataset | SharedCorpus) -> _Sizes:
+    if isinstance(dataset, SharedCorpus):
+        parts = dataset.each(_sizes)
+        found = {name: np.concatenate([getattr(one, name) for one in parts]) for name in _Sizes._fields}
+        return _Sizes(**found | {"counts": sum(one.counts for one in parts)})
+    return _sizes_with(dataset, _count_pairs)
+
+
+def _sizes_with(dataset: Dataset, count: Callable[[Dataset, FloatArray], FloatArray]) -> _Sizes:
+    """`count` gets the weights (S,) of sequences, 0 for those that are not labelled throughout."""
+    assert dataset.labels is not None
+    lengths = np.diff(dataset.offsets)
+    weights = np.ones(len(lengths)) if dataset.weight_seq is None else dataset.weight_seq
+    partial: BoolArray = np.zeros(len(lengths), dtype=bool)
+    if len(lengths):
+        partial = np.logical_or.reduceat(dataset.labels == UNLABELLED, dataset.offsets[:-1])
+    counts = count(dataset, np.where(partial, 0.0, weights))
+    return _Sizes(lengths, weights, partial, counts, _allowed(dataset.take(np.flatnonzero(partial))))
+
+
 class _Lengths:
     """The corpus as counts: how often each length occurs, and each pair of labels."""
 
-    def __init__(self, dataset: Dataset, space: StateSpace) -> None:
-        assert dataset.labels is not None
+    def __init__(self, sizes: _Sizes, space: StateSpace) -> None:
         self.space = space
-        offsets, labels = dataset.offsets, dataset.labels
-        lengths = np.diff(offsets)
-        weights = np.ones(len(lengths)) if dataset.weight_seq is None else dataset.weight_seq
+        lengths, weights, open_ = sizes.lengths, sizes.weights, np.flatnonzero(sizes.partial)
         unique, which = np.unique(lengths, return_inverse=True)
         self.offsets = _ends(unique)
         self.weights: FloatArray = np.bincount(which, weights=weights).astype(np.float64)
-        partial = np.logical_or.reduceat(labels == UNLABELLED, offsets[:-1])
-        self.counts = self._count(dataset, np.where(partial, 0.0, weights))
-        self.open = np.flatnonzero(partial)
-        self.open_offsets, self.open_weights = _ends(lengths[self.open]), weights[self.open]
-        self.open_allowed = _allowed(dataset.take(self.open)) if len(self.open) else None
+        self.counts = sizes.counts
+        self.open_offsets, self.open_weights = _ends(lengths[open_]), weights[open_]
+        self.open_allowed = sizes.allowed if len(open_) else None
 
     def loss(self, table: FloatArray) -> tuple[float, FloatArray]:
         """−log-likelihood, and its gradient, of the shape of the table."""
@@ -82,10 +112,6 @@ class _Lengths:
             total -= float((self.open_weights * truth.log_partition).sum())
             gradient -= self._gather(truth, part, self.open_weights)
         return total, gradient
-
-    def _count(self, dataset: Dataset, weights: FloatArray) -> FloatArray:
-        """What the sequences that are labelled throughout have of each score; weights (S,), 0 for the others."""
-        return _count_pairs(dataset, np.repeat(weights, np.diff(dataset.offsets)))
 
     def _potentials(self, table: FloatArray, offsets: IndexArray) -> ChainPotentials:
         K = table.shape[1]
@@ -110,7 +136,7 @@ class _Arcs(_Lengths):
 
     def __init__(self, dataset: Dataset, space: StateSpace, histories: Histories) -> None:
         self.histories = histories
-        super().__init__(dataset, space)
+        super().__init__(_sizes_with(dataset, self._count), space)
 
     def _count(self, dataset: Dataset, weights: FloatArray) -> FloatArray:
         return count_arcs(replace(dataset, weight_seq=weights), self.histories)
@@ -128,7 +154,7 @@ class _Histories(_Lengths):
     def __init__(self, dataset: Dataset, space: StateSpace, table: HistoryTable) -> None:
         self.table = table
         self._closed = np.where(legal_moves(space, table), 0.0, -np.inf)
-        super().__init__(dataset, space)
+        super().__init__(_sizes_with(dataset, self._count), space)
 
     def _count(self, dataset: Dataset, weights: FloatArray) -> FloatArray:
         assert dataset.labels is not None
@@ -154,9 +180,10 @@ def _ends(lengths: IndexArray) -> IndexArray:
 
 
 def _count_pairs(dataset: Dataset, weights: FloatArray) -> FloatArray:
-    """Pairs of labels in the sequences that are labelled throughout, (K+1, K); weights (N,), 0 for the others."""
+    """Pairs of labels in the sequences that are labelled throughout, (K+1, K); weights (S,), 0 for the others."""
     K, labels = dataset.n_labels, dataset.labels
     assert labels is not None
+    weights = np.repeat(weights, np.diff(dataset.offsets))
     before = np.roll(labels, 1).astype(np.int64)
     before[dataset.offsets[:-1]] = K
     known = weights > 0

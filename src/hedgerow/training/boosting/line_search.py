@@ -8,12 +8,15 @@ from typing import Any, NamedTuple, Protocol, cast
 import numpy as np
 
 from hedgerow.chain.objectives.log_likelihood import log_likelihood
+from hedgerow.training.checkpoint import checked, restoring
 from hedgerow.training.monitor import Monitor
 
 MAX_HALVINGS = 20  # beyond them a step moves nothing: the trees are dropped
 FURTHEST = 4.0  # how many times longer, or ten times shorter, than the first trial a step may be
 NEAREST = 0.1
 SHORTEST = 1e-3  # the first trial is never shorter: a step that failed must not end all that follow
+HALF = 0.5  # a step that raised the loss is cut to this share of it at most, and
+LONGER = 2.0  # so many times longer than the one before is the next
 
 
 Objective = Callable[..., Any]  # a loss that the booster can evaluate
@@ -75,7 +78,7 @@ def boost(
     phases: Sequence[Phase] = (Phase(log_likelihood),),
     guarded: bool = False,
     max_halvings: int = MAX_HALVINGS,
-    search: LineSearch | None = None,
+    search: LineSearch | Guard | None = None,
 ) -> None:
     """Add iterations until the monitor says stop; its `validate` may read `booster.iterations`.
 
@@ -88,10 +91,12 @@ def boost(
         loss = booster.evaluate(final)
         done = monitor.begin(loss)
     else:
-        loss, done = saved["loss"], monitor.done
-        booster.restore(saved["booster"], final)
+        with restoring():
+            loss, scale = checked([saved["loss"], saved["scale"]], (float, float), "loss")
+            done = monitor.done
+            booster.restore(saved["booster"], final)
         if search is not None:
-            search.scale = saved["scale"]
+            search.scale = scale
 
     def state(ended: bool) -> dict[str, Any]:
         return {"loss": loss, "booster": booster.state(ended), "scale": 1.0 if search is None else search.scale}
@@ -130,6 +135,30 @@ def halve(booster: Boosting, objective: Objective, before: float, max_halvings: 
         booster.rescale(0.0)
         loss = booster.evaluate(objective)
     return loss
+
+
+class Guard:
+    """Leaves a step alone that does not raise the loss. One that does is cut to where a parabola through the loss
+    before, its slope there and the loss now has its minimum, or in half where the slope is not known; the steps after
+    it grow back to full length.
+
+    scale : the step to try first in the next iteration
+    """
+
+    def __init__(self, full: float) -> None:
+        self.full = self.scale = full
+
+    def __call__(self, booster: SlopedBoosting, objective: Objective, before: float) -> float:
+        """Shorten the last step where it must be; return the loss with it."""
+        slope, tried = booster.slope(), booster.scale
+        loss = booster.evaluate(objective)
+        if loss > before:
+            bend = loss - before - slope * tried
+            share = -slope * tried / (2.0 * bend) if bend > 0.0 else HALF
+            booster.rescale(tried * min(max(share, NEAREST), HALF))
+            loss = halve(booster, objective, before)
+        self.scale = min(self.full, LONGER * max(booster.scale, SHORTEST * self.full))
+        return loss
 
 
 class LineSearch:

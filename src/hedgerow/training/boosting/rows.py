@@ -6,13 +6,14 @@ trimming leave out. A row counts as much as its sequence weighs, or as its curva
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from hedgerow.chain.structure.history_table import HistoryTable, legal_moves
 from hedgerow.chain.structure.states import StateSpace
 from hedgerow.data.dataset import Dataset
+from hedgerow.data.labels import check_largest
 from hedgerow.errors import HedgerowWarning, InputError, warn
 from hedgerow.legend import INDEX, AnyArray, BoolArray, FloatArray, IndexArray
 from hedgerow.training.boosting.scores import TreeScores
@@ -32,11 +33,44 @@ _UNIT_BITS = 12  # at most so many go to the fraction of a weight
 Gradient = tuple[FloatArray, FloatArray] | None
 
 
+AnyGrower = TypeVar("AnyGrower", bound=Grower)
+
+
+class Totals(NamedTuple):
+    """What is known of all sequences of a fit, of which a part may be elsewhere.
+
+    weight : Σ over positions of the weight of their sequence; None where all weigh 1
+    largest, smallest : of the weights above 0
+    whole : whether all weights are whole numbers
+    labelled : whether every label is known
+    """
+
+    n_positions: int
+    weight: float | None = None
+    largest: float = 1.0
+    smallest: float = 1.0
+    whole: bool = True
+    labelled: bool = True
+
+    @classmethod
+    def of(cls, dataset: Dataset) -> Totals:
+        n, labels, weights = dataset.n_positions, dataset.labels, dataset.weight_seq
+        labelled = labels is not None and bool((labels >= 0).all())
+        if weights is None:
+            return cls(n, labelled=labelled)
+        total = float((weights * np.diff(dataset.offsets)).sum())
+        whole = bool((weights == np.rint(weights)).all()) and total < 2**24
+        least = float(weights[weights > 0].min(initial=np.inf))
+        return cls(n, total, float(weights.max(initial=0.0)), least, whole, labelled)
+
+
 class RowWeights:
     """What rows count. One for all trees of a fit.
 
+    totals : of all sequences, where `dataset` has a part of them
     scale : weights are divided by this power of two, so that sums of words fit whatever the weights are
     unit : what a weight of 1, after that, adds to a word; 1 where all are whole numbers
+    curvatures : of shared edges (K, n) of each shard, in place of p(1−p); none where p(1−p) serves
     """
 
     def __init__(
@@ -44,6 +78,7 @@ class RowWeights:
         dataset: Dataset,
         data: BinnedData,
         space: StateSpace,
+        totals: Totals,
         *,
         newton: bool,
         joint: bool,
@@ -71,42 +106,42 @@ class RowWeights:
         self._may_end = space.end
         self._last = _last_positions(dataset) if not space.end.all() else None
         self._weights: FloatArray | None = None
-        self.total, self.scale = float(dataset.n_positions), 1.0
-        whole = self._weigh(dataset)
+        self.curvatures: list[FloatArray] = []
+        self.total, self.scale = float(totals.n_positions), 1.0
+        self._weigh(dataset, totals)
+        whole = totals.whole
         # Every row there may be is one: it counts 1, or its curvature.
         self.even = self._weights is None and trim == 0.0 and self._last is None and table is None
         self.unit, self._total_count = 1, None
         if newton:
-            self.unit, self._total_count = newton_unit(self.total, dataset.n_positions, self.n_before)
+            self.unit, self._total_count = newton_unit(self.total, totals.n_positions, self.n_before)
             if self.unit < _NEWTON_UNIT:
                 what = "⟦leaves='newton'⟧: with so many rows, curvatures are rounded up to 1 / {:,}; steps are shorter"
                 warn(what.format(self.unit), HedgerowWarning, stacklevel=2)
         elif not whole:
             bits = int(self.total * self.n_before).bit_length() + int(self.total).bit_length()
             self.unit = 1 << max(0, min(_UNIT_BITS, _WORD_BITS - 1 - bits - _GRADIENT_BITS))
-            self.total += dataset.n_positions / self.unit  # rounding may add a unit to each row
+            self.total += totals.n_positions / self.unit  # rounding may add a unit to each row
         if not whole:
-            _warn_of_rounding(dataset.weight_seq, self.unit)
+            _warn_of_rounding(totals, self.unit)
 
-    def _weigh(self, dataset: Dataset) -> bool:
-        """Set the weight of every position, their total and scale; whether all are whole numbers."""
-        weights = dataset.weight_seq
-        if weights is None:
-            return True
-        self.total = float((weights * np.diff(dataset.offsets)).sum())
+    def _weigh(self, dataset: Dataset, totals: Totals) -> None:
+        """Set the weight of every position, their total and scale."""
+        if dataset.weight_seq is None or totals.weight is None:
+            return
+        self.total = totals.weight
         if not 0.0 < self.total < np.inf:
             what = f"the weights of all positions add up to {self.total}"
             raise InputError(what, hint="Give at least one sequence a weight above 0, and none that is infinite.")
-        whole = bool((weights == np.rint(weights)).all()) and self.total < 2**24
-        if not whole and weights.max() > 0:
-            self.scale = float(2.0 ** np.frexp(weights.max())[1])
+        check_largest(np.array([totals.largest]))  # those of sequences that are held out do not count here
+        if not totals.whole and totals.largest > 0:
+            self.scale = float(2.0 ** np.frexp(totals.largest)[1])
             self.total /= self.scale
-        self._weights = np.repeat(weights / self.scale, np.diff(dataset.offsets))
-        return whole
+        self._weights = np.repeat(dataset.weight_seq / self.scale, np.diff(dataset.offsets))
 
-    def grower(self, **options: Any) -> Grower:
+    def grower(self, kind: type[AnyGrower], **options: Any) -> AnyGrower:
         """A grower for words of these rows."""
-        return Grower(self.data, self.n_before, questions=self._questions, **self._scaled(**options))
+        return kind(self.data, self.n_before, questions=self._questions, **self._scaled(**options))
 
     def vector_grower(self, n_labels: int, **options: Any) -> VectorGrower:
         """A grower of trees for all labels at once."""
@@ -144,7 +179,7 @@ class RowWeights:
         """Write the words of all labels, where ⊥ stands before every position."""
         if self.data.grouped:
             grower.words[:] = 0
-        if self.even and sample is None:
+        if self.even and sample is None and not self.curvatures:
             sizes = grower.one, self.unit, grower.bits, self.data.grouped
             for shard, gradient in zip(shards, gradients):
                 assert gradient is not None
@@ -164,14 +199,22 @@ class RowWeights:
         column: int,
     ) -> None:
         """Write the words of label k, where ⊥ stands before every position, into a column."""
-        for shard, gradient in zip(shards, gradients):
+        for s, (shard, gradient) in enumerate(zip(shards, gradients)):
             assert gradient is not None
-            of_label = np.ascontiguousarray(gradient[0][k])
+            of_label, base = np.ascontiguousarray(gradient[0][k]), self._base(shard, k, sample)
+            if self.curvatures:
+                base *= self.curvatures[s][k]
             kernels.boosting.make_position_words(
-                of_label, self._base(shard, k, sample), self.scale, self.newton, self.data.window_place,
+                of_label, base, self.scale, self.newton and not self.curvatures, self.data.window_place,
                 shard.begin, shard.end, grower.one / self.scale, self.unit, grower.bits, self.data.grouped, column,
                 grower.words,
             )  # fmt: skip
+
+    def position_weights(self, shard: TreeScores) -> FloatArray:
+        """(n,): what gradients of a shard are multiplied with."""
+        if self._weights is None:
+            return np.ones(shard.end - shard.begin)
+        return self._weights[shard.begin : shard.end] * self.scale
 
     def _base(self, shard: TreeScores, k: int, sample: BoolArray | None) -> FloatArray:
         """(n,): how much a row of label k counts, but for its curvature; 0: no row."""
@@ -262,13 +305,13 @@ def newton_unit(total: float, n_positions: int, n_before: int) -> tuple[int, flo
     return unit, most
 
 
-def _warn_of_rounding(weights: FloatArray | None, unit: int) -> None:
+def _warn_of_rounding(totals: Totals, unit: int) -> None:
     """Say so where weights are so far apart that the smallest are rounded up."""
-    assert weights is not None
-    ratio = weights.max() / weights[weights > 0].min()
+    ratio = totals.largest / max(totals.smallest, 1e-290)  # which is finite
+    times = f"{ratio:,.0f}" if ratio < 1e12 else f"{ratio:.0e}"
     if ratio > unit:
         what = (
-            f"the largest sample_weight is {ratio:,.0f} times the smallest; trees tell weights apart down to"
+            f"the largest sample_weight is {times} times the smallest; trees tell weights apart down to"
             f" 1 / {unit:,} of the largest, and count smaller ones as that"
         )
         warn(what, HedgerowWarning, stacklevel=3)

@@ -1,4 +1,4 @@
-"""Sums of vectors in a fixed order, so that a result does not depend on threads."""
+"""Sums of vectors in a fixed order, which no number of threads changes, and the curvature of runs of labels."""
 
 from hedgerow.lazy import submodules
 

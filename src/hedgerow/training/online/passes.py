@@ -11,7 +11,7 @@ import numpy as np
 from hedgerow.errors import InputError
 from hedgerow.legend import FloatArray
 from hedgerow.training import kernels
-from hedgerow.training.checkpoint import restore, state_of
+from hedgerow.training.checkpoint import checked, restore, restoring, state_of
 from hedgerow.training.monitor import Monitor
 from hedgerow.training.online.batches import Diverged
 from hedgerow.training.online.gain import find_gain
@@ -53,11 +53,13 @@ def train(
         weights, halvings = start, 0
         done = monitor.begin(_start_loss(batches, start, l2), start)
     else:
-        weights, chosen, halvings, done = saved["weights"], saved["gain"], saved["halvings"], monitor.done
-        learner = make(start, chosen)
-        if not done:
-            restore(learner, learner.KEPT, saved["learner"])
-            restore(batches, batches.KEPT, saved["batches"])
+        with restoring():
+            weights, done = checked(saved["weights"], start, "weights"), monitor.done
+            chosen, halvings = checked([saved["gain"], saved["halvings"]], (float, int), "the gain")
+            learner = make(start, chosen)
+            if not done:
+                restore(learner, learner.KEPT, saved["learner"])
+                restore(batches, batches.KEPT, saved["batches"])
 
     def reached(ended: bool) -> dict[str, Any]:
         own = {} if ended else {"learner": state_of(learner, learner.KEPT), "batches": state_of(batches, batches.KEPT)}

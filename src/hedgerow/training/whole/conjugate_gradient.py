@@ -14,6 +14,7 @@ import numpy as np
 
 from hedgerow.legend import FloatArray
 from hedgerow.training import kernels
+from hedgerow.training.checkpoint import checked, restoring
 from hedgerow.training.monitor import Monitor
 from hedgerow.training.whole.lbfgs import ARMIJO, MAX_TRIALS, ROUNDING, Evaluate, Point, Problem, finish, first_step
 
@@ -34,7 +35,9 @@ def conjugate_gradient(
     direction, straight = -point.gradient, True
     step = first_step(problem, direction)
     if saved is not None:
-        direction, straight, step = _onwards(point, *saved["before"])
+        with restoring():
+            before = checked(saved["before"], (point.gradient, point.gradient, float, float), "before")
+            direction, straight, step = _onwards(point, *before)
 
     def state(ended: bool) -> dict[str, Any]:
         return problem.state(point, ended, before=[before.gradient, direction, slope, step])

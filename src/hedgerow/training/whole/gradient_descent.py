@@ -12,6 +12,7 @@ import numpy as np
 
 from hedgerow.legend import FloatArray
 from hedgerow.training import kernels
+from hedgerow.training.checkpoint import checked, restoring
 from hedgerow.training.monitor import Monitor
 from hedgerow.training.whole.lbfgs import Evaluate, Problem, finish, first_step, search
 
@@ -25,7 +26,10 @@ def gradient_descent(
     point, saved, ended = problem.begin(weights, monitor)
     if ended is not None:
         return ended
-    step = first_step(problem, point.gradient) if saved is None else saved["step"]
+    step = first_step(problem, point.gradient)
+    if saved is not None:
+        with restoring():
+            step = checked(saved["step"], float, "step")
 
     def state(ended: bool) -> dict[str, Any]:
         return problem.state(point, ended, step=step)

@@ -18,7 +18,7 @@ import numpy as np
 from hedgerow.errors import NumbersError
 from hedgerow.legend import AnyArray, FloatArray
 from hedgerow.training import kernels
-from hedgerow.training.checkpoint import fill, restore, state_of
+from hedgerow.training.checkpoint import checked, fill, restore, restoring, state_of
 from hedgerow.training.monitor import Monitor
 
 Evaluate = Callable[[FloatArray], tuple[float, FloatArray]]
@@ -30,17 +30,17 @@ ROUNDING = 1e-15  # a smaller share of the loss is lost in its sum
 STEEP = 1e-6  # a slope that promises such a share of the loss is no minimum
 
 
-def curvature_scale(frequency: FloatArray, square: FloatArray, n_labels: int, l2: float) -> FloatArray:
+def curvature_scale(frequency: FloatArray, square: FloatArray | None, n_labels: int, l2: float) -> FloatArray:
     """The scale of each variable: 1/√D with D = square·√(frequency/K) + 2·l2.
 
-    frequency, square : (W,), how often the feature of a weight is seen, and the mean square of its values (1 where
-        they are all 1)
+    frequency, square : (W,), how often the feature of a weight is seen, and the mean square of its values; None:
+        they are all 1
 
     The loss at zero weights has the curvature square·frequency·(K−1)/K² on the diagonal. The square root of the
     frequency works better: a frequent feature is soon explained by the others, and its curvature falls. The values
     stay squared, so that a column in other units trains the same.
     """
-    scale: FloatArray = 1.0 / np.sqrt(square * np.sqrt(frequency / n_labels) + 2.0 * l2)
+    scale: FloatArray = 1.0 / np.sqrt((1.0 if square is None else square) * np.sqrt(frequency / n_labels) + 2.0 * l2)
     return scale
 
 
@@ -62,8 +62,11 @@ def lbfgs(
     if ended is not None:
         return ended
     if saved is not None:
-        curvature.pairs.extend((moved, turned, product) for moved, turned, product in saved["pairs"])
-        curvature.first_scale = saved["first_scale"]
+        with restoring():
+            vector = np.empty(len(weights), dtype=np.float32)
+            pairs = checked(saved["pairs"], [(vector, vector, float)], "pairs")
+            curvature.pairs.extend(tuple(pair) for pair in pairs)
+            curvature.first_scale = checked(saved["first_scale"], float, "first_scale")
 
     def state(ended: bool) -> dict[str, Any]:
         return problem.state(point, ended, pairs=list(curvature.pairs), first_scale=curvature.first_scale)
@@ -80,7 +83,9 @@ def lbfgs(
         if reached is None:
             finish(monitor, point)
             return monitor.weights(problem.weights(point))
-        curvature.learn(reached.variables - point.variables, reached.gradient - point.gradient)
+        # What is not needed any more holds the two differences: vectors of all weights are most of a trainer's memory.
+        np.subtract(reached.variables, point.variables, out=direction)
+        curvature.learn(direction, np.subtract(reached.gradient, point.gradient, out=point.gradient))
         point = reached
         if monitor.step(point.value, problem.weights(point), problem.gap(point), state):
             return monitor.weights(problem.weights(point))
@@ -104,6 +109,8 @@ class _Curvature:
         product = kernels.vectors.dot(moved, turned)
         square = kernels.vectors.dot(turned, turned)
         if product > 1e-12 * square:
+            if len(self.pairs) == self.pairs.maxlen:  # before there is one more
+                self.pairs.popleft()
             self.pairs.append((moved.astype(np.float32), turned.astype(np.float32), product))
             self.first_scale = product / square
 
@@ -159,7 +166,8 @@ class Problem:
         if saved is None:
             point = self.at(weights / self.scale)
             return point, None, weights if monitor.begin(point.value, weights, self.gap(point)) else None
-        point = self._restored(saved)
+        with restoring():
+            point = self._restored(saved)
         return point, saved, monitor.weights(self.weights(point)) if monitor.done else None
 
     def state(self, point: Point, ended: bool, **more: Any) -> dict[str, Any]:
@@ -173,11 +181,11 @@ class Problem:
         """The point again; at the end of training its variables alone."""
         variables: FloatArray = np.empty(len(self.scale))
         gradient: FloatArray = np.zeros(len(self.scale))
-        fill(variables, saved["variables"])
+        fill(variables, saved["variables"], "variables")
         if "gradient" in saved:
-            fill(gradient, saved["gradient"])
+            fill(gradient, saved["gradient"], "gradient")
             restore(self.evaluate, getattr(self.evaluate, "KEPT", ()), saved["loss"])
-        return Point(variables, saved.get("value", np.nan), gradient, self.penalty)
+        return Point(variables, checked(saved.get("value", np.nan), float, "value"), gradient, self.penalty)
 
     def at(self, variables: FloatArray) -> Point:
         weights = variables * self.scale

@@ -23,7 +23,7 @@ SMALL_ARENA, SMALL_SPARSE = -1, -2  # in place of the number of leaves: which bu
 
 
 @part
-def _plant(data, whole, gaps, buffers, tree):
+def plant(data, whole, gaps, buffers, tree):
     """The root: every place that has a row, with all its previous labels, as a trunk or as a run. Returns the tail."""
     words, trunk, leaf, tail = data.words, buffers.trunk, buffers.leaf, 0
     as_trunk = len(trunk) > 0
@@ -95,7 +95,7 @@ def _sum_labels(words, first, rows, member, labels):
 
 
 @part
-def _sum_new_labels(data, buffers, i, new, chosen):
+def sum_new_labels(data, buffers, i, new, chosen):
     """OUT labels of leaf `new`, in words: of its rows, or, where leaf i was split by label, those of leaf i."""
     leaf, labels = buffers.leaf, buffers.labels[new]
     if buffers.split[i, STREAM] == LABEL:
@@ -191,7 +191,7 @@ def grow(columns, data, rules, buffers, sparse, gaps, surrogates, tree, pairs, g
     i, new, n_nodes, n_sets, n_kept, n_trunks, ends = zero - 1, zero, zero + 1, zero, zero, zero + 1, zero
     if n > len(buffers.rows):
         return SMALL_ARENA, 0, 0
-    tail = _plant(data, rules.whole, gaps, buffers, tree)
+    tail = plant(data, rules.whole, gaps, buffers, tree)
     while True:  # leaf `new` has been taken out of leaf i
         if new > 0:  # the last one needs no histogram: nothing is split any more
             h = new if new < len(buffers.hist) else claim_histogram(leaf[HISTOGRAM], gain, len(buffers.hist), new, i)
@@ -229,7 +229,7 @@ def grow(columns, data, rules, buffers, sparse, gaps, surrogates, tree, pairs, g
         else:
             m, tail = divide_input(columns, data, rules, buffers, gaps, surrogates, i, new, chosen, true_leaves, tail)
         if len(gaps) == 0:
-            _sum_new_labels(data, buffers, i, new, chosen)
+            sum_new_labels(data, buffers, i, new, chosen)
         if len(surrogates) > 0:
             _keep_surrogates(surrogates, parent, n_kept, m)
         record(tree, split[i], parent, n_sets, n_nodes)

@@ -108,7 +108,7 @@ def add_run(bins, blocks, rows, values, hist):
 
 
 @part
-def _add_items(columns, rows, values, by_place, scratch, touched):
+def add_items(columns, rows, values, by_place, scratch, touched):
     """The sparse histogram of some rows in `scratch`, its items in `touched`; returns how many these are.
 
     values [·] are by row, or by place; a place that is not in the leaf has none.
@@ -149,12 +149,12 @@ def _copy(sums, x, values, r):
 
 @part
 def count_items(columns, sparse, leaf, rows, values, by_place, i, parent, tail):
-    """The sparse histogram of leaf i at the tail, taken from its parent's; `rows`, `values` as in _add_items.
+    """The sparse histogram of leaf i at the tail, taken from its parent's; `rows`, `values` as in add_items.
 
     Returns the new tail, −1 where the buffers are too small.
     """
     scratch, touched, ids, sums = sparse.scratch, sparse.touched, sparse.ids, sparse.sums
-    m = _add_items(columns, rows, values, by_place, scratch, touched)
+    m = add_items(columns, rows, values, by_place, scratch, touched)
     if parent >= 0:
         kept = leaf[LOW, parent]
         for q in range(leaf[LOW, parent], leaf[HIGH, parent]):

@@ -36,7 +36,7 @@ def command(
 
 def run_demo(words: Sequence[str] = (), n_words: int = N_WORDS, output: str = "demo-output") -> None:
     """Train on English words, print scores on held-out ones, hyphenate words, save the model and a picture."""
-    from hedgerow.cli.hyphenation import Scores, contenders
+    from hedgerow.cli.demo.hyphenation import Scores, contenders
     from hedgerow.datasets import load_hyphenation
     from hedgerow.report import plot_sequence
 
@@ -77,7 +77,7 @@ def _hyphenate_words(linear: Any, trees: Any, words: Sequence[str], trained: Con
     """Hyphenate the words given, else those that are typed, else some examples. Say which were trained on."""
     import pyphen
 
-    from hedgerow.cli.hyphenation import hyphenate
+    from hedgerow.cli.demo.hyphenation import hyphenate
 
     teacher = pyphen.Pyphen(lang="en_US")
     typed = not words and sys.stdin.isatty()

@@ -1,0 +1,142 @@
+"""Training by Dask's workers beside training by threads: time an iteration, bytes, round trips, memory, and bits.
+
+    python -m benchmarks.distributed                      # 0.1 million rows, two workers
+    python -m benchmarks.distributed --rows 2_000_000 --iterations 3
+    python -m benchmarks.distributed --rows 10_000_000 --out-of-core --memory 1.4GB --iterations 2
+
+Rows are made by a seeded generator into Parquet files, sequences of 100 rows: 32 numbers, 5 labels, a window of 2 and
+32 leaves. Both sides do the same iterations, and the trees are compared, bit by bit.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from hedgerow.dask import engine
+
+N_COLUMNS, N_LABELS, LENGTH = 32, 5, 100
+
+
+def make_files(folder: Path, n_rows: int, rows_a_file: int) -> list[str]:
+    """Parquet files of whole sequences."""
+    paths = []
+    for j, first in enumerate(range(0, n_rows, rows_a_file)):
+        rng, n = np.random.default_rng([7, j]), min(rows_a_file, n_rows - first)
+        state = np.repeat(rng.integers(N_LABELS, size=-(-n // 10)), 10)[:n]
+        columns = {
+            f"x{c:02d}": (0.4 * state * (c % 3 - 1) + rng.normal(size=n)).astype(np.float32) for c in range(N_COLUMNS)
+        }
+        frame = pd.DataFrame(columns | {"machine": (first + np.arange(n)) // LENGTH, "state": state})
+        paths.append(str(folder / f"{j:05d}.parquet"))
+        frame.to_parquet(paths[-1])
+    return paths
+
+
+def options(args: argparse.Namespace) -> dict[str, object]:
+    return {
+        "window": 2, "max_leaf_nodes": 32, "edges": args.edges, "early_stopping": False,
+        "n_estimators": args.iterations, "random_state": 0,
+    }  # fmt: skip
+
+
+class Meter:
+    """Counts calls of pools, and what they bring to the driver."""
+
+    def __init__(self) -> None:
+        self.n_calls, self.received, self.sent = 0, 0, 0
+        whole = engine.DaskPool.call
+
+        def call(pool: engine.DaskPool, operations: object, history: object) -> object:
+            answers = whole(pool, operations, history)  # type: ignore[arg-type]
+            self.n_calls += 1
+            self.received += size_of(answers)
+            self.sent += size_of(operations) * pool.n_members
+            return answers
+
+        engine.DaskPool.call = call  # type: ignore[assignment, method-assign]
+
+
+def size_of(value: object) -> int:
+    if isinstance(value, np.ndarray):
+        return value.nbytes
+    return sum(map(size_of, value)) if isinstance(value, (list, tuple)) else 8
+
+
+class Clock:
+    """Told of each iteration: CPU seconds of this process and of the workers, and seconds by the clock."""
+
+    def __init__(self, client: Any = None) -> None:
+        self.client, self.marks = client, list[tuple[float, float, float]]()
+
+    def __call__(self, step: object) -> None:
+        workers = 0.0 if self.client is None else sum(self.client.run(time.process_time).values())
+        self.marks.append((time.process_time(), workers, time.perf_counter()))
+
+    def __str__(self) -> str:
+        """Of an iteration, without the first one, which warms up."""
+        own, workers, clock = (np.array(self.marks[-1]) - self.marks[1]) / (len(self.marks) - 2)
+        both = f"{own + workers:.2f} CPU s an iteration ({own:.2f} here, {workers:.2f} by workers)"
+        return f"{both}, {clock:.2f} s by the clock"
+
+
+def peak_mb() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=lambda text: int(text.replace("_", "")), default=100_000)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--iterations", type=int, default=4)
+    parser.add_argument("--edges", choices=("shared", "joint"), default="shared")
+    parser.add_argument("--memory", default="auto", help="of each worker")
+    parser.add_argument("--out-of-core", action="store_true", help="leave the fit in this process out")
+    args = parser.parse_args()
+    from distributed import Client, LocalCluster
+
+    import hedgerow
+    import hedgerow.dask
+
+    with tempfile.TemporaryDirectory() as folder:
+        paths = make_files(Path(folder), args.rows, min(250_000, max(LENGTH, args.rows // 8)))
+        names = {"by": "machine", "label": "state"}
+        with (
+            LocalCluster(
+                n_workers=args.workers, threads_per_worker=1, memory_limit=args.memory, dashboard_address=":0"
+            ) as cluster,
+            Client(cluster) as client,
+        ):
+            meter, began, first = Meter(), time.perf_counter(), peak_mb()
+            watch = Clock(client)
+            shared = hedgerow.dask.TreeCRF(client=client, **options(args)).fit(paths, **names, callbacks=watch)
+            whole = time.perf_counter() - began
+            driver = peak_mb()
+            peaks = client.run(peak_mb)
+        n = args.iterations * N_LABELS
+        print(f"{args.rows:,} rows, {args.workers} workers, {args.edges} edges, {args.iterations} iterations")
+        print(f"shared: {watch}; {whole:.1f} s in all")
+        print(f"  {meter.n_calls / args.iterations:.1f} round trips an iteration; an iteration and label brings")
+        print(f"  {meter.received / n / 1e6:.2f} MB to the driver, and takes {meter.sent / n / 1e6:.2f} MB from it")
+        print(f"  memory: driver {driver:.0f} MB ({first:.0f} before), workers {[round(p) for p in peaks.values()]} MB")
+        if not args.out_of_core:
+            frame = pd.concat([pd.read_parquet(path) for path in paths], ignore_index=True)
+            watch = Clock()
+            local = hedgerow.TreeCRF(n_jobs=args.workers, **options(args)).fit(frame, **names, callbacks=watch)
+            same = all(
+                np.array_equal(a.nodes, b.nodes) and np.array_equal(a.values, b.values)
+                for a, b in zip(local.ensemble_.trees(), shared.ensemble_.trees(), strict=True)
+            )
+            print(f"local, {args.workers} threads: {watch}; memory {peak_mb():.0f} MB")
+            print(f"the same bits: {same}")
+
+
+if __name__ == "__main__":
+    main()

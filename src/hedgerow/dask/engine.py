@@ -1,0 +1,188 @@
+"""Parts and members on the workers of a Dask cluster. Nothing here knows what they compute.
+
+Parts are futures: Dask keeps them on workers, writes them to disk where memory is short, and makes them again from
+their source where a worker is lost. Members are actors, for they have a state that calls change. One that is lost is
+made again on another worker, from the parts, and does over what it had done.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from importlib.metadata import version
+from typing import Any
+
+from hedgerow.data.parts.corpus import Piece
+from hedgerow.errors import HedgerowError, InputError, shown
+from hedgerow.training.pool import Operation, Seat
+
+log = logging.getLogger("hedgerow.dask")
+
+PATIENCE = 120  # seconds without any worker
+MOST_LOST = 20  # members of one pool: beyond, workers die of the work itself
+
+
+def find_client(client: Any) -> Any:
+    """The client that is given, or that there is; refused where its workers cannot do the work."""
+    try:
+        from distributed import Client, default_client
+    except ImportError as error:
+        raise InputError("Dask is not installed", hint="pip install 'hedgerow[dask]'") from error
+    if client is None:
+        try:
+            client = default_client()  # type: ignore[no-untyped-call]
+        except ValueError:
+            hint = "Make one first: client = dask.distributed.Client(), or give ⟦client⟧."
+            raise InputError("there is no Dask client", hint=hint) from None
+    if not isinstance(client, Client):
+        hint = "Give a dask.distributed.Client."
+        raise InputError(f"⟦client⟧ is of type {type(client).__name__}", hint=hint)
+    workers: Any = client  # Dask has no types
+    if not workers.nthreads():
+        raise InputError("the Dask cluster has no workers", hint="Start some: client.cluster.scale(2).")
+    own = version("hedgerow")
+    for worker, found in client.run(version, "hedgerow", on_error="return").items():
+        if found != own:
+            what = f"has hedgerow {found}" if isinstance(found, str) else "does not have hedgerow"
+            raise InputError(f"the worker {worker} {what}", hint=f"Install hedgerow {own}, as here, on all workers.")
+    return client
+
+
+@contextmanager
+def local_client(n_workers: int, memory: str | None = None) -> Iterator[Any]:
+    """The client of worker processes on this machine, for as long as the block lasts. memory : of all together"""
+    try:
+        from dask.utils import parse_bytes
+        from distributed import Client, LocalCluster
+    except ImportError as error:
+        raise InputError("Dask is not installed", hint="pip install 'hedgerow[dask]'") from error
+    try:
+        limit: Any = "auto" if memory is None else parse_bytes(memory) // n_workers
+    except ValueError:
+        raise InputError(f"⟦memory⟧ is {memory!r}", hint="Give a size, such as 4GB.") from None
+    shape: dict[str, Any] = {"n_workers": n_workers, "threads_per_worker": 1, "memory_limit": limit}
+    with LocalCluster(**shape, dashboard_address=":0") as cluster, Client(cluster) as client:  # type: ignore[no-untyped-call]
+        yield client
+
+
+class DaskEngine:
+    """The parts of a corpus as futures, and pools of actors.
+
+    sources : Delayed of the parts, which Dask makes again where one is lost
+    """
+
+    def __init__(self, client: Any, sources: Sequence[Any]) -> None:
+        self.client = client
+        self.parts: list[Any] = client.compute(list(sources))
+        self.n_parts = len(self.parts)
+
+    @property
+    def n_members(self) -> int:
+        return max(1, len(self.client.nthreads()))
+
+    @property
+    def n_threads(self) -> int:
+        return min(self.client.nthreads().values(), default=1)
+
+    def each(self, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+        given = zip(self.parts, arguments, strict=True)
+        futures = [self.client.submit(function, part, *own, pure=False) for part, own in given]
+        return list(self.client.gather(futures))
+
+    def pool(self, members: Sequence[Sequence[Piece]], make: Callable[..., Any], given: Sequence[Any]) -> DaskPool:
+        return DaskPool(self, list(zip(members, given, strict=True)), make)
+
+    def close(self) -> None:
+        """Forget the parts."""
+        self.parts = []
+
+
+class DaskPool:
+    """Members as actors, about as many on each worker."""
+
+    def __init__(self, engine: DaskEngine, members: list[tuple[Any, Any]], make: Callable[..., Any]) -> None:
+        self.engine, self.make, self.members = engine, make, members
+        self.n_members, self.n_calls, self._n_lost = len(members), 0, 0
+        self.places = [""] * len(members)  # the worker of each
+        futures = [self._start(m) for m in range(len(members))]
+        self.actors = [future.result() for future in futures]
+
+    def _start(self, m: int) -> Any:
+        """The future of a member's actor, on the worker that has the fewest of them."""
+        client, (pieces, given) = self.engine.client, self.members[m]
+        held = Counter(place for j, place in enumerate(self.places) if j != m)
+        if not client.nthreads():  # nannies start others
+            try:
+                client.wait_for_workers(1, timeout=PATIENCE)
+            except TimeoutError:
+                raise HedgerowError(f"the Dask cluster has had no workers for {PATIENCE} seconds") from None
+        lost = self.places[m]  # the scheduler may not have noticed yet
+        workers = [worker for worker in client.nthreads() if worker != lost] or list(client.nthreads())
+        self.places[m] = place = min(workers, key=lambda worker: held[worker])
+        where = {"workers": [place], "allow_other_workers": True, "pure": False}
+        parts = [client.submit(one.function, self.engine.parts[one.part], *one.arguments, **where) for one in pieces]
+        return client.submit(make_seat, self.make, given, parts, actor=True, **where)
+
+    def call(self, operations: Sequence[Operation], history: Sequence[Operation]) -> list[list[Any]]:
+        asked = [self._ask(m, operations) for m in range(self.n_members)]
+        answers = []
+        for m, future in enumerate(asked):
+            answer = self._answer(future)
+            while answer is None:
+                self._make_again(m, history)
+                answer = self._answer(self._ask(m, operations))
+            answers.append(answer)
+        self.n_calls += 1
+        return answers
+
+    def _ask(self, m: int, operations: Sequence[Operation]) -> Any:
+        try:
+            return self.actors[m].call(self.n_calls, list(operations))
+        except (OSError, RuntimeError):  # its worker is gone
+            return None
+
+    def _answer(self, future: Any) -> list[Any] | None:
+        """What a member gave; None where it is lost."""
+        try:
+            return None if future is None else future.result()
+        except OSError:
+            return None
+        except RuntimeError as error:
+            if "Actor" not in str(error):
+                raise
+            return None
+
+    def _make_again(self, m: int, history: Sequence[Operation]) -> None:
+        """Make a member anew on another worker, from the parts, and let it do over what it did."""
+        while True:
+            self._n_lost += 1
+            if self._n_lost > MOST_LOST:
+                hint = "Give workers more memory, or partitions fewer rows."
+                raise HedgerowError(f"workers were lost {MOST_LOST} times in one training. {hint}")
+            log.warning("the worker %s was lost; its part of the data is made ready on another", self.places[m])
+            try:
+                self.actors[m] = self._start(m).result()
+                self.actors[m].catch_up(self.n_calls, list(history)).result()
+                return
+            except OSError:
+                continue
+            except RuntimeError as error:
+                if "Actor" not in str(error):
+                    raise
+
+    def close(self) -> None:
+        self.actors = []
+
+
+def make_seat(make: Callable[..., Any], given: Sequence[Any], pieces: Sequence[Any]) -> Seat:
+    """An actor."""
+    return Seat(make, *given, list(pieces))
+
+
+def check_name(names: Sequence[str], wanted: Sequence[str | None]) -> None:
+    """Refuse names of columns that a frame does not have."""
+    missing = next((name for name in wanted if name is not None and name not in names), None)
+    if missing is not None:
+        raise InputError(f"there is no column {missing!r}", hint=f"Columns are {shown(list(names), 20)}.")

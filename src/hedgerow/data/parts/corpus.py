@@ -1,0 +1,261 @@
+"""A corpus whose parts lie elsewhere: its schema, the lengths of its sequences, and a way to ask every part.
+
+It stands in for a `Dataset` where a fit is prepared and led. Whoever needs the data themselves asks the parts, and adds
+up what they say in their order. The sequences of the corpus come in the order of the parts.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from hedgerow.data.dataset import Dataset, Schema
+from hedgerow.data.encoding import encode
+from hedgerow.data.parts.merging import merge, recode, see, standardise
+from hedgerow.data.settling import Learnt
+from hedgerow.data.windows import windowed
+from hedgerow.errors import InputError, placed
+from hedgerow.legend import CODE, INDEX, UNLABELLED, AnyArray, BoolArray, FloatArray, IndexArray
+
+
+class Piece(NamedTuple):
+    """Some sequences of a part, and what is to be made of them."""
+
+    part: int
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+
+
+class Engine(Protocol):
+    """Who has the parts, each a `Learnt`."""
+
+    @property
+    def n_parts(self) -> int:
+        """How many there are."""
+        ...
+
+    @property
+    def n_members(self) -> int:
+        """Into how many runs a corpus is cut for training, at most."""
+        ...
+
+    @property
+    def n_threads(self) -> int:
+        """How many threads a member may use."""
+        ...
+
+    def each(self, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+        """function(part, *arguments of the part) of every part."""
+        ...
+
+    def pool(self, members: Sequence[Sequence[Piece]], make: Callable[..., Any], given: Sequence[Any]) -> Any:
+        """A pool of members make(what is given of it, its pieces): those of one member come in their order."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class SharedCorpus:
+    """Sequences of the parts of an engine, by one schema.
+
+    chosen : of each part, the numbers of its sequences that belong here
+    offsets : int64[S+1], where they begin and end
+    hidden : codes of labels that are taken for unknown
+    """
+
+    engine: Engine
+    schema: Schema
+    chosen: tuple[IndexArray, ...]
+    offsets: IndexArray
+    hidden: tuple[int, ...] = ()
+    weight_seq: FloatArray | None = None
+
+    @classmethod
+    def of(cls, engine: Engine, chosen: Sequence[IndexArray] | None, window: Any, labels: Any = None) -> SharedCorpus:
+        """Learn the schema from these sequences, or from all."""
+        kept = [None] * engine.n_parts if chosen is None else chosen
+        seen = engine.each(see, [(one,) for one in kept])
+        lengths = np.concatenate([one.lengths for one in seen]).astype(INDEX)
+        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(INDEX)
+        if chosen is None:
+            chosen = [np.arange(len(one.lengths)) for one in seen]
+        corpus = cls(engine, windowed(merge(seen, labels), window), tuple(chosen), offsets)
+        return replace(corpus, schema=standardise(corpus.schema, corpus.each_with))
+
+    def __len__(self) -> int:
+        return self.n_sequences
+
+    @property
+    def n_sequences(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def n_positions(self) -> int:
+        return int(self.offsets[-1])
+
+    @property
+    def n_labels(self) -> int:
+        return len(self.schema.labels)
+
+    @cached_property
+    def firsts(self) -> IndexArray:
+        """The number of the first sequence of each part, and of all."""
+        return np.cumsum([0, *map(len, self.chosen)])
+
+    def nothing(self) -> Dataset:
+        """A Dataset of this schema without sequences."""
+        return encode(self.schema, [], [], may_be_empty=True)
+
+    # ------------------------------------------------------------------------------------------------ asking parts
+
+    def each(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
+        """function(dataset, *arguments) of every part, as a Dataset by this schema."""
+        return self.each_with(function, [arguments] * self.engine.n_parts)
+
+    def each_with(self, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]] | None = None) -> list[Any]:
+        """The same, with arguments of its own for every part."""
+        given = [()] * self.engine.n_parts if arguments is None else arguments
+        tasks = [
+            (function, self.schema, chosen, self.hidden, int(first), own)
+            for chosen, first, own in zip(self.chosen, self.firsts, given)
+        ]
+        return self.engine.each(on_part, tasks)
+
+    def added(self, function: Callable[[Dataset], Any], *arguments: Any) -> Any:
+        """The sum of what parts give: of counts, which are exact in any order."""
+        return sum(self.each(function, *arguments))
+
+    def require_numbers(self) -> None:
+        """Refuse missing numbers, as a Dataset does."""
+        self.each(Dataset.require_numbers)
+
+    # ------------------------------------------------------------------------------------------------ other corpora
+
+    def take(self, sequences: IndexArray) -> SharedCorpus:
+        """Some of the sequences, by number, rising."""
+        lengths, parts = np.diff(self.offsets)[sequences], np.searchsorted(self.firsts, sequences, side="right") - 1
+        chosen = [own[sequences[parts == p] - self.firsts[p]] for p, own in enumerate(self.chosen)]
+        return replace(self, chosen=tuple(chosen), offsets=np.concatenate([[0], np.cumsum(lengths)]).astype(INDEX))
+
+    def narrowed(self) -> SharedCorpus:
+        """The same sequences by the schema that is learnt of them alone."""
+        learnt = SharedCorpus.of(self.engine, self.chosen, self.schema.window, self.schema.labels)
+        return replace(self, schema=learnt.schema)
+
+    # ------------------------------------------------------------------------------------------------ members
+
+    def pool(
+        self, plan: IndexArray, function: Callable[..., Any], arguments: tuple[Any, ...], make: Any, *given: Any
+    ) -> Any:
+        """A pool of members that have a run of the chunks of a plan each: make(*given, plan of its own, pieces), where
+        pieces are function(dataset, *arguments) of the sequences in each part."""
+        cuts = share_out(np.diff(self.offsets[plan]), self.engine.n_members)
+        members, own = [], []
+        for a, b in itertools.pairwise(cuts):
+            members.append(list(self._pieces(np.arange(plan[a], plan[b]), function, arguments)))
+            own.append((*given, plan[a : b + 1] - plan[a]))
+        return self.engine.pool(members, make, own)
+
+    def lanes_pool(
+        self, lanes: Sequence[Sequence[tuple[int, int]]], function: Callable[..., Any], make: Any, *given: Any
+    ) -> Any:
+        """A pool of members that have some lanes each, runs of sequences that need not follow each other."""
+        sizes = [sum(int(self.offsets[b] - self.offsets[a]) for a, b in lane) for lane in lanes]
+        cuts = share_out(np.array(sizes), self.engine.n_members)
+        members, own = [], []
+        for a, b in itertools.pairwise(cuts):
+            rows = [np.concatenate([np.arange(*run) for run in lane]) for lane in lanes[a:b]]
+            members.append([piece for numbers in rows for piece in self._pieces(numbers, function, ())])
+            own.append((*given, [[last - first for first, last in lane] for lane in lanes[a:b]]))
+        return self.engine.pool(members, make, own)
+
+    def _pieces(self, numbers: IndexArray, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Iterator[Piece]:
+        """Sequences by their numbers, which rise, as pieces of the parts."""
+        for p, own in enumerate(self.chosen):
+            begin, end = np.searchsorted(numbers, self.firsts[p : p + 2])
+            if begin < end:
+                here, first = own[numbers[begin:end] - self.firsts[p]], int(numbers[begin])
+                yield Piece(p, on_part, (function, self.schema, here, self.hidden, first, arguments))
+
+
+def share_out(sizes: IndexArray, n_members: int) -> list[int]:
+    """Cut a row of things of these sizes into at most so many runs of about the same size, none of them empty."""
+    ends = np.cumsum(sizes)
+    goals = ends[-1] * np.arange(1, n_members) / n_members
+    cuts = np.searchsorted(ends - sizes / 2, goals)
+    return sorted({0, len(sizes), *cuts.tolist()})
+
+
+def on_part(
+    learnt: Learnt,
+    function: Callable[..., Any],
+    schema: Schema,
+    chosen: IndexArray,
+    hidden: tuple[int, ...],
+    first: int,
+    arguments: tuple[Any, ...],
+) -> Any:
+    """function(dataset, *arguments) of some sequences of a part; errors name them by their numbers in the corpus."""
+    dataset = recode(learnt.dataset.take(chosen), schema)
+    if hidden:
+        assert dataset.labels is not None
+        unseen: BoolArray = np.isin(dataset.labels, hidden)
+        allowed = None if dataset.allowed is None else dataset.allowed | unseen[:, None]
+        labels = np.where(unseen, UNLABELLED, dataset.labels).astype(CODE)
+        dataset = replace(dataset, labels=labels, allowed=allowed)
+    try:
+        return function(dataset, *arguments)
+    except InputError as error:
+        if error.sequence is None:
+            raise
+        raise placed(error, sequence=first + error.sequence) from None
+
+
+def whole_part(dataset: Dataset) -> Dataset:
+    """A piece that is a Dataset."""
+    return dataset
+
+
+def join(pieces: Sequence[Dataset]) -> Dataset:
+    """Sequences of one schema, end to end, as one corpus."""
+    if len(pieces) == 1:
+        return pieces[0]
+    first, gap = pieces[0], pieces[0].schema.gap
+    offsets = join_ends([piece.offsets for piece in pieces])
+    shifts = np.cumsum([0, *(len(piece.attr_ptr) - 1 - gap for piece in pieces[:-1])])
+
+    def along(name: str, skip: int) -> AnyArray:
+        own = [getattr(piece, name) for piece in pieces]
+        return np.concatenate([own[0], *(array[:, skip:] for array in own[1:])], axis=1)
+
+    def values(name: str, otherwise: Any) -> Any:
+        own = [getattr(piece, name) for piece in pieces]
+        if all(array is None for array in own):
+            return None
+        return np.concatenate([otherwise(piece) if a is None else a for a, piece in zip(own, pieces)])
+
+    counts = [np.diff(piece.attr_ptr)[gap * (j > 0) :] for j, piece in enumerate(pieces)]
+    return replace(
+        first,
+        offsets=offsets,
+        start=np.concatenate([piece.start + shift for piece, shift in zip(pieces, shifts)]),
+        codes=along("codes", gap),
+        numeric=along("numeric", gap),
+        attr_ptr=np.concatenate([[0], np.cumsum(np.concatenate(counts))]).astype(INDEX),
+        attr_id=np.concatenate([piece.attr_id for piece in pieces]),
+        attr_val=values("attr_val", lambda piece: np.ones(len(piece.attr_id))),
+        seq_codes=along("seq_codes", 0),
+        seq_numeric=along("seq_numeric", 0),
+        labels=values("labels", None),
+        allowed=values("allowed", lambda piece: np.ones((piece.n_positions, piece.n_labels), dtype=bool)),
+        weight_seq=None,
+    )
+
+
+def join_ends(offsets: Sequence[IndexArray]) -> IndexArray:
+    """Offsets of corpora, one after the other."""
+    return np.concatenate([[0], np.cumsum(np.concatenate([np.diff(own) for own in offsets]))]).astype(INDEX)

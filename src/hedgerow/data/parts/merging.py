@@ -1,0 +1,295 @@
+"""A corpus that is read in parts, each by itself: the schema of the whole, and every part by it.
+
+The schema is the one that `learn` makes of all parts at once, to the bit: columns in order of name, values in order of
+their first appearance, sorted labels. What depends on how often a key occurs in the whole (`n_values`) is asked first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import replace
+from itertools import chain
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hedgerow.data.dataset import Column, Dataset, Label, Schema, Vocabulary, padded_places
+from hedgerow.data.labels import CodedLabels, learn_labels
+from hedgerow.data.parts.pairwise import SharedSum, answer
+from hedgerow.data.reading import Learner
+from hedgerow.data.settling import SPARSE, Learnt, by_name, first_appearance, renumbered, settle
+from hedgerow.data.windows import is_outside
+from hedgerow.errors import InputError
+from hedgerow.legend import (
+    CODE,
+    FIRST_VALUE,
+    FLOAT,
+    INDEX,
+    MISSING,
+    OUTSIDE,
+    UNLABELLED,
+    AnyArray,
+    CodeArray,
+    FloatArray,
+    IndexArray,
+)
+
+# ------------------------------------------------------------------------------------------------ reading a part
+
+
+def count_keys(X: Any, columns: Mapping[str, str] | None) -> tuple[int, dict[str, int]]:
+    """The positions of a part, and how many of them have a value of each key that may be a column."""
+    learner = Learner(columns, 0)
+    learner.read(X, None, None)
+    counts = {name: learner.n_positions * SPARSE if b.typed else b.n_values for name, b in learner.builders.items()}
+    names = list(learner.numbers.vocabulary)
+    for part in learner.numbers.parts:
+        for name, n in zip(names, np.bincount(part[1], minlength=len(names)).tolist()):
+            counts[name] = counts.get(name, 0) + n
+    return learner.n_positions, counts
+
+
+def frequent_keys(counts: Sequence[tuple[int, dict[str, int]]]) -> set[str]:
+    """The keys that are columns in the whole, as `settle` has it."""
+    n_positions, total = sum(n for n, _ in counts), dict[str, int]()
+    for name, n in chain.from_iterable(part.items() for _, part in counts):
+        total[name] = total.get(name, 0) + n
+    return {name for name, n in total.items() if n * SPARSE >= n_positions}
+
+
+def learn_part(X: Any, y: Any, columns: Mapping[str, str] | None, dense: Set[str] | None) -> Learnt:
+    """A part by a schema of its own, without a window. dense : the keys that are columns, where that is not said by
+    their types"""
+    learner = Learner(columns, 0)
+    y, offsets = learner.read(X, y, None)
+    y = [list(labels) for labels in y]
+    if all(label is None for labels in y for label in labels):
+        names: tuple[Label, ...] = ()
+        labels = CodedLabels(np.full(int(offsets[-1]), UNLABELLED, dtype=CODE), None)
+    else:
+        names, found = learn_labels(y, offsets)
+        assert found is not None
+        labels = found
+    return settle(learner, offsets, names, labels, dense=dense)
+
+
+class Seen(NamedTuple):
+    """What a part, or some of its sequences, has: its schema, with the values in the order in which they came."""
+
+    schema: Schema
+    lengths: IndexArray
+
+
+def see(learnt: Learnt, kept: IndexArray | None = None) -> Seen:
+    """What the sequences `kept` of a part have, or all of them."""
+    dataset = learnt.dataset
+    if kept is None:
+        return Seen(dataset.schema, np.diff(dataset.offsets))
+    part, columns = dataset.take(kept), {}
+    for column, row, _ in part.stored():
+        if column.vocabulary is not None:
+            texts = column.vocabulary.names()
+            order, _ = first_appearance(row, len(texts))
+            columns[column.name, column.constant] = replace(column, vocabulary=Vocabulary([texts[j] for j in order]))
+    begin = dataset.attr_ptr[dataset.start[kept]]
+    sizes = dataset.attr_ptr[dataset.start[kept] + np.diff(dataset.offsets)[kept]] - begin
+    entries = np.repeat(begin - (np.cumsum(sizes) - sizes), sizes) + np.arange(int(sizes.sum()), dtype=INDEX)
+    texts = dataset.schema.attributes.names()
+    order, _ = first_appearance(learnt.appeared[entries] + CODE(FIRST_VALUE), len(texts))
+    schema = replace(
+        dataset.schema,
+        columns=tuple(columns.get((column.name, column.constant), column) for column in dataset.schema.columns),
+        attributes=Vocabulary([texts[j] for j in order]),
+    )
+    return Seen(schema, np.diff(part.offsets))
+
+
+# ------------------------------------------------------------------------------------------------ the whole
+
+
+def merge(seen: Sequence[Seen], labels: tuple[Label, ...] | None = None) -> Schema:
+    """The schema of all parts, without means and deviations. labels : those of the whole, where parts are some of it"""
+    found: dict[tuple[bool, str], list[tuple[int, Column]]] = {}
+    for p, one in enumerate(seen):
+        for column in one.schema.columns:
+            found.setdefault((column.constant, column.name), []).append((p, column))
+    order = sorted(found, key=lambda key: (key[0], (key[1],) if key[0] else by_name(key[1])))
+    columns = [_merge_column(found[key], len(seen)) for key in order]
+    attributes = _first(one.schema.attributes for one in seen)
+    if labels is None:
+        labels = merge_labels([one.schema.labels for one in seen])
+    return Schema(tuple(columns), attributes, (0,), labels, 0, seen[0].schema.declared)
+
+
+def _merge_column(parts: list[tuple[int, Column]], n_parts: int) -> Column:
+    """One column of all parts that have it."""
+    p, first = parts[0]
+    for q, column in parts[1:]:
+        if (column.kind, np.isnan(column.fill)) != (first.kind, np.isnan(first.fill)):
+            what = f"is {column.kind} in partition {q} and {first.kind} in partition {p}"
+            raise InputError(what, hint="Give all partitions the same types, or declare ⟦columns⟧.", column=first.name)
+    if len(parts) < n_parts and np.isnan(first.fill) and first.kind == "numeric":
+        absent = min(set(range(n_parts)) - {q for q, _ in parts})
+        raise InputError(
+            f"is missing in partition {absent}", hint="Give all partitions the same columns.", column=first.name
+        )
+    if first.vocabulary is None:
+        return first
+    return replace(first, vocabulary=_first(c.vocabulary for _, c in parts if c.vocabulary is not None))
+
+
+def _first(vocabularies: Any) -> Vocabulary:
+    """All texts, in the order of their first appearance."""
+    return Vocabulary(list(dict.fromkeys(chain.from_iterable(one.names() for one in vocabularies))))
+
+
+def merge_labels(parts: Sequence[tuple[Label, ...]]) -> tuple[Label, ...]:
+    """The labels of all parts, sorted."""
+    labels = {label: p for p, names in enumerate(parts) for label in names}
+    if not labels:
+        raise InputError("y has no label at all", hint="At least one position must be labelled.")
+    kinds = {type(label): label for label in labels}
+    if len(kinds) > 1:
+        one, other = list(kinds.values())[:2]
+        what = f"partition {labels[one]} has the label {one!r} and partition {labels[other]} the label {other!r}"
+        raise InputError(what, hint="Labels are all str, all int or all bool.")
+    return tuple(sorted(labels))
+
+
+def recode(dataset: Dataset, schema: Schema) -> Dataset:
+    """A part, learnt by itself, by the schema of the whole, windows and all. What that does not know is missing."""
+    old, n = dataset.schema, dataset.n_sequences
+    start, places, size = padded_places(dataset.offsets, schema.gap)
+    _, before, _ = padded_places(dataset.offsets, old.gap)
+    rows = {(column.name, column.constant): (column, row) for column, row, _ in dataset.stored()}
+    arrays: list[AnyArray] = []
+    stored_in: list[AnyArray] = [dataset.codes, dataset.numeric, dataset.seq_codes, dataset.seq_numeric]
+    for columns, own in zip(schema.groups(), stored_in):
+        stored = [column for column in columns if column.derived is None]
+        constant, codes = len(arrays) >= 2, len(arrays) % 2 == 0
+        width = n if constant else size
+        array = np.full((len(stored), width), OUTSIDE if codes else np.nan, dtype=CODE if codes else own.dtype)
+        here, there = (slice(None), slice(None)) if constant else (places, before)
+        for into, column in zip(array, stored):
+            if codes:
+                into[here] = MISSING
+            known = rows.get((column.name, column.constant))
+            if known is not None and not is_outside(column):
+                into[here] = _ranks(known[0], column)[known[1][there]] if codes else known[1][there]
+        arrays.append(array)
+    names = schema.attributes.lookup
+    rank = np.array([MISSING, OUTSIDE, *(names.get(t, -FIRST_VALUE) + FIRST_VALUE for t in old.attributes.names())])
+    n_own: IndexArray = np.zeros(size, dtype=INDEX)
+    n_own[places] = np.diff(dataset.attr_ptr)[before]
+    pointers = np.concatenate([[0], np.cumsum(n_own)]).astype(INDEX)
+    labels, allowed = _recode_labels(dataset, schema)
+    made = replace(
+        dataset, schema=schema, start=start, attr_ptr=pointers, codes=arrays[0], numeric=arrays[1],
+        seq_codes=arrays[2], seq_numeric=arrays[3], labels=labels, allowed=allowed,
+    )  # fmt: skip
+    return renumbered(made, schema, rank.astype(CODE))
+
+
+def _ranks(old: Column, new: Column) -> CodeArray:
+    """The new code of each old one."""
+    if old.vocabulary is None or new.vocabulary is None:
+        return np.arange(old.n_codes, dtype=CODE)
+    known = new.vocabulary.lookup
+    codes = (known.get(text, -FIRST_VALUE) + FIRST_VALUE for text in old.vocabulary.names())
+    return np.array([MISSING, OUTSIDE, *codes], dtype=CODE)
+
+
+def _recode_labels(dataset: Dataset, schema: Schema) -> tuple[CodeArray, AnyArray | None]:
+    assert dataset.labels is not None
+    codes: CodeArray = np.array([schema.label_codes[label] for label in dataset.schema.labels], dtype=CODE)
+    labels = dataset.labels.copy()
+    labels[labels >= 0] = codes[labels[labels >= 0]]
+    if dataset.allowed is None:
+        return labels, None
+    allowed: AnyArray = np.zeros((len(labels), len(schema.labels)), dtype=bool)
+    allowed[:, codes] = dataset.allowed
+    allowed[(dataset.labels < 0) & dataset.allowed.all(axis=1)] = True
+    return labels, allowed
+
+
+# ------------------------------------------------------------------------------------------------ means, deviations
+
+
+class Spread(NamedTuple):
+    """The numbers of a column in a part: how many, the least, the largest and the first (NaN where there is none)."""
+
+    n: int
+    least: float
+    largest: float
+    first: float
+
+
+def known_numbers(dataset: Dataset) -> list[FloatArray]:
+    """The numbers that are there of each measured column, as `derived.standard` has them."""
+    found = []
+    for column, row, where in dataset.stored():
+        if column.kind == "numeric" and np.isnan(column.fill):
+            values = row[where]
+            found.append(values[values == values].astype(FLOAT, copy=False))
+    return found
+
+
+def spreads(dataset: Dataset) -> list[Spread]:
+    """What the columns of a part have."""
+    return [
+        Spread(len(x), x.min(), x.max(), x[0]) if len(x) else Spread(0, np.nan, np.nan, np.nan)
+        for x in known_numbers(dataset)
+    ]
+
+
+def sums(dataset: Dataset, wanted: list[list[Any]], centers: list[float] | None, scales: list[float]) -> list[Any]:
+    """Sums of the numbers of each column, or of squares of their distances from its center."""
+    given = []
+    for j, numbers in enumerate(known_numbers(dataset)):
+        x = numbers if scales[j] == 1.0 else numbers / scales[j]
+        if centers is not None:
+            x = x - centers[j]
+            x = x * x
+        given.append(answer(x, wanted[j]))
+    return given
+
+
+def standardise(schema: Schema, each: Any) -> Schema:
+    """The schema with the means and deviations of its numbers. each(function, one list of arguments a part)"""
+    found: list[list[Spread]] = each(spreads)
+    n_columns = len(found[0])
+    made: list[tuple[float, float]] = [(0.0, 1.0)] * n_columns
+    totals = [[part[j].n for part in found] for j in range(n_columns)]
+    plans = [SharedSum(sizes) for sizes in totals]
+    ends = [
+        (np.nanmin([p[j].least for p in found]), np.nanmax([p[j].largest for p in found])) if sum(totals[j]) else (0, 0)
+        for j in range(n_columns)
+    ]
+    scales = [2.0**600 if max(abs(a), abs(b)) > 1e150 else 1.0 for a, b in ends]
+    wanted = [[plan.wanted[p] for plan in plans] for p in range(len(found))]
+    answers = each(sums, [(one, None, scales) for one in wanted])
+    means = [plan.total([a[j] for a in answers]) / max(1, sum(totals[j])) for j, plan in enumerate(plans)]
+    answers = each(sums, [(one, means, scales) for one in wanted])
+    for j, plan in enumerate(plans):
+        if not sum(totals[j]):
+            continue
+        if ends[j][0] == ends[j][1]:
+            made[j] = next(part[j].first for part in found if part[j].n), 1.0
+            continue
+        spread = float(np.sqrt(plan.total([a[j] for a in answers]) / sum(totals[j])))
+        center, spread = scales[j] * means[j], scales[j] * spread
+        made[j] = (center, spread) if spread > 1e-12 * abs(center) else (center, 1.0)
+    measured = [
+        (column.name, column.constant)
+        for columns in schema.groups()
+        for column in columns
+        if column.kind == "numeric" and np.isnan(column.fill)
+    ]
+    known = dict(zip(measured, made))
+    return replace(
+        schema,
+        columns=tuple(
+            replace(c, center=known[key][0], spread=known[key][1]) if (key := (c.name, c.constant)) in known else c
+            for c in schema.columns
+        ),
+    )

@@ -1,0 +1,173 @@
+"""Conjunctions of features, as a corpus of their own: each is an attribute of the positions where all its atoms are.
+
+An atom is a weight row of `Streams.of(schema)`: a value of a column at an offset, an attribute, a number. What scores
+conjunctions sees a corpus that has nothing but attributes, so that streams, chunks and files know nothing of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from hedgerow.data.dataset import Dataset, Schema, Vocabulary
+from hedgerow.legend import CODE, INDEX, AnyArray, FloatArray, IndexArray
+from hedgerow.linear import kernels
+from hedgerow.linear.index import Streams, row_names
+
+CONSTANT = "(constant)"
+AND = " & "
+_ONES: FloatArray = np.empty(0)  # stands for values that are all 1
+
+
+class Held(NamedTuple):
+    """What holds at n positions: ptr int64[n+1], and numbers and values of what position t has at ptr[t]:ptr[t+1].
+    `values` is empty where all are 1."""
+
+    ptr: IndexArray
+    numbers: AnyArray
+    values: FloatArray
+
+    def at(self, positions: IndexArray) -> Held:
+        """The same of some positions."""
+        sizes = np.diff(self.ptr)[positions]
+        ptr = np.concatenate([[0], np.cumsum(sizes)]).astype(INDEX)
+        entries = np.repeat(self.ptr[positions] - ptr[:-1], sizes) + np.arange(ptr[-1])
+        return Held(ptr, self.numbers[entries], self.values[entries] if len(self.values) else self.values)
+
+    def joined(self, more: Held, n_before: int) -> Held:
+        """What holds by this and by `more`, whose numbers go on after the first `n_before`."""
+        ptr, both = self.ptr + more.ptr, (self, more)
+        moved = [
+            np.repeat(start - one.ptr[:-1], np.diff(one.ptr)) + np.arange(one.ptr[-1])
+            for one, start in zip(both, (ptr[:-1], ptr[:-1] + np.diff(self.ptr)))
+        ]
+        numbers, plain = np.empty(ptr[-1], dtype=CODE), not len(self.values) and not len(more.values)
+        values = _ONES if plain else np.empty(ptr[-1])
+        for one, places, first in zip(both, moved, (0, n_before)):
+            numbers[places] = one.numbers + first
+            if not plain:
+                values[places] = one.values
+        return Held(ptr, numbers, values)
+
+
+def list_atoms(dataset: Dataset) -> Held:
+    """The rows of all positions of a corpus, which rise at each, and their values. What is 0 is left out."""
+    n = dataset.n_positions
+    which: list[IndexArray] = [np.empty(0, dtype=INDEX)]
+    rows, values, plain = [np.empty(0, dtype=INDEX)], [np.empty(0)], True
+    for base, n_rows, where, codes, numbers in Streams.of(dataset.schema).observed_at(dataset, np.arange(n)):
+        if len(where) > 1 and n_rows > 1 and (where[1:] == where[:-1]).any():  # attributes come in any order
+            order = np.lexsort((codes, where))
+            where, codes = where[order], codes[order]
+            numbers = numbers[order] if len(numbers) == len(order) else numbers
+        numbers = np.broadcast_to(numbers, where.shape)
+        if not numbers.all():
+            there = np.flatnonzero(numbers)
+            where, codes, numbers = where[there], codes[there], numbers[there]
+        plain = plain and bool((numbers == 1).all())
+        which.append(where)
+        rows.append(base + codes)
+        values.append(numbers)
+    position = np.concatenate(which)
+    order = np.argsort(position, kind="stable")
+    ptr = np.concatenate([[0], np.cumsum(np.bincount(position, minlength=n))]).astype(INDEX)
+    return Held(ptr, np.concatenate(rows)[order], _ONES if plain else np.concatenate(values)[order])
+
+
+@dataclass(frozen=True, eq=False)
+class Conjunctions:
+    """Sets of atoms, as the paths of a trie.
+
+    schema : whose rows are the atoms
+    parent, row : int64[J], of each node that before it and the row of the atom it adds; row rises along a path. Node 0
+        is the root, with the row −1.
+    node : int64[F], where the path of each conjunction ends; that of the constant ends at the root
+    """
+
+    schema: Schema
+    parent: IndexArray
+    row: IndexArray
+    node: IndexArray
+
+    @classmethod
+    def of(cls, schema: Schema, sets: Iterable[tuple[int, ...]]) -> Conjunctions:
+        """Conjunctions of these rows."""
+        nothing: IndexArray = np.zeros(0, dtype=INDEX)
+        return cls(schema, np.zeros(1, dtype=INDEX), np.full(1, -1, dtype=INDEX), nothing).extended(sets)
+
+    def extended(self, sets: Iterable[tuple[int, ...]]) -> Conjunctions:
+        """These conjunctions and more, none of which is among them. Old ones keep their numbers."""
+        parents, rows, ends = self.parent.tolist(), self.row.tolist(), self.node.tolist()
+        known = {(parent, row): node for node, (parent, row) in enumerate(zip(parents, rows)) if node}
+        for one in sets:
+            end = 0
+            for atom in sorted(one):
+                child = known.setdefault((end, atom), len(parents))
+                if child == len(parents):
+                    parents.append(end)
+                    rows.append(atom)
+                end = child
+            ends.append(end)
+        parent, row, node = (np.array(numbers, dtype=INDEX) for numbers in (parents, rows, ends))
+        return Conjunctions(self.schema, parent, row, node)
+
+    def __len__(self) -> int:
+        return len(self.node)
+
+    def sets(self) -> list[tuple[int, ...]]:
+        """The rows of each conjunction."""
+        paths: list[tuple[int, ...]] = [()]
+        for parent, row in zip(self.parent[1:].tolist(), self.row[1:].tolist()):
+            paths.append((*paths[parent], row))
+        return [paths[node] for node in self.node.tolist()]
+
+    @cached_property
+    def seen(self) -> Schema:
+        """The schema of what `apply` gives: an attribute for each conjunction."""
+        names = row_names(self.schema)
+        texts = [AND.join(names[row] for row in rows) or CONSTANT for rows in self.sets()]
+        return replace(self.schema, columns=(), attributes=Vocabulary(texts), attribute_offsets=(0,), window=0)
+
+    def apply(self, dataset: Dataset, held: Held | None = None) -> Dataset:
+        """The corpus with conjunctions for attributes, and nothing else. held : those that it has, if known"""
+        held = self.held(list_atoms(dataset)) if held is None else held
+        n, S = dataset.n_positions, dataset.n_sequences
+        return replace(
+            dataset,
+            schema=self.seen,
+            start=dataset.offsets[:-1].copy(),
+            codes=np.empty((0, n), dtype=CODE),
+            numeric=np.empty((0, n)),
+            attr_ptr=held.ptr,
+            attr_id=held.numbers,
+            attr_val=held.values if len(held.values) else None,
+            seq_codes=np.empty((0, S), dtype=CODE),
+            seq_numeric=np.empty((0, S)),
+        )
+
+    def held(self, atoms: Held) -> Held:
+        """Which conjunctions hold where, in order of size."""
+        (nodes, last), products = np.empty((2, len(self.parent)), dtype=INDEX), np.empty(len(self.parent))
+        fixed = *atoms, *self._children, self._feature, nodes, last, products
+        ptr = np.empty(len(atoms.ptr), dtype=INDEX)
+        size = kernels.conjunctions.list_conjunctions(*fixed, ptr, np.empty(0, dtype=CODE), _ONES)
+        found, values = np.empty(size, dtype=CODE), np.empty(size if len(atoms.values) else 0)
+        kernels.conjunctions.list_conjunctions(*fixed, ptr, found, values)
+        return Held(ptr, found, values)
+
+    @cached_property
+    def _children(self) -> tuple[IndexArray, IndexArray, IndexArray]:
+        """Pointers, rows and nodes of the children of each node."""
+        order = 1 + np.lexsort((self.row[1:], self.parent[1:])).astype(INDEX)
+        sizes = np.bincount(self.parent[1:], minlength=len(self.parent))
+        return np.concatenate([[0], np.cumsum(sizes)]).astype(INDEX), self.row[order], order
+
+    @cached_property
+    def _feature(self) -> IndexArray:
+        feature = np.full(len(self.parent), -1, dtype=INDEX)
+        feature[self.node] = np.arange(len(self.node))
+        return feature

@@ -1,0 +1,139 @@
+"""Training of a TreeCRF on a corpus whose parts lie elsewhere: its pools, and what is asked of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from hedgerow.data.dataset import Dataset
+from hedgerow.data.parts.corpus import SharedCorpus
+from hedgerow.errors import InputError
+from hedgerow.estimators.values import LOG_LIKELIHOOD
+from hedgerow.legend import AnyArray, IndexArray
+from hedgerow.models.crf.parameters import TreeParameters
+from hedgerow.parallel import MAX_LANES, Lanes, plan_chunks
+from hedgerow.training.boosting.chain import Iteration, plan_shards
+from hedgerow.training.boosting.pooled import PooledBooster, TreeMember, how_many_growers
+from hedgerow.training.boosting.rows import Totals
+from hedgerow.training.boosting.scores import Start
+from hedgerow.training.counting import count_known_moves
+from hedgerow.training.pool import Operation, Pool
+from hedgerow.trees.binning import Binning, bin_dataset, learn_binning
+from hedgerow.trees.growing import SURROGATE, WEIGHTING
+from hedgerow.trees.nodes import BLOCK_BINS, BLOCK_STRIDE
+from hedgerow.trees.shared_binning import BinnedPiece, bin_piece, join_bins, join_labels, learn_shared_binning
+
+
+def choose_binning(settings: TreeParameters, corpus: Dataset | SharedCorpus) -> Binning:
+    """How the columns of a training corpus become bins."""
+    if isinstance(corpus, SharedCorpus):
+        return learn_shared_binning(corpus, int(settings.max_bins), settings.min_frequency)
+    gaps = settings.missing in (WEIGHTING, SURROGATE)
+    return learn_binning(corpus, int(settings.max_bins), settings.min_frequency, keep_missing=gaps)
+
+
+def shared_booster(
+    corpus: SharedCorpus, binning: Binning, lanes: Lanes, *, start: Start, **options: Any
+) -> PooledBooster:
+    """What boosts a shared corpus, with its members."""
+    if options["vectors"]:
+        what = "⟦multi_strategy⟧ comes to one tree for all labels, which is not supported with Dask"
+        raise InputError(what, hint="Give 'one_output_per_tree'.")
+    nothing, K, blocks = corpus.nothing(), corpus.n_labels, binning.blocks
+    totals = Totals(corpus.n_positions, labelled=corpus.added(_n_unknown) == 0)
+    n_cells = int((blocks[:, BLOCK_BINS] * blocks[:, BLOCK_STRIDE]).sum())
+    shared: dict[str, Any] = {"start": start, "totals": totals, **options}
+    shared["n_growers"] = how_many_growers(K, options["max_leaf_nodes"], n_cells)
+    given = nothing, binning, corpus.engine.n_threads, shared
+    pool = corpus.pool(plan_shards(corpus.offsets), bin_piece, (binning,), make_tree_member, *given)
+    moves, inner = corpus.added(_moves), float(corpus.n_positions - corpus.n_sequences)
+    no_data = bin_dataset(binning, nothing, postings=True)
+    return PooledBooster(pool, nothing, no_data, lanes, moves=moves, inner=inner, **shared)
+
+
+def make_tree_member(
+    nothing: Dataset,
+    binning: Binning,
+    n_jobs: int,
+    options: dict[str, Any],
+    plan: IndexArray,
+    pieces: Sequence[BinnedPiece],
+) -> TreeMember:
+    """A member of the pool: its sequences as bins and labels."""
+    dataset = join_labels(pieces, nothing)
+    data = join_bins(binning, pieces, nothing.schema.gap)
+    return TreeMember(dataset, data, n_jobs=n_jobs, plan=plan, **options)
+
+
+def _moves(dataset: Dataset) -> AnyArray:
+    return count_known_moves(dataset, np.ones(dataset.n_positions))
+
+
+def _n_unknown(dataset: Dataset) -> int:
+    return int(np.count_nonzero(dataset.labels < 0))  # type: ignore[operator]
+
+
+def n_known(dataset: Dataset | SharedCorpus) -> int:
+    """The positions whose label is known."""
+    unknown = dataset.added(_n_unknown) if isinstance(dataset, SharedCorpus) else _n_unknown(dataset)
+    return int(dataset.n_positions - unknown)
+
+
+# ------------------------------------------------------------------------------------------------ held-out sequences
+
+
+class StagesMember:
+    """A run of the held-out sequences, and their part in the score of each iteration."""
+
+    def __init__(self, nothing: Dataset, binning: Binning, n_jobs: int, options: dict[str, Any], pieces: Any) -> None:
+        from hedgerow.models.crf.tree_training import Stages
+
+        dataset = join_labels(pieces, nothing)
+        data = join_bins(binning, pieces, nothing.schema.gap, growing=False)
+        lanes = Lanes(n_jobs, MAX_LANES).__enter__()  # for as long as it lives
+        self.stages = Stages(dataset, data, iterations=[], lanes=lanes, **options)
+        self._labels = None if options["scoring"] == LOG_LIKELIHOOD else dataset.labels
+
+    def measure(self, added: list[Iteration]) -> list[AnyArray]:
+        """What it adds to the score after more iterations: log-probabilities, or which labels are right."""
+        self.stages.iterations.extend(added)
+        found = self.stages.measured(len(self.stages.iterations))
+        if self._labels is None:
+            return found
+        return [(np.concatenate(found) == self._labels)[self._labels >= 0]]
+
+
+def make_stages_member(
+    nothing: Dataset, binning: Binning, n_jobs: int, options: dict[str, Any], plan: IndexArray, pieces: Any
+) -> StagesMember:
+    """Chunks are cut one after the other, so that a run of them is cut as in the whole corpus: it needs no plan."""
+    return StagesMember(nothing, binning, n_jobs, options, pieces)
+
+
+class SharedStages:
+    """The score of shared held-out sequences after each iteration, as `Stages` gives it."""
+
+    def __init__(
+        self, corpus: SharedCorpus, binning: Binning, iterations: list[Iteration], chunk: int, **options: Any
+    ) -> None:
+        self.iterations, self.scoring = iterations, options["scoring"]
+        given = corpus.nothing(), binning, corpus.engine.n_threads, options
+        plan = plan_chunks(corpus.offsets, chunk)
+        self.pool: Pool = corpus.pool(plan, bin_piece, (binning,), make_stages_member, *given)
+        self._history: list[Operation] = []
+        self._n_added = 0
+
+    def __call__(self) -> float:
+        return self.score(len(self.iterations))
+
+    def score(self, n_iterations: int) -> float:
+        """The score with the first iterations; no fewer than at the call before."""
+        new = self.iterations[self._n_added : n_iterations]
+        self._n_added = n_iterations
+        asked = Operation("measure", (new,))
+        answers = self.pool.call([asked], self._history)
+        self._history.append(asked)
+        values = np.concatenate([part for (parts,) in answers for part in parts])
+        return float(values.sum()) if self.scoring == LOG_LIKELIHOOD else float(values.mean())

@@ -1,0 +1,184 @@
+"""A report of a model on sequences, or images, and their true labels: one page that stands alone."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from hedgerow.errors import InputError
+from hedgerow.report.page.about import About, about
+from hedgerow.report.page.confidence import Confidence, confidence
+from hedgerow.report.page.data import Facts, Trained, facts
+from hedgerow.report.page.learnt import Learnt, learnt
+from hedgerow.report.page.scores import Scores, scores
+from hedgerow.report.page.shown import View, value_reader, view_of
+from hedgerow.report.page.suspects import Suspects, suspects, to_csv
+from hedgerow.report.page.tested import Tested, judge, sequences_of
+from hedgerow.report.page.worst import Item, items
+
+_EACH_IMAGE = 4  # explanations of images cost as many as so many of sequences
+
+
+@dataclass(frozen=True, repr=False)
+class Report:
+    """What `report` of a model returns: its parts as plain data, and the page that `save` writes.
+
+    scores, confidence, suspects : None where there are no true labels, or no probabilities, to tell them by
+    """
+
+    tested: Tested
+    view: View
+    about: About
+    data: Facts
+    scores: Scores | None
+    confidence: Confidence | None
+    items: list[Item]
+    learnt: Learnt
+    suspects: Suspects | None
+
+    def to_html(self) -> str:
+        """The page as text. It loads nothing from elsewhere."""
+        from hedgerow.report.page.render import render_report
+
+        return render_report(self)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the page to a file, which is replaced at once, or not at all."""
+        write_page(self.to_html(), path)
+
+    def save_suspects(self, path: str | os.PathLike[str]) -> None:
+        """Write the labels that are probably wrong as comma-separated values."""
+        write_page(to_csv(self._told().labels), path)
+
+    def save_next(self, path: str | os.PathLike[str]) -> None:
+        """Write the sequences to label next as comma-separated values."""
+        write_page(to_csv(self._told().next), path)
+
+    def _told(self) -> Suspects:
+        if self.suspects is None:
+            name = type(self.tested.model).__name__
+            raise InputError(f"a {name} has no probabilities, by which labels could be suspected")
+        return self.suspects
+
+    def _repr_html_(self) -> str:
+        from hedgerow.report.page.render import notebook
+
+        return notebook(self.to_html())
+
+    def __repr__(self) -> str:
+        told = [f"{one.name} {one.value:.4f}" for one in (self.scores.headlines if self.scores is not None else ())]
+        return f"Report({', '.join([self.about.title, *told])})"
+
+
+def write_page(text: str, path: str | os.PathLike[str]) -> None:
+    """Write a text to a file, which is replaced at once, or not at all."""
+    from hedgerow.persistence import replace_file
+
+    replace_file(path, [text.encode("utf-8", "replace")])
+
+
+def make_report(
+    model: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    X_train: Any = None,
+    y_train: Any = None,
+    cv: int | None = None,
+    scheme: str | None = None,
+    n_shown: int = 40,
+    n_explained: int = 200,
+    n_suspects: int = 100,
+    title: str | None = None,
+    command: str | None = None,
+    files: Mapping[str, str] | None = None,
+) -> Report:
+    """Judge a fitted model by labelled sequences, or images.
+
+    Parameters
+    ----------
+    model : a fitted estimator
+    X, y : as `score` takes them. Without y, or where a label is None or a set, there is nothing to compare with: the
+        report then tells of the rest
+    X_train, y_train : what the model was trained on, to compare columns and to find the same sequences again
+    cv : look for wrong labels by probabilities that are cross-validated in so many parts: in the training sequences, or
+        in X and y where these are not given. The model is trained as often
+    scheme : how spans are written; by default it is told from the labels
+    n_shown, n_explained, n_suspects : the most sequences, explanations and suspects on the page
+    title, command, files : what the page says of itself; files : what it is → path
+    """
+    for name, number in (("n_shown", n_shown), ("n_explained", n_explained), ("n_suspects", n_suspects)):
+        if isinstance(number, bool) or not isinstance(number, (int, np.integer)) or number < 0:
+            raise InputError(f"⟦{name}⟧ is {number!r}", hint="Give a whole number, 0 or more.")
+    if y_train is not None and X_train is None:
+        raise InputError("⟦y_train⟧ is given without ⟦X_train⟧", hint="Give both.")
+    seen = judge(model, X, y, scheme)
+    trained = None if X_train is None else _trained(model, X_train, y_train)
+    view = view_of(seen)
+    other = None if cv is None else _cross_validated(seen, trained, cv)
+    explained = n_explained if seen.shapes is None else n_explained // _EACH_IMAGE
+    return Report(
+        seen,
+        view,
+        about(seen, title, command, files or {}),
+        facts(seen, trained),
+        scores(seen),
+        confidence(seen),
+        list(items(seen, view, n_shown, explained)),
+        learnt(seen),
+        suspects(seen, value_reader(view), n_suspects, other),
+    )
+
+
+def _trained(model: Any, X: Any, y: Any) -> Trained:
+    """The training sequences as a model reads them."""
+    if hasattr(model, "neighbours"):
+        from hedgerow.lattice.dataset import make_dataset, read_masks
+
+        graphs = model._read(X)
+        dataset: Any = make_dataset(graphs, differences=model.differences)
+        offsets = np.concatenate([[0], np.cumsum(dataset.sizes)]).astype(np.int64)
+        labels = [None] * int(offsets[-1])
+        if y is not None:
+            labels = list(chain.from_iterable(mask.tolist() for mask in read_masks(y, graphs)))
+        return Trained(dataset, X, offsets, labels)
+    X, y = sequences_of(model, X, y)
+    dataset = model.encode(X)
+    rows = [None] * dataset.n_positions if y is None else [label for row in y for label in row]
+    if len(rows) != dataset.n_positions:
+        raise InputError(f"⟦X_train⟧ has {dataset.n_positions} positions and ⟦y_train⟧ has {len(rows)} labels")
+    return Trained(dataset, X, dataset.offsets, [None if isinstance(r, (set, frozenset)) else r for r in rows])
+
+
+def _cross_validated(seen: Tested, trained: Trained | None, cv: int) -> Tested:
+    """Sequences with probabilities by models that did not see their labels."""
+    from sklearn.base import clone
+
+    from hedgerow.metrics.labelings import sort_key
+    from hedgerow.model_selection import cross_val_predict
+
+    if seen.shapes is not None:
+        raise InputError("⟦cv⟧ is for sequences", hint="Leave it out: images are judged by the model itself.")
+    if not hasattr(seen.model, "predict_proba"):
+        raise InputError(f"⟦cv⟧ needs probabilities, and a {type(seen.model).__name__} has none", hint="Leave it out.")
+    if trained is None:
+        X, offsets, labels = seen.X, seen.offsets, [(*seen.labels, None)[k] for k in seen.true.tolist()]
+    else:
+        X, offsets, labels = trained.X, trained.offsets, trained.labels
+    y = [labels[a:b] for a, b in zip(offsets.tolist(), offsets[1:].tolist())]
+    if len(y) < cv or all(label is None for label in labels):
+        raise InputError(f"⟦cv⟧ is {cv}", hint=f"Give labels, and 2 to {len(y)} parts.")
+    probs = np.concatenate(cross_val_predict(clone(seen.model), X, y, cv=cv, method="predict_proba"))
+    classes = seen.model.classes_.tolist()
+    if probs.shape[1] != len(classes):
+        classes = sorted({label for label in labels if label is not None}, key=sort_key)
+    place: dict[Any, int] = {None: -1} | {label: k for k, label in enumerate(classes)}
+    true = np.array([place.setdefault(label, len(place) - 1) for label in labels], dtype=np.int32)
+    names = tuple(label for label in place if label is not None)
+    guess = probs.argmax(axis=1).astype(np.int32)
+    return Tested(seen.model, X, names, offsets, true, guess, probs, None, None, seen.scheme)

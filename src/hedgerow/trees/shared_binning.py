@@ -1,0 +1,293 @@
+"""Bins of a corpus whose parts lie elsewhere: the same as `learn_binning` chooses of the whole, and parts as bins.
+
+Quantiles are exact, and no column is brought together for them. A number is found by its rank: every part samples its
+numbers evenly, which bounds the number of that rank from both sides, and then gives those between the bounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hedgerow.data.dataset import Dataset, padded_places
+from hedgerow.data.parts.corpus import SharedCorpus, join_ends
+from hedgerow.errors import InputError
+from hedgerow.legend import INDEX, OUTSIDE, AnyArray, CodeArray, FloatArray, IndexArray
+from hedgerow.trees.binning import (
+    ATTRIBUTES,
+    MAX_CUTS,
+    Binning,
+    bin_dataset,
+    column_values,
+    group_windows,
+    item_places,
+    postings_of,
+    split_columns,
+    window_of,
+)
+from hedgerow.trees.bins import BinnedData
+from hedgerow.trees.nodes import CODES, ITEMS, N_SPECIAL, ORDERED
+from hedgerow.trees.quantiles import column_numbers, inside_places, quantiles_of
+
+SAMPLED = 16_384  # numbers that a part gives of a column: twice that share of it lies between two bounds
+
+
+def learn_shared_binning(corpus: SharedCorpus, max_bins: int, min_frequency: float) -> Binning:
+    """As `learn_binning`, of all parts."""
+    dense, sparse = split_columns(corpus.schema)
+    entries: list[tuple[Any, ...]] = []
+    edges = iter(_numeric_edges(corpus, max_bins))
+    for column in (stored.column for stored in dense):
+        window = window_of(column.offsets)
+        if column.kind == "numeric":
+            cuts = next(edges)
+            entries.append((column.name, ORDERED, len(cuts) + 1 + N_SPECIAL, cuts, None, None, window))
+        else:
+            entries.append((column.name, CODES, column.n_codes, None, None, None, window))
+    counted = corpus.added(_count_codes) if sparse else []
+    for column, counts in zip((stored.column for stored in sparse), np.split(counted, _ends(sparse))):
+        counts[OUTSIDE] = corpus.n_sequences if len(column.offsets) > 1 else 0
+        kept = np.flatnonzero((counts > 0) & (counts >= min_frequency)).astype(np.int32)
+        none = np.full(len(kept), np.nan)
+        entries.append((column.name, ITEMS, len(kept), None, kept, none, window_of(column.offsets)))
+    if corpus.schema.n_attributes:
+        source, cuts = _attribute_items(corpus, min_frequency)
+        window = window_of(corpus.schema.attribute_offsets)
+        entries.append((ATTRIBUTES, ITEMS, len(source), None, source, cuts, window))
+    if not entries:
+        raise InputError("there is no column to split on")
+    return Binning(*(tuple(part) for part in zip(*entries)))
+
+
+def _ends(sparse: Sequence[Any]) -> IndexArray:
+    return np.cumsum([stored.column.n_codes for stored in sparse])[:-1]
+
+
+def _count_codes(dataset: Dataset) -> IndexArray:
+    """How often each code of the sparse columns stands at a position, one column after the other."""
+    counts = []
+    for stored in split_columns(dataset.schema)[1]:
+        values = column_values(dataset, stored)
+        inside = values if stored.column.constant else values[inside_places(dataset)]
+        counts.append(np.bincount(inside, minlength=stored.column.n_codes))
+    return np.concatenate(counts)
+
+
+def _attribute_items(corpus: SharedCorpus, min_frequency: float) -> tuple[CodeArray, FloatArray]:
+    """As that of `binning`. The values of attributes are brought together, one number for each."""
+    parts = corpus.each(_attributes)
+    n = corpus.schema.n_attributes
+    counts = np.sum([np.bincount(ids, minlength=n) for ids, _ in parts], axis=0)
+    kept = np.flatnonzero((counts > 0) & (counts >= min_frequency)).astype(np.int32)
+    if all(values is None for _, values in parts):
+        return kept, np.full(len(kept), np.nan)
+    ids = np.concatenate([own for own, _ in parts])
+    values = np.concatenate([np.ones(len(own)) if value is None else value for own, value in parts])
+    order, ends = np.lexsort((values, ids)), np.cumsum(counts)
+    sources: list[int] = []
+    cuts: list[float] = []
+    for a in kept:
+        own = values[order[ends[a] - counts[a] : ends[a]]]
+        quantiles = quantiles_of(own, None, MAX_CUTS + 1)[:MAX_CUTS]
+        sources += [int(a)] * (1 + len(quantiles))
+        cuts += [np.nan, *quantiles.tolist()]
+    return np.array(sources, dtype=np.int32), np.array(cuts)
+
+
+def _attributes(dataset: Dataset) -> tuple[CodeArray, FloatArray | None]:
+    return dataset.attr_id, dataset.attr_val
+
+
+# ------------------------------------------------------------------------------------------------ numbers
+
+
+class Sample(NamedTuple):
+    """The numbers of a column in a part: how many; all that differ, where these are few, else None; and some of them
+    in order, with their places in the order of all."""
+
+    n: int
+    distinct: FloatArray | None
+    numbers: FloatArray
+    places: IndexArray
+
+
+class Between(NamedTuple):
+    """Of one pair of bounds: the numbers up to the lower one, and those above it and up to the upper one, each once
+    with how often it is there."""
+
+    n_below: int
+    numbers: FloatArray
+    counts: IndexArray
+
+
+def _numeric_edges(corpus: SharedCorpus, max_bins: int) -> list[FloatArray]:
+    """The upper ends of the bins of each numeric column that trees split on, as `quantiles_of` gives them."""
+    found = corpus.each(_samples, max_bins)
+    columns = [stored.column for stored in split_columns(corpus.schema)[0] if stored.column.kind == "numeric"]
+    shares = np.linspace(0, 1, max_bins + 1)[1:-1]
+    edges: list[FloatArray] = []
+    ranks: dict[int, IndexArray] = {}
+    bounds: dict[int, FloatArray] = {}
+    for j, column in enumerate(columns):
+        parts = [part[j] for part in found]
+        if not np.isnan(column.fill):
+            parts.append(_sample(np.array([column.fill]), max_bins))
+        few = [part.distinct for part in parts if part.distinct is not None]
+        values = np.unique(np.concatenate(few)) if few else np.empty(0)
+        edges.append(quantiles_of(values, None, max_bins) if len(values) <= max_bins else values)
+        if len(few) < len(parts) or len(values) > max_bins:
+            ranks[j] = np.floor(shares * (sum(part.n for part in parts) - 1)).astype(INDEX)
+            bounds[j] = _bounds(ranks[j], parts)
+    answers = corpus.each(_between, bounds) if bounds else []
+    for j, own in ranks.items():
+        parts_of = [answer[j] for answer in answers]
+        if not np.isnan(columns[j].fill):
+            parts_of.append(_between_of(np.array([columns[j].fill]), bounds[j]))
+        edges[j] = np.unique([_ranked(int(rank), one) for rank, one in zip(own, zip(*parts_of))])
+    return edges
+
+
+def _columns(dataset: Dataset) -> list[FloatArray]:
+    """The numbers of each column, in order, without what absent ones mean."""
+    found = []
+    for one in split_columns(dataset.schema)[0]:
+        if one.column.kind == "numeric":
+            numbers = column_numbers(dataset, one.column, column_values(dataset, one))[0]
+            found.append(np.sort(numbers if np.isnan(one.column.fill) else numbers[:-1]))
+    return found
+
+
+def _samples(dataset: Dataset, max_bins: int) -> list[Sample]:
+    return [_sample(ordered, max_bins) for ordered in _columns(dataset)]
+
+
+def _sample(ordered: FloatArray, max_bins: int) -> Sample:
+    n = len(ordered)
+    distinct = ordered[np.flatnonzero(np.diff(ordered, prepend=np.nan) != 0)]
+    places = np.arange(n) if n <= SAMPLED else np.linspace(0, n - 1, SAMPLED).astype(INDEX)
+    return Sample(n, distinct if len(distinct) <= max_bins else None, ordered[places], places)
+
+
+def _bounds(ranks: IndexArray, parts: Sequence[Sample]) -> FloatArray:
+    """(R, 2): the number of each rank, from 0, is above the first and at most the second.
+
+    Up to a sample a part has at least as many numbers as its place says, and fewer than up to the next one: so many are
+    at most beyond.
+    """
+    every = np.concatenate([part.numbers for part in parts])
+    steps = np.concatenate([np.diff(part.places, prepend=-1) for part in parts])
+    order = np.argsort(every, kind="stable")
+    ordered, up_to = every[order], np.cumsum(steps[order])
+    beyond = sum(int(np.diff(part.places).max(initial=1)) - 1 for part in parts)
+    whole = up_to[np.searchsorted(ordered, ordered, side="right") - 1]  # all samples of the same size
+    high = ordered[np.searchsorted(up_to, ranks + 1)]
+    below = np.searchsorted(whole + beyond, ranks, side="right") - 1
+    low = np.where(below >= 0, ordered[np.maximum(below, 0)], -np.inf)
+    return np.column_stack([low, high])
+
+
+def _between(dataset: Dataset, bounds: dict[int, FloatArray]) -> dict[int, list[Between]]:
+    columns = _columns(dataset)
+    return {j: _between_of(columns[j], own) for j, own in bounds.items()}
+
+
+def _between_of(ordered: FloatArray, bounds: FloatArray) -> list[Between]:
+    ends = np.searchsorted(ordered, bounds, side="right")
+    ends[np.isneginf(bounds[:, 0]), 0] = 0
+    return [Between(a, *np.unique(ordered[a:b], return_counts=True)) for a, b in ends.tolist()]
+
+
+def _ranked(rank: int, parts: Sequence[Between]) -> float:
+    """The number of a rank among all, which is between the bounds."""
+    numbers = np.concatenate([part.numbers for part in parts])
+    order = np.argsort(numbers, kind="stable")
+    up_to = np.cumsum(np.concatenate([part.counts for part in parts])[order])
+    return float(numbers[order][np.searchsorted(up_to, rank - sum(part.n_below for part in parts) + 1)])
+
+
+# ------------------------------------------------------------------------------------------------ bins of parts
+
+
+def bin_piece(dataset: Dataset, binning: Binning) -> BinnedPiece:
+    """Sequences of a part as bins."""
+    assert dataset.labels is not None
+    data = bin_dataset(binning, dataset, postings=False)
+    return BinnedPiece(dataset.offsets, dataset.labels, dataset.allowed, data)
+
+
+class BinnedPiece(NamedTuple):
+    """Sequences as bins: those of their places, without a margin, and what else is resident of them."""
+
+    offsets: IndexArray
+    labels: CodeArray
+    allowed: AnyArray | None
+    data: BinnedData
+
+
+def join_labels(pieces: Sequence[BinnedPiece], nothing: Dataset) -> Dataset:
+    """The sequences of pieces with their labels and without columns: all that training reads beside bins.
+
+    nothing : a corpus of the same schema
+    """
+    allowed = None
+    if any(piece.allowed is not None for piece in pieces):
+        free = [(len(piece.labels), nothing.n_labels) for piece in pieces]
+        own = [np.ones(n, dtype=bool) if p.allowed is None else p.allowed for p, n in zip(pieces, free)]
+        allowed = np.concatenate(own)
+    offsets = join_ends([piece.offsets for piece in pieces])
+    start = padded_places(offsets, nothing.schema.gap)[0]
+    return replace(
+        nothing, offsets=offsets, start=start, labels=np.concatenate([p.labels for p in pieces]), allowed=allowed
+    )
+
+
+def join_bins(binning: Binning, pieces: Sequence[BinnedPiece], gap: int, *, growing: bool = True) -> BinnedData:
+    """The bins of sequences end to end, as `bin_dataset` makes them of one corpus."""
+    margin, offsets = binning.margin, join_ends([piece.offsets for piece in pieces])
+    n_sequences = len(offsets) - 1
+    size = int(offsets[-1]) + gap * (n_sequences + 1) + 2 * margin
+    first = pieces[0].data
+    bins: AnyArray = np.empty((len(first.bins), size), dtype=np.uint8)
+    starts: AnyArray = np.zeros(size, dtype=np.uint8)
+    bins[:, :margin] = bins[:, size - margin :] = first.bins[:, :1]
+    n_groups = len(first.columns.item_ptr)
+    lists: list[list[CodeArray]] = [[] for _ in range(n_groups)]
+    counts: IndexArray = np.zeros((n_groups, size), dtype=INDEX)
+    places, at = [], margin
+    for j, piece in enumerate(pieces):
+        data, begin = piece.data, margin + (gap if j else 0)  # the gap before it is that behind the piece before
+        end = data.bins.shape[1] - margin
+        to = at + end - begin
+        bins[:, at:to], starts[at:to] = data.bins[:, begin:end], data.first[begin:end]
+        places.append(data.place + (at - begin))
+        for g in range(n_groups):
+            ptr = data.columns.item_ptr[g]
+            counts[g, at:to] = np.diff(ptr)[begin:end]
+            lists[g].append(data.columns.items[ptr[begin] : ptr[end]])
+        at = to
+    items, item_ptr = _join_items(lists, counts)
+    place = np.concatenate(places).astype(np.int32)
+    columns = first.columns._replace(bins=bins, items=items, item_ptr=item_ptr)
+    if not growing:
+        return BinnedData(columns, place, starts, columns, place, place, starts)
+    by_code, by_item = postings_of(binning, bins), item_places(binning, items, item_ptr)
+    columns = columns._replace(
+        postings=by_code[0], posting_ptr=by_code[1], item_places=by_item[0], item_place_ptr=by_item[1]
+    )
+    return group_windows(binning, BinnedData(columns, place, starts, columns, place, place, starts))
+
+
+def _join_items(lists: list[list[CodeArray]], counts: IndexArray) -> tuple[CodeArray, IndexArray]:
+    """Items of all pieces, group by group."""
+    ptr: IndexArray = np.zeros((len(lists), counts.shape[1] + 1), dtype=INDEX)
+    joined: list[CodeArray] = [np.empty(0, dtype=np.int32)]
+    n = 0
+    for g, own in enumerate(lists):
+        joined.extend(own)
+        ptr[g, 1:] = np.cumsum(counts[g])
+        ptr[g] += n
+        n += int(counts[g].sum())
+    return np.concatenate(joined), ptr

@@ -1,0 +1,194 @@
+"""A fit on parts has the bits of the fit on the whole, whatever the parts are. Without a cluster: see test_cluster."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import hedgerow
+from hedgerow import parallel
+from hedgerow.dask import LinearCRF, TreeCRF
+from hedgerow.data.encoding import learn
+from hedgerow.data.parts.corpus import SharedCorpus, join
+from hedgerow.data.parts.merging import recode
+from hedgerow.data.parts.pairwise import SharedSum, answer
+from hedgerow.errors import InputError
+from hedgerow.estimators.shared import prepare_shared
+from hedgerow.linear import chain as linear_chain
+from hedgerow.models.crf import linear_shared, linear_training
+from hedgerow.training.boosting import chain
+from hedgerow.training.pool import LocalEngine
+from hedgerow.trees import shared_binning
+from hedgerow.trees.binning import learn_binning
+
+from .corpora import KINDS, parts_of, same_trees, same_weights, sequences
+
+FEW = settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+ALONE = {"early_stopping": False, "n_estimators": 4}
+SOON = {"n_iter_no_change": 2, "n_estimators": 8}
+CUTS = st.lists(st.integers(1, 39), max_size=5, unique=True).map(sorted)
+
+
+@pytest.fixture(autouse=True)
+def _small_shards(monkeypatch):
+    """Shards and chunks of a few sequences, so that there are many of them."""
+    monkeypatch.setattr(chain, "CHUNK_POSITIONS", 15)
+    monkeypatch.setattr(chain, "MOST_IN_SHARD", 50)
+    monkeypatch.setattr(shared_binning, "SAMPLED", 16)
+    plan = parallel.plan_chunks
+    for module in (linear_chain, linear_training, linear_shared):
+        monkeypatch.setattr(module, "plan_chunks", lambda offsets, target=30: plan(offsets, target))
+
+
+def fit_parts(model, parts, n_members):
+    """What `fit` does behind a cluster."""
+    model._check_parameters()
+    whole = SharedCorpus.of(LocalEngine(parts, n_members, n_threads=2), None, model.window)
+    model._train_all(prepare_shared(model._preparation(), whole))
+    return model._finish(None)
+
+
+def quiet(model, *given):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return model.fit(*given)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@given(cuts=CUTS, n_members=st.sampled_from([1, 2, 3, 5]), seed=st.integers(0, 99))
+@FEW
+def test_parts_by_the_schema_of_the_whole_are_the_whole(kind, cuts, n_members, seed):
+    X, y = sequences(np.random.default_rng(seed), kind, 3)
+    parts = parts_of(X, y, cuts)
+    corpus = SharedCorpus.of(LocalEngine(parts, n_members), None, 2)
+    whole = learn(X, y, window=2)
+    assert corpus.schema == whole.schema
+    assert join([recode(part.dataset, corpus.schema) for part in parts]).equals(whole)
+    for max_bins in (5, 40):
+        one, other = learn_binning(whole, max_bins), shared_binning.learn_shared_binning(corpus, max_bins, 1)
+        assert [list(a) if a is not None else None for a in one.thresholds] == [
+            list(a) if a is not None else None for a in other.thresholds
+        ]
+        assert (one.names, one.n_bins) == (other.names, other.n_bins)
+        for a, b in zip(one.item_cut, other.item_cut):
+            assert a is b is None or np.array_equal(a, b, equal_nan=True)
+
+
+@given(sizes=st.lists(st.integers(0, 700), min_size=1, max_size=6), seed=st.integers(0, 99))
+@settings(max_examples=60, deadline=None)
+def test_sums_of_parts_are_those_of_numpy(sizes, seed):
+    x = np.random.default_rng(seed).normal(size=sum(sizes)) ** 3
+    plan, parts = SharedSum(sizes), np.split(x, np.cumsum(sizes)[:-1])
+    assert plan.total([answer(part, wanted) for part, wanted in zip(parts, plan.wanted)]) == x.sum()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "options",
+    [
+        {**ALONE, "edges": "joint"},
+        {
+            "early_stopping": False,
+            "n_estimators": 4,
+            "edges": "shared",
+            "class_weight": "balanced",
+            "max_features": 0.7,
+        },
+        {
+            "edges": "shared",
+            "n_iter_no_change": 2,
+            "n_estimators": 8,
+            "init": "constant",
+            "transitions": "forbid_unseen",
+        },
+    ],
+    ids=["joint", "shared", "stopped"],
+)
+def test_trees(kind, options, rng):
+    X, y = sequences(rng, kind, 3)
+    known = {"window": 1, "max_leaf_nodes": 6, "random_state": 0, **options}
+    local = quiet(hedgerow.TreeCRF(**known), X, y)
+    for cuts, n_members in (([], 1), ([7, 8, 30], 2), ([1, 20, 39], 5)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            same_trees(local, fit_parts(TreeCRF(**known), parts_of(X, y, cuts), n_members))
+
+
+@given(cuts=CUTS, n_members=st.sampled_from([1, 2, 3, 5]), n_labels=st.sampled_from([2, 20]), seed=st.integers(0, 9))
+@settings(FEW, max_examples=6)
+def test_trees_of_any_parts(cuts, n_members, n_labels, seed):
+    X, y = sequences(np.random.default_rng(seed), "numbers", n_labels)
+    known = {
+        "window": 1,
+        "max_leaf_nodes": 5,
+        "early_stopping": False,
+        "n_estimators": 3,
+        "learning_rate": "line_search",
+    }
+    known["multi_strategy"] = "one_output_per_tree"
+    same_trees(hedgerow.TreeCRF(**known).fit(X, y), fit_parts(TreeCRF(**known), parts_of(X, y, cuts), n_members))
+
+
+def test_the_default_of_trees(rng):
+    """Both forms of edges, three folds, a temperature, and a last training on all sequences."""
+    X, y = sequences(rng, "both", 3)
+    known = {"window": 1, "max_leaf_nodes": 6, "random_state": 0, "n_iter_no_change": 2, "n_estimators": 6}
+    local, shared = quiet(hedgerow.TreeCRF(**known), X, y), TreeCRF(**known)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fit_parts(shared, parts_of(X, y, [3, 17]), 3)
+    same_trees(local, shared)
+    assert shared.refitted_
+    ordinary = shared.to_local()
+    assert type(ordinary) is hedgerow.TreeCRF
+    for a, b in zip(ordinary.predict_proba(X), local.predict_proba(X)):
+        assert np.array_equal(a, b)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"pairs": "all", "l1": 0.1}, {"early_stopping": True, "calibrate": True}, {"order": 0, "min_frequency": 2}],
+    ids=["plain", "all pairs", "stopped", "order 0"],
+)
+def test_weights(kind, options, rng):
+    X, y = sequences(rng, kind, 3)
+    known = {"window": 1, "random_state": 0, "max_iter": 15, **options}
+    local = quiet(hedgerow.LinearCRF(**known), X, y)
+    for cuts, n_members in (([], 1), ([7, 8, 30], 3), ([1, 20, 39], 8)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            same_weights(local, fit_parts(LinearCRF(**known), parts_of(X, y, cuts), n_members))
+
+
+def test_unlabelled_positions_and_sets_of_labels(rng):
+    X, y = sequences(rng, "numbers", 3)
+    y = [[None if rng.random() < 0.1 else {label, "L0"} if rng.random() < 0.1 else label for label in one] for one in y]
+    y[3] = [None] * len(y[3])
+    known = {"window": 1, "max_leaf_nodes": 5, "early_stopping": False, "n_estimators": 3, "init": "constant"}
+    same_trees(hedgerow.TreeCRF(**known).fit(X, y), fit_parts(TreeCRF(**known), parts_of(X, y, [3, 4, 20]), 3))
+    same_weights(hedgerow.LinearCRF(window=1).fit(X, y), fit_parts(LinearCRF(window=1), parts_of(X, y, [3, 4, 20]), 3))
+
+
+def test_types_that_differ_between_parts_are_refused():
+    one, other = parts_of([[{"x": 1.0}], [{"x": "a"}]], [["A"], ["B"]], [1])
+    with pytest.raises(InputError, match="is categorical in partition 1 and numeric in partition 0"):
+        SharedCorpus.of(LocalEngine([one, other], 1), None, 0)
+    one, other = parts_of([[{"x": 1.0}], [{"x": 2.0}]], [["A"], [3]], [1])
+    with pytest.raises(InputError, match="partition 0 has the label 'A' and partition 1 the label 3"):
+        SharedCorpus.of(LocalEngine([one, other], 1), None, 0)
+
+
+def test_constraints_name_the_sequence(rng):
+    X, y = sequences(rng, "numbers", 3)
+    y[21] = ["L0", "L1", *y[21]][: len(y[21])] if len(y[21]) > 1 else y[21]
+    model = TreeCRF(window=0, constraints=[("L0", "L1")])
+    with pytest.raises(InputError, match=r"sequence .* from 'L0' to 'L1', which the constraints forbid") as error:
+        fit_parts(model, parts_of(X, y, [20]), 2)
+    with pytest.raises(InputError) as local:
+        hedgerow.TreeCRF(window=0, constraints=[("L0", "L1")]).fit(X, y)
+    assert (error.value.sequence, error.value.position) == (local.value.sequence, local.value.position)

@@ -1,0 +1,178 @@
+"""Fits by the workers of a cluster: what X may be, what is refused, and workers that are lost."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import threading
+
+import dask
+import dask.bag
+import dask.dataframe
+import numpy as np
+import pandas as pd
+import pytest
+from distributed import Client, LocalCluster
+
+import hedgerow
+from hedgerow.dask import LinearCRF, TreeCRF, engine
+from hedgerow.errors import InputError
+from hedgerow.training.boosting import chain
+
+from .corpora import cut_frame, frame, same_trees, same_weights, sequences
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # Dask's own
+ALONE = {"window": 1, "max_leaf_nodes": 5, "early_stopping": False, "n_estimators": 3}
+NAMES = {"by": "machine", "label": "state", "time": "t"}
+
+
+@pytest.fixture(autouse=True)
+def _small_shards(monkeypatch):
+    monkeypatch.setattr(chain, "CHUNK_POSITIONS", 30)
+    monkeypatch.setattr(chain, "MOST_IN_SHARD", 100)
+
+
+def dask_frame(parts):
+    return dask.dataframe.from_delayed([dask.delayed(part) for part in parts], meta=parts[0].iloc[:0])
+
+
+def test_frames_parquet_and_lazy_labels(client, rng, tmp_path):
+    whole = frame(rng)
+    parts = [whole.iloc[:0], *cut_frame(whole, 4, 5, 20)]
+    local = hedgerow.TreeCRF(**ALONE).fit(whole, **NAMES)
+    shared = TreeCRF(client=client, **ALONE).fit(dask_frame(parts), **NAMES)
+    same_trees(local, shared)
+    for j, part in enumerate(parts[1:]):
+        part.to_parquet(tmp_path / f"{j}.parquet")
+    paths = sorted(map(str, tmp_path.glob("*.parquet")))
+    same_trees(local, TreeCRF(**ALONE).fit(paths, **NAMES))
+    lazy = shared.predict(dask_frame(parts))
+    assert isinstance(lazy, dask.dataframe.Series)
+    pd.testing.assert_series_equal(lazy.compute(), local.predict(whole), check_dtype=False)
+    shared.save(tmp_path / "model")
+    pd.testing.assert_series_equal(hedgerow.load(tmp_path / "model").predict(whole), local.predict(whole))
+
+
+def test_bags_and_delayed(client, rng):
+    X, y = sequences(rng, "both", 3)
+    local = hedgerow.LinearCRF(window=1).fit(X, y)
+    bag = dask.bag.from_sequence(list(zip(X, y)), npartitions=4)
+    same_weights(local, LinearCRF(window=1, client=client).fit(bag))
+    apart = bag.map(lambda pair: pair[0])
+    shared = LinearCRF(window=1, client=client).fit(apart, bag.map(lambda pair: pair[1]))
+    same_weights(local, shared)
+    assert shared.predict(apart).compute() == local.predict(X).tolist()
+    delayed = [dask.delayed((X[a:b], y[a:b])) for a, b in ((0, 3), (3, 30), (30, 40))]
+    same_weights(local, LinearCRF(window=1, client=client).fit(delayed))
+
+
+def test_two_fits_at_once(client, rng):
+    X, y = sequences(rng, "numbers", 3)
+    bags = [dask.bag.from_sequence(list(zip(X, y)), npartitions=n) for n in (2, 5)]
+    models = [TreeCRF(client=client, **ALONE | {"n_estimators": n}) for n in (4, 6)]
+    threads = [threading.Thread(target=model.fit, args=(bag,)) for model, bag in zip(models, bags)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for model in models:
+        same_trees(hedgerow.TreeCRF(**ALONE | {"n_estimators": model.n_estimators}).fit(X, y), model)
+
+
+def test_a_sequence_that_is_cut(client, rng):
+    whole = frame(rng)
+    middle = len(whole) // 2 + 1
+    key = whole["machine"].iloc[middle]
+    cut = [whole.iloc[: middle + 1], whole.iloc[middle + 1 :]]
+    if whole["machine"].iloc[middle + 1] != key:
+        cut = [whole.iloc[:middle], whole.iloc[middle:]]
+    with pytest.raises(InputError, match=f"the sequence machine='{key}' is cut: it is in partitions 0 and 1"):
+        TreeCRF(client=client, **ALONE).fit(dask_frame(cut), **NAMES)
+    model = TreeCRF(client=client, **ALONE).fit(dask_frame(cut), **NAMES, shuffle=True)
+    assert model.score(whole) > 0.4
+
+
+def test_what_is_refused(client, rng):
+    whole = frame(rng)
+    parts = cut_frame(whole, 10)
+    for X, names, what in (
+        (dask_frame([whole.iloc[:0]]), NAMES, "X has no rows"),
+        (dask_frame(parts), {"by": "machine"}, "label.* is missing"),
+        (dask_frame(parts), {"label": "state"}, "by.* is missing"),
+        (dask_frame(parts), {**NAMES, "label": "stat"}, "there is no column 'stat'"),
+        (whole, NAMES, "X is 'DataFrame'.*ordinary fit"),
+        ([dask.delayed(parts[0]), dask.delayed(parts[1].drop(columns="z"))], NAMES, "partition 1 has no column 'z'"),
+        ([dask.delayed(parts[0]), dask.delayed(parts[1].astype({"z": str}))], NAMES, "column 'z': is categorical in"),
+        ([dask.delayed(parts[0]), dask.delayed(parts[1].drop(columns="state"))], NAMES, "there is no column 'state'"),
+    ):
+        with pytest.raises(InputError, match=what):
+            TreeCRF(client=client, **ALONE).fit(X, **names)
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        (TreeCRF, {"window": "auto"}),
+        (TreeCRF, {"window": 1, "n_bags": 3}),
+        (TreeCRF, {"window": 1, "missing": "impute"}),
+        (TreeCRF, {"window": 1, "objective": "labelwise"}),
+        (TreeCRF, {"window": 1, "scoring": "span_f1"}),
+        (LinearCRF, {"window": 1, "trainer": "sgd"}),
+        (LinearCRF, {"window": 1, "features": ["lag"]}),
+    ],
+)
+def test_parameters_that_workers_cannot_train_by(client, kind, options):
+    with pytest.raises(InputError, match="is not supported with Dask"):
+        kind(client=client, **options).fit(None)
+
+
+def test_one_tree_for_all_labels_is_refused(client, rng):
+    X, y = sequences(rng, "numbers", 20)
+    with pytest.raises(InputError, match="not supported with Dask"):
+        TreeCRF(client=client, **ALONE).fit(dask.bag.from_sequence(list(zip(X, y)), npartitions=2))
+
+
+def test_no_client(monkeypatch):
+    monkeypatch.setattr("distributed.default_client", lambda: (_ for _ in ()).throw(ValueError))
+    with pytest.raises(InputError, match="there is no Dask client"):
+        TreeCRF(window=1).fit(None)
+    with pytest.raises(InputError, match=r"client.* is of type str"):
+        TreeCRF(window=1, client="tcp://somewhere").fit(None)
+
+
+def test_a_worker_with_another_version(client, monkeypatch):
+    monkeypatch.setattr(engine, "version", lambda name: "9.9")
+    monkeypatch.setattr(client, "run", lambda *a, **k: {"tcp://one": "9.9", "tcp://two": ModuleNotFoundError()})
+    with pytest.raises(InputError, match="the worker tcp://two does not have hedgerow"):
+        TreeCRF(window=1, client=client).fit(None)
+
+
+def test_workers_that_are_killed_and_added(rng, monkeypatch, caplog):
+    """SIGKILL in the middle of an iteration, twice; and another worker in between."""
+    monkeypatch.undo()  # other processes have the ordinary sizes of shards
+    X, y = sequences(rng, "both", 3, n_sequences=400)
+    local = hedgerow.TreeCRF(**ALONE | {"n_estimators": 4}).fit(X, y)
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0") as cluster,
+        Client(cluster) as client,
+    ):
+        n_calls, call = 0, engine.DaskPool.call
+
+        def interrupted(self, operations, history):
+            nonlocal n_calls
+            n_calls += 1
+            if n_calls in (5, 14):
+                os.kill(client.run(os.getpid, workers=[self.places[0]])[self.places[0]], signal.SIGKILL)
+            if n_calls == 8:
+                cluster.scale(3)
+            return call(self, operations, history)
+
+        monkeypatch.setattr(engine.DaskPool, "call", interrupted)
+        with caplog.at_level(logging.WARNING, logger="hedgerow.dask"):
+            bag = dask.bag.from_sequence(list(zip(X, y)), npartitions=3)
+            model = TreeCRF(client=client, **ALONE | {"n_estimators": 4}).fit(bag)
+    same_trees(local, model)
+    assert n_calls > 14
+    assert sum("was lost" in record.message for record in caplog.records) >= 2
+    assert np.array_equal(model.predict_proba(X)[0], local.predict_proba(X)[0])

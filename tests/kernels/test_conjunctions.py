@@ -1,0 +1,125 @@
+"""Conjunctions of atoms: where they hold, what candidates would change, and what they gain."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hedgerow.legend import CODE, INDEX
+from hedgerow.linear.conjunctions import Conjunctions, Held
+from hedgerow.training import induction
+from hedgerow.training.induction import Outputs, Search
+from tests.reference import induction as reference
+
+ROWS = 6
+SCHEMA: Any = SimpleNamespace()  # of which the kernels see nothing
+
+
+@st.composite
+def corpora(draw: st.DrawFn) -> tuple[list[dict[int, float]], bool]:
+    """Atoms of some positions; whether all their values are 1."""
+    plain = draw(st.booleans())
+    number = st.just(1.0) if plain else st.sampled_from([-1.5, 0.5, 1.0, 2.0])
+    atoms = st.dictionaries(st.integers(0, ROWS - 1), number, max_size=ROWS)
+    return draw(st.lists(atoms, min_size=1, max_size=8)), plain
+
+
+SETS = st.sets(st.frozensets(st.integers(0, ROWS - 1), max_size=3), min_size=1, max_size=6).map(
+    lambda sets: sorted(tuple(sorted(one)) for one in sets)
+)
+
+
+def listed(positions: list[dict[int, float]], plain: bool) -> Held:
+    items = [sorted(atoms.items()) for atoms in positions]
+    ptr = np.cumsum([0, *map(len, items)]).astype(INDEX)
+    rows = np.array([row for atoms in items for row, _ in atoms], dtype=INDEX)
+    return Held(ptr, rows, np.empty(0) if plain else np.array([v for atoms in items for _, v in atoms]))
+
+
+def unlisted(held: Held) -> list[dict[int, float]]:
+    values = held.values if len(held.values) else np.ones(len(held.numbers))
+    pairs = list(zip(held.numbers.tolist(), values.tolist()))
+    return [{number: round(v, 9) for number, v in pairs[a:b]} for a, b in zip(held.ptr[:-1], held.ptr[1:])]
+
+
+def rounded(held: list[dict[int, float]]) -> list[dict[int, float]]:
+    return [{number: round(v, 9) for number, v in one.items()} for one in held]
+
+
+def said(n: int, n_outputs: int, seed: int) -> Outputs:
+    rng = np.random.default_rng(seed)
+    probs = rng.dirichlet(np.full(n_outputs, 0.5), size=n)
+    truth = rng.integers(0, n_outputs, n).astype(CODE)
+    return Outputs(probs, truth, rng.choice([0.5, 1.0, 2.0], n))
+
+
+@given(corpora(), SETS, SETS)
+def test_conjunctions_hold_where_all_atoms_stand(corpus, sets, more):
+    positions, plain = corpus
+    atoms, one = listed(positions, plain), Conjunctions.of(SCHEMA, sets)
+    assert one.sets() == sets
+    assert unlisted(one.held(atoms)) == rounded(reference.held(sets, positions))
+    new = [other for other in more if other not in sets]
+    both = one.held(atoms).joined(Conjunctions.of(SCHEMA, new).held(atoms), len(sets))
+    assert unlisted(both) == rounded(reference.held(sets + new, positions))
+    assert unlisted(one.extended(new).held(atoms)) == unlisted(both)
+    some = np.arange(len(positions), dtype=INDEX)[::2]
+    assert unlisted(both.at(some)) == unlisted(both)[::2]
+
+
+@given(corpora(), SETS, st.integers(0, 100), st.sampled_from([1, 3]))
+def test_candidates_and_what_they_can_gain_at_most(corpus, sets, seed, room):
+    positions, plain = corpus
+    model, atoms, outputs = Conjunctions.of(SCHEMA, sets), listed(positions, plain), said(len(positions), 3, seed)
+    search = Search(model, atoms, model.held(atoms), outputs)
+    with pytest.MonkeyPatch.context() as patch:  # rooms so small that they are changed on the way
+        patch.setattr(induction, "FIRST_ROOM", room)
+        patch.setattr(induction, "EXPECTED", 10**9)
+        found = search.candidates()
+    made = [tuple(sorted((*sets[f], row))) for f, row in found.made_of.tolist()]
+    assert len(set(made)) == len(made)
+    assert set(made) == reference.candidates(sets, positions)
+    left = [reference.left(one, positions, *outputs) for one in made]
+    np.testing.assert_allclose(found.left, left, rtol=1e-12)
+    if plain:
+        gains = [reference.gain(one, positions, *outputs, 0.0) for one in made]
+        assert (np.array(gains) <= outputs.probs.shape[1] * np.array(left) + 1e-6).all()
+
+
+@given(corpora(), SETS, st.integers(0, 100), st.sampled_from([0.0, 0.1, 5.0]))
+def test_gains_are_what_a_search_along_one_weight_finds(corpus, sets, seed, l2):
+    positions, plain = corpus
+    outputs = said(len(positions), 2, seed)
+    atoms = listed(positions, plain)
+    search = Search(Conjunctions.of(SCHEMA, [()]), atoms, Conjunctions.of(SCHEMA, [()]).held(atoms), outputs)
+    expected = [reference.gain(one, positions, *outputs, l2) for one in sets]
+    np.testing.assert_allclose(search.gains(sets, l2), expected, rtol=1e-5, atol=1e-6)
+
+
+def test_where_there_is_no_room_for_more_candidates_the_first_are_counted_to_the_end(monkeypatch):
+    positions = [dict.fromkeys(range(ROWS), 1.0)] * 3
+    model, atoms, outputs = Conjunctions.of(SCHEMA, [()]), listed(positions, True), said(3, 2, 0)
+    search = Search(model, atoms, model.held(atoms), outputs)
+    whole = search.candidates()
+    monkeypatch.setattr(induction, "MOST_CANDIDATES", 2)
+    found = search.candidates()
+    assert len(found.made_of) == 2
+    np.testing.assert_array_equal(found.left, whole.left[:2])
+
+
+@given(corpora(), st.integers(0, 100))
+def test_the_best_have_the_largest_gains(corpus, seed):
+    positions, plain = corpus
+    sets = [(), (0,)]
+    model, atoms, outputs = Conjunctions.of(SCHEMA, sets), listed(positions, plain), said(len(positions), 2, seed)
+    every = reference.candidates(sets, positions)
+    gains = {one: reference.gain(one, positions, *outputs, 0.1) for one in every}
+    found = Search(model, atoms, model.held(atoms), outputs).best(len(every) or 1, 0.1)
+    assert set(found) == {one for one in every if gains[one] > 1e-9} or min(gains.values()) < 1e-6
+    in_order = [gains[one] for one in found]
+    np.testing.assert_allclose(in_order, sorted(in_order, reverse=True), atol=1e-5)
