@@ -70,6 +70,7 @@ sphinx_gallery_conf = {
 html_theme = "pydata_sphinx_theme"
 html_title = "hedgerow"
 html_static_path = ["_static"]
+html_favicon = "_static/favicon.svg"
 html_css_files = ["hedgerow.css"]
 html_copy_source = False
 html_show_sourcelink = False

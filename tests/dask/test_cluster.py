@@ -150,8 +150,10 @@ def test_the_command_line(client, rng, tmp_path, monkeypatch, model):
     facts = [one.metadata_["training"] for one in (local, shared)]
     assert facts[0]["sequences"] == facts[1]["sequences"] == 30
     assert hedgerow.load(tmp_path / "shared").metadata_["reader"]["by"] == ["machine"]
+    table = tmp_path / "rows.csv"
+    table.write_text("a,b")
     with pytest.raises(InputError, match="reads Parquet files"):
-        train_by_workers(["rows.csv"], "m", **own, **told)
+        train_by_workers([str(table)], "m", **own, **told)
 
 
 def test_no_client(monkeypatch):

@@ -7,7 +7,7 @@ import os
 import numpy as np
 import pytest
 
-from hedgerow import InputError, LinearCRF, TreeCRF
+from hedgerow import MEMM, InputError, LinearCRF, TreeCRF
 
 from . import inputs
 
@@ -43,8 +43,9 @@ def test_corpora_that_failed_before():
     for X in (rows, [[float("nan"), np.array([1.0, 2.0])], [np.array([0.0, 1.0])]]):
         with pytest.raises(InputError, match="sequence 0, position 0"):
             LinearCRF().fit(X, [["p", "q"], ["q"]])
-    with pytest.raises(InputError, match="constraints is masked"):
-        LinearCRF(constraints=np.ma.masked).fit([["a"]], [["p"]])
+    for model in (LinearCRF(constraints=np.ma.masked), MEMM(conjoin=np.ma.masked)):
+        with pytest.raises(InputError, match=r"(constraints|conjoin) is masked"):
+            model.fit([["a"]], [["p"]])
     X, y, said = [np.ones((2, 1))] * 8, [["p", "q"]] * 8, []
     for seed in range(8):  # all that has a weight to speak of may be held out
         model = TreeCRF(window=0, n_estimators=1, leaves="mean", validation_folds=1, random_state=seed)

@@ -95,3 +95,14 @@ def test_check_labels() -> None:
         check_labels([["a", "b"], ["a"]], known=["c", "a"])
     with pytest.raises(InputError, match="0, 1, 2, 3, 4, 5, 6, 7, 8, 9, …"):
         check_labels([[99]], known=range(20))
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_a_column_of_labels_does_not_say_where_sequences_end(library):
+    """What `predict(frame)` gives: one list of it would count spans across days."""
+    series = pytest.importorskip(library).Series
+    column = series(["a", "b", "a"])
+    with pytest.raises(InputError, match=r"y_true is a column of labels.*groupby"):
+        label_accuracy(column, column)
+    cut = series([["a", "b"], ["a"]])  # as `groupby(…).agg(list)` gives it
+    assert label_accuracy(cut, [["a", "a"], ["a"]]) == 2 / 3

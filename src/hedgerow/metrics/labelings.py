@@ -109,7 +109,15 @@ def as_sequences(y: Labelings, name: str) -> list[list[Any]]:
     """A list of label lists. A str, or a flat list of labels, is refused."""
     if isinstance(y, (str, bytes)) or not hasattr(y, "__iter__"):
         raise InputError(f"{name} is a {type(y).__name__}", hint="Give one list of labels per sequence.")
+    if hasattr(y, "to_frame") and not all(map(_is_labeling, y)):
+        what = f"{name} is a column of labels, which does not say where a sequence ends"
+        hint = "Cut it as the frame was, labels.groupby(frame['day']).agg(list); accuracy alone is model.score(frame)."
+        raise InputError(what, hint=hint)
     return [labels if type(labels) is list else _as_list(labels, name, i) for i, labels in enumerate(y)]
+
+
+def _is_labeling(value: Any) -> bool:
+    return hasattr(value, "__iter__") and not isinstance(value, (str, bytes))
 
 
 def _as_list(labels: Any, name: str, sequence: int) -> list[Any]:

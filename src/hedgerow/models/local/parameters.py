@@ -70,7 +70,8 @@ def _check_conjoin(given: Any) -> None:
     """Refuse what does not name columns."""
     if given is None or given == "all":
         return
-    if isinstance(given, str) or not isinstance(given, Iterable) or not all(isinstance(name, str) for name in given):
+    listed = isinstance(given, Iterable) and not isinstance(given, str) and getattr(given, "ndim", 1) > 0
+    if not listed or not all(isinstance(name, str) for name in given):
         raise InputError(f"⟦conjoin⟧ is {given!r}", hint="Give 'all', None, or a list of column names.")
 
 

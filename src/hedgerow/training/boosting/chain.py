@@ -149,8 +149,7 @@ class Booster:
         self._from_messages = self.joint and totals.labelled and self._rows.even and one_tree
         self._table_gradient: FloatArray = np.zeros((K, K) if begin.histories is None else begin.histories.n_arcs)
         self._losses = np.zeros(len(self.shards))
-        self._unit = 1.0
-        self.overshot = False
+        self._unit, self.overshot = 1.0, False
         self._samples: list[BoolArray | None] = []
         self._direction = Iteration([])
         self.scale = 0.0

@@ -29,6 +29,7 @@ from hedgerow.legend import FloatArray
 from hedgerow.linear.chain import ChainLayout, Evaluation, LinearChain
 from hedgerow.parallel import Lanes
 from hedgerow.training import kernels
+from hedgerow.training.checkpoint import fill, restoring
 from hedgerow.training.monitor import Monitor
 from hedgerow.training.whole.lbfgs import Evaluate
 
@@ -53,7 +54,10 @@ class Group(NamedTuple):
 def iterative_scaling(groups: Sequence[Group], weights: FloatArray, monitor: Monitor, *, l2: float = 0.0) -> FloatArray:
     """Minimise loss(w) + l2·‖w‖² from `weights`; the weights that the monitor keeps."""
     saved = monitor.resume()
-    w: FloatArray = weights.copy() if saved is None else saved["weights"]
+    w = weights.copy()
+    if saved is not None:
+        with restoring():
+            fill(w, saved["weights"], "weights")
     if saved is not None and monitor.done:
         return monitor.weights(w)
     observed = np.sum([group.observed for group in groups], axis=0)
