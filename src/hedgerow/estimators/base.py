@@ -25,10 +25,9 @@ from hedgerow.declarations import check_parameters
 from hedgerow.errors import InputError, warn
 from hedgerow.estimators.calibration import best_temperature, tempered_losses
 from hedgerow.estimators.constraints import constrained_space
-from hedgerow.estimators.facts import html_repr
+from hedgerow.estimators.facts import html_repr, report
 from hedgerow.estimators.kept import Kept, keeping
 from hedgerow.estimators.prepare import Preparation, Prepared, prepare
-from hedgerow.estimators.reporting import report
 from hedgerow.estimators.values import BEAM_WIDTH, is_auto
 from hedgerow.legend import CODE, AnyArray, CodeArray, FloatArray, IndexArray
 from hedgerow.training.ctrl_c import stages

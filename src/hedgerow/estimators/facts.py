@@ -1,8 +1,10 @@
-"""What a fitted estimator says of itself: its size, its labels, how its training went; as text, and in notebooks."""
+"""What a fitted estimator says of itself: its size, its labels, how its training went; as text, in notebooks, and as a
+report, which a layer above makes."""
 
 from __future__ import annotations
 
 import html
+import importlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -60,3 +62,13 @@ def html_repr(model: Any) -> str:
     cell = '<td style="text-align:left;padding:0 .6em">'
     rows = "".join(f"<tr>{cell}{what}</td>{cell}{html.escape(text)}</td></tr>" for what, text in facts(model))
     return f"{shown}<table><caption style='text-align:left'>fitted</caption>{rows}</table>"
+
+
+def report(self: Any, X: Any, y: Any = None, **options: Any) -> Any:
+    """How good the model is on X and its labels y, where it errs and why, whether its confidence holds, and what it has
+    learnt: `save("report.html")` writes a page, and a notebook shows it. Options are those of
+    `hedgerow.report.make_report`, such as X_train and y_train."""
+    from sklearn.utils.validation import check_is_fitted  # the command line asks for sizes without it
+
+    check_is_fitted(self)
+    return importlib.import_module("hedgerow.report.page").make_report(self, X, y, **options)

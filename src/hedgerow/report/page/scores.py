@@ -126,6 +126,13 @@ def f1_of(sums: FloatArray) -> FloatArray:
     return np.divide(2.0 * sums[..., 0], whole, out=np.zeros_like(whole), where=whole > 0)
 
 
+def _macro(sums: FloatArray) -> FloatArray:
+    """The mean F1 of sums (…, K, 3) over the labels that occur: a draw may be without a rare one."""
+    seen = (sums[..., 1] + sums[..., 2] > 0).sum(axis=-1)
+    mean: FloatArray = f1_of(sums).sum(axis=-1) / np.maximum(seen, 1)
+    return mean
+
+
 def _share(sums: FloatArray) -> FloatArray:
     return np.divide(sums[..., 0], sums[..., 1], out=np.zeros_like(sums[..., 0]), where=sums[..., 1] > 0)
 
@@ -152,9 +159,7 @@ def _headlines(tested: Tested, draws: Draws, parts: Parts | None, name: str) -> 
         note = f"mean over {int(used.sum())} labels"
         macro = counts[:, used].reshape(S, -1)
         shape = (int(used.sum()), 3)
-        found.append(
-            _headline("macro F1", macro, draws, lambda s: f1_of(s.reshape(*s.shape[:-1], *shape)).mean(-1), note)
-        )
+        found.append(_headline("macro F1", macro, draws, lambda s: _macro(s.reshape(*s.shape[:-1], *shape)), note))
     found.append(_headline(f"{words['items']} all right", whole, draws, _share, f"of {int((n > 0).sum()):,}"))
     if tested.probs is not None:
         found.append(_log_loss(tested, draws, n))
