@@ -29,10 +29,11 @@ from reproduction.smd.online import (
 )
 
 LBFGS, PUBLISHED_LBFGS = "L-BFGS", "L-BFGS as published"
-SMD, PUBLISHED_SMD = "SMD", "SMD as published"
+SMD, PUBLISHED_SMD, BOUNDED_SMD = "SMD", "SMD as published", "SMD as published, gains at most doubled"
 ANNEALED_SGD, PUBLISHED_SGD, PERCEPTRON = "annealed SGD", "SGD as published", "perceptron"
 ONLINE: dict[str, Callable[[OnlineTask, int, Settings, bool], Curve]] = {
-    PUBLISHED_SMD: partial(train_smd, gain=GAIN, schedule="plain"),
+    PUBLISHED_SMD: partial(train_smd, gain=GAIN, schedule="plain", max_growth=None),
+    BOUNDED_SMD: partial(train_smd, gain=GAIN, schedule="plain"),
     SMD: train_smd,
     PUBLISHED_SGD: train_sgd,
     ANNEALED_SGD: train_annealed,

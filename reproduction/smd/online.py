@@ -178,10 +178,11 @@ def train_smd(
     closely: bool,
     gain: float | Literal["auto"] = "auto",
     schedule: Literal["averaged", "plain"] = "averaged",
+    max_growth: float | None = 2.0,
 ) -> Curve:
     """SMD as hedgerow does it: with a gain that it finds itself, which is counted, and averaged; or as it is told. μ
     and λ are the paper's. It looks at a sequence twice where it goes through the data once."""
-    trainer = SMD(gain=gain, meta_gain=task.meta_gain, gain_decay=GAIN_DECAY, schedule=schedule)
+    trainer = SMD(gain=gain, meta_gain=task.meta_gain, gain_decay=GAIN_DECAY, schedule=schedule, max_growth=max_growth)
     return _online(task, seed, settings, closely, trainer=trainer, looks=2)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import signal
@@ -16,6 +17,7 @@ import pytest
 from distributed import Client, LocalCluster
 
 import hedgerow
+from hedgerow.cli.train import train, train_by_workers
 from hedgerow.dask import LinearCRF, TreeCRF, engine
 from hedgerow.errors import InputError
 from hedgerow.training.boosting import chain
@@ -131,6 +133,25 @@ def test_one_tree_for_all_labels_is_refused(client, rng):
     X, y = sequences(rng, "numbers", 20)
     with pytest.raises(InputError, match="not supported with Dask"):
         TreeCRF(client=client, **ALONE).fit(dask.bag.from_sequence(list(zip(X, y)), npartitions=2))
+
+
+@pytest.mark.parametrize("model", ["tree", "linear"])
+def test_the_command_line(client, rng, tmp_path, monkeypatch, model):
+    whole, path = frame(rng).drop(columns="t"), tmp_path / "rows.parquet"
+    whole.to_parquet(path)
+    monkeypatch.setattr(engine, "local_client", lambda workers, memory: contextlib.nullcontext(client))
+    settings = {"max_leaf_nodes": 5, "n_estimators": 3} if model == "tree" else {"l2": 0.5}
+    told = {"model": model, "dev": "0", "window": 1, "scoring": None, "seed": 0, "parameters": settings}
+    told |= {"by": ["machine"], "label": "state", "columns": [], "time_columns": []}
+    local = train([str(path)], str(tmp_path / "local"), **told)
+    own = {"engine": "dask", "workers": 2, "memory": "2GB", "checkpoint": None}
+    shared = train_by_workers([str(path)], str(tmp_path / "shared"), **own, **told)
+    (same_trees if model == "tree" else same_weights)(local, shared)
+    facts = [one.metadata_["training"] for one in (local, shared)]
+    assert facts[0]["sequences"] == facts[1]["sequences"] == 30
+    assert hedgerow.load(tmp_path / "shared").metadata_["reader"]["by"] == ["machine"]
+    with pytest.raises(InputError, match="reads Parquet files"):
+        train_by_workers(["rows.csv"], "m", **own, **told)
 
 
 def test_no_client(monkeypatch):

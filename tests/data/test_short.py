@@ -70,6 +70,21 @@ def test_ordinary_rows_are_not_left_to_encode(data):
     assert short.equals(slow)
 
 
+values = st.sampled_from(["x", "y", "b:x", "new", ""]) | st.sampled_from([None, 1.0, 2, True])
+
+
+@given(st.lists(st.dictionaries(st.sampled_from(["a", "a:b", "c", "new"]), values), min_size=1, max_size=4))
+def test_dicts_where_all_is_an_attribute(rows):
+    schema = learn([[["a:x", "a:b:x", "c:", "c:y", "c"]], [["a:y"]]]).schema  # no columns, as in a file of CRFsuite
+    assert ShortCoder(schema).bare
+    slow, short = both(schema, [rows])
+    assert short is None or short.equals(slow)
+    texts = all(rows) and all(type(value) is str for row in rows for value in row.values())
+    twice = any(row.get("a") == "b:x" and row.get("a:b") == "x" for row in rows)
+    if texts and not twice:
+        assert isinstance(slow, str) or short is not None or not len(slow.attr_id)
+
+
 @given(st.lists(st.sampled_from(["the", "cat", "unknown", ""]), min_size=1, max_size=6), st.integers(0, 2))
 def test_tokens(tokens, window):
     slow, short = both(

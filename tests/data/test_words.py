@@ -97,3 +97,12 @@ def test_where_they_are_not_made_that_is_said() -> None:
         LinearCRF(features=["ner", "pos"]).fit(SENTENCES, LABELS)
     with pytest.raises(InputError, match=r"Known are lag, .*, ner, pos, chunk"):
         LinearCRF(features="srl").fit(SENTENCES, LABELS)
+
+
+def test_features_of_another_kind_are_refused() -> None:
+    made = word_features([["He", "sleeps"]], "ner")
+    assert word_features(made, "ner") is made
+    with pytest.raises(InputError, match=r"these are features of words, and not of kind 'chunk'"):
+        word_features(made, "chunk")
+    with pytest.raises(InputError, match="not of kind 'pos'"):
+        LinearCRF(features="pos").fit(made, [["a", "b"]])

@@ -615,3 +615,8 @@ def test_there_is_one_temperature():
     one = model.span_probability(X[:1], [(0, 0, [y[0][0]])])
     own = model.best_estimator_.span_probability(X[:1], [(0, 0, [y[0][0]])])
     np.testing.assert_allclose(one, own)  # whole labelings and spans are the best model's
+
+
+def test_errors_count_sequences_of_weight_0_too():
+    with pytest.raises(InputError, match="sequence 2, position 0"):
+        AutoLabeler(n_trials=1).fit([["a"], ["b"], [3.5]], [["x"], ["y"], ["x"]], sample_weight=[0.0, 1.0, 1.0])

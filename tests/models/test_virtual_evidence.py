@@ -14,6 +14,7 @@ from hedgerow.chain.objectives import pointwise
 from hedgerow.chain.potentials import Truth
 from hedgerow.datasets import make_sequences
 from hedgerow.metrics import label_accuracy_scorer
+from hedgerow.trees.nodes import LEAF
 
 from .corpora import COLUMNS, partial_labels, rich_corpus
 
@@ -114,3 +115,38 @@ def test_bad_parameters_are_refused(parameters):
         VirtualEvidence(**parameters).fit(X, y)
     with pytest.raises(InputError, match="order"):
         TreeCRF(objective="virtual_evidence", order=2).fit(X, y)
+
+
+OWN = {"window": 0, "edges": "shared", "early_stopping": False, "learning_rate": 1.0, "l2_regularization": 2.0}
+
+
+def test_steps_of_logitboost():
+    """A leaf is the weighted mean of the working response (truth − P) / P(1−P), weights P(1−P), and λ beside them."""
+    X, y = [["p", "q", "q"], ["q", "p"], ["q", "q", "p", "p"]], [["a", "b", "c"], ["b", "a"], ["c", "b", "a", "b"]]
+    X, y = X * 5, y * 5
+    model = VirtualEvidence(leaves="newton", n_estimators=1, max_leaf_nodes=2, **OWN).fit(X, y)
+    tokens, labels = (np.concatenate(rows) for rows in (X, y))
+    p = 1.0 / 3.0
+    for k, label in enumerate("abc"):
+        leaves = [
+            ((labels[tokens == token] == label) - p).sum() / ((tokens == token).sum() * p * (1 - p) + 2.0)
+            for token in "pq"
+        ]
+        tree = model.ensemble_.label_tree(0, k)
+        found = tree.values[tree.nodes[:, 0] == LEAF]
+        np.testing.assert_allclose(sorted(found), sorted(leaves), rtol=2e-3)  # curvatures are whole numbers of 1/4096
+
+
+def test_logitboost_of_single_positions_is_that_of_the_likelihood():
+    rng = np.random.default_rng(0)
+    X = [[{"a": str(rng.integers(4)), "b": str(rng.integers(3))}] for _ in range(60)]
+    y = [[str((int(row[0]["a"]) + int(row[0]["b"])) % 3)] for row in X]
+    evidence = VirtualEvidence(leaves="newton", n_estimators=8, **OWN).fit(X, y)
+    likelihood = TreeCRF(leaves="newton", n_estimators=8, **OWN).fit(X, y)
+    for mine, theirs in zip(evidence.predict_proba(X), likelihood.predict_proba(X)):
+        np.testing.assert_allclose(mine, theirs, rtol=1e-9)
+
+
+def test_logitboost_is_not_for_joint_edges():
+    with pytest.raises(InputError, match="virtual evidence with edges='shared'"):
+        VirtualEvidence(leaves="newton", edges="joint").fit([["p"]] * 4, [["a"]] * 4)

@@ -58,6 +58,7 @@ def test_the_help_of_the_command(arguments):
         "train gone.csv --by day --label activity -o model.hedgerow",
         "tag gone.hedgerow new.csv",
         "eval gone.hedgerow new.csv",
+        "report gone.hedgerow new.csv -o report.html",
         "compare gone.csv --models hmm,crf",
         "info gone.hedgerow",
         "explain gone.hedgerow",

@@ -59,3 +59,19 @@ def test_genes_are_shortened_to_their_middle(monkeypatch):
     assert "".join(X.columns["base"]) == "gtac" + "acg"
     assert X.offsets.tolist() == [0, 4, 7]
     assert [list(row) for row in labels] == [list("cccc"), list("nci")]
+
+
+def test_genes_are_dealt_out_whole():
+    def genes(texts):
+        y = np.empty(len(texts), dtype=object)
+        y[:] = [list(text.upper()) for text in texts]
+        bases, offsets = np.array(list("".join(texts)), dtype=object), np.cumsum([0, *map(len, texts)])
+        return Sequences({"base": bases}, offsets, {"base": "categorical"}), y
+
+    given = labelwise_figure_2.Genes(*genes(["acg", "tt", "gat"]), *genes(["ca", "gg"]))
+    assert labelwise_figure_2.split(given, 0) is given
+    dealt = labelwise_figure_2.split(given, 1)
+    texts = ["".join(labelwise_figure_2._bases(X, i)) for X in (dealt.X, dealt.X_test) for i in range(len(X))]
+    assert sorted(texts) == sorted(["acg", "tt", "gat", "ca", "gg"])
+    assert ["".join(row).lower() for y in (dealt.y, dealt.y_test) for row in y] == texts
+    assert len(dealt.X) == 3

@@ -111,8 +111,9 @@ def test_labels_that_are_wrong_together_count_less():
     """The same δ; one sequence that decides everything is no evidence, and many that agree are."""
     pytest.importorskip("statsmodels")
     lengths = [100] * 20
-    one = {"a": [[80] * 20] * 2, "b": [[100] + [80] * 19] * 2}
-    many = {"a": [[80] * 20] * 2, "b": [[81] * 20] * 2}
+    base = np.random.default_rng(0).integers(75, 86, size=(2, 20))
+    one = {"a": base.tolist(), "b": np.where(np.arange(20) == 0, 100, base).tolist()}
+    many = {"a": base.tolist(), "b": (base + 1).tolist()}
     for right, sure in ((one, False), (many, True)):
         plain = analyse_deviance({way: [sum(row) for row in rows] for way, rows in right.items()}, [2000, 2000], "a")
         clustered = analyse_clustered(right, lengths, "a")

@@ -44,7 +44,7 @@ N_ROWS = {
     "smd-fig-6": 21,
     "snakes": 10,
     "labelwise-fig-1": 8,
-    "labelwise-fig-2": 5,
+    "labelwise-fig-2": 8,
     "tree-objectives": 3,
     "slides-methods": 4,
     "slides-tts": 8,

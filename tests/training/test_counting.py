@@ -13,7 +13,7 @@ from hedgerow import LinearCRF
 from hedgerow.data.encoding import learn
 from hedgerow.estimators.constraints import legal_space
 from hedgerow.models.crf.linear_layout import lay_out
-from hedgerow.training.counting import count_weights
+from hedgerow.training.counting import count_weights, overlap_groups
 
 OPTIONS = {"transitions": "all", "pairs": "observed", "min_frequency": 0.0, "transition_columns": None}
 
@@ -86,3 +86,42 @@ def test_a_pair_that_says_nothing_weighs_nothing():
     """The word is as frequent with either label; the window makes places outside a value of their own."""
     dataset, layout = chain([["a", "a", "a", "a"]], [["x", "x", "y", "y"]])
     np.testing.assert_allclose(layout.split(count_weights(dataset, layout))[0], 0.0, atol=1e-12)
+
+
+def test_values_that_overlap_count_what_is_new_of_them():
+    """Pairs of letters of a chain of letters: P(letter | the one before, label), and not P(pair | label), in which each
+    letter would count twice."""
+    rng = np.random.default_rng(0)
+    chances = np.array([[[0.9, 0.1], [0.3, 0.7]], [[0.2, 0.8], [0.6, 0.4]]])  # [label, before, letter]
+    X, y = [], []
+    for _ in range(40):
+        labels = np.repeat(rng.integers(2, size=6), 5)
+        letters = [0]
+        for label in labels:
+            letters.append(int(rng.random() < chances[label, letters[-1], 1]))
+        X.append(["ab"[u] + "ab"[v] for u, v in itertools.pairwise(letters)])
+        y.append(labels.tolist())
+    dataset, layout = chain(X, y)
+    weights = layout.split(count_weights(dataset, layout, smoothing=0.0))[0]
+    names = dataset.schema.columns[0].vocabulary.names()
+    shown = {(name, k): 0.0 for name in names for k in (0, 1)}
+    for xs, ys in zip(X, y):
+        for x, k in zip(xs, ys):
+            shown[x, k] += 1.0
+    for row, k, weight in zip(layout.nodes.slot_rows(), layout.nodes.slot_label, weights):
+        pair = names[row - 2]
+        other = pair[0] + ("a" if pair[1] == "b" else "b")
+        given = shown[pair, k] / (shown[pair, k] + shown[other, k])
+        both = sum(shown[pair, label] for label in (0, 1))
+        alone = both / (both + sum(shown[other, label] for label in (0, 1)))
+        assert weight == pytest.approx(np.log(given / alone), rel=1e-9)
+
+
+def test_values_that_come_in_any_order_do_not_overlap():
+    where = np.arange(8)
+    offsets = np.array([0, 8])
+    assert overlap_groups(np.array([2, 3, 2, 2, 3, 3, 2, 3]), where, offsets, 4) is None
+    assert overlap_groups(np.arange(2, 10), where, offsets, 10) is None  # each after one alone: little is known
+    pairs = np.array([2, 2, 3, 4, 3, 5, 5, 4, 2])  # aa, ab, ba, bb as 2 … 5
+    assert overlap_groups(pairs, np.arange(9), np.array([0, 9]), 6) is not None
+    assert overlap_groups(pairs, np.arange(9), np.array([0, 5, 9]), 6) is None  # one pair of neighbours is not seen

@@ -86,6 +86,11 @@ class DaskEngine:
     def n_threads(self) -> int:
         return min(self.client.nthreads().values(), default=1)
 
+    @property
+    def memory(self) -> float:
+        workers = self.client.scheduler_info(n_workers=-1)["workers"].values()
+        return min((worker["memory_limit"] or float("inf") for worker in workers), default=float("inf"))
+
     def each(self, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
         given = zip(self.parts, arguments, strict=True)
         futures = [self.client.submit(function, part, *own, pure=False) for part, own in given]

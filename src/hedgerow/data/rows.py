@@ -100,7 +100,7 @@ def _turn(shape: Shape, sequences: list[Any], features: list[Mapping[str, Any]],
     block = Block([n_rows(rows) for rows in sequences])
     if shape == "dicts":
         _check_types(sequences, (dict, Mapping), first)
-        rows = [row if isinstance(row, Mapping) else {} for row in chain.from_iterable(sequences)]
+        rows = [row if type(row) is dict or isinstance(row, Mapping) else {} for row in chain.from_iterable(sequences)]
         add_dicts(block, rows, np.arange(len(rows), dtype=INDEX), "")
     elif shape in ("tokens", "blank"):
         _check_types(sequences, (str,), first)
@@ -160,9 +160,10 @@ def add_dicts(block: Block, rows: Sequence[Mapping[str, Any]], where: IndexArray
         else:
             places = where[np.array(members, dtype=INDEX)]
             picked = [rows[i] for i in members]
-        turned = zip(*[row.values() for row in picked])
-        for key, values in zip(keys, turned):
-            _add_column(block, _joined(prefix, key), places, values)
+        # One row after the other, and then each key's in steps: half the time of going through all rows for each key.
+        flat = list(chain.from_iterable([row.values() for row in picked]))
+        for j, key in enumerate(keys):
+            _add_column(block, _joined(prefix, key), places, flat[j :: len(keys)])
 
 
 def _joined(prefix: str, key: Any) -> Any:

@@ -24,6 +24,7 @@ from hedgerow.legend import CODE, FIRST_VALUE, INDEX, MISSING, OUTSIDE, AnyArray
 SHORT = 64  # positions: beyond, `encode` takes no longer
 
 _NUMBERS = (float, int, np.floating, np.integer)
+_TEXT = {str}
 _Attributes = tuple[IndexArray, CodeArray, FloatArray | None]
 
 
@@ -66,8 +67,11 @@ class ShortCoder:
         self.columns.pop(OUTSIDE_COLUMN, None)
         self.rows_of = {name: row for name, (kind, row, _) in self.columns.items() if kind == "numeric"}
         self.n_codes, self.n_numbers = len(codes), len(numbers)
+        self._numbered = self._lines(list(map(str, range(len(numbers)))))
         self.has_constants = any(map(len, constants))
         self.attributes = schema.attributes.lookup if schema.n_attributes else None
+        # All that comes is an attribute, as in a model of CRFsuite.
+        self.bare = self.attributes is not None and not self.columns and not schema.declared
         self._blanks: dict[int, _Blank] = {}
 
     def encode(self, X: Any, y: Any = None) -> Dataset | None:
@@ -80,7 +84,8 @@ class ShortCoder:
             if 0 < len(rows) <= SHORT:
                 first = type(rows[0])
                 if first is dict:
-                    dataset = self._dicts(rows)
+                    dataset = self._texts(rows) if self.bare else None
+                    dataset = self._dicts(rows) if dataset is None else dataset
                 elif first is str:
                     dataset = self._tokens(rows)
                 elif first is list:
@@ -160,6 +165,20 @@ class ShortCoder:
             numeric = np.array(numbers).reshape(self.n_numbers, size)
         return self._dataset(blank, codes, numeric, entries)
 
+    def _texts(self, rows: Any) -> Dataset | None:
+        """Dicts of texts by a model without columns, as `_dicts` has them; None for all others."""
+        ids: list[list[int]] = []
+        look_up = self.schema.attributes.lookup.get
+        for row in rows:
+            if type(row) is not dict or {*map(type, row), *map(type, row.values())} != _TEXT:
+                return None
+            ids.append([look_up(f"{key}:{value}", -1) for key, value in row.items()])
+        entries = _compressed(ids, None, self.gap)
+        if entries is None or not len(entries[1]):
+            return None
+        blank = self._blank(len(rows))
+        return self._dataset(blank, blank.codes, blank.numeric, entries)
+
     def _attribute(self, key: Any, value: Any, kinds: dict[str, type]) -> tuple[int, float] | None:
         """The attribute that a value of no column is, −1 where it is not known, and its weight. None for what `encode`
         has to look at: among it keys with values of several types, which depend on how rows are read together."""
@@ -188,8 +207,15 @@ class ShortCoder:
         if any(set(map(type, row)) != {str} for row in rows):
             return None
         blank, ids = self._blank(len(rows)), [list(map(self.attributes.get, row, repeat(-1))) for row in rows]
-        entries = _compressed(ids, [[1.0] * len(row) for row in rows], self.gap)
+        entries = _compressed(ids, None, self.gap)
         return None if entries is None else self._dataset(blank, blank.codes, blank.numeric, entries)
+
+    def _lines(self, names: list[Any]) -> IndexArray | None:
+        """The rows of `numeric` that the columns of a matrix have; None where they are not those of the model."""
+        lines = [self.rows_of.get(name, -1) for name in names]
+        if len(set(names)) != len(names) or len(self.rows_of) != len(self.columns) or len(lines) != len(self.rows_of):
+            return None
+        return None if -1 in lines else np.array(lines, dtype=INDEX)
 
     def _matrix(self, rows: AnyArray, names: list[Any] | None) -> Dataset | None:
         """names : of the columns, None where they are numbered"""
@@ -197,11 +223,8 @@ class ShortCoder:
             return None
         if isinstance(rows, np.ma.MaskedArray):
             return None
-        names = list(map(str, range(rows.shape[1]))) if names is None else names
-        lines = [self.rows_of.get(name, -1) for name in names]
-        if len(set(names)) != len(names) or len(self.rows_of) != len(self.columns) or len(lines) != len(self.rows_of):
-            return None
-        if -1 in lines or np.isinf(rows).any():
+        lines = self._numbered if names is None else self._lines(names)
+        if lines is None or rows.shape[1] != self.n_numbers or np.isinf(rows).any():
             return None
         blank = self._blank(len(rows))
         numeric = blank.numeric.copy()
@@ -218,15 +241,21 @@ def _finite(value: Any, loose: bool) -> float | None:
     return number if number - number == 0.0 or (loose and number != number) else None
 
 
-def _compressed(ids: list[list[int]], weights: list[list[float]], gap: int) -> _Attributes | None:
-    """`attr_ptr`, `attr_id` and `attr_val` of a Dataset; None where a position has an attribute twice."""
-    ends, flat, values = [0] * (gap + 1), [], []
-    for own, of_them in zip(ids, weights):
-        known = sorted((one, weight) for one, weight in zip(own, of_them) if one >= 0)
-        flat.extend([one for one, _ in known])
-        values.extend([weight for _, weight in known])
-        if len({one for one, _ in known}) != len(known):
+def _compressed(ids: list[list[int]], weights: list[list[float]] | None, gap: int) -> _Attributes | None:
+    """`attr_ptr`, `attr_id` and `attr_val` of a Dataset; None where a position has an attribute twice. Without weights
+    all are 1."""
+    ends: list[int] = [0] * (gap + 1)
+    flat: list[int] = []
+    values: list[float] = []
+    for i, own in enumerate(ids):
+        known = {*own}
+        known.discard(-1)
+        if len(known) + own.count(-1) != len(own):
             return None
+        order = sorted(known)
+        flat += order
+        if weights is not None:
+            values += map(dict(zip(own, weights[i])).__getitem__, order)
         ends.append(len(flat))
     ends.extend([len(flat)] * gap)
     val = None if values.count(1.0) == len(values) else np.array(values)

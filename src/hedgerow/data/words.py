@@ -125,6 +125,8 @@ def word_features(
     if kind not in RECIPES:
         raise InputError(f"⟦kind⟧ is {kind!r}", hint=f"Choose one of {shown(list(RECIPES))}.")
     if isinstance(tokens, Words):
+        if {name for name in tokens.kinds if name in _FUNCTIONS} != set(RECIPES[kind].reach):
+            raise InputError(f"these are features of words, and not of kind {kind!r}", hint="Make them of the tokens.")
         return tokens
     recipe, (words, others, kinds, offsets, constants) = RECIPES[kind], _read(tokens, column)
     numbers: dict[Any, int] = {}

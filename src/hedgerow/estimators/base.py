@@ -146,7 +146,8 @@ class ChainModel(FittedModel):
 
     def _dataset(self, X: Any, known: Any, lengths: Any) -> Dataset:
         """X as a Dataset of this model, with what is known of its labels."""
-        check_is_fitted(self)
+        if not hasattr(self, "schema_"):  # which is soon asked
+            check_is_fitted(self)
         if not isinstance(X, Dataset):
             return self._encoded(*self._given(X, known)[:2], lengths)
         if X.schema is not self.schema_ and X.schema != self.schema_:

@@ -38,6 +38,13 @@ class Pool(Protocol):
         ...
 
 
+def close_pools(*leads: Any) -> None:
+    """Forget the members of those that lead some: their memory is for the next training."""
+    for lead in leads:
+        if hasattr(lead, "pool"):
+            lead.pool.close()
+
+
 class Seat:
     """A member, and the number of the calls that it has answered: one that was made anew has answered none."""
 
@@ -88,6 +95,7 @@ class LocalEngine:
 
     def __init__(self, parts: Sequence[Any], n_members: int, n_threads: int = 1) -> None:
         self.parts, self.n_parts, self.n_members, self.n_threads = parts, len(parts), n_members, n_threads
+        self.memory = float("inf")
 
     def each(self, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
         return [function(part, *own) for part, own in zip(self.parts, arguments, strict=True)]

@@ -9,10 +9,11 @@ from html.parser import HTMLParser
 from itertools import chain
 
 import numpy as np
+import pandas as pd
 import pytest
 from PIL import Image
 
-from hedgerow import HMM, IOHMM, MEMM, AutoLabeler, BeamSearchTagger, InputError, LinearCRF
+from hedgerow import HMM, IOHMM, MEMM, AutoLabeler, BeamSearchTagger, InputError, LinearCRF, TreeCRF
 from hedgerow.report import Report, make_report
 from hedgerow.report.page import svg
 
@@ -124,7 +125,9 @@ def test_right_to_left_words_do_not_turn_their_neighbours(text_report):
     assert "<bdi>שלום</bdi>" in text_report.to_html()
 
 
-@pytest.mark.parametrize("model", [HMM(), MEMM(), BeamSearchTagger(max_iter=3), IOHMM(max_iter=3, random_state=0)])
+@pytest.mark.parametrize(
+    "model", [MEMM(), HMM(order=2), BeamSearchTagger(max_iter=3), IOHMM(max_iter=3, random_state=0)]
+)
 @pytest.mark.filterwarnings("ignore:training stopped")
 def test_other_models(model):
     X, y = text_corpus()
@@ -154,6 +157,20 @@ def test_a_report_without_labels():
     html = found.to_html()
     assert Read(html).faults == []
     assert "no true labels" in html
+
+
+def test_a_frame_with_and_without_its_labels():
+    X, y = sensor_corpus()
+    rows = [{**row, "day": i, "state": s} for i in range(14) for row, s in zip(X[i], y[i])]
+    frame = pd.DataFrame(rows)
+    test = frame[frame.day >= 8]
+    model = TreeCRF(n_estimators=3, early_stopping=False).fit(frame[frame.day < 8], by="day", label="state")
+    found = model.report(test, X_train=frame[frame.day < 8], n_explained=2)
+    assert found.scores.headlines[1].value == pytest.approx(model.score(test), rel=1e-12)
+    assert (found.data.shared, found.view.numbers[0]) == (0, "pulse")
+    assert model.report(test.drop(columns="state"), n_explained=0).scores is None
+    apart = model.report(test.drop(columns="state"), test.state, n_explained=0)
+    assert apart.scores.headlines == found.scores.headlines
 
 
 def test_gaps_and_sets_among_labels():

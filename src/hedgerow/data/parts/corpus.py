@@ -49,6 +49,11 @@ class Engine(Protocol):
         """How many threads a member may use."""
         ...
 
+    @property
+    def memory(self) -> float:
+        """How many bytes a member may use, inf where nothing is said."""
+        ...
+
     def each(self, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
         """function(part, *arguments of the part) of every part."""
         ...

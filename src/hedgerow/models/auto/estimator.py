@@ -27,7 +27,7 @@ from hedgerow.declarations import check_parameters, documented
 from hedgerow.errors import HedgerowError, InputError, warn
 from hedgerow.estimators.holding_out import Fold
 from hedgerow.estimators.kept import Kept, keeping, refuse_checkpoint
-from hedgerow.estimators.prepare import Preparation, encode_held_out, read_corpus, that_count
+from hedgerow.estimators.prepare import Preparation, encode_held_out, numbered, read_corpus, that_count
 from hedgerow.estimators.scored import ScoredChain
 from hedgerow.estimators.stream import AverageStream
 from hedgerow.estimators.values import is_auto, random_generator
@@ -154,8 +154,9 @@ class AutoLabeler(AutoParameters, ScoredChain):
         given = not is_auto(self.window)
         features = None if is_auto(self.features) else self.features
         wanted = Preparation(columns=self.columns, window=self.window if given else 0, features=features)
-        _, (X, y, sample_weight, groups), lengths = that_count(X, y, sample_weight, lengths, groups)
-        learnt, weighted = read_corpus(wanted, X, y, sample_weight, lengths)
+        kept, (X, y, sample_weight, groups), lengths = that_count(X, y, sample_weight, lengths, groups)
+        with numbered(kept):
+            learnt, weighted = read_corpus(wanted, X, y, sample_weight, lengths)
         if is_auto(self.features) and not isinstance(X, Dataset):
             learnt, weighted = _with_own_features(learnt, weighted, self.window)
         traits = Traits.of(learnt.dataset)

@@ -42,6 +42,7 @@ from hedgerow.models.crf.parameters import LinearParameters
 from hedgerow.models.crf.partial_fit import partial_fit
 from hedgerow.trainers import OnlineTrainer
 from hedgerow.training.monitor import Trained
+from hedgerow.training.pool import close_pools
 
 QUICK_ITERATIONS = 10  # of what compares windows: they show which are better
 
@@ -105,6 +106,7 @@ class LinearCRF(LinearParameters, StoppedChain, ScoredChain):
             validation(np.zeros(layout.n_weights) if start is None else start)
         training = LinearTraining(self, plan, ready.dataset, layout, statistics, validation)
         trained = training.train(start, None if start is None else self.history_)
+        close_pools(validation)
         self._store(ready.given, ready.imputation, layout, trained, online=isinstance(plan.trainer, OnlineTrainer))
         self.induced_, self.tilt_ = None, tilt
 

@@ -31,6 +31,7 @@ from hedgerow.training.memory import check_chain_memory
 from hedgerow.training.monitor import Monitor, Step, Trained
 from hedgerow.training.online.batches import Batches
 from hedgerow.training.online.trainers import train_online
+from hedgerow.training.pool import close_pools
 from hedgerow.training.whole.conjugate_gradient import conjugate_gradient
 from hedgerow.training.whole.gis import N_GROUPS
 from hedgerow.training.whole.gradient_descent import gradient_descent
@@ -277,6 +278,7 @@ class LinearTraining:
                 seen = self.statistics
                 scale = curvature_scale(seen.frequency, seen.square, self.layout.n_labels, self.l2)
                 weights = DESCENTS[trainer](evaluation, start, monitor, l2=self.l2, scale=scale, **options)
+                close_pools(evaluation)
             else:
                 weights = self._online(stage.trainer, objective, start, monitor)
         return weights, monitor

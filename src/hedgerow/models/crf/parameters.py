@@ -308,8 +308,11 @@ def check_tree_parameters(model: Any) -> None:
         raise InputError(f"⟦objective⟧ {model.objective!r} has no ⟦costs⟧", hint=hint)
     if model.class_weight is not None:
         check_weighted(model.objective, model.class_weight)
-    if model.leaves == "newton" and model.objective != LOG_LIKELIHOOD:
-        raise InputError("⟦leaves='newton'⟧ is for ⟦objective='log_likelihood'⟧", hint="Use ⟦leaves='mean'⟧.")
+    # With shared edges the gradient of virtual evidence is P − truth, too, and Newton's leaves are LogitBoost's.
+    curved = model.objective == LOG_LIKELIHOOD or (model.objective in BOOSTED and model.edges == "shared")
+    if model.leaves == "newton" and not curved:
+        what = "⟦leaves='newton'⟧ is for ⟦objective='log_likelihood'⟧, or virtual evidence with ⟦edges='shared'⟧"
+        raise InputError(what, hint="Use ⟦leaves='mean'⟧.")
     if model.order != 1:
         _check_tree_order(model)
     if model.multi_strategy == "multi_output_tree" and (reason := against_vectors(model)):

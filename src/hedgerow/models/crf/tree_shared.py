@@ -45,7 +45,9 @@ def shared_booster(
     totals = Totals(corpus.n_positions, labelled=corpus.added(_n_unknown) == 0)
     n_cells = int((blocks[:, BLOCK_BINS] * blocks[:, BLOCK_STRIDE]).sum())
     shared: dict[str, Any] = {"start": start, "totals": totals, **options}
-    shared["n_growers"] = how_many_growers(K, options["max_leaf_nodes"], n_cells)
+    n_rows, n_before = corpus.n_positions / corpus.engine.n_members, K if options["edges"] == "joint" else 1
+    most = K, options["max_leaf_nodes"], n_cells, n_rows, n_before, corpus.engine.memory
+    shared["n_growers"] = how_many_growers(*most)
     given = nothing, binning, corpus.engine.n_threads, shared
     pool = corpus.pool(plan_shards(corpus.offsets), bin_piece, (binning,), make_tree_member, *given)
     moves, inner = corpus.added(_moves), float(corpus.n_positions - corpus.n_sequences)

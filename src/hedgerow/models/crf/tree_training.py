@@ -38,6 +38,7 @@ from hedgerow.training.boosting.scores import Start
 from hedgerow.training.checkpoint import checked, restore, state_of
 from hedgerow.training.memory import check_joint_memory
 from hedgerow.training.monitor import Monitor, Step, Trained
+from hedgerow.training.pool import close_pools
 from hedgerow.trees.binning import BinnedData, Binning, bin_dataset
 from hedgerow.trees.growing import LEARNED
 
@@ -194,6 +195,7 @@ class Training:
             n_best = len(kept) + monitor.kept.iteration - monitor.first  # a model from a file has no history
             boosted = Boosted(booster.iterations[:n_best], n_best if n_likelihood is None else n_likelihood)
             trained = monitor.trained(boosted)
+            close_pools(booster, validate)
         return replace(trained, best=replace(trained.best, iteration=n_best))
 
     def _steps(self) -> LineSearch | Guard | None:

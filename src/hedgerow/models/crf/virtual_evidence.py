@@ -42,7 +42,8 @@ class VirtualEvidence(EvidenceParameters, TreeCRF):
     of each label given it, with the evidence held fixed. The result is a chain like that of TreeCRF, which differs in
     what is followed in training (`TreeCRF(objective="virtual_evidence")`, without iterations of the likelihood first).
 
-    Steps are those of gradient boosting. The paper's are LogitBoost's, which weight positions by P(1−P).
+    Steps are those of gradient boosting. The paper's are LogitBoost's, of the working response (truth − P) / P(1−P)
+    with weights P(1−P): `leaves="newton"`, with shared edges, `max_leaf_nodes=2` and `learning_rate=1`.
 
     Attributes
     ----------

@@ -11,11 +11,13 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from hedgerow.errors import InputError
 from hedgerow.legend import UNLABELLED, BoolArray, CodeArray, FloatArray, IndexArray
 from hedgerow.report.page.tested import Tested
 
@@ -106,7 +108,8 @@ def next_to_label(tested: Tested, values: Any, most: int) -> list[Next]:
     logs = np.log(np.where(probs > 0, probs, 1.0))
     own = np.bincount(tested.sequence, weights=-(probs * logs).sum(axis=1), minlength=tested.n_sequences)
     if hasattr(tested.model, "entropy"):  # of whole labelings, which tells what neighbours know of each other
-        own = tested.model.entropy(tested.dataset)
+        with suppress(InputError):  # of an order above 1 there is none: what positions add up to is more
+            own = tested.model.entropy(tested.dataset)
     mean = own / np.maximum(tested.lengths, 1)
     found = []
     for i in np.argsort(-mean, kind="stable")[:most].tolist():

@@ -122,7 +122,9 @@ def sequences_of(model: Any, X: Any, y: Any) -> tuple[Any, Any]:
         raise InputError("X is a Dataset", hint="Give the sequences: a report shows them as they were.")
     if model.plan_ is not None and (is_frame(X) or model.plan_.tokens is not None):
         plain = model.plan_ if model.plan_.words is None else _without_words(model.plan_)
-        X, y = plain.read(X, y, labelled=y is None and model.plan_.label is not None)[:2]
+        names = next((getattr(X, name) for name in ("columns", "column_names") if hasattr(X, name)), None)
+        labelled = y is None and model.plan_.label is not None and (names is None or model.plan_.label in list(names))
+        X, y = plain.read(X, y, labelled=labelled)[:2]
     if not hasattr(X, "__getitem__"):
         X = list(X)
     return X, y

@@ -225,6 +225,8 @@ def _name(objective: Objective) -> str:
     return next(name for name, known in OBJECTIVES.items() if known is objective)
 
 
-def how_many_growers(n_labels: int, n_leaves: int, n_cells: int) -> int:
-    """How many trees grow at once: those of all labels, or as many as have histograms in the lead's memory."""
-    return max(1, min(n_labels, LEAD_BYTES // max(1, 8 * n_leaves * n_cells)))
+def how_many_growers(n_labels: int, n_leaves: int, n_cells: int, n_rows: float, n_before: int, memory: float) -> int:
+    """How many trees grow at once: those of all labels, or as many as the lead's memory has histograms for, and a
+    quarter of a member's the rows. n_rows : of a member; n_before : previous labels; memory : of a member"""
+    led, grown = LEAD_BYTES // max(1, 8 * n_leaves * n_cells), 0.25 * memory // max(1.0, n_rows * (52 + 10 * n_before))
+    return int(max(1, min(n_labels, led, grown)))
