@@ -8,17 +8,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, ClassVar, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import numpy as np
 
 from hedgerow.chain.workspace import Workspace
 from hedgerow.errors import InputError, NumbersError
 from hedgerow.legend import INDEX, UNLABELLED, AnyArray, BoolArray, CodeArray, FloatArray, IndexArray
-
-if TYPE_CHECKING:
-    from hedgerow.chain.edges.messages import Messages
-    from hedgerow.chain.edges.unfolding import FoldedMessages, Unfolded
 
 # By the scores of the nodes and by those of the edges, as `Marginals` has them.
 Gradients = tuple[FloatArray, FloatArray]
@@ -303,17 +299,12 @@ class Edges(ABC):
         return self.marginals(potentials, workspace, None).node_probs
 
     @abstractmethod
-    def messages(self, potentials: ChainPotentials, workspace: Workspace | None) -> Messages | FoldedMessages:
-        """Both passes over a chunk, kept for covariances."""
+    def messages(self, potentials: ChainPotentials, workspace: Workspace | None) -> Any:
+        """Both passes over a chunk, kept for covariances: Messages, or FoldedMessages."""
 
     @abstractmethod
-    def unfolded(self, potentials: ChainPotentials) -> Unfolded | None:
-        """The chunk as a chain of order 1 over histories; None where it is one of order 1 over labels."""
-
-    @property
-    def unfolded_cells(self) -> int:
-        """What the edges of an unfolded chain take at each position; 0 where all positions share them."""
-        return 0
+    def unfolded(self, potentials: ChainPotentials) -> Any:
+        """The chunk as a chain of order 1 over histories, Unfolded; None where it is one of order 1 over labels."""
 
     @abstractmethod
     def sample(self, potentials: ChainPotentials, uniforms: FloatArray) -> CodeArray:
@@ -362,8 +353,8 @@ class Edges(ABC):
     def add_neighbours(
         self, scores: FloatArray, potentials: ChainPotentials, labels: AnyArray, values: FloatArray | None = None
     ) -> None:
-        """Add to scores (n, K) what the edges score with each label where all others are `labels` (n,), but for a term
-        that all labels of a position have in common. values : in place of the scores, shaped as gradients"""
+        """Add to scores (n, K) what edges score with each label where all others are `labels` (n,), up to a term that a
+        position's labels share. values : in place of the scores, shaped as gradients"""
 
     @abstractmethod
     def neighbour_gradient(self, potentials: ChainPotentials, labels: AnyArray, excess: FloatArray) -> FloatArray:

@@ -125,10 +125,6 @@ class HistoryTables(Edges):
     def gradient_shape(self, n_positions: int) -> tuple[int, ...]:
         return self.n_labels, n_positions, self.table.n_histories
 
-    @property
-    def unfolded_cells(self) -> int:
-        return self.table.n_histories**2
-
     def unfolded(self, potentials: ChainPotentials) -> UnfoldedTables:
         (K, H), ahead = self.table.next.shape, self.table.next.astype(np.int64)
         label, source = np.repeat(np.arange(K), H), np.tile(np.arange(H), K)
@@ -143,7 +139,7 @@ class HistoryTables(Edges):
         """The sequences as chains of order 1. The label is the last one of its history, `_last_labels`."""
         for i in range(potentials.n_sequences):
             one = potentials.sequence(i)
-            yield one.edges.unfolded(one).chain  # type: ignore[union-attr]
+            yield one.edges.unfolded(one).chain
 
     @property
     def _last_labels(self) -> CodeArray:

@@ -66,13 +66,14 @@ def in_pieces(
     workspace: Workspace | None,
 ) -> LossAndGradient:
     """The loss of a chunk and its gradient, by some sequences at a time where unfolded edges would take much memory."""
-    cells = potentials.edges.unfolded_cells
+    edges = potentials.edges
+    cells = edges.gradient_shape(1)[-1] ** 2 if edges.per_position and edges.order > 1 else 0
     if potentials.n_positions * cells <= _PIECE:
         return objective(potentials, truth, workspace)
-    truth, loss, (nodes, edges) = potentials.check_truth(truth)[0], 0.0, zero_gradients(potentials)
+    truth, loss, (nodes, pairs) = potentials.check_truth(truth)[0], 0.0, zero_gradients(potentials)
     for first, last in pairwise(plan_chunks(potentials.offsets, max(1, _PIECE // cells)).tolist()):
         chosen = np.arange(first, last)
         part, rows = potentials.take(chosen)
         found = objective(part, truth.take(rows, chosen), workspace)
-        nodes[rows], edges[:, rows], loss = found.node_gradient, found.edge_gradient, loss + found.loss
-    return LossAndGradient(loss, nodes, edges)
+        nodes[rows], pairs[:, rows], loss = found.node_gradient, found.edge_gradient, loss + found.loss
+    return LossAndGradient(loss, nodes, pairs)

@@ -134,10 +134,8 @@ class Booster:
             name: getattr(chosen, name)
             for name in ("l2_regularization", "min_samples_leaf", "max_leaf_nodes", "max_features")
         }
-        gaps = {"missing": chosen.missing, "n_surrogates": chosen.n_surrogates}
-        self._growers: list[Any] = [
-            self._rows.grower(self.grows, subsets=chosen.subsets, **gaps, **shape) for _ in range(n_growers)
-        ]
+        own = {name: getattr(chosen, name) for name in ("subsets", "missing", "n_surrogates")}
+        self._growers: list[Any] = [self._rows.grower(self.grows, **own, **shape) for _ in range(n_growers)]
         self._vector_grower = self._rows.vector_grower(K, **shape) if chosen.vectors else None
         self._idle_growers = deque(self._growers)
         self._idle_workspaces = deque(Workspace() for _ in range(lanes.n_threads))
