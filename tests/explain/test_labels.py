@@ -11,7 +11,7 @@ import pytest
 
 from hedgerow import HMM, MEMM, AutoLabeler, LinearCRF, RecurrentSlidingWindow, SlidingWindow, TreeCRF
 from hedgerow.errors import InputError
-from hedgerow.estimators.explanation import Explanation, Part
+from hedgerow.estimators.why.explanation import Explanation, Part
 
 from .made import COLUMNS, corpus
 

@@ -60,18 +60,10 @@ def command(
     """
     if as_json and as_csv:
         raise InputError("--json and --csv are two forms", hint="Give one of them.")
-    if test is not None and groups is not None:
-        raise InputError("--groups is not supported with --test", hint="Groups keep folds apart.")
-    if test is not None and folds is not None:
-        raise InputError("--folds is not supported with --test", hint="Give one of them.")
-    for path in (html, plot):
-        if path is not None:
-            check_writable(path)
+    _check_test(test, folds, groups)
+    _check_outputs(html, plot)
     from hedgerow.report import plot_comparison, write_comparison
-    from hedgerow.report.style import check_picture
 
-    if plot is not None:
-        check_picture(plot)
     with in_flags(command, {"cv": "folds"}):
         comparison = compare(
             data, models.split(","), test=test, folds=folds or 5, window=options.window(window), scheme=scheme,
@@ -93,6 +85,25 @@ def command(
         plot_comparison(comparison, plot)
     if comparison.interrupted:
         raise typer.Exit(INTERRUPTED)
+
+
+def _check_test(test: str | None, folds: int | None, groups: str | None) -> None:
+    """Refuse what speaks of folds where there are none."""
+    if test is not None and groups is not None:
+        raise InputError("--groups is not supported with --test", hint="Groups keep folds apart.")
+    if test is not None and folds is not None:
+        raise InputError("--folds is not supported with --test", hint="Give one of them.")
+
+
+def _check_outputs(html: str | None, plot: str | None) -> None:
+    """Refuse files that cannot be written before anything is trained."""
+    from hedgerow.report.style import check_picture
+
+    for path in (html, plot):
+        if path is not None:
+            check_writable(path)
+    if plot is not None:
+        check_picture(plot)
 
 
 def _given(test: str | None, folds: int | None, groups: str | None, seed: int) -> list[str]:

@@ -15,7 +15,7 @@ from hedgerow.cli.train_options import option
 from hedgerow.errors import LONGEST_LINE, InputError, plain
 
 if TYPE_CHECKING:
-    from hedgerow.estimators.explanation import Explanation
+    from hedgerow.estimators.why.explanation import Explanation
 
 _PAGE = (
     '<!doctype html><html lang="en"><meta charset="utf-8"><title>Why this label</title>'

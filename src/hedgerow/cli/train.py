@@ -71,20 +71,16 @@ def command(
     missing: Annotated[str | None, option("NAME", "Gaps: impute, indicator; tree: weighting, …")] = None,
     transitions: Annotated[str | None, option("NAME", "all, forbid_unseen; linear: observed. \\[all]")] = None,
     constraints: Annotated[str | None, option("NAME", "Legal label order: iob1, iob2, bioes.")] = None,
-    settings: options.Set = None,
+    settings: options.Set = None, quiet: options.Quiet = False,
     scoring: Annotated[str | None, option("NAME", "To stop early by: accuracy, span_f1, log_likelihood, …")] = None,
-    jobs: options.Jobs = -1,
-    seed: options.Seed = 0,
-    checkpoint: options.Checkpoint = None,
-    resume: options.Resume = False,
+    jobs: options.Jobs = -1, seed: options.Seed = 0,
+    checkpoint: options.Checkpoint = None, resume: options.Resume = False,
     engine: options.Engine = None, workers: options.Workers = 2, memory: options.Memory = None,
-    quiet: options.Quiet = False,
 ) -> None:  # fmt: skip
     """Train a model on labelled files. Ctrl-C keeps the best so far; --checkpoint FILE outlives a kill."""
     reading = options.reading(
         template, format, columns, separator, label, by, kinds, time, max_gap, time_columns, encoding
     )
-    reach = options.window(window)
     model, parameters = options.named_model(
         model, settings or (), dev, quiet=quiet, time_budget=time_budget, features=options.features(features),
         order=order, objective=objective, trainer=trainer, l2=l2, l1=l1, max_iter=max_iter, trees=trees, leaves=leaves,
@@ -92,14 +88,14 @@ def command(
         min_frequency=min_frequency, missing=missing, transitions=transitions, constraints=constraints,
     )  # fmt: skip
     parameters |= {"n_jobs": jobs, "verbose": 0 if quiet else 1} | read_settings(model, settings or (), trainer)
-    given: dict[str, Any] = {"model": model, "dev": dev, "window": reach, "scoring": scoring, "seed": seed}
+    given: dict[str, Any] = {"model": model, "dev": dev, "window": options.window(window), "scoring": scoring}
+    given |= {"seed": seed, "checkpoint": checkpoint}
     with in_flags(command, options.parameter_options(model)), contextlib.nullcontext() if quiet else log_lines():
         if engine is not None:
-            own: dict[str, Any] = {"engine": engine, "workers": workers, "memory": memory, "checkpoint": checkpoint}
-            crf = train_by_workers(data, model_out, parameters=parameters, **given, **own, **reading)
+            given |= {"engine": engine, "workers": workers, "memory": memory}
+            crf = train_by_workers(data, model_out, parameters=parameters, **given, **reading)
         else:
-            kept: dict[str, Any] = {"checkpoint": checkpoint, "resume": resume}
-            crf = train(data, model_out, parameters=parameters, **given, **kept, **reading)
+            crf = train(data, model_out, parameters=parameters, resume=resume, **given, **reading)
     if not quiet:
         _tell(crf, data, model_out, reading, seed)
     if crf.outcome_ == "interrupted":

@@ -365,20 +365,6 @@ class StoppedChain(ChainModel):
         return self.scoring
 
 
-def describe_end(
-    trained: Trained[Any], max_iter: int | None = None, kept: str = "the best weights so far are kept"
-) -> str:
-    """What is to be said of how training ended; nothing where it ended well. max_iter as the user gave it."""
-    if trained.outcome == "interrupted":
-        return f"training was interrupted after {trained.n_iter} iterations; {kept}"
-    if trained.outcome == "diverged":
-        return f"training made the loss larger, to {trained.best.loss:.6g}; give a smaller ⟦gain⟧, or ⟦gain='auto'⟧"
-    if trained.outcome == "max_iter":
-        most = "⟦max_iter⟧" if max_iter is None else f"⟦max_iter={max_iter}⟧"
-        return f"training stopped after {most} iterations before it converged; raise ⟦max_iter⟧ or ⟦tol⟧"
-    return ""
-
-
 def label_names(schema: Schema) -> AnyArray:
     """The labels by their codes; UNLABELLED, the last, is None."""
     return object_array([*schema.labels, None])

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from hedgerow.errors import plain
+from hedgerow.training.monitor import Trained
 
 NAMED = 12  # labels, where there are many
 
@@ -72,3 +73,17 @@ def report(self: Any, X: Any, y: Any = None, **options: Any) -> Any:
 
     check_is_fitted(self)
     return importlib.import_module("hedgerow.report.page").make_report(self, X, y, **options)
+
+
+def describe_end(
+    trained: Trained[Any], max_iter: int | None = None, kept: str = "the best weights so far are kept"
+) -> str:
+    """What is to be said of how training ended; nothing where it ended well. max_iter as the user gave it."""
+    if trained.outcome == "interrupted":
+        return f"training was interrupted after {trained.n_iter} iterations; {kept}"
+    if trained.outcome == "diverged":
+        return f"training made the loss larger, to {trained.best.loss:.6g}; give a smaller ⟦gain⟧, or ⟦gain='auto'⟧"
+    if trained.outcome == "max_iter":
+        most = "⟦max_iter⟧" if max_iter is None else f"⟦max_iter={max_iter}⟧"
+        return f"training stopped after {most} iterations before it converged; raise ⟦max_iter⟧ or ⟦tol⟧"
+    return ""

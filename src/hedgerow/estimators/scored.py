@@ -16,10 +16,10 @@ from hedgerow.data.plan import is_frame
 from hedgerow.declarations import Count, Range, check_value
 from hedgerow.errors import InputError, quoted
 from hedgerow.estimators.base import ChainModel, cut, label_lists, label_names, object_array
-from hedgerow.estimators.explanation import Explanation, Part
 from hedgerow.estimators.predictor import Lean, Predictor
 from hedgerow.estimators.stream import Stream, window_reach
 from hedgerow.estimators.values import find_decoder, random_generator
+from hedgerow.estimators.why.explanation import Explanation, Part
 from hedgerow.legend import CODE, AnyArray, BoolArray, CodeArray, FloatArray
 from hedgerow.parallel import CHUNK_POSITIONS, Chunk, over_chunks
 
@@ -111,7 +111,7 @@ class ScoredChain(ChainModel):
         known : what is known of the labels of the sequence, as in `predict`, for this one sequence
         counterfactuals : look for the smallest changes that turn the most probable label, too
         """
-        from hedgerow.estimators.explaining import explain_position
+        from hedgerow.estimators.why.parts import explain_position
 
         row = position
         if self.plan_ is not None and is_frame(X):
@@ -121,7 +121,7 @@ class ScoredChain(ChainModel):
         model, dataset = self._explained(dataset)
         found = explain_position(model, dataset, position, label, against)
         if counterfactuals:
-            from hedgerow.estimators.counterfactuals import turning_changes
+            from hedgerow.estimators.why.counterfactuals import turning_changes
 
             found = replace(found, changes=turning_changes(model, dataset, int(position) % dataset.n_positions))
         return found if row is position else replace(found, position=int(row))

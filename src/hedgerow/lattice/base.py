@@ -14,9 +14,9 @@ from hedgerow.data.labels import counted
 from hedgerow.declarations import check_choice
 from hedgerow.errors import InputError, NumbersError, warn
 from hedgerow.estimators.base import FittedModel, object_array
-from hedgerow.estimators.explanation import Explanation
 from hedgerow.estimators.kept import same_graphs
 from hedgerow.estimators.values import random_generator, weights_of_labels
+from hedgerow.estimators.why.explanation import Explanation
 from hedgerow.lattice.dataset import (
     GraphDataset,
     encode_masks,

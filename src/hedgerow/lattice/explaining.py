@@ -14,8 +14,8 @@ import numpy as np
 
 from hedgerow.data.showing import number_text
 from hedgerow.errors import InputError
-from hedgerow.estimators.explaining import chosen_labels
-from hedgerow.estimators.explanation import Explanation, Part
+from hedgerow.estimators.why.explanation import Explanation, Part
+from hedgerow.estimators.why.parts import chosen_labels
 from hedgerow.lattice.dataset import GraphDataset
 from hedgerow.lattice.scores import Potentials
 from hedgerow.lattice.tree_rows import bin_rows

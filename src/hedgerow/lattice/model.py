@@ -8,7 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from hedgerow.declarations import documented
 from hedgerow.errors import InputError, warn
-from hedgerow.estimators.base import describe_end
+from hedgerow.estimators.facts import describe_end
 from hedgerow.estimators.kept import Kept, keeping
 from hedgerow.lattice.base import LatticeModel, Scores
 from hedgerow.lattice.dataset import GraphDataset

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from hedgerow.estimators.explanation import Explanation
+from hedgerow.estimators.why.explanation import Explanation
 from hedgerow.report.style import AMBER, GREENS, INK, PALE, name_rows, new_axes, saved, write
 
 

@@ -12,7 +12,7 @@ from hedgerow.data.dataset import Dataset
 from hedgerow.data.imputation import fill
 from hedgerow.data.imputation import seen as as_seen
 from hedgerow.data.showing import value_text
-from hedgerow.estimators.explanation import Part
+from hedgerow.estimators.why.explanation import Part
 from hedgerow.legend import AnyArray, FloatArray
 from hedgerow.linear.attribution import added_scores
 from hedgerow.trees.binning import ATTRIBUTES, bin_dataset

@@ -22,7 +22,8 @@ from hedgerow.data.parts.corpus import SharedCorpus
 from hedgerow.data.words import word_kind
 from hedgerow.declarations import check_parameters, documented
 from hedgerow.errors import InputError, warn
-from hedgerow.estimators.base import StoppedChain, describe_end
+from hedgerow.estimators.base import StoppedChain
+from hedgerow.estimators.facts import describe_end
 from hedgerow.estimators.histories import arc_names, observed_histories
 from hedgerow.estimators.predictor import Lean
 from hedgerow.estimators.prepare import Preparation, Prepared

@@ -17,13 +17,13 @@ from hedgerow.data.plan import lay_out
 from hedgerow.data.readers.grouping import Names
 from hedgerow.declarations import Count, NonNegative, Range, declared, documented
 from hedgerow.errors import InputError, warn
-from hedgerow.estimators.base import describe_end
-from hedgerow.estimators.explanation import Part
+from hedgerow.estimators.facts import describe_end
 from hedgerow.estimators.kept import Kept, keeping
 from hedgerow.estimators.parameters import ClassWeighted, Columns, Constrained, Running, Transitions
 from hedgerow.estimators.prepare import prepare
 from hedgerow.estimators.scored import ScoredChain
 from hedgerow.estimators.values import AUTO, class_weights
+from hedgerow.estimators.why.explanation import Part
 from hedgerow.legend import FIRST_VALUE, CodeArray, FloatArray
 from hedgerow.models.hmm.emissions import check_columns, check_values
 from hedgerow.models.hmm.moves import estimate, make_moves

@@ -17,7 +17,8 @@ from hedgerow.data.plan import lay_out
 from hedgerow.data.readers.grouping import Names
 from hedgerow.declarations import Count, NonNegative, check_value, declared, documented
 from hedgerow.errors import InputError, warn
-from hedgerow.estimators.base import ChainModel, cut, describe_end, label_lists
+from hedgerow.estimators.base import ChainModel, cut, label_lists
+from hedgerow.estimators.facts import describe_end
 from hedgerow.estimators.kept import Kept, keeping
 from hedgerow.estimators.parameters import ClassWeighted, Drawing, Penalty, Running, Windowed
 from hedgerow.estimators.prepare import prepare

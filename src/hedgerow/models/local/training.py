@@ -15,7 +15,6 @@ from hedgerow.data.dataset import Dataset, Schema
 from hedgerow.data.imputation import fill, seen_schema
 from hedgerow.declarations import check_choice, check_parameters
 from hedgerow.errors import InputError
-from hedgerow.estimators.explanation import Part
 from hedgerow.estimators.kept import refuse_checkpoint
 from hedgerow.estimators.prepare import Preparation, Prepared
 from hedgerow.estimators.values import (
@@ -26,6 +25,7 @@ from hedgerow.estimators.values import (
     chosen_before,
     random_generator,
 )
+from hedgerow.estimators.why.explanation import Part
 from hedgerow.legend import CODE, UNLABELLED, CodeArray
 from hedgerow.models.crf.linear import LinearCRF
 from hedgerow.models.crf.linear_layout import check_names

@@ -91,7 +91,7 @@ class Draws:
         """Half of the 95 % interval of value(sums (…, C)), of counts (S, C)."""
         if self.weights is None:
             return None
-        drawn = value(self.weights @ np.asarray(counts, dtype=np.float64))
+        drawn = value(np.einsum("bs,sc->bc", self.weights, np.asarray(counts, dtype=np.float64)))
         return 1.96 * np.asarray(drawn.std(axis=0))
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hedgerow.errors import InputError
-from hedgerow.estimators.explanation import Explanation
+from hedgerow.estimators.why.explanation import Explanation
 from hedgerow.legend import UNLABELLED, FloatArray, IndexArray
 from hedgerow.report.page.scores import confused_pairs
 from hedgerow.report.page.shown import View

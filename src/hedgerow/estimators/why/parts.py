@@ -21,7 +21,7 @@ from hedgerow.chain.decoding import posterior
 from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.data.dataset import Dataset, Label
 from hedgerow.errors import InputError, shown
-from hedgerow.estimators.explanation import Explanation, Kind, Part
+from hedgerow.estimators.why.explanation import Explanation, Kind, Part
 from hedgerow.legend import AnyArray, BoolArray, FloatArray
 
 _NOTHING = 1e-12  # a part that is only rounding

@@ -15,7 +15,7 @@ import numpy as np
 from hedgerow.data.dataset import OUTSIDE_COLUMN, Column, Dataset
 from hedgerow.data.derived import stored_numbers
 from hedgerow.data.showing import code_text, number_text
-from hedgerow.estimators.explanation import Change
+from hedgerow.estimators.why.explanation import Change
 from hedgerow.legend import FIRST_VALUE, INDEX, MISSING, BoolArray, FloatArray
 
 _MOST_CHANGES = 3  # of features together
