@@ -71,11 +71,11 @@ def command(
     missing: Annotated[str | None, option("NAME", "Gaps: impute, indicator; tree: weighting, …")] = None,
     transitions: Annotated[str | None, option("NAME", "all, forbid_unseen; linear: observed. \\[all]")] = None,
     constraints: Annotated[str | None, option("NAME", "Legal label order: iob1, iob2, bioes.")] = None,
-    settings: options.Set = None, quiet: options.Quiet = False,
+    settings: options.Set = None,
     scoring: Annotated[str | None, option("NAME", "To stop early by: accuracy, span_f1, log_likelihood, …")] = None,
-    jobs: options.Jobs = -1, seed: options.Seed = 0,
-    checkpoint: options.Checkpoint = None, resume: options.Resume = False,
+    jobs: options.Jobs = -1, seed: options.Seed = 0, checkpoint: options.Checkpoint = None, resume: options.Resume = False,
     engine: options.Engine = None, workers: options.Workers = 2, memory: options.Memory = None,
+    quiet: options.Quiet = False,
 ) -> None:  # fmt: skip
     """Train a model on labelled files. Ctrl-C keeps the best so far; --checkpoint FILE outlives a kill."""
     reading = options.reading(
