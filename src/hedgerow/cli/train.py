@@ -73,9 +73,9 @@ def command(
     constraints: Annotated[str | None, option("NAME", "Legal label order: iob1, iob2, bioes.")] = None,
     settings: options.Set = None,
     scoring: Annotated[str | None, option("NAME", "To stop early by: accuracy, span_f1, log_likelihood, …")] = None,
-    jobs: options.Jobs = -1, seed: options.Seed = 0, checkpoint: options.Checkpoint = None, resume: options.Resume = False,
-    engine: options.Engine = None, workers: options.Workers = 2, memory: options.Memory = None,
-    quiet: options.Quiet = False,
+    jobs: options.Jobs = -1, seed: options.Seed = 0, checkpoint: options.Checkpoint = None,
+    resume: options.Resume = False, engine: options.Engine = None, workers: options.Workers = 2,
+    memory: options.Memory = None, quiet: options.Quiet = False,
 ) -> None:  # fmt: skip
     """Train a model on labelled files. Ctrl-C keeps the best so far; --checkpoint FILE outlives a kill."""
     reading = options.reading(
