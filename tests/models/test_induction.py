@@ -232,3 +232,12 @@ def test_atoms_of_attributes_rise_whatever_their_order():
     sets = [(int(row),) for row in np.unique(atoms.numbers)]
     held = Conjunctions.of(dataset.schema, sets).held(atoms)
     assert all(len(set(held.numbers[a:b])) == b - a for a, b in zip(held.ptr[:-1], held.ptr[1:]))
+
+
+@pytest.mark.parametrize("start", ["constant", "features"])
+def test_a_round_that_finds_nothing_ends_the_rounds(start):
+    X = [[{"w": "abc"[(i + t) % 3]} for t in range(5)] for i in range(12)]
+    y = [["B" if item["w"] == "a" else "A" for item in x] for x in X]
+    induction = FeatureInduction(on="pairs", start=start, every=5)
+    model = LinearCRF(window=0, early_stopping=False, l2=0.01, max_iter=200, induction=induction).fit(X, y)
+    assert model.score(X, y) == 1.0

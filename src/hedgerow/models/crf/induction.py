@@ -143,6 +143,8 @@ class Rounds:
         search = Search(self.conjunctions, atoms, held, outputs.at(hard))
         found = search.best(int(self.settings.n_features), float(self.model.l2))
         self.going_on = bool(found)
+        if not found:
+            return
         more, n_before = Conjunctions.of(self.conjunctions.schema, found), len(self.conjunctions)
         self.conjunctions = self.conjunctions.extended(found)
         fresh = self._lay_out(self.corpus.add(more, n_before))
