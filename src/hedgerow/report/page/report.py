@@ -18,7 +18,7 @@ from hedgerow.report.page.learnt import Learnt, learnt
 from hedgerow.report.page.scores import Scores, scores
 from hedgerow.report.page.shown import View, value_reader, view_of
 from hedgerow.report.page.suspects import Suspects, suspects, to_csv
-from hedgerow.report.page.tested import Tested, judge, sequences_of
+from hedgerow.report.page.tested import Tested, flat_labels, judge, sequences_of
 from hedgerow.report.page.worst import Item, items
 
 _EACH_IMAGE = 4  # explanations of images cost as many as so many of sequences
@@ -149,10 +149,7 @@ def _trained(model: Any, X: Any, y: Any) -> Trained:
         return Trained(dataset, X, offsets, labels)
     X, y = sequences_of(model, X, y)
     dataset = model.encode(X)
-    rows = [None] * dataset.n_positions if y is None else [label for row in y for label in row]
-    if len(rows) != dataset.n_positions:
-        raise InputError(f"⟦X_train⟧ has {dataset.n_positions} positions and ⟦y_train⟧ has {len(rows)} labels")
-    return Trained(dataset, X, dataset.offsets, [None if isinstance(r, (set, frozenset)) else r for r in rows])
+    return Trained(dataset, X, dataset.offsets, flat_labels(y, dataset.offsets, ("⟦X_train⟧", "⟦y_train⟧")))
 
 
 def _cross_validated(seen: Tested, trained: Trained | None, cv: int) -> Tested:
