@@ -228,6 +228,21 @@ def test_saving(text_report, tmp_path):
     assert len((tmp_path / "n.csv").read_text().splitlines()) == 21
 
 
+@pytest.mark.parametrize("cv", [None, 2])
+def test_files_have_all_suspects_where_the_page_has_some(tmp_path, cv):
+    X, y = text_corpus()
+    found = text_model().report(X[40:], y[40:], n_suspects=1, n_shown=0, cv=cv)
+    assert (len(found.suspects.labels), len(found.suspects.next)) == (1, 1)
+    assert found.suspects.total > 1
+    found.save_suspects(tmp_path / "s.csv")
+    found.save_next(tmp_path / "n.csv")
+    lines = (tmp_path / "s.csv").read_text(encoding="utf-8").splitlines()
+    assert len(lines) == 1 + found.suspects.total
+    first = found.suspects.labels[0]
+    assert lines[1].startswith(f"{first.sequence},{first.position},")
+    assert len((tmp_path / "n.csv").read_text(encoding="utf-8").splitlines()) == 1 + 20
+
+
 def test_in_a_notebook_it_keeps_to_itself(text_report):
     html = text_report._repr_html_()
     assert html.startswith("<iframe sandbox=")

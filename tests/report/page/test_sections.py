@@ -163,12 +163,13 @@ def test_an_unsure_sequence_is_labelled_next():
 
 
 def test_lists_can_be_saved():
-    rows = [Suspect(3, 1, 'a "b", c', "x", "=2+3", 0.9, 0.05), Suspect(4, 0, "-", "-1", "y", 0.8, 0.1)]
-    header, first, second = list(csv.reader(io.StringIO(to_csv(rows))))
+    rows = [Suspect(3, 1, 'a "b", c', "x", "=2+3", 0.9, 0.05), Suspect(4, 0, "-", "-1", "-1+1", 0.8, 0.1)]
+    header, first, second = list(csv.reader(io.StringIO(to_csv(Suspect, rows))))
     assert header == list(Suspect._fields)
     assert first == ["3", "1", 'a "b", c', "x", "'=2+3", "0.9", "0.05"]
-    assert second[2:4] == ["-", "'-1"]
-    assert to_csv([Next(1, 2, 0.5, 0.25, 0, "")]).splitlines()[1] == "1,2,0.5,0.25,0,"
+    assert second[2:5] == ["-", "-1", "'-1+1"]
+    assert to_csv(Next, []).splitlines() == [",".join(Next._fields)]
+    assert to_csv(Next, [Next(1, 2, 0.5, 0.25, 0, "")]).splitlines()[1] == "1,2,0.5,0.25,0,"
 
 
 def test_the_worst_comes_first():
