@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import html
 import io
 import json
 from dataclasses import replace
@@ -54,6 +55,8 @@ def test_a_test_file_and_every_output(hedgerow, corpus):
     assert "<table" in page
     assert "--test train.txt --html a.html" in page
     assert (corpus / "a.png").stat().st_size > 5000
+    words = " ".join(("hedgerow compare more.txt -m hmm,m3n", *files, *COMMON))
+    assert words in html.unescape(page)
 
 
 def test_models_of_every_kind(hedgerow, corpus):
@@ -93,6 +96,11 @@ def test_settings():
         ("more.txt -m hmm --folds 2 --test train.txt", "--folds is not supported with --test"),
         ("more.txt -m hmm --json --csv", "--json and --csv are two forms"),
         ("more.txt -m hmm --html odd/a.html", "the folder 'odd' does not exist"),
+        ("more.txt -m hmm --html more.txt", "more.txt: would be replaced"),
+        ("more.txt -m hmm --html ./more.txt", "more.txt: would be replaced"),
+        ("more.txt -m hmm --test train.txt --plot train.txt", "train.txt: would be replaced"),
+        ("more.txt -m hmm --template train.txt --html train.txt", "train.txt: would be replaced"),
+        ("more.txt -m hmm --html a.png --plot a.png", "a.png: would be replaced"),
         ("more.txt -m hmm --plot a.odd", "no picture format 'odd'"),
         ("more.txt -m hmm --scheme odd", "--scheme is 'odd'"),
         ("more.txt -m hmm --test odd.txt", "odd.txt: No such file"),
@@ -102,7 +110,9 @@ def test_settings():
     ],
 )
 def test_refusals(hedgerow, corpus, arguments, what):
+    before = (corpus / "more.txt").read_text()
     done = hedgerow("compare", *arguments.split(), "-q")
+    assert (corpus / "more.txt").read_text() == before
     assert done.code == 2
     assert what in done.err
     assert done.err.count("\n") == 1

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import html
+import shlex
+
 import pytest
 from PIL import Image
 
@@ -23,6 +26,13 @@ def test_the_page_and_the_lists(hedgerow, folder, trained):
     assert "SHA-256" in page
     assert (folder / "s.csv").read_text().startswith("sequence,position,")
     assert len((folder / "n.csv").read_text().splitlines()) == 1 + len(SENTENCES)
+
+
+def test_the_page_has_the_command_as_it_was_typed(hedgerow, folder, trained):
+    options = ("--shown", "0", "--title", "It's two words", "--scheme", "iob2", "-q")
+    assert hedgerow("report", trained, "./train.txt", "-o", "r.html", *options).code == 0
+    page = html.unescape((folder / "r.html").read_text(encoding="utf-8"))
+    assert shlex.join(["hedgerow", "report", str(trained), "./train.txt", "-o", "r.html", *options]) in page
 
 
 def test_without_labels(hedgerow, folder, trained):
@@ -77,7 +87,8 @@ def test_images(hedgerow, folder):
             bytes_ = (64 * (pixels + 1.5)).clip(0, 255) if name == "images" else pixels
             Image.fromarray(bytes_.astype("uint8")).save(folder / name / f"{i}.png")
     assert hedgerow("lattice", "train", "images", "masks", "-o", "m", "-q").code == 0
-    done = hedgerow("lattice", "report", "m", "images", "masks", "-o", "r.html")
+    done = hedgerow("lattice", "report", "m", "images", "masks", "-o", "r.html", "--shown", "2")
     assert (done.code, "labels right" in done.out) == (0, True)
     assert "data:image/png" in (folder / "r.html").read_text()
+    assert "hedgerow lattice report m images masks -o r.html --shown 2" in (folder / "r.html").read_text()
     assert "lattice" in hedgerow("report", "m", "train.txt", "-o", "r.html").complaint

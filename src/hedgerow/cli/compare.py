@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -13,9 +12,10 @@ import typer
 from typer import Option
 
 from hedgerow.cli import train_options as options
-from hedgerow.cli.flags import in_flags
-from hedgerow.cli.inputs import Input, Reading, check_writable
+from hedgerow.cli.flags import as_typed, in_flags
+from hedgerow.cli.inputs import Input, Reading
 from hedgerow.cli.models import MODELS, listed, read_settings
+from hedgerow.cli.report import check_outputs
 from hedgerow.cli.train import INTERRUPTED, default_window, new_model, read_files
 from hedgerow.cli.train_options import option
 from hedgerow.errors import InputError
@@ -27,6 +27,7 @@ ALIASES = {"crf": "linear"}
 
 
 def command(
+    context: typer.Context,
     data: options.Data,
     models: Annotated[str, option("A,B,…", "Names, and settings: hmm,crf,crf:l2=0.1.", "--models", "-m")],
     test: Annotated[str | None, option("FILE", "Test on this file, and not in folds.")] = None,
@@ -61,7 +62,7 @@ def command(
     if as_json and as_csv:
         raise InputError("--json and --csv are two forms", hint="Give one of them.")
     _check_test(test, folds, groups)
-    _check_outputs(html, plot)
+    _check_outputs(html, plot, (*data, test, template))
     from hedgerow.report import plot_comparison, write_comparison
 
     with in_flags(command, {"cv": "folds"}):
@@ -77,10 +78,7 @@ def command(
     else:
         print(comparison.to_csv() if as_csv else comparison, end="" if as_csv else "\n")
     if html is not None:
-        line = shlex.join(
-            ["hedgerow", "compare", *data, "--models", models, *_given(test, folds, groups, seed), "--html", html]
-        )
-        write_comparison(comparison, html, command=line)
+        write_comparison(comparison, html, command=as_typed(context))
     if plot is not None:
         plot_comparison(comparison, plot)
     if comparison.interrupted:
@@ -95,21 +93,13 @@ def _check_test(test: str | None, folds: int | None, groups: str | None) -> None
         raise InputError("--folds is not supported with --test", hint="Give one of them.")
 
 
-def _check_outputs(html: str | None, plot: str | None) -> None:
-    """Refuse files that cannot be written before anything is trained."""
+def _check_outputs(html: str | None, plot: str | None, read: Sequence[str | None]) -> None:
+    """Refuse files that cannot be written, and those that are read or written twice, before anything is trained."""
     from hedgerow.report.style import check_picture
 
-    for path in (html, plot):
-        if path is not None:
-            check_writable(path)
+    check_outputs((html, plot), read)
     if plot is not None:
         check_picture(plot)
-
-
-def _given(test: str | None, folds: int | None, groups: str | None, seed: int) -> list[str]:
-    """What says which sequences are tested on, as words of the command."""
-    told = {"--test": test, "--folds": folds, "--groups": groups, "--seed": seed or None}
-    return [word for flag, value in told.items() if value is not None for word in (flag, str(value))]
 
 
 def compare(

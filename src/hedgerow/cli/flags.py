@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import inspect
+import shlex
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
+
+import typer
 
 from hedgerow.errors import LONGEST_LINE, InputError, Message, plain
 
@@ -44,6 +47,11 @@ def in_flags(command: Callable[..., Any], parameters: Mapping[str, str] | None =
         except InputError as error:
             error.args = (with_flags(error.args[0], flags),)
             raise
+
+
+def as_typed(context: typer.Context) -> str:
+    """The command line, with all that was given: `run` keeps its words in the context."""
+    return shlex.join(["hedgerow", *context.obj])
 
 
 def flags_of(command: Callable[..., Any], parameters: Mapping[str, str] | None = None) -> dict[str, str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import shlex
 import sys
 import warnings
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ from typer import Argument, Option
 
 from hedgerow.cli import report
 from hedgerow.cli import train_options as options
-from hedgerow.cli.flags import in_flags
+from hedgerow.cli.flags import as_typed, in_flags
 from hedgerow.cli.inputs import STANDARD, check_checkpoint, check_writable, kept_in, save
 from hedgerow.cli.models import settings_of
 from hedgerow.cli.train import INTERRUPTED, log_lines
@@ -180,6 +179,7 @@ def evaluate_command(model: options.ModelFile, images: Images, masks: Masks, as_
 
 @app.command("report")
 def report_command(
+    context: typer.Context,
     model: options.ModelFile,
     images: Images,
     masks: Masks,
@@ -196,12 +196,12 @@ def report_command(
     report.check_outputs((out, suspects, next_file), (model, images, masks))
     crf = _load(model)
     pairs = read_folders(images, masks, n_channels=crf.n_features_[0])
-    line = shlex.join(["hedgerow", "lattice", "report", model, images, masks, "-o", out])
     told = title or f"{Path(model).name} on {images}"
     with in_flags(report_command):
         made = make_report(
-            crf, pairs.images, pairs.masks, n_shown=shown, title=told, command=line, files={"model file": model}
-        )
+            crf, pairs.images, pairs.masks, n_shown=shown, title=told, command=as_typed(context),
+            files={"model file": model},
+        )  # fmt: skip
     report.tell(report.write(made, out, suspects, next_file), out)
 
 

@@ -86,7 +86,7 @@ def run(arguments: Sequence[str]) -> int:
     try:
         # Not by calling `app`, which would turn Ctrl-C into an exit code without a word.
         command = typer.main.get_command(app)
-        with command.make_context("hedgerow", list(arguments) or ["--help"]) as context:
+        with command.make_context("hedgerow", list(arguments) or ["--help"], obj=tuple(arguments)) as context:
             command.invoke(context)
         sys.stdout.flush()
     except typer.Exit as done:

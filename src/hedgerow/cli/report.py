@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
 from typer import Option
 
 from hedgerow.cli import train_options as options
-from hedgerow.cli.flags import in_flags
+from hedgerow.cli.flags import as_typed, in_flags
 from hedgerow.cli.inputs import STANDARD, Input, check_format, check_writable, load_chain
 from hedgerow.cli.train_options import option
 from hedgerow.errors import InputError
@@ -26,6 +26,7 @@ Title = Annotated[str | None, option("TEXT", "The title of the page.")]
 
 
 def command(
+    context: typer.Context,
     model: options.ModelFile,
     data: Annotated[str, options.file("DATA", "A labelled file; - is standard input.")],
     out: Out,
@@ -50,7 +51,7 @@ def command(
     with in_flags(command, {"X_train": "train", "y_train": "train"}):
         made = report(
             model, data, out, train=train or (), unlabelled=unlabelled, cv=cv, scheme=scheme, shown=shown,
-            suspects=suspects, next_file=next_file, title=title, format=format,
+            suspects=suspects, next_file=next_file, title=title, format=format, command=as_typed(context),
         )  # fmt: skip
     if not quiet:
         tell(made, out)
@@ -70,8 +71,10 @@ def report(
     next_file: str | None = None,
     title: str | None = None,
     format: str | None = None,
+    command: str | None = None,
 ) -> Report:
-    """Judge a model by a file, and write the page. The parameters are the options of the command."""
+    """Judge a model by a file, and write the page. The parameters are the options of the command, and what the page
+    says made it."""
     from hedgerow.cli.recipe import recipe_of
     from hedgerow.report import make_report
 
@@ -86,13 +89,9 @@ def report(
     y_train = [labels for _, part in pairs for labels in part]
     files = {"model file": model} | ({"data file": data} if data != STANDARD else {})
     files |= {f"training file{f' {i + 1}' * (len(train) > 1)}": path for i, path in enumerate(train)}
-    line = ["hedgerow", "report", model, data, "-o", out, *(word for path in train for word in ("--train", path))]
-    given = {"--cv": cv, "--scheme": scheme, "--format": format, "--suspects": suspects, "--next": next_file}
-    line += [word for flag, value in given.items() if value is not None for word in (flag, str(value))]
     made = make_report(
         crf, X, y, X_train=X_train if train else None, y_train=y_train if train else None, cv=cv, scheme=scheme,
-        n_shown=shown, title=title or f"{_name(model)} on {_name(data)}", files=files,
-        command=shlex.join(line + ["--unlabelled"] * unlabelled),
+        n_shown=shown, title=title or f"{_name(model)} on {_name(data)}", files=files, command=command,
     )  # fmt: skip
     return write(made, out, suspects, next_file)
 
@@ -108,7 +107,7 @@ def _name(path: str) -> str:
     return "standard input" if path == STANDARD else path.replace("\\", "/").rpartition("/")[2]
 
 
-def check_outputs(outputs: Sequence[str | None], read: Sequence[str]) -> None:
+def check_outputs(outputs: Sequence[str | None], read: Sequence[str | None]) -> None:
     """Refuse places where nothing can be written, and those that are read or written twice."""
     taken = list(read)
     for path in outputs:

@@ -149,6 +149,24 @@ def test_a_model_that_was_looked_for():
     assert Read(found.to_html()).faults == []
 
 
+def test_scores_that_are_not_finite_are_left_out():
+    """A held-out labeling that training forbids has the log-likelihood −inf."""
+    X, y = [["a", "b"]] * 12 + [["a", "a"]], [["x", "y"]] * 12 + [["x", "x"]]
+    model = LinearCRF(transitions="forbid_unseen", early_stopping=True, scoring="log_likelihood", n_jobs=1)
+    model.fit(X, y, X_val=[["b", "a"]], y_val=[["y", "x"]])
+    assert any(step.score == -np.inf for step in model.history_)
+    found = model.report(X, y)
+    assert Read(found.to_html()).faults == []
+    assert list(found.learnt.curves) == ["loss"]
+
+
+def test_no_sequences_are_shown_where_none_are_asked_for():
+    X, y = text_corpus()
+    found = text_model().report(X[40:], y[40:], n_shown=0, n_explained=0)
+    assert found.items == []
+    assert Read(found.to_html()).faults == []
+
+
 def test_a_report_without_labels():
     X, _ = text_corpus()
     found = text_model().report(X[40:])
@@ -210,6 +228,21 @@ def test_saving(text_report, tmp_path):
     assert len((tmp_path / "n.csv").read_text().splitlines()) == 21
 
 
+@pytest.mark.parametrize("cv", [None, 2])
+def test_files_have_all_suspects_where_the_page_has_some(tmp_path, cv):
+    X, y = text_corpus()
+    found = text_model().report(X[40:], y[40:], n_suspects=1, n_shown=0, cv=cv)
+    assert (len(found.suspects.labels), len(found.suspects.next)) == (1, 1)
+    assert found.suspects.total > 1
+    found.save_suspects(tmp_path / "s.csv")
+    found.save_next(tmp_path / "n.csv")
+    lines = (tmp_path / "s.csv").read_text(encoding="utf-8").splitlines()
+    assert len(lines) == 1 + found.suspects.total
+    first = found.suspects.labels[0]
+    assert lines[1].startswith(f"{first.sequence},{first.position},")
+    assert len((tmp_path / "n.csv").read_text(encoding="utf-8").splitlines()) == 1 + 20
+
+
 def test_in_a_notebook_it_keeps_to_itself(text_report):
     html = text_report._repr_html_()
     assert html.startswith("<iframe sandbox=")
@@ -235,6 +268,8 @@ def test_cross_validated_suspects():
         ({"y_train": [["O"]]}, "without X_train"),
         ({"cv": 50}, "cv is 50"),
         ({"X_train": [["a", "b"]], "y_train": [["O"]]}, "2 positions and y_train has 1"),
+        ({"X_train": [["a", "b"], ["a"]], "y_train": [["O"], ["O", "O"]]}, "sequence 0: X_train has 2 positions"),
+        ({"X_train": [["a", "b"]], "y_train": [["O"], ["O"]]}, "X_train has 1 sequences and y_train has 2"),
     ],
 )
 def test_refusals(options, what):

@@ -8,6 +8,8 @@ import io
 import numpy as np
 import pytest
 
+from hedgerow import LinearCRF
+from hedgerow.data.sequences import Item
 from hedgerow.metrics import label_report, log_loss, span_report
 from hedgerow.report.page.confidence import HANDED, confidence, span_probs
 from hedgerow.report.page.data import facts
@@ -161,12 +163,13 @@ def test_an_unsure_sequence_is_labelled_next():
 
 
 def test_lists_can_be_saved():
-    rows = [Suspect(3, 1, 'a "b", c', "x", "=2+3", 0.9, 0.05), Suspect(4, 0, "-", "-1", "y", 0.8, 0.1)]
-    header, first, second = list(csv.reader(io.StringIO(to_csv(rows))))
+    rows = [Suspect(3, 1, 'a "b", c', "x", "=2+3", 0.9, 0.05), Suspect(4, 0, "-", "-1", "-1+1", 0.8, 0.1)]
+    header, first, second = list(csv.reader(io.StringIO(to_csv(Suspect, rows))))
     assert header == list(Suspect._fields)
     assert first == ["3", "1", 'a "b", c', "x", "'=2+3", "0.9", "0.05"]
-    assert second[2:4] == ["-", "'-1"]
-    assert to_csv([Next(1, 2, 0.5, 0.25, 0, "")]).splitlines()[1] == "1,2,0.5,0.25,0,"
+    assert second[2:5] == ["-", "-1", "'-1+1"]
+    assert to_csv(Next, []).splitlines() == [",".join(Next._fields)]
+    assert to_csv(Next, [Next(1, 2, 0.5, 0.25, 0, "")]).splitlines()[1] == "1,2,0.5,0.25,0,"
 
 
 def test_the_worst_comes_first():
@@ -215,6 +218,32 @@ def test_sequences_that_training_had():
     assert found.at_odds >= 1
     assert found.repeated >= 2
     assert facts(judge(model, X[40:], y[40:]), None).shared is None
+
+
+def test_new_values_are_told_apart():
+    """A model reads all words that are new to it alike."""
+    X, y = text_corpus()
+    model = text_model()
+    strange, labels = [["new1", "w1"], ["new2", "w1"], ["new3"], ["new3"]], [["O", "O"]] * 2 + [["O"]] * 2
+    assert facts(judge(model, strange, labels), None).repeated == 2
+    trained = _trained(model, [*X[:40], ["new2", "w1"], ["new4"]], [*y[:40], ["O", "O"], ["O"]])
+    assert facts(judge(model, strange, labels), trained).shared == 1
+
+
+def test_new_attributes_are_told_apart():
+    rows = [[{"a", "b"}, {"c"}], [{"b"}, {"a", "c"}]]
+    model = LinearCRF(n_jobs=1).fit([[sorted(p) for p in row] for row in rows], [["x", "y"]] * 2)
+    found = facts(judge(model, [[["a", "new1"]], [["a", "new2"]], [["a"]], [["a"]]], [["x"]] * 4), None)
+    assert found.repeated == 2
+
+
+def test_numbers_of_whole_sequences_tell_them_apart():
+    X = [Item([{"w": "a"}, {"w": "b"}], {"age": age}) for age in (1.0, 2.0, 3.0, 3.0)]
+    y = [["x", "y"]] * 4
+    model = LinearCRF(n_jobs=1).fit(X, y)
+    assert len(model.encode(X).seq_numeric) == 1
+    assert facts(judge(model, X, y), None).repeated == 2
+    assert facts(judge(model, X, y), _trained(model, X[:1], y[:1])).shared == 1
 
 
 def test_labels_that_training_never_saw():

@@ -14,10 +14,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hedgerow.data.dataset import OUTSIDE_COLUMN, Dataset
+from hedgerow.data.dataset import OUTSIDE_COLUMN, Dataset, Vocabulary
+from hedgerow.data.encoding import Coder
 from hedgerow.data.reading import blocks_of
 from hedgerow.data.rows import is_null
-from hedgerow.legend import MISSING, AnyArray, IndexArray
+from hedgerow.legend import MISSING, AnyArray, CodeArray, IndexArray
 from hedgerow.report.page.tested import Tested
 
 RARE = 20  # labels that occur less often are marked
@@ -72,15 +73,16 @@ class Facts:
     by_training: bool
 
 
-def facts(tested: Tested, trained: Tested | Trained | None) -> Facts:
+def facts(tested: Tested, trained: Trained | None) -> Facts:
     """All of it. trained : the training sequences as the model reads them, and their labels; None where not given"""
     columns = list(_columns(tested, trained))
     order = sorted(columns, key=lambda one: (not one.moved, -(one.unseen or 0.0) - (one.missing or 0.0)))
-    own = _prints(tested.dataset, tested.offsets)
+    new: dict[int, dict[str, int]] = {}
+    own = _prints(tested, tested.model, new)
     times = Counter(own)
     shared, at_odds = None, 0
     if trained is not None:
-        theirs = _labels_by_print(trained)
+        theirs = _labels_by_print(tested.model, trained, new)
         hits = [i for i, one in enumerate(own) if one in theirs]
         shared = len(hits)
         names = (*tested.labels, None)
@@ -245,26 +247,52 @@ def _distance(column: _Values, a: AnyArray, b: AnyArray) -> float:
 # ------------------------------------------------------------------------------------------------ the same again
 
 
-def _prints(dataset: Any, offsets: IndexArray) -> list[bytes]:
-    """A fingerprint of each sequence as the model reads it; what it cannot tell apart is the same."""
+class _AllValues(Coder):
+    """A Coder that gives codes to values and attributes that its schema does not know: a model reads them all alike,
+    but sequences that have different ones are not the same.
+
+    new : the codes beyond each vocabulary (by its id), which test and training share
+    """
+
+    def __init__(self, schema: Any, new: dict[int, dict[str, int]]) -> None:
+        super().__init__(schema)
+        self.new = new
+
+    def look_up(self, vocabulary: Vocabulary, texts: list[str]) -> CodeArray:
+        codes = super().look_up(vocabulary, texts)
+        known = self.new.setdefault(id(vocabulary), {})
+        for i in np.flatnonzero(codes < 0).tolist():
+            codes[i] = known.setdefault(texts[i], len(vocabulary) + len(known))
+        return codes
+
+    def _check_columns(self) -> None:
+        """Done already: the model has read the same data."""
+
+
+def _prints(seen: Tested | Trained, model: Any, new: dict[int, dict[str, int]]) -> list[bytes]:
+    """A fingerprint of each sequence: of all that the model reads, and of values that are new to it as they came."""
+    if not isinstance(seen.dataset, Dataset):
+        return [hashlib.sha256(seen.dataset.nodes[rows].tobytes()).digest() for rows in seen.dataset.node_slices]
+    coder = _AllValues(model.schema_, new)
+    _, offsets = coder.read(model._given(seen.X, None).X, None, None, may_be_empty=True)
+    dataset = coder.finish(offsets, None)
     prints = []
-    if not isinstance(dataset, Dataset):
-        return [hashlib.sha256(dataset.nodes[rows].tobytes()).digest() for rows in dataset.node_slices]
     for i, begin in enumerate(dataset.start.tolist()):
         end = begin + int(offsets[i + 1] - offsets[i])
         sum_of = hashlib.sha256(str(end - begin).encode())
-        for rows in (dataset.codes[:, begin:end], dataset.numeric[:, begin:end], dataset.seq_codes[:, i]):
+        whole = dataset.seq_codes[:, i], dataset.seq_numeric[:, i]
+        for rows in (dataset.codes[:, begin:end], dataset.numeric[:, begin:end].astype(np.float64), *whole):
             sum_of.update(np.ascontiguousarray(rows).tobytes())
         low, high = dataset.attr_ptr[begin], dataset.attr_ptr[end]
         sum_of.update(dataset.attr_id[low:high].tobytes() + (dataset.attr_ptr[begin : end + 1] - low).tobytes())
-        sum_of.update(b"" if dataset.attr_val is None else dataset.attr_val[low:high].tobytes())
+        sum_of.update((np.ones(high - low) if dataset.attr_val is None else dataset.attr_val[low:high]).tobytes())
         prints.append(sum_of.digest())
     return prints
 
 
-def _labels_by_print(trained: Any) -> dict[bytes, set[tuple[Any, ...]]]:
+def _labels_by_print(model: Any, trained: Trained, new: dict[int, dict[str, int]]) -> dict[bytes, set[tuple[Any, ...]]]:
     found: dict[bytes, set[tuple[Any, ...]]] = {}
-    for i, one in enumerate(_prints(trained.dataset, trained.offsets)):
+    for i, one in enumerate(_prints(trained, model, new)):
         labels = trained.labels[int(trained.offsets[i]) : int(trained.offsets[i + 1])]
         found.setdefault(one, set()).add(tuple(labels))
     return found

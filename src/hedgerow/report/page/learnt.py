@@ -133,7 +133,8 @@ def _curves(model: Any) -> tuple[dict[str, list[tuple[float, float]]], int | Non
     step = max(1, len(history) // _POINTS)
     kept = history[::step] + (history[-1:] if len(history) % step != 1 and step > 1 else [])
     curves = {"loss": [(float(one.iteration), float(one.loss)) for one in kept if np.isfinite(one.loss)]}
-    scored = [(float(one.iteration), float(one.score)) for one in history if one.score is not None]
+    told = [one for one in history if one.score is not None and np.isfinite(one.score)]
+    scored = [(float(one.iteration), float(one.score)) for one in told]
     if scored:
         curves["held-out score"] = scored[::step]
     best = getattr(model, "best_iteration_", None) if scored else None

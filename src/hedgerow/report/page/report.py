@@ -17,8 +17,8 @@ from hedgerow.report.page.data import Facts, Trained, facts
 from hedgerow.report.page.learnt import Learnt, learnt
 from hedgerow.report.page.scores import Scores, scores
 from hedgerow.report.page.shown import View, value_reader, view_of
-from hedgerow.report.page.suspects import Suspects, suspects, to_csv
-from hedgerow.report.page.tested import Tested, judge, sequences_of
+from hedgerow.report.page.suspects import Next, Suspect, Suspects, every_suspect, next_to_label, suspects, to_csv
+from hedgerow.report.page.tested import Tested, flat_labels, judge, sequences_of
 from hedgerow.report.page.worst import Item, items
 
 _EACH_IMAGE = 4  # explanations of images cost as many as so many of sequences
@@ -29,6 +29,7 @@ class Report:
     """What `report` of a model returns: its parts as plain data, and the page that `save` writes.
 
     scores, confidence, suspects : None where there are no true labels, or no probabilities, to tell them by
+    cross_validated : the sequences whose labels are looked at, where they are not the tested ones
     """
 
     tested: Tested
@@ -40,6 +41,7 @@ class Report:
     items: list[Item]
     learnt: Learnt
     suspects: Suspects | None
+    cross_validated: Tested | None = None
 
     def to_html(self) -> str:
         """The page as text. It loads nothing from elsewhere."""
@@ -52,18 +54,20 @@ class Report:
         write_page(self.to_html(), path)
 
     def save_suspects(self, path: str | os.PathLike[str]) -> None:
-        """Write the labels that are probably wrong as comma-separated values."""
-        write_page(to_csv(self._told().labels), path)
+        """Write all labels that are probably wrong as comma-separated values."""
+        self._check_told()
+        looked = self.tested if self.cross_validated is None else self.cross_validated
+        write_page(to_csv(Suspect, every_suspect(looked, value_reader(self.view))), path)
 
     def save_next(self, path: str | os.PathLike[str]) -> None:
-        """Write the sequences to label next as comma-separated values."""
-        write_page(to_csv(self._told().next), path)
+        """Write all sequences, the one to label first at the top, as comma-separated values."""
+        self._check_told()
+        write_page(to_csv(Next, next_to_label(self.tested, value_reader(self.view), None)), path)
 
-    def _told(self) -> Suspects:
+    def _check_told(self) -> None:
         if self.suspects is None:
             name = type(self.tested.model).__name__
             raise InputError(f"a {name} has no probabilities, by which labels could be suspected")
-        return self.suspects
 
     def _repr_html_(self) -> str:
         from hedgerow.report.page.render import notebook
@@ -109,7 +113,7 @@ def make_report(
     cv : look for wrong labels by probabilities that are cross-validated in so many parts: in the training sequences, or
         in X and y where these are not given. The model is trained as often
     scheme : how spans are written; by default it is told from the labels
-    n_shown, n_explained, n_suspects : the most sequences, explanations and suspects on the page
+    n_shown, n_explained, n_suspects : the most sequences, explanations and suspects on the page; files have all
     title, command, files : what the page says of itself; files : what it is → path
     """
     for name, number in (("n_shown", n_shown), ("n_explained", n_explained), ("n_suspects", n_suspects)):
@@ -132,6 +136,7 @@ def make_report(
         list(items(seen, view, n_shown, explained)),
         learnt(seen),
         suspects(seen, value_reader(view), n_suspects, other),
+        other,
     )
 
 
@@ -149,10 +154,7 @@ def _trained(model: Any, X: Any, y: Any) -> Trained:
         return Trained(dataset, X, offsets, labels)
     X, y = sequences_of(model, X, y)
     dataset = model.encode(X)
-    rows = [None] * dataset.n_positions if y is None else [label for row in y for label in row]
-    if len(rows) != dataset.n_positions:
-        raise InputError(f"⟦X_train⟧ has {dataset.n_positions} positions and ⟦y_train⟧ has {len(rows)} labels")
-    return Trained(dataset, X, dataset.offsets, [None if isinstance(r, (set, frozenset)) else r for r in rows])
+    return Trained(dataset, X, dataset.offsets, flat_labels(y, dataset.offsets, ("⟦X_train⟧", "⟦y_train⟧")))
 
 
 def _cross_validated(seen: Tested, trained: Trained | None, cv: int) -> Tested:

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -20,6 +21,8 @@ import numpy as np
 from hedgerow.errors import InputError
 from hedgerow.legend import UNLABELLED, BoolArray, CodeArray, FloatArray, IndexArray
 from hedgerow.report.page.tested import Tested
+
+_NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
 class Suspect(NamedTuple):
@@ -80,6 +83,7 @@ def suspects(tested: Tested, values: Any, most: int, other: Tested | None = None
     """Suspects and sequences to label next; None of a model without probabilities.
 
     values : a function of (sequence, position) that tells what stands there
+    most : suspects, and sequences to label next
     other : sequences with cross-validated probabilities, whose labels are looked at in place of the tested ones
     """
     if tested.probs is None:
@@ -87,20 +91,30 @@ def suspects(tested: Tested, values: Any, most: int, other: Tested | None = None
     looked = tested if other is None else other
     assert looked.probs is not None
     places, better = suspect_places(looked.true, looked.probs)
-    found = []
-    for t, k in zip(places[:most].tolist(), better[:most].tolist()):
-        i = int(looked.sequence[t])
-        at, true = t - int(looked.offsets[i]), int(looked.true[t])
-        names = str(looked.labels[true]), str(looked.labels[k])
-        pair = float(looked.probs[t, k]), float(looked.probs[t, true])
-        found.append(Suspect(i, at, values(looked, i, at), *names, *pair))
+    found = list(_told(looked, values, places[:most], better[:most]))
     n = max(int(looked.labelled.sum()), 1)
     source = "by the model's own probabilities" if other is None else "by cross-validated probabilities"
     return Suspects(found, len(places), len(places) / n, next_to_label(tested, values, most), source)
 
 
-def next_to_label(tested: Tested, values: Any, most: int) -> list[Next]:
-    """The sequences whose labels the model knows least, by entropy."""
+def _told(looked: Tested, values: Any, places: IndexArray, better: IndexArray) -> Iterator[Suspect]:
+    assert looked.probs is not None
+    for t, k in zip(places.tolist(), better.tolist()):
+        i = int(looked.sequence[t])
+        at, true = t - int(looked.offsets[i]), int(looked.true[t])
+        names = str(looked.labels[true]), str(looked.labels[k])
+        pair = float(looked.probs[t, k]), float(looked.probs[t, true])
+        yield Suspect(i, at, values(looked, i, at), *names, *pair)
+
+
+def every_suspect(looked: Tested, values: Any) -> list[Suspect]:
+    """All labels that are probably wrong, the surest first."""
+    assert looked.probs is not None
+    return list(_told(looked, values, *suspect_places(looked.true, looked.probs)))
+
+
+def next_to_label(tested: Tested, values: Any, most: int | None) -> list[Next]:
+    """The sequences whose labels the model knows least, by entropy. most : None for all"""
     assert tested.probs is not None
     probs = tested.probs
     best = np.sort(probs, axis=1)[:, -2:] if probs.shape[1] > 1 else np.pad(probs, ((0, 0), (1, 0)))
@@ -121,19 +135,19 @@ def next_to_label(tested: Tested, values: Any, most: int) -> list[Next]:
     return found
 
 
-def to_csv(rows: Iterable[Suspect | Next]) -> str:
-    """Rows as comma-separated values, with a header."""
-    listed, text = list(rows), io.StringIO()
-    names = listed[0]._fields if listed else Suspect._fields
-    cells = [[_plain(value) for value in row] for row in listed]
-    csv.writer(text, lineterminator="\n").writerows([names, *cells])
+def to_csv(kind: type[Suspect | Next], rows: Iterable[Suspect | Next]) -> str:
+    """Rows of a kind as comma-separated values, with a header."""
+    text = io.StringIO()
+    cells = [[_plain(value) for value in row] for row in rows]
+    csv.writer(text, lineterminator="\n").writerows([kind._fields, *cells])
     return text.getvalue()
 
 
 def _plain(value: Any) -> Any:
-    """A number with six digits. A text that a spreadsheet would take for a formula gets a quotation mark before it."""
+    """A number with six digits. A text that a spreadsheet would take for a formula gets a quotation mark before it; one
+    that is a number does not, and stays what it is."""
     if isinstance(value, float):
         return f"{value:.6g}"
-    return (
-        f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t") and len(value) > 1 else value
-    )
+    if not isinstance(value, str) or len(value) < 2 or _NUMBER.fullmatch(value):
+        return value
+    return f"'{value}" if value[0] in ("=", "+", "-", "@", "\t") else value

@@ -107,7 +107,7 @@ def _tested_chain(model: Any, X: Any, y: Any, scheme: str | None) -> Tested:
         raise InputError("there is nothing to report on: X has no positions")
     predicted = [label for labels in model.predict(dataset) for label in labels]
     probs = np.concatenate(list(model.predict_proba(dataset))) if hasattr(model, "predict_proba") else None
-    true = _true_labels(y, offsets)
+    true = flat_labels(y, offsets)
     labels, (coded, given) = _coded(model.classes_.tolist(), true, predicted)
     if scheme is None and looks_like_spans(labels):
         scheme = "auto"
@@ -136,16 +136,18 @@ def _without_words(plan: Any) -> Any:
     return replace(plan, words=None)
 
 
-def _true_labels(y: Any, offsets: IndexArray) -> list[Any]:
-    """All labels, flat; None where one is not known."""
+def flat_labels(y: Any, offsets: IndexArray, names: tuple[str, str] = ("X", "y")) -> list[Any]:
+    """All labels, flat; None where one is not known. names : what an error calls the sequences and their labels"""
+    X_name, y_name = names
     if y is None:
         return [None] * int(offsets[-1])
     rows = [list(row) for row in y]
     if len(rows) != len(offsets) - 1:
-        raise InputError(f"X has {len(offsets) - 1} sequences and y has {len(rows)}")
+        raise InputError(f"{X_name} has {len(offsets) - 1} sequences and {y_name} has {len(rows)}")
     for i, (row, (begin, end)) in enumerate(zip(rows, pairwise(offsets.tolist()))):
         if len(row) != end - begin:
-            raise InputError(f"X has {end - begin} positions and y has {len(row)} labels", sequence=i)
+            what = f"{X_name} has {end - begin} positions and {y_name} has {len(row)} labels"
+            raise InputError(what, sequence=i)
     return [None if isinstance(label, (set, frozenset)) else label for label in chain.from_iterable(rows)]
 
 

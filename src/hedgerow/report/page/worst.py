@@ -86,7 +86,7 @@ def rank(tested: Tested) -> IndexArray:
 def chosen(tested: Tested, most: int, each: int = 2) -> list[int]:
     """The worst sequences; the last third of them are the worst of confusions that the others do not show."""
     order: list[int] = rank(tested).tolist()
-    kept = order[: max(1, most - most // 3)]
+    kept = order[: most - most // 3]
     seen: dict[tuple[str, str], int] = {}
     for i in (*kept, *order[len(kept) :]):
         pairs = set(confused_pairs(tested, _wrong_places(tested, i)))
