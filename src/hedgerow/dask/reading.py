@@ -8,12 +8,11 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from hedgerow.dask.engine import DaskEngine, check_name
-from hedgerow.data.parts.merging import count_keys, frequent_keys, learn_part
+from hedgerow.data.parts.merging import Part, count_keys, frequent_keys, learn_part
 from hedgerow.data.plan import Plan
 from hedgerow.data.readers.columns import is_null
 from hedgerow.data.readers.grouping import as_names
 from hedgerow.data.readers.times import Timing
-from hedgerow.data.settling import Learnt
 from hedgerow.errors import InputError, quoted
 
 
@@ -129,7 +128,7 @@ def _pair(part: Any) -> tuple[Sequence[Any], Sequence[Any]]:
     return part[0], part[1]
 
 
-def read(part: Any, plan: Plan | None, declared: Mapping[str, str] | None, dense: set[str] | None) -> Learnt:
+def read(part: Any, plan: Plan | None, declared: Mapping[str, str] | None, dense: set[str] | None) -> Part:
     """A part, encoded by a schema of its own."""
     if plan is None:
         return learn_part(*_pair(part), declared, dense)
