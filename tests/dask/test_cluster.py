@@ -13,6 +13,7 @@ import dask.bag
 import dask.dataframe
 import numpy as np
 import pandas as pd
+import polars
 import pytest
 from distributed import Client, LocalCluster
 from sklearn.base import clone
@@ -113,6 +114,40 @@ def test_what_is_refused(client, rng):
     ):
         with pytest.raises(InputError, match=what):
             TreeCRF(client=client, **ALONE).fit(X, **names)
+
+
+def test_errors_name_the_partition(client):
+    good, y = [[{"x": 1.0}], [{"x": 2.0}]], [["A"], ["B"]]
+    for parts, what in (
+        (
+            [([], []), (good, y), ([*good, [{"x": np.inf}]], [*y, ["A"]])],
+            "partition 2, sequence 2, position 0, column 'x'",
+        ),
+        ([([], []), (good, y), (good, ["A", "B"])], "partition 2, sequence 0: y has 'A' here"),
+        ([([], []), (good, y), ([[{"x": "a"}]], [["A"]])], "is categorical in partition 2 and numeric in partition 1"),
+        ([([], []), (good, y), (good, [[1], [2]])], "partition 1 has the label .* and partition 2 the label"),
+    ):
+        with pytest.raises(InputError, match=what):
+            LinearCRF(window=0, client=client).fit([dask.delayed(part) for part in parts])
+    frames = [pd.DataFrame({"m": [j], "x": [float(j)], "s": ["A"]}) for j in range(2)]
+    frames[1]["x"] = np.inf
+    with pytest.raises(InputError, match="partition 1, sequence 0"):
+        LinearCRF(window=0, client=client).fit([dask.delayed(one) for one in frames], by="m", label="s")
+
+
+def test_delayed_frames_of_polars_of_other_orders_and_without_values(client, rng):
+    whole = frame(rng)
+    parts = cut_frame(whole, 4, 20)
+    local = hedgerow.TreeCRF(**ALONE).fit(whole, **NAMES)
+    turned = [parts[0], parts[1][whole.columns[::-1]], parts[2]]
+    for given in (turned, [polars.from_dict(part.to_dict("list")) for part in turned]):
+        shared = TreeCRF(client=client, **ALONE).fit([dask.delayed(one) for one in given], **NAMES)
+        same_trees(local, shared)
+        assert shared.plan_ == local.plan_
+    empty = [parts[0], parts[1].assign(z=None), parts[2]]
+    local = hedgerow.TreeCRF(**ALONE).fit(pd.concat([one.astype({"z": float}) for one in empty]), **NAMES)
+    for given in (empty, [polars.from_dict(part.to_dict("list")) for part in empty]):
+        same_trees(local, TreeCRF(client=client, **ALONE).fit([dask.delayed(one) for one in given], **NAMES))
 
 
 @pytest.mark.parametrize(

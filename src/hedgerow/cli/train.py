@@ -89,23 +89,25 @@ def command(
     )  # fmt: skip
     parameters |= {"n_jobs": jobs, "verbose": 0 if quiet else 1} | read_settings(model, settings or (), trainer)
     given: dict[str, Any] = {"model": model, "dev": dev, "window": options.window(window), "scoring": scoring}
-    given |= {"seed": seed, "checkpoint": checkpoint}
+    given |= {"seed": seed, "checkpoint": checkpoint, "resume": resume}
     with in_flags(command, options.parameter_options(model)), contextlib.nullcontext() if quiet else log_lines():
-        given["resume"] = resume
-        if engine is not None:
-            from hedgerow.cli.train_workers import train_by_workers
-
-            given |= {"engine": engine, "workers": workers, "memory": memory}
-            crf = train_by_workers(data, model_out, parameters=parameters, **given, **reading)
-        elif workers is not None or memory is not None:
-            what = f"--{'memory' if workers is None else 'workers'} is for --engine dask"
-            raise InputError(what, hint="Threads of this process are --jobs.")
-        else:
-            crf = train(data, model_out, parameters=parameters, **given, **reading)
+        crf = _train_by(engine, workers, memory, data, model_out, parameters=parameters, **given, **reading)
     if not quiet:
         _tell(crf, data, model_out, reading, seed)
     if crf.outcome_ == "interrupted":
         raise typer.Exit(INTERRUPTED)
+
+
+def _train_by(engine: str | None, workers: int | None, memory: str | None, *data: Any, **given: Any) -> ChainModel:
+    """Train in this process, or by an engine."""
+    if engine is not None:
+        from hedgerow.cli.train_workers import train_by_workers
+
+        return train_by_workers(*data, engine=engine, workers=workers, memory=memory, **given)
+    for name, value in (("workers", workers), ("memory", memory)):
+        if value is not None:
+            raise InputError(f"--{name} is for --engine dask", hint="Threads of this process are --jobs.")
+    return train(*data, **given)
 
 
 def _tell(crf: ChainModel, data: Sequence[str], model_out: str, reading: Reading, seed: int) -> None:

@@ -64,7 +64,7 @@ class _Shared(StoppedChain):
             say("Dask: %d workers, dashboard at %s", len(client.nthreads()), client.dashboard_link)
         named = {"by": by, "label": label, "time": time, "max_gap": max_gap, "time_columns": time_columns}
         source = find_source(X, y, self.columns, shuffle=shuffle, **named)
-        engine = open_engine(client, source)
+        engine, plan = open_engine(client, source)
         try:
             with stages(), keeping(self, None, callbacks):
                 whole = SharedCorpus.of(engine, None, self.window)
@@ -75,7 +75,7 @@ class _Shared(StoppedChain):
         unseen = () if ready.held is None or getattr(self, "refitted_", False) else ready.held
         lengths = np.delete(np.diff(whole.offsets), list(unseen))
         self.n_read_ = len(lengths), int(lengths.sum()), len(unseen)
-        return self._finish(source.plan)
+        return self._finish(plan)
 
     def to_local(self) -> Any:
         """The ordinary estimator, fitted: it is saved, explained and predicts anywhere."""

@@ -64,12 +64,14 @@ class Part(NamedTuple):
     appeared : as in `Learnt`
     shape : of its sequences, "blank" where that is not told
     kinds : (of whole sequences, key) → its kind, None where it has no value; flags are numbers here
+    number : what errors call it, where that is not its place among the parts: some may be left out
     """
 
     dataset: Dataset
     appeared: CodeArray
     shape: str
     kinds: dict[tuple[bool, str], Kind | None]
+    number: int | None = None
 
 
 def learn_part(X: Any, y: Any, columns: Mapping[str, str] | None, dense: Set[str] | None) -> Part:
@@ -108,13 +110,19 @@ class Seen(NamedTuple):
     lengths: IndexArray
     shape: str = "blank"
     kinds: dict[tuple[bool, str], Kind | None] | None = None
+    number: int | None = None
+
+
+def _numbered(seen: Sequence[Seen]) -> list[tuple[int, Seen]]:
+    """The parts with the numbers that errors give them."""
+    return [(p if one.number is None else one.number, one) for p, one in enumerate(seen)]
 
 
 def see(learnt: Part, kept: IndexArray | None = None) -> Seen:
     """What the sequences `kept` of a part have, or all of them."""
     dataset = learnt.dataset
     if kept is None:
-        return Seen(dataset.schema, np.diff(dataset.offsets), learnt.shape, learnt.kinds)
+        return Seen(dataset.schema, np.diff(dataset.offsets), learnt.shape, learnt.kinds, learnt.number)
     part, columns = dataset.take(kept), {}
     for column, row, _ in part.stored():
         if column.vocabulary is not None:
@@ -131,7 +139,7 @@ def see(learnt: Part, kept: IndexArray | None = None) -> Seen:
         columns=tuple(columns.get((column.name, column.constant), column) for column in dataset.schema.columns),
         attributes=Vocabulary([texts[j] for j in order]),
     )
-    return Seen(schema, np.diff(part.offsets))
+    return Seen(schema, np.diff(part.offsets), number=learnt.number)
 
 
 # ------------------------------------------------------------------------------------------------ the whole
@@ -141,33 +149,33 @@ def merge(seen: Sequence[Seen], labels: tuple[Label, ...] | None = None) -> Sche
     """The schema of all parts, without means and deviations. labels : those of the whole, where parts are some of it"""
     _check_alike(seen)
     found: dict[tuple[bool, str], list[tuple[int, Column]]] = {}
-    for p, one in enumerate(seen):
+    for p, one in _numbered(seen):
         for column in one.schema.columns:
             found.setdefault((column.constant, column.name), []).append((p, column))
     order = sorted(found, key=lambda key: (key[0], (key[1],) if key[0] else by_name(key[1])))
     columns = [_merge_column(found[key]) for key in order]
     attributes = _first(one.schema.attributes for one in seen)
     if labels is None:
-        labels = merge_labels([one.schema.labels for one in seen])
+        labels = merge_labels({p: one.schema.labels for p, one in _numbered(seen)})
     return Schema(tuple(columns), attributes, (0,), labels, 0, seen[0].schema.declared)
 
 
 def _check_alike(seen: Sequence[Seen]) -> None:
     """Refuse parts of other shapes, and keys that mean something else in another part or are missing in it."""
-    shapes = [(p, one.shape) for p, one in enumerate(seen) if one.shape != "blank"]
+    shapes = [(p, one.shape) for p, one in _numbered(seen) if one.shape != "blank"]
     for q, shape in shapes[1:]:
         p, first = shapes[0]
         if shape != first:
             what = f"sequences are of the shape {shape!r} in partition {q} and {first!r} in partition {p}"
             raise InputError(what, hint="Mixed types: give all sequences in one shape.")
     known: dict[tuple[bool, str], tuple[int, Kind]] = {}
-    for p, one in enumerate(seen):
+    for p, one in _numbered(seen):
         for key, kind in (one.kinds or {}).items():
             if kind is not None and known.setdefault(key, (p, kind))[1] != kind:
                 _refuse_kind(key[1], p, kind, *known[key])
     every = chain.from_iterable(one.schema.columns for one in seen)
     measured = {(c.constant, c.name): None for c in every if c.kind == "numeric" and np.isnan(c.fill)}  # in their order
-    for p, one in enumerate(seen):
+    for p, one in _numbered(seen):
         absent = None if one.kinds is None else next((key for key in measured if key not in one.kinds), None)
         if absent is not None:
             hint = "Give all partitions the same columns."
@@ -195,9 +203,9 @@ def _first(vocabularies: Any) -> Vocabulary:
     return Vocabulary(list(dict.fromkeys(chain.from_iterable(one.names() for one in vocabularies))))
 
 
-def merge_labels(parts: Sequence[tuple[Label, ...]]) -> tuple[Label, ...]:
+def merge_labels(parts: Mapping[int, tuple[Label, ...]]) -> tuple[Label, ...]:
     """The labels of all parts, sorted."""
-    labels = {label: p for p, names in enumerate(parts) for label in names}
+    labels = {label: p for p, names in parts.items() for label in names}
     if not labels:
         raise InputError("y has no label at all", hint="At least one position must be labelled.")
     kinds = {type(label): label for label in labels}
