@@ -51,8 +51,8 @@ class HedgerowError(Exception):
 class InputError(HedgerowError, ValueError):
     """Data or a parameter that cannot be used. The message names the place; so do the attributes.
 
-    Sequences and positions count from 0, as Python indexes them; lines of a file count from 1. `parameter` is the one
-    that is wrong, or the first one that the message names.
+    Sequences and positions count from 0, as Python indexes them, sequences within the `partition` where one is named;
+    lines of a file count from 1. `parameter` is the one that is wrong, or the first one that the message names.
     """
 
     def __init__(
@@ -66,6 +66,7 @@ class InputError(HedgerowError, ValueError):
         column: str | None = None,
         path: str | None = None,
         line: int | None = None,
+        partition: int | None = None,
     ) -> None:
         self.what = what
         self.hint = hint
@@ -75,7 +76,10 @@ class InputError(HedgerowError, ValueError):
         self.column = column
         self.path = path
         self.line = line
-        places = (("", path), ("line ", line), ("sequence ", sequence), ("position ", position))
+        self.partition = partition
+        places = (
+            ("", path), ("line ", line), ("partition ", partition), ("sequence ", sequence), ("position ", position)
+        )  # fmt: skip
         named = [f"{word}{place}" for word, place in places if place is not None]
         where = ", ".join(named if column is None else [*named, f"column {column!r}"])
         what = _brief(Message(what).marked)  # values in quotes are cut first
@@ -114,8 +118,8 @@ class HedgerowWarning(UserWarning):
 
 
 def placed(error: InputError, **place: Any) -> InputError:
-    """The same error with its place (path, line, sequence, position, column), from one who knows more of it."""
-    known = {name: getattr(error, name) for name in ("path", "line", "sequence", "position", "column")}
+    """The same error with its place (path, line, partition, sequence, position, column), from who knows more."""
+    known = {name: getattr(error, name) for name in ("path", "line", "partition", "sequence", "position", "column")}
     kind = type(error) if type(error).__init__ is InputError.__init__ else InputError  # who has arguments of its own
     return kind(error.what, hint=error.hint, parameter=error.parameter, **(known | place))
 

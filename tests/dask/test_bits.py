@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -14,7 +15,7 @@ from hedgerow import parallel
 from hedgerow.dask import LinearCRF, TreeCRF
 from hedgerow.data.encoding import learn
 from hedgerow.data.parts.corpus import SharedCorpus, join
-from hedgerow.data.parts.merging import recode
+from hedgerow.data.parts.merging import learn_part, recode
 from hedgerow.data.parts.pairwise import SharedSum, answer
 from hedgerow.errors import InputError
 from hedgerow.estimators.shared import prepare_shared
@@ -172,6 +173,54 @@ def test_unlabelled_positions_and_sets_of_labels(rng):
     known = {"window": 1, "max_leaf_nodes": 5, "early_stopping": False, "n_estimators": 3, "init": "constant"}
     same_trees(hedgerow.TreeCRF(**known).fit(X, y), fit_parts(TreeCRF(**known), parts_of(X, y, [3, 4, 20]), 3))
     same_weights(hedgerow.LinearCRF(window=1).fit(X, y), fit_parts(LinearCRF(window=1), parts_of(X, y, [3, 4, 20]), 3))
+
+
+def test_a_set_of_all_labels_of_its_part_allows_no_others():
+    X, y = [[["a"], ["b"], ["a"]], [["c"], ["a"]]], [["A", {"A", "B"}, "B"], ["C", "A"]]
+    parts = parts_of(X, y, [1])
+    corpus = SharedCorpus.of(LocalEngine(parts, 1), None, 0)
+    whole = join([recode(part.dataset, corpus.schema) for part in parts])
+    assert whole.allowed[1].tolist() == [True, True, False]
+    assert whole.equals(learn(X, y))
+
+
+@pytest.mark.parametrize("y", [None, "A", ["A"], [{"A"}], [{"A": 1}], [b"A"], {"A"}], ids=repr)
+def test_labels_of_a_part_are_those_that_fit_takes(y):
+    X = [[{"x": 1.0}]]
+    with pytest.raises(InputError) as local:
+        hedgerow.LinearCRF(window=0).fit(X, y)
+    with pytest.raises(InputError) as shared:
+        learn_part(X, y, None, {"x"})
+    assert str(shared.value) == str(local.value)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "what"),
+    [
+        ({"x": ["a"]}, {"x": "a"}, "column 'x': is categorical in partition 1 and attributes in partition 0"),
+        ({"x": "a"}, {"x": ["a"]}, "column 'x': is attributes in partition 1 and categorical in partition 0"),
+        ({"x": ["a"]}, {"x": 2.0}, "column 'x': is numeric in partition 1 and attributes in partition 0"),
+        (["a"], {"a": 1.0}, "the shape 'dicts' in partition 1 and 'attribute lists' in partition 0"),
+    ],
+)
+@pytest.mark.parametrize("rare", [False, True])
+def test_keys_and_shapes_that_differ_between_parts_are_refused(one, other, what, rare):
+    more = [{"y": 1.0}] * 40 * rare
+    X = [[one, *(more if isinstance(one, dict) else [])], [other, *more]]
+    y = [[label] * len(x) for label, x in zip("AB", X)]
+    with pytest.raises(InputError, match=what):
+        SharedCorpus.of(LocalEngine(parts_of(X, y, [1]), 1), None, 0)
+
+
+def test_a_column_without_a_value_in_a_part_is_not_missing():
+    y, numbers, nothing = [["A", "B"], ["B", "A"]], pd.DataFrame({"x": [1.0, 2.0]}), pd.DataFrame({"x": [None, None]})
+    parts = [learn_part([frame], [labels], None, None) for frame, labels in zip([numbers, nothing], y)]
+    corpus = SharedCorpus.of(LocalEngine(parts, 1), None, 0)
+    whole = learn([numbers, nothing.astype(float)], y)
+    assert join([recode(part.dataset, corpus.schema) for part in parts]).equals(whole)
+    parts[1] = learn_part([nothing.rename(columns={"x": "z"})], y[1:], None, None)
+    with pytest.raises(InputError, match="column 'x': is missing in partition 1"):
+        SharedCorpus.of(LocalEngine(parts, 1), None, 0)
 
 
 def test_types_that_differ_between_parts_are_refused():

@@ -13,11 +13,15 @@ import dask.bag
 import dask.dataframe
 import numpy as np
 import pandas as pd
+import polars
 import pytest
 from distributed import Client, LocalCluster
+from sklearn.base import clone
 
 import hedgerow
-from hedgerow.cli.train import train, train_by_workers
+from hedgerow.cli.main import run
+from hedgerow.cli.train import train
+from hedgerow.cli.train_workers import train_by_workers
 from hedgerow.dask import LinearCRF, TreeCRF, engine
 from hedgerow.errors import InputError
 from hedgerow.training.boosting import chain
@@ -112,6 +116,40 @@ def test_what_is_refused(client, rng):
             TreeCRF(client=client, **ALONE).fit(X, **names)
 
 
+def test_errors_name_the_partition(client):
+    good, y = [[{"x": 1.0}], [{"x": 2.0}]], [["A"], ["B"]]
+    for parts, what in (
+        (
+            [([], []), (good, y), ([*good, [{"x": np.inf}]], [*y, ["A"]])],
+            "partition 2, sequence 2, position 0, column 'x'",
+        ),
+        ([([], []), (good, y), (good, ["A", "B"])], "partition 2, sequence 0: y has 'A' here"),
+        ([([], []), (good, y), ([[{"x": "a"}]], [["A"]])], "is categorical in partition 2 and numeric in partition 1"),
+        ([([], []), (good, y), (good, [[1], [2]])], "partition 1 has the label .* and partition 2 the label"),
+    ):
+        with pytest.raises(InputError, match=what):
+            LinearCRF(window=0, client=client).fit([dask.delayed(part) for part in parts])
+    frames = [pd.DataFrame({"m": [j], "x": [float(j)], "s": ["A"]}) for j in range(2)]
+    frames[1]["x"] = np.inf
+    with pytest.raises(InputError, match="partition 1, sequence 0"):
+        LinearCRF(window=0, client=client).fit([dask.delayed(one) for one in frames], by="m", label="s")
+
+
+def test_delayed_frames_of_polars_of_other_orders_and_without_values(client, rng):
+    whole = frame(rng)
+    parts = cut_frame(whole, 4, 20)
+    local = hedgerow.TreeCRF(**ALONE).fit(whole, **NAMES)
+    turned = [parts[0], parts[1][whole.columns[::-1]], parts[2]]
+    for given in (turned, [polars.from_dict(part.to_dict("list")) for part in turned]):
+        shared = TreeCRF(client=client, **ALONE).fit([dask.delayed(one) for one in given], **NAMES)
+        same_trees(local, shared)
+        assert shared.plan_ == local.plan_
+    empty = [parts[0], parts[1].assign(z=None), parts[2]]
+    local = hedgerow.TreeCRF(**ALONE).fit(pd.concat([one.astype({"z": float}) for one in empty]), **NAMES)
+    for given in (empty, [polars.from_dict(part.to_dict("list")) for part in empty]):
+        same_trees(local, TreeCRF(client=client, **ALONE).fit([dask.delayed(one) for one in given], **NAMES))
+
+
 @pytest.mark.parametrize(
     ("kind", "options"),
     [
@@ -149,11 +187,72 @@ def test_the_command_line(client, rng, tmp_path, monkeypatch, model):
     (same_trees if model == "tree" else same_weights)(local, shared)
     facts = [one.metadata_["training"] for one in (local, shared)]
     assert facts[0]["sequences"] == facts[1]["sequences"] == 30
-    assert hedgerow.load(tmp_path / "shared").metadata_["reader"]["by"] == ["machine"]
+    loaded = hedgerow.load(tmp_path / "shared")
+    assert loaded.metadata_["reader"] == local.metadata_["reader"]
+    pd.testing.assert_series_equal(loaded.predict(whole), local.predict(whole))
     table = tmp_path / "rows.csv"
     table.write_text("a,b")
     with pytest.raises(InputError, match="reads Parquet files"):
         train_by_workers([str(table)], "m", **own, **told)
+
+
+def test_the_command_line_with_times_and_held_out_sequences(client, rng, tmp_path, monkeypatch):
+    whole, path = frame(rng), tmp_path / "rows.parquet"
+    whole.to_parquet(path)
+    monkeypatch.setattr(engine, "local_client", lambda workers, memory: contextlib.nullcontext(client))
+    told = {"model": "linear", "dev": "0.2", "window": 1, "scoring": "log_likelihood", "parameters": {"max_iter": 20}}
+    told |= {"by": ["machine"], "label": "state", "time": "t", "max_gap": "300"}
+    local = train([str(path)], str(tmp_path / "local"), **told)
+    shared = train_by_workers([str(path)], str(tmp_path / "shared"), engine="dask", **told)
+    same_weights(local, shared)
+    assert shared.plan_.max_gap == 300.0
+    facts = [{**one.metadata_["training"], "seconds": 0} for one in (local, shared)]
+    assert facts[0] == facts[1]
+    assert facts[0]["positions"] < len(whole)
+
+
+@pytest.mark.parametrize(
+    ("given", "what"),
+    [
+        ({"template": "t"}, "--template is not supported with --engine"),
+        ({"resume": True}, "--resume is not supported with --engine"),
+        ({"checkpoint": "c"}, "--checkpoint is not supported with --engine"),
+        ({"columns": ["x"]}, "--columns is not supported with --engine"),
+        ({"encoding": "latin-1"}, "--encoding is not supported with --engine"),
+        ({"separator": ","}, "--separator is not supported with parquet files"),
+        ({"time": "3"}, "--time names a column"),
+        ({"dev": "some.parquet"}, "--dev FILE is not supported with --engine"),
+        ({"scoring": "accuracy"}, "--scoring is for --dev"),
+        ({"format": "csv"}, "reads Parquet files"),
+    ],
+)
+def test_options_that_workers_have_no_use_for(given, what, tmp_path):
+    told = {"engine": "dask", "model": "linear", "parameters": {}, "by": ["machine"]} | given
+    with pytest.raises(InputError, match=what):
+        train_by_workers(["rows.parquet"], str(tmp_path / "m"), **told)
+
+
+def test_how_many_workers(tmp_path, capsys):
+    with pytest.raises(InputError, match="workers is 0"), engine.local_client(0, "4GB"):
+        pass
+    (tmp_path / "rows.parquet").touch()
+    rows = ["train", str(tmp_path / "rows.parquet"), "-o", str(tmp_path / "m"), "--model", "linear"]
+    for more, what in (
+        (["--engine", "dask", "--workers", "0", "--memory", "4GB"], "--workers"),
+        (["--workers", "2"], "--workers is for --engine dask"),
+        (["--memory", "2GB"], "--memory is for --engine dask"),
+    ):
+        assert run([*rows, *more]) == 2
+        assert what in capsys.readouterr().err
+
+
+def test_a_clone_has_the_same_client(client):
+    model = LinearCRF(window={"*": 1}, client=client, l2=0.5)
+    other = clone(model)
+    assert other.client is client
+    assert other.get_params() == model.get_params()
+    assert other.window is not model.window
+    assert clone(TreeCRF(window=2)).get_params() == TreeCRF(window=2).get_params()
 
 
 def test_no_client(monkeypatch):

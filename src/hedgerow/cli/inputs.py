@@ -82,7 +82,12 @@ class Input:
     @property
     def suffix_format(self) -> str | None:
         """The format that the end of the name tells, if it tells one."""
-        return _SUFFIXES.get(Path(self.path).suffix.lower())
+        return format_of(self.path)
+
+
+def format_of(path: str) -> str | None:
+    """The format that the end of a name tells, if it tells one; the file is not read."""
+    return _SUFFIXES.get(Path(path).suffix.lower())
 
 
 def check_format(format: str) -> str:

@@ -27,7 +27,7 @@ from hedgerow.cli.inputs import (
     kept_in,
     save,
 )
-from hedgerow.cli.models import MODELS, find_model, listed, make_model, read_settings
+from hedgerow.cli.models import MODELS, find_model, make_model, read_settings
 from hedgerow.cli.train_options import option
 from hedgerow.errors import InputError
 from hedgerow.estimators.facts import kept_iteration, model_sizes
@@ -74,7 +74,7 @@ def command(
     settings: options.Set = None,
     scoring: Annotated[str | None, option("NAME", "To stop early by: accuracy, span_f1, log_likelihood, …")] = None,
     jobs: options.Jobs = -1, seed: options.Seed = 0, checkpoint: options.Checkpoint = None,
-    resume: options.Resume = False, engine: options.Engine = None, workers: options.Workers = 2,
+    resume: options.Resume = False, engine: options.Engine = None, workers: options.Workers = None,
     memory: options.Memory = None, quiet: options.Quiet = False,
 ) -> None:  # fmt: skip
     """Train a model on labelled files. Ctrl-C keeps the best so far; --checkpoint FILE outlives a kill."""
@@ -89,17 +89,25 @@ def command(
     )  # fmt: skip
     parameters |= {"n_jobs": jobs, "verbose": 0 if quiet else 1} | read_settings(model, settings or (), trainer)
     given: dict[str, Any] = {"model": model, "dev": dev, "window": options.window(window), "scoring": scoring}
-    given |= {"seed": seed, "checkpoint": checkpoint}
+    given |= {"seed": seed, "checkpoint": checkpoint, "resume": resume}
     with in_flags(command, options.parameter_options(model)), contextlib.nullcontext() if quiet else log_lines():
-        if engine is not None:
-            given |= {"engine": engine, "workers": workers, "memory": memory}
-            crf = train_by_workers(data, model_out, parameters=parameters, **given, **reading)
-        else:
-            crf = train(data, model_out, parameters=parameters, resume=resume, **given, **reading)
+        crf = _train_by(engine, workers, memory, data, model_out, parameters=parameters, **given, **reading)
     if not quiet:
         _tell(crf, data, model_out, reading, seed)
     if crf.outcome_ == "interrupted":
         raise typer.Exit(INTERRUPTED)
+
+
+def _train_by(engine: str | None, workers: int | None, memory: str | None, *data: Any, **given: Any) -> ChainModel:
+    """Train in this process, or by an engine."""
+    if engine is not None:
+        from hedgerow.cli.train_workers import train_by_workers
+
+        return train_by_workers(*data, engine=engine, workers=workers, memory=memory, **given)
+    for name, value in (("workers", workers), ("memory", memory)):
+        if value is not None:
+            raise InputError(f"--{name} is for --engine dask", hint="Threads of this process are --jobs.")
+    return train(*data, **given)
 
 
 def _tell(crf: ChainModel, data: Sequence[str], model_out: str, reading: Reading, seed: int) -> None:
@@ -133,7 +141,7 @@ def train(
     read = (*data, dev, reading.get("template"))
     check_writable(model_out, read, model=True)
     check_checkpoint(checkpoint, resume=resume, read=(*read, model_out))
-    share = _share(dev)
+    share = share_of(dev)
     auto = model == "auto"
     for flag, value, parameter in (("dev", dev, "validation_fraction"), ("window", window, "window")):
         if value is not None and not kind.takes(parameter) and not (auto and flag == "dev"):
@@ -167,64 +175,6 @@ def train(
     return crf
 
 
-def train_by_workers(
-    data: Sequence[str],
-    model_out: str,
-    *,
-    engine: str,
-    workers: int,
-    memory: str | None,
-    model: str,
-    dev: str | None,
-    window: Any,
-    scoring: str | None,
-    seed: int,
-    parameters: Mapping[str, Any],
-    checkpoint: str | None,
-    **reading: Unpack[Reading],
-) -> ChainModel:
-    """As `train`, of Parquet files that need not fit into memory, by worker processes of Dask on this machine."""
-    from hedgerow.cli.recipe import Recipe
-
-    share, names = _share(dev), {"linear": "LinearCRF", "tree": "TreeCRF"}
-    for wrong, what, hint in (
-        (engine != "dask", f"--engine is {engine!r}", "There is dask."),
-        (model not in names, f"--engine dask is for --model {listed(names)}", f"This one is {model}."),
-        (any(Input(path).suffix_format != "parquet" for path in data), "--engine dask reads Parquet files", ""),
-        (dev is not None and share is None, "--dev FILE is not supported with --engine dask", "Give a share: 0.1."),
-        (checkpoint is not None, "--checkpoint is not supported with --engine dask", "Leave it out."),
-    ):
-        if wrong:
-            raise InputError(what, hint=hint)
-    check_writable(model_out, data, model=True)
-    told: dict[str, Any] = {name: reading.get(name) or None for name in ("by", "time", "max_gap", "time_columns")}
-    label = reading.get("label") or "label"
-    recipe = Recipe("parquet", label=label, kinds=dict(reading.get("kinds", {})), **_known(told))
-    given = _known({"window": window, "scoring": scoring, "columns": dict(recipe.kinds) or None}) | dict(parameters)
-    if share is not None:
-        given |= _known({"early_stopping": share != 0.0, "validation_fraction": share or None})
-    import hedgerow.dask
-    from hedgerow.dask.engine import local_client
-
-    began = perf_counter()
-    with local_client(workers, memory) as client:
-        shared = getattr(hedgerow.dask, names[model])(random_state=seed, client=client, **given)
-        shared.fit(list(data), label=label, **told)
-    crf: ChainModel = shared.to_local()
-    crf.plan_ = recipe.plan(crf.plan_)
-    n_sequences, n_positions, n_held = shared.n_read_
-    facts = {"sequences": n_sequences - n_held, "positions": n_positions, "held_out": n_held}
-    facts |= {"seconds": round(perf_counter() - began, 3), "score": _held_out_score(crf)}
-    crf.metadata_ = {"reader": recipe.to_json(), "training": facts}
-    save(crf, model_out)
-    return crf
-
-
-def _known(given: Mapping[str, Any]) -> dict[str, Any]:
-    known = {name: value for name, value in given.items() if value is not None}
-    return {name: tuple(value) if isinstance(value, list) else value for name, value in known.items()}
-
-
 def _facts(crf: ChainModel, y: AnyArray, kept: AnyArray, seconds: float) -> dict[str, Any]:
     """What a model file says of its training. y, kept : the labels of all sequences, and of those it learnt from"""
     return {
@@ -232,7 +182,7 @@ def _facts(crf: ChainModel, y: AnyArray, kept: AnyArray, seconds: float) -> dict
         "positions": sum(map(len, kept)),
         "held_out": len(y) - len(kept),
         "seconds": round(seconds, 3),
-        "score": _held_out_score(crf),
+        "score": held_out_score(crf),
     }
 
 
@@ -260,7 +210,7 @@ def _trained_on(crf: ChainModel, y: AnyArray) -> AnyArray:
     return kept
 
 
-def _held_out_score(crf: ChainModel) -> float | None:
+def held_out_score(crf: ChainModel) -> float | None:
     """The best score on held-out sequences, where there were any."""
     if hasattr(crf, "leaderboard_"):
         return float(crf.best_score_) if crf.leaderboard_ and crf.best_score_ == crf.best_score_ else None
@@ -328,7 +278,7 @@ def read_files(data: Sequence[str], reading: Reading, *, complete: bool) -> tupl
 
     sources, template = [Input(path) for path in data], reading.get("template")
     format = check_format(reading.get("format") or sources[0].suffix_format or "conll")
-    _check_options(format, sources[0], reading)
+    check_options(format, sources[0].name, reading)
     plan = Recipe(
         format,
         columns=tuple(reading.get("columns", ())),
@@ -346,7 +296,7 @@ def read_files(data: Sequence[str], reading: Reading, *, complete: bool) -> tupl
     return read_training(sources, plan)
 
 
-def _check_options(format: str, first: Input, reading: Reading) -> None:
+def check_options(format: str, first: str, reading: Reading) -> None:
     """Refuse an option that the format has no use for, and a table with tabs that may be none."""
     if isinstance(options.number_or_name(reading.get("time")), float):
         raise InputError("--time names a column", hint="Seconds to look for a model are --time-budget.")
@@ -355,10 +305,10 @@ def _check_options(format: str, first: Input, reading: Reading) -> None:
     useful = {"conll": conll, "jsonl": ("label",)}.get(format, table if format in TABLES else ())
     for name, value in reading.items():
         if value and name not in ("format", "template", "encoding", *useful):
-            raise InputError(f"--{name.replace('_', '-')} is not supported with {format} files", path=first.name)
+            raise InputError(f"--{name.replace('_', '-')} is not supported with {format} files", path=first)
     if format == "tsv" and not reading.get("by") and not reading.get("time"):
         what = "a table needs --by, the column that tells its sequences apart, or --time if it is one recording"
-        raise InputError(what, path=first.name, hint="CoNLL columns with tabs are --format conll.")
+        raise InputError(what, path=first, hint="CoNLL columns with tabs are --format conll.")
 
 
 def default_window(recipe: Recipe) -> int | str:
@@ -366,7 +316,7 @@ def default_window(recipe: Recipe) -> int | str:
     return "auto" if recipe.template is None else 0
 
 
-def _share(dev: str | None) -> float | None:
+def share_of(dev: str | None) -> float | None:
     """The share of the sequences to hold out, where --dev is neither None nor a file."""
     if dev is None or os.path.exists(dev):
         return None

@@ -55,7 +55,7 @@ Checkpoint = Annotated[
 ]
 Resume = Annotated[bool, Option("--resume", help="Go on from the checkpoint, if it is there.", hidden=True)]
 Engine = Annotated[str | None, option("NAME", "dask: worker processes train; for large Parquet files.", hidden=True)]
-Workers = Annotated[int, option("N", "Dask: how many worker processes.", hidden=True)]
+Workers = Annotated[int | None, option("N", "Dask: how many worker processes. \\[2]", hidden=True, min=1)]
 Memory = Annotated[str | None, option("SIZE", "Dask: of all workers together, such as 4GB.", hidden=True)]
 Quiet = Annotated[bool, Option("--quiet", "-q", help="Print errors only.")]
 

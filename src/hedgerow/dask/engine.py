@@ -58,6 +58,8 @@ def local_client(n_workers: int, memory: str | None = None) -> Iterator[Any]:
         from distributed import Client, LocalCluster
     except ImportError as error:
         raise InputError("Dask is not installed", hint="pip install 'hedgerow[dask]'") from error
+    if n_workers < 1:
+        raise InputError(f"⟦workers⟧ is {n_workers}", hint="Give at least 1.")
     try:
         limit: Any = "auto" if memory is None else parse_bytes(memory) // n_workers
     except ValueError:

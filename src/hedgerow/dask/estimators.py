@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import fields
 from functools import partial
 from typing import Any, Self
+
+import numpy as np
 
 import hedgerow.models.crf.linear as linear
 import hedgerow.models.crf.tree as tree
@@ -25,7 +28,7 @@ class _Shared(StoppedChain):
     and what its parameters may be (`_only`)."""
 
     client: Any
-    n_read_: tuple[int, int, int]  # sequences, positions, and the sequences that the kept model has not seen
+    n_read_: tuple[int, int, int]  # sequences and positions that the kept model learnt from, and sequences held out
     _local: type[StoppedChain]
     _only: dict[str, tuple[Any, ...]]
 
@@ -61,7 +64,7 @@ class _Shared(StoppedChain):
             say("Dask: %d workers, dashboard at %s", len(client.nthreads()), client.dashboard_link)
         named = {"by": by, "label": label, "time": time, "max_gap": max_gap, "time_columns": time_columns}
         source = find_source(X, y, self.columns, shuffle=shuffle, **named)
-        engine = open_engine(client, source)
+        engine, plan = open_engine(client, source)
         try:
             with stages(), keeping(self, None, callbacks):
                 whole = SharedCorpus.of(engine, None, self.window)
@@ -69,9 +72,10 @@ class _Shared(StoppedChain):
                 self._train_all(ready)
         finally:
             engine.close()
-        n_held = 0 if ready.held is None or getattr(self, "refitted_", False) else len(ready.held)
-        self.n_read_ = len(whole), whole.n_positions, n_held
-        return self._finish(source.plan)
+        unseen = () if ready.held is None or getattr(self, "refitted_", False) else ready.held
+        lengths = np.delete(np.diff(whole.offsets), list(unseen))
+        self.n_read_ = len(lengths), int(lengths.sum()), len(unseen)
+        return self._finish(plan)
 
     def to_local(self) -> Any:
         """The ordinary estimator, fitted: it is saved, explained and predicts anywhere."""
@@ -96,6 +100,11 @@ class _Shared(StoppedChain):
         if hasattr(X, "map_partitions"):
             return X.map_partitions(partial(_predict_list, self.to_local(), more))
         return super().predict(X, **more)
+
+    def __sklearn_clone__(self) -> Self:
+        made: Self = super(_Shared, copy(self)).__sklearn_clone__()  # the copy has no client, which cannot be copied
+        made.client = self.client
+        return made
 
     def __getstate__(self) -> dict[str, Any]:
         return super().__getstate__() | {"client": None}  # a pickle has no cluster

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 from hedgerow.dask.engine import DaskEngine, check_name
-from hedgerow.data.parts.merging import count_keys, frequent_keys, learn_part
+from hedgerow.data.parts.merging import Part, count_keys, frequent_keys, learn_part
 from hedgerow.data.plan import Plan
 from hedgerow.data.readers.columns import is_null
 from hedgerow.data.readers.grouping import as_names
+from hedgerow.data.readers.tables import FrameTable
 from hedgerow.data.readers.times import Timing
-from hedgerow.data.settling import Learnt
-from hedgerow.errors import InputError, quoted
+from hedgerow.errors import InputError, placed, quoted
 
 
 class Source(NamedTuple):
@@ -112,14 +113,24 @@ class Described(NamedTuple):
     counts: tuple[int, dict[str, int]] = (0, {})
 
 
-def describe(part: Any, plan: Plan | None, declared: Mapping[str, str] | None) -> Described:
-    if plan is None:
-        X = _pair(part)[0]
-        return Described(len(X), counts=count_keys(X, declared) if len(X) else (0, {}))
-    names = tuple(map(str, part.columns))
-    check_name(names, [*plan.by, plan.label, plan.time])
-    keys = part[list(plan.by)].drop_duplicates()
-    return Described(len(part), names, [tuple(row) for row in keys.itertuples(index=False, name=None)])
+@contextmanager
+def _naming(partition: int) -> Iterator[None]:
+    """Let errors name the partition."""
+    try:
+        yield
+    except InputError as error:
+        raise placed(error, partition=partition) from None
+
+
+def describe(part: Any, number: int, plan: Plan | None, declared: Mapping[str, str] | None) -> Described:
+    with _naming(number):
+        if plan is None:
+            X = _pair(part)[0]
+            return Described(len(X), counts=count_keys(X, declared) if len(X) else (0, {}))
+        table = FrameTable(part)
+        check_name(table.names, [*plan.by, plan.label, plan.time])
+        keys = table.frame.select(list(plan.by)).unique(maintain_order=True)
+        return Described(len(table), tuple(table.names), keys.rows())
 
 
 def _pair(part: Any) -> tuple[Sequence[Any], Sequence[Any]]:
@@ -129,41 +140,48 @@ def _pair(part: Any) -> tuple[Sequence[Any], Sequence[Any]]:
     return part[0], part[1]
 
 
-def read(part: Any, plan: Plan | None, declared: Mapping[str, str] | None, dense: set[str] | None) -> Learnt:
+def read(part: Any, number: int, plan: Plan | None, declared: Mapping[str, str] | None, dense: set[str] | None) -> Part:
     """A part, encoded by a schema of its own."""
-    if plan is None:
-        return learn_part(*_pair(part), declared, dense)
-    given = plan.cut(part, labelled=True)
-    return learn_part(given.X, given.y, declared, None)
+    with _naming(number):
+        if plan is None:
+            return learn_part(*_pair(part), declared, dense)._replace(number=number)
+        given = plan.cut(part, labelled=True)
+        return learn_part(given.X, given.y, declared, None)._replace(number=number)
 
 
 # ------------------------------------------------------------------------------------------------ on the driver
 
 
-def open_engine(client: Any, source: Source) -> DaskEngine:
-    """The parts of a source that have sequences, encoded; after a look at all of them."""
+def open_engine(client: Any, source: Source) -> tuple[DaskEngine, Plan | None]:
+    """The parts of a source that have sequences, encoded, after a look at all of them; and how frames were cut."""
     from dask.delayed import delayed
 
-    looks = [delayed(describe)(part, source.plan, source.declared) for part in source.parts]
+    looks = [delayed(describe)(part, j, source.plan, source.declared) for j, part in enumerate(source.parts)]
     found = client.gather(client.compute(looks))
     _check_columns(found)
     _check_keys(found, source.plan)
     kept = [j for j, one in enumerate(found) if one.n]
     if not kept:
         raise InputError("X has no rows" if source.plan else "X has no sequences", hint="Give at least one sequence.")
-    dense = None if source.plan else frequent_keys([found[j].counts for j in kept])
+    plan = source.plan
+    if plan is not None and plan.columns is None:  # those of the first partition, in its order, of all
+        own = (*plan.by, plan.label, plan.time)
+        plan = replace(plan, columns=tuple(name for name in found[0].columns if name not in own))
+    dense = None if plan else frequent_keys([found[j].counts for j in kept])
     read_part = delayed(read)
-    return DaskEngine(client, [read_part(source.parts[j], source.plan, source.declared, dense) for j in kept])
+    return DaskEngine(client, [read_part(source.parts[j], j, plan, source.declared, dense) for j in kept]), plan
 
 
 def _check_columns(found: Sequence[Described]) -> None:
+    """Refuse partitions of other columns. Their order may differ: they are taken in that of the first partition."""
     first = found[0].columns
     for j, one in enumerate(found):
-        if one.columns != first:
-            odd = next(iter(set(one.columns) ^ set(first)), None)
-            what = "other columns" if odd is None else f"{'a' if odd in one.columns else 'no'} column {odd!r}"
-            what = f"partition {j} has {what}, where partition 0 has {'none' if odd in one.columns else 'it'}"
-            raise InputError(what, hint="Give all partitions the same columns, in the same order.")
+        odd = sorted(set(one.columns) ^ set(first))
+        if odd:
+            more = odd[0] in one.columns
+            what = f"partition {j} has {'a' if more else 'no'} column {odd[0]!r}"
+            what = f"{what}, where partition 0 has {'none' if more else 'it'}"
+            raise InputError(what, hint="Give all partitions the same columns.")
 
 
 def _check_keys(found: Sequence[Described], plan: Plan | None) -> None:

@@ -45,6 +45,24 @@ def learn_labels(
     return names, None if y is None else _encode(flat, offsets, codes)
 
 
+def learn_part_labels(y: Any, offsets: IndexArray) -> tuple[tuple[Label, ...], CodedLabels]:
+    """As `learn_labels`, of a part of a corpus, which need not have a label.
+
+    Where no set says which labels are allowed, the row of `allowed` is False: others may come with other parts, and a
+    set of all labels that this part has does not allow those.
+    """
+    if y is None:
+        raise InputError("y is missing", hint="fit needs the labels of the training sequences.")
+    flat = _flatten(y, offsets)
+    if all(label is None for label in flat):
+        return (), CodedLabels(np.full(len(flat), UNLABELLED, dtype=CODE), None)
+    names = _merge_labels((), None, flat, offsets)
+    coded = _encode(flat, offsets, {label: k for k, label in enumerate(names)})
+    if coded.allowed is not None:
+        coded.allowed[[not isinstance(value, SETS) for value in flat]] = False
+    return names, coded
+
+
 def encode_labels(y: Any, offsets: IndexArray, codes: dict[Label, int]) -> CodedLabels:
     """y by the codes of labels seen in training."""
     return _encode(_flatten(y, offsets), offsets, codes)

@@ -16,8 +16,7 @@ import numpy as np
 
 from hedgerow.data.dataset import Dataset, Schema
 from hedgerow.data.encoding import encode
-from hedgerow.data.parts.merging import merge, recode, see, standardise
-from hedgerow.data.settling import Learnt
+from hedgerow.data.parts.merging import Part, merge, recode, see, standardise
 from hedgerow.data.windows import windowed
 from hedgerow.errors import InputError, placed
 from hedgerow.legend import CODE, INDEX, UNLABELLED, AnyArray, BoolArray, FloatArray, IndexArray
@@ -32,7 +31,7 @@ class Piece(NamedTuple):
 
 
 class Engine(Protocol):
-    """Who has the parts, each a `Learnt`."""
+    """Who has the parts, each a `Part`."""
 
     @property
     def n_parts(self) -> int:
@@ -196,7 +195,7 @@ def share_out(sizes: IndexArray, n_members: int) -> list[int]:
 
 
 def on_part(
-    learnt: Learnt,
+    learnt: Part,
     function: Callable[..., Any],
     schema: Schema,
     chosen: IndexArray,

@@ -9,15 +9,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
 from hedgerow.data.dataset import Column, Dataset, Label, Schema, Vocabulary, padded_places
-from hedgerow.data.labels import CodedLabels, learn_labels
+from hedgerow.data.labels import learn_part_labels
 from hedgerow.data.parts.pairwise import SharedSum, answer
 from hedgerow.data.reading import Learner
-from hedgerow.data.settling import SPARSE, Learnt, by_name, first_appearance, renumbered, settle
+from hedgerow.data.rows import recognise
+from hedgerow.data.sequences import Item, Kind, Sequences
+from hedgerow.data.settling import SPARSE, by_name, first_appearance, renumbered, settle
 from hedgerow.data.windows import is_outside
 from hedgerow.errors import InputError
 from hedgerow.legend import (
@@ -27,7 +29,6 @@ from hedgerow.legend import (
     INDEX,
     MISSING,
     OUTSIDE,
-    UNLABELLED,
     AnyArray,
     CodeArray,
     FloatArray,
@@ -57,34 +58,71 @@ def frequent_keys(counts: Sequence[tuple[int, dict[str, int]]]) -> set[str]:
     return {name for name, n in total.items() if n * SPARSE >= n_positions}
 
 
-def learn_part(X: Any, y: Any, columns: Mapping[str, str] | None, dense: Set[str] | None) -> Learnt:
+class Part(NamedTuple):
+    """A part, by a schema of its own.
+
+    appeared : as in `Learnt`
+    shape : of its sequences, "blank" where that is not told
+    kinds : (of whole sequences, key) → its kind, None where it has no value; flags are numbers here
+    number : what errors call it, where that is not its place among the parts: some may be left out
+    """
+
+    dataset: Dataset
+    appeared: CodeArray
+    shape: str
+    kinds: dict[tuple[bool, str], Kind | None]
+    number: int | None = None
+
+
+def learn_part(X: Any, y: Any, columns: Mapping[str, str] | None, dense: Set[str] | None) -> Part:
     """A part by a schema of its own, without a window. dense : the keys that are columns, where that is not said by
     their types"""
     learner = Learner(columns, 0)
     y, offsets = learner.read(X, y, None)
-    y = [list(labels) for labels in y]
-    if all(label is None for labels in y for label in labels):
-        names: tuple[Label, ...] = ()
-        labels = CodedLabels(np.full(int(offsets[-1]), UNLABELLED, dtype=CODE), None)
-    else:
-        names, found = learn_labels(y, offsets)
-        assert found is not None
-        labels = found
-    return settle(learner, offsets, names, labels, dense=dense)
+    names, labels = learn_part_labels(y, offsets)
+    kinds = _kinds(learner)
+    return Part(*settle(learner, offsets, names, labels, dense=dense), _shape(X), kinds)
+
+
+def _kinds(learner: Learner) -> dict[tuple[bool, str], Kind | None]:
+    """The kinds of the keys that were read, but of those that may have any."""
+    kinds: dict[tuple[bool, str], Kind | None] = {(False, name): "numeric" for name in learner.numbers.vocabulary}
+    for constant, builders in ((False, learner.builders), (True, learner.constants)):
+        for name, builder in builders.items():
+            if builder.declared != "attributes":
+                kinds.setdefault((constant, name), "numeric" if builder.kind == "boolean" else builder.kind)
+    return kinds
+
+
+def _shape(X: Any) -> str:
+    """The shape of the first sequence that has one."""
+    if isinstance(X, Sequences):
+        return "blank"
+    found = (recognise(one.positions if isinstance(one, Item) else one, i)[0] for i, one in enumerate(X))
+    return next((shape for shape in found if shape != "blank"), "blank")
 
 
 class Seen(NamedTuple):
-    """What a part, or some of its sequences, has: its schema, with the values in the order in which they came."""
+    """What a part, or some of its sequences, has: its schema, with the values in the order in which they came; of all
+    of its sequences their shape and the kinds of their keys, too."""
 
     schema: Schema
     lengths: IndexArray
+    shape: str = "blank"
+    kinds: dict[tuple[bool, str], Kind | None] | None = None
+    number: int | None = None
 
 
-def see(learnt: Learnt, kept: IndexArray | None = None) -> Seen:
+def _numbered(seen: Sequence[Seen]) -> list[tuple[int, Seen]]:
+    """The parts with the numbers that errors give them."""
+    return [(p if one.number is None else one.number, one) for p, one in enumerate(seen)]
+
+
+def see(learnt: Part, kept: IndexArray | None = None) -> Seen:
     """What the sequences `kept` of a part have, or all of them."""
     dataset = learnt.dataset
     if kept is None:
-        return Seen(dataset.schema, np.diff(dataset.offsets))
+        return Seen(dataset.schema, np.diff(dataset.offsets), learnt.shape, learnt.kinds, learnt.number)
     part, columns = dataset.take(kept), {}
     for column, row, _ in part.stored():
         if column.vocabulary is not None:
@@ -101,7 +139,7 @@ def see(learnt: Learnt, kept: IndexArray | None = None) -> Seen:
         columns=tuple(columns.get((column.name, column.constant), column) for column in dataset.schema.columns),
         attributes=Vocabulary([texts[j] for j in order]),
     )
-    return Seen(schema, np.diff(part.offsets))
+    return Seen(schema, np.diff(part.offsets), number=learnt.number)
 
 
 # ------------------------------------------------------------------------------------------------ the whole
@@ -109,30 +147,52 @@ def see(learnt: Learnt, kept: IndexArray | None = None) -> Seen:
 
 def merge(seen: Sequence[Seen], labels: tuple[Label, ...] | None = None) -> Schema:
     """The schema of all parts, without means and deviations. labels : those of the whole, where parts are some of it"""
+    _check_alike(seen)
     found: dict[tuple[bool, str], list[tuple[int, Column]]] = {}
-    for p, one in enumerate(seen):
+    for p, one in _numbered(seen):
         for column in one.schema.columns:
             found.setdefault((column.constant, column.name), []).append((p, column))
     order = sorted(found, key=lambda key: (key[0], (key[1],) if key[0] else by_name(key[1])))
-    columns = [_merge_column(found[key], len(seen)) for key in order]
+    columns = [_merge_column(found[key]) for key in order]
     attributes = _first(one.schema.attributes for one in seen)
     if labels is None:
-        labels = merge_labels([one.schema.labels for one in seen])
+        labels = merge_labels({p: one.schema.labels for p, one in _numbered(seen)})
     return Schema(tuple(columns), attributes, (0,), labels, 0, seen[0].schema.declared)
 
 
-def _merge_column(parts: list[tuple[int, Column]], n_parts: int) -> Column:
+def _check_alike(seen: Sequence[Seen]) -> None:
+    """Refuse parts of other shapes, and keys that mean something else in another part or are missing in it."""
+    shapes = [(p, one.shape) for p, one in _numbered(seen) if one.shape != "blank"]
+    for q, shape in shapes[1:]:
+        p, first = shapes[0]
+        if shape != first:
+            what = f"sequences are of the shape {shape!r} in partition {q} and {first!r} in partition {p}"
+            raise InputError(what, hint="Mixed types: give all sequences in one shape.")
+    known: dict[tuple[bool, str], tuple[int, Kind]] = {}
+    for p, one in _numbered(seen):
+        for key, kind in (one.kinds or {}).items():
+            if kind is not None and known.setdefault(key, (p, kind))[1] != kind:
+                _refuse_kind(key[1], p, kind, *known[key])
+    every = chain.from_iterable(one.schema.columns for one in seen)
+    measured = {(c.constant, c.name): None for c in every if c.kind == "numeric" and np.isnan(c.fill)}  # in their order
+    for p, one in _numbered(seen):
+        absent = None if one.kinds is None else next((key for key in measured if key not in one.kinds), None)
+        if absent is not None:
+            hint = "Give all partitions the same columns."
+            raise InputError(f"is missing in partition {p}", hint=hint, column=absent[1])
+
+
+def _refuse_kind(name: str, q: int, kind: str, p: int, first: str) -> NoReturn:
+    what = f"is {kind} in partition {q} and {first} in partition {p}"
+    raise InputError(what, hint="Give all partitions the same types, or declare ⟦columns⟧.", column=name)
+
+
+def _merge_column(parts: list[tuple[int, Column]]) -> Column:
     """One column of all parts that have it."""
     p, first = parts[0]
     for q, column in parts[1:]:
         if (column.kind, np.isnan(column.fill)) != (first.kind, np.isnan(first.fill)):
-            what = f"is {column.kind} in partition {q} and {first.kind} in partition {p}"
-            raise InputError(what, hint="Give all partitions the same types, or declare ⟦columns⟧.", column=first.name)
-    if len(parts) < n_parts and np.isnan(first.fill) and first.kind == "numeric":
-        absent = min(set(range(n_parts)) - {q for q, _ in parts})
-        raise InputError(
-            f"is missing in partition {absent}", hint="Give all partitions the same columns.", column=first.name
-        )
+            _refuse_kind(first.name, q, column.kind, p, first.kind)
     if first.vocabulary is None:
         return first
     return replace(first, vocabulary=_first(c.vocabulary for _, c in parts if c.vocabulary is not None))
@@ -143,9 +203,9 @@ def _first(vocabularies: Any) -> Vocabulary:
     return Vocabulary(list(dict.fromkeys(chain.from_iterable(one.names() for one in vocabularies))))
 
 
-def merge_labels(parts: Sequence[tuple[Label, ...]]) -> tuple[Label, ...]:
+def merge_labels(parts: Mapping[int, tuple[Label, ...]]) -> tuple[Label, ...]:
     """The labels of all parts, sorted."""
-    labels = {label: p for p, names in enumerate(parts) for label in names}
+    labels = {label: p for p, names in parts.items() for label in names}
     if not labels:
         raise InputError("y has no label at all", hint="At least one position must be labelled.")
     kinds = {type(label): label for label in labels}
@@ -208,7 +268,7 @@ def _recode_labels(dataset: Dataset, schema: Schema) -> tuple[CodeArray, AnyArra
         return labels, None
     allowed: AnyArray = np.zeros((len(labels), len(schema.labels)), dtype=bool)
     allowed[:, codes] = dataset.allowed
-    allowed[(dataset.labels < 0) & dataset.allowed.all(axis=1)] = True
+    allowed[~dataset.allowed.any(axis=1)] = True  # no set says anything here: see `learn_part_labels`
     return labels, allowed
 
 
