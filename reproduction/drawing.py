@@ -13,7 +13,7 @@ _INK = "#1b2a22"
 _PALE = "#8a978f"
 _GREEN, _LIGHT_GREEN, _AMBER, _LIGHT_AMBER = "#14532d", "#8fc08a", "#c2410c", "#f0b592"
 _COLOURS = (_GREEN, _LIGHT_GREEN, _AMBER, _LIGHT_AMBER)
-_MANY_COLOURS = (_LIGHT_AMBER, _AMBER, _LIGHT_GREEN, _GREEN, "#b9a3e3", "#6d28d9", _INK)
+_MANY_COLOURS = (_LIGHT_AMBER, _AMBER, _LIGHT_GREEN, _GREEN, "#b9a3e3", "#6d28d9", "#0f766e", _INK)
 
 
 def draw_accuracies(panels: Mapping[str, Mapping[str, Spread | float | None]]) -> Any:

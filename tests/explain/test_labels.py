@@ -226,7 +226,7 @@ def test_two_attributes_together(rng):
 
 
 def test_long_sequences_are_tried_in_parts(rng, monkeypatch):
-    from hedgerow.estimators import counterfactuals
+    from hedgerow.estimators.why import counterfactuals
 
     X = [[{"a": f"v{i}", "z": "on" if k else "off"} for i, k in enumerate(row)] for row in rng.integers(0, 2, (30, 6))]
     y = [[row["z"] for row in x] for x in X]

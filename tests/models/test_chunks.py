@@ -49,7 +49,7 @@ QUESTIONS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "staged_score": lambda model, X, y: list(model.staged_score(X, y)),
     "state_proba": lambda model, X, y: model.state_proba(X),
 }
-NO_ANSWERS = {"encode", "fit", "partial_fit", "seen"}  # methods that take X and cut nothing, or train
+NO_ANSWERS = {"encode", "fit", "partial_fit", "report", "seen"}  # methods that take X and cut nothing, train, or ask
 
 
 def methods(kind: type) -> set[str]:

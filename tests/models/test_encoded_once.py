@@ -9,7 +9,7 @@ import pytest
 
 from hedgerow import MEMM, BeamSearchTagger, FutureFeatureMEMM, RecurrentSlidingWindow, SlidingWindow, TreeCRF
 from hedgerow.estimators import base, prepare
-from hedgerow.models.crf import tree
+from hedgerow.models.crf import tree_shared
 from hedgerow.models.future import training as future_training
 from hedgerow.models.search import ranking
 from tests.models.local_models import local
@@ -54,7 +54,7 @@ def test_training_again_on_all_encodes_nothing_a_second_time(model, binnings, mo
     monkeypatch.setattr(prepare, "learn_corpus", learn)
     for module in (prepare, base):
         monkeypatch.setattr(module, "encode", counted(module.encode, encoded, lambda found, *given: len(found)))
-    for module in (tree, future_training, ranking):
+    for module in (tree_shared, future_training, ranking):
         learn = counted(module.learn_binning, binned, lambda found, dataset, *given: len(dataset))
         monkeypatch.setattr(module, "learn_binning", learn)
     model.fit((sequence for sequence in X), (labels for labels in y))  # generators: they can be read once

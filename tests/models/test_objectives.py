@@ -36,7 +36,7 @@ def loss_of(model, X, y, objective):
 @pytest.mark.parametrize("name", LINEAR)
 def test_the_loss_kept_is_that_of_the_objective(name, data):
     X, y = data[:2]
-    model = LinearCRF(objective=name, l2=0.5, max_iter=300).fit(X, y)
+    model = LinearCRF(objective=name, l2=0.5, max_iter=500).fit(X, y)
     sharpness = {"labelwise": 15.0, "classification_error": 1.0}.get(name, 15.0)
     objective = make_objective(name, n_labels=3, sharpness=sharpness)
     penalty = 0.5 * float(model.weights_ @ model.weights_)

@@ -31,14 +31,6 @@ def test_the_method_is_chosen_by_name():
         make_grower(corpus, 4, 1.0, missing="drop")
 
 
-@pytest.mark.parametrize("missing", ["weighting", "surrogate"])
-def test_histories_have_no_gaps(missing):
-    corpus = make(0, gaps=GAPS)
-    questions = np.zeros((1, corpus.targets.shape[1] + 1), dtype=np.uint8)
-    with pytest.raises(InputError, match="not available for histories"):
-        make_grower(corpus, 4, 1.0, missing=missing, questions=questions)
-
-
 def test_the_memory_of_histograms_is_bounded(monkeypatch):
     monkeypatch.setattr(grower_module, "MAX_HISTOGRAMS", 1)
     assert len(make_grower(make(1, gaps=GAPS), 12, 1.0, missing="weighting")._buffers.hist) == 3

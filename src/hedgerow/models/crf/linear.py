@@ -186,7 +186,7 @@ class LinearCRF(LinearParameters, StoppedChain, ScoredChain):
         if trained.outcome == "stuck":
             what = "no first step made the loss smaller; ⟦start='log_likelihood'⟧ or an online ⟦trainer⟧ may"
         if what:
-            warn(what, ConvergenceWarning, stacklevel=4)
+            warn(what, ConvergenceWarning, stacklevel=5)
 
     def _complaint(self) -> str:
         return ""  # said when weights are stored, of `partial_fit` too
