@@ -123,9 +123,9 @@ class LeadGrower(Grower):
     def begin(self, seed: int = 0) -> None:
         """Start a tree, whose root members plant."""
         self._run = self._rules._replace(seed=seed & 0x7FFFFFFF)
-        if len(self._buffers.hist) < self.max_leaf_nodes:
-            hist: IndexArray = np.zeros((self.max_leaf_nodes, self._n_cells), dtype=INDEX)
-            self._buffers = self._buffers._replace(hist=hist)
+        # A place for every leaf, and 0 in the padding, which is subtracted and never written.
+        hist: IndexArray = np.zeros((self.max_leaf_nodes, self._n_cells), dtype=INDEX)
+        self._buffers = self._buffers._replace(hist=hist)
         self._used = used_cells(self.data.growing.blocks)
         self._buffers.leaf[:, 0] = 0
         self._tree[0] = 0
