@@ -36,6 +36,7 @@ EXPERIMENTS = {
     "smd-fig-4": "lattice.figure_4",
     "smd-fig-5": "lattice.figure_5",
     "smd-fig-6": "lattice.figure_6",
+    "smd-noise": "lattice.noise",
     "snakes": "lattice.snakes",
     "labelwise-fig-1": "labelwise.figure_1",
     "labelwise-fig-2": "labelwise.figure_2",
