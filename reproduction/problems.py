@@ -85,12 +85,21 @@ def fixed_split(n_train: int, n_test: int, settings: Settings) -> Callable[[int]
     return lambda seed: [Part(train, test)]
 
 
-def folds(n: int, n_folds: int, seed: int) -> list[Part]:
-    """Every sequence is tested once, in one of `n_folds` parts of about equal size, drawn at random."""
+def folds(n: int, n_folds: int, seed: int, groups: IndexArray | None = None) -> list[Part]:
+    """Every sequence is tested once, in one of `n_folds` parts of about equal size, drawn at random.
+
+    groups : (n,), which sequences belong together and stay in one part; None where none do
+    """
     if not 2 <= n_folds <= n:
         raise InputError(f"{n} sequences cannot be cut into {n_folds} folds")
     order = np.random.default_rng(seed).permutation(n)
-    return [Part(np.setdiff1d(order, test), np.sort(test)) for test in np.array_split(order, n_folds)]
+    tests: list[IndexArray] = np.array_split(order, n_folds)
+    if groups is not None:
+        rows: list[list[int]] = [[] for _ in range(n_folds)]
+        for group in sorted(dict.fromkeys(groups[order].tolist()), key=lambda g: -int((groups == g).sum())):
+            min(rows, key=len).extend(np.flatnonzero(groups == group).tolist())
+        tests = list(map(np.array, rows))
+    return [Part(np.setdiff1d(order, test), np.sort(test)) for test in tests]
 
 
 def _protein(settings: Settings) -> Problem:

@@ -21,6 +21,16 @@ def test_folds_test_everything_once(n, n_folds):
         assert abs(len(test) - n / n_folds) < 1
 
 
+def test_groups_stay_whole_in_folds():
+    groups = np.array([0, 1, 1, 2, 3, 3, 3, 4, 5, 6, 6, 7])
+    parts = folds(len(groups), 3, seed=1, groups=groups)
+    assert sorted(np.concatenate([part.test for part in parts]).tolist()) == list(range(len(groups)))
+    assert all(not set(groups[train]) & set(groups[test]) for train, test in parts)
+    assert [len(test) for _, test in parts] == [4, 4, 4]
+    other = folds(len(groups), 3, seed=2, groups=groups)
+    assert [part.test.tolist() for part in other] != [part.test.tolist() for part in parts]
+
+
 def test_the_seed_decides_the_folds():
     first, same, other = (folds(20, 2, seed)[0].test.tolist() for seed in (0, 0, 1))
     assert first == same != other
