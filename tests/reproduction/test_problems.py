@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -97,6 +99,24 @@ def test_one_paper_is_left_out_at_a_time(data_folder):
     problem = load_problem("papers", Settings(outer_folds=None))
     assert [len(part.test) for part in problem.parts(0)] == [1] * 40
     assert problem.n_features == len(problem.X.columns) == 54
+
+
+@pytest.mark.data
+def test_a_few_papers_are_in_the_form_of_faqs(data_folder):
+    settings = Settings()
+    drawn = []
+    for name, n in (("papers-a", 7), ("papers-b", 7), ("papers-c", 5)):
+        problem = load_problem(name, settings)
+        parts = problem.parts(3)
+        own = {int(part.test[0]) for part in parts}
+        assert len(own) == len(parts) == n
+        assert all(set(part.train) == own - set(part.test) for part in parts)
+        assert own != {int(part.test[0]) for part in problem.parts(4)}
+        assert set(problem.X.kinds.values()) == {"boolean"}
+        assert {label for labels in problem.y for label in labels} == {"head", "heading", "body", "tail"}
+        assert problem.narrow(settings) == replace(settings, inner_folds=3)
+        drawn += own
+    assert len(set(drawn)) == 19
 
 
 @pytest.mark.data

@@ -22,8 +22,8 @@ from reproduction.timing import iteration_cost
 from .tiny import SETTINGS, tiny_problem
 
 N_ROWS = {
-    "thesis-3.4": 6,
-    "thesis-3.5": 5,
+    "thesis-3.4": 12,
+    "thesis-3.5": 8,
     "thesis-3.6": 4,
     "thesis-fig-3.1": 24,
     "thesis-fig-3.3": 5,
