@@ -41,6 +41,7 @@ EXPERIMENTS = {
     "labelwise-fig-1": "labelwise.figure_1",
     "labelwise-fig-2": "labelwise.figure_2",
     "tree-objectives": "beyond.tree_objectives",
+    "tree-options": "beyond.tree_options",
     "slides-methods": "slides.methods",
     "slides-tts": "slides.tts",
     "slides-tts-19000": "slides.tts_19000",

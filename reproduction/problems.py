@@ -28,7 +28,8 @@ from reproduction.settings import Settings
 
 N_WORDS = 1_000  # NETtalk's training words, and as many test words
 QUICK_TRAIN, QUICK_TEST = 60, 30
-QUICK_PAPERS, QUICK_LINES = 20, 200
+QUICK_PROTEINS = 12, 6  # which are long
+QUICK_PAPERS, QUICK_LINES = 20, 100
 
 
 class Part(NamedTuple):
@@ -107,6 +108,9 @@ def folds(n: int, n_folds: int, seed: int, groups: IndexArray | None = None) -> 
 
 def _protein(settings: Settings) -> Problem:
     X_train, y_train, X_test, y_test = load_protein(_place(settings, "protein"))
+    if settings.quick:
+        n, m = QUICK_PROTEINS
+        X_train, y_train, X_test, y_test = X_train[:n], y_train[:n], X_test[:m], y_test[:m]
     return Problem(
         name="protein",
         title="Protein",

@@ -21,8 +21,8 @@ from reproduction.settings import Settings
 
 NOISES = (0.3, 0.5, 0.7, 1.0, 1.4, 2.0)
 QUICK = (0.3, 2.0)
-NAMES = ("LBP, L-BFGS", "PL, L-BFGS", "PL, SGD", "PL, SMD")
-METHODS: tuple[Method, ...] = (ALONE, *(own for own in TRAINED if own.name in NAMES), CONVEX, *TREES[1:])
+NAMES = ("LBP, L-BFGS", "PL, L-BFGS", "PL, SMD")
+METHODS: tuple[Method, ...] = (ALONE, *(own for own in TRAINED if own.name in NAMES), CONVEX, TREES[2])
 WRONG = "Wrong pixels, %, by the standard deviation of the noise on made shapes of brightness 1 on 0"
 FOUND = "Pixels that are labelled as shape, for each that is one"
 TRUTH = "always background"
