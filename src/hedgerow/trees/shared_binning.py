@@ -27,7 +27,7 @@ from hedgerow.trees.binning import (
     split_columns,
 )
 from hedgerow.trees.bins import BinnedData, item_places, postings_of
-from hedgerow.trees.quantiles import column_numbers, in_single, inside_places, quantiles_of
+from hedgerow.trees.quantiles import column_numbers, in_single, quantiles_of
 
 SAMPLED = 16_384  # numbers that a part gives of a column: twice that share of it lies between two bounds
 
