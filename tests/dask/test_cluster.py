@@ -183,9 +183,10 @@ def test_the_command_line(client, rng, tmp_path, monkeypatch, model):
     told = {"model": model, "dev": "0", "window": 1, "scoring": None, "seed": 0, "parameters": settings}
     told |= {"by": ["machine"], "label": "state", "columns": [], "time_columns": []}
     local = train([str(path)], str(tmp_path / "local"), **told)
-    own = {"engine": "dask", "workers": 2, "memory": "2GB", "checkpoint": None}
+    own = {"engine": "dask", "workers": 2, "memory": "2GB", "checkpoint": str(tmp_path / "checkpoint")}
     shared = train_by_workers([str(path)], str(tmp_path / "shared"), **own, **told)
     (same_trees if model == "tree" else same_weights)(local, shared)
+    assert not (tmp_path / "checkpoint").exists()
     facts = [one.metadata_["training"] for one in (local, shared)]
     assert facts[0]["sequences"] == facts[1]["sequences"] == 30
     loaded = hedgerow.load(tmp_path / "shared")
@@ -216,8 +217,8 @@ def test_the_command_line_with_times_and_held_out_sequences(client, rng, tmp_pat
     ("given", "what"),
     [
         ({"template": "t"}, "--template is not supported with --engine"),
-        ({"resume": True}, "--resume is not supported with --engine"),
-        ({"checkpoint": "c"}, "--checkpoint is not supported with --engine"),
+        ({"resume": True}, "--resume goes on from a --checkpoint"),
+        ({"parameters": {"n_jobs": 2}}, "--jobs is not supported with --engine"),
         ({"columns": ["x"]}, "--columns is not supported with --engine"),
         ({"encoding": "latin-1"}, "--encoding is not supported with --engine"),
         ({"separator": ","}, "--separator is not supported with parquet files"),

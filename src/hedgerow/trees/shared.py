@@ -30,6 +30,7 @@ from hedgerow.trees.nodes import (
     RULE,
     STREAM,
     SUBSET,
+    TRUE_CHILD,
 )
 
 LIKELY = 0.3  # of the largest gain: a leaf with as much is cut before its turn comes
@@ -106,6 +107,26 @@ def own_columns(data: BinnedData, m: int, n_owners: int) -> BinnedData:
     return replace(data, growing=none, places=data.places[:0])
 
 
+def cuts_of(tree: Tree, size: int) -> tuple[list[Cut], FloatArray]:
+    """Cuts by which a tree grows that is known: the true side leaves. And the values of their leaves. size : of sets"""
+    numbers, cuts = np.zeros(len(tree.nodes), dtype=INDEX), list[Cut]()
+    for i in np.argsort(tree.nodes[:, TRUE_CHILD], kind="stable"):
+        stream, name, rule, true, false = tree.nodes[i].tolist()
+        if stream == LEAF:
+            continue
+        chosen: AnyArray = np.zeros(size, dtype=np.uint8)
+        if rule == SUBSET:
+            chosen[: tree.sets.shape[1]] = tree.sets[name]
+        elif stream == LABEL:
+            chosen[name] = 1
+        numbers[true], numbers[false] = len(cuts) + 1, numbers[i]
+        split: IndexArray = np.array([stream, name, rule, 0, 1], dtype=INDEX)  # weights: the true side is the smaller
+        cuts.append(Cut(int(numbers[i]), len(cuts) + 1, split, chosen, False, (0, 0)))
+    is_leaf, values = tree.nodes[:, STREAM] == LEAF, np.zeros(len(cuts) + 1)
+    values[numbers[is_leaf]] = tree.values[is_leaf]
+    return cuts, values
+
+
 class MemberGrower(Grower):
     """Plants and cuts trees on its own rows, as the lead says; gives what it counted of a leaf to each owner."""
 
@@ -130,6 +151,15 @@ class MemberGrower(Grower):
             self._buffers = self._buffers._replace(**larger)
         self._tail = tail
         return self._counted(cut.new, cut.counted, m, cells)
+
+    def follow(self, tree: Tree) -> FloatArray:
+        """Grow a tree that is known; the values of its leaves."""
+        self.words[:] = 1  # every place is a row; those that are none have scores of −inf
+        self.plant(())
+        cuts, values = cuts_of(tree, self._sets.shape[1])
+        for cut in cuts:
+            self.cut(cut, 0)
+        return values
 
     def leaves(self, values: FloatArray) -> Leaves:
         """Where the rows are. values : of the leaves, by their numbers among members"""
@@ -236,14 +266,13 @@ class LeadGrower(Grower):
         self._leaves: list[_Leaf] = []
         self._n_cut, self._n_sets = 1, 0
         self._cut: dict[int, tuple[Cut, Sequence[Found]]] = {}  # what is known of leaves that are not split yet
-        self._asked: list[int] = []
-        self.cuts: list[Cut] = []  # all that were asked for
+        self._asked: list[tuple[int, Cut]] = []
 
     def take(self, found: Sequence[Found]) -> None:
         """Take the best splits of the root, or of both sides of all cuts that were asked for."""
         if not self._leaves:
             self._add(0, 0, found[0])
-        for q, (j, cut) in enumerate(zip(self._asked, self.cuts[len(self.cuts) - len(self._asked) :])):
+        for q, (j, cut) in enumerate(self._asked):
             self._cut[j] = cut, found[2 * q : 2 * q + 2]
 
     def ask(self, most: int = 8) -> list[Cut]:
@@ -261,15 +290,13 @@ class LeadGrower(Grower):
         if self._rules.share < 1.0:
             most = 1  # features are drawn by the number of a node, which is that of the leaf that is split next
         order = [int(j) for j in np.argsort(-gains, kind="stable") if gains[j] >= LIKELY * gains[best]]
-        self._asked = [j for j in order if j not in self._cut][: max(1, min(most, left // 2, spare))]
-        cuts = []
-        for j in self._asked:
-            found = self._leaves[j].found
-            nodes = self._children(found)
-            cuts.append(Cut(self._leaves[j].number, self._n_cut, found.split, found.chosen, left > 1, nodes))
+        self._asked = []
+        for j in [j for j in order if j not in self._cut][: max(1, min(most, left // 2, spare))]:
+            leaf = self._leaves[j]
+            split, chosen, nodes = leaf.found.split, leaf.found.chosen, self._children(leaf.found)
+            self._asked.append((j, Cut(leaf.number, self._n_cut, split, chosen, left > 1, nodes)))
             self._n_cut += 1
-        self.cuts.extend(cuts)
-        return cuts
+        return [cut for _, cut in self._asked]
 
     def tree(self) -> tuple[Tree, FloatArray]:
         """The tree, and the values of the leaves that members have."""

@@ -135,10 +135,13 @@ class SharedStages:
 
     def score(self, n_iterations: int) -> float:
         """The score with the first iterations; no fewer than at the call before."""
-        new = self.iterations[self._n_added : n_iterations]
-        self._n_added = n_iterations
-        asked = Operation("measure", (new,))
-        answers = self.pool.call([asked], self._history)
-        self._history.append(asked)
+        while True:  # one after the other: a training that goes on from a checkpoint has many, and one sum an iteration
+            n_next = min(self._n_added + 1, n_iterations)
+            asked = Operation("measure", (self.iterations[self._n_added : n_next],))
+            answers = self.pool.call([asked], self._history)
+            self._history.append(asked)
+            self._n_added = n_next
+            if n_next == n_iterations:
+                break
         values = np.concatenate([part for (parts,) in answers for part in parts])
         return float(values.sum()) if self.scoring == LOG_LIKELIHOOD else float(values.mean())

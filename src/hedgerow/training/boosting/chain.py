@@ -180,7 +180,7 @@ class Booster:
         """Go on from such a state, as if this objective had just been evaluated."""
         shape = self._table_gradient.shape
         n, plain, tables = state["iterations"]
-        n_before = self.shards[0].edge_exps.shape[-1] if self.joint else 0
+        n_before = self._rows.n_before if self.joint else 0
         trees = trees_of(plain, self.dataset.n_labels, self.data.columns, n_before)
         each = 1 if self.options.vectors else self.dataset.n_labels * self.options.trees_per_step
         if self._edge_steps is not None and n:

@@ -16,12 +16,15 @@ from hedgerow.chain.objectives.log_likelihood import log_likelihood
 from hedgerow.chain.objectives.pseudo_likelihood import pseudo_likelihood
 from hedgerow.chain.objectives.result import Objective
 from hedgerow.data.dataset import Dataset
+from hedgerow.estimators.codec.steps import refuse
+from hedgerow.estimators.codec.trees import plain_trees, trees_of
 from hedgerow.legend import FloatArray, IndexArray
 from hedgerow.parallel import MAX_LANES, Lanes
 from hedgerow.training.boosting.arc_steps import TableSteps
 from hedgerow.training.boosting.chain import Booster, Iteration
 from hedgerow.training.boosting.rows import Totals, tree_seed
 from hedgerow.training.boosting.scores import Start
+from hedgerow.training.checkpoint import checked
 from hedgerow.training.pool import Lost, Operation, Pool
 from hedgerow.trees.binning import BinnedData
 from hedgerow.trees.growing import Grower, Tree
@@ -123,15 +126,10 @@ class TreeMember(Booster):
 
         self.lanes.run(work, len(grown))
 
-    def grow_again(self, grown: Sequence[tuple[int, list[Cut], FloatArray]], scale: float, n_rows: int) -> None:
-        """Add trees as `add_grown` did, from their cuts alone: (label, cuts, values of leaves)."""
-        grower = self._growers[0]
-        for k, cuts, values in grown:
-            grower.words[:] = 1  # every place is a row; those that are none have scores of −inf
-            grower.plant(())
-            for cut in cuts:
-                grower.cut(cut._replace(counted=False), n_rows)
-            self.add_grown([(0, k, values)], scale)
+    def grow_again(self, first: int, trees: Sequence[Tree], scale: float) -> None:
+        """Add the trees of labels, from the first on, as `add_grown` did."""
+        for k, tree in enumerate(trees, first):
+            self.add_grown([(0, k, self._growers[0].follow(tree))], scale)
 
     def add_iteration(self, trees: list[Tree], scale: float) -> None:
         self._add(Iteration(trees), scale)
@@ -213,14 +211,13 @@ class PooledBooster(Booster):
         growers: list[LeadGrower] = self._growers[: len(labels)]
         while not self._grow_together(growers, labels):
             pass
-        grown, cuts = [], []
+        grown = []
         for slot, k in enumerate(labels):
             tree, values = growers[slot].tree()
             self._direction.trees[k] = tree.rescaled(self._unit, self._rows.scale)
             grown.append((slot, k, values * self._unit))
-            cuts.append((k, growers[slot].cuts, values * self._unit))
-        again = Operation("grow_again", (cuts, self.scale, self._n_rows))
-        self._later("add_grown", grown, self.scale, again=again)
+        again = labels.start, self._direction.trees[labels.start : labels.stop], self.scale
+        self._later("add_grown", grown, self.scale, again=Operation("grow_again", again))
 
     def _grow_together(self, growers: Sequence[LeadGrower], labels: range) -> bool:
         """A round of cuts of all trees in each swap; whether they are whole."""
@@ -259,10 +256,45 @@ class PooledBooster(Booster):
         self._later("refresh")
 
     def state(self, ended: bool) -> dict[str, Any]:
-        raise NotImplementedError  # checkpoints are refused before training
+        """As that of `Booster`; in place of the scores what was done to them, which members do over."""
+        taken = super().state(True)
+        if ended:
+            return taken
+        done = [one if one.again is None else one.again for one in [*self.history, *self._queue]]
+        return taken | {"done": [_plain(one) for one in done]}
 
     def restore(self, state: Any, objective: Objective) -> None:
-        raise NotImplementedError  # and so is going on from one
+        super().restore(state, objective)
+        if "done" not in state:
+            return
+        n_before, K = self._rows.n_before if self.joint else 0, self.dataset.n_labels
+        forms = {"first": int, "trees": list, "table": self._table_gradient, "scale": float}
+        for name, given in checked(state["done"], [(frozenset(_KEPT), list)], "done"):
+            arguments = checked(given, tuple(forms[field] for field in _KEPT[name]), name)
+            if "trees" in _KEPT[name]:
+                at = _KEPT[name].index("trees")
+                trees = trees_of(arguments[at], 1, self.data.columns, n_before)
+                if sum(arguments[:at]) + len(trees) > K:
+                    refuse(f"there are more trees than {K} labels")
+                arguments = [*arguments[:at], trees, *arguments[at + 1 :]]
+            self._later(name, *arguments)
+        self.evaluate(objective)
+
+
+# What a checkpoint keeps of operations that change scores.
+_KEPT: dict[str, tuple[str, ...]] = {
+    "grow_again": ("first", "trees", "scale"), "add_iteration": ("trees", "scale"), "add_table": ("table", "scale"),
+    "note_move": ("scale",), "refresh": (), "touch": (),
+}  # fmt: skip
+
+
+def _plain(done: Operation) -> list[Any]:
+    """An operation as plain values; what is evaluated is evaluated anew."""
+    if done.name == "evaluate_shards":
+        return ["touch", []]
+    fields = zip(_KEPT[done.name], done.arguments, strict=True)
+    plain: dict[str, Any] = {"trees": lambda trees: plain_trees(1, trees), "scale": float}
+    return [done.name, [plain[field](one) if field in plain else one for field, one in fields]]
 
 
 def _name(objective: Objective) -> str:
