@@ -150,6 +150,30 @@ def test_the_default_of_trees(rng):
         assert np.array_equal(a, b)
 
 
+def test_the_rare_values_of_parts_are_those_of_the_whole(rng, monkeypatch):
+    X, y = sequences(rng, "both", 3)
+    monkeypatch.setattr("hedgerow.trees.binning.MAX_BINS", 6)
+    corpus = SharedCorpus.of(LocalEngine(parts_of(X, y, [3, 17]), 2), None, 1)
+    one = learn_binning(learn(X, y, window=1), 5, 1, gather=True)
+    other = shared_binning.learn_shared_binning(corpus, 5, 1, gather=True)
+    assert (one.names, one.kinds, one.n_bins) == (other.names, other.kinds, other.n_bins)
+    sources = [source for source in one.item_source if source is not None]
+    assert sources
+    for a, b in zip(sources, [source for source in other.item_source if source is not None], strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize(
+    ("known", "what"), [({}, "a linear start, for columns of words"), ({"init": "zero"}, "one tree for all labels")]
+)
+def test_what_auto_comes_to_is_refused(known, what):
+    """Words, and many labels on a column of very many values."""
+    X = [[{"word": f"w{(40 * i + t) % 700}"} for t in range(40)] for i in range(20)]
+    y = [[f"L{(40 * i + t) % 14}" for t in range(40)] for i in range(20)]
+    with pytest.raises(InputError, match=what):
+        fit_parts(TreeCRF(window=0, early_stopping=False, **known), parts_of(X, y, [9]), 2)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
     "options",

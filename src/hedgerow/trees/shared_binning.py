@@ -15,27 +15,26 @@ import numpy as np
 from hedgerow.data.dataset import Dataset, padded_places
 from hedgerow.data.parts.corpus import SharedCorpus, join_ends
 from hedgerow.errors import InputError
-from hedgerow.legend import INDEX, OUTSIDE, AnyArray, CodeArray, FloatArray, IndexArray
+from hedgerow.legend import INDEX, AnyArray, CodeArray, FloatArray, IndexArray
 from hedgerow.trees.binning import (
     ATTRIBUTES,
     MAX_CUTS,
     Binning,
     bin_dataset,
+    bins_of_codes,
     column_values,
     group_windows,
-    item_places,
-    postings_of,
     split_columns,
     window_of,
 )
-from hedgerow.trees.bins import BinnedData
+from hedgerow.trees.bins import BinnedData, item_places, postings_of
 from hedgerow.trees.nodes import CODES, ITEMS, N_SPECIAL, ORDERED
 from hedgerow.trees.quantiles import column_numbers, inside_places, quantiles_of
 
 SAMPLED = 16_384  # numbers that a part gives of a column: twice that share of it lies between two bounds
 
 
-def learn_shared_binning(corpus: SharedCorpus, max_bins: int, min_frequency: float) -> Binning:
+def learn_shared_binning(corpus: SharedCorpus, max_bins: int, min_frequency: float, *, gather: bool = False) -> Binning:
     """As `learn_binning`, of all parts."""
     dense, sparse = split_columns(corpus.schema)
     entries: list[tuple[Any, ...]] = []
@@ -49,10 +48,7 @@ def learn_shared_binning(corpus: SharedCorpus, max_bins: int, min_frequency: flo
             entries.append((column.name, CODES, column.n_codes, None, None, None, window))
     counted = corpus.added(_count_codes) if sparse else []
     for column, counts in zip((stored.column for stored in sparse), np.split(counted, _ends(sparse))):
-        counts[OUTSIDE] = corpus.n_sequences if len(column.offsets) > 1 else 0
-        kept = np.flatnonzero((counts > 0) & (counts >= min_frequency)).astype(np.int32)
-        none = np.full(len(kept), np.nan)
-        entries.append((column.name, ITEMS, len(kept), None, kept, none, window_of(column.offsets)))
+        entries.append(bins_of_codes(column, counts, corpus.n_sequences, min_frequency, gather=gather))
     if corpus.schema.n_attributes:
         source, cuts = _attribute_items(corpus, min_frequency)
         window = window_of(corpus.schema.attribute_offsets)

@@ -13,6 +13,7 @@ from hedgerow.errors import InputError
 from hedgerow.estimators.values import LOG_LIKELIHOOD
 from hedgerow.legend import AnyArray, IndexArray
 from hedgerow.models.crf.parameters import TreeParameters
+from hedgerow.models.crf.tree_form import gathers
 from hedgerow.parallel import MAX_LANES, Lanes, plan_chunks
 from hedgerow.training.boosting.chain import Iteration, plan_shards
 from hedgerow.training.boosting.pooled import PooledBooster, TreeMember, how_many_growers
@@ -26,12 +27,13 @@ from hedgerow.trees.nodes import BLOCK_BINS, BLOCK_STRIDE
 from hedgerow.trees.shared_binning import BinnedPiece, bin_piece, join_bins, join_labels, learn_shared_binning
 
 
-def choose_binning(settings: TreeParameters, corpus: Dataset | SharedCorpus) -> Binning:
-    """How the columns of a training corpus become bins."""
+def choose_binning(settings: TreeParameters, corpus: Dataset | SharedCorpus, ways: Sequence[str]) -> Binning:
+    """How the columns of a training corpus become bins. ways : the forms of edges of the trees that split on them"""
+    limits, gather = (int(settings.max_bins), settings.min_frequency), gathers(settings, ways, corpus.schema)
     if isinstance(corpus, SharedCorpus):
-        return learn_shared_binning(corpus, int(settings.max_bins), settings.min_frequency)
+        return learn_shared_binning(corpus, *limits, gather=gather)
     gaps = settings.missing in (WEIGHTING, SURROGATE)
-    return learn_binning(corpus, int(settings.max_bins), settings.min_frequency, keep_missing=gaps)
+    return learn_binning(corpus, *limits, keep_missing=gaps, gather=gather)
 
 
 def shared_booster(
