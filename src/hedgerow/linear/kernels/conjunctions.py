@@ -114,6 +114,7 @@ def find_candidates(
     WORK sums float64[R] (zeros, before and after), touched int64[R], path int64[J+1]
     OUT  n candidates so far, made_of int64[C, 2] (a conjunction and an atom), left float64[C]; C at least n + R
     """
+    plain, enough = len(atom_value) == 0, least * RANK  # to round every sum would take longer than to make it
     for f in range(begin, len(has_ptr) - 1):
         if n + len(sums) > len(left):
             return f, n
@@ -124,17 +125,20 @@ def find_candidates(
                 row, v = atom_row[a], 1.0
                 if a > atom_ptr[t] and row == atom_row[a - 1]:  # listed twice: it holds once
                     continue
-                if len(atom_value) > 0:
+                if not plain:
                     v = atom_value[a] * has_value[e]
-                if sums[row] == 0.0:
-                    touched[n_touched], sums[row] = row, TOUCHED
+                before = sums[row]
+                if before == 0.0:
+                    touched[n_touched], before = row, TOUCHED
                     n_touched += 1
-                sums[row] += v * v * lost[t]
+                sums[row] = before + v * v * lost[t]
         for i in range(n_touched):
             row = touched[i]
             total, sums[row] = sums[row], 0.0
-            if np.rint(total / RANK) > least and _is_new(
-                node_of[f], row, parent, node_row, child_ptr, child_row, child_node, feature, path
+            if (
+                total > enough
+                and np.rint(total / RANK) > least
+                and _is_new(node_of[f], row, parent, node_row, child_ptr, child_row, child_node, feature, path)
             ):
                 made_of[n, 0], made_of[n, 1], left[n] = f, row, total
                 n += 1
