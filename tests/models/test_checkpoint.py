@@ -32,6 +32,10 @@ from hedgerow.trainers import SMD, AnnealedSGD
 from .checkpoints import Died, Mortal, bits, fitted, live_and_die
 
 WORDS = make_sequences(24, n_tokens=20, mean_length=6, random_state=0)
+MANY_WORDS = (
+    [[f"w{13 * (40 * i + t) % 530}" for t in range(40)] for i in range(14)],
+    [["AB"[13 * (40 * i + t) % 530 % 2] for t in range(40)] for i in range(14)],
+)
 FUTURE = make_future("or", 40, random_state=0)
 FEW_AHEAD = tuple(own[:8] for own in FUTURE)
 SHAPES = make_shapes(4, size=8, random_state=0)
@@ -101,6 +105,7 @@ MODELS = {
     "bags": (trees(n_bags=2), WORDS),
     "trees of order 2": (trees(order=2, early_stopping=False), WORDS),
     "trees on weights": (trees(init=LinearCRF(max_iter=3), early_stopping=False), WORDS),
+    "trees on words": (trees(n_estimators=3, n_iter_no_change=2), MANY_WORDS),
     "surrogates": (trees(missing="surrogate", early_stopping=False), measurements()),
     "virtual evidence": (VirtualEvidence(window=0, n_estimators=4, max_leaf_nodes=4, random_state=0), WORDS),
     "hmm": (HMM(max_iter=6), gaps(*WORDS)),
