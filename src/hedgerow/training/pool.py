@@ -72,10 +72,8 @@ class Seat:
     def pack(self, n_before: int, operations: Sequence[Operation]) -> bool | None:
         """Do the operations, and keep the parcels that the last one gives; None as in `call`."""
         given = self.call(n_before, operations)
-        if given is None:
-            return None
-        self.parcels = given[-1]
-        return True
+        self.parcels = [] if given is None else given[-1]
+        return None if given is None else True
 
     def catch_up(self, n_before: int, history: Sequence[Operation]) -> bool:
         """Do over what so many calls did, in a member that was made anew."""
