@@ -58,6 +58,25 @@ def test_a_sweep_by_tables(case, back):
     assert changes == pytest.approx([expected] * len(changes), abs=1e-12)
 
 
+@given(cases(), st.booleans())
+def test_one_table_serves_all_edges(case, back):
+    """To the bit, as the same table for each of them does."""
+    where, M, top = case.visits(back=back)[0], len(case.rho), case.top
+    assume(M > 0)
+    one, first, found = tables_of(case)[:1], case.awake(), []
+    for tables in (one, np.repeat(one, M, axis=0)):
+        own, awake, probs = case.messages.copy(), first.copy(), np.empty((M, *one.shape[1:]))
+        propagate(case, tables, where, own, own, awake, int(back), 0.2, 0.0, False)
+        nodes = np.full(case.nodes.shape, 1.0 / case.nodes.shape[1])
+        kernels.edge_beliefs_by_table(tables, case.rho, top.ends, own, nodes, probs, 0, M)
+        found.append([own, probs])
+        if case.nodes.shape[1] == 2:
+            graph = case.nodes, tables, case.rho, top.ends, top.ptr, top.out, top.order
+            kernels.propagate_two(*graph, *where, own, first.copy(), int(back), 0.2)
+    for left, right in zip(*found):
+        np.testing.assert_array_equal(left, right)
+
+
 @settings(max_examples=60)
 @given(cases(), st.booleans(), st.sampled_from([0.0, 0.4]), st.integers(0, 12))
 def test_the_most_urgent_message_comes_first(case, maximise, damping, n_updates):

@@ -239,3 +239,23 @@ def test_gather_and_scatter_numbers(seed, n_streams, size, K, width, halved):
     grad = weights.copy()
     numbers.scatter_numbers(*reads, before, block, grad)
     np.testing.assert_allclose(grad, weights + reference.scatter_numbers(*reads, before), rtol=1e-12, atol=1e-12)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 40), st.integers(1, 60), st.integers(1, 4), st.integers(1, 60))
+def test_products_of_single_precision_keep_to_their_bound(seed, n_streams, size, K, width):
+    """Against the twin, in double precision: n products of rounded factors are off by (n + 4)·ε·Σ|x·w| at most."""
+    rng = np.random.default_rng(seed)
+    numeric = (rng.normal(size=(3, size + 2 * GAP)) + [[0.0], [100.0], [-1e4]]).astype(np.float32)
+    numeric[rng.random(numeric.shape) < 0.3] = np.nan
+    places, column = GAP + np.arange(size, dtype=INDEX), rng.integers(0, 3, n_streams)
+    center = np.array([0.0, 100.0, -1e4])[column] + rng.normal(size=n_streams)
+    reads = numeric, places, column, rng.integers(-GAP, GAP + 1, n_streams), center, rng.uniform(0.1, 3.0, n_streams)
+    weights, before = rng.normal(size=(n_streams, K)), rng.normal(size=(size, K))
+    x = np.abs(reference.gather_numbers(*reads, np.eye(n_streams)))
+    scores, grad, block = before.copy(), weights.copy(), np.full((4 + K, width), np.nan, dtype=np.float32)
+    numbers.gather_numbers(*reads, weights, block, scores)
+    bound = (n_streams + 4) * np.finfo(np.float32).eps * (np.abs(before) + x @ np.abs(weights))
+    assert (np.abs(scores - before - reference.gather_numbers(*reads, weights)) <= bound).all()
+    numbers.scatter_numbers(*reads, before, block, grad)
+    bound = (min(width, size) + 4) * np.finfo(np.float32).eps * (x.T @ np.abs(before)) + 1e-15 * np.abs(grad)
+    assert (np.abs(grad - weights - reference.scatter_numbers(*reads, before)) <= bound).all()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 
 from hedgerow import HMM, LinearCRF, SlidingWindow, TreeCRF
 from hedgerow.data.encoding import encode, learn
@@ -75,6 +76,41 @@ def test_the_model_is_the_same_to_the_bit(model):
     np.testing.assert_array_equal(np.concatenate(single), np.concatenate(model.predict_proba(as_double(X))))
     model.fit(as_double(X), y)
     np.testing.assert_array_equal(np.concatenate(single), np.concatenate(model.predict_proba(X)))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("n", [20, 150])  # few and many different numbers
+def test_rounding_after_training_moves_no_number_across_a_threshold(n, weighted):
+    rng = np.random.default_rng(0)
+    X = [rng.normal(size=(8, 3)) for _ in range(n)]
+    y = [["a" if row[0] + row[1] > 0 else "b" for row in rows] for rows in X]
+    weights = rng.uniform(0.5, 2.0, n) if weighted else None
+    model = TreeCRF(window=1, n_estimators=10, early_stopping=False, random_state=0).fit(X, y, sample_weight=weights)
+    rounded = [rows.astype(np.float32) for rows in X]
+    assert any((one != other).any() for one, other in zip(X, rounded))
+    np.testing.assert_array_equal(np.concatenate(model.predict_proba(X)), np.concatenate(model.predict_proba(rounded)))
+
+
+def test_many_numbers_are_trained_on_in_single_precision_to_the_same_end():
+    rng = np.random.default_rng(0)
+    X = [rng.normal(size=(30, 90)).astype(np.float32) for _ in range(150)]
+    y = [["a" if row[:3].sum() > 0 else "b" for row in rows + rng.normal(size=rows.shape)] for rows in X]
+    single, double = LinearCRF(tol=1e-8, window=0).fit(X, y), LinearCRF(tol=1e-8, window=0).fit(as_double(X), y)
+    assert not np.array_equal(single.weights_, double.weights_)
+    np.testing.assert_allclose(single.weights_, double.weights_, atol=2e-4)
+    np.testing.assert_allclose(single.history_[-1].loss, double.history_[-1].loss, rtol=1e-7)
+    np.testing.assert_array_equal(clone(single).set_params(n_jobs=3).fit(X, y).weights_, single.weights_)
+    prediction = np.concatenate(single.predict_proba(X))  # which is in double precision
+    np.testing.assert_array_equal(prediction, np.concatenate(single.predict_proba(as_double(X))))
+
+
+@pytest.mark.parametrize("scale", [1e-36, 1e36])
+def test_numbers_near_the_ends_of_single_precision_are_trained_on_in_double(scale):
+    rng = np.random.default_rng(0)
+    X = [(rng.normal(size=(30, 90)) * scale).astype(np.float32) for _ in range(60)]
+    y = [["a" if row[:3].sum() > 0 else "b" for row in rows] for rows in X]
+    single, double = LinearCRF(tol=0.01, window=0).fit(X, y), LinearCRF(tol=0.01, window=0).fit(as_double(X), y)
+    np.testing.assert_array_equal(single.weights_, double.weights_)
 
 
 @pytest.mark.parametrize("model", [LinearCRF(window=1, max_iter=20), TreeCRF(window=1, n_estimators=5)], ids=type)

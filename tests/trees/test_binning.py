@@ -10,6 +10,7 @@ from hedgerow.data.rows import Item
 from hedgerow.errors import InputError
 from hedgerow.trees import binning as module
 from hedgerow.trees.binning import ATTRIBUTES, CODES, ITEMS, ORDERED, bin_dataset, learn_binning, split_columns
+from hedgerow.trees.quantiles import in_single, quantiles_of
 
 
 def items_at(binning, data, column, t, offset=0):
@@ -132,6 +133,24 @@ def test_columns_of_very_many_codes_are_items(monkeypatch):
     assert items_at(binning, data, 0, 0, -1) == [0]
 
 
+def test_the_commonest_codes_are_gathered_and_the_others_share_a_bin(monkeypatch):
+    monkeypatch.setattr(module, "MAX_BINS", 5)
+    X = [["a", "b", "b", "c"], ["d", "c", "e", "c"]]
+    dataset = learn(X, [["x", "y", "x", "x"]] * 2, window=1)
+    binning = learn_binning(dataset, gather=True)
+    assert (binning.kinds, binning.n_bins, binning.n_dense) == ((CODES,), (5,), 1)
+    assert binning.item_source[0].tolist() == [0, 1, 3, 4]  # missing, outside, b and c
+    data = bin_dataset(binning, dataset, postings=True)
+    assert data.bins[0, data.place].tolist() == [4, 2, 2, 3, 4, 3, 4, 3]
+    assert data.bins[0, data.place[0] - 1] == 1
+    new = bin_dataset(binning, encode(dataset.schema, [["e", "new", "b"]]), postings=False)
+    assert new.bins[0, new.place].tolist() == [4, 0, 2]
+    rare = learn_binning(dataset, min_frequency=3, gather=True)
+    assert rare.item_source[0].tolist() == [0, 1, 4]
+    tied = learn_binning(learn([["b", "a", "c", "d"]], [["x"] * 4]), gather=True)
+    assert tied.item_source[0].tolist() == [0, 1, 2, 3]  # of equally common ones the first
+
+
 def test_streams_say_what_stands_for_no_value(monkeypatch):
     """Of codes the first bin, of numbers the last but one; inside, and an absent attribute, are values."""
     monkeypatch.setattr(module, "MAX_BINS", 5)
@@ -200,3 +219,21 @@ def test_columns_are_numbered_dense_ones_first_and_found_where_they_are_stored()
         np.testing.assert_array_equal(stored["size"][1:-1], np.arange(300.0))
         assert stored["length"].tolist() == [300.0]
         assert len(np.unique(stored["word"][1:-1])) == 300
+
+
+@pytest.mark.parametrize("max_bins", [8, 64])
+def test_numbers_that_single_precision_tells_apart_stay_in_their_bins(max_bins):
+    """Also those that are the nearest of single precision to each other, and where it has no room between numbers."""
+    rng = np.random.default_rng(0)
+    near = np.cumsum(rng.uniform(0.3, 2.5, size=40)) * np.spacing(np.float32(1.0)) + 1.0
+    for values in (near, near - 1.0, rng.normal(size=40), np.array([-1e300, 1.0, 1.0 + 1e-15, 1e300])):
+        edges, rounded = quantiles_of(values, None, max_bins), in_single(values)
+        before, after = np.searchsorted(edges, values), np.searchsorted(edges, rounded)
+        cuts = (
+            np.unique(values)[:-1]
+            if len(values) <= max_bins
+            else np.quantile(values, np.arange(1, 8) / 8, method="lower")
+        )
+        np.testing.assert_array_equal(before, np.searchsorted(np.unique(cuts), values))  # as training cuts them
+        alone = np.array([(rounded == value).sum() == 1 for value in rounded])
+        np.testing.assert_array_equal(before[alone], after[alone])

@@ -176,6 +176,8 @@ class Evaluation:
     ) -> None:
         """plan : the chunks, where they are those of a larger corpus"""
         self.chain, self.dataset, self.objective, self.lanes = chain, dataset, objective, lanes
+        for scorer in filter(None, (chain.nodes, chain.pairs)):
+            scorer.allow_single()
         self.plan = plan_chunks(dataset.offsets) if plan is None else plan
         self.n_evaluations, self.n_chunks = 0, len(self.plan) - 1
         self._kept: list[ChainFeatures | None] = [None] * self.n_chunks

@@ -10,7 +10,7 @@ import numpy as np
 from hedgerow.data.dataset import Dataset
 from hedgerow.data.derived import number_rows
 from hedgerow.errors import InputError
-from hedgerow.legend import CODE, INDEX, AnyArray, CodeArray, FloatArray, IndexArray
+from hedgerow.legend import CODE, FLOAT, INDEX, AnyArray, CodeArray, FloatArray, IndexArray
 from hedgerow.linear import kernels
 from hedgerow.linear.index import Reads, WeightIndex
 
@@ -20,6 +20,9 @@ TABLE_SIZE = 6
 # Numbers of so many positions are multiplied together. Longer runs of a column are read faster, until the scores leave
 # the cache; a power of two would put the rows of all labels at the same places of it.
 BLOCK = 520
+# A chunk with at least this many numbers of single precision is trained on in it, if they are far from the ends of its
+# range: less gains nothing, and has the bits of double precision.
+MANY, FAR = 1 << 17, 1e30
 # Table rows and cells of a chunk that has no more of either are listed in so few bytes: they are read at every pass.
 SHORT = np.uint16
 
@@ -59,6 +62,8 @@ class ChunkFeatures:
 class LinearScorer:
     """Scores from weights. `load` the weights, then `score` chunks; `pull` takes gradients back to the weights."""
 
+    single = False  # whether many numbers of single precision are multiplied in it, which is enough to train by
+
     def __init__(self, index: WeightIndex) -> None:
         self.index, sizes = index, np.diff(index.row_ptr)
         self.table_rows: IndexArray = np.flatnonzero(sizes >= TABLE_SIZE).astype(INDEX)
@@ -76,6 +81,15 @@ class LinearScorer:
         self.number_weights = _dense(self.weights, self._number_slots)
         self._constant_weights = _dense(self.weights, self._constant_slots)
         kernels.sparse.fill_table(self.table_rows, self.index.row_ptr, self.index.slot_label, self.weights, self.table)
+
+    def allow_single(self) -> None:
+        """Multiply many numbers in single precision from now on, unless they might be too large or small for it."""
+        _, _, center, scale = self.index.streams.number_reads
+        self.single = bool((np.abs(center) < FAR).all() and (scale < FAR).all() and (scale > 1.0 / FAR).all())
+
+    def _block(self, numbers: AnyArray, n_streams: int, scores: FloatArray) -> AnyArray:
+        """Room in which to multiply the numbers of a chunk with these scores."""
+        return number_block(scores, numbers.dtype if self.single and len(scores) * n_streams >= MANY else FLOAT)
 
     def compile(self, dataset: Dataset, first: int, last: int) -> ChunkFeatures:
         """The features of sequences first … last-1 of a dataset."""
@@ -149,9 +163,8 @@ class LinearScorer:
         if chunk.weighted is not None:
             kernels.sparse.gather_weighted(*chunk.weighted, self.weights, cells)
         if len(number_weights):
-            kernels.numbers.gather_numbers(
-                chunk.numbers, chunk.number_places, *reads, number_weights, number_block(scores), scores
-            )
+            block = self._block(chunk.numbers, len(number_weights), scores)
+            kernels.numbers.gather_numbers(chunk.numbers, chunk.number_places, *reads, number_weights, block, scores)
 
     def new_gradient(self) -> Sums:
         """An accumulator for `pull`: of the slots, of the table, of numbers and of constant numbers."""
@@ -181,7 +194,7 @@ class LinearScorer:
         if chunk.weighted is not None:
             kernels.sparse.scatter_weighted(*chunk.weighted, cells, slots)
         if len(numbers):
-            block = number_block(gradient)
+            block = self._block(chunk.numbers, len(numbers), gradient)
             kernels.numbers.scatter_numbers(chunk.numbers, chunk.number_places, *reads, gradient, block, numbers)
 
     def finish(self, accumulator: Sums) -> FloatArray:
@@ -193,9 +206,9 @@ class LinearScorer:
         return grad
 
 
-def number_block(scores: FloatArray) -> FloatArray:
+def number_block(scores: FloatArray, dtype: Any = FLOAT) -> AnyArray:
     """Room in which numbers are multiplied, for scores (n, M)."""
-    return np.empty((4 + scores.shape[1], min(BLOCK, len(scores))))
+    return np.empty((4 + scores.shape[1], min(BLOCK * 8 // np.dtype(dtype).itemsize, len(scores))), dtype=dtype)
 
 
 def _dense_slots(index: WeightIndex, rows: IndexArray) -> IndexArray:

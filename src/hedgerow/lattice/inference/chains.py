@@ -71,7 +71,8 @@ def _weigh(topology: Topology, order: CodeArray, circles: BoolArray) -> FloatArr
     n = topology.n_nodes
     rank: CodeArray = np.empty(n, dtype=CODE)
     rank[order] = np.arange(n, dtype=CODE)
-    before, after = np.sort(rank[topology.ends[circles]], axis=1).T
+    tail, head = rank[topology.ends[circles].T]
+    before, after = np.minimum(tail, head), np.maximum(tail, head)
     inside: FloatArray = np.full(len(before), 1.0 / topology.n_edges)
     total = 0.0
     while inside.sum() > GAIN * total:

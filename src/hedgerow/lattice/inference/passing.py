@@ -194,7 +194,7 @@ class LogPassing(Passing):
         return self._send_by(self._no_tables, turn)
 
     def _send_by(self, tables: FloatArray, turn: Turn) -> float:
-        """By tables (M, K, K), or (0, K, K) where there are none."""
+        """By tables (M or 1, K, K), or (0, K, K) where there are none."""
         top, scores = self.topology, self.potentials
         graph = scores.node_scores, scores.edge_scores, tables, self._rho, top.ends, top.ptr, top.out, top.order
         given = *graph, *turn[:5], self.messages, *turn[5:], self._product, self._rest, self._fresh_row
@@ -241,7 +241,9 @@ class ReweightedPassing(LogPassing):
 
     @cached_property
     def _tables(self) -> FloatArray:
-        tables: FloatArray = (self.potentials.edge_scores - self._tops) / self._rho[:, None, None]
+        alike = len(self._tops) == 1 and self._rho.size and self._rho.min() == self._rho.max()  # as on most grids
+        rho = self._rho[:1] if alike else self._rho
+        tables: FloatArray = (self.potentials.edge_scores - self._tops) / rho[:, None, None]
         return np.exp(tables, out=tables)
 
     def _shift(self) -> float:

@@ -5,7 +5,7 @@ appearance probabilities of the edges; all 1 is plain belief propagation. With B
 
     m_ij(v) = log Σ_u exp(ψ_ij(u, v)/ρ_ij + B_i(u) − m_ji(u)),  or the maximum over u.
 
-Sums of scores of ordinary size take fewer exponentials with `tables` (M, K, K), exp((ψ − its largest entry)/ρ)
+Sums of scores of ordinary size take fewer exponentials with `tables` (M or 1, K, K), exp((ψ − its largest entry)/ρ)
 [tail, head], which are made once: m_ij(v) = log Σ_u tables(u, v) · exp(B_i(u) − m_ji(u)). The caller sees to it that no
 entry of them is 0.
 """
@@ -17,7 +17,7 @@ import math
 import numpy as np
 
 from hedgerow.jit import kernel, part
-from hedgerow.lattice.kernels.messages import take_turn, tell
+from hedgerow.lattice.kernels.messages import ONE, ZERO, take_turn, tell
 
 
 @part
@@ -110,7 +110,7 @@ def propagate(
 ):  # fmt: skip
     """Send messages from the nodes order[begin], order[begin + step] … before order[end]; the largest change of one.
 
-    IN      nodes (n, K) and edges (M or 1, K, K) scores, rho (M,), ends, ptr, out, order; tables (M, K, K), or
+    IN      nodes (n, K) and edges (M or 1, K, K) scores, rho (M,), ends, ptr, out, order; tables (M or 1, K, K), or
             (0, K, K) where there are none, or messages are damped or maximised; low, high (n,): node i sends along
             out[low[i]:high[i]]; old (2M, K); way, 0 or 1, the row of `awake`; quiet, a change that is no news; damping,
             the share of the old message; maximise
@@ -131,7 +131,8 @@ def propagate(
             e = h >> 1
             outward = h & 1 == 0
             if quick:
-                moved = _compose_by_table(product, old[h ^ 1], old[h], tables[e], outward, rest, fresh)
+                table = tables[0 if tables.shape[0] == 1 else e]
+                moved = _compose_by_table(product, old[h ^ 1], old[h], table, outward, rest, fresh)
             else:
                 _compose(product, old[h ^ 1], edges[0 if shared else e], rho[e], outward, maximise, fresh)
                 if damping > 0.0:
@@ -151,23 +152,23 @@ def propagate_two(
 ):  # fmt: skip
     """`propagate` by tables for two labels, of which only the difference counts: two exponentials and a logarithm for a
     message. Each message counts at once."""
-    change = 0.0
+    change, shared = 0.0, tables.shape[0] == 1
     for place in range(begin, end, step):
-        i = order[place]
+        i = np.uint64(order[np.uint64(place)])
         if not take_turn(awake, way, i):
             continue
         ahead = nodes[i, 1] - nodes[i, 0]
-        for a in range(ptr[i], ptr[i + 1]):
-            h = out[a] ^ 1
-            ahead += rho[h >> 1] * (messages[h, 1] - messages[h, 0])
+        for a in range(ptr[i], ptr[i + ONE]):
+            h = np.uint64(out[np.uint64(a)]) ^ ONE
+            ahead += rho[h >> ONE] * (messages[h, 1] - messages[h, 0])
         for a in range(low[i], high[i]):
-            h = out[a]
-            e, back = h >> 1, h ^ 1
+            h = np.uint64(out[np.uint64(a)])
+            e, back = ZERO if shared else h >> ONE, h ^ ONE
             x = ahead - (messages[back, 1] - messages[back, 0])
             less = math.exp(-abs(x))
             r0, r1 = (less, 1.0) if x > 0.0 else (1.0, less)
             rise, fall = tables[e, 0, 1], tables[e, 1, 0]
-            if h & 1:
+            if h & ONE:
                 rise, fall = fall, rise
             m0, m1 = r0 * tables[e, 0, 0] + r1 * fall, r0 * rise + r1 * tables[e, 1, 1]
             old = messages[h, 1] - messages[h, 0]
@@ -310,17 +311,18 @@ def edge_beliefs_by_table(tables, rho, ends, messages, node_probs, probs, begin,
 
     Returns Σ_e ρ_e log Z_e; the largest scores of the edges come on top.
 
-    IN tables (M, K, K), rho (M,), ends (M, 2), messages (2M, K), node_probs (n, K); OUT probs (M, K, K)
+    IN tables (M or 1, K, K), rho (M,), ends (M, 2), messages (2M, K), node_probs (n, K); OUT probs (M, K, K)
     """
     K = node_probs.shape[1]
     total = 0.0
     for e in range(begin, end):
         i, j = ends[e, 0], ends[e, 1]
+        table = tables[0 if tables.shape[0] == 1 else e]
         whole = 0.0
         for v in range(K):
             y = node_probs[j, v] * math.exp(-messages[2 * e, v])
             for u in range(K):
-                probs[e, u, v] = tables[e, u, v] * y
+                probs[e, u, v] = table[u, v] * y
         for u in range(K):
             x = node_probs[i, u] * math.exp(-messages[2 * e + 1, u])
             for v in range(K):
