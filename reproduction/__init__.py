@@ -46,6 +46,7 @@ EXPERIMENTS = {
     "slides-tts": "slides.tts",
     "slides-tts-19000": "slides.tts_19000",
     "search-methods": "beyond.search_methods",
+    "separate-trees": "beyond.separate_trees",
 }
 
 

@@ -52,6 +52,7 @@ N_ROWS = {
     "slides-tts": 8,
     "slides-tts-19000": 7,
     "search-methods": 12,
+    "separate-trees": 12,
 }
 
 

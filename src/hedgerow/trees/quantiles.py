@@ -34,14 +34,18 @@ def column_numbers(dataset: Dataset, column: Column, values: AnyArray) -> tuple[
 
 
 def quantiles_of(values: FloatArray, weights: FloatArray | None, max_bins: int) -> FloatArray:
-    """Upper ends of the bins but the last: half-way between values where these are few, else quantiles.
+    """Upper ends of the bins but the last: half-way between values where these are few, else quantiles. What is rounded
+    to single precision later stays in its bin, where that can tell the values apart.
 
     weights : what each value counts, or None; as many as a value counts, so many times it stands among the others
     """
     distinct = np.unique(values)
     if len(distinct) <= max_bins:
         between = distinct[:-1] / 2 + distinct[1:] / 2
-        return np.where(between < distinct[1:], between, distinct[:-1])  # there may be no number between
+        below, above = distinct[:-1], distinct[1:]
+        inside = (between < above) & (between < in_single(above))  # there may be no number between
+        between = np.where(inside, between, below)
+        return np.where((in_single(below) > between) & (in_single(below) < above), in_single(below), between)
     shares = np.linspace(0, 1, max_bins + 1)[1:-1]
     edges: FloatArray
     if weights is None:
@@ -51,4 +55,12 @@ def quantiles_of(values: FloatArray, weights: FloatArray | None, max_bins: int) 
         up_to = np.cumsum(weights[order])
         places = np.searchsorted(up_to, shares * (up_to[-1] - min(1.0, weights.min())), side="right")
         edges = values[order[np.minimum(places, len(order) - 1)]]
-    return np.unique(edges)
+    edges = np.unique(edges)
+    above = np.append(distinct, np.inf)[np.searchsorted(distinct, edges, side="right")]
+    return np.where(in_single(edges) < above, np.maximum(edges, in_single(edges)), edges)
+
+
+def in_single(values: FloatArray) -> FloatArray:
+    """Values rounded to single precision; infinite where they leave its range."""
+    with np.errstate(over="ignore"):
+        return values.astype(np.float32).astype(FLOAT)

@@ -27,7 +27,7 @@ from hedgerow.trees.binning import (
     split_columns,
 )
 from hedgerow.trees.bins import BinnedData, item_places, postings_of
-from hedgerow.trees.quantiles import column_numbers, quantiles_of
+from hedgerow.trees.quantiles import column_numbers, in_single, quantiles_of
 
 SAMPLED = 16_384  # numbers that a part gives of a column: twice that share of it lies between two bounds
 
@@ -118,6 +118,14 @@ def _numeric_edges(corpus: SharedCorpus, max_bins: int) -> list[FloatArray]:
         if not np.isnan(columns[j].fill):
             parts_of.append(_between_of(np.array([columns[j].fill]), bounds[j]))
         edges[j] = np.unique([_ranked(int(rank), one) for rank, one in zip(own, zip(*parts_of))])
+    raised = {j: np.column_stack([edges[j], in_single(edges[j])]) for j in ranks}
+    answers = corpus.each(_between, raised) if raised else []
+    for j, pairs in raised.items():
+        parts_of = [*(answer[j] for answer in answers), _between_of(np.array([columns[j].fill]), pairs)]
+        free = [
+            not any(len(part.numbers) for part in one) and pair[1] < np.inf for pair, one in zip(pairs, zip(*parts_of))
+        ]
+        edges[j] = np.where(free, pairs.max(axis=1), edges[j])
     return edges
 
 
