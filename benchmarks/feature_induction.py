@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 from hedgerow.datasets import chunking_features, load_conll2000
@@ -25,7 +26,9 @@ def corpora(n_sentences: int) -> Iterator[tuple[str, int, Any, Any]]:
         train = problem.parts(0)[0].train
         yield problem.title, problem.window, take(problem.X, train), take(problem.y, train)
     X, y, *_ = load_conll2000()
-    yield "chunking", 0, chunking_features(X[:n_sentences]), y[:n_sentences]
+    words, tags = (X.columns[name].tolist() for name in ("word", "pos"))
+    rows = [chunking_features(words[a:b], tags[a:b]) for a, b in pairwise(X.offsets[: n_sentences + 1])]
+    yield "chunking", 0, rows, y[:n_sentences]
 
 
 def main() -> None:

@@ -36,14 +36,17 @@ EXPERIMENTS = {
     "smd-fig-4": "lattice.figure_4",
     "smd-fig-5": "lattice.figure_5",
     "smd-fig-6": "lattice.figure_6",
+    "smd-noise": "lattice.noise",
     "snakes": "lattice.snakes",
     "labelwise-fig-1": "labelwise.figure_1",
     "labelwise-fig-2": "labelwise.figure_2",
     "tree-objectives": "beyond.tree_objectives",
+    "tree-options": "beyond.tree_options",
     "slides-methods": "slides.methods",
     "slides-tts": "slides.tts",
     "slides-tts-19000": "slides.tts_19000",
     "search-methods": "beyond.search_methods",
+    "separate-trees": "beyond.separate_trees",
 }
 
 

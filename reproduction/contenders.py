@@ -135,7 +135,7 @@ def _tuned_linear(
     def model(l2: float) -> LinearCRF:
         made = make(l2)
         made.set_params(decoder="posterior")
-        return made
+        return made.set_params(max_iter=settings.max_iterations) if settings.quick else made
 
     choice = tune_iterations(model, settings.variances, X, y, settings, seed)
     chosen = model(variance_to_l2(choice.variance)).set_params(max_iter=choice.n_iterations)

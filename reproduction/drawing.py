@@ -195,6 +195,19 @@ def draw_rates(panels: Mapping[str, tuple[float, Sequence[float], Mapping[str, S
     return figure
 
 
+def draw_lines(xs: Sequence[float], lines: Mapping[str, Sequence[float]], *, x: str, y: str) -> Any:
+    """A line for each name."""
+    figure = _new_figure(7.0, 3.6)
+    ax = figure.subplots()
+    for (name, values), colour in zip(lines.items(), _MANY_COLOURS):
+        ax.plot(xs, values, "o-", color=colour, markersize=3, linewidth=1.4, label=name)
+    ax.set_xticks(xs, [f"{at:g}" for at in xs])
+    _finish(ax, x=x, y=y)
+    handles, labels = ax.get_legend_handles_labels()
+    _legend_below(figure, dict(zip(labels, handles)))
+    return figure
+
+
 def draw_shares(shares: Mapping[str, float], *, x: str) -> Any:
     """A bar for each share, in percent."""
     figure = _new_figure(7.0, 0.19 * len(shares) + 0.9)

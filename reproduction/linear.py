@@ -13,7 +13,7 @@ import numpy as np
 
 from hedgerow.data.dataset import Window
 from hedgerow.data.encoding import learn
-from hedgerow.legend import FloatArray
+from hedgerow.legend import FloatArray, IndexArray
 from hedgerow.metrics import label_accuracy
 from hedgerow.models.crf.linear import LinearCRF
 from hedgerow.models.crf.linear_training import max_iterations
@@ -59,9 +59,11 @@ def tune_linear(
     n_folds: int,
     seed: int,
     n_jobs: int = 1,
+    groups: IndexArray | None = None,
 ) -> float:
-    """The variance of the prior with the best accuracy in a cross-validation on (X, y). `make` takes l2."""
-    parts = folds(len(y), n_folds, seed)
+    """The variance of the prior with the best accuracy in a cross-validation on (X, y). `make` takes l2, `groups` is as
+    `folds` has it."""
+    parts = folds(len(y), n_folds, seed, groups)
     jobs = [(variance, part) for variance in variances for part in parts]
     right = joblib.Parallel(n_jobs=n_jobs)(
         joblib.delayed(_count_right)(make(variance_to_l2(variance)), X, y, part) for variance, part in jobs

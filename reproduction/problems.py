@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,11 +22,14 @@ from reproduction.datasets import (
     load_paper_lines,
     load_protein,
 )
+from reproduction.datasets.lines import yes_and_no
+from reproduction.datasets.papers import GROUP_OF, PLACE_OF
 from reproduction.settings import Settings
 
 N_WORDS = 1_000  # NETtalk's training words, and as many test words
 QUICK_TRAIN, QUICK_TEST = 60, 30
-QUICK_PAPERS, QUICK_LINES = 20, 200
+QUICK_PROTEINS = 12, 6  # which are long
+QUICK_PAPERS, QUICK_LINES = 20, 100
 
 
 class Part(NamedTuple):
@@ -71,7 +75,7 @@ def take(values: Any, places: IndexArray) -> Any:
 
 
 def load_problem(name: str, settings: Settings) -> Problem:
-    """The problem of that name: "protein", "nettalk", "hyphen", "papers" or "headers"."""
+    """The problem of that name: "protein", "nettalk", "hyphen", "papers", "headers", or of FEW_PAPERS."""
     if name not in LOADERS:
         raise InputError(f"there is no problem {name!r}", hint=f"Choose one of {', '.join(LOADERS)}.")
     return LOADERS[name](settings)
@@ -85,16 +89,28 @@ def fixed_split(n_train: int, n_test: int, settings: Settings) -> Callable[[int]
     return lambda seed: [Part(train, test)]
 
 
-def folds(n: int, n_folds: int, seed: int) -> list[Part]:
-    """Every sequence is tested once, in one of `n_folds` parts of about equal size, drawn at random."""
+def folds(n: int, n_folds: int, seed: int, groups: IndexArray | None = None) -> list[Part]:
+    """Every sequence is tested once, in one of `n_folds` parts of about equal size, drawn at random.
+
+    groups : (n,), which sequences belong together and stay in one part; None where none do
+    """
     if not 2 <= n_folds <= n:
         raise InputError(f"{n} sequences cannot be cut into {n_folds} folds")
     order = np.random.default_rng(seed).permutation(n)
-    return [Part(np.setdiff1d(order, test), np.sort(test)) for test in np.array_split(order, n_folds)]
+    tests: list[IndexArray] = np.array_split(order, n_folds)
+    if groups is not None:
+        rows: list[list[int]] = [[] for _ in range(n_folds)]
+        for group in sorted(dict.fromkeys(groups[order].tolist()), key=lambda g: -int((groups == g).sum())):
+            min(rows, key=len).extend(np.flatnonzero(groups == group).tolist())
+        tests = list(map(np.array, rows))
+    return [Part(np.setdiff1d(order, test), np.sort(test)) for test in tests]
 
 
 def _protein(settings: Settings) -> Problem:
     X_train, y_train, X_test, y_test = load_protein(_place(settings, "protein"))
+    if settings.quick:
+        n, m = QUICK_PROTEINS
+        X_train, y_train, X_test, y_test = X_train[:n], y_train[:n], X_test[:m], y_test[:m]
     return Problem(
         name="protein",
         title="Protein",
@@ -166,6 +182,32 @@ def _documents(name: str, title: str, lines: list[list[str]], y: list[list[Any]]
     )
 
 
+def _few_papers(name: str, settings: Settings) -> Problem:
+    """Lines of a few papers, one left out at a time: whether each test says yes or no, and four labels, as of FAQs."""
+    lines, y = load_paper_lines(_place(settings, "parscit"))
+    if settings.quick:
+        lines, y = ([rows[:QUICK_LINES] for rows in part] for part in (lines, y))
+    X = yes_and_no(line_features(lines))
+    title, first, last = FEW_PAPERS[name]
+
+    def parts(seed: int) -> list[Part]:
+        own = np.random.default_rng(seed).permutation(len(lines))[first:last]
+        found = [Part(np.sort(np.delete(own, i)), own[i : i + 1]) for i in range(len(own))]
+        return found[:2] if settings.quick else found
+
+    return Problem(
+        name=name,
+        title=title,
+        X=X,
+        y=[[PLACE_OF[GROUP_OF[label]] for label in labels] for labels in y],
+        window=PAPERS_WINDOW,
+        n_features=len(X.columns),
+        parts=parts,
+        redrawn=True,
+        narrow=lambda settings: replace(settings, inner_folds=min(3, settings.inner_folds)),
+    )
+
+
 def narrow_papers(settings: Settings) -> Settings:
     """One seed, two values of λ, two inner folds and at most 100 iterations: it has 24 labels, and trees of 24 labels
     cost fifty times those of three.
@@ -181,12 +223,15 @@ def narrow_papers(settings: Settings) -> Settings:
 
 PAPERS_SHRINKAGES = (10.0, 40.0)
 PAPERS_WINDOW = 0  # a line alone, as the FAQs' lines in the thesis
+# In place of the three FAQs, which have 7, 7 and 5 files: titles, and which papers of a random order.
+FEW_PAPERS = {"papers-a": ("7 papers", 0, 7), "papers-b": ("7 others", 7, 14), "papers-c": ("5 papers", 14, 19)}
 LOADERS: dict[str, Callable[[Settings], Problem]] = {
     "protein": _protein,
     "nettalk": _nettalk,
     "hyphen": _hyphen,
     "papers": _papers,
     "headers": _headers,
+    **{name: partial(_few_papers, name) for name in FEW_PAPERS},
 }
 CHAPTER_3 = ("protein", "nettalk", "hyphen", "papers")  # those of the thesis' third chapter, papers for its FAQs
 

@@ -64,6 +64,7 @@ def tune(
     seed: int,
     n_jobs: int = 1,
     decoders: tuple[str, ...] = DECODERS,
+    groups: IndexArray | None = None,
 ) -> Curves:
     """Cross-validate a boosted model on (X, y), whole sequences at a time.
 
@@ -74,10 +75,11 @@ def tune(
     X, y : the training part
     n_folds, seed : of the folds
     n_jobs : processes
+    groups : as `folds` has it
     """
     if not grid:
         raise InputError("the grid is empty")
-    parts = folds(len(y), n_folds, seed)
+    parts = folds(len(y), n_folds, seed, groups)
     jobs = [(parameters, part) for parameters in grid for part in parts]
     counts = joblib.Parallel(n_jobs=n_jobs)(
         joblib.delayed(_count_right)(make(**parameters), X, y, part, decoders) for parameters, part in jobs

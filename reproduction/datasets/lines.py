@@ -121,6 +121,13 @@ def line_features(documents: Sequence[Sequence[str]]) -> Sequences:
     return Sequences(columns, offsets, kinds)
 
 
+def yes_and_no(X: Sequences) -> Sequences:
+    """The columns of yes and no alone, as the FAQs' lines have."""
+    names = [name for name, kind in X.kinds.items() if kind == "boolean"]
+    columns, offsets, _ = X.compact()
+    return Sequences({name: columns[name] for name in names}, offsets, dict.fromkeys(names, "boolean"))
+
+
 def _places(documents: Sequence[Sequence[str]]) -> dict[str, list[float]]:
     """Where each line stands in its document, and how long it is for that document."""
     found: dict[str, list[float]] = {

@@ -12,6 +12,26 @@ FILE = "sectLabel.tagged.txt"
 _SECTION = re.compile(r"<SectLabel_(\w+)>(.*?)</SectLabel_\1>")
 _LINE_MARK = "+L+"
 
+# The 24 labels in six groups.
+GROUPS = {
+    "text": ("bodyText", "listItem", "construct", "equation", "none"),
+    "heading": ("sectionHeader", "subsectionHeader", "subsubsectionHeader"),
+    "front": ("title", "author", "affiliation", "address", "email", "category", "keyword"),
+    "float": ("figure", "table", "figureCaption", "tableCaption"),
+    "reference": ("reference",),
+    "margin": ("page", "footnote", "copyright", "note"),
+}
+GROUP_OF = {label: group for group, labels in GROUPS.items() for label in labels}
+# In four, as many as the lines of FAQs have: header, question, answer, tail.
+PLACE_OF = {
+    "front": "head",
+    "heading": "heading",
+    "text": "body",
+    "float": "body",
+    "margin": "body",
+    "reference": "tail",
+}
+
 
 def load_paper_lines(folder: str | os.PathLike[str] | None = None) -> tuple[list[list[str]], list[list[str]]]:
     """The 40 papers as `lines, y`: a list of lines for each paper, 37,821 in all, and the label of each line.

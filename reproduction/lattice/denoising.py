@@ -24,10 +24,10 @@ N_TEST_DRAWINGS = 2
 N_PASSES = 10
 
 
-def load_shapes(settings: Settings, seed: int) -> Images:
+def load_shapes(settings: Settings, seed: int, noise: float = NOISE) -> Images:
     """Made shapes, new ones for each seed."""
     n_train, n_test, size = QUICK if settings.quick else (N_TRAIN, N_TEST, SIZE)
-    images, masks = make_shapes(n_train + n_test, size=size, noise=NOISE, random_state=seed)
+    images, masks = make_shapes(n_train + n_test, size=size, noise=noise, random_state=seed)
     return _split(images, masks, n_train)
 
 

@@ -1,7 +1,8 @@
 """Who is compared on images, and how: section 5 of Vishwanathan et al. 2006.
 
 Logistic regression looks at each node alone. The likelihood by loopy belief propagation (LBP) or by mean field (MF),
-and the pseudo-likelihood (PL), are each trained by L-BFGS, SGD, annealed SGD and stochastic meta-descent (SMD). Scores
+and the pseudo-likelihood (PL), are each trained by L-BFGS, SGD, annealed SGD and stochastic meta-descent (SMD), online
+with the gain of five that ends at the smallest training loss, and with the gain that the trainer finds itself. Scores
 are y·θᵀh and y_i·y_j·θᵀh with y = ±1; node weights start from a logistic regression, edge weights at 0.5; messages have
 at most 200 parallel updates; a node has its most probable label. New are trees in the place of θᵀh, and the likelihood
 by the convex bound of tree-reweighted messages (TRW), hedgerow's default.
@@ -14,16 +15,19 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from hedgerow.errors import InputError
 from hedgerow.lattice.graphs import Graph, graph
 from hedgerow.lattice.model import LatticeCRF
+from hedgerow.lattice.scores import Design
+from hedgerow.lattice.training import GraphEvaluation
 from hedgerow.lattice.tree_model import TreeLatticeCRF
 from hedgerow.legend import AnyArray
+from hedgerow.parallel import Lanes
 from hedgerow.trainers import make_trainer
 from reproduction.settings import Settings
 
@@ -38,7 +42,9 @@ CRITERIA: dict[str, dict[str, Any]] = {
 }
 GAINS = {"LBP": 1e-4, "MF": 1e-3, "PL": 0.04}  # which the paper calls as high as possible
 TRAINERS = {"L-BFGS": "lbfgs", "SGD": "sgd", "annealed": "annealed_sgd", "SMD": "smd"}
-SMALLER, N_GAINS = 8, 5  # a gain that is too large is made so many times smaller, and so many are tried at most
+SMALLER, N_GAINS = 8, 5  # the paper's gain, and so many times smaller ones: so many in all
+
+Gain = float | Literal["auto"] | None
 
 
 @dataclass(frozen=True)
@@ -49,6 +55,7 @@ class Method:
     trainer : a key of TRAINERS; trees have none
     edges : whether neighbours matter
     view : which features it sees, a key of `Images.views`; "" for those of the paper
+    auto : whether an online trainer is as it comes, and finds its gain itself
     """
 
     name: str
@@ -57,15 +64,24 @@ class Method:
     trees: bool = False
     edges: bool = True
     view: str = ""
+    auto: bool = False
 
     @property
     def gain(self) -> float | None:
         """The paper's gain, where the trainer has one."""
         return None if self.trees or self.trainer == "L-BFGS" else GAINS[self.criterion]
 
+    @property
+    def gains(self) -> tuple[Gain, ...]:
+        """Those that are tried."""
+        if self.auto:
+            return ("auto",)
+        return (None,) if self.gain is None else tuple(self.gain / SMALLER**k for k in range(N_GAINS))
+
 
 ALONE = Method("logistic regression", edges=False)
 TRAINED = tuple(Method(f"{own}, {trainer}", own, trainer) for own in GAINS for trainer in TRAINERS)
+AUTO = tuple(replace(own, name=f"{own.name}, auto", auto=True) for own in TRAINED if own.gain is not None)
 BASE = TRAINED[0]  # whom the others are tested against: the likelihood by LBP, trained by L-BFGS
 CONVEX = Method("TRW, L-BFGS", "TRW")
 TREES = (
@@ -117,7 +133,7 @@ class Task:
     @property
     def methods(self) -> tuple[Method, ...]:
         """Everybody who is compared."""
-        return (ALONE, *TRAINED, CONVEX, *TREES, *self.others)
+        return (ALONE, *TRAINED, *AUTO, CONVEX, *TREES, *self.others)
 
 
 class Run(NamedTuple):
@@ -128,21 +144,23 @@ class Run(NamedTuple):
     wrong : wrong nodes of each test image at the end, in %
     gain : of an online trainer, which may be smaller than the paper's
     at_rest : whether inference came to rest on all training images at the end
+    loss : of the training images at the end, with the penalty; None of trees
     """
 
     losses: list[float]
     errors: list[float]
     wrong: list[float]
     seconds: float
-    gain: float | None
+    gain: Gain
     at_rest: bool
     outcome: str
+    loss: float | None
 
     def to_dict(self) -> dict[str, Any]:
         return self._asdict()
 
 
-def make_model(task: Task, method: Method, settings: Settings, seed: int, gain: float | None = None) -> Any:
+def make_model(task: Task, method: Method, settings: Settings, seed: int, gain: Gain = None) -> Any:
     """An estimator that is not fitted yet."""
     own = CRITERIA[method.criterion] | {
         "form": "ising",
@@ -156,7 +174,7 @@ def make_model(task: Task, method: Method, settings: Settings, seed: int, gain: 
     own |= {"l2": L2, "edge_start": 0.5, "trainer": TRAINERS[method.trainer]} | task.options
     if gain is not None:
         chosen: dict[str, Any] = {"gain": gain, "batch_size": task.batch_size}
-        if method.trainer == "SMD":
+        if method.trainer == "SMD" and gain != "auto":
             chosen |= {"meta_gain": 10.0 * gain, "gain_decay": 0.9}
         own |= {"trainer": make_trainer(TRAINERS[method.trainer], chosen), "tol": 0.0, "max_iter": task.n_passes}
     if settings.quick:
@@ -170,37 +188,41 @@ def without_edges(own: Graph) -> Graph:
     return graph(own.node_features, np.empty((0, 2), dtype=np.int64), features)
 
 
-def train(task: Task, method: Method, images: Images, settings: Settings, seed: int) -> tuple[Any, float | None, float]:
-    """The trained model, the gain it was trained with, and the CPU seconds.
+def train(task: Task, method: Method, images: Images, settings: Settings, seed: int) -> tuple[Any, Gain, float]:
+    """The trained model, the gain it was trained with, and the CPU seconds of that training.
 
-    A gain is too large, and made smaller, where the loss ends above its start, or above that of a model that knows
-    nothing but how often each label is. Where all gains are, the one with the smallest loss is taken.
+    Of all gains that are tried, the one with which the loss of the training images ends smallest is taken.
     """
     X, _ = images.seen_by(method)
-    most = ignorant_loss(images)
-    found: list[tuple[Any, float | None, float]] = []
-    for gain in [None] if method.gain is None else [method.gain / SMALLER**k for k in range(N_GAINS)]:
+    y = _flat(images.y)
+    found: list[tuple[float, tuple[Any, Gain, float]]] = []
+    for gain in method.gains:
         began = time.process_time()
         model = make_model(task, method, settings, seed, gain)
         try:
             with without_warnings():
-                model.fit(X, _flat(images.y))
+                model.fit(X, y)
         except InputError:  # the weights went beyond all bounds
             if gain is None:
                 raise
             continue
-        found.append((model, gain, time.process_time() - began))
-        if model.outcome_ != "diverged" and model.loss_ < most:
-            break
+        seconds = time.process_time() - began
+        loss = 0.0 if len(method.gains) == 1 else training_loss(model, X, y)
+        found.append((loss, (model, gain, seconds)))
     if not found:
         raise InputError(f"{method.name} diverges with all gains that were tried")
-    return min(found, key=lambda own: float(own[0].loss_))
+    return min(found, key=lambda own: own[0])[1]
 
 
-def ignorant_loss(images: Images) -> float:
-    """−Σ log of the share of each training node's label."""
-    _, counts = np.unique(np.concatenate(_flat(images.y)), return_counts=True)
-    return float(-(counts * np.log(counts / counts.sum())).sum())
+def training_loss(model: LatticeCRF, X: list[Graph], y: list[AnyArray]) -> float:
+    """The loss that a model was trained to make small, at its weights. Its history has another one where training was
+    online: the sum of the losses of batches, each at the weights of before its step."""
+    data = model._training_graphs(X, y, None, None, None)
+    with Lanes(1, 1) as lanes:
+        loss, _ = GraphEvaluation(Design(model.layout_, model.scaling_, data.train), model._objective(data), lanes)(
+            model.weights_
+        )
+    return loss + model.l2 * float(model.weights_ @ model.weights_)
 
 
 def label(method: Method, model: Any, images: Images) -> list[AnyArray]:
@@ -220,12 +242,11 @@ def run_method(task: Task, method: Method, images: Images, settings: Settings, s
     wrong = [100.0 * float((own != mask).mean()) for own, mask in zip(label(method, model, images), images.y_test)]
     errors = follow_errors(task, method, images, settings, seed, gain) if follow else []
     losses = [step.loss for step in model.history_]
-    return Run(losses, errors, wrong, seconds, gain, bool(model.converged_), str(model.outcome_))
+    loss = None if method.trees else training_loss(model, images.seen_by(method)[0], _flat(images.y))
+    return Run(losses, errors, wrong, seconds, gain, bool(model.converged_), str(model.outcome_), loss)
 
 
-def follow_errors(
-    task: Task, method: Method, images: Images, settings: Settings, seed: int, gain: float | None
-) -> list[float]:
+def follow_errors(task: Task, method: Method, images: Images, settings: Settings, seed: int, gain: Gain) -> list[float]:
     """Wrong test nodes after each pass of the same training once more, in %.
 
     This one keeps the weights that are best on the very test images: so nothing but the curve is taken from it. Mean

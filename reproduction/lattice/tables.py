@@ -11,14 +11,14 @@ from reproduction.lattice.methods import BASE, TRAINED, Run, Task, run_method
 from reproduction.report import Grid, Row
 from reproduction.settings import LEVEL, Settings
 
-HEADER = ("trained by", "wrong, %", f"against {BASE.name}", "p", "passes", "at rest", "gain", "CPU seconds")
+HEADER = ("trained by", "wrong, %", f"against {BASE.name}", "p", "loss", "passes", "at rest", "gain", "CPU seconds")
 NOTES = (
     f"Wrong: of all test nodes, mean over seeds. The test against {BASE.name} is Wilcoxon's for pairs, with the shares"
     " of wrong nodes of a test image, by each of the two, as a pair; images of all seeds are taken together.",
     "Passes of L-BFGS are iterations; a line search may look at the data more than once in one. A pass of SMD has two"
-    " more looks, for the Hessian. Their loss is the sum of the losses of the batches, each before the step it led to.",
-    "The paper's gains are used where training ends with a loss below that of its start and of a model that knows"
-    " nothing but how often each label is; else they are made smaller by eights.",
+    " more looks, for the Hessian. Loss: of all training images at the end, with the penalty, mean over seeds.",
+    "Gains: of the paper's and four smaller ones, by eights, the one with the smallest loss. Rows with auto have"
+    " the one that the trainer finds itself, and its own settings. Seconds are of the training with the gain taken.",
 )
 
 
@@ -60,7 +60,8 @@ def _row(name: str, own: list[Run], base: list[float]) -> Row:
     wrong = images_of(own)
     by_seed = [statistics.fmean(run.wrong) for run in own]
     spread = f" ({min(by_seed):.2f}–{max(by_seed):.2f})" if len(own) > 1 else ""
-    gains = sorted({run.gain for run in own if run.gain is not None})
+    gains = sorted({run.gain for run in own if isinstance(run.gain, float)})
+    losses = [run.loss for run in own if run.loss is not None]
     verdict, shown = "–", "–"
     if name != BASE.name:
         p, difference = paired_test(wrong, base), statistics.fmean(wrong) - statistics.fmean(base)
@@ -71,6 +72,7 @@ def _row(name: str, own: list[Run], base: list[float]) -> Row:
         f"{statistics.fmean(wrong):.2f}{spread}",
         verdict,
         shown,
+        f"{statistics.fmean(losses):.1f}" if losses else "–",
         f"{statistics.fmean(len(run.losses) for run in own):.0f}",
         f"{sum(run.at_rest for run in own)} of {len(own)}",
         ", ".join(f"{gain:g}" for gain in gains) or "–",

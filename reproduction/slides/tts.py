@@ -12,9 +12,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hedgerow.metrics import label_accuracy, sequence_accuracy
+from hedgerow.metrics import label_accuracy, mcnemar, sequence_accuracy
 from hedgerow.models.crf.linear import LinearCRF
 from hedgerow.models.crf.tree import TreeCRF
+from hedgerow.models.local.recurrent_sliding_window import RecurrentSlidingWindow
+from hedgerow.models.local.sliding_window import SlidingWindow
 from reproduction.datasets import load_nettalk
 from reproduction.drawing import draw_accuracies
 from reproduction.linear import fit_to_end
@@ -39,6 +41,12 @@ TREES: dict[str, Any] = {"edges": "shared", "leaves": "newton", "l2_regularizati
 JOINT = TREES | {"edges": "joint", "learning_rate": 0.3, "max_leaf_nodes": 16, "categorical": "one_against_rest"}
 MOST_TREES = 500
 EDGE = "_"
+WINDOWS_TITLE = (
+    "The same letters for all: letters / whole words right (%), l2, and the chain's margin over right to left"
+)
+CHAIN, LEFTWARD = "LinearCRF, Viterbi", "recurrent, right to left"
+METHODS = ("sliding window", "recurrent, left to right", LEFTWARD, CHAIN)
+FEATURES = {1: "single letters", 3: "runs of up to 3"}
 
 Words = list[list[str]]
 
@@ -65,6 +73,7 @@ def run(settings: Settings) -> Report:
     found = [measure_linear(corpus, *one, chosen[one[0]], settings) for one in product(widths, orders)]
     found += [measure_trees(corpus, *one, TREES, settings) for one in product(widths, orders)]
     found.append(measure_trees(corpus, widths[0], 1, JOINT, settings))  # the last: it takes the most memory
+    beside = [measure_methods(corpus, *one, settings) for one in product(FEATURES, widths)]
     notes = [
         f"{len(corpus.X):,} training words with {corpus.n_labels} pairs of phoneme and stress, and"
         f" {len(corpus.X_test):,} test words, drawn with seed {settings.seeds[0]}. A pair that training lacks is"
@@ -75,8 +84,10 @@ def run(settings: Settings) -> Report:
         f"With joint edges the step is {JOINT['learning_rate']}, trees have {JOINT['max_leaf_nodes']} leaves, and"
         " letters and labels are split one against the rest.",
         TIME_NOTE,
+        "Windows and the chain have weights for the same letters; a recurrent window of 2h + 1 letters sees the last h"
+        " labels, and takes label by label. The penalty of each by the words held out. Test: McNemar's, by letter.",
     ]
-    return Report("slides-tts", [table(found)], notes, {"found": found})
+    return Report("slides-tts", [table(found), _windows_table(beside)], notes, {"found": found, "windows": beside})
 
 
 def table(found: list[dict[str, Any]]) -> Grid:
@@ -158,6 +169,46 @@ def measure_trees(
     found["arcs"] = corpus.n_labels**2 if tables is None else int(np.prod(tables.shape[1:]))
     settings.say(" ".join(_row(found)))
     return found
+
+
+def make_method(name: str, width: int, l2: float, max_iter: int) -> Any:
+    """A window without labels, with the labels before or after it, or the chain."""
+    rows = LinearCRF(l2=l2, tol=1e-4, max_iter=max_iter)
+    if name == CHAIN:
+        return rows.set_params(window=0, decoder="viterbi")
+    if name == "sliding window":
+        return SlidingWindow(estimator=rows, window=0)
+    direction: Any = "right_to_left" if name == LEFTWARD else "left_to_right"
+    return RecurrentSlidingWindow(estimator=rows, window=0, direction=direction, order=width // 2, conjoin=None)
+
+
+def measure_methods(corpus: Corpus, longest: int, width: int, settings: Settings) -> dict[str, Any]:
+    """Sliding and recurrent windows and the chain with the same runs of letters, each with its own penalty."""
+    found: dict[str, Any] = {"width": width, "runs": longest}
+    X, X_test = ([letter_runs(word, width, longest) for word in words] for words in (corpus.X, corpus.X_test))
+    n, predicted = round((1 - HELD_OUT) * len(X)), {}
+    for name in METHODS:
+        scores = {}
+        for l2 in PENALTIES:
+            model = fit_to_end(make_method(name, width, l2, settings.max_iterations), X[:n], corpus.y[:n])
+            scores[l2] = label_accuracy(corpus.y[n:], model.predict(X[n:]))
+        l2 = max(PENALTIES, key=lambda one: scores[one])
+        own = fit_to_end(make_method(name, width, l2, settings.max_iterations), X, corpus.y).predict(X_test)
+        right = label_accuracy(corpus.y_test, own), sequence_accuracy(corpus.y_test, own)
+        predicted[name], found[name] = own, {"right": [100 * float(share) for share in right], "l2": l2}
+    found["p_value"] = mcnemar(corpus.y_test, predicted[CHAIN], predicted[LEFTWARD]).p_value
+    settings.say(" ".join(_windows_row(found)))
+    return found
+
+
+def _windows_table(beside: list[dict[str, Any]]) -> Grid:
+    return Grid(WINDOWS_TITLE, ("features", "window", *METHODS, "margin"), [_windows_row(found) for found in beside])
+
+
+def _windows_row(found: dict[str, Any]) -> Row:
+    cells = ("{:.1f} / {:.1f}, {:g}".format(*found[name]["right"], found[name]["l2"]) for name in METHODS)
+    margin = found[CHAIN]["right"][0] - found[LEFTWARD]["right"][0]
+    return (FEATURES[found["runs"]], str(found["width"]), *cells, f"{margin:+.2f}, p = {found['p_value']:.3f}")
 
 
 def _measure(model: Any, corpus: Corpus, width: int, longest: int) -> dict[str, Any]:

@@ -27,6 +27,8 @@ from hedgerow.legend import IndexArray
 from hedgerow.models.crf.tree import TreeCRF
 from reproduction.contenders import paper_model
 from reproduction.curves import right_by_iteration
+from reproduction.datasets.lines import yes_and_no
+from reproduction.datasets.papers import GROUP_OF
 from reproduction.problems import load_problem, take
 from reproduction.settings import Settings
 
@@ -43,16 +45,6 @@ HELD_OUT = 1 / 3
 N_PAPERS = 6, 3  # of training and of test
 TEST_SEEDS = 1_000  # seeds of test sets begin here
 
-# The 24 labels of lines of papers in six groups, about as many as the FAQs have.
-GROUPS = {
-    "text": ("bodyText", "listItem", "construct", "equation", "none"),
-    "heading": ("sectionHeader", "subsectionHeader", "subsubsectionHeader"),
-    "front": ("title", "author", "affiliation", "address", "email", "category", "keyword"),
-    "float": ("figure", "table", "figureCaption", "tableCaption"),
-    "reference": ("reference",),
-    "margin": ("page", "footnote", "copyright", "note"),
-}
-_GROUP_OF = {label: group for group, labels in GROUPS.items() for label in labels}
 _LETTERS = {o: f"letter[{o:+d}]" if o else "letter[0]" for o in range(-2, 4)}
 _OUTSIDE = "-"  # what hyphenation has outside a word
 
@@ -88,19 +80,12 @@ def load_case(name: str, settings: Settings) -> Case:
     train, test = part.train, part.test
     X, y, spread = problem.X, problem.y, False
     if isinstance(X, Sequences):
-        X, y = lines_of_yes_and_no(X), [[_GROUP_OF.get(label, label) for label in labels] for labels in y]
+        X, y = yes_and_no(X), [[GROUP_OF.get(label, label) for label in labels] for labels in y]
         train, test = train[: N_PAPERS[0]], test[: N_PAPERS[1]]
     elif isinstance(X[0][0], Mapping):
         X, spread = to_words(X), True
     own = take(X, train), take(y, train), take(X, test), take(y, test)
     return Case(name, problem.title, *own, problem.window, spread)
-
-
-def lines_of_yes_and_no(X: Sequences) -> Sequences:
-    """The columns of yes and no alone, as the FAQs' lines have."""
-    names = [name for name, kind in X.kinds.items() if kind == "boolean"]
-    columns, offsets, _ = X.compact()
-    return Sequences({name: columns[name] for name in names}, offsets, dict.fromkeys(names, "boolean"))
 
 
 def to_words(X: Sequence[Sequence[Mapping[str, str]]]) -> Words:

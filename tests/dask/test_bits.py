@@ -18,10 +18,13 @@ from hedgerow.data.parts.corpus import SharedCorpus, join
 from hedgerow.data.parts.merging import learn_part, recode
 from hedgerow.data.parts.pairwise import SharedSum, answer
 from hedgerow.errors import InputError
+from hedgerow.estimators.kept import keeping, same_data
 from hedgerow.estimators.shared import prepare_shared
 from hedgerow.linear import chain as linear_chain
 from hedgerow.models.crf import linear_shared, linear_training
 from hedgerow.training.boosting import chain
+from hedgerow.training.checkpoint import Checkpoint
+from hedgerow.training.ctrl_c import stages
 from hedgerow.training.pool import LocalEngine
 from hedgerow.trees import shared_binning
 from hedgerow.trees.binning import learn_binning
@@ -49,8 +52,52 @@ def fit_parts(model, parts, n_members):
     """What `fit` does behind a cluster."""
     model._check_parameters()
     whole = SharedCorpus.of(LocalEngine(parts, n_members, n_threads=2), None, model.window)
+    same_data(whole)
     model._train_all(prepare_shared(model._preparation(), whole))
     return model._finish(None)
+
+
+class Ended(Exception):
+    """What ends a driver in the midst of its work."""
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        (TreeCRF, {**ALONE, "n_estimators": 7, "edges": "joint", "max_leaf_nodes": 5}),
+        (TreeCRF, {**SOON, "max_leaf_nodes": 5, "learning_rate": "line_search", "validation_folds": 1}),
+        (LinearCRF, {"max_iter": 12}),
+    ],
+    ids=["trees", "stopped trees", "weights"],
+)
+def test_a_driver_that_dies_goes_on_from_its_checkpoint(kind, options, rng, tmp_path):
+    X, y = sequences(rng, "both", 3)
+    known, parts = {"window": 1, "random_state": 0, **options}, parts_of(X, y, [7, 20])
+
+    def fit(checkpoint, most, parts=parts):
+        n_steps, model = 0, kind(**known)
+
+        def die(step):
+            nonlocal n_steps
+            n_steps += 1
+            if n_steps > most:
+                raise Ended
+
+        with warnings.catch_warnings(), stages(), keeping(model, checkpoint, die):
+            warnings.simplefilter("ignore")
+            return fit_parts(model, parts, 3)
+
+    whole, path, n_deaths = fit(None, 99), tmp_path / "checkpoint", 0
+    while True:
+        try:
+            again = fit(Checkpoint(path, every=0), 2)
+            break
+        except Ended:
+            n_deaths += 1
+            with pytest.raises(InputError, match="other data"):
+                fit(path, 99, parts_of(X, [one[::-1] for one in y], [7, 20]))
+    assert n_deaths > 1
+    (same_weights if kind is LinearCRF else same_trees)(whole, again)
 
 
 def quiet(model, *given):
@@ -148,6 +195,30 @@ def test_the_default_of_trees(rng):
     assert type(ordinary) is hedgerow.TreeCRF
     for a, b in zip(ordinary.predict_proba(X), local.predict_proba(X)):
         assert np.array_equal(a, b)
+
+
+def test_the_rare_values_of_parts_are_those_of_the_whole(rng, monkeypatch):
+    X, y = sequences(rng, "both", 3)
+    monkeypatch.setattr("hedgerow.trees.binning.MAX_BINS", 6)
+    corpus = SharedCorpus.of(LocalEngine(parts_of(X, y, [3, 17]), 2), None, 1)
+    one = learn_binning(learn(X, y, window=1), 5, 1, gather=True)
+    other = shared_binning.learn_shared_binning(corpus, 5, 1, gather=True)
+    assert (one.names, one.kinds, one.n_bins) == (other.names, other.kinds, other.n_bins)
+    sources = [source for source in one.item_source if source is not None]
+    assert sources
+    for a, b in zip(sources, [source for source in other.item_source if source is not None], strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize(
+    ("known", "what"), [({}, "a linear start, for columns of words"), ({"init": "zero"}, "one tree for all labels")]
+)
+def test_what_auto_comes_to_is_refused(known, what):
+    """Words, and many labels on a column of very many values."""
+    X = [[{"word": f"w{(40 * i + t) % 700}"} for t in range(40)] for i in range(20)]
+    y = [[f"L{(40 * i + t) % 14}" for t in range(40)] for i in range(20)]
+    with pytest.raises(InputError, match=what):
+        fit_parts(TreeCRF(window=0, early_stopping=False, **known), parts_of(X, y, [9]), 2)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -92,10 +92,14 @@ def test_rules_that_hold_sum_to_the_scores_of_the_model(data, form):
     assert np.nanstd(scores(model, X)) > 0.05
 
 
-def test_rules_of_trees_for_all_labels(data):
+@pytest.mark.parametrize("most", [256, 5])
+def test_rules_of_trees_for_all_labels(most, data, monkeypatch):
+    """Of every letter, and of those that share a bin."""
+    monkeypatch.setattr("hedgerow.trees.binning.MAX_BINS", most)
     few = {name: COLUMNS[name] for name in ("letter", "size", "flag")}
     X = [[{name: value for name, value in row.items() if name in few} for row in x] for x in data[0]]
     model = fit((X, data[1]), columns=few, multi_strategy="multi_output_tree", learning_rate=0.5)
+    assert (model.binning_.item_source[model.binning_.names.index("letter")] is None) == (most == 256)
     np.testing.assert_allclose(rule_scores(model, X[:6]), scores(model, X[:6]), rtol=1e-9, atol=1e-9)
     assert importance(model).share("letter") > 0.3
     conditions = [[line.partition("  ")[0] for line in tree_text(model, 2, k).splitlines()[1:]] for k in "xy"]

@@ -6,13 +6,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.legend import CODE, INDEX
 from hedgerow.linear.conjunctions import Conjunctions, Held
-from hedgerow.training import induction
 from hedgerow.training.induction import Outputs, Search
 from tests.reference import induction as reference
 
@@ -72,15 +70,12 @@ def test_conjunctions_hold_where_all_atoms_stand(corpus, sets, more):
     assert unlisted(both.at(some)) == unlisted(both)[::2]
 
 
-@given(corpora(), SETS, st.integers(0, 100), st.sampled_from([1, 3]))
-def test_candidates_and_what_they_can_gain_at_most(corpus, sets, seed, room):
+@given(corpora(), SETS, st.integers(0, 100))
+def test_candidates_and_what_they_can_gain_at_most(corpus, sets, seed):
     positions, plain = corpus
     model, atoms, outputs = Conjunctions.of(SCHEMA, sets), listed(positions, plain), said(len(positions), 3, seed)
     search = Search(model, atoms, model.held(atoms), outputs)
-    with pytest.MonkeyPatch.context() as patch:  # rooms so small that they are changed on the way
-        patch.setattr(induction, "FIRST_ROOM", room)
-        patch.setattr(induction, "EXPECTED", 10**9)
-        found = search.candidates()
+    found = search.candidates(1000)
     made = [tuple(sorted((*sets[f], row))) for f, row in found.made_of.tolist()]
     assert len(set(made)) == len(made)
     assert set(made) == reference.candidates(sets, positions)
@@ -101,15 +96,16 @@ def test_gains_are_what_a_search_along_one_weight_finds(corpus, sets, seed, l2):
     np.testing.assert_allclose(search.gains(sets, l2), expected, rtol=1e-5, atol=1e-6)
 
 
-def test_where_there_is_no_room_for_more_candidates_the_first_are_counted_to_the_end(monkeypatch):
-    positions = [dict.fromkeys(range(ROWS), 1.0)] * 3
-    model, atoms, outputs = Conjunctions.of(SCHEMA, [()]), listed(positions, True), said(3, 2, 0)
+@given(corpora(), SETS, st.integers(0, 100), st.integers(1, 4))
+def test_where_fewer_candidates_are_asked_for_they_are_the_largest(corpus, sets, seed, most):
+    positions, plain = corpus
+    model, atoms, outputs = Conjunctions.of(SCHEMA, sets), listed(positions, plain), said(len(positions), 2, seed)
     search = Search(model, atoms, model.held(atoms), outputs)
-    whole = search.candidates()
-    monkeypatch.setattr(induction, "MOST_CANDIDATES", 2)
-    found = search.candidates()
-    assert len(found.made_of) == 2
-    np.testing.assert_array_equal(found.left, whole.left[:2])
+    every, some = search.candidates(1000), search.candidates(most)
+    assert len(some.made_of) == min(most, len(every.made_of))
+    chosen = np.sort(np.argsort(-np.rint(every.left / 1e-9), kind="stable")[:most])
+    np.testing.assert_array_equal(some.made_of, every.made_of[chosen])
+    np.testing.assert_array_equal(some.left, every.left[chosen])
 
 
 @given(corpora(), st.integers(0, 100))

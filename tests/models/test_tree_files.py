@@ -137,6 +137,34 @@ def test_columns_of_very_many_values(tmp_path):
     np.testing.assert_array_equal(np.concatenate(loaded.predict_proba(X)), np.concatenate(model.predict_proba(X)))
 
 
+GATHERED = {
+    "a code twice": lambda a: bump(a, 3, a[2]),
+    "a code that is not there": lambda a: bump(a, -1, 10**6),
+    "no bin for no value": lambda a: bump(a, 0, 1),
+    "more codes than bins": lambda a: np.arange(300, dtype=a.dtype),
+    "no codes": lambda a: a[:0],
+}
+
+
+def test_columns_of_very_many_values_with_the_rare_ones_as_one(tmp_path):
+    X = [[{"word": f"{i} {t}", "size": float(t)} for t in range(8)] for i in range(40)]
+    y = [["A" if t < i % 8 else "B" for t in range(8)] for i in range(40)]
+    parameters = {"init": "zero", "multi_strategy": "multi_output_tree", "leaves": "newton"}
+    model = TreeCRF(window=1, **SHORT | parameters).fit(X, y)
+    model.save(tmp_path / "model")
+    loaded = load(tmp_path / "model")
+    assert (loaded.binning_.kinds, loaded.binning_.n_bins) == (model.binning_.kinds, model.binning_.n_bins)
+    np.testing.assert_array_equal(loaded.binning_.item_source[1], model.binning_.item_source[1])
+    np.testing.assert_array_equal(np.concatenate(loaded.predict_proba(X)), np.concatenate(model.predict_proba(X)))
+    header, tensors = persistence.read(tmp_path / "model")
+    for change in GATHERED.values():
+        source = change(tensors["binning.item_source"])
+        ends = np.where(tensors["binning.item_source_ptr"] > 0, len(source), 0)
+        wrong = tensors | {"binning.item_source": source, "binning.item_source_ptr": ends}
+        with pytest.raises(ModelFileError):
+            load(write(tmp_path, header, wrong))
+
+
 def test_whether_it_was_trained_again_is_in_the_file(tmp_path):
     for refit in (False, True):
         model = TreeCRF(columns=COLUMNS, refit=refit, **SHORT | {"early_stopping": True}).fit(*CORPUS)

@@ -25,7 +25,7 @@ from .tiny import tiny_problem
 def tiny_data(monkeypatch):
     """Every data set is a tiny one, of the same form: a fixed split, a draw for each seed, folds."""
     forms = {"protein": {}, "nettalk": {"redrawn": True}, "hyphen": {}}
-    forms |= {name: {"n_folds": 2} for name in ("papers", "headers")}
+    forms |= {name: {"n_folds": 2} for name in ("papers", "headers", *problems.FEW_PAPERS)}
     for name, form in forms.items():
         monkeypatch.setitem(problems.LOADERS, name, lambda settings, name=name, form=form: tiny_problem(name, **form))
     monkeypatch.setattr(smd_figure_1, "load_np_chunking", lambda folder: (*_sentences(30), *_sentences(12)))

@@ -75,3 +75,6 @@ def test_genes_are_dealt_out_whole():
     assert sorted(texts) == sorted(["acg", "tt", "gat", "ca", "gg"])
     assert ["".join(row).lower() for y in (dealt.y, dealt.y_test) for row in y] == texts
     assert len(dealt.X) == 3
+    fewer = [labelwise_figure_2.split(given, seed, share=2) for seed in (0, 1)]
+    assert [len(part) for own in fewer for part in (own.X, own.X_test)] == [2, 1, 2, 1]
+    assert ["".join(labelwise_figure_2._bases(fewer[0].X, i)) for i in range(2)] == ["acg", "gat"]

@@ -15,16 +15,18 @@ from reproduction.lattice.denoising import SHAPES, load_drawings, load_shapes
 from reproduction.lattice.figure_5 import _shares
 from reproduction.lattice.methods import (
     ALONE,
+    AUTO,
     BASE,
     TRAINED,
     TREES,
     Run,
-    ignorant_loss,
     label,
     make_model,
     run_method,
     train,
+    training_loss,
     without_edges,
+    without_warnings,
 )
 from reproduction.lattice.snakes import snake_graph
 from reproduction.lattice.structure import STRUCTURE, load_structure
@@ -52,14 +54,16 @@ def test_parts_of_drawings_differ_by_seed_and_not_by_the_clock(tiny_data):
 
 
 def test_everybody_is_compared_with_the_paper_s_gains():
-    assert len(SHAPES.methods) == 17
+    assert len(SHAPES.methods) == 26
     assert named("LBP, SMD").gain == 1e-4
     assert named("MF, SGD").gain == 1e-3
     assert named("PL, annealed").gain == 0.04
     assert named("PL, L-BFGS").gain is None
+    assert [own.gains for own in AUTO] == 9 * [("auto",)]
     model = make_model(SHAPES, named("PL, SMD"), replace(SETTINGS, quick=False), 0, 0.04)
     assert (model.objective, model.edge_start) == ("pseudo_likelihood", 0.5)
     assert model.trainer == SMD(gain=0.04, meta_gain=0.4, gain_decay=0.9, batch_size=SHAPES.batch_size)
+    assert make_model(SHAPES, AUTO[2], SETTINGS, 0, "auto").trainer == SMD(batch_size=SHAPES.batch_size)
     assert (model.max_updates, model.message_schedule, model.form, model.l2) == (200, "parallel", "ising", 0.5)
 
 
@@ -94,14 +98,29 @@ def test_a_run_has_losses_and_errors_by_image(method):
     assert found.seconds > 0.0
 
 
-def test_a_gain_with_which_training_diverges_is_made_smaller():
+def test_of_all_gains_the_one_with_the_smallest_training_loss_is_taken():
     images = load_shapes(SETTINGS, 0)
-    method = named("PL, SGD")
+    method, y = named("PL, SGD"), [mask.ravel() for mask in images.y]
     model, gain, _ = train(SHAPES, method, images, SETTINGS, 0)
+    losses = {}
+    for other in method.gains:
+        with without_warnings():
+            losses[other] = training_loss(make_model(SHAPES, method, SETTINGS, 0, other).fit(images.X, y), images.X, y)
+    assert len(set(losses.values())) > 1
+    assert gain == min(losses, key=losses.get)
+    assert training_loss(model, images.X, y) == losses[gain]
     assert model.outcome_ != "diverged"
-    assert model.loss_ < ignorant_loss(images)
+    shares = np.bincount(np.concatenate(y)) / sum(map(len, y))
+    assert model.loss_ < -sum(map(len, y)) * (shares * np.log(shares)).sum()  # of knowing how often each label is
     assert gain in {0.04 / 8**k for k in range(8)}
     assert label(method, model, images)[0].shape == (16, 16)
+
+
+def test_the_training_loss_is_what_l_bfgs_made_small():
+    images = load_shapes(SETTINGS, 0)
+    y = [mask.ravel() for mask in images.y]
+    model, _, _ = train(SHAPES, named("PL, L-BFGS"), images, SETTINGS, 0)
+    assert training_loss(model, images.X, y) == pytest.approx(model.loss_, rel=1e-12)
 
 
 def test_belief_propagation_labels_and_leaves_the_model_as_it_was():
@@ -112,11 +131,6 @@ def test_belief_propagation_labels_and_leaves_the_model_as_it_was():
     assert model.inference == "mean_field"
     probs = model.set_params(inference="loopy", message_schedule="parallel").predict_proba(images.X_test)
     assert (found[0] == probs[0].argmax(axis=-1)).all()
-
-
-def test_the_loss_of_knowing_nothing():
-    images = load_shapes(SETTINGS, 0)._replace(y=[np.array([[0, 0], [0, 1]])])
-    assert ignorant_loss(images) == pytest.approx(-3 * np.log(0.75) - np.log(0.25))
 
 
 def test_photographs_have_the_features_of_the_paper(tiny_data):
@@ -156,7 +170,7 @@ def test_an_edge_of_a_snake_sees_both_its_ends():
 
 
 def run_of(wrong, gain=None):
-    return Run([2.0, 1.0], [30.0, 20.0], wrong, 1.0, gain, True, "converged")
+    return Run([2.0, 1.0], [30.0, 20.0], wrong, 1.0, gain, True, "converged", 7.0)
 
 
 def test_a_paired_test_sees_small_steady_differences():
@@ -175,7 +189,8 @@ def test_a_table_has_means_tests_and_gains():
     assert first[:4] == (BASE.name, "5.00 (4.50–5.50)", "–", "–")
     assert second[0] == "other"
     assert second[2] == "+0.50, worse"
-    assert second[6] == "0.1, 0.2"
+    assert second[4] == "7.0"
+    assert second[7] == "0.1, 0.2"
 
 
 def test_curves_are_those_of_the_first_seed():

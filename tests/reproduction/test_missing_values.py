@@ -11,17 +11,17 @@ import pytest
 from hedgerow.data.sequences import Sequences
 from hedgerow.datasets import make_missing
 from hedgerow.errors import InputError, MissingExtraError
+from reproduction.datasets.lines import yes_and_no
+from reproduction.datasets.papers import GROUPS
 from reproduction.deviance import analyse_clustered, analyse_deviance
 from reproduction.published import TABLE_4_1
 from reproduction.thesis import figure_4_1 as thesis_figure_4_1
 from reproduction.thesis import table_4_1 as thesis_table_4_1
 from reproduction.thesis.figure_4_2 import count_true
 from reproduction.thesis.missing_values import (
-    GROUPS,
     WAYS,
     Case,
     give,
-    lines_of_yes_and_no,
     load_case,
     measure,
     new_model,
@@ -64,7 +64,7 @@ def test_words_are_filled_with_the_most_common_letter_of_training():
 def test_lines_keep_what_is_yes_or_no():
     columns = {"short": np.array([True, False, True]), "size": np.array([1.0, 2.0, 3.0])}
     X = Sequences(columns, np.array([0, 2, 3]), {"short": "boolean", "size": "numeric"})
-    own = lines_of_yes_and_no(X)
+    own = yes_and_no(X)
     assert dict(own.kinds) == {"short": "boolean"}
     assert len(own) == 2
     assert count_true(X) == {"short": pytest.approx(2 / 3)}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -19,6 +21,16 @@ def test_folds_test_everything_once(n, n_folds):
     for train, test in parts:
         assert sorted([*train, *test]) == list(range(n))
         assert abs(len(test) - n / n_folds) < 1
+
+
+def test_groups_stay_whole_in_folds():
+    groups = np.array([0, 1, 1, 2, 3, 3, 3, 4, 5, 6, 6, 7])
+    parts = folds(len(groups), 3, seed=1, groups=groups)
+    assert sorted(np.concatenate([part.test for part in parts]).tolist()) == list(range(len(groups)))
+    assert all(not set(groups[train]) & set(groups[test]) for train, test in parts)
+    assert [len(test) for _, test in parts] == [4, 4, 4]
+    other = folds(len(groups), 3, seed=2, groups=groups)
+    assert [part.test.tolist() for part in other] != [part.test.tolist() for part in parts]
 
 
 def test_the_seed_decides_the_folds():
@@ -87,6 +99,24 @@ def test_one_paper_is_left_out_at_a_time(data_folder):
     problem = load_problem("papers", Settings(outer_folds=None))
     assert [len(part.test) for part in problem.parts(0)] == [1] * 40
     assert problem.n_features == len(problem.X.columns) == 54
+
+
+@pytest.mark.data
+def test_a_few_papers_are_in_the_form_of_faqs(data_folder):
+    settings = Settings()
+    drawn = []
+    for name, n in (("papers-a", 7), ("papers-b", 7), ("papers-c", 5)):
+        problem = load_problem(name, settings)
+        parts = problem.parts(3)
+        own = {int(part.test[0]) for part in parts}
+        assert len(own) == len(parts) == n
+        assert all(set(part.train) == own - set(part.test) for part in parts)
+        assert own != {int(part.test[0]) for part in problem.parts(4)}
+        assert set(problem.X.kinds.values()) == {"boolean"}
+        assert {label for labels in problem.y for label in labels} == {"head", "heading", "body", "tail"}
+        assert problem.narrow(settings) == replace(settings, inner_folds=3)
+        drawn += own
+    assert len(set(drawn)) == 19
 
 
 @pytest.mark.data

@@ -22,8 +22,8 @@ from reproduction.timing import iteration_cost
 from .tiny import SETTINGS, tiny_problem
 
 N_ROWS = {
-    "thesis-3.4": 6,
-    "thesis-3.5": 5,
+    "thesis-3.4": 12,
+    "thesis-3.5": 8,
     "thesis-3.6": 4,
     "thesis-fig-3.1": 24,
     "thesis-fig-3.3": 5,
@@ -35,21 +35,24 @@ N_ROWS = {
     "thesis-5.5": 17,
     "future-lines": 4,
     "icml-figures": 6,
-    "icml-table-3": 2,
+    "icml-table-3": 4,
     "smd-fig-1": 8,
     "smd-fig-2": 8,
     "smd-fig-3": 6,
-    "smd-fig-4": 17,
+    "smd-fig-4": 26,
     "smd-fig-5": 8,
-    "smd-fig-6": 21,
+    "smd-fig-6": 30,
+    "smd-noise": 7,
     "snakes": 10,
     "labelwise-fig-1": 8,
     "labelwise-fig-2": 8,
     "tree-objectives": 3,
+    "tree-options": 24,
     "slides-methods": 4,
     "slides-tts": 8,
     "slides-tts-19000": 7,
     "search-methods": 12,
+    "separate-trees": 12,
 }
 
 

@@ -133,6 +133,24 @@ def test_columns_of_very_many_codes_are_items(monkeypatch):
     assert items_at(binning, data, 0, 0, -1) == [0]
 
 
+def test_the_commonest_codes_are_gathered_and_the_others_share_a_bin(monkeypatch):
+    monkeypatch.setattr(module, "MAX_BINS", 5)
+    X = [["a", "b", "b", "c"], ["d", "c", "e", "c"]]
+    dataset = learn(X, [["x", "y", "x", "x"]] * 2, window=1)
+    binning = learn_binning(dataset, gather=True)
+    assert (binning.kinds, binning.n_bins, binning.n_dense) == ((CODES,), (5,), 1)
+    assert binning.item_source[0].tolist() == [0, 1, 3, 4]  # missing, outside, b and c
+    data = bin_dataset(binning, dataset, postings=True)
+    assert data.bins[0, data.place].tolist() == [4, 2, 2, 3, 4, 3, 4, 3]
+    assert data.bins[0, data.place[0] - 1] == 1
+    new = bin_dataset(binning, encode(dataset.schema, [["e", "new", "b"]]), postings=False)
+    assert new.bins[0, new.place].tolist() == [4, 0, 2]
+    rare = learn_binning(dataset, min_frequency=3, gather=True)
+    assert rare.item_source[0].tolist() == [0, 1, 4]
+    tied = learn_binning(learn([["b", "a", "c", "d"]], [["x"] * 4]), gather=True)
+    assert tied.item_source[0].tolist() == [0, 1, 2, 3]  # of equally common ones the first
+
+
 def test_streams_say_what_stands_for_no_value(monkeypatch):
     """Of codes the first bin, of numbers the last but one; inside, and an absent attribute, are values."""
     monkeypatch.setattr(module, "MAX_BINS", 5)

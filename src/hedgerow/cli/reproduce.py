@@ -18,8 +18,9 @@ def command(
             metavar="NAME",
             help="thesis-3.4, thesis-3.5, thesis-3.6, thesis-fig-3.1, thesis-fig-3.3, thesis-fig-4.1,"
             " thesis-table-4.1, thesis-fig-4.2, thesis-5.3, thesis-5.4, thesis-5.5, future-lines; icml-figures,"
-            " icml-table-3; smd-fig-1, smd-fig-2, smd-fig-3, smd-fig-4, smd-fig-5, smd-fig-6; snakes; labelwise-fig-1,"
-            " labelwise-fig-2; tree-objectives; search-methods; slides-methods, slides-tts, slides-tts-19000; all.",
+            " icml-table-3; smd-fig-1 to smd-fig-6, smd-noise; snakes; labelwise-fig-1, labelwise-fig-2;"
+            " tree-objectives, tree-options, separate-trees; search-methods; slides-methods, slides-tts,"
+            " slides-tts-19000; all.",
         ),
     ],
     quick: Annotated[bool, Option("--quick", help="Little data, few iterations: only to see it run.")] = False,

@@ -18,6 +18,7 @@ from hedgerow.trees.binning import ATTRIBUTES
 from hedgerow.trees.nodes import (
     AT_MOST_OR_SPECIAL,
     BIN,
+    CODES,
     COLUMN,
     EQUAL,
     HAS,
@@ -68,14 +69,16 @@ class Splits:
         self._used = self._used_codes(model.ensemble_.nodes)
 
     def _used_codes(self, nodes: Any) -> dict[int, dict[int, int]]:
-        """Of the columns of very many codes: the codes that some split asks for, each with its bin. No condition can
-        tell the others apart, so that they share one bin, the last."""
+        """Of the columns of very many codes: the codes that some split asks for, or that have a bin, each with its bin.
+        No condition can tell the others apart, so that they share one bin, the last."""
         has = nodes[(nodes[:, STREAM] >= 0) & (nodes[:, RULE] == HAS)]
         used = {}
         for c, (name, kind) in enumerate(zip(self.binning.names, self.binning.kinds)):
             if kind == ITEMS and name != ATTRIBUTES:
                 items = np.unique(has[self.binning.streams[COLUMN, has[:, STREAM]] == c, BIN])
                 used[c] = {code: b for b, code in enumerate(self.binning.item_source[c][items].tolist())}
+            elif kind == CODES and self.binning.item_source[c] is not None:
+                used[c] = {code: b for b, code in enumerate(self.binning.item_source[c].tolist())}
         return used
 
     def read(self, node: Sequence[int]) -> Input:

@@ -6,9 +6,10 @@ conjunctions sees a corpus that has nothing but attributes, so that streams, chu
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -38,6 +39,15 @@ class Held(NamedTuple):
         entries = np.repeat(self.ptr[positions] - ptr[:-1], sizes) + np.arange(ptr[-1])
         return Held(ptr, self.numbers[entries], self.values[entries] if len(self.values) else self.values)
 
+    def by_number(self, n_numbers: int) -> Held:
+        """The positions of each number, which rise."""
+        from scipy.sparse import csr_array
+
+        values = self.values if len(self.values) else np.ones(len(self.numbers))
+        turned = csr_array((values, self.numbers, self.ptr), shape=(len(self.ptr) - 1, n_numbers)).tocsc()
+        places = turned.indices.astype(CODE, copy=False)
+        return Held(turned.indptr.astype(INDEX), places, turned.data if len(self.values) else self.values)
+
     def joined(self, more: Held, n_before: int) -> Held:
         """What holds by this and by `more`, whose numbers go on after the first `n_before`."""
         ptr, both = self.ptr + more.ptr, (self, more)
@@ -52,6 +62,22 @@ class Held(NamedTuple):
             if not plain:
                 values[places] = one.values
         return Held(ptr, numbers, values)
+
+
+def meet(sets: Iterable[tuple[int, ...]], atoms: Held) -> Held:
+    """The positions of each of some sets of atoms."""
+    listed, n = list(sets), len(atoms.ptr) - 1
+    starts = np.cumsum([0, *map(len, listed)], dtype=INDEX)
+    rows = np.fromiter(chain.from_iterable(listed), dtype=INDEX, count=starts[-1])
+    places = atoms.by_number(1 + max(rows.max(initial=0), atoms.numbers.max(initial=0)))
+    room = len(listed) * n
+    if len(rows):  # no more than the rarest atom of each has
+        counts = np.append(np.diff(places.ptr)[rows], n)
+        room = int(np.where(np.diff(starts) > 0, np.minimum.reduceat(counts, starts[:-1]), n).sum())
+    ptr, found = np.empty(len(starts), dtype=INDEX), np.empty(room, dtype=CODE)
+    values = np.empty(room if len(atoms.values) else 0)
+    size = kernels.conjunctions.meet(starts, rows, places.ptr, places.numbers, *atoms, ptr, found, values)
+    return Held(ptr, found[:size], values[:size])
 
 
 def list_atoms(dataset: Dataset) -> Held:
@@ -86,34 +112,46 @@ class Conjunctions:
     parent, row : int64[J], of each node that before it and the row of the atom it adds; row rises along a path. Node 0
         is the root, with the row −1.
     node : int64[F], where the path of each conjunction ends; that of the constant ends at the root
+    names : of all rows, if known
     """
 
     schema: Schema
     parent: IndexArray
     row: IndexArray
     node: IndexArray
+    names: Sequence[str] = ()
 
     @classmethod
-    def of(cls, schema: Schema, sets: Iterable[tuple[int, ...]]) -> Conjunctions:
+    def of(cls, schema: Schema, sets: Iterable[tuple[int, ...]], names: Sequence[str] = ()) -> Conjunctions:
         """Conjunctions of these rows."""
         nothing: IndexArray = np.zeros(0, dtype=INDEX)
-        return cls(schema, np.zeros(1, dtype=INDEX), np.full(1, -1, dtype=INDEX), nothing).extended(sets)
+        return cls(schema, np.zeros(1, dtype=INDEX), np.full(1, -1, dtype=INDEX), nothing, names).extended(sets)
 
     def extended(self, sets: Iterable[tuple[int, ...]]) -> Conjunctions:
         """These conjunctions and more, none of which is among them. Old ones keep their numbers."""
-        parents, rows, ends = self.parent.tolist(), self.row.tolist(), self.node.tolist()
-        known = {(parent, row): node for node, (parent, row) in enumerate(zip(parents, rows)) if node}
+        known, n = self._known.copy(), len(self.parent)
+        parents: list[int] = []
+        rows: list[int] = []
+        ends: list[int] = []
         for one in sets:
             end = 0
             for atom in sorted(one):
-                child = known.setdefault((end, atom), len(parents))
-                if child == len(parents):
+                child = known.setdefault((end, atom), n + len(parents))
+                if child == n + len(parents):
                     parents.append(end)
                     rows.append(atom)
                 end = child
             ends.append(end)
-        parent, row, node = (np.array(numbers, dtype=INDEX) for numbers in (parents, rows, ends))
-        return Conjunctions(self.schema, parent, row, node)
+        both = ((self.parent, parents), (self.row, rows), (self.node, ends))
+        parent, row, node = (np.concatenate([old, np.array(new, dtype=INDEX)]) for old, new in both)
+        made = replace(self, parent=parent, row=row, node=node)
+        made.__dict__["_known"] = known  # it need not be found again
+        return made
+
+    @cached_property
+    def _known(self) -> dict[tuple[int, int], int]:
+        """Node before it and row → node."""
+        return {pair: 1 + j for j, pair in enumerate(zip(self.parent[1:].tolist(), self.row[1:].tolist()))}
 
     def __len__(self) -> int:
         return len(self.node)
@@ -128,7 +166,7 @@ class Conjunctions:
     @cached_property
     def seen(self) -> Schema:
         """The schema of what `apply` gives: an attribute for each conjunction."""
-        names = row_names(self.schema)
+        names = self.names or row_names(self.schema)
         texts = [AND.join(names[row] for row in rows) or CONSTANT for rows in self.sets()]
         return replace(self.schema, columns=(), attributes=Vocabulary(texts), attribute_offsets=(0,), window=0)
 
@@ -150,24 +188,19 @@ class Conjunctions:
         )
 
     def held(self, atoms: Held) -> Held:
-        """Which conjunctions hold where, in order of size."""
-        (nodes, last), products = np.empty((2, len(self.parent)), dtype=INDEX), np.empty(len(self.parent))
-        fixed = *atoms, *self._children, self._feature, nodes, last, products
-        ptr = np.empty(len(atoms.ptr), dtype=INDEX)
-        size = kernels.conjunctions.list_conjunctions(*fixed, ptr, np.empty(0, dtype=CODE), _ONES)
-        found, values = np.empty(size, dtype=CODE), np.empty(size if len(atoms.values) else 0)
-        kernels.conjunctions.list_conjunctions(*fixed, ptr, found, values)
-        return Held(ptr, found, values)
+        """Which conjunctions hold where; their numbers rise."""
+        return meet(self.sets(), atoms).by_number(len(atoms.ptr) - 1)
 
     @cached_property
-    def _children(self) -> tuple[IndexArray, IndexArray, IndexArray]:
+    def children(self) -> tuple[IndexArray, IndexArray, IndexArray]:
         """Pointers, rows and nodes of the children of each node."""
         order = 1 + np.lexsort((self.row[1:], self.parent[1:])).astype(INDEX)
         sizes = np.bincount(self.parent[1:], minlength=len(self.parent))
         return np.concatenate([[0], np.cumsum(sizes)]).astype(INDEX), self.row[order], order
 
     @cached_property
-    def _feature(self) -> IndexArray:
+    def feature(self) -> IndexArray:
+        """The conjunction that ends at each node, or −1."""
         feature = np.full(len(self.parent), -1, dtype=INDEX)
         feature[self.node] = np.arange(len(self.node))
         return feature

@@ -9,14 +9,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hedgerow.legend import INDEX, AnyArray, BoolArray, CodeArray, FloatArray, IndexArray
+from hedgerow.legend import INDEX, BoolArray, CodeArray, FloatArray, IndexArray
 from hedgerow.linear import kernels
-from hedgerow.linear.conjunctions import Conjunctions, Held
+from hedgerow.linear.conjunctions import Conjunctions, Held, meet
 
-MOST_CANDIDATES = 1 << 23  # beyond so many, those met first are looked at
 LOOKED_AT = 4  # times as many candidates as are wanted have their gains computed
-EXPECTED = 16  # a candidate is met so often, so much room there is at first
-FIRST_ROOM = 1 << 12
+ROOM = 4  # times as many as are asked for are kept on the way, before the largest of them are taken
 
 
 class Outputs(NamedTuple):
@@ -67,8 +65,8 @@ class Search:
         Those that have their gains computed are the ones with most to gain at their positions, Σ −log p(truth): for one
         output, no weight of a feature that is 0 or 1 gains more than that.
         """
-        found = self.candidates()
-        looked_at = _largest_first(found.left)[: LOOKED_AT * n_features]
+        found = self.candidates(LOOKED_AT * n_features)
+        looked_at = _largest_first(found.left)
         known = self.model.sets()
         sets = [tuple(sorted((*known[f], r))) for f, r in found.made_of[looked_at].tolist()]
         gains = self.gains(sets, l2)
@@ -77,63 +75,41 @@ class Search:
 
     def gains(self, sets: list[tuple[int, ...]], l2: float) -> FloatArray:
         """The gain of each of some conjunctions, float64[C]."""
-        held = Conjunctions.of(self.model.schema, sets).held(self.atoms)
-        order = np.argsort(held.numbers, kind="stable")
-        ptr = np.concatenate([[0], np.cumsum(np.bincount(held.numbers, minlength=len(sets)))]).astype(INDEX)
-        entries = np.repeat(np.arange(len(held.ptr) - 1, dtype=INDEX), np.diff(held.ptr))[order]
-        values = held.values[order] if len(held.values) else held.values
+        held = meet(sets, self.atoms)
         gains: FloatArray = np.empty(len(sets))
         probs, truth, weights = self.outputs
-        by_output = np.ascontiguousarray(probs.T)
-        kernels.conjunctions.find_gains(ptr, entries, values, by_output, truth, weights, float(l2), gains)
+        kernels.conjunctions.find_gains(*held, np.ascontiguousarray(probs.T), truth, weights, float(l2), gains)
         return gains
 
-    def candidates(self) -> Candidates:
-        """Every conjunction of the model with one atom more."""
+    def candidates(self, most: int) -> Candidates:
+        """Conjunctions of the model with one atom more, so many at most: those with most left to gain."""
         model, (probs, truth, weights) = self.model, self.outputs
         lost = -weights * np.log(np.maximum(probs[np.arange(len(truth)), truth], 1e-300))
-        atom_key = _random_keys(int(self.atoms.numbers.max(initial=0)) + 1)
-        set_key = np.array([_sum(atom_key, rows) for rows in model.sets()], dtype=INDEX)
-        n_pairs = int((np.diff(self.atoms.ptr) * np.diff(self.held.ptr)).sum())
-        room, begin, n = min(max(n_pairs // EXPECTED, FIRST_ROOM), MOST_CANDIDATES), 0, 0
-        made_of, sums = np.empty((0, 2), dtype=INDEX), np.empty(0)
-        while True:
-            made_of, sums = _grown(made_of, room), _grown(sums, room)
-            stopped, n = kernels.conjunctions.tally_candidates(
-                begin, *self.atoms, *self.held, model.node, model.parent, model.row, atom_key, set_key, lost,
-                room < MOST_CANDIDATES, n, _table(set_key, atom_key, made_of[:n], room), made_of, sums,
+        n_rows, held = int(self.atoms.numbers.max(initial=0)) + 1, self.held.by_number(len(model))
+        made_of, left = np.empty((ROOM * most + n_rows, 2), dtype=INDEX), np.empty(ROOM * most + n_rows)
+        touched, path, sums = (
+            np.empty(n_rows, dtype=INDEX),
+            np.empty(len(model.parent) + 1, dtype=INDEX),
+            np.zeros(n_rows),
+        )
+        f, n, least = 0, 0, -1.0
+        while f < len(model):
+            f, n = kernels.conjunctions.find_candidates(
+                f, *held, *self.atoms, lost, model.node, model.parent, model.row, *model.children, model.feature,
+                least, sums, touched, path, n, made_of, left,
             )  # fmt: skip
-            if stopped == len(self.atoms.ptr) - 1:
-                return Candidates(made_of[:n], sums[:n])
-            begin, room = stopped, min(4 * room, MOST_CANDIDATES)
+            if n > most:
+                kept = np.sort(_largest_first(left[:n])[:most])
+                made_of[:most], left[:most], n = made_of[kept], left[kept], most
+                least = float(_ranks(left[:most]).min())
+        return Candidates(made_of[:n], left[:n])
+
+
+def _ranks(values: FloatArray) -> FloatArray:
+    ranks: FloatArray = np.rint(values / kernels.conjunctions.RANK)
+    return ranks
 
 
 def _largest_first(values: FloatArray) -> IndexArray:
     """The order of values, of equal ones that in which they stand: the last bits, which a processor decides, do not."""
-    return np.argsort(-np.round(values, 9), kind="stable")
-
-
-def _random_keys(n: int) -> IndexArray:
-    """A number for each atom: sets with other atoms have other sums, but for a chance of one in 10¹⁸."""
-    mask = kernels.conjunctions.KEY_MASK
-    return np.random.default_rng(0).integers(0, mask, size=n, dtype=INDEX)
-
-
-def _sum(atom_key: IndexArray, rows: tuple[int, ...]) -> int:
-    # Rows that no atom here has stand for sets that no candidate here is.
-    own = (int(atom_key[row]) if row < len(atom_key) else row for row in rows)
-    return sum(own) & int(kernels.conjunctions.KEY_MASK)
-
-
-def _grown(array: AnyArray, size: int) -> AnyArray:
-    more = np.zeros((size - len(array), *array.shape[1:]), dtype=array.dtype)
-    return np.concatenate([array, more])
-
-
-def _table(set_key: IndexArray, atom_key: IndexArray, made_of: IndexArray, room: int) -> IndexArray:
-    """The table that `tally_candidates` looks keys up in: of conjunctions of the model, and of candidates so far."""
-    table = np.full((1 << int(2 * (room + len(set_key)) + 1).bit_length(), 4), -1, dtype=INDEX)
-    of_candidates = (set_key[made_of[:, 0]] + atom_key[made_of[:, 1]]) & kernels.conjunctions.KEY_MASK
-    slots = np.concatenate([np.full(len(set_key), -1, dtype=INDEX), np.arange(len(made_of), dtype=INDEX)])
-    kernels.conjunctions.fill_table(np.concatenate([set_key, of_candidates]), slots, table)
-    return table
+    return np.argsort(-_ranks(values), kind="stable")

@@ -14,10 +14,15 @@ from hedgerow.data.parts.corpus import Piece
 
 
 class Operation(NamedTuple):
-    """A method of a member, and what it is given."""
+    """A method of a member, and what it is given. again : what does the same in a member that was made anew"""
 
     name: str
     arguments: tuple[Any, ...] = ()
+    again: Any = None
+
+
+class Lost(Exception):
+    """A member was lost in a swap; it is again what all operations but the last had made it."""
 
 
 class Pool(Protocol):
@@ -31,6 +36,12 @@ class Pool(Protocol):
     def call(self, operations: Sequence[Operation], history: Sequence[Operation]) -> list[list[Any]]:
         """Let every member do these operations: for each member what they gave. history : what it takes to make a lost
         member what it was before them."""
+        ...
+
+    def swap(self, operations: Sequence[Operation], then: str, history: Sequence[Operation]) -> list[Any]:
+        """Let every member do these operations, of which the last gives a parcel for each member; hand these out, and
+        let every member do `then`, with its number and the parcels for it: for each member what that gave. Where a
+        member is lost, it is made again, without the last operation, and the swap is `Lost`."""
         ...
 
     def close(self) -> None:
@@ -49,7 +60,7 @@ class Seat:
     """A member, and the number of the calls that it has answered: one that was made anew has answered none."""
 
     def __init__(self, make: Callable[..., Any], *given: Any) -> None:
-        self.member, self.n_calls = make(*given), 0
+        self.member, self.n_calls, self.parcels = make(*given), 0, list[Any]()
 
     def call(self, n_before: int, operations: Sequence[Operation]) -> list[Any] | None:
         """What the operations give; None where the member is not what `n_before` calls have made it."""
@@ -60,11 +71,21 @@ class Seat:
         self.n_calls = n_before + 1
         return given
 
-    def catch_up(self, n_before: int, history: Sequence[Operation]) -> None:
+    def pack(self, n_before: int, operations: Sequence[Operation]) -> bool | None:
+        """Do the operations, and keep the parcels that the last one gives; None as in `call`."""
+        given = self.call(n_before, operations)
+        if given is None:
+            return None
+        self.parcels = given[-1]
+        return True
+
+    def catch_up(self, n_before: int, history: Sequence[Operation]) -> bool:
         """Do over what so many calls did, in a member that was made anew."""
         for one in history:
-            getattr(self.member, one.name)(*one.arguments)
+            instead = one if one.again is None else one.again
+            getattr(self.member, instead.name)(*instead.arguments)
         self.n_calls = n_before
+        return True
 
 
 class LocalPool:
@@ -79,12 +100,22 @@ class LocalPool:
         for seat in self.seats:
             answer = seat.call(self.n_calls, operations)
             if answer is None:
-                seat.catch_up(self.n_calls, history)
-                answer = seat.call(self.n_calls, operations)
+                seat.catch_up(self.n_calls, [*history, *operations[:-1]])
+                answer = seat.call(self.n_calls, operations[-1:])
             assert answer is not None
             given.append(answer)
         self.n_calls += 1
         return given
+
+    def swap(self, operations: Sequence[Operation], then: str, history: Sequence[Operation]) -> list[Any]:
+        lost = [seat for seat in self.seats if seat.pack(self.n_calls, operations) is None]
+        self.n_calls += 1
+        for seat in lost:
+            seat.catch_up(self.n_calls, [*history, *operations[:-1]])
+        if lost:
+            raise Lost
+        packed = [seat.parcels for seat in self.seats]
+        return [getattr(seat.member, then)(m, [own[m] for own in packed]) for m, seat in enumerate(self.seats)]
 
     def close(self) -> None:
         self.seats.clear()

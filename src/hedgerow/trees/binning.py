@@ -2,14 +2,16 @@
 
 Columns of at most 256 bins are dense: a byte a place. Columns of more codes, and attributes, are sparse: each code or
 attribute is an item of its own, and a place lists the items that stand there. An attribute with values has more items
-than one: "there", and "more than c" for a few values c.
+than one: "there", and "more than c" for a few values c. Where trees need dense columns, the commonest codes of those
+of more are gathered: they have a bin each, and all others share the last.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import accumulate
+from functools import cached_property, partial
+from itertools import accumulate, chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,9 +19,10 @@ import numpy as np
 from hedgerow.data.dataset import OUTSIDE_COLUMN, Column, Dataset, Schema
 from hedgerow.data.derived import number_row
 from hedgerow.errors import InputError
-from hedgerow.legend import INDEX, MISSING, OUTSIDE, AnyArray, CodeArray, FloatArray, IndexArray
+from hedgerow.legend import FIRST_VALUE, INDEX, MISSING, OUTSIDE, AnyArray, CodeArray, FloatArray, IndexArray
 from hedgerow.trees import kernels
 from hedgerow.trees.bins import BinnedData as BinnedData
+from hedgerow.trees.bins import item_places, postings_of
 from hedgerow.trees.nodes import CODES, ITEMS, KIND, MAX_BINS, N_SPECIAL, ORDERED
 from hedgerow.trees.quantiles import column_numbers, column_weights, inside_places, quantiles_of
 
@@ -45,7 +48,8 @@ class Binning:
     names, kinds : of every column; the attributes together are one column, ATTRIBUTES
     n_bins : bins of a dense column, items of a sparse one
     thresholds : upper ends of the bins of a numeric column, else None
-    item_source : of a sparse column, the code or attribute behind each item, rising; else None
+    item_source : of a sparse column, the code or attribute behind each item, rising; of a gathered one, the code of
+        each bin but the last; else None
     item_cut : of a sparse column, the value that an attribute must exceed, NaN where it need only be there; else None
     offsets : the lowest offset and the width of each column's window
     """
@@ -104,39 +108,79 @@ class Binning:
 
 
 def learn_binning(
-    dataset: Dataset, max_bins: int = MAX_VALUES, min_frequency: float = 1, *, keep_missing: bool = False
+    dataset: Dataset,
+    max_bins: int = MAX_VALUES,
+    min_frequency: float = 1,
+    *,
+    keep_missing: bool = False,
+    gather: bool = False,
 ) -> Binning:
     """Choose bins for every column of a training corpus; sparse items rarer than `min_frequency` are left out.
 
     keep_missing : keep the item for no value of a sparse column however rare it is, for trees in which that is none
+    gather : whether columns of very many codes become dense
     """
     dense, sparse = split_columns(dataset.schema)
+    numbers = (one for one in dense if one.column.kind == "numeric")
+    edges = (
+        quantiles_of(*column_numbers(dataset, one.column, column_values(dataset, one)), max_bins) for one in numbers
+    )
+    counts = (count_codes(dataset, one, least=max(1, np.ceil(min_frequency)) if keep_missing else 0) for one in sparse)
+    items = partial(_attribute_items, dataset, min_frequency)
+    return assemble(dataset.schema, edges, counts, items, dataset.n_sequences, min_frequency, gather=gather)
+
+
+def count_codes(dataset: Dataset, stored: Stored, least: float = 0) -> AnyArray:
+    """How often each code of a column stands at a position; `least` is added to that for no value."""
+    values = column_values(dataset, stored)
+    inside = values if stored.column.constant else values[inside_places(dataset)]
+    counts: AnyArray = np.bincount(inside, column_weights(dataset, stored.column), stored.column.n_codes)
+    counts[MISSING] += least
+    return counts
+
+
+def assemble(
+    schema: Schema,
+    edges: Iterator[FloatArray],
+    counts: Iterator[AnyArray],
+    items: Callable[[], tuple[CodeArray, FloatArray]],
+    n_sequences: int,
+    min_frequency: float,
+    *,
+    gather: bool,
+) -> Binning:
+    """A Binning, with what a corpus says of its columns, one after the other. edges : upper ends of bins of numbers;
+    counts : of columns of very many codes, how often each stands inside of sequences; items : those of attributes"""
+    dense, sparse = ([stored.column for stored in part] for part in split_columns(schema))
     entries: list[tuple[Any, ...]] = []
-    for stored in dense:
-        column, values = stored.column, column_values(dataset, stored)
-        low, width = window_of(column.offsets)
+    for column in dense:
+        window = window_of(column.offsets)
         if column.kind == "numeric":
-            edges = quantiles_of(*column_numbers(dataset, column, values), max_bins)
-            entries.append((column.name, ORDERED, len(edges) + 1 + N_SPECIAL, edges, None, None, (low, width)))
+            ends = next(edges)
+            entries.append((column.name, ORDERED, len(ends) + 1 + N_SPECIAL, ends, None, None, window))
         else:
-            entries.append((column.name, CODES, column.n_codes, None, None, None, (low, width)))
-    for stored in sparse:
-        column, values = stored.column, column_values(dataset, stored)
-        weights = column_weights(dataset, column)
-        counts = np.bincount(values[inside_places(dataset)] if not column.constant else values, weights, column.n_codes)
-        counts[OUTSIDE] = dataset.n_sequences if len(column.offsets) > 1 else 0
-        frequent = (counts > 0) & (counts >= min_frequency)
-        frequent[MISSING] |= keep_missing
-        kept = np.flatnonzero(frequent).astype(np.int32)
-        cuts = np.full(len(kept), np.nan)
-        entries.append((column.name, ITEMS, len(kept), None, kept, cuts, window_of(column.offsets)))
-    if dataset.schema.n_attributes:
-        source, cuts = _attribute_items(dataset, min_frequency)
-        window = window_of(dataset.schema.attribute_offsets)
-        entries.append((ATTRIBUTES, ITEMS, len(source), None, source, cuts, window))
+            entries.append((column.name, CODES, column.n_codes, None, None, None, window))
+    entries += [_bins_of_codes(column, next(counts), n_sequences, min_frequency, gather=gather) for column in sparse]
+    if schema.n_attributes:
+        source, cuts = items()
+        entries.append((ATTRIBUTES, ITEMS, len(source), None, source, cuts, window_of(schema.attribute_offsets)))
     if not entries:
         raise InputError("there is no column to split on")
     return Binning(*(tuple(part) for part in zip(*entries)))
+
+
+def _bins_of_codes(
+    column: Column, counts: AnyArray, n_sequences: int, min_frequency: float, *, gather: bool
+) -> tuple[Any, ...]:
+    """What a Binning has of a column of very many codes."""
+    counts[OUTSIDE] = n_sequences if len(column.offsets) > 1 else 0
+    kept = np.flatnonzero((counts > 0) & (counts >= min_frequency)).astype(np.int32)
+    if not gather:
+        return column.name, ITEMS, len(kept), None, kept, np.full(len(kept), np.nan), window_of(column.offsets)
+    values = kept[kept >= FIRST_VALUE]
+    common = values[np.argsort(-counts[values], kind="stable")[: MAX_BINS - 1 - FIRST_VALUE]]
+    source = np.sort(np.append(common, [MISSING, OUTSIDE])).astype(np.int32)
+    return column.name, CODES, len(source) + 1, None, source, None, window_of(column.offsets)
 
 
 def split_columns(schema: Schema) -> tuple[list[Stored], list[Stored]]:
@@ -200,7 +244,7 @@ def bin_dataset(binning: Binning, dataset: Dataset, *, postings: bool) -> Binned
     inside = inside_places(dataset)
     place = (inside + margin).astype(np.int32)
     size = int(dataset.offsets[-1]) + dataset.schema.gap * (dataset.n_sequences + 1) + 2 * margin
-    sparse = split_columns(dataset.schema)[1] if binning.n_dense < len(binning.names) else []
+    sparse = [*chain(*split_columns(dataset.schema))][binning.n_dense :] if binning.n_dense < len(binning.names) else []
     bins = _dense_bins(binning, dataset, inside, place, size)
     first: AnyArray = np.zeros(size, dtype=np.uint8)
     first[place[dataset.offsets[:-1]]] = 1
@@ -235,7 +279,7 @@ def _reads(binning: Binning, schema: Schema) -> _Reads:
     kept: _Reads | None = binning.__dict__.get("_reads")
     if kept is not None and kept.schema is schema:
         return kept
-    dense, n_bins = list(enumerate(split_columns(schema)[0])), binning.n_bins
+    dense, n_bins = list(enumerate([*chain(*split_columns(schema))][: binning.n_dense])), binning.n_bins
     numbers = [(c, one) for c, one in dense if one.group == 1 and one.column.derived is None]
     read = {c for c, _ in numbers}
     ends = [() if (edges := binning.thresholds[c]) is None else edges for c, _ in numbers]
@@ -268,7 +312,10 @@ def _dense_bins(binning: Binning, dataset: Dataset, inside: IndexArray, place: C
             values = np.repeat(values, np.diff(dataset.offsets))
         else:
             values = values[inside]
-        if edges is None:
+        if (source := binning.item_source[c]) is not None:
+            bin_ = np.minimum(np.searchsorted(source, values), len(source) - 1)
+            bins[c, place] = np.where(source[bin_] == values, bin_, len(source))
+        elif edges is None:
             bins[c, place] = values
         else:
             if not np.isnan(column.fill):
@@ -325,40 +372,6 @@ def _expand(
         where, items = np.divmod(np.unique(key), max(1, len(of_item)))
     per_place: IndexArray = np.bincount(where, minlength=len(counts)).astype(INDEX)
     return items.astype(np.int32), per_place
-
-
-def postings_of(binning: Binning, bins: AnyArray) -> tuple[CodeArray, IndexArray]:
-    """Places of each code of the dense code columns, those outside sequences too; a numeric column has none."""
-    margin, size = binning.margin, bins.shape[1]
-    ptr = np.zeros((len(bins), MAX_BINS + 1), dtype=INDEX)
-    lists: list[CodeArray] = [np.empty(0, dtype=np.int32)]
-    n = 0
-    for c in range(len(bins)):
-        ptr[c] = n
-        if binning.kinds[c] == CODES:
-            codes = bins[c, margin : size - margin]
-            lists.append((np.argsort(codes, kind="stable") + margin).astype(np.int32))
-            ptr[c, 1:] += np.cumsum(np.bincount(codes, minlength=MAX_BINS))
-            n += len(codes)
-    return np.concatenate(lists), ptr
-
-
-def item_places(binning: Binning, items: CodeArray, item_ptr: IndexArray) -> tuple[CodeArray, IndexArray]:
-    """item_places int32[], item_place_ptr int64[G, ·]: where each item of each sparse column stands."""
-    sizes = binning.n_bins[binning.n_dense :]
-    ptr: IndexArray = np.zeros((len(sizes), max(sizes, default=0) + 1), dtype=INDEX)
-    lists: list[CodeArray] = [np.empty(0, dtype=np.int32)]
-    margin, n = binning.margin, 0
-    for g in range(len(sizes)):
-        begin, end = item_ptr[g, 0], item_ptr[g, -1]
-        where = np.repeat(np.arange(item_ptr.shape[1] - 1, dtype=np.int32), np.diff(item_ptr[g]))
-        inner = (where >= margin) & (where < item_ptr.shape[1] - 1 - margin)  # no place sees beyond
-        ids, where = items[begin:end][inner], where[inner]
-        lists.append(where[np.argsort(ids, kind="stable")])
-        ptr[g, 1:] = np.cumsum(np.bincount(ids, minlength=ptr.shape[1] - 1))
-        ptr[g] += n
-        n += len(ids)
-    return np.concatenate(lists), ptr
 
 
 def group_windows(binning: Binning, alone: BinnedData) -> BinnedData:

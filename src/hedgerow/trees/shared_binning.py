@@ -8,72 +8,43 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
 from hedgerow.data.dataset import Dataset, padded_places
 from hedgerow.data.parts.corpus import SharedCorpus, join_ends
-from hedgerow.errors import InputError
-from hedgerow.legend import INDEX, OUTSIDE, AnyArray, CodeArray, FloatArray, IndexArray
+from hedgerow.legend import INDEX, AnyArray, CodeArray, FloatArray, IndexArray
 from hedgerow.trees.binning import (
-    ATTRIBUTES,
     Binning,
+    assemble,
     attribute_items,
     bin_dataset,
     column_values,
+    count_codes,
     group_windows,
-    item_places,
-    postings_of,
     split_columns,
-    window_of,
 )
-from hedgerow.trees.bins import BinnedData
-from hedgerow.trees.nodes import CODES, ITEMS, N_SPECIAL, ORDERED
-from hedgerow.trees.quantiles import column_numbers, in_single, inside_places, quantiles_of
+from hedgerow.trees.bins import BinnedData, item_places, postings_of
+from hedgerow.trees.quantiles import column_numbers, in_single, quantiles_of
 
 SAMPLED = 16_384  # numbers that a part gives of a column: twice that share of it lies between two bounds
 
 
-def learn_shared_binning(corpus: SharedCorpus, max_bins: int, min_frequency: float) -> Binning:
+def learn_shared_binning(corpus: SharedCorpus, max_bins: int, min_frequency: float, *, gather: bool = False) -> Binning:
     """As `learn_binning`, of all parts."""
-    dense, sparse = split_columns(corpus.schema)
-    entries: list[tuple[Any, ...]] = []
-    edges = iter(_numeric_edges(corpus, max_bins))
-    for column in (stored.column for stored in dense):
-        window = window_of(column.offsets)
-        if column.kind == "numeric":
-            cuts = next(edges)
-            entries.append((column.name, ORDERED, len(cuts) + 1 + N_SPECIAL, cuts, None, None, window))
-        else:
-            entries.append((column.name, CODES, column.n_codes, None, None, None, window))
-    counted = corpus.added(_count_codes) if sparse else []
-    for column, counts in zip((stored.column for stored in sparse), np.split(counted, _ends(sparse))):
-        counts[OUTSIDE] = corpus.n_sequences if len(column.offsets) > 1 else 0
-        kept = np.flatnonzero((counts > 0) & (counts >= min_frequency)).astype(np.int32)
-        none = np.full(len(kept), np.nan)
-        entries.append((column.name, ITEMS, len(kept), None, kept, none, window_of(column.offsets)))
-    if corpus.schema.n_attributes:
-        source, cuts = _attribute_items(corpus, min_frequency)
-        window = window_of(corpus.schema.attribute_offsets)
-        entries.append((ATTRIBUTES, ITEMS, len(source), None, source, cuts, window))
-    if not entries:
-        raise InputError("there is no column to split on")
-    return Binning(*(tuple(part) for part in zip(*entries)))
-
-
-def _ends(sparse: Sequence[Any]) -> IndexArray:
-    return np.cumsum([stored.column.n_codes for stored in sparse])[:-1]
+    sparse = split_columns(corpus.schema)[1]
+    ends = np.cumsum([stored.column.n_codes for stored in sparse])
+    counts = np.split(corpus.added(_count_codes), ends[:-1]) if sparse else []
+    items = partial(_attribute_items, corpus, min_frequency)
+    known = corpus.n_sequences, min_frequency
+    return assemble(corpus.schema, iter(_numeric_edges(corpus, max_bins)), iter(counts), items, *known, gather=gather)
 
 
 def _count_codes(dataset: Dataset) -> IndexArray:
     """How often each code of the sparse columns stands at a position, one column after the other."""
-    counts = []
-    for stored in split_columns(dataset.schema)[1]:
-        values = column_values(dataset, stored)
-        inside = values if stored.column.constant else values[inside_places(dataset)]
-        counts.append(np.bincount(inside, minlength=stored.column.n_codes))
-    return np.concatenate(counts)
+    return np.concatenate([count_codes(dataset, stored) for stored in split_columns(dataset.schema)[1]])
 
 
 def _attribute_items(corpus: SharedCorpus, min_frequency: float) -> tuple[CodeArray, FloatArray]:

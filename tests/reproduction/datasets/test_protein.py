@@ -7,6 +7,7 @@ import pytest
 from hedgerow.errors import InputError
 from reproduction.datasets import load_protein, read_sparse_windows
 from reproduction.datasets.protein import FILES, read_protein
+from reproduction.datasets.relatives import families
 
 TEXT = "# A remark.\n\n<>\nG _\nV h\n<end>\n<>\nA e\nend\n<>\nM _\n<>\nC h\n"
 
@@ -51,3 +52,18 @@ def test_the_letters_are_those_of_the_window_features(part, data_folder):
     expected = [row[t : t + 11] for row in padded for t in range(len(row) - 10)]
     assert ["".join(letters[value] for value in row) for row in values.tolist()] == expected
     assert windows.labels == [["_eh".index(label) for label in labels] for labels in y]
+
+
+def test_a_family_is_a_chain_of_relatives():
+    one, middle, other, alone = map(list, ("GLSDGEWQLV", "GEWQLVLNVWGK", "LNVWGKVEAD", "MKTAYIAKQR"))
+    found = families([one, alone, other, middle, ["G"]])
+    assert len(set(found.tolist())) == 3
+    assert found[0] == found[2] == found[3]
+    assert len(set(families([one, other]).tolist())) == 2  # without the one between them
+
+
+@pytest.mark.data
+def test_no_test_protein_is_related_to_one_of_training(data_folder):
+    X, _, X_test, _ = load_protein(data_folder / "protein")
+    found = families(X + X_test)
+    assert not set(found[: len(X)].tolist()) & set(found[len(X) :].tolist())

@@ -13,7 +13,7 @@ from hedgerow.estimators.codec.arrays import Array, Ragged, pointers, scores
 from hedgerow.estimators.codec.parts import Record, pack, unpack
 from hedgerow.estimators.codec.steps import Check, Let, Scope, Step, refuse
 from hedgerow.estimators.codec.values import count, flag
-from hedgerow.legend import CODE, FLOAT, INDEX, AnyArray, BoolArray, IndexArray
+from hedgerow.legend import CODE, FIRST_VALUE, FLOAT, INDEX, MISSING, OUTSIDE, AnyArray, BoolArray, IndexArray
 from hedgerow.trees.binning import ATTRIBUTES, Binning, split_columns, window_of
 from hedgerow.trees.ensemble import Ensemble
 from hedgerow.trees.growing import Tree
@@ -45,13 +45,15 @@ def _make_binning(scope: Scope) -> Binning:
     """The bins of the columns that the trees see, `scope["columns"]`."""
     schema: Schema = scope["columns"]
     dense, sparse = split_columns(schema)
+    learnt = list(zip(scope["thresholds"], scope["item_source"], scope["item_cut"]))
+    if not schema.n_attributes and sparse and len(learnt) > len(dense) and not len(learnt[len(dense)][2]):
+        dense, sparse = dense + sparse, []  # a gathered column has no cuts; others have one for each item
     wide = [(one.column.name, one.column.n_codes, one.column.offsets) for one in sparse]
     if schema.n_attributes:
         wide.append((ATTRIBUTES, schema.n_attributes, schema.attribute_offsets))
     n = len(dense)
     if scope["C"] != n + len(wide) or not scope["C"]:
         refuse(f"there are bins of {scope['C']} columns, and trees can split on {n + len(wide)}")
-    learnt = list(zip(scope["thresholds"], scope["item_source"], scope["item_cut"]))
     entries = [_dense_bins(one.column, *bins) for one, bins in zip(dense, learnt)]
     entries += [_items(*column, *bins) for column, bins in zip(wide, learnt[n:])]
     return Binning(*(tuple(part) for part in zip(*entries)))
@@ -61,8 +63,14 @@ def _dense_bins(column: Any, edges: AnyArray, source: AnyArray, cut: AnyArray) -
     window = window_of(column.offsets)
     numeric = column.kind == "numeric"
     sound = len(edges) + 1 + N_SPECIAL <= MAX_BINS and np.all(edges[1:] > edges[:-1]) and (numeric or not len(edges))
-    if not sound or len(source) or len(cut):
+    gathered = column.kind != "numeric" and column.n_codes > MAX_BINS
+    if gathered:
+        sound &= source[:FIRST_VALUE].tolist() == [MISSING, OUTSIDE] and len(source) < MAX_BINS
+        sound = sound and bool(np.all(source[1:] > source[:-1])) and int(source[-1]) < column.n_codes
+    if not sound or (len(source) and not gathered) or len(cut):
         refuse(f"the bins of the column {column.name!r} are not sound")
+    if gathered:
+        return column.name, CODES, len(source) + 1, None, source, None, window
     if numeric:
         return column.name, ORDERED, len(edges) + 1 + N_SPECIAL, edges, None, None, window
     return column.name, CODES, column.n_codes, None, None, None, window

@@ -11,130 +11,138 @@ import numpy as np
 
 from hedgerow.jit import kernel, part
 
-KEY_MASK = (1 << 61) - 1  # keys of sets are sums of the keys of their atoms, under this
+RANK = 1e-9  # what is left to gain is compared in such units: last bits, which a processor decides, do not decide
+TOUCHED = 1e-300  # in a sum of which nothing was lost so far
 NEWTON_STEPS = 60
 LARGEST_WEIGHT = 20.0  # without a penalty some have no best weight
 CLOSE_ENOUGH = 1e-4  # of a weight: the gain is then off by its square
 
 
 @part
-def _find_child(child_ptr, child_row, child_node, node, row):
-    """The child of a node with this row, −1 where there is none."""
-    low, high = child_ptr[node], child_ptr[node + 1]
+def _find(ptr, rows, i, row):
+    """Where a row stands among rows[ptr[i]:ptr[i + 1]], which rise; −1 where it does not."""
+    low, high = ptr[i], ptr[i + 1]
     while low < high:
         middle = (low + high) // 2
-        if child_row[middle] < row:
+        if rows[middle] < row:
             low = middle + 1
         else:
             high = middle
-    return child_node[low] if low < child_ptr[node + 1] and child_row[low] == row else -1
+    return low if low < ptr[i + 1] and rows[low] == row else -1
 
 
 @kernel
-def list_conjunctions(
-    ptr, rows, values, child_ptr, child_row, child_node, feature, nodes, last, products, out_ptr, out_id, out_value
-):
-    """Which conjunctions hold at each of n positions. Returns how many there are. Empty `out_id`: count only.
+def meet(set_ptr, set_row, place_ptr, place_t, atom_ptr, atom_row, atom_value, ptr, t, value):
+    """Where all atoms of a set stand: the positions of its rarest atom at which the others stand too. Returns how many
+    there are in all.
 
-    IN   ptr int64[n+1], rows int64[], values float64[] (atoms of position t: ptr[t]:ptr[t+1], rows rise; no values
-         where all are 1), child_ptr int64[J+1], child_row, child_node int64[] (children of node j, rows rise),
-         feature int64[J] (the number of a conjunction that ends at the node, or −1)
-    WORK nodes, last int64[J], products float64[J]
-    OUT  out_ptr int64[n+1], out_id int32[], out_value float64[] (empty where all are 1)
+    IN   set_ptr int64[C+1], set_row int64[] (atoms of each set; the constant has none), place_ptr int64[R+1], place_t
+         int32[] (the positions of each atom, which rise), atom_ptr int64[n+1], atom_row int64[], atom_value float64[]
+         (the atoms of each position, which rise; no values where all are 1)
+    OUT  ptr int64[C+1], t int32[], value float64[] (of each set, with the products of values)
     """
-    e, fill = 0, len(out_id) > 0
-    for t in range(len(ptr) - 1):
-        out_ptr[t] = e
-        nodes[0], last[0], products[0], n_nodes, q = 0, ptr[t] - 1, 1.0, 1, 0
-        while q < n_nodes:
-            node = nodes[q]
-            if feature[node] >= 0:
-                if fill:
-                    out_id[e] = feature[node]
-                    if len(out_value) > 0:
-                        out_value[e] = products[q]
-                e += 1
-            if child_ptr[node + 1] > child_ptr[node]:
-                for a in range(last[q] + 1, ptr[t + 1]):
-                    if a > ptr[t] and rows[a] == rows[a - 1]:  # listed twice: it holds once
-                        continue
-                    child = _find_child(child_ptr, child_row, child_node, node, rows[a])
-                    if child >= 0:
-                        nodes[n_nodes], last[n_nodes] = child, a
-                        products[n_nodes] = products[q] * (values[a] if len(values) > 0 else 1.0)
-                        n_nodes += 1
-            q += 1
-    out_ptr[len(ptr) - 1] = e
-    return e
+    q = 0
+    for c in range(len(set_ptr) - 1):
+        ptr[c], rarest, begin, end = q, -1, 0, len(atom_ptr) - 1
+        for i in range(set_ptr[c], set_ptr[c + 1]):
+            row = set_row[i]
+            if rarest < 0 or place_ptr[row + 1] - place_ptr[row] < end - begin:
+                rarest, begin, end = row, place_ptr[row], place_ptr[row + 1]
+        for e in range(begin, end):
+            p = e if rarest < 0 else place_t[e]
+            holds, v = q == ptr[c] or t[q - 1] != p, 1.0  # listed twice: it holds once
+            for i in range(set_ptr[c], set_ptr[c + 1]):
+                if not holds or (set_row[i] == rarest and len(value) == 0):
+                    continue
+                a = _find(atom_ptr, atom_row, p, set_row[i])
+                holds = a >= 0
+                if holds and len(value) > 0:
+                    v *= atom_value[a]
+            if holds:
+                t[q] = p
+                if len(value) > 0:
+                    value[q] = v
+                q += 1
+    ptr[len(set_ptr) - 1] = q
+    return q
 
 
 @part
-def _holds(row, node, parent, node_row):
-    """Whether the conjunction of a node has an atom."""
+def _is_new(node, row, parent, node_row, child_ptr, child_row, child_node, feature, path):
+    """Whether the conjunction of a node with one atom more is none of the model's, and is none that another of the
+    model's makes with a larger atom: each candidate is made once. WORK path int64[J+1]"""
+    n, larger = 0, 0
     while node > 0:
         if node_row[node] == row:
-            return True
+            return False
+        if node_row[node] > row:
+            larger = n + 1
+        elif n == larger:
+            path[n], n = row, n + 1
+        path[n], n = node_row[node], n + 1
         node = parent[node]
-    return False
+    if n == larger:
+        path[n], n = row, n + 1
+    for without in range(-1, larger):
+        found = 0
+        for i in range(n - 1, -1, -1):
+            if i != without and found >= 0:
+                at = _find(child_ptr, child_row, found, path[i])
+                found = child_node[at] if at >= 0 else -1
+        if found >= 0 and feature[found] >= 0:
+            return False
+    return True
 
 
 @kernel
-def fill_table(keys, slots, table):
-    """Put keys into a table that is looked up from key & (H − 1) on. IN keys, slots int64[n] OUT table int64[H, 4]: key
-    (−1: free), slot, the last position, and nothing; H is a power of 2."""
-    mask = len(table) - 1
-    for i in range(len(keys)):
-        place = keys[i] & mask
-        while table[place, 0] >= 0:
-            place = (place + 1) & mask
-        table[place, 0], table[place, 1] = keys[i], slots[i]
-
-
-@kernel
-def tally_candidates(
-    begin, atom_ptr, atom_row, atom_value, has_ptr, has_id, has_value, node_of, parent, node_row, atom_key, set_key,
-    lost, more, n, table, made_of, sums,
+def find_candidates(
+    begin, has_ptr, has_t, has_value, atom_ptr, atom_row, atom_value, lost, node_of, parent, node_row, child_ptr,
+    child_row, child_node, feature, least, sums, touched, path, n, made_of, left,
 ):  # fmt: skip
-    """Every candidate, a conjunction of the model and one more atom; and for each the sum of v² times what is lost at
-    the positions where it holds with the value v.
+    """The candidates, a conjunction of the model and one more atom, with more than `least` left to gain: the sum of v²
+    times what is lost at the positions where it holds with the value v.
 
-    Positions are taken in order from `begin` on. Returns the position where it stopped, which is their number where all
-    were taken, and the number of candidates. Where there may not be room for all of the next position it stops if there
-    can be `more`, and else goes on with those that it has.
+    All candidates of one conjunction are summed at once, in a cell for each atom, so that nothing is looked up but the
+    few that are large enough. Conjunctions are taken in order from `begin` on. Returns the one before which it stopped,
+    as there may not be room for all of its candidates; their number where all were taken; and the number of candidates.
 
-    IN   atom_ptr, atom_row, atom_value as in `list_conjunctions`; has_ptr int64[n+1], has_id int32[], has_value
-         float64[] (the conjunctions of the model at each position; no values where all are 1), node_of int64[F],
-         parent, node_row int64[J], atom_key int64[R], set_key int64[F], lost float64[n]
-    OUT  n candidates so far, table int64[H, 4] as in `fill_table` (H more than twice the candidates; the slot of a
-         conjunction of the model is −1), made_of int64[C, 2] (a conjunction and an atom), sums float64[C]
+    IN   has_ptr int64[F+1], has_t int32[], has_value float64[] (the positions of each conjunction of the model; no
+         values where all are 1), atom_ptr int64[n+1], atom_row int64[], atom_value float64[] (atoms of each position,
+         rows rise), lost float64[n], node_of int64[F], parent, node_row int64[J], child_ptr int64[J+1], child_row,
+         child_node int64[] (children of node j, rows rise), feature int64[J] (the number of a conjunction that ends at
+         the node, or −1), least, in units of RANK
+    WORK sums float64[R] (zeros, before and after), touched int64[R], path int64[J+1]
+    OUT  n candidates so far, made_of int64[C, 2] (a conjunction and an atom), left float64[C]; C at least n + R
     """
-    mask, room = len(table) - 1, len(sums)
-    for t in range(begin, len(atom_ptr) - 1):
-        if more and n + (has_ptr[t + 1] - has_ptr[t]) * (atom_ptr[t + 1] - atom_ptr[t]) > room:
-            return t, n
-        for f in range(has_ptr[t], has_ptr[t + 1]):
-            conjunction = has_id[f]
+    plain, enough = len(atom_value) == 0, least * RANK  # to round every sum would take longer than to make it
+    for f in range(begin, len(has_ptr) - 1):
+        if n + len(sums) > len(left):
+            return f, n
+        n_touched = 0
+        for e in range(has_ptr[f], has_ptr[f + 1]):
+            t = has_t[e]
             for a in range(atom_ptr[t], atom_ptr[t + 1]):
-                row = atom_row[a]
-                key = (set_key[conjunction] + atom_key[row]) & KEY_MASK
-                place = key & mask
-                while table[place, 0] >= 0 and table[place, 0] != key:
-                    place = (place + 1) & mask
-                if table[place, 0] < 0:
-                    if n == room or _holds(row, node_of[conjunction], parent, node_row):
-                        continue
-                    table[place, 0], table[place, 1], table[place, 2] = key, n, -1
-                    made_of[n, 0], made_of[n, 1] = conjunction, row
-                    n += 1
-                c = table[place, 1]
-                if c < 0 or table[place, 2] == t:  # of the model already; or counted here by another way to it
+                row, v = atom_row[a], 1.0
+                if a > atom_ptr[t] and row == atom_row[a - 1]:  # listed twice: it holds once
                     continue
-                table[place, 2] = t
-                v = 1.0
-                if len(atom_value) > 0:
-                    v = atom_value[a] * has_value[f]
-                sums[c] += v * v * lost[t]
-    return len(atom_ptr) - 1, n
+                if not plain:
+                    v = atom_value[a] * has_value[e]
+                before = sums[row]
+                if before == 0.0:
+                    touched[n_touched], before = row, TOUCHED
+                    n_touched += 1
+                sums[row] = before + v * v * lost[t]
+        for i in range(n_touched):
+            row = touched[i]
+            total, sums[row] = sums[row], 0.0
+            if (
+                total > enough
+                and np.rint(total / RANK) > least
+                and _is_new(node_of[f], row, parent, node_row, child_ptr, child_row, child_node, feature, path)
+            ):
+                made_of[n, 0], made_of[n, 1], left[n] = f, row, total
+                n += 1
+    return len(has_ptr) - 1, n
 
 
 @part

@@ -88,7 +88,7 @@ def _has_gaps(dataset: Dataset) -> bool:
 
 def first_guesses(traits: Traits) -> list[Any]:
     """The models to begin with, the best guess first."""
-    shared, joint = TreeCRF(edges="shared", **TREES), TreeCRF(edges="joint", **TREES)
+    shared, joint = (TreeCRF(edges=edges, init="zero", **TREES) for edges in ("shared", "joint"))
     if traits.n_values > MANY_VALUES:
         models = [
             LinearCRF(),
@@ -106,7 +106,7 @@ def first_guesses(traits: Traits) -> list[Any]:
             HMM(),
             joint,
             TreeCRF(edges="shared", init=LinearCRF(l2=0.1), **TREES),
-            MEMM(estimator=TreeCRF(**TREES)),
+            MEMM(estimator=TreeCRF(init="zero", **TREES)),
             LinearCRF(),
             MEMM(estimator=LinearCRF()),
         ]

@@ -16,7 +16,7 @@ from hedgerow.estimators.values import random_generator
 from hedgerow.legend import CODE, INDEX, FloatArray, IndexArray
 from hedgerow.linear.chain import ChainLayout, LinearChain
 from hedgerow.linear.conjunctions import Conjunctions, list_atoms
-from hedgerow.linear.index import Streams, WeightIndex
+from hedgerow.linear.index import Streams, WeightIndex, row_names
 from hedgerow.models.crf.linear_layout import Statistics
 from hedgerow.models.crf.linear_training import LinearTraining, Plan, max_iterations
 from hedgerow.parallel import Chunk, over_chunks
@@ -71,7 +71,8 @@ class Rounds:
         rows: Iterable[int] = ()
         if self.settings.start == "features":
             rows = np.unique(list_atoms(ready.dataset).numbers).tolist()
-        self.conjunctions = Conjunctions.of(ready.dataset.schema, [(), *((row,) for row in rows)])
+        names = row_names(ready.dataset.schema)
+        self.conjunctions = Conjunctions.of(ready.dataset.schema, [(), *((row,) for row in rows)], names)
         self.corpus = _Corpus(ready.dataset, self.conjunctions)
         self.held_out = None if ready.held_out is None else _Corpus(ready.held_out, self.conjunctions)
         self.laid_out = self._lay_out(self.corpus.seen(self.conjunctions))
@@ -145,7 +146,8 @@ class Rounds:
         self.going_on = bool(found)
         if not found:
             return
-        more, n_before = Conjunctions.of(self.conjunctions.schema, found), len(self.conjunctions)
+        old = self.conjunctions
+        more, n_before = Conjunctions.of(old.schema, found, old.names), len(old)
         self.conjunctions = self.conjunctions.extended(found)
         fresh = self._lay_out(self.corpus.add(more, n_before))
         self.laid_out = join_layouts(self.laid_out, fresh, self.conjunctions.seen)

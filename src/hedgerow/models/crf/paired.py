@@ -3,38 +3,57 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
 from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.chain.structure.histories import Histories
 from hedgerow.chain.structure.history_table import HistoryTable
 from hedgerow.chain.structure.states import StateSpace
 from hedgerow.data.dataset import Dataset
+from hedgerow.data.parts.corpus import SharedCorpus
 from hedgerow.errors import InputError
 from hedgerow.estimators.histories import observed_histories
-from hedgerow.estimators.prepare import Prepared, Sources
+from hedgerow.estimators.prepare import Prepared
 from hedgerow.legend import FloatArray, IndexArray
 from hedgerow.models.crf.linear import LinearCRF
 from hedgerow.models.crf.parameters import TreeParameters
+from hedgerow.models.crf.tree_form import has_words
 from hedgerow.training.boosting.constant import best_constant, best_history_constant
 from hedgerow.training.boosting.scores import Start
 
 
-def linear_below(init: Any, ready: Prepared) -> LinearCRF | None:
-    """The linear model that the trees stand on, if any; one that is not fitted yet is fitted to the training
-    sequences."""
-    if not isinstance(init, LinearCRF):
-        return None
-    if hasattr(init, "weights_"):
-        return copy.deepcopy(init)  # to fit it anew must not change this model
-    fresh: LinearCRF = clone(init)
+def linear_below(model: TreeParameters, ready: Prepared, words: bool | None = None) -> LinearCRF | None:
+    """The linear model that the trees stand on, if any; one that is not fitted yet is fitted to the training sequences.
+    words : whether ⟦init="auto"⟧ comes to one, where that is known"""
+    if isinstance(model.init, str):
+        words = has_words(model, ready.given.schema) if words is None else words
+        return _below_words(model, ready.given) if words else None
+    fitted = hasattr(model.init, "weights_")
+    fresh: LinearCRF = copy.deepcopy(model.init) if fitted else clone(model.init)  # `init` may be fitted anew later
+    if fitted:
+        return fresh
     assert ready.sources is not None
     return fresh.fit(*ready.sources.training(ready)[:3])
+
+
+def _below_words(model: TreeParameters, given: Dataset | SharedCorpus) -> LinearCRF:
+    """A linear model of the columns and the window of the trees. It needs not converge, and a number may be missing
+    where none was in training."""
+    if isinstance(given, SharedCorpus):
+        what = "⟦init='auto'⟧ comes to a linear start, for columns of words, which is not supported with Dask"
+        raise InputError(what, hint="Give 'zero', or fit the ordinary TreeCRF.")
+    numbers = any(column.kind == "numeric" for column in given.schema.columns)
+    below = LinearCRF(missing="indicator" if numbers else None, class_weight=model.class_weight, n_jobs=model.n_jobs)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return below.fit(given)
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,18 +76,19 @@ def pair(linear: LinearCRF | None, dataset: Dataset, X: Any) -> Dataset:
 
 def pair_all(linear: LinearCRF, ready: Prepared) -> tuple[Dataset, Dataset | None]:
     """The same of the sequences that train, and of those that are held out, as trees see them."""
-    sources = ready.sources or Sources(ready.given)
-    dataset = _beside(linear, ready.dataset, ready.given, sources.training(ready).X)
+    sources = ready.sources
+    dataset = _beside(linear, ready.dataset, ready.given, sources.training(ready).X if sources else ready.given)
     if ready.held_out is None or ready.held_given is None:
         return dataset, None
-    return dataset, _beside(linear, ready.held_out, ready.held_given, sources.held_out(ready))
+    given = sources.held_out(ready) if sources else ready.held_given
+    return dataset, _beside(linear, ready.held_out, ready.held_given, given)
 
 
 def beside_held_out(linear: LinearCRF | None, ready: Prepared, given: Dataset | None) -> Dataset | None:
     """The same of held-out sequences, as users give them."""
     if linear is None or given is None:
         return given
-    return _beside(linear, given, given, (ready.sources or Sources(ready.given)).held_out(ready))
+    return _beside(linear, given, given, ready.sources.held_out(ready) if ready.sources else given)
 
 
 def _beside(linear: LinearCRF | None, dataset: Dataset, given: Dataset, X: Any) -> Dataset:

@@ -154,7 +154,7 @@ def _check_init(init: Any) -> None:
     from hedgerow.models.crf.linear import LinearCRF
 
     if not isinstance(init, LinearCRF):
-        check_value("init", init, Literal["zero", "constant"])
+        check_value("init", init, Literal["auto", "zero", "constant"])
 
 
 @declared
@@ -191,8 +191,9 @@ class TreeParameters(
         up to 6 labels. `edges_` says what it came to.
     multi_strategy
         "one_output_per_tree" grows a tree for each label in every iteration; "multi_output_tree" grows one tree for all
-        labels, whose leaves have a value for each: for shared edges with Newton's leaves, and columns of at most 256
-        values, which it splits one value against the rest. "auto" is that above 12 labels, where it can be.
+        labels, whose leaves have a value for each: for shared edges with Newton's leaves, and columns, which it splits
+        one value against the rest; of a column of over 254 values the rarest are one. "auto" is that above 12 labels,
+        where it can be.
     order
         How many labels before it a label may depend on. 0 scores each position by itself. From 2 on trees of joint
         edges ask for each of the last `order` labels, which is for few labels; shared edges have a weight for every run
@@ -211,9 +212,11 @@ class TreeParameters(
         is 5 with Newton's leaves and shared edges, and 20 elsewhere.
     n_estimators
         The most iterations. "auto" is 10,000 where held-out sequences stop training, and 500 where they do not.
-    init : {"zero", "constant"} or LinearCRF
+    init : {"auto", "zero", "constant"} or LinearCRF
         The scores before any tree: none, the best constant table of transitions, or those of a linear model, to which
-        trees add interactions. A LinearCRF that is not fitted is fitted to the training sequences first.
+        trees add interactions. A LinearCRF that is not fitted is fitted to the training sequences first. "auto" is a
+        LinearCRF of the same columns where one of these, or the attributes, have over 500 values, as words have, for
+        the log-likelihood, `order` 1 and no bags; and "zero" elsewhere.
     pseudo_likelihood_steps
         So many first iterations follow the gradient of the pseudo-likelihood. Every label must then be known.
     likelihood_steps
@@ -273,7 +276,7 @@ class TreeParameters(
     learning_rate: Annotated[float, Range(above=0, most=10)] | Literal["auto", "line_search"] = "auto"  # type: ignore[assignment]
     l2_regularization: NonNegative | Literal["auto"] = "auto"  # type: ignore[assignment]
     n_estimators: Count | Literal["auto"] = "auto"  # type: ignore[assignment]
-    init: Annotated[Any, Check(_check_init)] = "zero"
+    init: Annotated[Any, Check(_check_init)] = "auto"
     pseudo_likelihood_steps: Annotated[int, Range(0)] = 0
     likelihood_steps: Annotated[int, Range(0)] | Literal["auto"] = "auto"
     sharpness: Positive | None = None
@@ -339,9 +342,9 @@ def against_vectors(model: Any) -> str:
 def _check_tree_order(model: Any) -> None:
     """Refuse what a TreeCRF of another order than 1 cannot do."""
     if not isinstance(model.init, str):
-        hint = "Leave ⟦init⟧ at 'zero', or use 'constant'."
+        hint = "Leave ⟦init⟧ at 'auto', or use 'constant'."
         raise InputError(f"a linear model as ⟦init⟧ is for ⟦order⟧ 1, and ⟦order⟧ is {model.order}", hint=hint)
-    if model.order == 0 and model.init != "zero":
+    if model.order == 0 and model.init == "constant":
         raise InputError("⟦init='constant'⟧ is for ⟦order⟧ 1 and more, and ⟦order⟧ is 0", hint="Leave ⟦init⟧ as it is.")
     if model.order > 1 and model.objective in BOOSTED:
         what = f"⟦objective={model.objective!r}⟧ is not available for ⟦order={model.order}⟧"

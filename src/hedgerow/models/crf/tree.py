@@ -57,12 +57,12 @@ PAPERS: dict[str, dict[str, Any]] = {
 }
 PAPER: dict[str, Any] = {
     "window": 0, "edges": "joint", "leaves": "mean", "learning_rate": 1.0, "categorical": "one_against_rest",
-    "early_stopping": False, "n_estimators": 100,
+    "early_stopping": False, "n_estimators": 100, "init": "zero",
 }  # fmt: skip
 # Of what compares windows: few small trees show which are better.
 QUICK: dict[str, Any] = {
     "edges": "shared", "n_estimators": 60, "learning_rate": 0.2, "max_leaf_nodes": 8, "n_iter_no_change": 3,
-    "calibrate": False,
+    "calibrate": False, "init": "zero",
 }  # fmt: skip
 
 
@@ -129,7 +129,9 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
         """Train and store, for a duration that is known, or with edges that are: without both every form that `edges`
         leaves open, of which that is stored which held-out sequences prefer. Returned where any iteration is kept."""
         warm = ready.wanted.schema is not None
-        linear = self.linear_ if warm else linear_below(self.init, ready)
+        first = duration is None and edges is None
+        decided = None if first else self.linear_ is not None  # by the first training of this fit
+        linear = self.linear_ if warm else linear_below(self, ready, decided)
         dataset, held_out = ready.dataset, ready.held_out
         if linear is not None:
             dataset, held_out = pair_all(linear, ready)
@@ -144,13 +146,11 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
             held_out = without_forbidden(held_out, start.space)
             if start.histories is not None:
                 held_out = without_unseen(held_out, start.histories)
-        if warm:
-            binning = self.binning_
-        else:
-            binning = choose_binning(self, dataset)
+        binning = self.binning_ if warm else choose_binning(self, dataset, ways)
         found: list[tuple[Duration, Trained[Boosted]]] = []
         for way in ways:
-            form = make_form(self, way, stopped=held_out is not None, again=ready.everything is not None)
+            again, words = ready.everything is not None, linear is not None and self.init == "auto"
+            form = make_form(self, way, stopped=held_out is not None, again=again, words=words)
             rival = found[0][1].history if found else ()  # of the simpler form
             training = self._training(form, binning, start, ready.given.schema, label_weights=weights, rival=rival)
             if self.n_bags:
@@ -175,6 +175,8 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
             return (self.edges_,)
         if self.edges == "auto" and linear is not None and linear.layout_.pairs is not None:
             ways: tuple[str, ...] = ("joint",)  # a table cannot stand on edges of each position
+        elif self.edges == self.init == "auto" and linear is not None:
+            ways = ("shared",)
         else:
             compared = held_out is not None and not self.n_bags
             ways = edges_to_try(self, dataset.n_labels, dataset.n_positions, compared=compared)

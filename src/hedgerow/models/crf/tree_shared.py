@@ -13,6 +13,7 @@ from hedgerow.errors import InputError
 from hedgerow.estimators.values import LOG_LIKELIHOOD
 from hedgerow.legend import AnyArray, IndexArray
 from hedgerow.models.crf.parameters import TreeParameters
+from hedgerow.models.crf.tree_form import gathers
 from hedgerow.parallel import MAX_LANES, Lanes, plan_chunks
 from hedgerow.training.boosting.chain import Iteration, plan_shards
 from hedgerow.training.boosting.pooled import PooledBooster, TreeMember, how_many_growers
@@ -22,16 +23,17 @@ from hedgerow.training.counting import count_known_moves
 from hedgerow.training.pool import Operation, Pool
 from hedgerow.trees.binning import Binning, bin_dataset, learn_binning
 from hedgerow.trees.growing import SURROGATE, WEIGHTING
-from hedgerow.trees.nodes import BLOCK_BINS, BLOCK_STRIDE
+from hedgerow.trees.nodes import BLOCK_BINS, BLOCK_WIDTH
 from hedgerow.trees.shared_binning import BinnedPiece, bin_piece, join_bins, join_labels, learn_shared_binning
 
 
-def choose_binning(settings: TreeParameters, corpus: Dataset | SharedCorpus) -> Binning:
-    """How the columns of a training corpus become bins."""
+def choose_binning(settings: TreeParameters, corpus: Dataset | SharedCorpus, ways: Sequence[str]) -> Binning:
+    """How the columns of a training corpus become bins. ways : the forms of edges of the trees that split on them"""
+    limits, gather = (int(settings.max_bins), settings.min_frequency), gathers(settings, ways, corpus.schema)
     if isinstance(corpus, SharedCorpus):
-        return learn_shared_binning(corpus, int(settings.max_bins), settings.min_frequency)
+        return learn_shared_binning(corpus, *limits, gather=gather)
     gaps = settings.missing in (WEIGHTING, SURROGATE)
-    return learn_binning(corpus, int(settings.max_bins), settings.min_frequency, keep_missing=gaps)
+    return learn_binning(corpus, *limits, keep_missing=gaps, gather=gather)
 
 
 def shared_booster(
@@ -43,10 +45,11 @@ def shared_booster(
         raise InputError(what, hint="Give 'one_output_per_tree'.")
     nothing, K, blocks = corpus.nothing(), corpus.n_labels, binning.blocks
     totals = Totals(corpus.n_positions, labelled=corpus.added(_n_unknown) == 0)
-    n_cells = int((blocks[:, BLOCK_BINS] * blocks[:, BLOCK_STRIDE]).sum())
+    n_cells = int((blocks[:, BLOCK_BINS] * blocks[:, BLOCK_WIDTH]).sum())
     shared: dict[str, Any] = {"start": start, "totals": totals, **options}
-    n_rows, n_before = corpus.n_positions / corpus.engine.n_members, K if options["edges"] == "joint" else 1
-    most = K, options["max_leaf_nodes"], n_cells, n_rows, n_before, corpus.engine.memory
+    n_members, n_before = corpus.engine.n_members, K if options["edges"] == "joint" else 1
+    shares = n_cells / n_members, corpus.n_positions / n_members
+    most = K, options["max_leaf_nodes"], *shares, n_before, corpus.engine.memory
     shared["n_growers"] = how_many_growers(*most)
     given = nothing, binning, corpus.engine.n_threads, shared
     pool = corpus.pool(plan_shards(corpus.offsets), bin_piece, (binning,), make_tree_member, *given)
@@ -132,10 +135,13 @@ class SharedStages:
 
     def score(self, n_iterations: int) -> float:
         """The score with the first iterations; no fewer than at the call before."""
-        new = self.iterations[self._n_added : n_iterations]
-        self._n_added = n_iterations
-        asked = Operation("measure", (new,))
-        answers = self.pool.call([asked], self._history)
-        self._history.append(asked)
+        while True:  # one after the other: a training that goes on from a checkpoint has many, and one sum an iteration
+            n_next = min(self._n_added + 1, n_iterations)
+            asked = Operation("measure", (self.iterations[self._n_added : n_next],))
+            answers = self.pool.call([asked], self._history)
+            self._history.append(asked)
+            self._n_added = n_next
+            if n_next == n_iterations:
+                break
         values = np.concatenate([part for (parts,) in answers for part in parts])
         return float(values.sum()) if self.scoring == LOG_LIKELIHOOD else float(values.mean())
