@@ -99,10 +99,8 @@ class Filter:
         tops: FloatArray = np.empty(len(nodes))
         assert isinstance(position.edges, TableEdges)
         scores_to = position.edges.scores_to
-        if position.edges.per_position and message is not None:
-            scores_to = np.concatenate(
-                [scores_to, scores_to], axis=1
-            )  # none leads to the message, whatever stands there
+        if position.edges.per_position and message is not None:  # none leads to the message, whatever stands there
+            scores_to = np.concatenate([scores_to, scores_to], axis=1)
         kernels.log_chain.forward(nodes, scores_to, first, log_alpha, tops, 0, len(nodes))
         if not log_alpha[-1].max() > -np.inf:
             potentials = self._chain_of(nodes, [position])

@@ -213,23 +213,26 @@ def window_of(offsets: tuple[int, ...]) -> tuple[int, int]:
 
 
 def _attribute_items(dataset: Dataset, min_frequency: float) -> tuple[CodeArray, FloatArray]:
-    """The items of attributes that are frequent enough: one that says "there", and some by their values."""
-    ids, weights = dataset.attr_id, dataset.spread_weights()
+    weights = dataset.spread_weights()
     if weights is not None:
         weights = np.repeat(weights, np.diff(dataset.attr_ptr)[inside_places(dataset)])
-    counts = np.bincount(ids, minlength=dataset.schema.n_attributes)
-    counted = np.bincount(ids, weights, dataset.schema.n_attributes)
+    return attribute_items(dataset.attr_id, dataset.attr_val, weights, dataset.schema.n_attributes, min_frequency)
+
+
+def attribute_items(
+    ids: CodeArray, values: FloatArray | None, weights: FloatArray | None, n_attributes: int, min_frequency: float
+) -> tuple[CodeArray, FloatArray]:
+    """The items of attributes that are frequent enough: one that says "there", and some by their values."""
+    counts, counted = np.bincount(ids, minlength=n_attributes), np.bincount(ids, weights, n_attributes)
     kept = np.flatnonzero((counts > 0) & (counted >= min_frequency)).astype(np.int32)
-    if dataset.attr_val is None:
+    if values is None:
         return kept, np.full(len(kept), np.nan)
-    order = np.lexsort((dataset.attr_val, ids))
-    ends = np.cumsum(counts)
+    order, ends = np.lexsort((values, ids)), np.cumsum(counts)
     sources: list[int] = []
     cuts: list[float] = []
     for a in kept:
         own = order[ends[a] - counts[a] : ends[a]]
-        values = dataset.attr_val[own]
-        quantiles = quantiles_of(values, None if weights is None else weights[own], MAX_CUTS + 1)[:MAX_CUTS]
+        quantiles = quantiles_of(values[own], None if weights is None else weights[own], MAX_CUTS + 1)[:MAX_CUTS]
         sources += [int(a)] * (1 + len(quantiles))
         cuts += [np.nan, *quantiles.tolist()]
     return np.array(sources, dtype=np.int32), np.array(cuts)

@@ -40,24 +40,22 @@ def quantiles_of(values: FloatArray, weights: FloatArray | None, max_bins: int) 
     weights : what each value counts, or None; as many as a value counts, so many times it stands among the others
     """
     distinct = np.unique(values)
-    if len(distinct) <= max_bins:
-        between = distinct[:-1] / 2 + distinct[1:] / 2
-        below, above = distinct[:-1], distinct[1:]
-        inside = (between < above) & (between < in_single(above))  # there may be no number between
-        between = np.where(inside, between, below)
-        return np.where((in_single(below) > between) & (in_single(below) < above), in_single(below), between)
+    few = len(distinct) <= max_bins
     shares = np.linspace(0, 1, max_bins + 1)[1:-1]
-    edges: FloatArray
-    if weights is None:
-        edges = np.quantile(values, shares, method="lower")
+    cuts: FloatArray  # the largest value of each bin but the last
+    if few:
+        cuts = distinct[:-1]
+    elif weights is None:
+        cuts = np.unique(np.quantile(values, shares, method="lower"))
     else:
         order = np.argsort(values, kind="stable")
         up_to = np.cumsum(weights[order])
         places = np.searchsorted(up_to, shares * (up_to[-1] - min(1.0, weights.min())), side="right")
-        edges = values[order[np.minimum(places, len(order) - 1)]]
-    edges = np.unique(edges)
-    above = np.append(distinct, np.inf)[np.searchsorted(distinct, edges, side="right")]
-    return np.where(in_single(edges) < above, np.maximum(edges, in_single(edges)), edges)
+        cuts = np.unique(values[order[np.minimum(places, len(order) - 1)]])
+    above = np.append(distinct, np.inf)[np.searchsorted(distinct, cuts, side="right")]
+    between = cuts / 2 + above / 2 if few else cuts
+    between = np.where((between < above) & (between < in_single(above)), between, cuts)  # there may be no number there
+    return np.where((in_single(cuts) > between) & (in_single(cuts) < above), in_single(cuts), between)
 
 
 def in_single(values: FloatArray) -> FloatArray:

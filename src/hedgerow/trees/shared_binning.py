@@ -17,9 +17,9 @@ from hedgerow.data.dataset import Dataset, padded_places
 from hedgerow.data.parts.corpus import SharedCorpus, join_ends
 from hedgerow.legend import INDEX, AnyArray, CodeArray, FloatArray, IndexArray
 from hedgerow.trees.binning import (
-    MAX_CUTS,
     Binning,
     assemble,
+    attribute_items,
     bin_dataset,
     column_values,
     count_codes,
@@ -50,22 +50,10 @@ def _count_codes(dataset: Dataset) -> IndexArray:
 def _attribute_items(corpus: SharedCorpus, min_frequency: float) -> tuple[CodeArray, FloatArray]:
     """As that of `binning`. The values of attributes are brought together, one number for each."""
     parts = corpus.each(_attributes)
-    n = corpus.schema.n_attributes
-    counts = np.sum([np.bincount(ids, minlength=n) for ids, _ in parts], axis=0)
-    kept = np.flatnonzero((counts > 0) & (counts >= min_frequency)).astype(np.int32)
-    if all(values is None for _, values in parts):
-        return kept, np.full(len(kept), np.nan)
-    ids = np.concatenate([own for own, _ in parts])
-    values = np.concatenate([np.ones(len(own)) if value is None else value for own, value in parts])
-    order, ends = np.lexsort((values, ids)), np.cumsum(counts)
-    sources: list[int] = []
-    cuts: list[float] = []
-    for a in kept:
-        own = values[order[ends[a] - counts[a] : ends[a]]]
-        quantiles = quantiles_of(own, None, MAX_CUTS + 1)[:MAX_CUTS]
-        sources += [int(a)] * (1 + len(quantiles))
-        cuts += [np.nan, *quantiles.tolist()]
-    return np.array(sources, dtype=np.int32), np.array(cuts)
+    ids, values = np.concatenate([own for own, _ in parts]), None
+    if any(value is not None for _, value in parts):
+        values = np.concatenate([np.ones(len(own)) if value is None else value for own, value in parts])
+    return attribute_items(ids, values, None, corpus.schema.n_attributes, min_frequency)
 
 
 def _attributes(dataset: Dataset) -> tuple[CodeArray, FloatArray | None]:
