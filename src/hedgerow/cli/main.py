@@ -51,7 +51,8 @@ app.command("explain")(explain)
 app.add_typer(lattice, name="lattice")
 app.command("warm-up")(warm_up)
 app.command("demo")(demo)
-app.command("reproduce")(reproduce)
+_HANDED_ON = {"allow_extra_args": True, "ignore_unknown_options": True}
+app.command("reproduce", context_settings=_HANDED_ON, add_help_option=False)(reproduce)
 
 
 def _print_version(wanted: bool) -> None:
