@@ -127,7 +127,7 @@ def learn_binning(
     )
     counts = (count_codes(dataset, one, least=max(1, np.ceil(min_frequency)) if keep_missing else 0) for one in sparse)
     items = partial(_attribute_items, dataset, min_frequency)
-    return assemble(dataset.schema, edges, counts, items, dataset.n_sequences, min_frequency, gather=gather)
+    return assemble(dataset, edges, counts, items, min_frequency, gather=gather)
 
 
 def count_codes(dataset: Dataset, stored: Stored, least: float = 0) -> AnyArray:
@@ -140,17 +140,11 @@ def count_codes(dataset: Dataset, stored: Stored, least: float = 0) -> AnyArray:
 
 
 def assemble(
-    schema: Schema,
-    edges: Iterator[FloatArray],
-    counts: Iterator[AnyArray],
-    items: Callable[[], tuple[CodeArray, FloatArray]],
-    n_sequences: int,
-    min_frequency: float,
-    *,
-    gather: bool,
+    corpus: Any, edges: Iterator[Any], counts: Iterator[Any], items: Callable[[], Any], least: float, *, gather: bool
 ) -> Binning:
     """A Binning, with what a corpus says of its columns, one after the other. edges : upper ends of bins of numbers;
     counts : of columns of very many codes, how often each stands inside of sequences; items : those of attributes"""
+    schema = corpus.schema
     dense, sparse = ([stored.column for stored in part] for part in split_columns(schema))
     entries: list[tuple[Any, ...]] = []
     for column in dense:
@@ -160,7 +154,8 @@ def assemble(
             entries.append((column.name, ORDERED, len(ends) + 1 + N_SPECIAL, ends, None, None, window))
         else:
             entries.append((column.name, CODES, column.n_codes, None, None, None, window))
-    entries += [_bins_of_codes(column, next(counts), n_sequences, min_frequency, gather=gather) for column in sparse]
+    known = corpus.n_sequences, least
+    entries += [_bins_of_codes(column, next(counts), *known, gather=gather) for column in sparse]
     if schema.n_attributes:
         source, cuts = items()
         entries.append((ATTRIBUTES, ITEMS, len(source), None, source, cuts, window_of(schema.attribute_offsets)))

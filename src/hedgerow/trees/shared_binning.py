@@ -38,8 +38,8 @@ def learn_shared_binning(corpus: SharedCorpus, max_bins: int, min_frequency: flo
     ends = np.cumsum([stored.column.n_codes for stored in sparse])
     counts = np.split(corpus.added(_count_codes), ends[:-1]) if sparse else []
     items = partial(_attribute_items, corpus, min_frequency)
-    known = corpus.n_sequences, min_frequency
-    return assemble(corpus.schema, iter(_numeric_edges(corpus, max_bins)), iter(counts), items, *known, gather=gather)
+    edges = iter(_numeric_edges(corpus, max_bins))
+    return assemble(corpus, edges, iter(counts), items, min_frequency, gather=gather)
 
 
 def _count_codes(dataset: Dataset) -> IndexArray:
