@@ -25,9 +25,9 @@ from hedgerow.models.crf import linear_shared, linear_training
 from hedgerow.training.boosting import chain
 from hedgerow.training.checkpoint import Checkpoint
 from hedgerow.training.ctrl_c import stages
-from hedgerow.training.pool import LocalEngine
 from hedgerow.trees import shared_binning
 from hedgerow.trees.binning import learn_binning
+from tests.reference.engine import LocalEngine
 
 from .corpora import KINDS, parts_of, same_trees, same_weights, sequences
 

@@ -18,8 +18,8 @@ from hedgerow.training.boosting.pooled import PooledBooster, TreeMember
 from hedgerow.training.boosting.rows import Totals
 from hedgerow.training.boosting.scores import Start
 from hedgerow.training.counting import count_known_moves
-from hedgerow.training.pool import LocalPool
 from hedgerow.trees.binning import bin_dataset, learn_binning
+from tests.reference.engine import LocalPool
 
 
 def corpus(kind: str, n_labels: int, rng):

@@ -131,7 +131,7 @@ class DaskPool:
         self.places[m] = place = min(workers, key=lambda worker: held[worker])
         where = {"workers": [place], "allow_other_workers": True, "pure": False}
         parts = [client.submit(one.function, self.engine.parts[one.part], *one.arguments, **where) for one in pieces]
-        return client.submit(make_seat, m, self.make, given, parts, actor=True, **where)
+        return client.submit(DaskSeat, m, self.make, given, parts, actor=True, **where)
 
     def call(self, operations: Sequence[Operation], history: Sequence[Operation]) -> list[list[Any]]:
         answers = self._all("call", self.n_calls, list(operations))
@@ -181,10 +181,8 @@ class DaskPool:
                     return None
                 for j in range(self.n_members if lost else 0):
                     self._ask(j, "give_up", separate_thread=False)
-            except OSError:
-                return None
-            except RuntimeError as error:
-                if "Actor" not in str(error):
+            except (OSError, RuntimeError) as error:
+                if isinstance(error, RuntimeError) and "Actor" not in str(error):
                     raise
                 return None
 
@@ -220,8 +218,8 @@ class DaskPool:
 class DaskSeat(Seat):
     """A seat that gets its parcels from the others by itself. number : among them"""
 
-    def __init__(self, number: int, make: Callable[..., Any], *given: Any) -> None:
-        super().__init__(make, *given)
+    def __init__(self, number: int, make: Callable[..., Any], given: Sequence[Any], pieces: Sequence[Any]) -> None:
+        super().__init__(make, *given, list(pieces))
         self.number, self.others, self.in_vain = number, list[Any](), False
 
     def meet(self, seats: Sequence[Any]) -> bool:
@@ -252,11 +250,6 @@ class DaskSeat(Seat):
             except OSError:
                 return None
         return getattr(self.member, then)(self.number, parcels)
-
-
-def make_seat(number: int, make: Callable[..., Any], given: Sequence[Any], pieces: Sequence[Any]) -> DaskSeat:
-    """An actor."""
-    return DaskSeat(number, make, *given, list(pieces))
 
 
 def check_name(names: Sequence[str], wanted: Sequence[str | None]) -> None:

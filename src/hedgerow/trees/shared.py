@@ -9,7 +9,7 @@ split next, and of others that are likely to follow. What is cut and not split i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,19 +19,7 @@ from hedgerow.trees import kernels
 from hedgerow.trees.bins import BinnedData
 from hedgerow.trees.growing import Grower, Leaves, Tree
 from hedgerow.trees.kernels.state import HIGH, KNOWN_WEIGHT, LOW, NODE, TRUE_WEIGHT, G, N
-from hedgerow.trees.nodes import (
-    BIN,
-    BLOCK_BASE,
-    BLOCK_BINS,
-    BLOCK_STRIDE,
-    BLOCK_WIDTH,
-    LABEL,
-    LEAF,
-    RULE,
-    STREAM,
-    SUBSET,
-    TRUE_CHILD,
-)
+from hedgerow.trees.nodes import BLOCK_BASE, BLOCK_BINS, BLOCK_STRIDE, BLOCK_WIDTH, LABEL, LEAF, STREAM, SUBSET
 
 LIKELY = 0.3  # of the largest gain: a leaf with as much is cut before its turn comes
 SPARE = 2  # times the leaves of a tree are the most that members have
@@ -70,12 +58,11 @@ class Found(NamedTuple):
     pair: tuple[int, int]
 
 
-def best_found(found: Sequence[Found]) -> Found:
+def best(found: Sequence[Found]) -> Found:
     """The best of all columns. Features that were drawn go before others; then the largest gain; and ties to the first
     in the order of streams and items, labels last."""
-    return min(
-        found, key=lambda one: (one.gain <= 0.0, not one.drawn, -one.gain, one.split[STREAM] == LABEL, *one.split[:2])
-    )
+    order = [(one.gain <= 0.0, not one.drawn, -one.gain, one.split[STREAM] == LABEL, *one.split[:2]) for one in found]
+    return found[order.index(min(order))]
 
 
 def owners(blocks: IndexArray, n_owners: int) -> IndexArray:
@@ -110,8 +97,7 @@ def own_columns(data: BinnedData, m: int, n_owners: int) -> BinnedData:
 def cuts_of(tree: Tree, size: int) -> tuple[list[Cut], FloatArray]:
     """Cuts by which a tree grows that is known: the true side leaves. And the values of their leaves. size : of sets"""
     numbers, cuts = np.zeros(len(tree.nodes), dtype=INDEX), list[Cut]()
-    for i in np.argsort(tree.nodes[:, TRUE_CHILD], kind="stable"):
-        stream, name, rule, true, false = tree.nodes[i].tolist()
+    for i, (stream, name, rule, true, false) in enumerate(tree.nodes.tolist()):  # children come after their parents
         if stream == LEAF:
             continue
         chosen: AnyArray = np.zeros(size, dtype=np.uint8)
@@ -147,7 +133,10 @@ class MemberGrower(Grower):
             )  # fmt: skip
             if tail >= 0:
                 break
-            larger = {name: np.resize(getattr(self._buffers, name), 2 * len(self._buffers.rows)) for name in _ARENA}
+            larger = {
+                name: np.resize(getattr(self._buffers, name), 2 * len(self._buffers.rows))
+                for name in ("rows", "amount")
+            }
             self._buffers = self._buffers._replace(**larger)
         self._tail = tail
         return self._counted(cut.new, cut.counted, m, cells)
@@ -186,9 +175,6 @@ class MemberGrower(Grower):
         return given
 
 
-_ARENA = ("rows", "amount")
-
-
 class SplitFinder(Grower):
     """Has the sums of all rows of some columns, and finds the best splits on them. owner : its number, of how many"""
 
@@ -217,7 +203,7 @@ class SplitFinder(Grower):
             for part in parts[1:]:
                 buffers.hist[new] += part.hist
         sparse: Any = ()
-        if self._sparse and counted:
+        if self._sparse:
             self._items[new] = _add_items(parts)
             if i >= 0:
                 self._items[i] = _without(self._items[i], self._items[new])
@@ -225,8 +211,6 @@ class SplitFinder(Grower):
             ends = np.cumsum([0, *(len(self._items[z][0]) for z in both)])
             buffers.leaf[LOW, both], buffers.leaf[HIGH, both] = ends[:-1], ends[1:]
             sparse = self._sparse._replace(ids=ids, sums=sums)
-        elif self._sparse:
-            sparse = self._sparse
         drawn: AnyArray = np.zeros(2, dtype=np.uint8)
         chosen: AnyArray = np.zeros((2, self._sets.shape[1]), dtype=np.uint8)
         kernels.shared_growing.settle_leaf(
@@ -251,8 +235,7 @@ def _without(items: tuple[CodeArray, IndexArray], taken: tuple[CodeArray, IndexA
     return items[0][sums != 0], sums[sums != 0]
 
 
-@dataclass
-class _Leaf:
+class _Leaf(NamedTuple):
     number: int  # among members
     node: int
     found: Found
@@ -271,7 +254,7 @@ class LeadGrower(Grower):
     def take(self, found: Sequence[Found]) -> None:
         """Take the best splits of the root, or of both sides of all cuts that were asked for."""
         if not self._leaves:
-            self._add(0, 0, found[0])
+            self._leaves = [self._noted(_Leaf(0, 0, found[0]))]
         for q, (j, cut) in enumerate(self._asked):
             self._cut[j] = cut, found[2 * q : 2 * q + 2]
 
@@ -279,17 +262,17 @@ class LeadGrower(Grower):
         """Split leaves as far as their cuts are known; then the cuts to ask for, none where the tree is whole."""
         while True:
             n, gains = len(self._leaves), np.array([leaf.found.gain for leaf in self._leaves])
-            best = int(np.argmax(gains))
-            if n == self.max_leaf_nodes or gains[best] <= 0.0:
+            top = int(np.argmax(gains))
+            if n == self.max_leaf_nodes or gains[top] <= 0.0:
                 return []
-            if best not in self._cut:
+            if top not in self._cut:
                 break
-            self._split(best)
+            self._split(top)
         left = self.max_leaf_nodes - n
         spare = SPARE * self.max_leaf_nodes - self._n_cut - left
         if self._rules.share < 1.0:
             most = 1  # features are drawn by the number of a node, which is that of the leaf that is split next
-        order = [int(j) for j in np.argsort(-gains, kind="stable") if gains[j] >= LIKELY * gains[best]]
+        order = [int(j) for j in np.argsort(-gains, kind="stable") if gains[j] >= LIKELY * gains[top]]
         self._asked = []
         for j in [j for j in order if j not in self._cut][: max(1, min(most, left // 2, spare))]:
             leaf = self._leaves[j]
@@ -317,23 +300,18 @@ class LeadGrower(Grower):
 
     def _split(self, i: int) -> None:
         cut, (rest, new) = self._cut.pop(i)
-        leaf, n_nodes = self._leaves[i], 2 * len(self._leaves) - 1
+        leaf, n_nodes, (stream, name, rule) = self._leaves[i], 2 * len(self._leaves) - 1, cut.split[:3]
         self._sets[self._n_sets] = cut.chosen
-        subset = cut.split[RULE] == SUBSET
-        name = self._n_sets if subset else cut.split[BIN]
-        self._tree[leaf.node] = cut.split[STREAM], name, cut.split[RULE], n_nodes, n_nodes + 1
-        self._gains[leaf.node] = leaf.found.gain
-        self._n_sets += int(subset)
+        if rule == SUBSET:
+            name = self._n_sets
+            self._n_sets += 1
+        self._tree[leaf.node], self._gains[leaf.node] = (stream, name, rule, n_nodes, n_nodes + 1), leaf.found.gain
         nodes = self._children(leaf.found)
-        self._add(cut.new, nodes[1], new)
+        self._leaves.append(self._noted(_Leaf(cut.new, nodes[1], new)))
         self._leaves[i] = self._noted(_Leaf(leaf.number, nodes[0], rest))
-
-    def _add(self, number: int, node: int, found: Found) -> None:
-        self._leaves.append(self._noted(_Leaf(number, node, found)))
 
     def _noted(self, leaf: _Leaf) -> _Leaf:
         """The leaf, as a node of the tree."""
-        self._tree[leaf.node] = 0
-        self._tree[leaf.node, STREAM] = LEAF
+        self._tree[leaf.node] = LEAF, 0, 0, 0, 0
         self._pairs[leaf.node], self._gains[leaf.node] = leaf.found.pair, 0.0
         return leaf

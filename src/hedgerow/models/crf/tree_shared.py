@@ -135,13 +135,11 @@ class SharedStages:
 
     def score(self, n_iterations: int) -> float:
         """The score with the first iterations; no fewer than at the call before."""
-        while True:  # one after the other: a training that goes on from a checkpoint has many, and one sum an iteration
-            n_next = min(self._n_added + 1, n_iterations)
+        # One after the other, as they were made, where training goes on from a checkpoint.
+        for n_next in range(min(self._n_added + 1, n_iterations), n_iterations + 1):
             asked = Operation("measure", (self.iterations[self._n_added : n_next],))
             answers = self.pool.call([asked], self._history)
             self._history.append(asked)
             self._n_added = n_next
-            if n_next == n_iterations:
-                break
         values = np.concatenate([part for (parts,) in answers for part in parts])
         return float(values.sum()) if self.scoring == LOG_LIKELIHOOD else float(values.mean())

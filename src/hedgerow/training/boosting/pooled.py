@@ -28,17 +28,7 @@ from hedgerow.training.checkpoint import checked
 from hedgerow.training.pool import Lost, Operation, Pool
 from hedgerow.trees.binning import BinnedData
 from hedgerow.trees.growing import Grower, Tree
-from hedgerow.trees.shared import (
-    SPARE,
-    Counted,
-    Cut,
-    Found,
-    LeadGrower,
-    MemberGrower,
-    SplitFinder,
-    best_found,
-    own_cells,
-)  # fmt: skip
+from hedgerow.trees.shared import SPARE, Counted, Cut, Found, LeadGrower, MemberGrower, SplitFinder, best, own_cells
 
 OBJECTIVES = {"log_likelihood": log_likelihood, "pseudo_likelihood": pseudo_likelihood}
 HISTOGRAM_BYTES = 1 << 29  # of the trees that grow at once, in one member
@@ -64,9 +54,7 @@ class TreeMember(Booster):
     ) -> None:
         lanes = Lanes(n_jobs, MAX_LANES).__enter__()  # for as long as it lives
         super().__init__(dataset, data, lanes, max_leaf_nodes=SPARE * max_leaf_nodes, **options)
-        self._requests: Sequence[Request] = []
-        self._cells: list[IndexArray] = []
-        self._finders: list[SplitFinder] = []
+        self._requests, self._cells, self._finders = list[Request](), list[IndexArray](), list[SplitFinder]()
 
     def evaluate_shards(self, objective: str, overshot: bool) -> tuple[FloatArray, list[FloatArray]]:
         self.overshot = overshot
@@ -81,9 +69,8 @@ class TreeMember(Booster):
     def grow(self, requests: Sequence[Request], n_rows: int, n_members: int) -> list[list[list[Counted]]]:
         """Plant trees, cut leaves, and count both: for every member, by request and leaf, what is of its columns.
         n_rows : positions of all members"""
-        self._requests = requests
-        if len(self._cells) != n_members:
-            self._cells = own_cells(self.data.growing.blocks, n_members)
+        self._requests = list(requests)
+        self._cells = self._cells or own_cells(self.data.growing.blocks, n_members)
         counted: list[list[list[Counted]]] = [[] for _ in requests]
 
         def work(lane: int, r: int) -> None:
@@ -99,9 +86,8 @@ class TreeMember(Booster):
 
     def find(self, m: int, parcels: Sequence[list[list[Counted]]]) -> list[list[Found]]:
         """The best splits on its columns, by request: of the root, or of both sides of every cut. m : its number"""
-        if not self._finders:
-            owner = m, len(parcels)
-            self._finders = [self._make_grower(SplitFinder, owner=owner) for _ in self._growers]
+        owner = m, len(parcels)
+        self._finders = self._finders or [self._make_grower(SplitFinder, owner=owner) for _ in self._growers]
         found: list[list[Found]] = [[] for _ in self._requests]
 
         def work(lane: int, r: int) -> None:
@@ -221,9 +207,8 @@ class PooledBooster(Booster):
 
     def _grow_together(self, growers: Sequence[LeadGrower], labels: range) -> bool:
         """A round of cuts of all trees in each swap; whether they are whole."""
-        seeds = [0] * len(labels)
-        if self.options.max_features < 1.0:
-            seeds = [tree_seed(self.options.seed, len(self.iterations), 0, k) for k in labels]
+        draws = self.options.max_features < 1.0
+        seeds = [tree_seed(self.options.seed, len(self.iterations), 0, k) if draws else 0 for k in labels]
         for grower in growers:
             grower.begin()
         requests = [Request(slot, k, seed, []) for slot, (k, seed) in enumerate(zip(labels, seeds))]
@@ -236,7 +221,7 @@ class PooledBooster(Booster):
             finally:
                 self._remember()
             for request, *found in zip(requests, *answers):
-                growers[request.slot].take([best_found(of_leaf) for of_leaf in zip(*found)])
+                growers[request.slot].take([best(of_leaf) for of_leaf in zip(*found)])
             next_cuts = [(request.slot, growers[request.slot].ask()) for request in requests]
             requests = [Request(slot, -1, 0, cuts) for slot, cuts in next_cuts if cuts]
         return True
