@@ -24,10 +24,9 @@ from hedgerow.trees import kernels
 from hedgerow.trees.bins import BinnedData as BinnedData
 from hedgerow.trees.bins import item_places, postings_of
 from hedgerow.trees.nodes import CODES, ITEMS, KIND, MAX_BINS, N_SPECIAL, ORDERED
-from hedgerow.trees.quantiles import column_numbers, column_weights, inside_places, quantiles_of
+from hedgerow.trees.quantiles import attribute_items, column_numbers, column_weights, inside_places, quantiles_of
 
 MAX_VALUES = 253  # of a numeric column, so that missing and outside fit into a byte with them
-MAX_CUTS = 7  # of the values of an attribute
 ATTRIBUTES = "*"  # what the group of all attributes is called
 _GROUP_FROM = 1000  # positions: fewer are not worth the search for equal windows
 
@@ -212,25 +211,6 @@ def _attribute_items(dataset: Dataset, min_frequency: float) -> tuple[CodeArray,
     if weights is not None:
         weights = np.repeat(weights, np.diff(dataset.attr_ptr)[inside_places(dataset)])
     return attribute_items(dataset.attr_id, dataset.attr_val, weights, dataset.schema.n_attributes, min_frequency)
-
-
-def attribute_items(
-    ids: CodeArray, values: FloatArray | None, weights: FloatArray | None, n_attributes: int, min_frequency: float
-) -> tuple[CodeArray, FloatArray]:
-    """The items of attributes that are frequent enough: one that says "there", and some by their values."""
-    counts, counted = np.bincount(ids, minlength=n_attributes), np.bincount(ids, weights, n_attributes)
-    kept = np.flatnonzero((counts > 0) & (counted >= min_frequency)).astype(np.int32)
-    if values is None:
-        return kept, np.full(len(kept), np.nan)
-    order, ends = np.lexsort((values, ids)), np.cumsum(counts)
-    sources: list[int] = []
-    cuts: list[float] = []
-    for a in kept:
-        own = order[ends[a] - counts[a] : ends[a]]
-        quantiles = quantiles_of(values[own], None if weights is None else weights[own], MAX_CUTS + 1)[:MAX_CUTS]
-        sources += [int(a)] * (1 + len(quantiles))
-        cuts += [np.nan, *quantiles.tolist()]
-    return np.array(sources, dtype=np.int32), np.array(cuts)
 
 
 def bin_dataset(binning: Binning, dataset: Dataset, *, postings: bool) -> BinnedData:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from hedgerow.data.dataset import Column, Dataset
-from hedgerow.legend import FLOAT, AnyArray, FloatArray, IndexArray
+from hedgerow.legend import FLOAT, AnyArray, CodeArray, FloatArray, IndexArray
+
+MAX_CUTS = 7  # of the values of an attribute
 
 
 def inside_places(dataset: Dataset) -> IndexArray:
@@ -62,3 +64,22 @@ def in_single(values: FloatArray) -> FloatArray:
     """Values rounded to single precision; infinite where they leave its range."""
     with np.errstate(over="ignore"):
         return values.astype(np.float32).astype(FLOAT)
+
+
+def attribute_items(
+    ids: CodeArray, values: FloatArray | None, weights: FloatArray | None, n_attributes: int, min_frequency: float
+) -> tuple[CodeArray, FloatArray]:
+    """The items of attributes that are frequent enough: one that says "there", and some by their values."""
+    counts, counted = np.bincount(ids, minlength=n_attributes), np.bincount(ids, weights, n_attributes)
+    kept = np.flatnonzero((counts > 0) & (counted >= min_frequency)).astype(np.int32)
+    if values is None:
+        return kept, np.full(len(kept), np.nan)
+    order, ends = np.lexsort((values, ids)), np.cumsum(counts)
+    sources: list[int] = []
+    cuts: list[float] = []
+    for a in kept:
+        own = order[ends[a] - counts[a] : ends[a]]
+        quantiles = quantiles_of(values[own], None if weights is None else weights[own], MAX_CUTS + 1)[:MAX_CUTS]
+        sources += [int(a)] * (1 + len(quantiles))
+        cuts += [np.nan, *quantiles.tolist()]
+    return np.array(sources, dtype=np.int32), np.array(cuts)

@@ -19,7 +19,6 @@ from hedgerow.legend import INDEX, AnyArray, CodeArray, FloatArray, IndexArray
 from hedgerow.trees.binning import (
     Binning,
     assemble,
-    attribute_items,
     bin_dataset,
     column_values,
     count_codes,
@@ -27,7 +26,7 @@ from hedgerow.trees.binning import (
     split_columns,
 )
 from hedgerow.trees.bins import BinnedData, item_places, postings_of
-from hedgerow.trees.quantiles import column_numbers, in_single, quantiles_of
+from hedgerow.trees.quantiles import attribute_items, column_numbers, in_single, quantiles_of
 
 SAMPLED = 16_384  # numbers that a part gives of a column: twice that share of it lies between two bounds
 
