@@ -48,20 +48,20 @@ def options(args: argparse.Namespace) -> dict[str, object]:
 
 
 class Meter:
-    """Counts calls of pools, and what they bring to the driver."""
+    """Counts what the driver asks of pools, and what that brings it."""
 
     def __init__(self) -> None:
         self.n_calls, self.received, self.sent = 0, 0, 0
-        whole = engine.DaskPool.call
+        whole = engine.DaskPool._all
 
-        def call(pool: engine.DaskPool, operations: object, history: object) -> object:
-            answers = whole(pool, operations, history)  # type: ignore[arg-type]
+        def ask(pool: engine.DaskPool, name: str, *arguments: object) -> object:
+            answers = whole(pool, name, *arguments)
             self.n_calls += 1
             self.received += size_of(answers)
-            self.sent += size_of(operations) * pool.n_members
+            self.sent += size_of(arguments) * pool.n_members
             return answers
 
-        engine.DaskPool.call = call  # type: ignore[assignment, method-assign]
+        engine.DaskPool._all = ask  # type: ignore[assignment, method-assign]
 
 
 def size_of(value: object) -> int:

@@ -34,6 +34,7 @@ def _noting(function: Callable[..., Any]) -> Callable[..., Any]:
     return noted
 
 
+@functools.cache
 def kernels() -> set[str]:
     """The names of all kernels, and of their parts, by the sources."""
     return {

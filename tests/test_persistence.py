@@ -65,7 +65,7 @@ def reseal(data: bytes) -> bytes:
 
 def forge(table: dict[str, Any], data: bytes = b"", header: str = '{"kind": "x"}', **others: Any) -> bytes:
     """A well-sealed file with any table of tensors."""
-    fields = {"sha256": "0" * 64, "format_version": 1, "hedgerow_version": "0"} | others
+    fields = {"sha256": "0" * 64, "format_version": persistence.FORMAT_VERSION, "hedgerow_version": "0"} | others
     metadata = json.dumps(fields, separators=(",", ":"))[:-1] + f',"header":{header}}}'
     text = json.dumps({"__metadata__": {"hedgerow": metadata}} | table, separators=(",", ":")).encode()
     return reseal(len(text).to_bytes(8, "little") + text + data)
@@ -274,6 +274,7 @@ def test_a_newer_format_says_so(tmp_path):
     path = tmp_path / "model.hedgerow"
     newer = forge({}, header="null", format_version=persistence.FORMAT_VERSION + 1, hedgerow_version="9.1")
     assert_refused(path, newer, r"written by hedgerow 9\.1.*Upgrade")
+    assert_refused(path, forge({}, format_version=1), "format 1.*train the model again")
     for version in (0, -1, "1", 1.5, True, None):
         assert_refused(path, forge({}, format_version=version), "its header cannot be read")
 

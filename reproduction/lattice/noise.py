@@ -15,14 +15,14 @@ import numpy as np
 
 from reproduction.drawing import draw_lines
 from reproduction.lattice.denoising import SHAPES, load_shapes
-from reproduction.lattice.methods import ALONE, CONVEX, TRAINED, TREES, Method, label, train
+from reproduction.lattice.methods import ALONE, AUTO, TRAINED, TREES, Method, label, train
 from reproduction.report import Grid, Report, Row
 from reproduction.settings import Settings
 
 NOISES = (0.3, 0.5, 0.7, 1.0, 1.4, 2.0)
 QUICK = (0.3, 2.0)
-NAMES = ("LBP, L-BFGS", "PL, L-BFGS", "PL, SMD")
-METHODS: tuple[Method, ...] = (ALONE, *(own for own in TRAINED if own.name in NAMES), CONVEX, TREES[2])
+NAMES = ("LBP, L-BFGS", "PL, L-BFGS", "PL, SGD, auto", "PL, SMD, auto")
+METHODS: tuple[Method, ...] = (ALONE, *(own for own in (*TRAINED, *AUTO) if own.name in NAMES), TREES[2])
 WRONG = "Wrong pixels, %, by the standard deviation of the noise on made shapes of brightness 1 on 0"
 FOUND = "Pixels that are labelled as shape, for each that is one"
 TRUTH = "always background"

@@ -18,7 +18,7 @@ import stat
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any, NamedTuple, NoReturn
+from typing import IO, Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -85,29 +85,16 @@ def write(
     replace_file(path, [data[: _DIGITS.start], _checksum(data), data[_DIGITS.stop :]])
 
 
-class Contents(NamedTuple):
-    """What a model file holds."""
-
-    format_version: int
-    header: dict[str, Any]
-    tensors: dict[str, AnyArray]
-
-
 def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, AnyArray]]:
-    """The header and the tensors of a file: see `read_contents`."""
-    return read_contents(path)[1:]
-
-
-def read_contents(path: str | os.PathLike[str]) -> Contents:
-    """Read what `write` wrote, or an older version of it; the tensors are arrays that can be written to.
+    """The header and the tensors that `write` wrote; the tensors are arrays that can be written to.
 
     A file that is missing raises FileNotFoundError. A file that is damaged, cut short, foreign, or written in
-    a newer format raises ModelFileError.
+    another format raises ModelFileError.
     """
     data = _read_bytes(path)
     if data[_DIGITS] != _checksum(memoryview(data)):
         _refuse(path, "is damaged or cut short: its checksum does not agree with its contents")
-    version, header = _parse_header(data, path)
+    header = _parse_header(data, path)
     import safetensors.numpy
 
     try:
@@ -119,7 +106,7 @@ def read_contents(path: str | os.PathLike[str]) -> Contents:
             _refuse(path, f"is damaged: the tensor {name!r} has the type {array.dtype}")
         if array.dtype == np.bool_ and np.any(array.reshape(-1).view(np.uint8) > 1):
             _refuse(path, f"is damaged: the tensor {name!r} holds bytes that are not booleans")
-    return Contents(version, header, tensors)
+    return header, tensors
 
 
 def _storable(name: str, values: npt.ArrayLike) -> AnyArray:
@@ -297,22 +284,24 @@ def _guess(start: bytes, size: int) -> str:
     return next((f": it looks like {name}" for pattern, name in _FOREIGN if re.match(pattern, start)), "")
 
 
-def _parse_header(data: bytes, path: str | os.PathLike[str]) -> tuple[int, dict[str, Any]]:
+def _parse_header(data: bytes, path: str | os.PathLike[str]) -> dict[str, Any]:
     try:
         table = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
         fields = json.loads(table["__metadata__"]["hedgerow"], object_pairs_hook=_without_repeats)
         version, header = fields["format_version"], fields["header"]
-        newer = type(version) is int and version > FORMAT_VERSION
-        sound = newer or (type(version) is int and version > 0 and isinstance(header["kind"], str))
+        other = type(version) is int and 0 < version != FORMAT_VERSION
+        sound = other or (type(version) is int and version > 0 and isinstance(header["kind"], str))
         sound = sound and not _is_deep(header)
     except (KeyError, TypeError, ValueError, RecursionError) as error:
         _refuse(path, "is damaged: its header cannot be read", error)
     if not sound:
         _refuse(path, "is damaged: its header cannot be read")
-    if newer:
+    if other:
         what = f"is in format {version}, written by hedgerow {fields.get('hedgerow_version')}"
-        _refuse(path, f"{what}; hedgerow {__version__} reads formats up to {FORMAT_VERSION}. Upgrade hedgerow")
-    return version, header
+        todo = "Upgrade hedgerow" if version > FORMAT_VERSION else "No release wrote that one: train the model again"
+        _refuse(path, f"{what}; hedgerow {__version__} reads format {FORMAT_VERSION}. {todo}")
+    checked: dict[str, Any] = header
+    return checked
 
 
 def _is_deep(header: Any) -> bool:

@@ -18,13 +18,16 @@ from hedgerow.data.parts.corpus import SharedCorpus, join
 from hedgerow.data.parts.merging import learn_part, recode
 from hedgerow.data.parts.pairwise import SharedSum, answer
 from hedgerow.errors import InputError
+from hedgerow.estimators.kept import keeping, same_data
 from hedgerow.estimators.shared import prepare_shared
 from hedgerow.linear import chain as linear_chain
 from hedgerow.models.crf import linear_shared, linear_training
 from hedgerow.training.boosting import chain
-from hedgerow.training.pool import LocalEngine
+from hedgerow.training.checkpoint import Checkpoint
+from hedgerow.training.ctrl_c import stages
 from hedgerow.trees import shared_binning
 from hedgerow.trees.binning import learn_binning
+from tests.reference.engine import LocalEngine
 
 from .corpora import KINDS, parts_of, same_trees, same_weights, sequences
 
@@ -49,8 +52,52 @@ def fit_parts(model, parts, n_members):
     """What `fit` does behind a cluster."""
     model._check_parameters()
     whole = SharedCorpus.of(LocalEngine(parts, n_members, n_threads=2), None, model.window)
+    same_data(whole)
     model._train_all(prepare_shared(model._preparation(), whole))
     return model._finish(None)
+
+
+class Ended(Exception):
+    """What ends a driver in the midst of its work."""
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        (TreeCRF, {**ALONE, "n_estimators": 7, "edges": "joint", "max_leaf_nodes": 5}),
+        (TreeCRF, {**SOON, "max_leaf_nodes": 5, "learning_rate": "line_search", "validation_folds": 1}),
+        (LinearCRF, {"max_iter": 12}),
+    ],
+    ids=["trees", "stopped trees", "weights"],
+)
+def test_a_driver_that_dies_goes_on_from_its_checkpoint(kind, options, rng, tmp_path):
+    X, y = sequences(rng, "both", 3)
+    known, parts = {"window": 1, "random_state": 0, **options}, parts_of(X, y, [7, 20])
+
+    def fit(checkpoint, most, parts=parts):
+        n_steps, model = 0, kind(**known)
+
+        def die(step):
+            nonlocal n_steps
+            n_steps += 1
+            if n_steps > most:
+                raise Ended
+
+        with warnings.catch_warnings(), stages(), keeping(model, checkpoint, die):
+            warnings.simplefilter("ignore")
+            return fit_parts(model, parts, 3)
+
+    whole, path, n_deaths = fit(None, 99), tmp_path / "checkpoint", 0
+    while True:
+        try:
+            again = fit(Checkpoint(path, every=0), 2)
+            break
+        except Ended:
+            n_deaths += 1
+            with pytest.raises(InputError, match="other data"):
+                fit(path, 99, parts_of(X, [one[::-1] for one in y], [7, 20]))
+    assert n_deaths > 1
+    (same_weights if kind is LinearCRF else same_trees)(whole, again)
 
 
 def quiet(model, *given):

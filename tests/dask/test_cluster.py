@@ -7,6 +7,7 @@ import logging
 import os
 import signal
 import threading
+from collections import Counter
 
 import dask
 import dask.bag
@@ -182,9 +183,10 @@ def test_the_command_line(client, rng, tmp_path, monkeypatch, model):
     told = {"model": model, "dev": "0", "window": 1, "scoring": None, "seed": 0, "parameters": settings}
     told |= {"by": ["machine"], "label": "state", "columns": [], "time_columns": []}
     local = train([str(path)], str(tmp_path / "local"), **told)
-    own = {"engine": "dask", "workers": 2, "memory": "2GB", "checkpoint": None}
+    own = {"engine": "dask", "workers": 2, "memory": "2GB", "checkpoint": str(tmp_path / "checkpoint")}
     shared = train_by_workers([str(path)], str(tmp_path / "shared"), **own, **told)
     (same_trees if model == "tree" else same_weights)(local, shared)
+    assert not (tmp_path / "checkpoint").exists()
     facts = [one.metadata_["training"] for one in (local, shared)]
     assert facts[0]["sequences"] == facts[1]["sequences"] == 30
     loaded = hedgerow.load(tmp_path / "shared")
@@ -215,8 +217,8 @@ def test_the_command_line_with_times_and_held_out_sequences(client, rng, tmp_pat
     ("given", "what"),
     [
         ({"template": "t"}, "--template is not supported with --engine"),
-        ({"resume": True}, "--resume is not supported with --engine"),
-        ({"checkpoint": "c"}, "--checkpoint is not supported with --engine"),
+        ({"resume": True}, "--resume goes on from a --checkpoint"),
+        ({"parameters": {"n_jobs": 2}}, "--jobs is not supported with --engine"),
         ({"columns": ["x"]}, "--columns is not supported with --engine"),
         ({"encoding": "latin-1"}, "--encoding is not supported with --engine"),
         ({"separator": ","}, "--separator is not supported with parquet files"),
@@ -271,7 +273,8 @@ def test_a_worker_with_another_version(client, monkeypatch):
 
 
 def test_workers_that_are_killed_and_added(rng, monkeypatch, caplog):
-    """SIGKILL in the middle of an iteration, twice; and another worker in between."""
+    """SIGKILL before an evaluation, a count, and the handing out of parcels; and another worker in between."""
+    kills = {("call", 2), ("pack", 5), ("unpack", 10)}
     monkeypatch.undo()  # other processes have the ordinary sizes of shards
     X, y = sequences(rng, "both", 3, n_sequences=400)
     local = hedgerow.TreeCRF(**ALONE | {"n_estimators": 4}).fit(X, y)
@@ -279,22 +282,21 @@ def test_workers_that_are_killed_and_added(rng, monkeypatch, caplog):
         LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0") as cluster,
         Client(cluster) as client,
     ):
-        n_calls, call = 0, engine.DaskPool.call
+        n_asked, ask = Counter(), engine.DaskPool._all
 
-        def interrupted(self, operations, history):
-            nonlocal n_calls
-            n_calls += 1
-            if n_calls in (5, 14):
+        def interrupted(self, name, *given):
+            n_asked[name] += 1
+            if (name, n_asked[name]) in kills:
                 os.kill(client.run(os.getpid, workers=[self.places[0]])[self.places[0]], signal.SIGKILL)
-            if n_calls == 8:
+            if (name, n_asked[name]) == ("pack", 8):
                 cluster.scale(3)
-            return call(self, operations, history)
+            return ask(self, name, *given)
 
-        monkeypatch.setattr(engine.DaskPool, "call", interrupted)
+        monkeypatch.setattr(engine.DaskPool, "_all", interrupted)
         with caplog.at_level(logging.WARNING, logger="hedgerow.dask"):
             bag = dask.bag.from_sequence(list(zip(X, y)), npartitions=3)
             model = TreeCRF(client=client, **ALONE | {"n_estimators": 4}).fit(bag)
     same_trees(local, model)
-    assert n_calls > 14
-    assert sum("was lost" in record.message for record in caplog.records) >= 2
+    assert all(n_asked[name] > n for name, n in kills)
+    assert sum("was lost" in record.message for record in caplog.records) >= 3
     assert np.array_equal(model.predict_proba(X)[0], local.predict_proba(X)[0])

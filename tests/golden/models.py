@@ -2,7 +2,7 @@
 names of models write only those.
 
 A file that a version wrote stays readable for all later ones, and predicts what it predicted. Files are named by the
-version of the format (those of format 1 by that of hedgerow, 0.1.0); make new ones when it changes, and keep the old.
+version of the format; make new ones when it changes, and keep the old.
 """
 
 from __future__ import annotations

@@ -257,7 +257,7 @@ def test_every_form_of_edges_is_scaled(rng):
 @pytest.mark.parametrize("value", [0.0, -1.0, 1e9, 1, "hot", True])
 def test_a_file_with_another_temperature_is_refused(linear, tmp_path, value):
     linear.save(tmp_path / "model")
-    _, header, tensors = persistence.read_contents(tmp_path / "model")
+    header, tensors = persistence.read(tmp_path / "model")
     header["state"]["temperature"] = value
     persistence.write(tmp_path / "model", header, tensors)
     with pytest.raises(ModelFileError):
@@ -266,7 +266,7 @@ def test_a_file_with_another_temperature_is_refused(linear, tmp_path, value):
 
 def test_an_older_file_says_nothing_of_it(linear, tmp_path):
     linear.save(tmp_path / "model")
-    _, header, tensors = persistence.read_contents(tmp_path / "model")
+    header, tensors = persistence.read(tmp_path / "model")
     del header["state"]["temperature"]
     persistence.write(tmp_path / "model", header, tensors)
     assert load(tmp_path / "model").temperature_ == 1.0

@@ -26,7 +26,7 @@ from hedgerow import (
     VirtualEvidence,
     persistence,
 )
-from hedgerow.datasets import make_sequences, make_shapes
+from hedgerow.datasets import make_future, make_sequences, make_shapes
 from hedgerow.trainers import SMD, AnnealedSGD
 
 from .checkpoints import Died, Mortal, bits, fitted, live_and_die
@@ -36,6 +36,8 @@ MANY_WORDS = (
     [[f"w{13 * (40 * i + t) % 530}" for t in range(40)] for i in range(14)],
     [["AB"[13 * (40 * i + t) % 530 % 2] for t in range(40)] for i in range(14)],
 )
+FUTURE = make_future("or", 40, random_state=0)
+FEW_AHEAD = tuple(own[:8] for own in FUTURE)
 SHAPES = make_shapes(4, size=8, random_state=0)
 
 
@@ -64,6 +66,11 @@ def linear(**parameters):
 def trees(**parameters):
     few = {"window": 0, "n_estimators": 5, "max_leaf_nodes": 4, "random_state": 0}
     return TreeCRF(**few | parameters)
+
+
+def future(**parameters):
+    few = {"window": 0, "order": 1, "n_estimators": 3, "max_leaf_nodes": 4, "feature_steps": 2, "random_state": 0}
+    return FutureFeatureMEMM(**few | {"max_future_features": 2} | parameters)
 
 
 MODELS = {
@@ -112,6 +119,9 @@ MODELS = {
         ),
         WORDS,
     ),
+    "future": (future(), FUTURE),
+    "future, three labels": (future(window=1, bag=3), WORDS),
+    "future, no refit": (future(refit=False), FUTURE),
     "search": (BeamSearchTagger(window=0, max_iter=4, random_state=0), WORDS),
     "search by trees": (BeamSearchTagger(window=0, max_iter=3, random_state=0, ranking="trees"), WORDS),
     "lattice": (LatticeCRF(max_iter=5), SHAPES),
@@ -134,6 +144,18 @@ def test_dying_after_every_write_changes_no_bit(name, tmp_path):
     assert bits(again) == expected
     assert deaths == whole.writes > 2
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(("kind", "lives"), [(True, 3), ("errors", 8)])
+def test_a_search_finds_its_future_features_once(kind, lives, tmp_path, monkeypatch):
+    if kind is True:  # in less time than its own training of them
+        quick = future()
+        monkeypatch.setattr(BeamSearchTagger, "_find_future_features", lambda model, ready: quick.fit(ready.dataset))
+    model = BeamSearchTagger(window=0, max_iter=1, random_state=0, future_features=kind)
+    again, deaths = live_and_die(model, FEW_AHEAD, tmp_path / "kept", lives=lives)
+    assert deaths > 2
+    assert again.future_.n_features_ > 0
+    assert bits(again) == bits(fitted(model, FEW_AHEAD))
 
 
 def test_two_writes_at_a_time_and_no_seed_of_its_own(tmp_path):
@@ -276,8 +298,6 @@ def test_a_disk_that_is_full_ends_training_with_an_error(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("model", "what"),
     [
-        (FutureFeatureMEMM(), "is not supported with a FutureFeatureMEMM"),
-        (BeamSearchTagger(future_features=True), "is not supported with future_features"),
         (AutoLabeler(time_budget=1.0), "is not supported with time_budget. Give n_trials"),
         (AutoLabeler(n_trials=1, candidates=[MEMM(estimator=GaussianNB())]), "is not supported with estimator=Gauss"),
         (MEMM(estimator=GaussianNB()), "is not supported with estimator=GaussianNB"),

@@ -24,6 +24,8 @@ FEW = {
     "max_iter": 3,
     "max_iterations": 3,
     "n_trials": 2,
+    "cv": 2,
+    "max_models": 1,
     "random_state": 0,
 }  # where an estimator has it
 

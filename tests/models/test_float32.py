@@ -78,6 +78,19 @@ def test_the_model_is_the_same_to_the_bit(model):
     np.testing.assert_array_equal(np.concatenate(single), np.concatenate(model.predict_proba(X)))
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("n", [20, 150])  # few and many different numbers
+def test_rounding_after_training_moves_no_number_across_a_threshold(n, weighted):
+    rng = np.random.default_rng(0)
+    X = [rng.normal(size=(8, 3)) for _ in range(n)]
+    y = [["a" if row[0] + row[1] > 0 else "b" for row in rows] for rows in X]
+    weights = rng.uniform(0.5, 2.0, n) if weighted else None
+    model = TreeCRF(window=1, n_estimators=10, early_stopping=False, random_state=0).fit(X, y, sample_weight=weights)
+    rounded = [rows.astype(np.float32) for rows in X]
+    assert any((one != other).any() for one, other in zip(X, rounded))
+    np.testing.assert_array_equal(np.concatenate(model.predict_proba(X)), np.concatenate(model.predict_proba(rounded)))
+
+
 def test_many_numbers_are_trained_on_in_single_precision_to_the_same_end():
     rng = np.random.default_rng(0)
     X = [rng.normal(size=(30, 90)).astype(np.float32) for _ in range(150)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from itertools import pairwise
 
@@ -19,6 +20,7 @@ from hedgerow.datasets import make_future
 from hedgerow.datasets.future import any_ahead, pattern_of_future
 from hedgerow.estimators.files import pack_model, unpack_model
 from hedgerow.models.future import estimator as future_feature_memm
+from hedgerow.training.deadline import Deadline
 from tests.models.local_models import local
 
 FEW = {"window": 0, "n_estimators": 8, "max_future_features": 3, "early_stopping": False, "l2_regularization": 2.0}
@@ -373,3 +375,11 @@ def test_the_thesis_own_training():
     assert (model.learning_rate, model.l2_regularization, model.max_leaf_nodes, model.bag) == (1.0, 0.0, 10, 6)
     assert model.score(X[180:], y[180:]) > 0.97
     assert FutureFeatureMEMM.paper(order=2, bag=3).bag == 3
+
+
+def test_a_deadline_ends_training():
+    ticks = itertools.count()
+    with Deadline(8.0, lambda: float(next(ticks))).applied():
+        model = FutureFeatureMEMM(window=0, n_estimators=50, early_stopping=False).fit(*make_future("or", 12))
+    assert model.outcome_ == "time_budget"
+    assert 1 <= model.n_iter_ < 10

@@ -76,7 +76,7 @@ def test_the_facts_of_trees_with_held_out_sequences():
     )
 
 
-@pytest.mark.parametrize("model", [HMM(), AutoLabeler(n_trials=1, window=0, random_state=0)])
+@pytest.mark.parametrize("model", [HMM(), AutoLabeler(candidates=[HMM()], n_trials=1, random_state=0)])
 def test_other_models(model):
     facts = facts_of(model.fit(X, y))
     assert facts["labels"] == "3: D, N, V"

@@ -256,9 +256,9 @@ def test_exact_trainers_reach_the_same_optimum(objective):
     best = LinearCRF(**own).fit(X, y)
     for trainer, max_iter, near in (
         ("conjugate_gradient", 1000, 1e-6),
-        (AdaGrad(gain=0.5), 150, 0.02),  # these end where the loss of a pass no longer falls
+        (AdaGrad(gain=0.5), 150, 0.01),  # these end where the loss of a pass no longer falls
         (AnnealedSGD(gain=0.05), 150, 0.02),
-        (SMD(gain=0.02, lazy=False), 30, 0.1),  # its gains do not fall, and it keeps moving
+        (SMD(gain=0.02, lazy=False), 60, 0.02),  # its gains do not fall, and it keeps moving
     ):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)

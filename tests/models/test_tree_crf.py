@@ -272,10 +272,11 @@ def test_weight_two_is_the_sequence_twice():
 
 def test_weight_two_is_the_sequence_twice_but_for_rounded_curvatures():
     X, y = make_sequences(20, random_state=3)
-    newton = SHORT | {"leaves": "newton"}
+    # With longer steps some are too long, and where these are cut depends on rounded sums.
+    newton = SHORT | {"leaves": "newton", "learning_rate": 0.3}
     heavy = TreeCRF(**newton).fit(X, y, sample_weight=[2.0] * 5 + [1.0] * 15)
     twice, once = TreeCRF(**newton).fit(X[:5] + X, y[:5] + y), TreeCRF(**newton).fit(X, y)
-    assert heavy.loss_ == pytest.approx(twice.loss_, rel=1e-3)
+    assert heavy.loss_ == pytest.approx(twice.loss_, rel=1e-4)
     assert once.loss_ != pytest.approx(twice.loss_, rel=1e-2)
 
 
@@ -812,7 +813,7 @@ def test_very_many_codes_in_a_wide_window():
 
 
 def test_shared_edges_take_hundreds_of_labels(tmp_path):
-    X = [[f"w{i}" for i in range(j, j + 30)] for j in range(0, 300, 10)]
+    X = [[f"w{i}" for i in range(j, j + 29)] for j in range(0, 261, 29)]
     y = [[int(w[1:]) for w in x] for x in X]
     model = TreeCRF(edges="shared", **SHORT | {"n_estimators": 1, "categorical": "subset"}).fit(X, y)
     assert len(model.classes_) > 256

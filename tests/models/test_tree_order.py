@@ -175,10 +175,10 @@ def test_every_objective_learns_at_order_two(objective, edges):
     y = [[a, b] * 4 for a in "ab" for b in "ab" for _ in range(8)]
     X = [[*labels[:2], *["x"] * 6] for labels in y]
     # Gradients of the slack margin are times a number of errors: shorter steps, and more of them.
-    step, n = (0.1, 30) if objective == "slack_margin" else (1.0, 12)
+    step, n = (0.1, 30) if objective == "slack_margin" else (1.0, 24 if objective == "classification_error" else 12)
     own = {"edges": edges, "objective": objective, "likelihood_steps": 6, "learning_rate": step, "n_estimators": n}
     model, short = (TreeCRF(**FEW | own | {"order": order}).fit(X, y) for order in (2, 1))
-    assert model.score(X, y) > max(0.85, short.score(X, y))
+    assert model.score(X, y) > max(0.95, short.score(X, y))
     assert model.loss_ <= model.history_[6].loss
 
 

@@ -18,8 +18,8 @@ from hedgerow.training.boosting.pooled import PooledBooster, TreeMember
 from hedgerow.training.boosting.rows import Totals
 from hedgerow.training.boosting.scores import Start
 from hedgerow.training.counting import count_known_moves
-from hedgerow.training.pool import LocalPool
 from hedgerow.trees.binning import bin_dataset, learn_binning
+from tests.reference.engine import LocalPool
 
 
 def corpus(kind: str, n_labels: int, rng):
@@ -104,22 +104,29 @@ def test_a_member_that_is_made_anew_is_what_it_was(edges, rng):
     options = {"edges": edges, "leaves": "newton", "max_leaf_nodes": 8, "l2_regularization": 1.0, "learning_rate": 0.3}
     alone, led = both(dataset, 3, 2, **options)
 
-    whole_call, n_calls = led.pool.call, 0
+    n_calls = {"call": 0, "swap": 0}
 
-    def call(operations, history):
-        nonlocal n_calls
-        n_calls += 1
-        if n_calls % 3 == 0:  # at another place in each of the calls
-            led.pool.seats[n_calls // 3 % 3] = fresh(dataset, options, n_calls // 3 % 3)
-        return whole_call(operations, history)
+    def replacing(kind):
+        whole = getattr(led.pool, kind)
 
-    led.pool.call = call
+        def call(*given):
+            n_calls[kind] += 1
+            # Every other evaluation finds a member made anew, and every 17th swap: in other rounds of the growth.
+            if n_calls[kind] % {"call": 2, "swap": 17}[kind] == 0:
+                m = n_calls[kind] // 2 % 3
+                led.pool.seats[m] = fresh(dataset, options, m)
+            return whole(*given)
+
+        return call
+
+    led.pool.call, led.pool.swap = replacing("call"), replacing("swap")
     for _ in range(5):
         assert alone.evaluate(log_likelihood) == led.evaluate(log_likelihood)
         same_trees(alone.step(), led.step())
         alone.rescale(alone.scale / 2)
         led.rescale(led.scale / 2)
-    assert n_calls > 15
+    assert n_calls["call"] >= 4
+    assert n_calls["swap"] > 51
     assert alone.evaluate(log_likelihood) == led.evaluate(log_likelihood)
 
 

@@ -10,6 +10,7 @@ from hedgerow.data.rows import Item
 from hedgerow.errors import InputError
 from hedgerow.trees import binning as module
 from hedgerow.trees.binning import ATTRIBUTES, CODES, ITEMS, ORDERED, bin_dataset, learn_binning, split_columns
+from hedgerow.trees.quantiles import in_single, quantiles_of
 
 
 def items_at(binning, data, column, t, offset=0):
@@ -218,3 +219,21 @@ def test_columns_are_numbered_dense_ones_first_and_found_where_they_are_stored()
         np.testing.assert_array_equal(stored["size"][1:-1], np.arange(300.0))
         assert stored["length"].tolist() == [300.0]
         assert len(np.unique(stored["word"][1:-1])) == 300
+
+
+@pytest.mark.parametrize("max_bins", [8, 64])
+def test_numbers_that_single_precision_tells_apart_stay_in_their_bins(max_bins):
+    """Also those that are the nearest of single precision to each other, and where it has no room between numbers."""
+    rng = np.random.default_rng(0)
+    near = np.cumsum(rng.uniform(0.3, 2.5, size=40)) * np.spacing(np.float32(1.0)) + 1.0
+    for values in (near, near - 1.0, rng.normal(size=40), np.array([-1e300, 1.0, 1.0 + 1e-15, 1e300])):
+        edges, rounded = quantiles_of(values, None, max_bins), in_single(values)
+        before, after = np.searchsorted(edges, values), np.searchsorted(edges, rounded)
+        cuts = (
+            np.unique(values)[:-1]
+            if len(values) <= max_bins
+            else np.quantile(values, np.arange(1, 8) / 8, method="lower")
+        )
+        np.testing.assert_array_equal(before, np.searchsorted(np.unique(cuts), values))  # as training cuts them
+        alone = np.array([(rounded == value).sum() == 1 for value in rounded])
+        np.testing.assert_array_equal(before[alone], after[alone])

@@ -2,7 +2,8 @@
 
 What came before a position is known by one message, P(y_{t−1} | x_1 … x_{t−1}), which is the score of a first position
 like any other. So each step is one of a short chain: that message, and the positions that are not yet done. Messages
-are logarithms: what is all but impossible now may be the only way to what comes.
+are logarithms: what is all but impossible now may be the only way to what comes. A chain of higher order is unfolded:
+its labels are the histories then, which what is told is folded over.
 """
 
 from __future__ import annotations
@@ -15,10 +16,11 @@ import numpy as np
 
 from hedgerow.chain import kernels
 from hedgerow.chain.edges import PositionEdges, SharedEdges, TableEdges
+from hedgerow.chain.edges.unfolding import Moves
 from hedgerow.chain.inference import node_marginals
 from hedgerow.chain.potentials import ChainPotentials, Edges
 from hedgerow.chain.short import ShortChain, is_plain
-from hedgerow.legend import INDEX, AnyArray, FloatArray
+from hedgerow.legend import INDEX, AnyArray, BoolArray, FloatArray
 
 _LONGEST = 64  # of chains whose buffers are kept
 _FIRST: AnyArray = np.array([1, 1], dtype=np.uint8)  # where sequences start: of a position alone, and after a message
@@ -26,10 +28,31 @@ _SECOND: AnyArray = np.array([1, 0, 1], dtype=np.uint8)
 
 
 class Position(NamedTuple):
-    """The scores (K,) of a position, and the edges that lead to it: one table for all, or those of one position."""
+    """The scores (K,) of a position, and the edges that lead to it: one table for all, or those of one position.
+
+    moves : of a chain of higher order, whose histories these scores are of
+    """
 
     nodes: FloatArray
     edges: Edges
+    moves: Moves | None = None
+
+    @classmethod
+    def of(cls, potentials: ChainPotentials, i: int) -> Position:
+        """Position i of potentials of any order."""
+        unfolded = potentials.edges.unfolded(potentials)
+        chain, moves = (potentials, None) if unfolded is None else (unfolded.chain, unfolded.moves)
+        return cls(chain.node_scores[i], chain.edges.take(np.array([i])), moves)
+
+    def restrict(self, allowed: BoolArray) -> Position:
+        """With these labels (K,) alone."""
+        if self.moves is not None:
+            allowed = self.moves.spread(allowed[None])[0] > 0.0
+        return self._replace(nodes=np.where(allowed, self.nodes, -np.inf))
+
+    def fold(self, probs: FloatArray) -> FloatArray:
+        """Probabilities (m, K) of labels, of those of what scores are of."""
+        return probs if self.moves is None else self.moves.fold(probs)
 
 
 class Filter:
@@ -63,7 +86,8 @@ class Filter:
         else:
             told = self._marginals(self.pending)[0].copy()
             self._message = self._forward(self.pending.popleft(), self._message)
-        return told
+        [labels] = position.fold(told[None])
+        return np.asarray(labels)
 
     def _forward(self, position: Position, message: FloatArray | None) -> FloatArray:
         """log P of the labels (K,) of a position given what came before, but for a constant: the largest is 0."""
@@ -75,10 +99,8 @@ class Filter:
         tops: FloatArray = np.empty(len(nodes))
         assert isinstance(position.edges, TableEdges)
         scores_to = position.edges.scores_to
-        if position.edges.per_position and message is not None:
-            scores_to = np.concatenate(
-                [scores_to, scores_to], axis=1
-            )  # none leads to the message, whatever stands there
+        if position.edges.per_position and message is not None:  # none leads to the message, whatever stands there
+            scores_to = np.concatenate([scores_to, scores_to], axis=1)
         kernels.log_chain.forward(nodes, scores_to, first, log_alpha, tops, 0, len(nodes))
         if not log_alpha[-1].max() > -np.inf:
             potentials = self._chain_of(nodes, [position])
@@ -99,7 +121,9 @@ class Filter:
         """Those (m, K) of all that are left; `last` in place of the last position, where that changes at the end."""
         if last is not None and self.pending:
             self.pending[-1] = last
-        rest = self._marginals(self.pending).copy() if self.pending else np.empty((0, self.n_labels))
+        rest = np.empty((0, self.n_labels))
+        if self.pending:
+            rest = self.pending[0].fold(self._marginals(self.pending).copy())
         self.pending.clear()
         self._message = self._newest = None
         return rest
@@ -110,7 +134,7 @@ class Filter:
         n, edges = len(before) + len(positions), positions[-1].edges
         if n <= _LONGEST and isinstance(edges, SharedEdges) and is_plain(edges):
             if self._chain is None:
-                self._chain = ShortChain(self.n_labels, _LONGEST)
+                self._chain = ShortChain(len(positions[-1].nodes), _LONGEST)
             scores = self._chain.scores(n)
             for t, nodes in enumerate([*before, *(one.nodes for one in positions)]):
                 scores[t] = nodes
@@ -124,7 +148,7 @@ class Filter:
         """A chain of some positions; where nodes are one more, a message is the first of them."""
         edges, n = positions[-1].edges, len(nodes)
         if edges.per_position:
-            none = [np.zeros((self.n_labels, 1, self.n_labels))] * (n - len(positions))
+            none = [np.zeros((nodes.shape[1], 1, nodes.shape[1]))] * (n - len(positions))
             tables = [one.edges.scores_to for one in positions if isinstance(one.edges, PositionEdges)]
             edges = PositionEdges.from_scores(np.concatenate([*none, *tables], axis=1))
         return ChainPotentials(nodes, np.array([0, n], dtype=INDEX), edges)

@@ -8,7 +8,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, Unpack
 
 from hedgerow.cli import train_options as options
-from hedgerow.cli.inputs import STANDARD, Reading, check_writable, format_of, save
+from hedgerow.cli.inputs import STANDARD, Reading, check_checkpoint, check_writable, format_of, kept_in, save
 from hedgerow.cli.models import listed
 from hedgerow.cli.recipe import Recipe
 from hedgerow.cli.train import check_options, held_out_score, share_of
@@ -41,11 +41,12 @@ def train_by_workers(
     """As `train`, of Parquet files that need not fit into memory, by worker processes of Dask on this machine."""
     share = share_of(dev)
     _check(data, engine, model, reading)
-    unused = {"checkpoint": checkpoint, "resume": resume, "dev FILE": dev is not None and share is None}
+    unused = {"dev FILE": dev is not None and share is None, "jobs": parameters.get("n_jobs", -1) != -1}
     _refuse(unused | {name: reading.get(name) for name in ("template", "columns", "encoding")})
     if scoring is not None and (share == 0.0 or (dev is None and model != "tree")):
         raise InputError("--scoring is for --dev", hint="Give sequences to stop early by, as --dev 0.1.")
     check_writable(model_out, data, model=True)
+    check_checkpoint(checkpoint, resume=resume, read=(*data, model_out))
     told: dict[str, Any] = {name: reading.get(name) or None for name in ("by", "time", "time_columns")}
     told["max_gap"] = options.number_or_name(reading.get("max_gap"))
     recipe = Recipe("parquet", label=reading.get("label") or "label", kinds=reading.get("kinds", {}), **_known(told))
@@ -58,14 +59,15 @@ def train_by_workers(
     began = perf_counter()
     with local_client(N_WORKERS if workers is None else workers, memory) as client:
         shared = getattr(hedgerow.dask, MODELS[model])(random_state=seed, client=client, **given)
-        shared.fit(list(data), label=recipe.label, **told)
-    crf: ChainModel = shared.to_local()
-    recipe = _with_columns(recipe, crf)
-    crf.plan_ = recipe.plan(crf.plan_)
-    facts: dict[str, Any] = dict(zip(("sequences", "positions", "held_out"), shared.n_read_))
-    facts |= {"seconds": round(perf_counter() - began, 3), "score": held_out_score(crf)}
-    crf.metadata_ = {"reader": recipe.to_json(), "training": facts}
-    save(crf, model_out)
+        with kept_in(shared, checkpoint):
+            shared.fit(list(data), label=recipe.label, **told)
+            crf: ChainModel = shared.to_local()
+            recipe = _with_columns(recipe, crf)
+            crf.plan_ = recipe.plan(crf.plan_)
+            facts: dict[str, Any] = dict(zip(("sequences", "positions", "held_out"), shared.n_read_))
+            facts |= {"seconds": round(perf_counter() - began, 3), "score": held_out_score(crf)}
+            crf.metadata_ = {"reader": recipe.to_json(), "training": facts}
+            save(crf, model_out)
     return crf
 
 

@@ -16,12 +16,13 @@ from typing import Any
 
 from hedgerow.data.parts.corpus import Piece
 from hedgerow.errors import HedgerowError, InputError, shown
-from hedgerow.training.pool import Operation, Seat
+from hedgerow.training.pool import Lost, Operation, Seat
 
 log = logging.getLogger("hedgerow.dask")
 
 PATIENCE = 120  # seconds without any worker
 MOST_LOST = 20  # members of one pool: beyond, workers die of the work itself
+PULSE = 2.0  # seconds after which one who waits looks whether the others are still there
 
 
 def find_client(client: Any) -> Any:
@@ -111,7 +112,7 @@ class DaskPool:
 
     def __init__(self, engine: DaskEngine, members: list[tuple[Any, Any]], make: Callable[..., Any]) -> None:
         self.engine, self.make, self.members = engine, make, members
-        self.n_members, self.n_calls, self._n_lost = len(members), 0, 0
+        self.n_members, self.n_calls, self._n_lost, self._met = len(members), 0, 0, False
         self.places = [""] * len(members)  # the worker of each
         futures = [self._start(m) for m in range(len(members))]
         self.actors = [future.result() for future in futures]
@@ -130,62 +131,125 @@ class DaskPool:
         self.places[m] = place = min(workers, key=lambda worker: held[worker])
         where = {"workers": [place], "allow_other_workers": True, "pure": False}
         parts = [client.submit(one.function, self.engine.parts[one.part], *one.arguments, **where) for one in pieces]
-        return client.submit(make_seat, self.make, given, parts, actor=True, **where)
+        return client.submit(DaskSeat, m, self.make, given, parts, actor=True, **where)
 
     def call(self, operations: Sequence[Operation], history: Sequence[Operation]) -> list[list[Any]]:
-        asked = [self._ask(m, operations) for m in range(self.n_members)]
-        answers = []
-        for m, future in enumerate(asked):
-            answer = self._answer(future)
+        answers = self._all("call", self.n_calls, list(operations))
+        for m, answer in enumerate(answers):
             while answer is None:
-                self._make_again(m, history)
-                answer = self._answer(self._ask(m, operations))
-            answers.append(answer)
+                self._make_again(m, [*history, *operations[:-1]])
+                answer = self._answer(m, self._ask(m, "call", self.n_calls, list(operations[-1:])))
+            answers[m] = answer
         self.n_calls += 1
         return answers
 
-    def _ask(self, m: int, operations: Sequence[Operation]) -> Any:
+    def swap(self, operations: Sequence[Operation], then: str, history: Sequence[Operation]) -> list[Any]:
+        if not self._met:
+            self._all("meet", self.actors)
+        packed = self._all("pack", self.n_calls, list(operations))
+        self.n_calls += 1
+        lost = [m for m, one in enumerate(packed) if one is None]
+        for m in lost:
+            self._make_again(m, [*history, *operations[:-1]])
+        self._met = not lost
+        found = self._all("unpack", then) if self._met else [None]
+        if None in found:
+            self._met = False
+            self._count_loss()
+            raise Lost
+        return found
+
+    def _all(self, name: str, *arguments: Any) -> list[Any]:
+        """What a method of every seat gives; None where it is lost."""
+        asked = [self._ask(m, name, *arguments) for m in range(self.n_members)]
+        return [self._answer(m, future) for m, future in enumerate(asked)]
+
+    def _ask(self, m: int, name: str, *arguments: Any, **more: Any) -> Any:
         try:
-            return self.actors[m].call(self.n_calls, list(operations))
+            return getattr(self.actors[m], name)(*arguments, **more)
         except (OSError, RuntimeError):  # its worker is gone
             return None
 
-    def _answer(self, future: Any) -> list[Any] | None:
+    def _answer(self, m: int, future: Any) -> Any:
         """What a member gave; None where it is lost."""
+        while True:
+            try:
+                return None if future is None else future.result(timeout=PULSE)
+            except TimeoutError:
+                lost = [j for j in range(self.n_members) if self._is_lost(j)]
+                if m in lost:
+                    return None
+                for j in range(self.n_members if lost else 0):
+                    self._ask(j, "give_up", separate_thread=False)
+            except (OSError, RuntimeError) as error:
+                if isinstance(error, RuntimeError) and "Actor" not in str(error):
+                    raise
+                return None
+
+    def _is_lost(self, m: int) -> bool:
         try:
-            return None if future is None else future.result()
-        except OSError:
-            return None
-        except RuntimeError as error:
-            if "Actor" not in str(error):
-                raise
-            return None
+            return not self.actors[m].call  # which raises an error where Dask knows of it
+        except RuntimeError:
+            return True
+
+    def _count_loss(self) -> None:
+        self._n_lost += 1
+        if self._n_lost > MOST_LOST:
+            hint = "Give workers more memory, or partitions fewer rows."
+            raise HedgerowError(f"workers were lost {MOST_LOST} times in one training. {hint}")
 
     def _make_again(self, m: int, history: Sequence[Operation]) -> None:
         """Make a member anew on another worker, from the parts, and let it do over what it did."""
         while True:
-            self._n_lost += 1
-            if self._n_lost > MOST_LOST:
-                hint = "Give workers more memory, or partitions fewer rows."
-                raise HedgerowError(f"workers were lost {MOST_LOST} times in one training. {hint}")
+            self._count_loss()
             log.warning("the worker %s was lost; its part of the data is made ready on another", self.places[m])
+            self._met = False
             try:
                 self.actors[m] = self._start(m).result()
-                self.actors[m].catch_up(self.n_calls, list(history)).result()
-                return
             except OSError:
                 continue
-            except RuntimeError as error:
-                if "Actor" not in str(error):
-                    raise
+            if self._answer(m, self._ask(m, "catch_up", self.n_calls, list(history))) is not None:
+                return
 
     def close(self) -> None:
         self.actors = []
 
 
-def make_seat(make: Callable[..., Any], given: Sequence[Any], pieces: Sequence[Any]) -> Seat:
-    """An actor."""
-    return Seat(make, *given, list(pieces))
+class DaskSeat(Seat):
+    """A seat that gets its parcels from the others by itself. number : among them"""
+
+    def __init__(self, number: int, make: Callable[..., Any], given: Sequence[Any], pieces: Sequence[Any]) -> None:
+        super().__init__(make, *given, list(pieces))
+        self.number, self.others, self.in_vain = number, list[Any](), False
+
+    def meet(self, seats: Sequence[Any]) -> bool:
+        """Who the others are, and this one, all as actors."""
+        self.others, self.in_vain = list(seats), False
+        return True
+
+    # Dask runs these two beside what the seat does else, where it is told so.
+
+    def parcel(self, m: int, separate_thread: bool = True) -> Any:
+        """What is there for another."""
+        return self.parcels[m]
+
+    def give_up(self, separate_thread: bool = True) -> None:
+        """Wait for parcels no longer: one is lost."""
+        self.in_vain = True
+
+    def unpack(self, then: str) -> Any:
+        """What the member makes of all parcels for it; None where one of them is lost."""
+        asked = [seat.parcel(self.number, separate_thread=False) for seat in self.others]
+        parcels: list[Any] = []
+        while len(parcels) < len(asked):
+            try:
+                parcels.append(asked[len(parcels)].result(timeout=PULSE))
+            except TimeoutError:
+                if self.in_vain:
+                    return None
+            except OSError:
+                return None
+        return getattr(self.member, then)(self.number, parcels)
 
 
 def check_name(names: Sequence[str], wanted: Sequence[str | None]) -> None:

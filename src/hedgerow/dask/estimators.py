@@ -16,7 +16,7 @@ from hedgerow.dask.reading import find_source, is_dask_frame, open_engine
 from hedgerow.data.parts.corpus import SharedCorpus
 from hedgerow.declarations import declared, documented
 from hedgerow.estimators.base import StoppedChain
-from hedgerow.estimators.kept import keeping
+from hedgerow.estimators.kept import Kept, keeping, same_data
 from hedgerow.estimators.shared import check_shared, prepare_shared
 from hedgerow.models.crf.parameters import LinearParameters, TreeParameters
 from hedgerow.training.ctrl_c import stages
@@ -43,6 +43,7 @@ class _Shared(StoppedChain):
         max_gap: Any = None,
         time_columns: Any = None,
         shuffle: bool = False,
+        checkpoint: Kept = None,
         callbacks: Any = None,
     ) -> Self:
         """Train on labelled sequences that workers read.
@@ -55,7 +56,7 @@ class _Shared(StoppedChain):
         y : a Bag of lists of labels, where X is a Bag of sequences
         by, label, time, max_gap, time_columns : of frames, as in the ordinary `fit`
         shuffle : bring sequences that lie in several partitions together first; their order is then Dask's
-        callbacks : as in the ordinary `fit`
+        checkpoint, callbacks : as in the ordinary `fit`; training goes on from the checkpoint with the same partitions
         """
         self._check_parameters()
         check_shared(self, self._only, self._scoring())
@@ -66,8 +67,9 @@ class _Shared(StoppedChain):
         source = find_source(X, y, self.columns, shuffle=shuffle, **named)
         engine, plan = open_engine(client, source)
         try:
-            with stages(), keeping(self, None, callbacks):
+            with stages(), keeping(self, checkpoint, callbacks):
                 whole = SharedCorpus.of(engine, None, self.window)
+                same_data(whole)
                 ready = prepare_shared(self._preparation(), whole)
                 self._train_all(ready)
         finally:

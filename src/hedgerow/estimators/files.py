@@ -1,4 +1,4 @@
-"""Models to files and back: every kind by the declaration of its state, and every file of an older format upgraded."""
+"""Models to files and back: every kind by the declaration of its state."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from hedgerow import persistence
 from hedgerow.errors import HedgerowError, HedgerowWarning, InputError, ModelFileError, warn
 from hedgerow.estimators.codec.parts import State, check_all_read, read_steps, write_steps
 from hedgerow.estimators.codec.steps import Field, Let, Scope, Section, Tensors, refuse
-from hedgerow.estimators.codec.upgrade import Old
 from hedgerow.estimators.codec.values import plain, tupled
 
 # By name, so that a file is read without importing every family: the modules of the estimator and of its STATE.
@@ -114,10 +113,8 @@ def load(path: str | os.PathLike[str]) -> Any:
     whole and sound is an error."""
     if _is_crfsuite(path):
         return importlib.import_module("hedgerow.compat.conversion").load(path)
-    version, header, tensors = persistence.read_contents(path)
+    header, tensors = persistence.read(path)
     try:
-        if version == 1:
-            header, tensors = Old(header, tensors, lambda kind: find_kind(kind)[1].upgrade).new()
         if header["kind"] == "checkpoint":
             refuse("it is the checkpoint of a training, which `fit` goes on from")
         return unpack_model(header, tensors)

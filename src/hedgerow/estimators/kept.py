@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from hedgerow.data.dataset import Dataset
+from hedgerow.data.parts.corpus import SharedCorpus
 from hedgerow.errors import InputError
 from hedgerow.training.callbacks import listening
 from hedgerow.training.checkpoint import Checkpoint, current_checkpoint, kept_in
@@ -24,7 +25,7 @@ from hedgerow.training.checkpoint import Checkpoint, current_checkpoint, kept_in
 Kept: TypeAlias = Checkpoint | str | os.PathLike[str] | None
 
 _SETTINGS = (Number, str, bytes, tuple, frozenset, np.ndarray, FunctionType, partial, type, type(None))
-_OF_THE_RUN = ("n_jobs", "verbose")  # parameters that change no bit of a model
+_OF_THE_RUN = ("n_jobs", "verbose", "client")  # parameters that change no bit of a model
 
 
 @contextmanager
@@ -62,15 +63,21 @@ def _word(value: Any) -> str:
     return repr(value)[:80] if plain and len(repr(value)) <= 80 else digest(value)
 
 
-def same_data(dataset: Dataset | None) -> None:
+def same_data(dataset: Dataset | SharedCorpus | None) -> None:
     """Refuse to go on from a checkpoint of other data: what users gave, encoded."""
     checkpoint = current_checkpoint()
     if checkpoint is not None and dataset is not None:
-        labels = [dataset.schema.labels, dataset.labels, dataset.allowed]
-        names = ("offsets", "start", "codes", "numeric", "attr_ptr", "attr_id", "attr_val", "seq_codes", "seq_numeric")
-        values = [dataset.schema, *(getattr(dataset, name) for name in names)]
-        found = {"labels": labels, "values": values, "weights": dataset.weight_seq}
-        checkpoint.check("other data", {name: digest(value) for name, value in found.items()})
+        parts = dataset.each(_digests) if isinstance(dataset, SharedCorpus) else [_digests(dataset)]
+        whole = {name: digest([one[name] for one in parts]) for name in parts[0]}
+        checkpoint.check("other data", parts[0] if len(parts) == 1 else whole)
+
+
+def _digests(dataset: Dataset) -> dict[str, str]:
+    labels = [dataset.schema.labels, dataset.labels, dataset.allowed]
+    names = ("offsets", "start", "codes", "numeric", "attr_ptr", "attr_id", "attr_val", "seq_codes", "seq_numeric")
+    values = [dataset.schema, *(getattr(dataset, name) for name in names)]
+    found = {"labels": labels, "values": values, "weights": dataset.weight_seq}
+    return {name: digest(value) for name, value in found.items()}
 
 
 def same_graphs(**datasets: Any) -> None:

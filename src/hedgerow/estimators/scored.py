@@ -69,8 +69,7 @@ class ScoredChain(ChainModel):
 
     def _no_stream(self) -> str:
         """Why the labels of a position cannot be told before the end; "" where they can."""
-        order = getattr(self, "order_", self.order)
-        return f"a chain of ⟦order⟧ {order} has no stream" if order > 1 else ""
+        return ""
 
     def _reach(self) -> tuple[int, int]:
         """How many positions before and after a position its scores depend on."""

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hedgerow.chain.filtering import Filter, Position
-from hedgerow.chain.potentials import Edges
 from hedgerow.data.dataset import Dataset, Schema
 from hedgerow.data.labels import encode_labels
 from hedgerow.data.rows import NUMBERS
@@ -86,7 +85,7 @@ class Stream(Streaming):
         self._model, self._ready, self._learnt = model, make_ready(model), learnt(model)
         self._behind, self._ahead = model._reach()
         if self._ready is None:  # potentials of a chunk know of starts and ends: a position in between has neighbours
-            self._behind = max(self._behind, 1)
+            self._behind = max(self._behind, 1, getattr(model, "order_", model.order))
         self.delay, self._ends = lag + self._ahead, model._knows_ends()
         self._filter = Filter(len(model.classes_), lag)
         self._nothing: FloatArray = np.empty((0, len(model.classes_)))
@@ -172,16 +171,15 @@ class Stream(Streaming):
         """The scores of position t, and the edges that lead to it."""
         rows, begin = [row for row, _ in self._rows], self.n_pushed - len(self._rows)
         i, nodes = t - begin, np.empty((1, self._filter.n_labels))
-        edges: Edges
         if self._ready is not None:
             edges = self._ready.score_one(self._dataset(rows, begin), nodes, i, first=t == 0, last=last)
+            position = Position(nodes[0], edges)
         else:
             if self._ends and not last and i == len(rows) - 1:
                 rows.append(rows[-1])  # so that it is not taken for the last one
-            potentials = self._model._tempered(self._dataset(rows, begin), 0, 1)
-            nodes, edges = potentials.node_scores[i : i + 1], potentials.edges.take(np.array([i]))
+            position = Position.of(self._model._tempered(self._dataset(rows, begin), 0, 1), i)
         allowed = self._rows[i][1]
-        return Position(nodes[0] if allowed is None else np.where(allowed, nodes[0], -np.inf), edges)
+        return position if allowed is None else position.restrict(allowed)
 
     def _dataset(self, rows: list[Any], begin: int) -> Dataset:
         X = [np.stack(rows) if isinstance(rows[0], np.ndarray) else rows]

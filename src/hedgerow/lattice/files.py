@@ -10,7 +10,7 @@ from hedgerow.estimators.codec.arrays import Array, scores
 from hedgerow.estimators.codec.parts import State, made_by_order
 from hedgerow.estimators.codec.schema import FITTED, labels
 from hedgerow.estimators.codec.steps import Allocates, Let, Scope
-from hedgerow.estimators.codec.upgrade import Old, with_trainer
+from hedgerow.estimators.codec.upgrade import with_trainer
 from hedgerow.estimators.codec.values import choice, count, flag
 from hedgerow.lattice.scores import FORMS, Form, Layout, Scaling
 from hedgerow.legend import FLOAT
@@ -53,19 +53,6 @@ LATTICE = (
 )
 
 
-def upgrade_lattice(old: Old) -> None:
-    """What a file of format 1 says of every model of graphs."""
-    old.state |= {"labels": old.header["labels"], "form": old.header["form"]}
-    old.state["node_features"], old.state["edge_features"] = old.header["n_features"]
-
-
-def upgrade(old: Old) -> None:
-    """The state of a file of format 1."""
-    upgrade_lattice(old)
-    old.state["n_directions"] = old.header["n_directions"]
-    old.keep("weights", "node_center", "node_spread", "edge_spread")
-
-
 STATE = State(
     (
         *LATTICE,
@@ -80,7 +67,6 @@ STATE = State(
         Let("layout", made_by_order(Layout, "made form", "F", "E", "n_directions"), of="layout_"),
         Let("scaling", made_by_order(Scaling, "node_center", "node_spread", "edge_spread"), of="scaling_"),
     ),
-    upgrade,
     parameters=with_trainer,
     renamed=RENAMED,
 )

@@ -8,9 +8,8 @@ from hedgerow.estimators.codec.arrays import scores
 from hedgerow.estimators.codec.parts import Part, Record, State
 from hedgerow.estimators.codec.steps import Check, Let, Scope, refuse
 from hedgerow.estimators.codec.trees import BINNING, ensemble
-from hedgerow.estimators.codec.upgrade import Old
 from hedgerow.lattice.boosting import Bins
-from hedgerow.lattice.files import LATTICE, RENAMED, made_form, upgrade_lattice
+from hedgerow.lattice.files import LATTICE, RENAMED, made_form
 from hedgerow.lattice.tree_rows import row_dataset
 
 
@@ -34,14 +33,6 @@ def check_iterations(scope: Scope) -> None:
         refuse(f"there are trees of nodes for {nodes} iterations, and of edges for {edges}")
 
 
-def upgrade(old: Old) -> None:
-    """The state of a file of format 1."""
-    upgrade_lattice(old)
-    old.keep("start_values")
-    for name in ("node", "edge"):
-        old.trees(f"{name}.binning", f"{name}.ensemble", f"{name}.")
-
-
 STATE = State(
     (
         *LATTICE,
@@ -54,6 +45,5 @@ STATE = State(
         Let("node trees", lambda scope: scope["node"][1], of="node_trees_"),
         Let("edge trees", lambda scope: scope["edge"][1], of="edge_trees_"),
     ),
-    upgrade,
     renamed=RENAMED,
 )

@@ -191,9 +191,10 @@ class Monitor:
             return self.best_step
         return self.history[-1] if self.n_iter else Step(self.first, self.start_loss, 0.0)
 
-    def resume(self) -> Any:
+    def resume(self, state: State | None = None) -> Any:
         """The state of the trainer after the last iteration of the checkpoint that training goes on from, or after all
-        of them (`done`); None where it begins."""
+        of them (`done`); None where it begins. `state` as in `step`, of one that may end without another iteration."""
+        self._state = state
         if self._checkpoint is None:
             return None
         ended = self._checkpoint.ended(self._number)

@@ -1,8 +1,8 @@
 """A pool: members that have the parts of a corpus, and do what they are asked to, all the same and in the same order.
 
 A trainer that leads a pool sees nothing of the data but what members answer. Where they are is the engine's business:
-`LocalPool` has them in this process, `hedgerow.dask` on the workers of a cluster; another engine is one file. A member
-that is lost is made again and told what it has to do over (`history`), so that it is what it was, to the bit.
+`hedgerow.dask` has them on the workers of a cluster; another engine is one file. A member that is lost is made again
+and told what it has to do over (`history`), so that it is what it was, to the bit.
 """
 
 from __future__ import annotations
@@ -10,14 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from hedgerow.data.parts.corpus import Piece
-
 
 class Operation(NamedTuple):
-    """A method of a member, and what it is given."""
+    """A method of a member, and what it is given. again : what does the same in a member that was made anew"""
 
     name: str
     arguments: tuple[Any, ...] = ()
+    again: Any = None
+
+
+class Lost(Exception):
+    """A member was lost in a swap; it is again what all operations but the last had made it."""
 
 
 class Pool(Protocol):
@@ -31,6 +34,12 @@ class Pool(Protocol):
     def call(self, operations: Sequence[Operation], history: Sequence[Operation]) -> list[list[Any]]:
         """Let every member do these operations: for each member what they gave. history : what it takes to make a lost
         member what it was before them."""
+        ...
+
+    def swap(self, operations: Sequence[Operation], then: str, history: Sequence[Operation]) -> list[Any]:
+        """Let every member do these operations, of which the last gives a parcel for each member; hand these out, and
+        let every member do `then`, with its number and the parcels for it: for each member what that gave. Where a
+        member is lost, it is made again, without the last operation, and the swap is `Lost`."""
         ...
 
     def close(self) -> None:
@@ -49,7 +58,7 @@ class Seat:
     """A member, and the number of the calls that it has answered: one that was made anew has answered none."""
 
     def __init__(self, make: Callable[..., Any], *given: Any) -> None:
-        self.member, self.n_calls = make(*given), 0
+        self.member, self.n_calls, self.parcels = make(*given), 0, list[Any]()
 
     def call(self, n_before: int, operations: Sequence[Operation]) -> list[Any] | None:
         """What the operations give; None where the member is not what `n_before` calls have made it."""
@@ -60,48 +69,16 @@ class Seat:
         self.n_calls = n_before + 1
         return given
 
-    def catch_up(self, n_before: int, history: Sequence[Operation]) -> None:
+    def pack(self, n_before: int, operations: Sequence[Operation]) -> bool | None:
+        """Do the operations, and keep the parcels that the last one gives; None as in `call`."""
+        given = self.call(n_before, operations)
+        self.parcels = [] if given is None else given[-1]
+        return None if given is None else True
+
+    def catch_up(self, n_before: int, history: Sequence[Operation]) -> bool:
         """Do over what so many calls did, in a member that was made anew."""
         for one in history:
-            getattr(self.member, one.name)(*one.arguments)
+            instead = one if one.again is None else one.again
+            getattr(self.member, instead.name)(*instead.arguments)
         self.n_calls = n_before
-
-
-class LocalPool:
-    """Members in this process, one after the other."""
-
-    def __init__(self, makers: Sequence[Callable[[], Any]]) -> None:
-        self.seats = [Seat(make) for make in makers]
-        self.n_members, self.n_calls = len(self.seats), 0
-
-    def call(self, operations: Sequence[Operation], history: Sequence[Operation]) -> list[list[Any]]:
-        given = []
-        for seat in self.seats:
-            answer = seat.call(self.n_calls, operations)
-            if answer is None:
-                seat.catch_up(self.n_calls, history)
-                answer = seat.call(self.n_calls, operations)
-            assert answer is not None
-            given.append(answer)
-        self.n_calls += 1
-        return given
-
-    def close(self) -> None:
-        self.seats.clear()
-
-
-class LocalEngine:
-    """Parts in this process: what a cluster does, without one."""
-
-    def __init__(self, parts: Sequence[Any], n_members: int, n_threads: int = 1) -> None:
-        self.parts, self.n_parts, self.n_members, self.n_threads = parts, len(parts), n_members, n_threads
-        self.memory = float("inf")
-
-    def each(self, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
-        return [function(part, *own) for part, own in zip(self.parts, arguments, strict=True)]
-
-    def pool(self, members: Sequence[Sequence[Piece]], make: Callable[..., Any], given: Sequence[Any]) -> LocalPool:
-        def maker(pieces: Sequence[Piece], own: Sequence[Any]) -> Callable[[], Any]:
-            return lambda: make(*own, [one.function(self.parts[one.part], *one.arguments) for one in pieces])
-
-        return LocalPool([maker(pieces, own) for pieces, own in zip(members, given, strict=True)])
+        return True

@@ -8,8 +8,9 @@ of more are gathered: they have a bin each, and all others share the last.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import accumulate, chain
 from typing import Any, NamedTuple
 
@@ -120,34 +121,58 @@ def learn_binning(
     gather : whether columns of very many codes become dense
     """
     dense, sparse = split_columns(dataset.schema)
+    numbers = (one for one in dense if one.column.kind == "numeric")
+    edges = (
+        quantiles_of(*column_numbers(dataset, one.column, column_values(dataset, one)), max_bins) for one in numbers
+    )
+    counts = (count_codes(dataset, one, least=max(1, np.ceil(min_frequency)) if keep_missing else 0) for one in sparse)
+    items = partial(_attribute_items, dataset, min_frequency)
+    return assemble(dataset.schema, edges, counts, items, dataset.n_sequences, min_frequency, gather=gather)
+
+
+def count_codes(dataset: Dataset, stored: Stored, least: float = 0) -> AnyArray:
+    """How often each code of a column stands at a position; `least` is added to that for no value."""
+    values = column_values(dataset, stored)
+    inside = values if stored.column.constant else values[inside_places(dataset)]
+    counts: AnyArray = np.bincount(inside, column_weights(dataset, stored.column), stored.column.n_codes)
+    counts[MISSING] += least
+    return counts
+
+
+def assemble(
+    schema: Schema,
+    edges: Iterator[FloatArray],
+    counts: Iterator[AnyArray],
+    items: Callable[[], tuple[CodeArray, FloatArray]],
+    n_sequences: int,
+    min_frequency: float,
+    *,
+    gather: bool,
+) -> Binning:
+    """A Binning, with what a corpus says of its columns, one after the other. edges : upper ends of bins of numbers;
+    counts : of columns of very many codes, how often each stands inside of sequences; items : those of attributes"""
+    dense, sparse = ([stored.column for stored in part] for part in split_columns(schema))
     entries: list[tuple[Any, ...]] = []
-    for stored in dense:
-        column, values = stored.column, column_values(dataset, stored)
-        low, width = window_of(column.offsets)
+    for column in dense:
+        window = window_of(column.offsets)
         if column.kind == "numeric":
-            edges = quantiles_of(*column_numbers(dataset, column, values), max_bins)
-            entries.append((column.name, ORDERED, len(edges) + 1 + N_SPECIAL, edges, None, None, (low, width)))
+            ends = next(edges)
+            entries.append((column.name, ORDERED, len(ends) + 1 + N_SPECIAL, ends, None, None, window))
         else:
-            entries.append((column.name, CODES, column.n_codes, None, None, None, (low, width)))
-    for stored in sparse:
-        column, values = stored.column, column_values(dataset, stored)
-        weights = column_weights(dataset, column)
-        counts = np.bincount(values[inside_places(dataset)] if not column.constant else values, weights, column.n_codes)
-        counts[MISSING] += max(1, np.ceil(min_frequency)) if keep_missing else 0
-        entries.append(bins_of_codes(column, counts, dataset.n_sequences, min_frequency, gather=gather))
-    if dataset.schema.n_attributes:
-        source, cuts = _attribute_items(dataset, min_frequency)
-        window = window_of(dataset.schema.attribute_offsets)
-        entries.append((ATTRIBUTES, ITEMS, len(source), None, source, cuts, window))
+            entries.append((column.name, CODES, column.n_codes, None, None, None, window))
+    entries += [_bins_of_codes(column, next(counts), n_sequences, min_frequency, gather=gather) for column in sparse]
+    if schema.n_attributes:
+        source, cuts = items()
+        entries.append((ATTRIBUTES, ITEMS, len(source), None, source, cuts, window_of(schema.attribute_offsets)))
     if not entries:
         raise InputError("there is no column to split on")
     return Binning(*(tuple(part) for part in zip(*entries)))
 
 
-def bins_of_codes(
+def _bins_of_codes(
     column: Column, counts: AnyArray, n_sequences: int, min_frequency: float, *, gather: bool
 ) -> tuple[Any, ...]:
-    """What a Binning has of a column of very many codes. counts : how often each stands inside of sequences"""
+    """What a Binning has of a column of very many codes."""
     counts[OUTSIDE] = n_sequences if len(column.offsets) > 1 else 0
     kept = np.flatnonzero((counts > 0) & (counts >= min_frequency)).astype(np.int32)
     if not gather:
@@ -188,23 +213,26 @@ def window_of(offsets: tuple[int, ...]) -> tuple[int, int]:
 
 
 def _attribute_items(dataset: Dataset, min_frequency: float) -> tuple[CodeArray, FloatArray]:
-    """The items of attributes that are frequent enough: one that says "there", and some by their values."""
-    ids, weights = dataset.attr_id, dataset.spread_weights()
+    weights = dataset.spread_weights()
     if weights is not None:
         weights = np.repeat(weights, np.diff(dataset.attr_ptr)[inside_places(dataset)])
-    counts = np.bincount(ids, minlength=dataset.schema.n_attributes)
-    counted = np.bincount(ids, weights, dataset.schema.n_attributes)
+    return attribute_items(dataset.attr_id, dataset.attr_val, weights, dataset.schema.n_attributes, min_frequency)
+
+
+def attribute_items(
+    ids: CodeArray, values: FloatArray | None, weights: FloatArray | None, n_attributes: int, min_frequency: float
+) -> tuple[CodeArray, FloatArray]:
+    """The items of attributes that are frequent enough: one that says "there", and some by their values."""
+    counts, counted = np.bincount(ids, minlength=n_attributes), np.bincount(ids, weights, n_attributes)
     kept = np.flatnonzero((counts > 0) & (counted >= min_frequency)).astype(np.int32)
-    if dataset.attr_val is None:
+    if values is None:
         return kept, np.full(len(kept), np.nan)
-    order = np.lexsort((dataset.attr_val, ids))
-    ends = np.cumsum(counts)
+    order, ends = np.lexsort((values, ids)), np.cumsum(counts)
     sources: list[int] = []
     cuts: list[float] = []
     for a in kept:
         own = order[ends[a] - counts[a] : ends[a]]
-        values = dataset.attr_val[own]
-        quantiles = quantiles_of(values, None if weights is None else weights[own], MAX_CUTS + 1)[:MAX_CUTS]
+        quantiles = quantiles_of(values[own], None if weights is None else weights[own], MAX_CUTS + 1)[:MAX_CUTS]
         sources += [int(a)] * (1 + len(quantiles))
         cuts += [np.nan, *quantiles.tolist()]
     return np.array(sources, dtype=np.int32), np.array(cuts)

@@ -34,21 +34,31 @@ def column_numbers(dataset: Dataset, column: Column, values: AnyArray) -> tuple[
 
 
 def quantiles_of(values: FloatArray, weights: FloatArray | None, max_bins: int) -> FloatArray:
-    """Upper ends of the bins but the last: half-way between values where these are few, else quantiles.
+    """Upper ends of the bins but the last: half-way between values where these are few, else quantiles. What is rounded
+    to single precision later stays in its bin, where that can tell the values apart.
 
     weights : what each value counts, or None; as many as a value counts, so many times it stands among the others
     """
     distinct = np.unique(values)
-    if len(distinct) <= max_bins:
-        between = distinct[:-1] / 2 + distinct[1:] / 2
-        return np.where(between < distinct[1:], between, distinct[:-1])  # there may be no number between
+    few = len(distinct) <= max_bins
     shares = np.linspace(0, 1, max_bins + 1)[1:-1]
-    edges: FloatArray
-    if weights is None:
-        edges = np.quantile(values, shares, method="lower")
+    cuts: FloatArray  # the largest value of each bin but the last
+    if few:
+        cuts = distinct[:-1]
+    elif weights is None:
+        cuts = np.unique(np.quantile(values, shares, method="lower"))
     else:
         order = np.argsort(values, kind="stable")
         up_to = np.cumsum(weights[order])
         places = np.searchsorted(up_to, shares * (up_to[-1] - min(1.0, weights.min())), side="right")
-        edges = values[order[np.minimum(places, len(order) - 1)]]
-    return np.unique(edges)
+        cuts = np.unique(values[order[np.minimum(places, len(order) - 1)]])
+    above = np.append(distinct, np.inf)[np.searchsorted(distinct, cuts, side="right")]
+    between = cuts / 2 + above / 2 if few else cuts
+    between = np.where((between < above) & (between < in_single(above)), between, cuts)  # there may be no number there
+    return np.where((in_single(cuts) > between) & (in_single(cuts) < above), in_single(cuts), between)
+
+
+def in_single(values: FloatArray) -> FloatArray:
+    """Values rounded to single precision; infinite where they leave its range."""
+    with np.errstate(over="ignore"):
+        return values.astype(np.float32).astype(FLOAT)

@@ -8,89 +8,52 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
 from hedgerow.data.dataset import Dataset, padded_places
 from hedgerow.data.parts.corpus import SharedCorpus, join_ends
-from hedgerow.errors import InputError
 from hedgerow.legend import INDEX, AnyArray, CodeArray, FloatArray, IndexArray
 from hedgerow.trees.binning import (
-    ATTRIBUTES,
-    MAX_CUTS,
     Binning,
+    assemble,
+    attribute_items,
     bin_dataset,
-    bins_of_codes,
     column_values,
+    count_codes,
     group_windows,
     split_columns,
-    window_of,
 )
 from hedgerow.trees.bins import BinnedData, item_places, postings_of
-from hedgerow.trees.nodes import CODES, ITEMS, N_SPECIAL, ORDERED
-from hedgerow.trees.quantiles import column_numbers, inside_places, quantiles_of
+from hedgerow.trees.quantiles import column_numbers, in_single, quantiles_of
 
 SAMPLED = 16_384  # numbers that a part gives of a column: twice that share of it lies between two bounds
 
 
 def learn_shared_binning(corpus: SharedCorpus, max_bins: int, min_frequency: float, *, gather: bool = False) -> Binning:
     """As `learn_binning`, of all parts."""
-    dense, sparse = split_columns(corpus.schema)
-    entries: list[tuple[Any, ...]] = []
-    edges = iter(_numeric_edges(corpus, max_bins))
-    for column in (stored.column for stored in dense):
-        window = window_of(column.offsets)
-        if column.kind == "numeric":
-            cuts = next(edges)
-            entries.append((column.name, ORDERED, len(cuts) + 1 + N_SPECIAL, cuts, None, None, window))
-        else:
-            entries.append((column.name, CODES, column.n_codes, None, None, None, window))
-    counted = corpus.added(_count_codes) if sparse else []
-    for column, counts in zip((stored.column for stored in sparse), np.split(counted, _ends(sparse))):
-        entries.append(bins_of_codes(column, counts, corpus.n_sequences, min_frequency, gather=gather))
-    if corpus.schema.n_attributes:
-        source, cuts = _attribute_items(corpus, min_frequency)
-        window = window_of(corpus.schema.attribute_offsets)
-        entries.append((ATTRIBUTES, ITEMS, len(source), None, source, cuts, window))
-    if not entries:
-        raise InputError("there is no column to split on")
-    return Binning(*(tuple(part) for part in zip(*entries)))
-
-
-def _ends(sparse: Sequence[Any]) -> IndexArray:
-    return np.cumsum([stored.column.n_codes for stored in sparse])[:-1]
+    sparse = split_columns(corpus.schema)[1]
+    ends = np.cumsum([stored.column.n_codes for stored in sparse])
+    counts = np.split(corpus.added(_count_codes), ends[:-1]) if sparse else []
+    items = partial(_attribute_items, corpus, min_frequency)
+    known = corpus.n_sequences, min_frequency
+    return assemble(corpus.schema, iter(_numeric_edges(corpus, max_bins)), iter(counts), items, *known, gather=gather)
 
 
 def _count_codes(dataset: Dataset) -> IndexArray:
     """How often each code of the sparse columns stands at a position, one column after the other."""
-    counts = []
-    for stored in split_columns(dataset.schema)[1]:
-        values = column_values(dataset, stored)
-        inside = values if stored.column.constant else values[inside_places(dataset)]
-        counts.append(np.bincount(inside, minlength=stored.column.n_codes))
-    return np.concatenate(counts)
+    return np.concatenate([count_codes(dataset, stored) for stored in split_columns(dataset.schema)[1]])
 
 
 def _attribute_items(corpus: SharedCorpus, min_frequency: float) -> tuple[CodeArray, FloatArray]:
     """As that of `binning`. The values of attributes are brought together, one number for each."""
     parts = corpus.each(_attributes)
-    n = corpus.schema.n_attributes
-    counts = np.sum([np.bincount(ids, minlength=n) for ids, _ in parts], axis=0)
-    kept = np.flatnonzero((counts > 0) & (counts >= min_frequency)).astype(np.int32)
-    if all(values is None for _, values in parts):
-        return kept, np.full(len(kept), np.nan)
-    ids = np.concatenate([own for own, _ in parts])
-    values = np.concatenate([np.ones(len(own)) if value is None else value for own, value in parts])
-    order, ends = np.lexsort((values, ids)), np.cumsum(counts)
-    sources: list[int] = []
-    cuts: list[float] = []
-    for a in kept:
-        own = values[order[ends[a] - counts[a] : ends[a]]]
-        quantiles = quantiles_of(own, None, MAX_CUTS + 1)[:MAX_CUTS]
-        sources += [int(a)] * (1 + len(quantiles))
-        cuts += [np.nan, *quantiles.tolist()]
-    return np.array(sources, dtype=np.int32), np.array(cuts)
+    ids, values = np.concatenate([own for own, _ in parts]), None
+    if any(value is not None for _, value in parts):
+        values = np.concatenate([np.ones(len(own)) if value is None else value for own, value in parts])
+    return attribute_items(ids, values, None, corpus.schema.n_attributes, min_frequency)
 
 
 def _attributes(dataset: Dataset) -> tuple[CodeArray, FloatArray | None]:
@@ -143,6 +106,14 @@ def _numeric_edges(corpus: SharedCorpus, max_bins: int) -> list[FloatArray]:
         if not np.isnan(columns[j].fill):
             parts_of.append(_between_of(np.array([columns[j].fill]), bounds[j]))
         edges[j] = np.unique([_ranked(int(rank), one) for rank, one in zip(own, zip(*parts_of))])
+    raised = {j: np.column_stack([edges[j], in_single(edges[j])]) for j in ranks}
+    answers = corpus.each(_between, raised) if raised else []
+    for j, pairs in raised.items():
+        parts_of = [*(answer[j] for answer in answers), _between_of(np.array([columns[j].fill]), pairs)]
+        free = [
+            not any(len(part.numbers) for part in one) and pair[1] < np.inf for pair, one in zip(pairs, zip(*parts_of))
+        ]
+        edges[j] = np.where(free, pairs.max(axis=1), edges[j])
     return edges
 
 

@@ -8,7 +8,6 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from hedgerow.estimators.codec.steps import Field, Scope, Section, Step, Tensors, refuse
-from hedgerow.estimators.codec.upgrade import Old
 
 
 class Record(NamedTuple):
@@ -21,14 +20,12 @@ class Record(NamedTuple):
 class State(NamedTuple):
     """How the state of a kind of model is kept. A step with `of` is an attribute of the model once it is read.
 
-    upgrade : makes the state of a file of format 1 that of format 2
     settle : gives a model what else follows from what was read
     parameters : brings parameters of older files up to date, beyond other names
     renamed : the names that parameters of this kind alone had, and those that they have now
     """
 
     steps: Sequence[Step]
-    upgrade: Callable[[Old], None]
     settle: Callable[[Any, Scope], None] | None = None
     parameters: Callable[[dict[str, Any]], dict[str, Any]] | None = None
     renamed: Mapping[str, str] = MappingProxyType({})

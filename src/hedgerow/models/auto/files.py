@@ -9,7 +9,6 @@ from hedgerow.data.windows import same_columns
 from hedgerow.estimators.codec.parts import State
 from hedgerow.estimators.codec.schema import CHAIN
 from hedgerow.estimators.codec.steps import Check, Let, Scope, refuse
-from hedgerow.estimators.codec.upgrade import Old
 from hedgerow.estimators.codec.values import Value, real, text
 from hedgerow.estimators.files import Models, model_of
 from hedgerow.models.auto.candidates import changed_parameters
@@ -57,11 +56,6 @@ def settle(model: Any, scope: Scope) -> None:
     model.chosen_ = model._line()
 
 
-def upgrade(old: Old) -> None:
-    """There is no file of format 1."""
-    refuse("it is of a format that had no such model")
-
-
 STATE = State(
     (
         *CHAIN,
@@ -74,7 +68,6 @@ STATE = State(
         text("scoring_used", of="scoring_"),
         Value("leaderboard", _are_records, "a list of records", back=Leaderboard, of="leaderboard_"),
     ),
-    upgrade,
     settle=settle,
     parameters=with_candidates,
 )

@@ -10,7 +10,7 @@ from hedgerow.estimators.codec.chain import HISTORIES, weight_index
 from hedgerow.estimators.codec.parts import Part, Record, State, made_by
 from hedgerow.estimators.codec.schema import CALIBRATED, SPACE
 from hedgerow.estimators.codec.steps import Allocates, Check, Let, Scope, refuse
-from hedgerow.estimators.codec.upgrade import Old, with_trainer
+from hedgerow.estimators.codec.upgrade import with_trainer
 from hedgerow.estimators.codec.values import texts, whole
 from hedgerow.legend import INDEX
 from hedgerow.linear.chain import ChainLayout
@@ -91,20 +91,6 @@ LAYOUT = Record(
 )
 
 
-def upgrade(old: Old) -> None:
-    """The state of a file of format 1."""
-    old.schema()
-    old.part("layout", pair_columns=old.header["pair_columns"])
-    old.space("layout.space")
-    old.move("layout.nodes", "nodes")
-    if "pairs.row_ptr" in old.tensors:
-        old.move("layout.pairs", "pairs")
-    old.histories("layout.histories")
-    old.keep("arc_from", "arc_to", path="layout.")
-    old.keep("weights")
-    old.state["n_sequences"] = old.header.get("n_sequences", 0)  # the first files did not have it
-
-
 STATE = State(
     (
         *CALIBRATED,
@@ -115,6 +101,5 @@ STATE = State(
         scores("weights", ("W",), of="weights_", frozen=True),
         whole("n_sequences", of="n_sequences_"),
     ),
-    upgrade,
     parameters=with_trainer,
 )

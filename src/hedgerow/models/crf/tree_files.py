@@ -12,11 +12,10 @@ from hedgerow.estimators.codec.parts import Part, State
 from hedgerow.estimators.codec.schema import CALIBRATED, SPACE
 from hedgerow.estimators.codec.steps import Check, Let, Scope, refuse
 from hedgerow.estimators.codec.trees import BINNING, ensemble
-from hedgerow.estimators.codec.upgrade import Old
 from hedgerow.estimators.codec.values import choice, flag, whole
 from hedgerow.estimators.files import Model
 from hedgerow.estimators.values import OF_TREES
-from hedgerow.trees.growing import LEARNED, SURROGATE, WEIGHTING
+from hedgerow.trees.growing import SURROGATE, WEIGHTING
 
 RENAMED = {"start": "init"}
 
@@ -77,27 +76,6 @@ def _init(scope: Scope) -> Any:
     return scope["model"].init if scope["linear"] is None or "init" in scope["parameters"] else scope["linear"]
 
 
-def upgrade(old: Old) -> None:
-    """The state of a file of format 1. The first files did not say all of this."""
-    header = old.header
-    old.schema()
-    old.space()
-    old.keep("constant")
-    old.state |= {
-        "missing": header.get("missing", LEARNED),
-        "order": header.get("order", 1),
-        "shared_edges": header.get("shared_edges", old.parameters.get("edges") == "shared"),
-        "refitted": header.get("refitted", False),
-        "likelihood_iterations": header.get("likelihood_iterations", 0),
-    }
-    old.histories()
-    old.trees("binning", "ensemble", trees_per_step=header["trees_per_step"])
-    if old.state["shared_edges"]:
-        old.keep("edge_tables")
-    if "linear" in header:
-        old.model("linear")
-
-
 STATE = State(
     (
         *CALIBRATED,
@@ -120,6 +98,5 @@ STATE = State(
         flag("refitted", of="refitted_"),
         whole("likelihood_iterations", of="likelihood_iterations_"),
     ),
-    upgrade,
     renamed=RENAMED,
 )

@@ -23,7 +23,7 @@ from hedgerow.training.counting import count_known_moves
 from hedgerow.training.pool import Operation, Pool
 from hedgerow.trees.binning import Binning, bin_dataset, learn_binning
 from hedgerow.trees.growing import SURROGATE, WEIGHTING
-from hedgerow.trees.nodes import BLOCK_BINS, BLOCK_STRIDE
+from hedgerow.trees.nodes import BLOCK_BINS, BLOCK_WIDTH
 from hedgerow.trees.shared_binning import BinnedPiece, bin_piece, join_bins, join_labels, learn_shared_binning
 
 
@@ -45,10 +45,11 @@ def shared_booster(
         raise InputError(what, hint="Give 'one_output_per_tree'.")
     nothing, K, blocks = corpus.nothing(), corpus.n_labels, binning.blocks
     totals = Totals(corpus.n_positions, labelled=corpus.added(_n_unknown) == 0)
-    n_cells = int((blocks[:, BLOCK_BINS] * blocks[:, BLOCK_STRIDE]).sum())
+    n_cells = int((blocks[:, BLOCK_BINS] * blocks[:, BLOCK_WIDTH]).sum())
     shared: dict[str, Any] = {"start": start, "totals": totals, **options}
-    n_rows, n_before = corpus.n_positions / corpus.engine.n_members, K if options["edges"] == "joint" else 1
-    most = K, options["max_leaf_nodes"], n_cells, n_rows, n_before, corpus.engine.memory
+    n_members, n_before = corpus.engine.n_members, K if options["edges"] == "joint" else 1
+    shares = n_cells / n_members, corpus.n_positions / n_members
+    most = K, options["max_leaf_nodes"], *shares, n_before, corpus.engine.memory
     shared["n_growers"] = how_many_growers(*most)
     given = nothing, binning, corpus.engine.n_threads, shared
     pool = corpus.pool(plan_shards(corpus.offsets), bin_piece, (binning,), make_tree_member, *given)
@@ -134,10 +135,11 @@ class SharedStages:
 
     def score(self, n_iterations: int) -> float:
         """The score with the first iterations; no fewer than at the call before."""
-        new = self.iterations[self._n_added : n_iterations]
-        self._n_added = n_iterations
-        asked = Operation("measure", (new,))
-        answers = self.pool.call([asked], self._history)
-        self._history.append(asked)
+        # One after the other, as they were made, where training goes on from a checkpoint.
+        for n_next in range(min(self._n_added + 1, n_iterations), n_iterations + 1):
+            asked = Operation("measure", (self.iterations[self._n_added : n_next],))
+            answers = self.pool.call([asked], self._history)
+            self._history.append(asked)
+            self._n_added = n_next
         values = np.concatenate([part for (parts,) in answers for part in parts])
         return float(values.sum()) if self.scoring == LOG_LIKELIHOOD else float(values.mean())

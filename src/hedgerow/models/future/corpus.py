@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -126,6 +127,8 @@ class ScoredCorpus:
     loss : the local loss of its labels
     data : bins of the input, for features; `top`, with the last labels and the features that are known, for trees
     """
+
+    KEPT: ClassVar[tuple[str, ...]] = ("scores", "probs")
 
     def __init__(
         self,

@@ -12,7 +12,6 @@ from hedgerow.data.dataset import Dataset
 from hedgerow.data.imputation import fill
 from hedgerow.declarations import check_parameters, documented
 from hedgerow.estimators.base import cut
-from hedgerow.estimators.kept import refuse_checkpoint
 from hedgerow.estimators.prepare import Preparation, Prepared
 from hedgerow.estimators.values import LOG_LIKELIHOOD, OF_TREES, check_missing
 from hedgerow.legend import FloatArray
@@ -126,9 +125,6 @@ class FutureFeatureMEMM(FutureParameters, RowChain):
 
     def _learnt(self) -> FutureTrees:
         return self.scorer_
-
-    def _check_kept(self) -> None:
-        refuse_checkpoint("a FutureFeatureMEMM", "Leave it out.")
 
     def _check_parameters(self) -> None:
         check_parameters(self)

@@ -9,7 +9,6 @@ from hedgerow.estimators.codec.parts import Each, Part, Record, State
 from hedgerow.estimators.codec.schema import CALIBRATED, SPACE
 from hedgerow.estimators.codec.steps import Check, Let, Scope, refuse
 from hedgerow.estimators.codec.trees import BINNING, ensemble
-from hedgerow.estimators.codec.upgrade import Old
 from hedgerow.estimators.codec.values import count, flag, real, whole
 from hedgerow.models.future.corpus import future_schema
 from hedgerow.models.future.multiple_instance import FutureFeature
@@ -90,18 +89,6 @@ SCORER = Record(
 )
 
 
-def upgrade(old: Old) -> None:
-    """The state of a file of format 1."""
-    header = old.header
-    old.schema()
-    old.space()
-    old.state |= {"order": header["order"], "backward": header["backward"]}
-    old.state["refitted"] = header.get("refitted", False)  # the first files did not have it
-    old.part("scorer", **{name: header[name] for name in ("bag", "n_columns", "features")})
-    for new, prefix in (("top", "top."), ("lower", "features.")):
-        old.trees(f"scorer.{new}.binning", f"scorer.{new}.ensemble", prefix)
-
-
 STATE = State(
     (
         *CALIBRATED,
@@ -112,6 +99,5 @@ STATE = State(
         Part("scorer", SCORER, of="scorer_"),
         Let("runs", lambda scope: None, of="runs_"),
     ),
-    upgrade,
     renamed={"max_features": "max_future_features"},
 )

@@ -149,7 +149,7 @@ def train(
         backward,
     )
     trained = monitor.trained((fitted, training.rounds))
-    return replace(trained, best=replace(trained.best, loss=training.loss()))
+    return replace(trained, best=replace(trained.best, loss=training.final_loss))
 
 
 def more_features(settings: FutureParameters, trees: FutureTrees, dataset: Dataset, scores: FloatArray) -> FutureTrees:

@@ -10,7 +10,6 @@ from hedgerow.estimators.codec.chain import HISTORIES
 from hedgerow.estimators.codec.parts import Part, Record, State, made_by_order
 from hedgerow.estimators.codec.schema import CHAIN, SPACE
 from hedgerow.estimators.codec.steps import Check, Let, Scope, refuse
-from hedgerow.estimators.codec.upgrade import Old
 from hedgerow.legend import FLOAT
 from hedgerow.models.hmm.emissions import Emissions, check_columns, fills_of, row_bases
 from hedgerow.models.hmm.moves import HistoryMoves, TableMoves
@@ -44,15 +43,6 @@ EMISSIONS = Record(
 )
 
 
-def upgrade(old: Old) -> None:
-    """The state of a file of format 1."""
-    old.schema()
-    old.space()
-    old.histories()
-    old.keep("moves")
-    old.move("emissions")
-
-
 STATE = State(
     (
         *CHAIN,
@@ -65,6 +55,5 @@ STATE = State(
         Part("emissions", EMISSIONS, of=lambda model: model.parameters_.emissions),
         Let("scored moves", lambda scope: scope["made moves"].scores(scope["moves"])),
         Let("parameters", made_by_order(Parameters, "scored moves", "emissions"), of="parameters_"),
-    ),
-    upgrade,
+    )
 )

@@ -10,7 +10,6 @@ from hedgerow.estimators.codec.arrays import Array, scores
 from hedgerow.estimators.codec.parts import Part, Record, State
 from hedgerow.estimators.codec.schema import CHAIN
 from hedgerow.estimators.codec.steps import Let, Scope
-from hedgerow.estimators.codec.upgrade import Old
 from hedgerow.estimators.codec.values import count
 from hedgerow.legend import CODE, INDEX, FloatArray
 from hedgerow.linear.index import Streams, WeightIndex
@@ -45,15 +44,6 @@ def _pair(i: int) -> Callable[[object], object]:
     return lambda model: (model.regressions_[i], model.parameters_[i])  # type: ignore[attr-defined]
 
 
-def upgrade(old: Old) -> None:
-    """The state of a file of format 1."""
-    old.schema()
-    old.state["n_states"] = old.header["n_states"]
-    for name in ("moves", "outputs"):
-        old.move(name)
-        old.moved[f"{name}.seen_rows"] = old.moved.pop(f"{name}.seen")
-
-
 STATE = State(
     (
         *CHAIN,
@@ -66,6 +56,5 @@ STATE = State(
         Part("outputs", _regressions("n_states", "K"), of=_pair(1)),
         Let("regressions", lambda scope: (scope["moves"][0], scope["outputs"][0]), of="regressions_"),
         Let("parameters", lambda scope: Weights(scope["moves"][1], scope["outputs"][1]), of="parameters_"),
-    ),
-    upgrade,
+    )
 )

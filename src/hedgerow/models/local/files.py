@@ -10,7 +10,7 @@ from hedgerow.estimators.codec.arrays import Array, Ragged
 from hedgerow.estimators.codec.parts import Part, Record, State
 from hedgerow.estimators.codec.schema import CALIBRATED, SPACE
 from hedgerow.estimators.codec.steps import Check, Scope, refuse
-from hedgerow.estimators.codec.upgrade import Old, with_trainer
+from hedgerow.estimators.codec.upgrade import with_trainer
 from hedgerow.estimators.codec.values import flag, texts, whole
 from hedgerow.estimators.files import Model
 from hedgerow.legend import INDEX
@@ -84,21 +84,6 @@ def check_runs(scope: Scope) -> None:
         refuse("the runs of labels do not fit the linear model")
 
 
-def upgrade(old: Old) -> None:
-    """The state of a file of format 1."""
-    header = old.header
-    old.schema()
-    old.space()
-    old.state |= {name: header[name] for name in ("order", "backward", "refitted")}
-    old.model("scorer")
-    if "conjoined" in header:
-        old.part("runs", columns=header["conjoined"])
-        old.moved["runs.conjoined"] = old.tensors.pop("conjoined")
-        keys = [old.tensors.pop(f"runs.{i}") for i in range(1, header["order"] + 1)]
-        old.moved["runs.runs"] = np.concatenate([np.empty(0, INDEX), *keys])
-        old.moved["runs.runs_ptr"] = np.cumsum([0, *map(len, keys)], dtype=INDEX)
-
-
 def with_estimator(parameters: dict[str, Any]) -> dict[str, Any]:
     """Parameters with an estimator of rows as an object; older files have its parameters beside its name."""
     given, estimator = dict(parameters), parameters.get("estimator", "trees")
@@ -130,7 +115,6 @@ STATE = State(
         Check(check_columns),
         Check(check_runs),
     ),
-    upgrade,
     parameters=with_estimator,
     renamed={"classifier": "estimator", "scorer": "estimator", "history": "order"},
 )

@@ -14,7 +14,6 @@ from hedgerow.data.labels import allowed_labels
 from hedgerow.declarations import check_choice, check_parameters, documented
 from hedgerow.errors import InputError
 from hedgerow.estimators.base import StoppedChain
-from hedgerow.estimators.kept import refuse_checkpoint
 from hedgerow.estimators.prepare import Preparation, Prepared
 from hedgerow.estimators.values import OF_LINEAR, check_missing
 from hedgerow.legend import BoolArray, CodeArray, FloatArray
@@ -110,10 +109,6 @@ class BeamSearchTagger(SearchParameters, StoppedChain):
         self._keep(ready.given.schema, trained)
         self.imputation_, self.future_, self.space_, self.refitted_ = ready.imputation, finder, ready.space, False
         return self.best_iteration_ or n_passes
-
-    def _check_kept(self) -> None:
-        if self.future_features:
-            refuse_checkpoint("⟦future_features⟧", "Leave one of them out.")
 
     def _complaint(self) -> str:
         if self.outcome_ != "interrupted":

@@ -14,7 +14,6 @@ from hedgerow.estimators.codec.parts import Part, Record, State, made_by, made_b
 from hedgerow.estimators.codec.schema import CHAIN, SPACE
 from hedgerow.estimators.codec.steps import Check, Let, Scope, refuse
 from hedgerow.estimators.codec.trees import BINNING, ensemble
-from hedgerow.estimators.codec.upgrade import Old
 from hedgerow.estimators.codec.values import flag, whole
 from hedgerow.estimators.files import Model
 from hedgerow.legend import CODE
@@ -114,24 +113,6 @@ def settle(model: Any, scope: Scope) -> None:
         model.layout_, model.weights_ = scope["linear"]
 
 
-def upgrade(old: Old) -> None:
-    """The state of a file of format 1."""
-    header = old.header
-    old.schema()
-    old.space()
-    old.state["refitted"] = header["refitted"]
-    if "future" in header:
-        old.model("future")
-    search = {"order": header["looks_back"], "backward": header["backward"]}
-    if "weights" in old.tensors:
-        old.part("linear", **search, label_counts=header["label_counts"])
-        old.move("linear.nodes", "nodes")
-        old.moved["linear.child"], old.moved["linear.weights"] = old.tensors.pop("runs"), old.tensors.pop("weights")
-    else:
-        old.part("trees", **search)
-        old.trees("trees.binning", "trees.ensemble")
-
-
 STATE = State(
     (
         *CHAIN,
@@ -144,6 +125,5 @@ STATE = State(
         Part("trees", TREES, of=lambda model: getattr(model, "trees_", None), optional=True),
         Check(check_one),
     ),
-    upgrade,
     settle,
 )

@@ -24,7 +24,7 @@ from hedgerow.legend import BoolArray, FloatArray, IndexArray
 from hedgerow.parallel import CHUNK_POSITIONS, MAX_LANES, Lanes, plan_chunks
 from hedgerow.training import kernels as training_kernels
 from hedgerow.training.boosting.arc_steps import ArcSteps, TableSteps
-from hedgerow.training.boosting.rows import Gradient, RowWeights, Sampler, Totals, tree_seed
+from hedgerow.training.boosting.rows import AnyGrower, Gradient, RowWeights, Sampler, Totals, tree_seed
 from hedgerow.training.boosting.scores import STEPS, Start, TreeScores
 from hedgerow.training.checkpoint import checked, restore, state_of
 from hedgerow.training.memory import check_joint_memory
@@ -34,6 +34,7 @@ from hedgerow.trees.growing import LEARNED, N_SURROGATES, WEIGHTING, Grower, Tre
 from hedgerow.trees.vectors import VectorGrower
 
 MOST_IN_SHARD = 1 << 16  # positions: more of them are more shards, which workers share out
+SHAPE = ("l2_regularization", "min_samples_leaf", "max_leaf_nodes", "max_features")  # options of every grower
 BOUNDED = (log_likelihood, pseudo_likelihood)  # objectives whose gradients are differences of probabilities
 
 
@@ -130,13 +131,8 @@ class Booster:
         self._rows = RowWeights(
             dataset, self.data, begin.space, totals, newton=newton, joint=self.joint, trim=chosen.trim, table=table
         )
-        shape = {
-            name: getattr(chosen, name)
-            for name in ("l2_regularization", "min_samples_leaf", "max_leaf_nodes", "max_features")
-        }
-        own = {name: getattr(chosen, name) for name in ("subsets", "missing", "n_surrogates")}
-        self._growers: list[Any] = [self._rows.grower(self.grows, **own, **shape) for _ in range(n_growers)]
-        self._vector_grower = self._rows.vector_grower(K, **shape) if chosen.vectors else None
+        self._growers: list[Any] = [self._make_grower(self.grows) for _ in range(n_growers)]
+        self._vector_grower = self._rows.vector_grower(K, **self._named(SHAPE)) if chosen.vectors else None
         self._idle_growers = deque(self._growers)
         self._idle_workspaces = deque(Workspace() for _ in range(lanes.n_threads))
         # Where every row is one that trees are fitted to, growing a tree finds the leaf of each.
@@ -151,6 +147,12 @@ class Booster:
         self._samples: list[BoolArray | None] = []
         self._direction = Iteration([])
         self.scale = 0.0
+
+    def _named(self, names: tuple[str, ...]) -> dict[str, Any]:
+        return {name: getattr(self.options, name) for name in names}
+
+    def _make_grower(self, kind: type[AnyGrower], **more: Any) -> AnyGrower:
+        return self._rows.grower(kind, **self._named((*SHAPE, "subsets", "missing", "n_surrogates")), **more)
 
     def _make_edge_steps(self, start: Start) -> TableSteps | ArcSteps:
         newton = self.options.leaves == "newton"
@@ -178,7 +180,7 @@ class Booster:
         """Go on from such a state, as if this objective had just been evaluated."""
         shape = self._table_gradient.shape
         n, plain, tables = state["iterations"]
-        n_before = self.shards[0].edge_exps.shape[-1] if self.joint else 0
+        n_before = self._rows.n_before if self.joint else 0
         trees = trees_of(plain, self.dataset.n_labels, self.data.columns, n_before)
         each = 1 if self.options.vectors else self.dataset.n_labels * self.options.trees_per_step
         if self._edge_steps is not None and n:

@@ -1,8 +1,8 @@
 """Growing one tree of which several processes have a part of the rows each, step by step.
 
 `growing.grow` does all of this in one call where one process has all rows. Here a member of a pool plants the tree and
-cuts leaves as it is told (`plant_rows`, `cut_rows`), and whoever leads adds up what they count and finds the splits
-(`settle_leaf`, `split_leaf`). Trees are plain: a missing value is a value, and a previous label is one label.
+cuts leaves as it is told (`plant_rows`, `cut_rows`), and whoever has the sums of some columns over all members finds
+the best splits on these (`settle_leaf`). Trees are plain: a missing value is a value, a previous label one label.
 
 A member may cut leaves that the tree does not split in the end; so its leaves have numbers of their own.
 """
@@ -13,11 +13,11 @@ import numpy as np
 
 from hedgerow.jit import kernel, part
 from hedgerow.trees.kernels.dividing import divide_input, divide_labels
-from hedgerow.trees.kernels.growing import SMALL_ARENA, plant, record, sum_new_labels
+from hedgerow.trees.kernels.growing import SMALL_ARENA, plant, sum_new_labels
 from hedgerow.trees.kernels.histograms import add_items, add_run, add_trunk, subtract, total
-from hedgerow.trees.kernels.splits import find_split, write_set
+from hedgerow.trees.kernels.splits import ITEM_FEATURE, LABEL_FEATURE, find_split, may_use, write_set
 from hedgerow.trees.kernels.state import BEGIN, END, HISTOGRAM, KNOWN_WEIGHT, NODE, SLOT, TRUE_WEIGHT, G, N
-from hedgerow.trees.nodes import LABEL, RULE, STREAM, SUBSET
+from hedgerow.trees.nodes import BIN, FIRST_ITEM, HAS, LABEL, RULE, STREAM, SUBSET
 
 # ------------------------------------------------------------------------------------------------ members
 
@@ -60,7 +60,7 @@ def cut_rows(
     """Cut leaf `new` out of leaf i, and count it, where `counted`; returns the tail, the trunks, and the items it has.
     The tail is SMALL_ARENA where the arena is too small, and then nothing has changed.
 
-    IN   split int64[5], chosen uint8[·] as `split_leaf` leaves them; n_rows: positions of all members
+    IN   split int64[5], chosen uint8[·] as `settle_leaf` leaves them; n_rows: positions of all members
     OUT  buffers; hist int64[B]
     """
     leaf, m = buffers.leaf, np.int64(0)
@@ -83,18 +83,19 @@ def cut_rows(
     return tail, n_trunks + planted, m
 
 
-# ------------------------------------------------------------------------------------------------ the lead
+# ------------------------------------------------------------------------------------------------ splits
 
 
 @kernel
-def settle_leaf(columns, rules, buffers, sparse, gaps, i, new, counted, pairs, gains):
+def settle_leaf(columns, rules, buffers, sparse, gaps, i, new, counted, drawn, chosen):
     """Take what leaf `new` has, as all members counted it, out of leaf i; find the splits of both, where `counted`.
     The root comes from leaf −1.
 
-    IN   in buffers, labels and hist of leaf `new`; sparse: the items of both leaves
-    OUT  the rest of buffers; pairs int64[2L, 2], gains float64[2L] of their nodes
+    IN   in buffers, labels and hist of leaf `new`, and the nodes of both; sparse: the items of both
+    OUT  the rest of buffers; of leaf i, then of `new`, drawn uint8[2]: whether the split is on a feature that was drawn
+         for the node; chosen uint8[2, ·]: its set, where it has one
     """
-    leaf, labels, hist = buffers.leaf, buffers.labels, buffers.hist
+    leaf, labels, hist, split = buffers.leaf, buffers.labels, buffers.hist, buffers.split
     leaf[G, new], leaf[N, new] = total(labels[new], rules.bits)
     leaf[HISTOGRAM, new] = new
     if i >= 0:
@@ -103,27 +104,17 @@ def settle_leaf(columns, rules, buffers, sparse, gaps, i, new, counted, pairs, g
         subtract(labels[i], labels[new])
         if counted:
             subtract(hist[i], hist[new])
-    for z in (i, new):
-        if z >= 0:
-            node = leaf[NODE, z]
-            pairs[node, 0], pairs[node, 1], gains[node] = leaf[G, z], leaf[N, z], 0.0
-            if counted:
-                buffers.gain[z] = find_split(columns, rules, buffers, sparse, gaps, z)
-
-
-@kernel
-def write_chosen(columns, rules, buffers, gaps, i, chosen):
-    """OUT chosen: the set of leaf i's split, where it has one."""
-    if buffers.split[i, STREAM] == LABEL or buffers.split[i, RULE] == SUBSET:
-        write_set(columns, rules, buffers, gaps, i, chosen)
-
-
-@kernel
-def split_leaf(buffers, i, new, n_nodes, n_sets, tree, gains):
-    """Turn leaf i into a split, with leaves i and `new`, which are nodes n_nodes and the next."""
-    leaf, split = buffers.leaf, buffers.split[i]
-    parent = leaf[NODE, i]
-    record(tree, split, parent, n_sets, n_nodes)
-    gains[parent] = buffers.gain[i]
-    true_leaves = split[STREAM] == LABEL or 2 * split[TRUE_WEIGHT] <= split[KNOWN_WEIGHT]
-    leaf[NODE, new], leaf[NODE, i] = (n_nodes, n_nodes + 1) if true_leaves else (n_nodes + 1, n_nodes)
+    for side in range(2):
+        z = new if side else i
+        if z < 0:
+            continue
+        buffers.gain[z] = find_split(columns, rules, buffers, sparse, gaps, z) if counted else 0.0
+        if buffers.gain[z] <= 0.0:
+            continue
+        s = split[z, STREAM]
+        feature = np.int64(LABEL_FEATURE) if s == LABEL else s
+        if split[z, RULE] == HAS:
+            feature = ITEM_FEATURE + columns.streams[FIRST_ITEM, s] + split[z, BIN]
+        drawn[side] = may_use(rules.seed, leaf[NODE, z], feature, rules.share)
+        if s == LABEL or split[z, RULE] == SUBSET:
+            write_set(columns, rules, buffers, gaps, z, chosen[side])
