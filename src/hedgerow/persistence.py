@@ -289,19 +289,17 @@ def _parse_header(data: bytes, path: str | os.PathLike[str]) -> dict[str, Any]:
         table = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
         fields = json.loads(table["__metadata__"]["hedgerow"], object_pairs_hook=_without_repeats)
         version, header = fields["format_version"], fields["header"]
-        other = type(version) is int and 0 < version != FORMAT_VERSION
-        sound = other or (type(version) is int and version > 0 and isinstance(header["kind"], str))
-        sound = sound and not _is_deep(header)
+        sound = type(version) is int and version > 0 and not _is_deep(header)
+        sound = sound and (version != FORMAT_VERSION or isinstance(header["kind"], str))
     except (KeyError, TypeError, ValueError, RecursionError) as error:
         _refuse(path, "is damaged: its header cannot be read", error)
     if not sound:
         _refuse(path, "is damaged: its header cannot be read")
-    if other:
+    if version != FORMAT_VERSION:
         what = f"is in format {version}, written by hedgerow {fields.get('hedgerow_version')}"
         todo = "Upgrade hedgerow" if version > FORMAT_VERSION else "No release wrote that one: train the model again"
         _refuse(path, f"{what}; hedgerow {__version__} reads format {FORMAT_VERSION}. {todo}")
-    checked: dict[str, Any] = header
-    return checked
+    return dict(header)
 
 
 def _is_deep(header: Any) -> bool:

@@ -121,8 +121,8 @@ def _predict_list(model: Any, more: dict[str, Any], sequences: Any) -> list[Any]
 
 
 @declared
-class DaskTreeParameters(TreeParameters):
-    """The parameters of a TreeCRF that workers train.
+class Workers:
+    """Where to train.
 
     Parameters
     ----------
@@ -131,6 +131,11 @@ class DaskTreeParameters(TreeParameters):
     """
 
     client: Any = None
+
+
+@declared
+class DaskTreeParameters(TreeParameters, Workers):
+    """The parameters of a TreeCRF that workers train."""
 
 
 @documented
@@ -150,16 +155,8 @@ class TreeCRF(DaskTreeParameters, _Shared, tree.TreeCRF):
 
 
 @declared
-class DaskLinearParameters(LinearParameters):
-    """The parameters of a LinearCRF that workers train.
-
-    Parameters
-    ----------
-    client
-        The dask.distributed.Client of the workers; by default the one there is.
-    """
-
-    client: Any = None
+class DaskLinearParameters(LinearParameters, Workers):
+    """The parameters of a LinearCRF that workers train."""
 
 
 @documented

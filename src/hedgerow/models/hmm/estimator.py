@@ -113,15 +113,9 @@ class HMM(HMMParameters, ScoredChain):
 
         Parameters
         ----------
-        X : sequences, as in `LinearCRF.fit`
-        y : list of lists of labels; None is unlabelled, a set gives the labels that are possible. Some label must be
-            known
-        sample_weight : (S,) weights of the sequences, or a list of arrays of 0 (unlabelled) and 1
-        lengths : the lengths of the sequences, where X and y are flat
-        by, label, time, max_gap, time_columns, tokens : of data with names, as in `LinearCRF.fit`
-        checkpoint : a file, or a `hedgerow.Checkpoint`, from which training goes on when it was killed, to the same
-            bits; the data and the parameters must be the same
-        callbacks : as in `LinearCRF.fit`
+        y : lists of labels; None is unlabelled, a set gives the labels that are possible. Some label must be known
+        X, sample_weight, lengths, by, label, time, max_gap, time_columns, tokens, checkpoint, callbacks : as in
+            `LinearCRF.fit`
         """
         self._check_parameters()
         read = lay_out(self, X, y, by, label, time, max_gap, time_columns, tokens, lengths)
