@@ -66,7 +66,9 @@ class Input:
             self.content = sys.stdin.buffer.read()
         else:
             with open(path, "rb") as file:
-                self.content = file.read()
+                from hedgerow.data.readers.source import read_all
+
+                self.content = read_all(file, path)
 
     @staticmethod
     def name_of(path: str) -> str:
@@ -78,11 +80,6 @@ class Input:
         stream = _Named(self.content)
         stream.name = self.name
         return stream
-
-    @property
-    def suffix_format(self) -> str | None:
-        """The format that the end of the name tells, if it tells one."""
-        return format_of(self.path)
 
 
 def format_of(path: str) -> str | None:
@@ -123,25 +120,19 @@ def check_writable(path: str, read: Iterable[str | None] = (), *, model: bool = 
         if model and sys.stdout.isatty():
             raise InputError("a model is not for a terminal", hint="Name a file, or a pipe.")
         return
-    for other in read:
-        if other is None:
-            continue
-        if os.path.realpath(other) == os.path.realpath(path) or (
-            os.path.exists(other) and os.path.exists(path) and os.path.samefile(other, path)
-        ):
-            raise InputError(
-                "would be replaced, and is read itself or written twice", path=path, hint="Name another file."
-            )
+    for other in filter(None, read):
+        same = os.path.exists(other) and os.path.exists(path) and os.path.samefile(other, path)
+        if same or os.path.realpath(other) == os.path.realpath(path):
+            what = "would be replaced, and is read itself or written twice"
+            raise InputError(what, path=path, hint="Name another file.")
     check_target(path, through=True)
 
 
 def save(model: Any, path: str) -> None:
     """Write a model to a file, or to standard output."""
-    if path != STANDARD:
-        model.save(path)
-        return
-    sys.stdout.flush()
-    model.save(sys.stdout.buffer)
+    if path == STANDARD:
+        sys.stdout.flush()
+    model.save(sys.stdout.buffer if path == STANDARD else path)
 
 
 def check_checkpoint(path: str | None, *, resume: bool, read: Iterable[str | None] = ()) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.cli.inputs import FORMATS, STANDARD, TABLES, Input
+from hedgerow.cli.inputs import FORMATS, STANDARD, TABLES, Input, format_of
 from hedgerow.data.plan import Plan
 from hedgerow.data.readers import Template, read_conll, read_crfsuite, read_jsonl, read_table
 from hedgerow.data.readers.columns import nested
@@ -173,7 +173,7 @@ def recipe_of(model: Any, source: Input, format: str | None) -> Recipe:
     """How a model reads this input: in the format asked for, else the one its suffix tells, else that of training."""
     stored = getattr(model, "metadata_", {}).get("reader")
     trained = Recipe.from_json(stored) if stored else None
-    name = format or source.suffix_format
+    name = format or format_of(source.path)
     if format is None and name == "tsv" and trained is not None and trained.format not in TABLES:
         name = trained.format  # CoNLL files with tabs are often called .tsv
     name = name or (trained.format if trained is not None else None)

@@ -24,6 +24,7 @@ from hedgerow.cli.inputs import (
     check_checkpoint,
     check_format,
     check_writable,
+    format_of,
     kept_in,
     save,
 )
@@ -277,7 +278,7 @@ def read_files(data: Sequence[str], reading: Reading, *, complete: bool) -> tupl
     from hedgerow.data.readers import Template
 
     sources, template = [Input(path) for path in data], reading.get("template")
-    format = check_format(reading.get("format") or sources[0].suffix_format or "conll")
+    format = check_format(reading.get("format") or format_of(sources[0].path) or "conll")
     check_options(format, sources[0].name, reading)
     plan = Recipe(
         format,

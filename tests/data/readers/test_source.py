@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 from pathlib import Path
 
 import pytest
@@ -61,3 +62,10 @@ def test_a_folder_is_an_input_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be read") as error:
         read_lines(tmp_path)
     assert error.value.path == str(tmp_path)
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/zero"), reason="there are no such devices here")
+def test_a_device_without_an_end_is_refused() -> None:
+    with pytest.raises(InputError, match="is a device"):
+        read_lines("/dev/zero")
+    assert read_lines(os.devnull) == (os.devnull, [])

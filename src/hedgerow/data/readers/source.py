@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterable
 from typing import IO, Any
 
 from hedgerow.errors import InputError
 
 Source = str | os.PathLike[str] | IO[str] | IO[bytes] | Iterable[str] | Iterable[bytes]
-
 
 MOST_COLUMNS = 250_000  # a model file has room for about so many
 
@@ -49,14 +49,21 @@ def read_lines(source: Source, encoding: str = "utf-8") -> tuple[str | None, lis
     return name, lines[:-1] if lines[-1] == "" else lines  # what follows the last line end is not a line
 
 
+def read_all(file: IO[bytes], name: str) -> bytes:
+    """All that an open file has; of a device that may have no end, nothing."""
+    if stat.S_ISCHR(os.fstat(file.fileno()).st_mode) and not file.isatty() and file.read(1):
+        raise InputError("is a device, whose bytes may have no end. Name a file", path=name)
+    return file.read()
+
+
 def _read_path(name: str) -> bytes:
+    if "\0" in name:
+        raise InputError("is not the name of a file", path=repr(name))
     try:
         with open(name, "rb") as file:
-            return file.read()
+            return read_all(file, name)
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror or error}", path=name) from error
-    except ValueError as error:  # a null character in the name
-        raise InputError("is not the name of a file", path=repr(name)) from error
 
 
 def _read_file(file: Any, name: str | None) -> Any:
@@ -68,10 +75,8 @@ def _read_file(file: Any, name: str | None) -> Any:
 
 
 def _from_iterable(source: Iterable[Any], encoding: str) -> list[str]:
-    lines = []
-    for number, line in enumerate(source, start=1):
-        text = line if isinstance(line, str) else _decode(line, encoding, None, number)
-        lines.append(text.rstrip("\r\n"))
+    texts = (one if isinstance(one, str) else _decode(one, encoding, None, i) for i, one in enumerate(source, start=1))
+    lines = [text.rstrip("\r\n") for text in texts]
     if lines:
         lines[0] = lines[0].removeprefix("\ufeff")
     return lines
@@ -80,8 +85,8 @@ def _from_iterable(source: Iterable[Any], encoding: str) -> list[str]:
 def _decode(content: Any, encoding: str, name: str | None, line: int | None = None) -> str:
     """The text that some bytes are."""
     if not isinstance(content, (bytes, bytearray)):
-        verb = "holds" if line is None else "is"
-        raise InputError(f"{verb} {type(content).__name__}, not text", path=name, line=line)
+        what = f"{'holds' if line is None else 'is'} {type(content).__name__}, not text"
+        raise InputError(what, path=name, line=line)
     try:
         return content.decode(encoding)
     except UnicodeDecodeError as error:
