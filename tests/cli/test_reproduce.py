@@ -52,5 +52,5 @@ def test_without_data_both_ways_to_give_it_are_named(hedgerow, folder, name, mon
 
 
 def test_outside_a_checkout_it_says_where_to_go(hedgerow, folder, monkeypatch):
-    monkeypatch.setitem(sys.modules, "reproduction.run", None)
+    monkeypatch.setitem(sys.modules, "reproduction.command", None)
     assert "make reproduce NAME=thesis-3.5" in hedgerow("reproduce", NAME, "--quick").complaint
