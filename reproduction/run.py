@@ -64,10 +64,20 @@ def reproduce(
         settings = settings.quickly()
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)
+    cpu = time.process_time()
     report = module.run(settings)
+    report.notes.append(_cost(name, settings, time.process_time() - cpu))
     _show(report, quick)
     _write(report, module, folder / (f"{name}-quick" if quick else name), settings)
     return report
+
+
+def _cost(name: str, settings: Settings, seconds: float) -> str:
+    """What stands below every table: its command, its seeds and its time."""
+    workers = "" if settings.n_jobs == 1 else f" of the first of {settings.n_jobs} processes (--jobs 1 counts all)"
+    return (
+        f"hedgerow reproduce {name}, seeds {', '.join(map(str, settings.seeds))}: {seconds:.0f} CPU seconds{workers}."
+    )
 
 
 def _show(report: Report, quick: bool) -> None:

@@ -7,10 +7,10 @@ from typing import Any
 import joblib
 
 from hedgerow.chain.objectives import log_likelihood, make_objective
-from hedgerow.datasets import make_two_states
 from hedgerow.legend import FloatArray
 from hedgerow.training.counting import count_weights
 from reproduction.chains import ChainTask, Reader, descend
+from reproduction.datasets.two_states import make_two_states
 from reproduction.drawing import draw_intervals
 from reproduction.intervals import Interval, paired, unpaired
 from reproduction.published import LABELWISE_ACCURACY

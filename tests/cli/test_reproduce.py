@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 
 import pytest
@@ -11,9 +12,10 @@ NAME = "thesis-fig-3.3"
 
 
 def test_a_figure(hedgerow, folder):
-    done = hedgerow("reproduce", NAME, "--quick", "--seeds", "1", "--out", "results")
+    done = hedgerow("reproduce", NAME, "--quick", "--seeds", "1", "--jobs", "1", "--out", "results")
     assert done.code == 0
     assert "figure 3.3" in done.out
+    assert re.search(r"hedgerow reproduce thesis-fig-3.3, seeds 0: \d+ CPU seconds\.", done.out)
     assert "This was --quick" in done.out
     assert "length 10, width 3: done" in done.err
     record = json.loads((folder / "results" / f"{NAME}-quick.json").read_text(encoding="utf-8"))

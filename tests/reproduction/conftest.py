@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from hedgerow.data.sequences import Sequences
-from hedgerow.datasets import make_two_states
 from reproduction import problems
 from reproduction.beyond import search_methods, tree_objectives
+from reproduction.datasets.two_states import make_two_states
 from reproduction.labelwise import figure_1 as labelwise_figure_1
 from reproduction.labelwise import figure_2 as labelwise_figure_2
 from reproduction.lattice import denoising as lattice_denoising

@@ -34,7 +34,7 @@ N_ROWS = {
     "thesis-5.4": 21,
     "thesis-5.5": 17,
     "future-lines": 4,
-    "icml-figures": 6,
+    "icml-figures": 12,
     "icml-table-3": 4,
     "smd-fig-1": 8,
     "smd-fig-2": 8,

@@ -8,7 +8,6 @@ from hedgerow.datasets.hyphenation import load_hyphenation
 from hedgerow.datasets.made import MadeChain, make_chunking_like, make_sequences
 from hedgerow.datasets.missing import make_missing
 from hedgerow.datasets.shapes import make_shapes
-from hedgerow.datasets.two_states import make_two_states
 
 __all__ = [
     "MadeChain",
@@ -20,5 +19,4 @@ __all__ = [
     "make_missing",
     "make_sequences",
     "make_shapes",
-    "make_two_states",
 ]

@@ -68,5 +68,4 @@ def any_ahead(there: BoolArray, offsets: IndexArray, bag: int | None = BAG) -> B
     place = np.arange(len(there)) + 1
     ends = np.repeat(offsets[1:], np.diff(offsets))
     last = ends if bag is None else np.minimum(place + bag, ends)
-    ahead: BoolArray = counts[last] > counts[place]
-    return ahead
+    return counts[last] > counts[place]

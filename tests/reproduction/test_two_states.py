@@ -7,9 +7,8 @@ from itertools import groupby
 import numpy as np
 import pytest
 
-from hedgerow.datasets import make_two_states
-from hedgerow.datasets.two_states import BASES, EMISSIONS, STAY
 from hedgerow.errors import InputError
+from reproduction.datasets.two_states import BASES, EMISSIONS, STAY, make_two_states
 
 
 def test_shape_and_seed():
