@@ -11,8 +11,10 @@ Rows are made by a seeded generator into Parquet files, sequences of 100 rows: 3
 from __future__ import annotations
 
 import argparse
+import contextlib
 import resource
 import tempfile
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -91,10 +93,38 @@ def peak_mb() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
+class Together:
+    """The most memory that this process and all that it started had at one time, in MB, by ten looks a second."""
+
+    def __init__(self) -> None:
+        self.peak, self._over = 0.0, threading.Event()
+        self._thread = threading.Thread(target=self._look, daemon=True)
+
+    def __enter__(self) -> Together:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def _look(self) -> None:
+        import psutil
+
+        own = psutil.Process()
+        while not self._over.wait(0.1):
+            total = 0
+            for one in [own, *own.children(recursive=True)]:
+                with contextlib.suppress(psutil.Error):
+                    total += one.memory_info().rss
+            self.peak = max(self.peak, total / 2**20)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=lambda text: int(text.replace("_", "")), default=100_000)
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--threads", type=int, default=1, help="of each worker")
     parser.add_argument("--iterations", type=int, default=4)
     parser.add_argument("--edges", choices=("shared", "joint"), default="shared")
     parser.add_argument("--memory", default="auto", help="of each worker")
@@ -110,9 +140,13 @@ def main() -> None:
         names = {"by": "machine", "label": "state"}
         with (
             LocalCluster(
-                n_workers=args.workers, threads_per_worker=1, memory_limit=args.memory, dashboard_address=":0"
+                n_workers=args.workers,
+                threads_per_worker=args.threads,
+                memory_limit=args.memory,
+                dashboard_address=":0",
             ) as cluster,
             Client(cluster) as client,
+            Together() as together,
         ):
             meter, began, first = Meter(), time.perf_counter(), peak_mb()
             watch = Clock(client)
@@ -125,7 +159,10 @@ def main() -> None:
         print(f"shared: {watch}; {whole:.1f} s in all")
         print(f"  {meter.n_calls / args.iterations:.1f} round trips an iteration; an iteration and label brings")
         print(f"  {meter.received / n / 1e6:.2f} MB to the driver, and takes {meter.sent / n / 1e6:.2f} MB from it")
-        print(f"  memory: driver {driver:.0f} MB ({first:.0f} before), workers {[round(p) for p in peaks.values()]} MB")
+        print(
+            f"  memory: driver {driver:.0f} MB ({first:.0f} before), workers {[round(p) for p in peaks.values()]} MB,"
+        )
+        print(f"  all together at one time {together.peak:.0f} MB")
         if not args.out_of_core:
             frame = pd.concat([pd.read_parquet(path) for path in paths], ignore_index=True)
             watch = Clock()
