@@ -7,7 +7,8 @@ ARGS ?=
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
-PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4
+# Neighbouring tests go to one process: they share kernels to compile, and fixtures.
+PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal
 # Run compiled as all tests are, as plain Python, and with the bounds of arrays checked: each kernel is called by these.
 KERNEL_TESTS := tests/kernels tests/chain/inference tests/lattice/test_inference.py
 WHEEL_TEST := build/wheel-test

@@ -20,6 +20,7 @@ from uuid import uuid4
 
 import llvmlite.binding
 import numba
+from numba.core import typed_passes, types, untyped_passes
 from numba.core.caching import NullCache
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, CompileResult
@@ -44,6 +45,14 @@ def _show(name: str) -> None:
 _tell: list[Callable[[str], None]] = [_show]  # the last one is told
 
 
+# What makes compiling cheaper stands on names that numba does not promise, and so does a cache that loads kernels
+# without all that numba compiles with. By other versions than those it was tried with, kernels are compiled and loaded
+# as numba does it, which takes longer and gives the same kernels.
+TRIED = (0, 61) <= numba.version_info.short <= (0, 68)
+# Kernels have no closures and no expressions of whole arrays, and nothing to free where a variable is last used.
+_LEFT_OUT = untyped_passes.InlineClosureLikes, typed_passes.NopythonRewrites, typed_passes.IRLegalization
+
+
 class _Compiler(Compiler):
     """Numba's compiler. It makes so many objects that looking for garbage among them took a tenth of the time."""
 
@@ -64,15 +73,23 @@ class _Compiler(Compiler):
             if collects:
                 gc.enable()
 
+    def define_pipelines(self) -> Any:
+        pipelines: Any = super().define_pipelines()  # type: ignore[no-untyped-call]
+        for each in pipelines if TRIED else ():
+            each.passes = [(step, text) for step, text in each.passes if step not in _LEFT_OUT]
+        return pipelines
+
 
 class _Text(JITCodeLibrary):
     """The code of a part, to be linked into kernels. A kernel optimises and translates all that it calls; numba would
     do the same for each part alone, with all that the part calls, and nothing would ever use it."""
 
     codegen: Any = SimpleNamespace(set_env=lambda *_: None)
+    reorders = False
 
     def _optimize_final_module(self) -> None:
-        pass
+        if self.reorders:  # in which order is LLVM's choice: another one where the text was not optimised before
+            super()._optimize_final_module()  # type: ignore[no-untyped-call]
 
     def _finalize_final_module(self) -> None:
         self._finalize_dynamic_globals()
@@ -83,16 +100,11 @@ class _Text(JITCodeLibrary):
         return 0
 
 
-# `_Text` stands on names that numba does not promise, and so does a cache that loads kernels without all that numba
-# compiles with. By other versions than those it was tried with, parts are compiled and kernels are loaded as numba does
-# it, which takes longer and gives the same kernels.
-TRIED = (0, 61) <= numba.version_info.short <= (0, 68)
-
-
 class _PartCompiler(_Compiler):
     def compile_extra(self, function: Any) -> Any:
         if TRIED:
             self.state.library = _Text(self.state.targetctx.codegen(), function.__qualname__)
+            self.state.library.reorders = bool(self.state.flags.fastmath)
         return super().compile_extra(function)
 
 
@@ -111,18 +123,21 @@ def part(function: Kernel) -> Kernel:
 
     No sum is reordered, and it says so: left open, that would be as the kernel allows that is compiled first.
     """
-    return _compile_part(function, False, _PartCompiler)
+    return _compile_part(function, False)
 
 
 def chain_part(function: Kernel) -> Kernel:
-    """As `part`, and sums may be reordered, as in a `chain_kernel`. In which order is LLVM's choice, and might be
-    another one for text that was not optimised before: so these are, as numba does it."""
-    return _compile_part(function, CHAIN_MATH, _Compiler)
+    """As `part`, and sums may be reordered, as in a `chain_kernel`."""
+    return _compile_part(function, CHAIN_MATH)
 
 
-def _compile_part(function: Kernel, fastmath: Any, compiler: type[Compiler]) -> Kernel:
-    options = _PLAIN | {"no_cpython_wrapper": True, "pipeline_class": compiler}
-    return cast(Kernel, numba.njit(fastmath=fastmath, **options)(function))
+def _compile_part(function: Kernel, fastmath: Any) -> Kernel:
+    options = _PLAIN | {"no_cpython_wrapper": True, "pipeline_class": _PartCompiler}
+    compiled: Any = numba.njit(fastmath=fastmath, **options)(function)
+    resolve = getattr(compiled, "get_call_template", None)
+    if TRIED and resolve:  # or numba compiles a form of its own for each constant that is given
+        compiled.get_call_template = lambda args, named: resolve([*map(types.unliteral, args)], named)
+    return cast(Kernel, compiled)
 
 
 def chain_kernel(function: Kernel) -> Kernel:

@@ -299,10 +299,7 @@ class FeatureInduction(BaseEstimator):  # type: ignore[misc]
         recipe: dict[str, Any] = {"on": "pairs", "max_rounds": 1000, "proportions": (0.2, 0.5, 0.8)}
         return cls(**recipe | settings)
 
-    def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self.get_params() == other.get_params()
-
-    __hash__ = None  # type: ignore[assignment]  # settings may be changed
+    __eq__, __hash__ = Trainer.__eq__, None  # type: ignore[assignment]  # as of trainers
 
 
 def check_induction(induction: Any) -> None:

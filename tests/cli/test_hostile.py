@@ -26,6 +26,8 @@ def refused(done, *words: str) -> None:
     [
         ("d.txt", "a b\r\rc d\r", "carriage returns"),
         ("d.csv", "s,label,w\r1,a,b\r", "carriage returns"),
+        ("d.csv", "s,label,w\n1,a,b\n1,a,c\0\n", "line 3: has a NUL"),
+        ("d.txt", "a b\n\0c d\n", "line 2: has a NUL"),
         ("d.jsonl", '{"tokens": ["a"], "tokens": ["b"], "labels": ["x"]}\n', "the key 'tokens' twice"),
         ("d.jsonl", '{"features": [{"a": 1, "a": 2}], "labels": ["x"]}\n', "line 1: has the key 'a' twice"),
         ("d.jsonl", '{"features": [{"a": -Infinity}], "labels": ["x"]}\n', "-Infinity"),

@@ -37,11 +37,13 @@ def sequences(rng, kind, n_labels, n_sequences=40):
     return X, y
 
 
-def parts_of(X, y, cuts):
-    """The parts of a corpus, each learnt by itself."""
+def parts_of(X, y, cuts, weights=None, schema=None):
+    """The parts of a corpus, each learnt by itself. schema : what says which keys are columns, where it is known"""
     runs = list(pairwise([0, *cuts, len(X)]))
     dense = frequent_keys([count_keys(X[a:b], None) for a, b in runs])
-    return [learn_part(X[a:b], y[a:b], None, dense) for a, b in runs]
+    if schema is not None:
+        dense = {column.name for column in schema.columns}
+    return [learn_part(X[a:b], y[a:b], None, dense, None if weights is None else weights[a:b]) for a, b in runs]
 
 
 def frame(rng, n_machines=30, n_labels=3):

@@ -17,9 +17,10 @@ from hedgerow.data.encoding import learn
 from hedgerow.data.parts.corpus import SharedCorpus, join
 from hedgerow.data.parts.merging import learn_part, recode
 from hedgerow.data.parts.pairwise import SharedSum, answer
-from hedgerow.errors import InputError
-from hedgerow.estimators.kept import keeping, same_data
-from hedgerow.estimators.shared import prepare_shared
+from hedgerow.errors import HedgerowWarning, InputError
+from hedgerow.estimators import window_choice
+from hedgerow.estimators.kept import keeping
+from hedgerow.estimators.shared import prepare_shared, read_shared
 from hedgerow.linear import chain as linear_chain
 from hedgerow.models.crf import linear_shared, linear_training
 from hedgerow.training.boosting import chain
@@ -43,17 +44,21 @@ def _small_shards(monkeypatch):
     monkeypatch.setattr(chain, "CHUNK_POSITIONS", 15)
     monkeypatch.setattr(chain, "MOST_IN_SHARD", 50)
     monkeypatch.setattr(shared_binning, "SAMPLED", 16)
+    monkeypatch.setattr(shared_binning, "AT_ONCE", 40)
     plan = parallel.plan_chunks
     for module in (linear_chain, linear_training, linear_shared):
         monkeypatch.setattr(module, "plan_chunks", lambda offsets, target=30: plan(offsets, target))
 
 
-def fit_parts(model, parts, n_members):
-    """What `fit` does behind a cluster."""
+def fit_parts(model, parts, n_members, held=None):
+    """What `fit` does behind a cluster. held : sequences and labels that stop training"""
     model._check_parameters()
-    whole = SharedCorpus.of(LocalEngine(parts, n_members, n_threads=2), None, model.window)
-    same_data(whole)
-    model._train_all(prepare_shared(model._preparation(), whole))
+    wanted = model._preparation()
+    whole = read_shared(wanted, LocalEngine(parts, n_members, n_threads=2))
+    if held is not None:
+        engine = LocalEngine(parts_of(*held, [2], schema=whole.schema), n_members)
+        held = SharedCorpus.by(engine, whole.schema)
+    model._train_all(prepare_shared(wanted, whole, held))
     return model._finish(None)
 
 
@@ -210,15 +215,126 @@ def test_the_rare_values_of_parts_are_those_of_the_whole(rng, monkeypatch):
         np.testing.assert_array_equal(a, b)
 
 
-@pytest.mark.parametrize(
-    ("known", "what"), [({}, "a linear start, for columns of words"), ({"init": "zero"}, "one tree for all labels")]
-)
-def test_what_auto_comes_to_is_refused(known, what):
-    """Words, and many labels on a column of very many values."""
+def test_what_auto_comes_to_by_workers():
+    """Words, and many labels on a column of very many values: a tree for each label, from zero, and it is said."""
     X = [[{"word": f"w{(40 * i + t) % 700}"} for t in range(40)] for i in range(20)]
     y = [[f"L{(40 * i + t) % 14}" for t in range(40)] for i in range(20)]
-    with pytest.raises(InputError, match=what):
-        fit_parts(TreeCRF(window=0, early_stopping=False, **known), parts_of(X, y, [9]), 2)
+    known, apart = {"window": 0, **ALONE}, {"multi_strategy": "one_output_per_tree", "init": "zero"}
+    with pytest.warns(HedgerowWarning) as warned:
+        shared = fit_parts(TreeCRF(**known), parts_of(X, y, [9]), 2)
+    said = [str(one.message) for one in warned]
+    assert [any(f"{name}='auto' is {value!r} with Dask" in one for one in said) for name, value in apart.items()] == [
+        True,
+        True,
+    ]
+    same_trees(hedgerow.TreeCRF(**known | apart).fit(X, y), shared)
+    ordinary = shared.to_local()
+    assert {name: getattr(ordinary, name) for name in apart} == apart
+    ordinary.set_params(warm_start=True, n_estimators=5).fit(X, y)
+
+
+WEIGHTED = [
+    (TreeCRF, {**ALONE, "class_weight": "balanced", "init": "constant", "edges": "joint"}),
+    (TreeCRF, {**SOON, "max_leaf_nodes": 5}),
+    (LinearCRF, {"early_stopping": True, "max_iter": 15}),
+]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("model", "options"), WEIGHTED, ids=["trees", "stopped trees", "weights"])
+def test_sequences_that_count_more(kind, model, options, rng):
+    X, y = sequences(rng, kind, 3)
+    known = {"window": 1, "random_state": 0, **options}
+    uneven = (0.01 + 3 * rng.random(len(X))).tolist()
+    for weights in (uneven, [2.0] * len(X)):
+        local = quiet(model._local(**known), X, y, weights)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            shared = fit_parts(model(**known), parts_of(X, y, [7, 8, 30], weights), 3)
+        (same_weights if model is LinearCRF else same_trees)(local, shared)
+
+
+@pytest.mark.parametrize("weight", [np.nan, -1.0, np.inf, 1e300])
+def test_weights_that_cannot_be_meant(weight, rng):
+    X, y = sequences(rng, "numbers", 3)
+    weights = [1.0] * len(X)
+    weights[21] = weight
+    with pytest.raises(InputError) as local:
+        hedgerow.LinearCRF(window=0).fit(X, y, weights)
+    with pytest.raises(InputError) as shared:
+        parts_of(X, y, [], weights)
+    assert str(shared.value) == str(local.value)
+    with pytest.raises(InputError, match="sample_weight has weights of positions"):
+        parts_of(X, y, [20], [np.ones(len(x)) for x in X])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("model", "options"), WEIGHTED[1:], ids=["trees", "weights"])
+def test_held_out_sequences_that_are_given(kind, model, options, rng):
+    X, y = sequences(rng, kind, 3)
+    new, truth = sequences(rng, kind, 3, n_sequences=9)
+    if kind == "both":
+        new[0][0]["word"] = "never seen"
+    known = {"window": 1, "random_state": 0, **options}
+    local = quiet(model._local(**known), X, y, None, new, truth)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        shared = fit_parts(model(**known), parts_of(X, y, [7, 30]), 3, (new, truth))
+    (same_weights if model is LinearCRF else same_trees)(local, shared)
+    assert [step.score for step in local.history_] == [step.score for step in shared.history_]
+
+
+def test_held_out_sequences_that_training_does_not_know(rng):
+    X, y = sequences(rng, "both", 3)
+    odd = [{"word": 1.0, "x": 1.0, "up": True}]
+    for new, truth, what in (
+        ([odd], [["L0"]], "column 'word': is numeric in partition 0 and was categorical in training"),
+        (X[:3], [["L9"] * len(x) for x in X[:3]], "partition 0 has the label 'L9', which was not seen in training"),
+    ):
+        with pytest.raises(InputError, match=what):
+            fit_parts(LinearCRF(window=0), parts_of(X, y, [7]), 2, (new * 3, truth * 3))
+
+
+@pytest.mark.parametrize("kind", ["numbers", "both"])
+@pytest.mark.parametrize("model", [TreeCRF, LinearCRF])
+def test_the_window_that_is_found(kind, model, rng):
+    X, y = sequences(rng, kind, 3)
+    X, y = X * 3, y * 3
+    options = {"n_estimators": 2, "max_leaf_nodes": 4} if model is TreeCRF else {"max_iter": 3}
+    known = {"random_state": 0, "early_stopping": False, "window": "auto", **options}
+    local = quiet(model._local(**known), X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        shared = fit_parts(model(**known), parts_of(X, y, [7, 8, 60]), 3)
+    assert shared.window_ == local.window_
+    (same_weights if model is LinearCRF else same_trees)(local, shared)
+
+
+def test_the_sequences_that_windows_are_compared_on(rng, monkeypatch):
+    monkeypatch.setattr(window_choice, "LONGEST", 7)
+    monkeypatch.setattr(window_choice, "MOST", 90)
+    X, y = sequences(rng, "both", 3)
+    y = [[None if rng.random() < 0.5 else label for label in one] for one in y]
+    whole = learn(X, y)
+    corpus = SharedCorpus.of(LocalEngine(parts_of(X, y, [3, 17]), 2), None, 0)
+    for one, other in zip(*map(window_choice._train_and_held_out, (whole, corpus)), strict=True):
+        assert one.equals(other)
+
+
+@pytest.mark.parametrize(("model", "options"), WEIGHTED, ids=["trees", "stopped trees", "weights"])
+def test_training_that_goes_on(model, options, rng):
+    X, y = sequences(rng, "both", 3)
+    known = {"window": 1, "random_state": 0, "warm_start": True, **options}
+    if model is TreeCRF:
+        known |= {"refit": False, "edges": "shared"}
+    more = {"n_estimators": 9} if model is TreeCRF else {"max_iter": 30}
+    local, shared = model._local(**known), model(**known)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for own in ({}, more):
+            local.set_params(**own).fit(X[:30], y[:30])
+            fit_parts(shared.set_params(**own), parts_of(X[:30], y[:30], [7, 20]), 3)
+    (same_weights if model is LinearCRF else same_trees)(local, shared)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -74,6 +74,49 @@ def test_bags_and_delayed(client, rng):
     same_weights(local, LinearCRF(window=1, client=client).fit(delayed))
 
 
+def test_weights_and_held_out_sequences(client, rng):
+    """Of frames, Bags and Delayed; some sequences weigh nothing, and all of a partition."""
+    whole, new = frame(rng), frame(rng, 8)
+    weights = rng.random(30).round(2) + 0.1
+    weights[[1, 4, 11]] = 0.0
+    whole["weight"] = np.repeat(weights, whole.groupby("machine", sort=False).size().to_numpy())
+    known = {"window": 1, "max_leaf_nodes": 5, "n_estimators": 4, "random_state": 0}
+    features = whole.drop(columns="weight")
+    local = hedgerow.TreeCRF(**known).fit(features, None, weights, new, **NAMES)
+    shared = TreeCRF(client=client, **known)
+    shared.fit(dask_frame(cut_frame(whole, 4, 5, 20)), None, "weight", dask_frame(cut_frame(new, 3)), **NAMES)
+    same_trees(local, shared)
+    assert shared.plan_ == local.plan_
+    assert shared.history_[-1].score == local.history_[-1].score
+    odd = whole.assign(weight=np.where((whole["machine"] == "m4") & (whole["t"] == 1), 7.0, whole["weight"]))
+    with pytest.raises(InputError, match="partition 1, sequence 0, column 'weight': has"):
+        TreeCRF(client=client, **known).fit(dask_frame(cut_frame(odd, 4)), None, "weight", **NAMES)
+    for given, what in ((weights, "Name the column of weights"), ("wight", "there is no column 'wight'")):
+        with pytest.raises(InputError, match=what):
+            TreeCRF(client=client, **known).fit(dask_frame([whole]), None, given, **NAMES)
+
+
+def test_weights_beside_bags_and_delayed(client, rng):
+    X, y = sequences(rng, "both", 3)
+    weights = [float(i % 4) / 3 for i in range(40)]
+    local = hedgerow.LinearCRF(window=1).fit(X, y, weights)
+    pairs, beside = (dask.bag.from_sequence(one, npartitions=4) for one in (list(zip(X, y)), weights))
+    same_weights(local, LinearCRF(window=1, client=client).fit(pairs, sample_weight=beside))
+    delayed = [dask.delayed((X[a:b], y[a:b], weights[a:b])) for a, b in ((0, 1), (1, 30), (30, 40))]
+    same_weights(local, LinearCRF(window=1, client=client).fit(delayed))
+    for given, what in ((delayed, "Let each part give"), (pairs, "sample_weight is not a Bag of as many partitions")):
+        with pytest.raises(InputError, match=what):
+            LinearCRF(window=1, client=client).fit(given, sample_weight=weights)
+
+
+def test_the_default(client, rng):
+    """The window is found, and early stopping has its folds."""
+    X, y = sequences(rng, "numbers", 3)
+    bag = dask.bag.from_sequence(list(zip(X, y)), npartitions=3)
+    known = {"random_state": 0, "n_estimators": 3, "max_leaf_nodes": 5}
+    same_trees(hedgerow.TreeCRF(**known).fit(X, y), TreeCRF(client=client, **known).fit(bag))
+
+
 def test_two_fits_at_once(client, rng):
     X, y = sequences(rng, "numbers", 3)
     bags = [dask.bag.from_sequence(list(zip(X, y)), npartitions=n) for n in (2, 5)]
@@ -154,7 +197,6 @@ def test_delayed_frames_of_polars_of_other_orders_and_without_values(client, rng
 @pytest.mark.parametrize(
     ("kind", "options"),
     [
-        (TreeCRF, {"window": "auto"}),
         (TreeCRF, {"window": 1, "n_bags": 3}),
         (TreeCRF, {"window": 1, "missing": "impute"}),
         (TreeCRF, {"window": 1, "objective": "labelwise"}),
@@ -166,12 +208,8 @@ def test_delayed_frames_of_polars_of_other_orders_and_without_values(client, rng
 def test_parameters_that_workers_cannot_train_by(client, kind, options):
     with pytest.raises(InputError, match="is not supported with Dask"):
         kind(client=client, **options).fit(None)
-
-
-def test_one_tree_for_all_labels_is_refused(client, rng):
-    X, y = sequences(rng, "numbers", 20)
-    with pytest.raises(InputError, match="not supported with Dask"):
-        TreeCRF(client=client, **ALONE).fit(dask.bag.from_sequence(list(zip(X, y)), npartitions=2))
+    with pytest.raises(InputError, match=r"scoring='span_f1'.* is not supported with Dask"):
+        LinearCRF(window=1, scoring="span_f1", client=client).fit(None, X_val=[])
 
 
 @pytest.mark.parametrize("model", ["tree", "linear"])

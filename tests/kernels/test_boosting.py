@@ -61,36 +61,44 @@ def test_leaves_add_what_the_tree_predicts(seed, max_leaf_nodes, group):
 
 @pytest.mark.parametrize("begin", [0, 2])
 @pytest.mark.parametrize("shared", [False, True])
-def test_words(begin, shared):
+@pytest.mark.parametrize("noisy", [False, True])
+def test_weighted_words(begin, shared, noisy):
     rng = np.random.default_rng(begin)
-    edges, nodes = rng.uniform(-1, 1, (3, 2)), rng.uniform(-1, 1, 3)
-    home = np.array([0, 1, 1, 3, 4] if shared else [0, 1, 2, 3, 4], dtype=np.int32)
-    first = np.array([1, 0, 0, 0, 1], dtype=np.uint8)
-    possible = np.array([1, begin > 0, 1], dtype=np.uint8)
-    words = np.zeros((5, 2), dtype=np.int64)
-    boosting.make_words(edges, nodes, home, first, begin, begin + 3, possible, 2.0**20, 8, shared, words)
-    expected = np.zeros((5, 2), dtype=np.int64)
-    for t in range(begin, begin + 3):
-        if first[home[t]]:
-            expected[home[t], 0] += reference.word(nodes[t - begin], 2.0**20, 8)
-        else:
-            for u in range(2):
-                expected[home[t], u] += reference.word(edges[t - begin, u], 2.0**20, 8) * int(possible[u])
+    edges, nodes = rng.uniform(-1, 1, (4, 2)), rng.uniform(-1, 1, 4)
+    edge_weights, node_weights = np.array([[1, 0], [0.5, 2], [1e-9, 1], [3, 1]]), np.array([1.5, 0, 1, 0])
+    home = np.array([0, 1, 1, 3, 4, 5] if shared else [0, 1, 2, 3, 4, 5], dtype=np.int32)
+    first = np.array([1, 0, 0, 0, 1, 0], dtype=np.uint8)
+    words, expected = np.zeros((2, 6, 2), dtype=np.int64)
+    gradients, weights = (edges, nodes), (edge_weights, node_weights)
+    boosting.make_weighted_words(
+        *gradients, *weights, home, first, begin, begin + 4, 2.0**9, 16, noisy, 12, shared, words
+    )
+    for t in range(4):
+        place = home[t + begin]
+        pairs = [(nodes[t], node_weights[t])] if first[place] else list(zip(edges[t], edge_weights[t]))
+        for u, (gradient, weight) in enumerate(pairs):
+            noise = reference.noise(2 * t + u) * noisy
+            expected[place, u] += reference.weighted_word(gradient, weight, 2.0**9, 16, 12, noise)
     np.testing.assert_array_equal(words, expected)
 
 
-def test_weighted_words():
-    rng = np.random.default_rng(3)
-    edges, nodes = rng.uniform(-1, 1, (4, 2)), rng.uniform(-1, 1, 4)
-    edge_weights, node_weights = np.array([[1, 0], [0.5, 2], [1e-9, 1], [3, 1]]), np.array([1.5, 0, 1, 0])
-    home, first = np.arange(4, dtype=np.int32), np.array([1, 0, 0, 1], dtype=np.uint8)
-    words = np.full((4, 2), -7, dtype=np.int64)
-    weights = edge_weights, node_weights
-    boosting.make_weighted_words(edges, nodes, *weights, home, first, 0, 4, 2.0**20, 16, 12, False, words)
-    for t in range(4):
-        pairs = [(nodes[t], node_weights[t])] if first[t] else list(zip(edges[t], edge_weights[t]))
-        expected = [reference.weighted_word(g, w, 2.0**20, 16, 12) for g, w in pairs]
-        assert words[t, : len(expected)].tolist() == expected
+@pytest.mark.parametrize("gradient", [0.02, -0.3, 0.5, 0.9])
+def test_noise_keeps_sums_that_rounding_would_lose(gradient):
+    """Gradients of less than half a bit: all would be 0. With noise their sum is right, to what chance allows."""
+    n, bits = 20_000, 12
+    edges = np.full((n, 1), gradient / 16)
+    places, first = np.arange(n, dtype=np.int32), np.zeros(n, dtype=np.uint8)
+    sums = {}
+    for noisy in (False, True):
+        words = np.zeros((n, 1), dtype=np.int64)
+        boosting.make_weighted_words(
+            edges, np.zeros(n), np.ones((n, 1)), np.zeros(n), places, first, 0, n, 16.0, 1, noisy, bits, False, words
+        )
+        sums[noisy] = (words >> bits).sum()
+        assert set(np.unique(words >> bits)) <= ({0, int(np.sign(gradient))} if noisy else {round(gradient)})
+    deviation = np.sqrt(n * abs(gradient) * (1 - abs(gradient)))
+    assert abs(sums[True] - n * gradient) < 4 * deviation
+    assert sums[False] == n * round(gradient)
 
 
 @given(SEEDS)
@@ -110,25 +118,25 @@ def test_words_of_messages_are_those_of_the_gradient(seed):
     first = potentials.first[:-1].copy()
     possible = (rng.random(K + 1) < 0.8).astype(np.uint8)
     for k in range(K):
-        words, plain = np.zeros((2, n, K), dtype=np.int64)
+        words = np.zeros((n, K), dtype=np.int64)
         scale = 2.0**20, 8, False
         where = home, first, 0, n, possible
         messages = work.alpha, work.node_exp, potentials.edges.exps[k], work.node_probs
         boosting.make_chain_words(*messages, labels, k, *where, *scale, words)
-        boosting.make_words(
-            found.edge_gradient[k], np.ascontiguousarray(found.node_gradient[:, k]), *where, *scale, plain
-        )
-        assert np.abs((words >> 8) - (plain >> 8)).max() <= 1  # the last bit of a product may round the other way
-        np.testing.assert_array_equal(words & 255, plain & 255)
-        row, unit = np.zeros_like(words), 64
-        boosting.make_newton_words(*messages, labels, k, *where, 2.0**20, unit, 8, False, row)
+        row, unit, noisy = np.zeros_like(words), 64, bool(seed % 2)
+        boosting.make_newton_words(*messages, labels, k, *where, 2.0**20, unit, noisy, 8, False, row)
         for t in range(n):
             gradients = [found.node_gradient[t, k]] if first[t] else found.edge_gradient[k, t]
             legal = possible[K:] if first[t] else possible
-            slow = [reference.newton_word(g, 2.0**20, unit, 8) * int(u) for g, u in zip(gradients, legal)]
-            difference = row[t, : len(slow)] - slow
-            assert np.abs(difference >> 8).max() <= 1
-            np.testing.assert_array_equal(difference & 255, 0)
+            plain = [reference.word(g, 2.0**20, 8) * int(u) for g, u in zip(gradients, legal)]
+            noise = [reference.noise(t * K + u) * noisy for u in range(K)]
+            newton = [
+                reference.newton_word(g, 2.0**20, unit, 8, d) * int(u) for g, u, d in zip(gradients, legal, noise)
+            ]
+            for found_words, slow in ((words[t], plain), (row[t], newton)):
+                difference = found_words[: len(slow)] - slow
+                assert np.abs(difference >> 8).max() <= 1  # the last bit of a product may round the other way
+                np.testing.assert_array_equal(difference & 255, 0)
 
 
 def test_leaves_add_to_scores_of_histories(rng):
@@ -153,7 +161,7 @@ def test_words_of_messages_add_up_where_windows_are_equal(newton):
         found = np.zeros((4, 3), dtype=np.int64)
         where = np.array(home, dtype=np.int32), first, 0, 4, possible, 2.0**20
         make = boosting.make_newton_words if newton else boosting.make_chain_words
-        make(alpha, beta, edges, nodes, labels, 2, *where, *([64] if newton else []), 8, shared, found)
+        make(alpha, beta, edges, nodes, labels, 2, *where, *([64, True] if newton else []), 8, shared, found)
         return found
 
     alone, together = words([0, 1, 2, 3], False), words([0, 1, 1, 3], True)

@@ -108,6 +108,17 @@ def test_where_fewer_candidates_are_asked_for_they_are_the_largest(corpus, sets,
     np.testing.assert_array_equal(some.left, every.left[chosen])
 
 
+def test_a_conjunction_that_can_just_reach_the_kept_ones_is_looked_at():
+    """Each holds at one position, with a little more to gain than the one before it; room is for a few."""
+    positions = [{i: 1.0, 8: 1.0} for i in range(8)]
+    model, atoms = Conjunctions.of(SCHEMA, [(i,) for i in range(8)]), listed(positions, True)
+    probs = np.stack([0.5 - 0.01 * np.arange(8), 0.5 + 0.01 * np.arange(8)], axis=1)
+    outputs = Outputs(probs, np.zeros(8, dtype=CODE), np.ones(8))
+    found = Search(model, atoms, model.held(atoms), outputs).candidates(1)
+    assert found.made_of.tolist() == [[7, 8]]
+    np.testing.assert_allclose(found.left, -np.log(0.43), rtol=1e-12)
+
+
 @given(corpora(), st.integers(0, 100))
 def test_the_best_have_the_largest_gains(corpus, seed):
     positions, plain = corpus

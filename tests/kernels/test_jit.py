@@ -140,6 +140,22 @@ def test_a_part_has_no_machine_code_of_its_own(translated):
         whole(0, 1)
 
 
+@compiles
+def test_nor_has_one_whose_sums_may_be_reordered(translated):
+    functions = made("def half(x): return x * 0.5\ndef whole(x): return half(x) + half(x)")
+    functions["half"] = jit.chain_part(functions["half"])
+    assert jit.chain_kernel(functions["whole"])(3.0) == 3.0
+    assert translated == ["whole"]
+
+
+@compiles
+def test_a_part_has_one_form_for_all_constants():
+    functions = made("def add(x, y): return x + y\ndef whole(x): return add(x, 0) + add(x, 1) + add(x, x)")
+    functions["add"] = jit.part(functions["add"])
+    assert jit.kernel(functions["whole"])(2) == 9
+    assert len(functions["add"].signatures) == 1
+
+
 def test_a_text_with_other_parts():
     functions = made("def grow(x): return x + 1\ndef double(x): return 2 * x\ndef twice(x): return step(step(x))")
     functions["step"] = jit.chain_part(functions["grow"])

@@ -22,11 +22,11 @@ def curvature(node, table, offsets, labels, weight):
     edges.pass_messages(potentials, work, back=True)
     gradient = work.node_probs - (labels[:, None] == np.arange(len(table)))
     gradient[labels < 0] = 0.3  # of a position without a truth it says little
-    found = np.empty(gradient.T.shape)
+    found, room = np.empty(gradient.shape), np.empty((3, len(table)))
     stay = np.ascontiguousarray(edges.exps.diagonal())
-    scaled = np.ascontiguousarray((weight[:, None] * gradient).T)
-    runs.run_curvature(scaled, labels, weight, work.alpha, work.node_exp, stay, potentials.first, found)
-    return found
+    scaled = weight[:, None] * gradient
+    runs.run_curvature(scaled, labels, weight, work.alpha, work.node_exp, stay, potentials.first, room, found)
+    return found.T
 
 
 def draw(seed, n_labels, lengths, stickiness):

@@ -19,18 +19,18 @@ def test_scores(case, cut, seed):
     """With all labels known the scores of the labelings; an unknown one takes its node and both its edges away."""
     n = len(case.node)
     edges = case.edges if case.edges.ndim == 3 else np.ascontiguousarray(case.edges.T)[:, None]
-    first, scores, cut = first_flags(case.offsets), np.empty(n), min(cut, n)
+    first, (scores, moves), cut = first_flags(case.offsets), np.empty((2, n)), min(cut, n)
     for t0, t1 in ((0, cut), (cut, n)):
-        truth.position_scores(case.node, edges, first, case.labels, scores, t0, t1)
+        truth.position_scores(case.node, edges, first, case.labels, 0.0, scores, moves, t0, t1)
+    scores += moves
     expected = reference.score(*case.arrays, case.labels)
     np.testing.assert_allclose(np.add.reduceat(scores, case.offsets[:-1]), expected, rtol=1e-9, atol=1e-9)
     hidden = np.where(np.random.default_rng(seed).random(n) < 0.4, -1, case.labels)
-    truth.position_scores(case.node, edges, first, hidden, scores, 0, n)
+    truth.position_scores(case.node, edges, first, hidden, 7.0, scores, moves, 0, n)
     for t in range(n):
-        own = case.node[t, hidden[t]] if hidden[t] >= 0 else 0.0
-        if not first[t] and min(hidden[t], hidden[t - 1]) >= 0:
-            own += reference.table(case.edges, t)[hidden[t - 1], hidden[t]]
-        np.testing.assert_allclose(scores[t], own, rtol=1e-12)
+        there = not first[t] and min(hidden[t], hidden[t - 1]) >= 0
+        assert scores[t] == (case.node[t, hidden[t]] if hidden[t] >= 0 else 0.0)
+        assert moves[t] == (reference.table(case.edges, t)[hidden[t - 1], hidden[t]] if there else 7.0)
 
 
 @settings(max_examples=40)

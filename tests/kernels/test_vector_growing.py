@@ -127,35 +127,20 @@ def test_columns_with_windows_of_their_own():
     assert same(root, tree, 0, grower) == len(tree.nodes) == 17
 
 
-@pytest.mark.parametrize("newton", [False, True])
+@pytest.mark.parametrize(("newton", "noisy"), [(False, False), (True, False), (True, True)])
 @pytest.mark.parametrize("shared", [False, True])
-def test_words_of_positions(newton, shared):
+def test_words_of_positions(newton, noisy, shared):
     rng = np.random.default_rng(4)
     gradient, weight = rng.uniform(-1, 1, 4), np.array([1.0, 0.0, 0.5, 1e-9])
     home = np.array([9, 0, 1, 1, 3] if shared else [9, 0, 1, 2, 3], dtype=np.int32)
     words = np.zeros((4, 3), dtype=np.int64)
-    boosting.make_position_words(gradient, weight, 2.0, newton, home, 1, 5, 2.0**19, 16, 12, shared, 1, words)
+    boosting.make_position_words(gradient, weight, 2.0, newton, home, 1, 5, 2.0**9, 16, noisy, 12, shared, 1, words)
     expected = np.zeros((4, 3), dtype=np.int64)
     for t in range(4):
         size = min(abs(gradient[t]) / (2.0 * weight[t]), 1.0) if weight[t] else 0.0
         count = weight[t] * (max(size * (1.0 - size), 1e-9) if newton else 1.0)
-        expected[home[t + 1], 1] += reference.weighted_word(gradient[t], count, 2.0**19, 16, 12)
-    np.testing.assert_array_equal(words, expected)
-
-
-@given(seed=SEEDS, shared=st.booleans(), K=st.integers(2, 9))
-def test_words_of_all_labels(seed, shared, K):
-    rng = np.random.default_rng(seed)
-    gradient = np.where(rng.random((4, K)) < 0.2, rng.choice([-1.0, 0.0, 1.0], (4, K)), rng.uniform(-1, 1, (4, K)))
-    home = np.array([9, 0, 1, 1, 3] if shared else [9, 0, 1, 2, 3], dtype=np.int32)
-    words = np.zeros((4, K + 1), dtype=np.int64)
-    words += 0 if shared else 77  # what is there counts where places are shared
-    expected = words.copy()
-    boosting.make_vector_words(gradient, home, 1, 5, 2.0**19, 4096, 20, shared, words)
-    for t in range(4):
-        for k in range(K):
-            word = reference.newton_word(gradient[t, k], 2.0**19, 4096, 20)
-            expected[home[t + 1], k] = word + (expected[home[t + 1], k] if shared else 0)
+        noise = reference.noise(t) * noisy
+        expected[home[t + 1], 1] += reference.weighted_word(gradient[t], count, 2.0**9, 16, 12, noise)
     np.testing.assert_array_equal(words, expected)
 
 

@@ -10,6 +10,7 @@ from scipy.optimize import minimize_scalar
 
 import hedgerow
 from hedgerow import FeatureInduction, InputError, Item, LinearCRF
+from hedgerow.data.encoding import learn
 from hedgerow.linear.conjunctions import Conjunctions, list_atoms
 from hedgerow.metrics import label_accuracy
 from hedgerow.models.crf.induction import Induced, outputs_of
@@ -241,3 +242,14 @@ def test_a_round_that_finds_nothing_ends_the_rounds(start):
     induction = FeatureInduction(on="pairs", start=start, every=5)
     model = LinearCRF(window=0, early_stopping=False, l2=0.01, max_iter=200, induction=induction).fit(X, y)
     assert model.score(X, y) == 1.0
+
+
+def test_an_attribute_that_a_position_has_twice_is_there_once():
+    rows = [["b", "a", "a"], ["b"]]
+    dataset = learn([rows], [["0", "1"]])
+    atoms = list_atoms(dataset)
+    assert dataset.attr_ptr[1] == 3  # listed twice
+    assert np.diff(atoms.ptr).tolist() == [2, 1]
+    assert [len(set(atoms.numbers[a:b])) for a, b in zip(atoms.ptr, atoms.ptr[1:])] == [2, 1]
+    pair = Conjunctions.of(dataset.schema, [tuple(atoms.numbers[:2].tolist())])
+    assert np.diff(pair.held(atoms).ptr).tolist() == [1, 0]

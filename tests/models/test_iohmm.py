@@ -109,7 +109,7 @@ class TestTraining:
         weights = rng.normal(size=own.n_weights)
         assert len(plan_chunks(dataset.offsets)) == 2
         with Lanes(None, 1) as lanes:
-            chunks = [own.loaded(weights).compile(dataset, 0, len(dataset))]
+            chunks = [own.loaded(weights).scorer.compile(dataset, 0, len(dataset))]
             fit = Fit(own, chunks, targets, lanes)
             _, gradient = fit(weights)
             for place in rng.choice(own.n_weights, size=25, replace=False):

@@ -223,3 +223,14 @@ def test_very_many_labels_are_planned(monkeypatch):
     monkeypatch.setattr("hedgerow.training.memory._MANY_STEPS", 10)
     with pytest.warns(HedgerowWarning, match="6e\\+01 steps from label to label"):
         hedgerow.HMM().fit([["a"] * 4, ["b"] * 3], [list("abca"), list("bca")])
+
+
+def test_a_plan_of_time_comes_before_windows_are_compared(monkeypatch):
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("hedgerow.training.memory._MANY_STEPS", 10)
+    monkeypatch.setattr("hedgerow.estimators.prepare.choose_window", interrupt)
+    for model in (hedgerow.TreeCRF(), hedgerow.LinearCRF(window="auto")):
+        with pytest.warns(HedgerowWarning, match="steps from label to label"), pytest.raises(KeyboardInterrupt):
+            model.fit([["a"] * 4, ["b"] * 3], [list("abca"), list("bca")])

@@ -380,7 +380,7 @@ class TestMultiOutput:
 
     def test_auto_is_for_many_labels(self):
         X = [[str((3 * i + t) % 20) for t in range(6)] for i in range(40)]
-        for n, vectors in ((12, False), (13, True)):
+        for n, vectors in ((6, False), (7, True)):
             y = [[int(x) % n for x in word] for word in X]
             model = TreeCRF(n_estimators=2, early_stopping=False, edges="shared").fit(X, y)
             assert model.ensemble_.vectors == vectors

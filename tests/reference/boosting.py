@@ -15,15 +15,22 @@ def word(gradient: float, one: float, bits: int) -> int:
     return (round(gradient * one) << bits) + 1
 
 
-def weighted_word(gradient: float, weight: float, one: float, unit: int, bits: int) -> int:
+def weighted_word(gradient: float, weight: float, one: float, unit: int, bits: int, noise: float = 0.0) -> int:
     """A gradient in fixed point above a weight, in which 1 is `unit`; 0 where there is no row."""
-    return 0 if weight <= 0 else (round(gradient * one) << bits) + max(1, round(weight * unit))
+    return 0 if weight <= 0 else (round(gradient * one + noise) << bits) + max(1, round(weight * unit))
 
 
-def newton_word(gradient: float, one: float, unit: int, bits: int) -> int:
+def newton_word(gradient: float, one: float, unit: int, bits: int, noise: float = 0.0) -> int:
     """As weighted_word, of the curvature p(1−p) of a gradient p or p − 1."""
     size = min(abs(gradient), 1.0)
-    return weighted_word(gradient, max(size * (1.0 - size), 1e-9), one, unit, bits)
+    return weighted_word(gradient, max(size * (1.0 - size), 1e-9), one, unit, bits, noise)
+
+
+def noise(row: int) -> float:
+    """What is added to the gradient of a row, in units of its last bit: its number, hashed, between −1/2 and 1/2."""
+    x = (row + 1) * 0x9E3779B1 % 2**32
+    x = (x ^ x // 2**15) * 0x2C1B3C6D % 2**32
+    return (x ^ x // 2**12) / 2**32 - 0.5
 
 
 def leaf_of(data: Any, n_dense: int, tree: Any, place: int, previous: int) -> int:

@@ -21,9 +21,11 @@ from hedgerow.errors import HedgerowWarning, InputError
 from hedgerow.parallel import Lanes
 from hedgerow.training import memory
 from hedgerow.training.boosting import chain as boosting
+from hedgerow.training.boosting import rows
 from hedgerow.training.boosting.chain import Booster
 from hedgerow.training.boosting.rows import newton_unit
 from hedgerow.training.boosting.scores import Start
+from hedgerow.trees import growing
 from hedgerow.trees.binning import bin_dataset, learn_binning
 from hedgerow.trees.ensemble import add_trees, add_vector_trees
 from tests.reference import growing as slow
@@ -36,6 +38,7 @@ FORMS = {
     "trim": {"trim": 0.1},
     "forest": {"trees_per_step": 3, "max_features": 0.5},
     "newton": {"leaves": "newton"},
+    "shared newton": {"edges": "shared", "leaves": "newton"},
     "shared forest": {"edges": "shared", "trees_per_step": 2, "subsample": 0.7},
     "subsets": {"subsets": True},
     "shared vectors": {"edges": "shared", "leaves": "newton", "vectors": True},
@@ -63,6 +66,11 @@ def boost(corpus, n_iterations, *, n_jobs=1, start=None, objective=log_likelihoo
             booster.step()
         losses.append(booster.evaluate(objective))
     return booster, losses
+
+
+def gradient_bits(unit):
+    """That a word leaves at least: all of them where curvatures have more than they need, or as many as these."""
+    return 16 if unit > 512 else unit.bit_length() - 1
 
 
 def trees_of(booster):
@@ -331,9 +339,23 @@ class TestRows:
         unit, most = newton_unit(total, n_positions, n_before)
         assert most == total * min(n_before, 3) * unit + n_positions * n_before  # three a position, and rounding
         room = 61 - int(2 * total).bit_length() - int(most).bit_length()
-        assert room >= 16 or unit == 1
+        assert room >= gradient_bits(unit) or unit == 1
         finer = int(2 * total * min(n_before, 3) * unit + n_positions * n_before).bit_length()
-        assert unit == 4096 or 61 - int(2 * total).bit_length() - finer < 16
+        assert unit == 4096 or 61 - int(2 * total).bit_length() - finer < gradient_bits(2 * unit)
+
+    @pytest.mark.parametrize("form", ["newton", "shared newton", "shared vectors"])
+    def test_words_of_few_bits_lower_the_loss_as_others_do(self, corpus, form, monkeypatch):
+        """With as few bits as many millions of rows leave: by rounding alone, steps would be a fraction of these."""
+        exact, losses = boost(corpus, 6, **FORMS[form], learning_rate=0.2)
+        for module in (growing, rows):
+            monkeypatch.setattr(module, "WORD_BITS", 40)
+        coarse, coarse_losses = boost(corpus, 6, **FORMS[form], learning_rate=0.2)
+        assert (exact._rows.noisy, coarse._rows.noisy) == (False, True)
+        np.testing.assert_allclose(np.diff(coarse_losses).sum(), np.diff(losses).sum(), rtol=0.05)
+
+    def test_more_rows_than_words_can_add_up_are_refused(self):
+        with pytest.raises(InputError, match="more than trees can add up"):
+            growing.word_format(2.0**31, 2.0**31)
 
     def test_trimming_leaves_out_the_smallest(self, corpus):
         booster, _ = boost(corpus, 3, trim=0.2)

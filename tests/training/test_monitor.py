@@ -274,6 +274,8 @@ def test_a_score_near_nothing_is_compared_with_its_unit(unit, n_iter):
         ([-9.0, -8.0, -7.0, -6.0, -5.0, -4.0], 6),  # never behind
         ([-9.5, -9.5, -7.0, -6.0, -5.0, -4.0], 6),  # behind, and not after the head start
         ([-9.0, -8.0, -7.5, -6.0, -5.0, -4.0], 3),
+        ([-9.0, -4.0, -7.5, -6.0, -5.0, -4.0], 3),  # it was ahead before, by chance
+        ([-9.0, -8.0, -4.0, -7.0, -7.0, -7.0], 6),  # its best counts later on
         ([-9.0, -8.0, -7.0, -6.0, -6.0, -5.5], 5),  # the rival, which has ended, had -5.5 at best
     ],
 )
@@ -285,4 +287,4 @@ def test_training_that_falls_behind_its_rival_ends(scores, n_iter):
         while not monitor.step(1.0):
             pass
     assert monitor.n_iter == n_iter
-    assert monitor.outcome == ("early_stopping" if n_iter < 6 else "max_iter")
+    assert monitor.outcome == ("behind" if n_iter < 6 else "max_iter")

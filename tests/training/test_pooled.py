@@ -12,12 +12,13 @@ from hedgerow.chain.objectives.log_likelihood import log_likelihood
 from hedgerow.chain.structure.states import StateSpace
 from hedgerow.data.encoding import encode, learn
 from hedgerow.parallel import Lanes
-from hedgerow.training.boosting import chain
+from hedgerow.training.boosting import chain, rows
 from hedgerow.training.boosting.chain import Booster, plan_shards
 from hedgerow.training.boosting.pooled import PooledBooster, TreeMember
 from hedgerow.training.boosting.rows import Totals
 from hedgerow.training.boosting.scores import Start
 from hedgerow.training.counting import count_known_moves
+from hedgerow.trees import growing
 from hedgerow.trees.binning import bin_dataset, learn_binning
 from tests.reference.engine import LocalPool
 
@@ -96,6 +97,19 @@ def test_members_grow_the_trees_of_one_process(kind, edges, n_members, n_growers
         alone.rescale(alone.scale / 2)
         led.rescale(led.scale / 2)
     assert alone.evaluate(log_likelihood) == led.evaluate(log_likelihood)
+
+
+@pytest.mark.parametrize("edges", ["joint", "shared"])
+def test_members_add_the_noise_of_one_process(edges, rng, monkeypatch):
+    """Where so many rows leave words few bits, noise is added to gradients: to a row the same, wherever it lies."""
+    for module in (growing, rows):
+        monkeypatch.setattr(module, "WORD_BITS", 36)
+    options = {"edges": edges, "leaves": "newton", "max_leaf_nodes": 8, "l2_regularization": 1.0, "learning_rate": 0.3}
+    alone, led = both(corpus("both", 3, rng), 3, 2, **options)
+    assert alone._rows.noisy
+    for _ in range(3):
+        assert alone.evaluate(log_likelihood) == led.evaluate(log_likelihood)
+        same_trees(alone.step(), led.step())
 
 
 @pytest.mark.parametrize("edges", ["joint", "shared"])

@@ -207,8 +207,7 @@ def _trained_on(crf: ChainModel, y: AnyArray) -> AnyArray:
     wanted = crf._preparation()  # with the same seed, so the same sequences
     if not wanted.holds_out or getattr(crf, "refitted_", False):
         return y
-    kept: AnyArray = y[choose_held_out(label_sets(y), wanted.validation_fraction, wanted.random_state)[0]]
-    return kept
+    return y[choose_held_out(label_sets(y), wanted.validation_fraction, wanted.random_state)[0]]
 
 
 def held_out_score(crf: ChainModel) -> float | None:

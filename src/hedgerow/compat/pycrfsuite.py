@@ -317,19 +317,9 @@ class Trainer:
     def on_start(self, log: str) -> None:
         print(log, end="")
 
-    def on_featgen_end(self, log: str) -> None:
-        print(log, end="")
-
-    def on_prepared(self, log: str) -> None:
-        print(log, end="")
+    on_featgen_end = on_prepared = on_optimization_end = on_end = on_start
 
     def on_iteration(self, log: str, info: dict[str, Any]) -> None:
-        print(log, end="")
-
-    def on_optimization_end(self, log: str) -> None:
-        print(log, end="")
-
-    def on_end(self, log: str) -> None:
         print(log, end="")
 
 

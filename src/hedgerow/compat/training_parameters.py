@@ -21,11 +21,7 @@ class Parameter:
     def read(self) -> Callable[[Any], Any]:
         """From what is given to a value of the type that the default has."""
         kind = type(self.default)
-        return _read_flag if kind is bool else kind
-
-
-def _read_flag(value: Any) -> bool:
-    return bool(int(value))
+        return (lambda value: bool(int(value))) if kind is bool else kind
 
 
 _SAME = "Without effect here: hedgerow finds the same minimum another way."

@@ -15,10 +15,12 @@ from hedgerow.dask.engine import find_client
 from hedgerow.dask.reading import find_source, is_dask_frame, open_engine
 from hedgerow.data.parts.corpus import SharedCorpus
 from hedgerow.declarations import declared, documented
+from hedgerow.errors import HedgerowWarning, warn
 from hedgerow.estimators.base import StoppedChain
-from hedgerow.estimators.kept import Kept, keeping, same_data
-from hedgerow.estimators.shared import check_shared, prepare_shared
+from hedgerow.estimators.kept import Kept, keeping
+from hedgerow.estimators.shared import check_shared, prepare_shared, read_shared
 from hedgerow.models.crf.parameters import LinearParameters, TreeParameters
+from hedgerow.models.crf.tree_form import differs
 from hedgerow.training.ctrl_c import stages
 from hedgerow.training.monitor import say
 
@@ -36,6 +38,9 @@ class _Shared(StoppedChain):
         self,
         X: Any,
         y: Any = None,
+        sample_weight: Any = None,
+        X_val: Any = None,
+        y_val: Any = None,
         *,
         by: Any = None,
         label: Any = None,
@@ -54,26 +59,35 @@ class _Shared(StoppedChain):
             which are read as one; a Bag of sequences, or of pairs (sequence, labels); a list of Delayed, each a frame,
             or a pair of lists of sequences and of labels
         y : a Bag of lists of labels, where X is a Bag of sequences
+        sample_weight : of frames the name of a column, in which all rows of a sequence have its weight; of a Bag a Bag
+            of numbers, one for each sequence. Each of a list of Delayed may give sequences, labels and weights
+        X_val, y_val : held-out sequences that stop training, of the same form as X and y
         by, label, time, max_gap, time_columns : of frames, as in the ordinary `fit`
         shuffle : bring sequences that lie in several partitions together first; their order is then Dask's
         checkpoint, callbacks : as in the ordinary `fit`; training goes on from the checkpoint with the same partitions
         """
         self._check_parameters()
-        check_shared(self, self._only, self._scoring())
+        check_shared(self, self._only, self._scoring() if self.early_stopping or X_val is not None else None)
         client = find_client(self.client)
         if self.verbose:
             say("Dask: %d workers, dashboard at %s", len(client.nthreads()), client.dashboard_link)
         named = {"by": by, "label": label, "time": time, "max_gap": max_gap, "time_columns": time_columns}
-        source = find_source(X, y, self.columns, shuffle=shuffle, **named)
-        engine, plan = open_engine(client, source)
+        source = find_source(X, y, sample_weight, self.columns, shuffle=shuffle, **named)
+        beside = None if X_val is None else find_source(X_val, y_val, None, self.columns, shuffle=shuffle, **named)
+        wanted = self._preparation()
+        engine, plan = open_engine(client, source, wanted.schema)
+        engines = [engine]
         try:
             with stages(), keeping(self, checkpoint, callbacks):
-                whole = SharedCorpus.of(engine, None, self.window)
-                same_data(whole)
-                ready = prepare_shared(self._preparation(), whole)
+                whole, held = read_shared(wanted, engine), None
+                if beside is not None:
+                    engines.append(open_engine(client, beside._replace(plan=plan), whole.schema)[0])
+                    held = SharedCorpus.by(engines[-1], whole.schema)
+                ready = prepare_shared(wanted, whole, held)
                 self._train_all(ready)
         finally:
-            engine.close()
+            for one in engines:
+                one.close()
         unseen = () if ready.held is None or getattr(self, "refitted_", False) else ready.held
         lengths = np.delete(np.diff(whole.offsets), list(unseen))
         self.n_read_ = len(lengths), int(lengths.sum()), len(unseen)
@@ -145,13 +159,24 @@ class TreeCRF(DaskTreeParameters, _Shared, tree.TreeCRF):
     Parameters that it cannot train by are refused before it begins; docs/distributed.md has the list.
     """
 
+    _by_workers = True
     _local = tree.TreeCRF
     _only = {  # noqa: RUF012
         "objective": ("log_likelihood", "pseudo_likelihood"), "order": (0, 1), "init": ("auto", "zero", "constant"),
         "missing": ("learned",), "features": (None,), "subsample": (1.0, 1), "trim": (0.0, 0), "trees_per_step": (1,),
-        "n_bags": (0,), "warm_start": (False,), "repair": (False,),
+        "n_bags": (0,), "repair": (False,),
         "multi_strategy": ("auto", "one_output_per_tree"),
     }  # fmt: skip
+
+    def _finish(self, plan: Any) -> Self:
+        for name, value in differs(self, self.schema_, self.edges_).items():
+            what = f"⟦{name}='auto'⟧ is {value!r} with Dask, and something else without; docs/distributed.md says what"
+            warn(what, HedgerowWarning, stacklevel=3)
+        return super()._finish(plan)
+
+    def to_local(self) -> Any:
+        made = super().to_local()
+        return made.set_params(**differs(self, self.schema_, self.edges_))
 
 
 @declared
@@ -170,6 +195,6 @@ class LinearCRF(DaskLinearParameters, _Shared, linear.LinearCRF):
     _only = {  # noqa: RUF012
         "objective": ("auto", "log_likelihood"), "trainer": ("auto", "lbfgs", "conjugate_gradient", "gradient_descent"),
         "order": (0, 1), "missing": (None,), "features": (None,), "transition_columns": (None,),
-        "start": ("auto", "zero"), "warm_start": (False,), "repair": (False,), "class_weight": (None,),
+        "start": ("auto", "zero"), "repair": (False,), "class_weight": (None,),
         "induction": (None,),
     }  # fmt: skip

@@ -8,9 +8,13 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from hedgerow.dask.engine import DaskEngine, check_name
+from hedgerow.data.dataset import Schema
+from hedgerow.data.labels import counted
 from hedgerow.data.parts.merging import Part, count_keys, frequent_keys, learn_part
-from hedgerow.data.plan import Plan
+from hedgerow.data.plan import Given, Plan
 from hedgerow.data.readers.columns import is_null
 from hedgerow.data.readers.grouping import as_names
 from hedgerow.data.readers.tables import FrameTable
@@ -19,18 +23,19 @@ from hedgerow.errors import InputError, placed, quoted
 
 
 class Source(NamedTuple):
-    """Delayed parts: frames that a plan cuts, or, where there is none, pairs of lists of sequences and of labels."""
+    """Delayed parts: frames that a plan cuts, or, where there is none, lists of sequences, of labels, and of weights
+    where they are given. weight : the column of weights of a frame"""
 
     parts: list[Any]
     plan: Plan | None
     declared: Mapping[str, str] | None
+    weight: str | None = None
 
 
 def find_source(
-    X: Any, y: Any, declared: Mapping[str, str] | None, *, by: Any, label: Any, time: Any, max_gap: Any,
-    time_columns: Any, shuffle: bool,
-) -> Source:  # fmt: skip
-    """The parts of X, whatever it is."""
+    X: Any, y: Any, weights: Any, declared: Mapping[str, str] | None, *, shuffle: bool, **named: Any
+) -> Source:
+    """The parts of X, whatever it is. named : how frames are cut"""
     from dask.delayed import delayed
 
     if isinstance(X, (str, os.PathLike)) or _all(X, (str, os.PathLike)):
@@ -40,28 +45,26 @@ def find_source(
     if is_dask_frame(X):
         if y is not None:
             raise InputError("X is a Dask frame, and y is given", hint="Name the column of labels: ⟦label='state'⟧.")
-        plan = _plan(by, label, time, max_gap, time_columns, declared)
-        check_name(list(map(str, X.columns)), [*plan.by, plan.label, plan.time])
+        plan, weight = _plan(declared, **named), _weight_name(weights)
+        check_name(list(map(str, X.columns)), [*plan.by, plan.label, plan.time, weight])
         if shuffle:
             X = X.shuffle(on=list(plan.by))
-        own = (*plan.by, plan.label, plan.time)
-        columns = tuple(str(name) for name in X.columns if str(name) not in own)
-        return Source(list(X.to_delayed()), replace(plan, columns=columns), declared)
+        columns = _features(map(str, X.columns), plan, weight)
+        return Source(list(X.to_delayed()), replace(plan, columns=columns), declared, weight)
     if shuffle:
         raise InputError("⟦shuffle⟧ is for Dask frames", hint="Leave it out: sequences of other parts are whole.")
     if hasattr(X, "to_delayed") and hasattr(X, "map_partitions"):  # a Bag
-        parts = list(X.to_delayed())
-        if y is not None:
-            if not hasattr(y, "to_delayed") or y.npartitions != X.npartitions:
-                raise InputError("y is not a Bag of as many partitions as X", hint="Or give a Bag of (x, y) pairs.")
-            pairs = [delayed(_zipped)(a, b) for a, b in zip(parts, y.to_delayed())]
-            return Source(pairs, None, declared)
-        return Source([delayed(_unzipped)(part) for part in parts], None, declared)
+        beside = [_partitions(name, one, X) for name, one in (("y", y), ("sample_weight", weights)) if one is not None]
+        gather = delayed(_unzipped if y is None else _zipped)
+        return Source([gather(*own) for own in zip(X.to_delayed(), *beside)], None, declared)
     if isinstance(X, (list, tuple)) and X and all(hasattr(one, "__dask_graph__") for one in X):
         if y is not None:
             raise InputError("X is a list of Delayed, and y is given", hint="Let each part give a pair (X, y).")
-        cut = None if label is None else _plan(by, label, time, max_gap, time_columns, declared)
-        return Source([one if hasattr(one, "key") else delayed(one) for one in X], cut, declared)
+        cut = None if named["label"] is None else _plan(declared, **named)
+        if cut is None and weights is not None:
+            hint = "Let each part give (X, y, weights)."
+            raise InputError("X is a list of Delayed, and sample_weight is given", hint=hint)
+        return Source([one if hasattr(one, "key") else delayed(one) for one in X], cut, declared, _weight_name(weights))
     hint = "Give a Dask DataFrame, a Bag, a list of Delayed, or paths of Parquet files."
     raise InputError(f"X is {quoted(type(X).__name__)}", hint=f"{hint} For data in memory there is the ordinary fit.")
 
@@ -75,7 +78,27 @@ def _all(X: Any, kinds: tuple[type, ...]) -> bool:
     return isinstance(X, (list, tuple)) and len(X) > 0 and all(isinstance(one, kinds) for one in X)
 
 
-def _plan(by: Any, label: Any, time: Any, max_gap: Any, time_columns: Any, declared: Any) -> Plan:
+def _features(names: Iterable[str], plan: Plan, weight: str | None) -> tuple[str, ...]:
+    """The columns of a frame that are features."""
+    return tuple(name for name in names if name not in (*plan.by, plan.label, plan.time, weight))
+
+
+def _weight_name(weights: Any) -> str | None:
+    if weights is not None and not isinstance(weights, str):
+        hint = "Name the column of weights: ⟦sample_weight='weight'⟧."
+        raise InputError(f"X is frames, and sample_weight is of type {type(weights).__name__}", hint=hint)
+    return weights
+
+
+def _partitions(name: str, beside: Any, X: Any) -> list[Any]:
+    """Those of a Bag that goes with X."""
+    if not hasattr(beside, "to_delayed") or beside.npartitions != X.npartitions:
+        hint = "Or give a Bag of (x, y) pairs." if name == "y" else "Give a Bag of numbers, one per sequence."
+        raise InputError(f"{name} is not a Bag of as many partitions as X", hint=hint)
+    return list(beside.to_delayed())
+
+
+def _plan(declared: Any, *, by: Any, label: Any, time: Any, max_gap: Any, time_columns: Any) -> Plan:
     if label is None:
         raise InputError("⟦label⟧ is missing", hint="Name the column of labels: ⟦label='state'⟧.")
     names = as_names(by)
@@ -88,16 +111,16 @@ def _plan(by: Any, label: Any, time: Any, max_gap: Any, time_columns: Any, decla
     return Plan(tuple(names), str(label), *Timing.of(time, max_gap, time_columns), kinds=kinds)
 
 
-def _zipped(X: Iterable[Any], y: Iterable[Any]) -> tuple[list[Any], list[Any]]:
-    return list(X), list(y)
+def _zipped(*given: Iterable[Any]) -> list[list[Any]]:
+    return [list(one) for one in given]
 
 
-def _unzipped(pairs: Iterable[Any]) -> tuple[list[Any], list[Any]]:
+def _unzipped(pairs: Iterable[Any], *weights: Iterable[Any]) -> list[list[Any]]:
     listed = list(pairs)
     bad = next((one for one in listed if not isinstance(one, (tuple, list)) or len(one) != 2), None)
     if bad is not None:
         raise InputError(f"the Bag has {quoted(bad)}", hint="Give a Bag of (x, y) pairs, or a Bag y beside X.")
-    return [x for x, _ in listed], [y for _, y in listed]
+    return [[x for x, _ in listed], [y for _, y in listed], *map(list, weights)]
 
 
 # ------------------------------------------------------------------------------------------------ on workers
@@ -122,42 +145,63 @@ def _naming(partition: int) -> Iterator[None]:
         raise placed(error, partition=partition) from None
 
 
-def describe(part: Any, number: int, plan: Plan | None, declared: Mapping[str, str] | None) -> Described:
+def describe(part: Any, number: int, source: Source) -> Described:
     with _naming(number):
-        if plan is None:
-            X = _pair(part)[0]
-            return Described(len(X), counts=count_keys(X, declared) if len(X) else (0, {}))
-        table = FrameTable(part)
-        check_name(table.names, [*plan.by, plan.label, plan.time])
+        if source.plan is None:
+            X, _, weights = _lists(part)
+            none = weights is not None and not any(map(np.any, weights))
+            X = [] if none else counted(weights, X)[1][1]
+            return Described(len(X), counts=count_keys(X, source.declared) if len(X) else (0, {}))
+        table, plan = FrameTable(part), source.plan
+        check_name(table.names, [*plan.by, plan.label, plan.time, source.weight])
         keys = table.frame.select(list(plan.by)).unique(maintain_order=True)
-        return Described(len(table), tuple(table.names), keys.rows())
+        n = len(table) if source.weight is None else sum(weight != 0 for weight in table.values(source.weight))
+        return Described(n, tuple(table.names), keys.rows())
 
 
-def _pair(part: Any) -> tuple[Sequence[Any], Sequence[Any]]:
-    if not isinstance(part, (tuple, list)) or len(part) != 2:
+def _lists(part: Any) -> tuple[Any, Any, Any]:
+    if not isinstance(part, (tuple, list)) or len(part) not in (2, 3):
         hint = "Let each part give a pair (X, y) of lists, or a frame, and name its columns: ⟦by, label⟧."
         raise InputError(f"a part is {quoted(part)}", hint=hint)
-    return part[0], part[1]
+    return part[0], part[1], part[2] if len(part) == 3 else None
 
 
-def read(part: Any, number: int, plan: Plan | None, declared: Mapping[str, str] | None, dense: set[str] | None) -> Part:
+def read(part: Any, number: int, source: Source, dense: set[str] | None) -> Part:
     """A part, encoded by a schema of its own."""
     with _naming(number):
-        if plan is None:
-            return learn_part(*_pair(part), declared, dense)._replace(number=number)
-        given = plan.cut(part, labelled=True)
-        return learn_part(given.X, given.y, declared, None)._replace(number=number)
+        if source.plan is None:
+            X, y, weights = _lists(part)
+        else:
+            given = source.plan.cut(part, labelled=True)
+            X, y, weights = given.X, given.y, _of_sequences(given, source)
+        _, (weights, X, y) = counted(weights, X, y)  # nothing is learnt of a sequence of weight 0
+        return learn_part(X, y, source.declared, dense, weights)._replace(number=number)
+
+
+def _of_sequences(given: Given, source: Source) -> list[Any] | None:
+    """The weight of each sequence, which all of its rows have."""
+    if source.weight is None:
+        return None
+    rows, offsets = np.array(given.frame[source.weight].to_list(), dtype=object)[given.order], given.X.offsets
+    first = rows[offsets[:-1]]
+    bad = np.flatnonzero(rows != np.repeat(first, np.diff(offsets)))
+    if len(bad):
+        i = int(np.searchsorted(offsets, bad[0], side="right")) - 1
+        hint = "Give all rows of a sequence the same weight."
+        raise InputError(f"has {first[i]!r} and {rows[bad[0]]!r}", hint=hint, sequence=i, column=source.weight)
+    return list(first)
 
 
 # ------------------------------------------------------------------------------------------------ on the driver
 
 
-def open_engine(client: Any, source: Source) -> tuple[DaskEngine, Plan | None]:
-    """The parts of a source that have sequences, encoded, after a look at all of them; and how frames were cut."""
+def open_engine(client: Any, source: Source, schema: Schema | None = None) -> tuple[DaskEngine, Plan | None]:
+    """The parts of a source that have sequences, encoded, after a look at all of them; and how frames were cut.
+    schema : what says which keys are columns, where it is known"""
     from dask.delayed import delayed
 
-    looks = [delayed(describe)(part, j, source.plan, source.declared) for j, part in enumerate(source.parts)]
-    found = client.gather(client.compute(looks))
+    look, read_part, how = delayed(describe), delayed(read), source._replace(parts=[])
+    found = client.gather(client.compute([look(part, j, how) for j, part in enumerate(source.parts)]))
     _check_columns(found)
     _check_keys(found, source.plan)
     kept = [j for j, one in enumerate(found) if one.n]
@@ -165,11 +209,12 @@ def open_engine(client: Any, source: Source) -> tuple[DaskEngine, Plan | None]:
         raise InputError("X has no rows" if source.plan else "X has no sequences", hint="Give at least one sequence.")
     plan = source.plan
     if plan is not None and plan.columns is None:  # those of the first partition, in its order, of all
-        own = (*plan.by, plan.label, plan.time)
-        plan = replace(plan, columns=tuple(name for name in found[0].columns if name not in own))
+        plan = replace(plan, columns=_features(found[0].columns, plan, source.weight))
     dense = None if plan else frequent_keys([found[j].counts for j in kept])
-    read_part = delayed(read)
-    return DaskEngine(client, [read_part(source.parts[j], j, plan, source.declared, dense) for j in kept]), plan
+    if schema is not None and plan is None:
+        dense = {column.name for column in schema.columns}
+    how = how._replace(plan=plan)
+    return DaskEngine(client, [read_part(source.parts[j], j, how, dense) for j in kept]), plan
 
 
 def _check_columns(found: Sequence[Described]) -> None:

@@ -234,22 +234,18 @@ class Models(Field):
     hint: str = ""
 
     def pack(self, value: Any, section: Section) -> None:
-        headers: list[dict[str, Any]] = [{} for _ in value]
-        section.header[self.name] = headers
-        for i, (one, header) in enumerate(zip(value, headers)):
-            inner = Section({}, section.tensors, section.path)
+        inner = Section({}, section.tensors, section.path)
+        for i, one in enumerate(value):
             self._one(i).pack(one, inner)
-            header |= inner.header[self._one(i).name]
+        section.header[self.name] = list(inner.header.values())
 
     def unpack(self, section: Section, scope: Scope) -> list[Any]:
         headers = section.value(self.name)
         if not isinstance(headers, list) or not headers:
             refuse(f"{section.path}{self.name} is no list of models")
-        found = []
-        for i, header in enumerate(headers):
-            inner = Section({self._one(i).name: header}, section.tensors, section.path)
-            found.append(self._one(i).unpack(inner, scope))
-        return found
+        named = {self._one(i).name: header for i, header in enumerate(headers)}
+        inner = Section(named, section.tensors, section.path)
+        return [self._one(i).unpack(inner, scope) for i in range(len(headers))]
 
     def _one(self, i: int) -> Model:
         return Model(f"{self.name}.{i}", self.kinds, hint=self.hint)

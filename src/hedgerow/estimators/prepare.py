@@ -251,6 +251,7 @@ def cut_flat(X: Any, y: Any, lengths: Any) -> tuple[Any, Any]:
 def read_corpus(wanted: Preparation, X: Any, y: Any, sample_weight: Any, lengths: Any) -> tuple[Learnt, Dataset]:
     """All sequences, encoded, with all their labels; and the same with the weights they train with."""
     corpus = _read(wanted, X, y, sample_weight, lengths)
+    check_pairs_memory(corpus.dataset.n_labels, corpus.dataset.n_positions)
     if wanted.repair and wanted.constraints is not None:
         space = constrained_space(corpus.dataset.schema, wanted.constraints)
         corpus = corpus._replace(dataset=repaired(corpus.dataset, space))
@@ -354,7 +355,6 @@ def encode_held_out(schema: Schema, X_val: Any, y_val: Any) -> Dataset | None:
 def make_ready(wanted: Preparation, given: Any, held_given: Any) -> Prepared:
     """Learn from the training sequences what stands in for missing values and which moves are legal. Both are Datasets,
     or both are shared."""
-    check_pairs_memory(given.n_labels, given.n_positions)
     imputation = wanted.imputation if wanted.schema is not None else learn_missing(wanted, given)
     dataset, held_out = given, held_given
     if imputation is not None:

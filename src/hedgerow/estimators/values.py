@@ -210,6 +210,8 @@ def check_class_weight(given: Any) -> None:
 
 def class_weights(given: Any, dataset: Dataset | SharedCorpus) -> FloatArray | None:
     """(K,), what the labels of a corpus count; None where each counts 1. Positions count as their sequence does."""
+    if isinstance(dataset, SharedCorpus) and isinstance(given, str) and dataset.weight_seq is not None:
+        dataset = dataset.together()
     if isinstance(dataset, SharedCorpus):
         if isinstance(given, str):
             return balanced_weights(dataset.added(count_labels))

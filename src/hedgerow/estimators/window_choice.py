@@ -25,6 +25,7 @@ import numpy as np
 
 from hedgerow.data.dataset import Dataset, Schema
 from hedgerow.data.derived import stored_numbers, with_features
+from hedgerow.data.parts.corpus import SharedCorpus, join
 from hedgerow.data.settling import Learnt, narrow
 from hedgerow.data.windows import windowed, with_window
 from hedgerow.errors import HedgerowWarning, InputError, warn
@@ -60,12 +61,11 @@ def is_ready_made(schema: Schema) -> bool:
     return schema.n_attributes > 0 or any(map(_BESIDE.search, names)) or all(map(_OF_TEMPLATE.fullmatch, names))
 
 
-def choose_window(corpus: Dataset, make: Callable[[], Any], *, verbose: int = 0) -> int:
+def choose_window(corpus: Dataset | SharedCorpus, make: Callable[[], Any], *, verbose: int = 0) -> int:
     """The width of the window for a labelled corpus.
 
     make : what makes a quick model that is not fitted
     """
-    assert corpus.labels is not None
     return 0 if is_ready_made(corpus.schema) else _choose(_compare, corpus, make, "windows", verbose)
 
 
@@ -79,9 +79,9 @@ def choose_features(corpus: Dataset, make: Callable[[], Any], *, verbose: int = 
 _CHOICES = frozenset((*WIDTHS, *range(len(FEATURES))))
 
 
-def _choose(compare: Callable[..., int], corpus: Dataset, make: Callable[[], Any], what: str, verbose: int) -> int:
+def _choose(compare: Callable[..., int], corpus: Any, make: Callable[[], Any], what: str, verbose: int) -> int:
     """What a comparison of "windows" or "features" finds; 0 where nothing can be told."""
-    parts = None if np.count_nonzero(_counted(corpus)) < FEWEST else _train_and_held_out(corpus)
+    parts = _train_and_held_out(corpus)
     if parts is None:
         return 0
     with CtrlC(f"no more {what} are compared, and training ends after its first iteration") as ctrl_c:
@@ -176,18 +176,17 @@ def _score(model: Any, train: Dataset, held: Dataset) -> tuple[FloatArray, Float
     return right, model._log_probability(held)
 
 
-def _train_and_held_out(corpus: Dataset) -> tuple[Dataset, Dataset] | None:
-    """A part of a corpus to train on, and one to compare by; None where labels are in one piece of it alone."""
+def _train_and_held_out(corpus: Dataset | SharedCorpus) -> tuple[Dataset, Dataset] | None:
+    """A part of a corpus to train on, and one to compare by; None where labels are few, or in one piece of it alone."""
     sizes = np.diff(corpus.offsets)
     few = len(sizes) < FEW_SEQUENCES
-    n_pieces = -(-sizes // (np.clip(corpus.n_positions // FEW_PIECES, SHORTEST, LONGEST) if few else LONGEST))
-    sequence = np.repeat(np.arange(len(sizes)), n_pieces)
-    place = np.arange(len(sequence)) - np.repeat(np.cumsum(n_pieces) - n_pieces, n_pieces)
-    first, last = ((place + i) * sizes[sequence] // n_pieces[sequence] for i in (0, 1))
-    labelled = np.add.reduceat(_counted(corpus), corpus.offsets[sequence] + first) > 0
+    longest = int(np.clip(corpus.n_positions // FEW_PIECES, SHORTEST, LONGEST)) if few else LONGEST
+    sequence, first, last = _pieces(sizes, longest)
+    parts = corpus.each(_n_counted, longest) if isinstance(corpus, SharedCorpus) else [_n_counted(corpus, longest)]
+    labelled = (n_labelled := np.concatenate(parts)) > 0
     sequence, first, last = sequence[labelled], first[labelled], last[labelled]
     units, unit = np.unique(np.arange(len(sequence)) if few else sequence, return_inverse=True)
-    if len(units) < 2:
+    if len(units) < 2 or n_labelled.sum() < FEWEST:
         return None
     rng = np.random.RandomState(0)
     held = np.isin(unit, rng.permutation(len(units))[: max(1, round(HELD_OUT * len(units)))])
@@ -200,7 +199,25 @@ def _train_and_held_out(corpus: Dataset) -> tuple[Dataset, Dataset] | None:
         return np.sort(own[np.cumsum(lengths) - lengths < most])
 
     kept, rest = some(~held, MOST), some(held, MOST * HELD_OUT / (1 - HELD_OUT))
-    taken = np.concatenate([kept, rest])
-    cut = corpus.cut(sequence[taken], first[taken].astype(INDEX), (last - first)[taken].astype(INDEX))
-    inside, outside = np.arange(len(kept)), np.arange(len(kept), len(taken))
+    taken = np.sort(np.concatenate([kept, rest]))
+    where = sequence[taken], first[taken].astype(INDEX), (last - first)[taken].astype(INDEX)
+    cut = join(corpus.each_of(Dataset.cut, *where)) if isinstance(corpus, SharedCorpus) else corpus.cut(*where)
+    inside, outside = np.searchsorted(taken, kept), np.searchsorted(taken, rest)
     return narrow(Learnt(cut, cut.attr_id), inside, cut.take(inside), cut.take(outside))
+
+
+def _pieces(sizes: IndexArray, longest: int) -> tuple[IndexArray, IndexArray, IndexArray]:
+    """Sequences of these sizes, cut into pieces: of each its sequence, its first position there and its end."""
+    n_pieces = -(-sizes // longest)
+    sequence = np.repeat(np.arange(len(sizes)), n_pieces)
+    place = np.arange(len(sequence)) - np.repeat(np.cumsum(n_pieces) - n_pieces, n_pieces)
+    first, last = ((place + i) * sizes[sequence] // n_pieces[sequence] for i in (0, 1))
+    return sequence, first, last
+
+
+def _n_counted(dataset: Dataset, longest: int) -> IndexArray:
+    """How many positions of each piece train."""
+    sequence, first, _ = _pieces(np.diff(dataset.offsets), longest)
+    if not len(sequence):
+        return np.zeros(0, dtype=INDEX)
+    return np.add.reduceat(_counted(dataset), dataset.offsets[sequence] + first, dtype=INDEX)

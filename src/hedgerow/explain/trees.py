@@ -83,9 +83,9 @@ def tree_text(model: Any, iteration: int, label: Any, member: int = 1) -> str:
     head = f"iteration {iteration}, label {plain(label)}: {_count(n_leaves, 'leaf', 'leaves')}, {_rows(root, newton)}"
     lines = [("always", root)] if root.is_leaf else _conditions(nodes)
     width = min(_WIDEST, max(len(text) for text, leaf in lines if leaf is not None))
-    wide = max(len(_value(leaf)) for _, leaf in lines if leaf is not None)
+    wide = max(len(signed(leaf.value, 4)) for _, leaf in lines if leaf is not None)
     body = [
-        text if leaf is None else f"{text:<{width}}  {_value(leaf):>{wide}}  {_rows(leaf, newton)}"
+        text if leaf is None else f"{text:<{width}}  {signed(leaf.value, 4):>{wide}}  {_rows(leaf, newton)}"
         for text, leaf in lines
     ]
     return "\n".join([head, *body])
@@ -110,10 +110,6 @@ def _conditions(nodes: list[Branch]) -> list[tuple[str, Branch | None]]:
         without = f" (missing: {', else '.join(branch.without)})" if branch.without else ""
         lines.append((f"{pad}{word} {branch.text}{without}:", yes if yes.is_leaf else None))
     return lines
-
-
-def _value(leaf: Branch) -> str:
-    return signed(leaf.value, 4)
 
 
 def _rows(branch: Branch, newton: bool) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -14,7 +14,7 @@ from hedgerow.data.labels import counted
 from hedgerow.declarations import check_choice
 from hedgerow.errors import InputError, NumbersError, warn
 from hedgerow.estimators.base import FittedModel, object_array
-from hedgerow.estimators.kept import same_graphs
+from hedgerow.estimators.kept import Kept, keeping, same_graphs
 from hedgerow.estimators.values import random_generator, weights_of_labels
 from hedgerow.estimators.why.explanation import Explanation
 from hedgerow.lattice.dataset import (
@@ -56,12 +56,54 @@ class TrainingGraphs(NamedTuple):
 
 
 class LatticeModel(FittedModel):
-    """The common part of the estimators on graphs. A subclass gives `_scores` and the parameters below."""
+    """The common part of the estimators on graphs. A subclass gives `_train`, `_scores` and the parameters below."""
 
     n_features_: tuple[int, int]  # of nodes, and of edges before differences
 
     def _check_parameters(self) -> None:
         check_graph_parameters(self)
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        X_val: Any = None,
+        y_val: Any = None,
+        *,
+        checkpoint: Kept = None,
+        callbacks: Any = None,
+    ) -> Self:
+        """Train on labelled items.
+
+        Parameters
+        ----------
+        X : list of items: images, graphs made by `hedgerow.lattice.graph` or `grid`, or tuples (node features, edges)
+            or (node features, edges, edge features)
+        y : list of arrays of labels (whole numbers or strings), each in the shape of its item
+        sample_weight : (S,) weights of the items; with objective="pseudo_likelihood" also a list of arrays, each in the
+            shape of its item, with a weight for every node: that of its own label, seen beside those of its neighbours
+        X_val, y_val : held-out items; training stops when the share of right labels on them no longer rises
+        checkpoint : a file, or a `hedgerow.Checkpoint`, from which training goes on when it was killed, to the same
+            bits; the data and the parameters must be the same
+        callbacks : as in `LinearCRF.fit`
+        """
+        self._check_parameters()
+        with keeping(self, checkpoint, callbacks):
+            data = self._training_graphs(X, y, sample_weight, X_val, y_val)
+            trained, unconverged = self._train(data)
+            self._keep(data, trained, unconverged)
+        if what := self._complaint(trained, unconverged):
+            warn(what, ConvergenceWarning, stacklevel=2)
+        return self
+
+    def _train(self, data: TrainingGraphs) -> tuple[Trained[Any], int]:
+        """Train, and keep what was learnt; and on how many graphs inference did not converge at the end."""
+        raise NotImplementedError
+
+    def _complaint(self, trained: Trained[Any], unconverged: int) -> str:
+        """What is said where training did not end well, or nothing."""
+        raise NotImplementedError
 
     def _scores(self, dataset: GraphDataset) -> Scores:
         """How to score the graphs of a dataset; threads may ask for several at once."""

@@ -37,8 +37,7 @@ def read_image(path: str | os.PathLike[str]) -> FloatArray:
     if pixels.dtype.kind in "bf":
         return pixels.astype(np.float64)
     largest = 255.0 if pixels.dtype == np.uint8 else 65535.0
-    scaled: FloatArray = pixels / largest
-    return scaled
+    return pixels / largest
 
 
 def read_mask(path: str | os.PathLike[str]) -> IndexArray:

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from sklearn.exceptions import ConvergenceWarning
-
 from hedgerow.declarations import documented
-from hedgerow.errors import InputError, warn
+from hedgerow.errors import InputError
 from hedgerow.estimators.facts import describe_end
-from hedgerow.estimators.kept import Kept, keeping
-from hedgerow.lattice.base import LatticeModel, Scores
+from hedgerow.lattice.base import LatticeModel, Scores, TrainingGraphs
 from hedgerow.lattice.dataset import GraphDataset
 from hedgerow.lattice.parameters import LatticeParameters
 from hedgerow.lattice.scores import Design, Form, Layout, Scaling
@@ -53,55 +50,26 @@ class LatticeCRF(LatticeParameters, LatticeModel):
     scaling_: Scaling
     weights_: FloatArray
 
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        X_val: Any = None,
-        y_val: Any = None,
-        *,
-        checkpoint: Kept = None,
-        callbacks: Any = None,
-    ) -> LatticeCRF:
-        """Train on labelled items.
+    def _train(self, data: TrainingGraphs) -> tuple[Trained[FloatArray], int]:
+        data.train.require_numbers()
+        layout = Layout.of(Form.of(self.form, len(data.labels)), data.train, directions=self.directions)
+        warm = self._warm_weights(data.labels, layout) if self.warm_start else None
+        scaling = self.scaling_ if warm is not None else Scaling.learn(data.train, standardize=self.standardize)
+        validate = None
+        if data.held_out is not None:
+            held_out = data.held_out
+            held_out.require_numbers()
+            probe = Design(layout, scaling, held_out)
 
-        Parameters
-        ----------
-        X : list of items: images, graphs made by `hedgerow.lattice.graph` or `grid`, or tuples (node features, edges)
-            or (node features, edges, edge features)
-        y : list of arrays of labels (whole numbers or strings), each in the shape of its item
-        sample_weight : (S,) weights of the items; with objective="pseudo_likelihood" also a list of arrays, each in the
-            shape of its item, with a weight for every node: that of its own label, seen beside those of its neighbours
-        X_val, y_val : held-out items; training stops when the share of right labels on them no longer rises
-        checkpoint : a file, or a `hedgerow.Checkpoint`, from which training goes on when it was killed, to the same
-            bits; the data and the parameters must be the same
-        callbacks : as in `LinearCRF.fit`
-        """
-        self._check_parameters()
-        with keeping(self, checkpoint, callbacks):
-            data = self._training_graphs(X, y, sample_weight, X_val, y_val)
-            data.train.require_numbers()
-            layout = Layout.of(Form.of(self.form, len(data.labels)), data.train, directions=self.directions)
-            warm = self._warm_weights(data.labels, layout) if self.warm_start else None
-            scaling = self.scaling_ if warm is not None else Scaling.learn(data.train, standardize=self.standardize)
-            validate = None
-            if data.held_out is not None:
-                held_out = data.held_out
-                held_out.require_numbers()
-                probe = Design(layout, scaling, held_out)
+            def validate(weights: FloatArray) -> float:
+                return self._accuracy(held_out, lambda i: probe.potentials(i, weights), warn=False)
 
-                def validate(weights: FloatArray) -> float:
-                    return self._accuracy(held_out, lambda i: probe.potentials(i, weights), warn=False)
-
-            objective = self._objective(data)
-            previous = self.history_ if warm is not None else None
-            design = Design(layout, scaling, data.train)
-            trained, unconverged = train(self, design, objective, warm, previous, validate)
-            self.layout_, self.scaling_, self.weights_ = layout, scaling, trained.learnt
-            self._keep(data, trained, unconverged)
-        self._warn(trained, unconverged)
-        return self
+        objective = self._objective(data)
+        previous = self.history_ if warm is not None else None
+        design = Design(layout, scaling, data.train)
+        trained, unconverged = train(self, design, objective, warm, previous, validate)
+        self.layout_, self.scaling_, self.weights_ = layout, scaling, trained.learnt
+        return trained, unconverged
 
     def _warm_weights(self, labels: tuple[Any, ...], layout: Layout) -> FloatArray | None:
         """The weights of the previous fit, where there is one."""
@@ -113,18 +81,14 @@ class LatticeCRF(LatticeParameters, LatticeModel):
             raise InputError(what, hint="Set ⟦warm_start=False⟧.")
         return self.weights_.copy()
 
-    def _warn(self, trained: Trained[FloatArray], unconverged: int) -> None:
-        """Say so where training did not end well."""
-        what = describe_end(trained)
+    def _complaint(self, trained: Trained[FloatArray], unconverged: int) -> str:
         if trained.outcome == "stuck" and not unconverged:
-            what = (
+            return (
                 "training is stuck: no step makes the loss smaller, and yet it is steep. Inference jumps there; use"
                 " ⟦trainer='annealed_sgd'⟧, ⟦inference='tree_reweighted'⟧, or a larger ⟦l2⟧"
             )
-        elif trained.outcome == "max_iter" and name_of(self.trainer) != "lbfgs":
-            what = ""
-        if what:
-            warn(what, ConvergenceWarning, stacklevel=3)
+        online = name_of(self.trainer) != "lbfgs"
+        return "" if trained.outcome == "max_iter" and online else describe_end(trained)
 
     def _scores(self, dataset: GraphDataset) -> Scores:
         dataset.require_numbers()

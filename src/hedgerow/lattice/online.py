@@ -149,9 +149,7 @@ def train_online(
             rate = batches.n_corpus / batches.batch_size
         return DenseDescent(batches, start, l2, gain, rate)
 
-    def meta(start: FloatArray, gain: float) -> DenseMetaDescent:
-        assert isinstance(trainer, SMD)
-        return DenseMetaDescent(batches, start, l2, gain, trainer)
+    def make(start: FloatArray, gain: float) -> DenseDescent:
+        return DenseMetaDescent(batches, start, l2, gain, trainer) if isinstance(trainer, SMD) else plain(start, gain)
 
-    make = meta if isinstance(trainer, SMD) else plain
     return train(batches, weights, monitor, make, l2=l2, gain=trainer.gain, observe=None, tune=plain)

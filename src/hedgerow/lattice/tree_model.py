@@ -8,11 +8,9 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from hedgerow.declarations import documented
-from hedgerow.errors import InputError, warn
-from hedgerow.estimators.kept import Kept, keeping
+from hedgerow.errors import InputError
 from hedgerow.estimators.values import random_generator
 from hedgerow.lattice.base import LatticeModel, Scores, TrainingGraphs
 from hedgerow.lattice.boosting import Bins, GraphBooster, GraphTrees, TreeScorer, TreeValues
@@ -48,35 +46,22 @@ class TreeLatticeCRF(TreeLatticeParameters, LatticeModel):
     start_values_: FloatArray
     bins_: Bins
 
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        X_val: Any = None,
-        y_val: Any = None,
-        *,
-        checkpoint: Kept = None,
-        callbacks: Any = None,
-    ) -> TreeLatticeCRF:
-        """Train on labelled items, as LatticeCRF.fit does."""
-        self._check_parameters()
-        with keeping(self, checkpoint, callbacks):
-            data = self._training_graphs(X, y, sample_weight, X_val, y_val)
-            form = Form.of(self.form, len(data.labels))
-            warm = self._previous(data, form)
-            start = self.start_values_ if warm else _log_frequencies(data.train, form, self._objective(data).tilt)
-            bins = self.bins_ if warm else Bins.learn(data.train, self.max_bins)
-            trained, unconverged = self._boost(data, form, start, bins, warm)
+    def _train(self, data: TrainingGraphs) -> tuple[Trained[list[GraphTrees]], int]:
+        form = Form.of(self.form, len(data.labels))
+        warm = self._previous(data, form)
+        start = self.start_values_ if warm else _log_frequencies(data.train, form, self._objective(data).tilt)
+        bins = self.bins_ if warm else Bins.learn(data.train, self.max_bins)
+        trained, unconverged = self._boost(data, form, start, bins, warm)
         P, Q = len(form.node_tables), len(form.edge_tables)
         self.node_trees_ = Ensemble.of(P, [tree for one in trained.learnt for tree in one.nodes])
         self.edge_trees_ = Ensemble.of(Q, [tree for one in trained.learnt for tree in one.edges])
         self.form_, self.start_values_, self.bins_ = form, start, bins
-        self._keep(data, trained, unconverged)
-        if trained.outcome == "interrupted":
-            what = f"training was interrupted after {trained.n_iter} iterations, which are kept"
-            warn(what, ConvergenceWarning, stacklevel=2)
-        return self
+        return trained, unconverged
+
+    def _complaint(self, trained: Trained[list[GraphTrees]], unconverged: int) -> str:
+        if trained.outcome != "interrupted":
+            return ""
+        return f"training was interrupted after {trained.n_iter} iterations, which are kept"
 
     def _boost(
         self, data: TrainingGraphs, form: Form, start: FloatArray, bins: Bins, warm: list[GraphTrees]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from hedgerow.data.dataset import Column, Dataset, Schema, Vocabulary
-from hedgerow.legend import CODE, INDEX, AnyArray, FloatArray
+from hedgerow.legend import CODE, INDEX, FloatArray
 from hedgerow.training.boosting.scores import all_first
 from hedgerow.trees import kernels
 from hedgerow.trees.binning import BinnedData, Binning, bin_dataset
@@ -63,9 +63,8 @@ class RowGrower:
 
     def __init__(self, data: BinnedData, weights: FloatArray | None, **options: Any) -> None:
         self.data = data
-        self._largest = 1.0
-        self._weights = None
-        self._unit = 1
+        self._largest, self._unit = 1.0, 1
+        self._weights: FloatArray = np.ones(len(data.place))
         if weights is not None:
             self._largest = float(weights.max())
             self._weights = weights / self._largest
@@ -81,19 +80,12 @@ class RowGrower:
         bound = float(np.abs(gradient).max(initial=0.0)) / self._largest / _BOUND
         unit = max(1.0, bound) * self._largest
         scaled = gradient / unit
-        where = self.data.window_place, self.data.window_first, 0, n
-        words = grower.words
         if self.data.grouped:
-            words[:] = 0
-        edges: FloatArray = np.empty((n, 1))  # no row has a label before it
-        if self._weights is None:
-            possible: AnyArray = np.ones(2, dtype=np.uint8)
-            kernels.boosting.make_words(
-                edges, scaled, *where, possible, grower.one, grower.bits, self.data.grouped, words
-            )
-        else:
-            rest: tuple[Any, ...] = grower.one, self._unit, grower.bits, self.data.grouped, words
-            kernels.boosting.make_weighted_words(edges, scaled, edges, self._weights, *where, *rest)
+            grower.words[:] = 0
+        kernels.boosting.make_position_words(
+            scaled, self._weights, 1.0, False, self.data.window_place, 0, n, grower.one, self._unit, False, grower.bits,
+            self.data.grouped, 0, grower.words,
+        )  # fmt: skip
         tree, leaves = grower.grow(seed)
         assert leaves is not None  # no value is one more value
         factor = max(1.0, bound)

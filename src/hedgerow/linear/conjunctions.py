@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -41,27 +41,24 @@ class Held(NamedTuple):
 
     def by_number(self, n_numbers: int) -> Held:
         """The positions of each number, which rise."""
-        from scipy.sparse import csr_array
-
-        values = self.values if len(self.values) else np.ones(len(self.numbers))
-        turned = csr_array((values, self.numbers, self.ptr), shape=(len(self.ptr) - 1, n_numbers)).tocsc()
+        turned = self._matrix(n_numbers).tocsc()
         places = turned.indices.astype(CODE, copy=False)
         return Held(turned.indptr.astype(INDEX), places, turned.data if len(self.values) else self.values)
 
     def joined(self, more: Held, n_before: int) -> Held:
         """What holds by this and by `more`, whose numbers go on after the first `n_before`."""
-        ptr, both = self.ptr + more.ptr, (self, more)
-        moved = [
-            np.repeat(start - one.ptr[:-1], np.diff(one.ptr)) + np.arange(one.ptr[-1])
-            for one, start in zip(both, (ptr[:-1], ptr[:-1] + np.diff(self.ptr)))
-        ]
-        numbers, plain = np.empty(ptr[-1], dtype=CODE), not len(self.values) and not len(more.values)
-        values = _ONES if plain else np.empty(ptr[-1])
-        for one, places, first in zip(both, moved, (0, n_before)):
-            numbers[places] = one.numbers + first
-            if not plain:
-                values[places] = one.values
-        return Held(ptr, numbers, values)
+        from scipy.sparse import hstack
+
+        both = hstack([self._matrix(n_before), more._matrix(int(more.numbers.max(initial=0)) + 1)], format="csr")
+        values = both.data if len(self.values) + len(more.values) else _ONES
+        return Held(both.indptr.astype(INDEX), both.indices.astype(CODE, copy=False), values)
+
+    def _matrix(self, n_numbers: int) -> Any:
+        """What holds where, as a sparse matrix: positions times numbers."""
+        from scipy.sparse import csr_array
+
+        values = self.values if len(self.values) else np.ones(len(self.numbers), dtype=np.int8)
+        return csr_array((values, self.numbers, self.ptr), shape=(len(self.ptr) - 1, n_numbers))
 
 
 def meet(sets: Iterable[tuple[int, ...]], atoms: Held) -> Held:
@@ -75,25 +72,26 @@ def meet(sets: Iterable[tuple[int, ...]], atoms: Held) -> Held:
         counts = np.append(np.diff(places.ptr)[rows], n)
         room = int(np.where(np.diff(starts) > 0, np.minimum.reduceat(counts, starts[:-1]), n).sum())
     ptr, found = np.empty(len(starts), dtype=INDEX), np.empty(room, dtype=CODE)
-    values = np.empty(room if len(atoms.values) else 0)
-    size = kernels.conjunctions.meet(starts, rows, places.ptr, places.numbers, *atoms, ptr, found, values)
+    values, mark = np.empty(room if len(atoms.values) else 0), np.zeros(n, dtype=CODE)
+    size = kernels.conjunctions.meet(starts, rows, places.ptr, places.numbers, *atoms, mark, ptr, found, values)
     return Held(ptr, found[:size], values[:size])
 
 
 def list_atoms(dataset: Dataset) -> Held:
-    """The rows of all positions of a corpus, which rise at each, and their values. What is 0 is left out."""
+    """The rows of all positions of a corpus, which rise at each, and their values; without what is 0, and each once."""
     n = dataset.n_positions
     which: list[IndexArray] = [np.empty(0, dtype=INDEX)]
     rows, values, plain = [np.empty(0, dtype=INDEX)], [np.empty(0)], True
     for base, n_rows, where, codes, numbers in Streams.of(dataset.schema).observed_at(dataset, np.arange(n)):
-        if len(where) > 1 and n_rows > 1 and (where[1:] == where[:-1]).any():  # attributes come in any order
-            order = np.lexsort((codes, where))
-            where, codes = where[order], codes[order]
-            numbers = numbers[order] if len(numbers) == len(order) else numbers
         numbers = np.broadcast_to(numbers, where.shape)
         if not numbers.all():
             there = np.flatnonzero(numbers)
             where, codes, numbers = where[there], codes[there], numbers[there]
+        if n_rows > 1 and (where[1:] == where[:-1]).any():  # attributes come in any order, and may come twice
+            order = np.lexsort((codes, where))
+            rises = (np.diff(where[order]) != 0) | (np.diff(codes[order]) != 0)
+            order = order[np.append(True, rises)]
+            where, codes, numbers = where[order], codes[order], numbers[order]
         plain = plain and bool((numbers == 1).all())
         which.append(where)
         rows.append(base + codes)
@@ -101,7 +99,7 @@ def list_atoms(dataset: Dataset) -> Held:
     position = np.concatenate(which)
     order = np.argsort(position, kind="stable")
     ptr = np.concatenate([[0], np.cumsum(np.bincount(position, minlength=n))]).astype(INDEX)
-    return Held(ptr, np.concatenate(rows)[order], _ONES if plain else np.concatenate(values)[order])
+    return Held(ptr, np.concatenate(rows)[order].astype(CODE), _ONES if plain else np.concatenate(values)[order])
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,20 +128,18 @@ class Conjunctions:
     def extended(self, sets: Iterable[tuple[int, ...]]) -> Conjunctions:
         """These conjunctions and more, none of which is among them. Old ones keep their numbers."""
         known, n = self._known.copy(), len(self.parent)
-        parents: list[int] = []
-        rows: list[int] = []
+        nodes: list[tuple[int, int]] = []  # that before it, and its row
         ends: list[int] = []
         for one in sets:
             end = 0
             for atom in sorted(one):
-                child = known.setdefault((end, atom), n + len(parents))
-                if child == n + len(parents):
-                    parents.append(end)
-                    rows.append(atom)
+                child = known.setdefault((end, atom), n + len(nodes))
+                if child == n + len(nodes):
+                    nodes.append((end, atom))
                 end = child
             ends.append(end)
-        both = ((self.parent, parents), (self.row, rows), (self.node, ends))
-        parent, row, node = (np.concatenate([old, np.array(new, dtype=INDEX)]) for old, new in both)
+        new = (*np.array(nodes, dtype=INDEX).reshape(-1, 2).T, np.array(ends, dtype=INDEX))
+        parent, row, node = map(np.concatenate, zip((self.parent, self.row, self.node), new))
         made = replace(self, parent=parent, row=row, node=node)
         made.__dict__["_known"] = known  # it need not be found again
         return made

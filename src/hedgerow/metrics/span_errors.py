@@ -109,7 +109,6 @@ def span_errors(y_true: Labelings, y_pred: Labelings, scheme: Scheme = "auto") -
 def paired_spans(gold: list[Span], found: list[Span]) -> list[tuple[Span, Span]]:
     """Predicted spans with the true ones that they are compared with; both are given in order. Spans of one labeling do
     not overlap each other, so two of the same place are of one pair."""
-    pairs: list[tuple[Span, Span]] = []
     places = {(span.start, span.end): span for span in gold}
     pairs = [(span, places[span.start, span.end]) for span in found if (span.start, span.end) in places]
     taken = {span for pair in pairs for span in pair}

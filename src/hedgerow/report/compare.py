@@ -113,7 +113,7 @@ class Comparison:
         for entry in self.entries:
             parts = entry.span_f1 if spans else entry.segment_f1
             found = (entry.accuracy, entry.macro_f1, parts, entry.sequence_accuracy, entry.log_loss)
-            right = [_rate(value) for value in (*found, entry.calibration_error)]
+            right = ["–" if value is None else f"{value:.4f}" for value in (*found, entry.calibration_error)]
             seconds = f"{entry.train_seconds:.2f}", f"{entry.predict_seconds:.2f}"
             memory = "–" if entry.peak_bytes is None else f"{entry.peak_bytes / 1e6:.0f}"
             rows.append((entry.name, *right, *seconds, memory, _p(entry.p_labels), _p(entry.p_sequences)))
@@ -145,10 +145,6 @@ class Comparison:
         rows = [["" if (v := getattr(entry, n)) is None else v for n in names] for entry in self.entries]
         csv.writer(text, lineterminator="\n").writerows([names, *rows])
         return text.getvalue()
-
-
-def _rate(value: float | None) -> str:
-    return "–" if value is None else f"{value:.4f}"
 
 
 def _p(value: float | None) -> str:

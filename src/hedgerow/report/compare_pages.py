@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from hedgerow.report.compare import LEVEL, Comparison, Entry
+from hedgerow.report.compare import LEVEL, Comparison
 from hedgerow.report.style import AMBER, GREENS, INK, PALE, new_figure, saved, show_axes
 
 
@@ -23,7 +23,7 @@ def plot_comparison(comparison: Comparison, path: str | os.PathLike[str] | None 
     figure = new_figure(8.0, 1.1 + 0.42 * len(entries))
     left, right = figure.subplots(1, 2, sharey=True)
     for row, entry in enumerate(entries):
-        colour = AMBER if _differs(entry) else GREENS[3]
+        colour = AMBER if entry.p_sequences is not None and entry.p_sequences < LEVEL else GREENS[3]
         if len(entry.fold_accuracies) > 1:
             rows = [row] * len(entry.fold_accuracies)
             left.plot(entry.fold_accuracies, rows, "o", color=PALE, alpha=0.5, markersize=3)
@@ -47,7 +47,3 @@ def write_comparison(
     from hedgerow.report.page.report import write_page
 
     write_page(comparison_page(comparison, title, command), path)
-
-
-def _differs(entry: Entry) -> bool:
-    return entry.p_sequences is not None and entry.p_sequences < LEVEL

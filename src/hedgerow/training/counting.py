@@ -17,6 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from hedgerow.data.dataset import Dataset
+from hedgerow.data.parts.corpus import SharedCorpus
 from hedgerow.legend import FIRST_VALUE, FloatArray, IndexArray
 from hedgerow.linear.chain import ChainLayout
 from hedgerow.linear.index import WeightIndex
@@ -31,9 +32,7 @@ def count_weights(dataset: Dataset, layout: ChainLayout, *, smoothing: float = S
     """
     weights: FloatArray = np.zeros(layout.n_weights)
     nodes, arcs, _ = layout.split(weights)
-    spread = np.ones(dataset.n_positions)
-    if dataset.weight_seq is not None:
-        spread = np.repeat(dataset.weight_seq, np.diff(dataset.offsets))
+    spread = position_weights(dataset)
     nodes[:] = _node_weights(dataset, layout.nodes, spread, smoothing)
     moves = count_known_moves(dataset, spread)
     table = np.log(_smoothed(moves, moves.sum(axis=0), smoothing))
@@ -106,6 +105,20 @@ def overlap_groups(rows: IndexArray, where: IndexArray, offsets: IndexArray, n_r
     if not whole or np.count_nonzero(there) < 2 or n_after[there].min() < 2:
         return None
     return np.unique(block[n_rows:], return_inverse=True)[1]
+
+
+def position_weights(dataset: Dataset) -> FloatArray:
+    """(N,): the weight of its sequence at each position."""
+    if dataset.weight_seq is None:
+        return np.ones(dataset.n_positions)
+    return np.repeat(dataset.weight_seq, np.diff(dataset.offsets))
+
+
+def n_known(dataset: Dataset | SharedCorpus) -> int:
+    """The positions whose label is known."""
+    if isinstance(dataset, SharedCorpus):
+        return int(dataset.added(n_known))
+    return int(np.count_nonzero(dataset.labels >= 0))  # type: ignore[operator]
 
 
 def count_known_moves(dataset: Dataset, spread: FloatArray) -> FloatArray:

@@ -14,6 +14,7 @@ from hedgerow.linear import kernels
 from hedgerow.linear.conjunctions import Conjunctions, Held, meet
 
 LOOKED_AT = 4  # times as many candidates as are wanted have their gains computed
+TINY = 1e-300  # a probability, or what is lost, at the least
 ROOM = 4  # times as many as are asked for are kept on the way, before the largest of them are taken
 
 
@@ -66,11 +67,10 @@ class Search:
         output, no weight of a feature that is 0 or 1 gains more than that.
         """
         found = self.candidates(LOOKED_AT * n_features)
-        looked_at = _largest_first(found.left)
         known = self.model.sets()
-        sets = [tuple(sorted((*known[f], r))) for f, r in found.made_of[looked_at].tolist()]
+        sets = [tuple(sorted((*known[f], r))) for f, r in found.made_of.tolist()]
         gains = self.gains(sets, l2)
-        chosen = _largest_first(gains)[:n_features]
+        chosen = np.argsort(-_ranks(gains), kind="stable")[:n_features]
         return [sets[c] for c in chosen.tolist() if gains[c] > 0]
 
     def gains(self, sets: list[tuple[int, ...]], l2: float) -> FloatArray:
@@ -82,34 +82,31 @@ class Search:
         return gains
 
     def candidates(self, most: int) -> Candidates:
-        """Conjunctions of the model with one atom more, so many at most: those with most left to gain."""
+        """Conjunctions of the model with one atom more, so many at most: those with most left to gain, in order."""
         model, (probs, truth, weights) = self.model, self.outputs
-        lost = -weights * np.log(np.maximum(probs[np.arange(len(truth)), truth], 1e-300))
+        lost = np.maximum(-weights * np.log(np.maximum(probs[np.arange(len(truth)), truth], TINY)), TINY)
         n_rows, held = int(self.atoms.numbers.max(initial=0)) + 1, self.held.by_number(len(model))
         made_of, left = np.empty((ROOM * most + n_rows, 2), dtype=INDEX), np.empty(ROOM * most + n_rows)
-        touched, path, sums = (
+        sums, listed, path = (
+            np.zeros(n_rows),
             np.empty(n_rows, dtype=INDEX),
             np.empty(len(model.parent) + 1, dtype=INDEX),
-            np.zeros(n_rows),
         )
         f, n, least = 0, 0, -1.0
         while f < len(model):
             f, n = kernels.conjunctions.find_candidates(
                 f, *held, *self.atoms, lost, model.node, model.parent, model.row, *model.children, model.feature,
-                least, sums, touched, path, n, made_of, left,
+                least, sums, listed, path, n, made_of, left,
             )  # fmt: skip
-            if n > most:
-                kept = np.sort(_largest_first(left[:n])[:most])
-                made_of[:most], left[:most], n = made_of[kept], left[kept], most
-                least = float(_ranks(left[:most]).min())
+            kept = np.lexsort((made_of[:n, 1], made_of[:n, 0], -_ranks(left[:n])))[:most]
+            n = len(kept)
+            made_of[:n], left[:n] = made_of[kept], left[kept]
+            if n == most:
+                least = float(_ranks(left[n - 1 : n])[0])
         return Candidates(made_of[:n], left[:n])
 
 
 def _ranks(values: FloatArray) -> FloatArray:
+    """What values are ordered by: their last bits, which a processor decides, do not count."""
     ranks: FloatArray = np.rint(values / kernels.conjunctions.RANK)
     return ranks
-
-
-def _largest_first(values: FloatArray) -> IndexArray:
-    """The order of values, of equal ones that in which they stand: the last bits, which a processor decides, do not."""
-    return np.argsort(-_ranks(values), kind="stable")

@@ -91,8 +91,8 @@ class Monitor:
     n_iter_no_change : with `validate`, stop after so many iterations in which the score did not rise
     least_rise : what is less than this share of the score is no rise; the best score is kept all the same
     score_unit : a share of at least this, where the score itself may come near to 0
-    rival, head_start : the scores of another training, iteration by iteration; after so many iterations, stop as soon
-        as the best score is below the best that the other had by then
+    rival, head_start : the scores of another training, iteration by iteration; "behind" ends this one where its score
+        after so many iterations, or its best later on, is below the best that the other had by then
     verbose : 1 shows a progress bar on a terminal and log lines elsewhere
     stage : what is minimised, where training has several stages
     plateau : whether a loss that no longer falls ends training, and not only the bound on its distance from the minimum
@@ -334,7 +334,7 @@ class Monitor:
         if self.best_step is not None and len(self.history) - self._rose >= self.n_iter_no_change:
             return "early_stopping"
         if len(self.rival) and self.n_iter >= self.head_start and self._behind():
-            return "early_stopping"
+            return "behind"
         losses = [self.start_loss, *(record.loss for record in self.history[self.first :])]
         level = self.tol * abs(losses[-1])
         flat = self.plateau and len(losses) > PERIOD and losses[-1 - PERIOD] - losses[-1] <= level
@@ -343,9 +343,10 @@ class Monitor:
         return "max_iter" if self.n_iter >= self.max_iter else None
 
     def _behind(self) -> bool:
-        """Whether the rival was better after as many iterations."""
-        score = None if self.best_step is None else self.best_step.score
-        return score is not None and score < self.rival[min(self.n_iter, len(self.rival)) - 1]
+        """Whether the rival was better after as many iterations. Scores that swing have had a good one by chance: the
+        head start is judged by its last."""
+        step = self.history[-1] if self.n_iter == self.head_start else self.best_step
+        return step is not None and step.score is not None and step.score < self.rival[: self.n_iter][-1]
 
     def _say_compiling(self, kernel: str) -> None:
         if self._bar is not None:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hedgerow.errors import InputError
-from hedgerow.legend import INDEX, AnyArray, BoolArray, FloatArray, IndexArray
+from hedgerow.legend import INDEX, AnyArray, FloatArray, IndexArray
 from hedgerow.trees import kernels
 from hedgerow.trees.binning import BinnedData
 from hedgerow.trees.nodes import BLOCK_BINS, BLOCK_STRIDE, ITEMS, KIND, MAX_BINS, N_BINS
@@ -18,6 +18,7 @@ MAX_HISTOGRAMS = 1 << 25  # numbers in the histograms of a grower: 256 MB
 
 # What a missing value is to a tree: one more value, or none (thesis, chapter 4).
 LEARNED, WEIGHTING, SURROGATE = "learned", "weighting", "surrogate"
+WORD_BITS = 61  # of a sum of gradients and one of weights, together
 WHOLE = 1024  # parts of a row: its shares in the two sides of a split are rounded to one of them
 FEW = 8  # parts: a side that would get fewer gets none
 N_SURROGATES = 5  # of a split: seldom are so many columns missing at once
@@ -47,10 +48,12 @@ class Tree(NamedTuple):
 
     def scaled(self, factor: float) -> Tree:
         """The same splits with values times a factor."""
-        return self._replace(values=factor * self.values)
+        return self if factor == 1.0 else self._replace(values=factor * self.values)
 
     def rescaled(self, unit: float, weight: float) -> Tree:
         """The same tree where gradients had been divided by `unit`, and weights by `weight`, before it was grown."""
+        if unit == weight == 1.0:
+            return self
         gains, counts = weight * (unit**2 * self.gains), weight * self.counts
         return self._replace(values=unit * self.values, gains=gains, counts=counts)
 
@@ -70,7 +73,11 @@ def word_format(count: float, weight: float) -> tuple[int, float]:
     count, and Σ over positions of the weight of their rows"""
     bits = int(np.ceil(count) + 1).bit_length()
     # A position's rows have gradients that sum to at most 2, so twice the weight bounds every sum.
-    return bits, float(1 << max(4, min(30, 61 - bits - int(np.ceil(2 * weight)).bit_length())))
+    left = WORD_BITS - bits - int(np.ceil(2 * weight)).bit_length()
+    if left < 1:
+        hint = "Train on a part of the sequences, or with smaller weights."
+        raise InputError(f"rows that weigh {weight:,.0f} in all are more than trees can add up", hint=hint)
+    return bits, float(1 << min(30, left))
 
 
 class Grower:
@@ -164,7 +171,6 @@ class Grower:
             rows=np.empty(n_arena, dtype=np.int32),
             amount=np.empty(n_arena, dtype=amounts),
             state=np.empty(n + 1, dtype=np.uint8),
-            taken=np.empty(n + 1, dtype=INDEX),
             side=np.empty(MAX_BINS, dtype=np.uint8),
             moved=np.zeros(3 if plain else (3, self._whole + 1), dtype=amounts),
             hist=np.empty((n_histograms, n_cells, *form), dtype=INDEX),
@@ -206,7 +212,6 @@ class Grower:
             return (), ()
         gaps = kernels.state.Gaps(
             pair=np.empty((n + 1, 2), dtype=INDEX),
-            rest=np.empty(n + 1, dtype=INDEX),
             known=np.empty((n_streams, 2), dtype=INDEX),
             lift=np.empty(n_streams),
             shares=np.empty(2 * L),
@@ -246,7 +251,6 @@ class Grower:
         leaves: IndexArray = buffers.leaf[kernels.state.NODE, :n_leaves]
         if self.missing == WEIGHTING:
             return self._make_tree(leaves, n_sets, n_surrogates), None
-        self._leaf_of.fill(self.max_leaf_nodes)  # rows without a word may have no leaf
         held = buffers.rows, buffers.leaf, buffers.member, buffers.order
         kernels.growing.assign_leaves(data.places, data.window_first, *held, n_leaves, self._leaf_of)
         tree = self._make_tree(leaves, n_sets, n_surrogates)
@@ -265,12 +269,10 @@ class Grower:
         pairs = self._pairs[:n_nodes] / self._whole
         counts: FloatArray = pairs[:, 1] / self.unit
         sums = pairs[:, 0] / self.one
-        is_leaf: BoolArray = np.zeros(n_nodes, dtype=bool)
-        is_leaf[leaves] = True
         values: FloatArray = np.zeros(n_nodes)
-        divisor = counts[is_leaf] + self.l2_regularization
+        divisor = counts[leaves] + self.l2_regularization
         divisor[divisor == 0.0] = 1.0  # no rows, and no gradient
-        values[is_leaf] = np.clip(-sums[is_leaf] / divisor, -MAX_VALUE, MAX_VALUE)
+        values[leaves] = np.minimum(np.maximum(-sums[leaves] / divisor, -MAX_VALUE), MAX_VALUE)
         gains = self._gains[:n_nodes] * (self.unit / self._whole / self.one**2)
         tree = Tree(self._tree[:n_nodes].copy(), values, gains, counts, self._sets[:n_sets].copy())
         if not self._gaps:

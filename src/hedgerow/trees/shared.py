@@ -152,7 +152,6 @@ class MemberGrower(Grower):
 
     def leaves(self, values: FloatArray) -> Leaves:
         """Where the rows are. values : of the leaves, by their numbers among members"""
-        self._leaf_of.fill(self.max_leaf_nodes)
         buffers = self._buffers
         held = buffers.rows, buffers.leaf, buffers.member, buffers.order
         kernels.growing.assign_leaves(self.data.places, self.data.window_first, *held, len(values), self._leaf_of)

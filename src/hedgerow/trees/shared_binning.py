@@ -6,39 +6,49 @@ numbers evenly, which bounds the number of that rank from both sides, and then g
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from hedgerow.data.dataset import Dataset, padded_places
-from hedgerow.data.parts.corpus import SharedCorpus, join_ends
+from hedgerow.data.dataset import Column, Dataset, Schema, padded_places
+from hedgerow.data.parts.corpus import SharedCorpus, join, join_ends, whole_part
 from hedgerow.legend import INDEX, AnyArray, CodeArray, FloatArray, IndexArray
 from hedgerow.trees.binning import (
     Binning,
+    Stored,
     assemble,
     bin_dataset,
     column_values,
     count_codes,
     group_windows,
+    learn_binning,
     split_columns,
 )
 from hedgerow.trees.bins import BinnedData, item_places, postings_of
-from hedgerow.trees.quantiles import attribute_items, column_numbers, in_single, quantiles_of
+from hedgerow.trees.quantiles import column_numbers, in_single, quantiles_of
 
 SAMPLED = 16_384  # numbers that a part gives of a column: twice that share of it lies between two bounds
+AT_ONCE = 1 << 22  # numbers that all parts give: the columns are asked for some at a time
 
 
 def learn_shared_binning(corpus: SharedCorpus, max_bins: int, min_frequency: float, *, gather: bool = False) -> Binning:
-    """As `learn_binning`, of all parts."""
+    """As `learn_binning`, of all parts. Where some sequences count more, one column after another is brought together,
+    for sums of weights depend on their order."""
     sparse = split_columns(corpus.schema)[1]
-    ends = np.cumsum([stored.column.n_codes for stored in sparse])
-    counts = np.split(corpus.added(_count_codes), ends[:-1]) if sparse else []
     items = partial(_attribute_items, corpus, min_frequency)
-    edges = iter(_numeric_edges(corpus, max_bins))
-    return assemble(corpus, edges, iter(counts), items, min_frequency, gather=gather)
+    edges: Iterator[Any] = _numeric_edges(corpus, max_bins)
+    counts: Iterator[Any] = iter(())
+    if corpus.varied:
+        alone = (corpus.together(stored.column) for stored in numeric_columns(corpus.schema))
+        edges = (learn_binning(column, max_bins).thresholds[0] for column in alone)
+        counts = (_count_codes(corpus.together(stored.column)) for stored in sparse)
+    elif sparse:
+        ends = np.cumsum([stored.column.n_codes for stored in sparse])
+        counts = iter(np.split(corpus.added(_count_codes), ends[:-1]))
+    return assemble(corpus, edges, counts, items, min_frequency, gather=gather)
 
 
 def _count_codes(dataset: Dataset) -> IndexArray:
@@ -47,16 +57,13 @@ def _count_codes(dataset: Dataset) -> IndexArray:
 
 
 def _attribute_items(corpus: SharedCorpus, min_frequency: float) -> tuple[CodeArray, FloatArray]:
-    """As that of `binning`. The values of attributes are brought together, one number for each."""
-    parts = corpus.each(_attributes)
-    ids, values = np.concatenate([own for own, _ in parts]), None
-    if any(value is not None for _, value in parts):
-        values = np.concatenate([np.ones(len(own)) if value is None else value for own, value in parts])
-    return attribute_items(ids, values, None, corpus.schema.n_attributes, min_frequency)
-
-
-def _attributes(dataset: Dataset) -> tuple[CodeArray, FloatArray | None]:
-    return dataset.attr_id, dataset.attr_val
+    """As that of `binning`. The attributes of all positions are brought together."""
+    alone = replace(corpus, schema=replace(corpus.schema, columns=()))
+    whole = learn_binning(join(alone.each(whole_part)), min_frequency=min_frequency)
+    source, cuts = whole.item_source[0], whole.item_cut[0]
+    assert source is not None
+    assert cuts is not None
+    return source, cuts
 
 
 # ------------------------------------------------------------------------------------------------ numbers
@@ -64,12 +71,19 @@ def _attributes(dataset: Dataset) -> tuple[CodeArray, FloatArray | None]:
 
 class Sample(NamedTuple):
     """The numbers of a column in a part: how many; all that differ, where these are few, else None; and some of them
-    in order, with their places in the order of all."""
+    in order, those at the `places` in the order of all."""
 
     n: int
     distinct: FloatArray | None
     numbers: FloatArray
-    places: IndexArray
+
+    @property
+    def places(self) -> IndexArray:
+        return _places(self.n)
+
+
+def _places(n: int) -> IndexArray:
+    return np.arange(n) if n <= SAMPLED else np.linspace(0, n - 1, SAMPLED).astype(INDEX)
 
 
 class Between(NamedTuple):
@@ -81,10 +95,17 @@ class Between(NamedTuple):
     counts: IndexArray
 
 
-def _numeric_edges(corpus: SharedCorpus, max_bins: int) -> list[FloatArray]:
+def _numeric_edges(corpus: SharedCorpus, max_bins: int) -> Iterator[FloatArray]:
     """The upper ends of the bins of each numeric column that trees split on, as `quantiles_of` gives them."""
-    found = corpus.each(_samples, max_bins)
-    columns = [stored.column for stored in split_columns(corpus.schema)[0] if stored.column.kind == "numeric"]
+    columns = [stored.column for stored in numeric_columns(corpus.schema)]
+    n_once = max(1, AT_ONCE // (SAMPLED * corpus.engine.n_parts))
+    for first in range(0, len(columns), n_once):
+        yield from _edges_of(corpus, columns[first : first + n_once], first, max_bins)
+
+
+def _edges_of(corpus: SharedCorpus, columns: Sequence[Column], first: int, max_bins: int) -> list[FloatArray]:
+    """Those of some columns, from the first on."""
+    found = corpus.each(_samples, max_bins, first, len(columns))
     shares = np.linspace(0, 1, max_bins + 1)[1:-1]
     edges: list[FloatArray] = []
     ranks: dict[int, IndexArray] = {}
@@ -99,14 +120,14 @@ def _numeric_edges(corpus: SharedCorpus, max_bins: int) -> list[FloatArray]:
         if len(few) < len(parts) or len(values) > max_bins:
             ranks[j] = np.floor(shares * (sum(part.n for part in parts) - 1)).astype(INDEX)
             bounds[j] = _bounds(ranks[j], parts)
-    answers = corpus.each(_between, bounds) if bounds else []
+    answers = corpus.each(_between, bounds, first) if bounds else []
     for j, own in ranks.items():
         parts_of = [answer[j] for answer in answers]
         if not np.isnan(columns[j].fill):
             parts_of.append(_between_of(np.array([columns[j].fill]), bounds[j]))
         edges[j] = np.unique([_ranked(int(rank), one) for rank, one in zip(own, zip(*parts_of))])
     raised = {j: np.column_stack([edges[j], in_single(edges[j])]) for j in ranks}
-    answers = corpus.each(_between, raised) if raised else []
+    answers = corpus.each(_between, raised, first) if raised else []
     for j, pairs in raised.items():
         parts_of = [*(answer[j] for answer in answers), _between_of(np.array([columns[j].fill]), pairs)]
         free = [
@@ -116,25 +137,26 @@ def _numeric_edges(corpus: SharedCorpus, max_bins: int) -> list[FloatArray]:
     return edges
 
 
-def _columns(dataset: Dataset) -> list[FloatArray]:
-    """The numbers of each column, in order, without what absent ones mean."""
-    found = []
-    for one in split_columns(dataset.schema)[0]:
-        if one.column.kind == "numeric":
-            numbers = column_numbers(dataset, one.column, column_values(dataset, one))[0]
-            found.append(np.sort(numbers if np.isnan(one.column.fill) else numbers[:-1]))
-    return found
+def numeric_columns(schema: Schema) -> list[Stored]:
+    """The columns of numbers that trees split on."""
+    return [stored for stored in split_columns(schema)[0] if stored.column.kind == "numeric"]
 
 
-def _samples(dataset: Dataset, max_bins: int) -> list[Sample]:
-    return [_sample(ordered, max_bins) for ordered in _columns(dataset)]
+def _ordered(dataset: Dataset, j: int) -> FloatArray:
+    """The numbers of a column, in order, without what absent ones mean."""
+    one = numeric_columns(dataset.schema)[j]
+    numbers = column_numbers(dataset, one.column, column_values(dataset, one))[0]
+    return np.sort(numbers if np.isnan(one.column.fill) else numbers[:-1])
+
+
+def _samples(dataset: Dataset, max_bins: int, first: int, n: int) -> list[Sample]:
+    return [_sample(_ordered(dataset, j), max_bins) for j in range(first, first + n)]
 
 
 def _sample(ordered: FloatArray, max_bins: int) -> Sample:
-    n = len(ordered)
     distinct = ordered[np.flatnonzero(np.diff(ordered, prepend=np.nan) != 0)]
-    places = np.arange(n) if n <= SAMPLED else np.linspace(0, n - 1, SAMPLED).astype(INDEX)
-    return Sample(n, distinct if len(distinct) <= max_bins else None, ordered[places], places)
+    few = distinct if len(distinct) <= max_bins else None
+    return Sample(len(ordered), few, ordered[_places(len(ordered))])
 
 
 def _bounds(ranks: IndexArray, parts: Sequence[Sample]) -> FloatArray:
@@ -155,9 +177,8 @@ def _bounds(ranks: IndexArray, parts: Sequence[Sample]) -> FloatArray:
     return np.column_stack([low, high])
 
 
-def _between(dataset: Dataset, bounds: dict[int, FloatArray]) -> dict[int, list[Between]]:
-    columns = _columns(dataset)
-    return {j: _between_of(columns[j], own) for j, own in bounds.items()}
+def _between(dataset: Dataset, bounds: dict[int, FloatArray], first: int) -> dict[int, list[Between]]:
+    return {j: _between_of(_ordered(dataset, first + j), own) for j, own in bounds.items()}
 
 
 def _between_of(ordered: FloatArray, bounds: FloatArray) -> list[Between]:
@@ -181,7 +202,7 @@ def bin_piece(dataset: Dataset, binning: Binning) -> BinnedPiece:
     """Sequences of a part as bins."""
     assert dataset.labels is not None
     data = bin_dataset(binning, dataset, postings=False)
-    return BinnedPiece(dataset.offsets, dataset.labels, dataset.allowed, data)
+    return BinnedPiece(dataset.offsets, dataset.labels, dataset.allowed, data, dataset.weight_seq)
 
 
 class BinnedPiece(NamedTuple):
@@ -191,6 +212,7 @@ class BinnedPiece(NamedTuple):
     labels: CodeArray
     allowed: AnyArray | None
     data: BinnedData
+    weights: FloatArray | None = None
 
 
 def join_labels(pieces: Sequence[BinnedPiece], nothing: Dataset) -> Dataset:
@@ -205,9 +227,9 @@ def join_labels(pieces: Sequence[BinnedPiece], nothing: Dataset) -> Dataset:
         allowed = np.concatenate(own)
     offsets = join_ends([piece.offsets for piece in pieces])
     start = padded_places(offsets, nothing.schema.gap)[0]
-    return replace(
-        nothing, offsets=offsets, start=start, labels=np.concatenate([p.labels for p in pieces]), allowed=allowed
-    )
+    labels = np.concatenate([piece.labels for piece in pieces])
+    weights = None if pieces[0].weights is None else np.concatenate([piece.weights for piece in pieces])
+    return replace(nothing, offsets=offsets, start=start, labels=labels, allowed=allowed, weight_seq=weights)
 
 
 def join_bins(binning: Binning, pieces: Sequence[BinnedPiece], gap: int, *, growing: bool = True) -> BinnedData:

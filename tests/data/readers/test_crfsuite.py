@@ -14,7 +14,7 @@ from hedgerow.data.readers.crfsuite import read_crfsuite, write_crfsuite
 from hedgerow.data.sequences import Item
 from hedgerow.errors import InputError
 
-any_text = st.text(st.characters(codec="utf-8", exclude_characters="\t\n\r\ufeff"), min_size=1, max_size=4)
+any_text = st.text(st.characters(codec="utf-8", exclude_characters="\0\t\n\r\ufeff"), min_size=1, max_size=4)
 name = (any_text | st.text(alphabet=":\\a 1", min_size=1, max_size=5)).filter(
     lambda text: text.strip(" ") and not text.startswith(("#", "@"))
 )
@@ -82,6 +82,7 @@ def test_dicts_are_written_as_python_crfsuite_reads_them() -> None:
     ("position", "label", "message"),
     [
         (["a\tb"], "B", "cannot hold the name"),
+        (["a\0"], "B", "cannot hold the name"),
         (["#a"], "B", "cannot hold the name"),
         ([""], "B", "cannot hold the name"),
         (["\ud800"], "B", "valid Unicode"),

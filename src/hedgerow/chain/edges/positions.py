@@ -101,17 +101,11 @@ class PositionEdges(TableEdges):
         return best
 
     def position_scores(self, potentials: ChainPotentials, labels: AnyArray) -> FloatArray:
-        rows = np.arange(potentials.n_positions)
-        scores: FloatArray = np.where(labels >= 0, potentials.node_scores[rows, labels], 0.0)
-        inner = np.flatnonzero((potentials.first[:-1] == 0) & (labels >= 0))
-        inner = inner[labels[inner - 1] >= 0]
-        moves = labels[inner], inner, labels[inner - 1]
         if self.kept_scores is not None:
-            scores[inner] += self.kept_scores[moves]
-        else:
-            with np.errstate(divide="ignore"):
-                scores[inner] += np.log(self.exps[moves]) + self.shifts[inner]
-        return scores
+            return TableEdges.position_scores(self, potentials, labels)  # a class with slots has no super()
+        scores, moves = self._true_moves(potentials, self.exps, labels, -1.0)
+        with np.errstate(divide="ignore"):
+            return scores + np.where(moves < 0.0, 0.0, np.log(np.abs(moves)) + self.shifts)
 
     def add_neighbours(
         self, scores: FloatArray, potentials: ChainPotentials, labels: AnyArray, values: FloatArray | None = None
@@ -121,4 +115,4 @@ class PositionEdges(TableEdges):
             given = self.exps, self.shifts, labels, potentials.first, scores
             run_slices(kernels.pseudo.add_neighbour_logs, n, 40 * K, *given)
         else:
-            TableEdges.add_neighbours(self, scores, potentials, labels, values)  # a class with slots has no super()
+            TableEdges.add_neighbours(self, scores, potentials, labels, values)

@@ -318,11 +318,18 @@ class TableEdges(Edges):
 
     def position_scores(self, potentials: ChainPotentials, labels: AnyArray) -> FloatArray:
         """Some labels of a sequence may be UNLABELLED: without the scores that they have a part in."""
+        scores, moves = self._true_moves(potentials, self.scores_to, labels, 0.0)
+        return scores + moves
+
+    def _true_moves(
+        self, potentials: ChainPotentials, edges: FloatArray, labels: AnyArray, none: float
+    ) -> tuple[FloatArray, FloatArray]:
+        """(n,) each: what labels score as nodes, and what stands at their moves in `edges`, (K, n | 1, K); or none."""
         n = potentials.n_positions
-        scores: FloatArray = np.empty(n)
-        chain = potentials.node_scores, self.scores_to, potentials.first
-        run_slices(kernels.truth.position_scores, n, 20, *chain, labels, scores)
-        return scores
+        scores, moves = np.empty(n), np.empty(n)
+        chain = potentials.node_scores, edges, potentials.first
+        run_slices(kernels.truth.position_scores, n, 20, *chain, labels, none, scores, moves)
+        return scores, moves
 
     def add_neighbours(
         self, scores: FloatArray, potentials: ChainPotentials, labels: AnyArray, values: FloatArray | None = None

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hedgerow.jit import chain_kernel, kernel
+from hedgerow.jit import chain_kernel, chain_part, kernel
 from hedgerow.legend import AnyArray, FloatArray
 
 # Under this size a message has lost digits, or has lost a way that is still possible: see `forward`.
@@ -28,7 +28,7 @@ _LN2_LOW = 1.90821492927058770002e-10
 _ROUND = 6755399441055744.0  # 1.5 · 2^52: adding it rounds to an integer, which then sits in the lowest bits
 
 
-@chain_kernel
+@chain_part
 def _shift(node, shifted, top, t0, t1):
     """shifted[(t − t0) P + v] = node[t, v] − top[t], with top[t] = max_v node[t, v], or 0 where all are −inf.
 
@@ -50,7 +50,7 @@ def _shift(node, shifted, top, t0, t1):
             row[v] = -np.inf
 
 
-@chain_kernel
+@chain_part
 def _exponentials(x, exps, whole, whole_bits, rest, power, power_bits):
     """exps = exp(x) for x ≤ 0, to two units in the last place; 0 under −708; NaN stays NaN.
 

@@ -13,13 +13,13 @@ import math
 
 import numpy as np
 
-from hedgerow.jit import kernel
+from hedgerow.jit import kernel, part
 
 # exp of less, beside a term of 1, does not change a sum in its last digit; most exponentials of steep scores are such
 UNSEEN = -60.0
 
 
-@kernel
+@part
 def _take_top(messages):
     """Subtract the largest of the messages (K,) IN/OUT from all, and return it; 0 where all are −inf."""
     top = -np.inf

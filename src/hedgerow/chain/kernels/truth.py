@@ -6,18 +6,19 @@ from hedgerow.jit import kernel
 
 
 @kernel
-def position_scores(node, edges, first, labels, scores, t0, t1):
-    """scores[t] = node_t(y_t) + edge_t(y_{t−1}, y_t), without the parts that have an unknown label or are not there.
+def position_scores(node, edges, first, labels, none, scores, moves, t0, t1):
+    """scores[t] = node_t(y_t), 0 where the label is unknown, and moves[t] = edge_t(y_{t−1}, y_t), `none` where a label
+    of the two is unknown or not there.
 
-    node (n, K) IN, edges (K, n | 1, K) as [to, ·, from] IN, first (n+1,) IN, scores (n,) OUT.
+    node (n, K) IN, edges (K, n | 1, K) as [to, ·, from] IN, first (n+1,) IN, scores, moves (n,) OUT.
     """
     for t in range(t0, t1):
         y = labels[t]
-        scores[t] = 0.0
+        scores[t], moves[t] = 0.0, none
         if y >= 0:
             scores[t] = node[t, y]
             if not first[t] and labels[t - 1] >= 0:
-                scores[t] += edges[y, 0 if edges.shape[1] == 1 else t, labels[t - 1]]
+                moves[t] = edges[y, 0 if edges.shape[1] == 1 else t, labels[t - 1]]
 
 
 @kernel

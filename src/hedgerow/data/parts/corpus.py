@@ -14,9 +14,10 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from hedgerow.data.dataset import Dataset, Schema
+from hedgerow.data.dataset import Column, Dataset, Schema, Vocabulary
 from hedgerow.data.encoding import encode
-from hedgerow.data.parts.merging import Part, merge, recode, see, standardise
+from hedgerow.data.parts.merging import Part, Seen, check_known, merge, recode, see, standardise
+from hedgerow.data.settling import by_weight
 from hedgerow.data.windows import windowed
 from hedgerow.errors import InputError, placed
 from hedgerow.legend import CODE, INDEX, UNLABELLED, AnyArray, BoolArray, FloatArray, IndexArray
@@ -69,6 +70,7 @@ class SharedCorpus:
     chosen : of each part, the numbers of its sequences that belong here
     offsets : int64[S+1], where they begin and end
     hidden : codes of labels that are taken for unknown
+    weight_seq : float64[S], or None; parts that are asked have their own
     """
 
     engine: Engine
@@ -81,14 +83,26 @@ class SharedCorpus:
     @classmethod
     def of(cls, engine: Engine, chosen: Sequence[IndexArray] | None, window: Any, labels: Any = None) -> SharedCorpus:
         """Learn the schema from these sequences, or from all."""
-        kept = [None] * engine.n_parts if chosen is None else chosen
-        seen = engine.each(see, [(one,) for one in kept])
-        lengths = np.concatenate([one.lengths for one in seen]).astype(INDEX)
-        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(INDEX)
-        if chosen is None:
-            chosen = [np.arange(len(one.lengths)) for one in seen]
-        corpus = cls(engine, windowed(merge(seen, labels), window), tuple(chosen), offsets)
-        return replace(corpus, schema=standardise(corpus.schema, corpus.each_with))
+        seen = engine.each(see, [(one,) for one in ([None] * engine.n_parts if chosen is None else chosen)])
+        corpus = cls._with(engine, windowed(merge(seen, labels), window), seen, chosen)
+        if not corpus.varied:
+            return replace(corpus, schema=standardise(corpus.schema, corpus.each_with))
+        columns = [by_weight(corpus.together(column)).columns[0] for column in corpus.schema.columns]
+        return replace(corpus, schema=replace(corpus.schema, columns=tuple(columns)))
+
+    @classmethod
+    def by(cls, engine: Engine, schema: Schema) -> SharedCorpus:
+        """All sequences by a schema that is known."""
+        seen = engine.each(see, [(None,)] * engine.n_parts)
+        check_known(seen, schema)
+        return cls._with(engine, schema, seen, None)
+
+    @classmethod
+    def _with(cls, engine: Engine, schema: Schema, seen: Sequence[Seen], chosen: Any) -> SharedCorpus:
+        offsets = np.concatenate([[0], np.cumsum(np.concatenate([one.lengths for one in seen]))]).astype(INDEX)
+        weights = None if seen[0].weights is None else np.concatenate([one.weights for one in seen])
+        kept = tuple(np.arange(len(one.lengths)) for one in seen) if chosen is None else tuple(chosen)
+        return cls(engine, schema, kept, offsets, weight_seq=weights)
 
     def __len__(self) -> int:
         return self.n_sequences
@@ -110,9 +124,15 @@ class SharedCorpus:
         """The number of the first sequence of each part, and of all."""
         return np.cumsum([0, *map(len, self.chosen)])
 
+    @cached_property
+    def varied(self) -> bool:
+        """Whether some sequences count more than others, as `Dataset.spread_weights` has it."""
+        return self.weight_seq is not None and bool((self.weight_seq != self.weight_seq[0]).any())
+
     def nothing(self) -> Dataset:
         """A Dataset of this schema without sequences."""
-        return encode(self.schema, [], [], may_be_empty=True)
+        none = encode(self.schema, [], [], may_be_empty=True)
+        return none if self.weight_seq is None else replace(none, weight_seq=np.empty(0))
 
     # ------------------------------------------------------------------------------------------------ asking parts
 
@@ -123,15 +143,25 @@ class SharedCorpus:
     def each_with(self, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]] | None = None) -> list[Any]:
         """The same, with arguments of its own for every part."""
         given = [()] * self.engine.n_parts if arguments is None else arguments
-        tasks = [
-            (function, self.schema, chosen, self.hidden, int(first), own)
-            for chosen, first, own in zip(self.chosen, self.firsts, given)
-        ]
-        return self.engine.each(on_part, tasks)
+        how = function, self.schema, self.hidden, self.weight_seq is not None
+        places = zip(self.chosen, self.firsts, given)
+        return self.engine.each(on_part, [(how, chosen, int(first), own) for chosen, first, own in places])
+
+    def each_of(self, function: Callable[..., Any], sequences: IndexArray, *arrays: AnyArray) -> list[Any]:
+        """function(dataset, sequences, *arrays) of some sequences, by their numbers, which rise: each part has its own
+        of these, and of arrays that go with them."""
+        runs = list(itertools.pairwise(np.searchsorted(sequences, self.firsts)))
+        own = [(sequences[a:b] - first, *(array[a:b] for array in arrays)) for (a, b), first in zip(runs, self.firsts)]
+        return self.each_with(function, own)
 
     def added(self, function: Callable[[Dataset], Any], *arguments: Any) -> Any:
         """The sum of what parts give: of counts, which are exact in any order."""
         return sum(self.each(function, *arguments))
+
+    def together(self, *columns: Column) -> Dataset:
+        """All sequences in one place with some of their columns, or with none: labels and weights."""
+        schema = replace(self.schema, columns=columns, attributes=Vocabulary([]), attribute_offsets=())
+        return join(replace(self, schema=schema).each(whole_part))
 
     def require_numbers(self) -> None:
         """Refuse missing numbers, as a Dataset does."""
@@ -143,7 +173,9 @@ class SharedCorpus:
         """Some of the sequences, by number, rising."""
         lengths, parts = np.diff(self.offsets)[sequences], np.searchsorted(self.firsts, sequences, side="right") - 1
         chosen = [own[sequences[parts == p] - self.firsts[p]] for p, own in enumerate(self.chosen)]
-        return replace(self, chosen=tuple(chosen), offsets=np.concatenate([[0], np.cumsum(lengths)]).astype(INDEX))
+        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(INDEX)
+        weights = None if self.weight_seq is None else self.weight_seq[sequences]
+        return replace(self, chosen=tuple(chosen), offsets=offsets, weight_seq=weights)
 
     def narrowed(self) -> SharedCorpus:
         """The same sequences by the schema that is learnt of them alone."""
@@ -183,7 +215,8 @@ class SharedCorpus:
             begin, end = np.searchsorted(numbers, self.firsts[p : p + 2])
             if begin < end:
                 here, first = own[numbers[begin:end] - self.firsts[p]], int(numbers[begin])
-                yield Piece(p, on_part, (function, self.schema, here, self.hidden, first, arguments))
+                how = function, self.schema, self.hidden, self.weight_seq is not None
+                yield Piece(p, on_part, (how, here, first, arguments))
 
 
 def share_out(sizes: IndexArray, n_members: int) -> list[int]:
@@ -196,15 +229,17 @@ def share_out(sizes: IndexArray, n_members: int) -> list[int]:
 
 def on_part(
     learnt: Part,
-    function: Callable[..., Any],
-    schema: Schema,
+    how: tuple[Callable[..., Any], Schema, tuple[int, ...], bool],
     chosen: IndexArray,
-    hidden: tuple[int, ...],
     first: int,
     arguments: tuple[Any, ...],
 ) -> Any:
-    """function(dataset, *arguments) of some sequences of a part; errors name them by their numbers in the corpus."""
+    """function(dataset, *arguments) of some sequences of a part; errors name them by their numbers in the corpus.
+    how : the function, the schema, labels that are hidden, and whether sequences have their weights"""
+    function, schema, hidden, weighted = how
     dataset = recode(learnt.dataset.take(chosen), schema)
+    if not weighted:
+        dataset = replace(dataset, weight_seq=None)
     if hidden:
         assert dataset.labels is not None
         unseen: BoolArray = np.isin(dataset.labels, hidden)
@@ -256,7 +291,7 @@ def join(pieces: Sequence[Dataset]) -> Dataset:
         seq_numeric=along("seq_numeric", 0),
         labels=values("labels", None),
         allowed=values("allowed", lambda piece: np.ones((piece.n_positions, piece.n_labels), dtype=bool)),
-        weight_seq=None,
+        weight_seq=values("weight_seq", None),
     )
 
 

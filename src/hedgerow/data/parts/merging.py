@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from hedgerow.data.dataset import Column, Dataset, Label, Schema, Vocabulary, padded_places
-from hedgerow.data.labels import learn_part_labels
+from hedgerow.data.labels import learn_part_labels, with_weights
 from hedgerow.data.parts.pairwise import SharedSum, answer
 from hedgerow.data.reading import Learner
 from hedgerow.data.rows import recognise
@@ -74,14 +74,18 @@ class Part(NamedTuple):
     number: int | None = None
 
 
-def learn_part(X: Any, y: Any, columns: Mapping[str, str] | None, dense: Set[str] | None) -> Part:
+def learn_part(X: Any, y: Any, columns: Mapping[str, str] | None, dense: Set[str] | None, weights: Any = None) -> Part:
     """A part by a schema of its own, without a window. dense : the keys that are columns, where that is not said by
-    their types"""
+    their types; weights : of the sequences, or None"""
     learner = Learner(columns, 0)
     y, offsets = learner.read(X, y, None)
     names, labels = learn_part_labels(y, offsets)
     kinds = _kinds(learner)
-    return Part(*settle(learner, offsets, names, labels, dense=dense), _shape(X), kinds)
+    dataset, appeared = settle(learner, offsets, names, labels, dense=dense)
+    dataset = with_weights(dataset, weights)
+    if weights is not None and dataset.weight_seq is None:
+        raise InputError("sample_weight has weights of positions", hint="Give one weight per sequence, or labels None.")
+    return Part(dataset, appeared, _shape(X), kinds)
 
 
 def _kinds(learner: Learner) -> dict[tuple[bool, str], Kind | None]:
@@ -111,6 +115,7 @@ class Seen(NamedTuple):
     shape: str = "blank"
     kinds: dict[tuple[bool, str], Kind | None] | None = None
     number: int | None = None
+    weights: FloatArray | None = None
 
 
 def _numbered(seen: Sequence[Seen]) -> list[tuple[int, Seen]]:
@@ -120,9 +125,9 @@ def _numbered(seen: Sequence[Seen]) -> list[tuple[int, Seen]]:
 
 def see(learnt: Part, kept: IndexArray | None = None) -> Seen:
     """What the sequences `kept` of a part have, or all of them."""
-    dataset = learnt.dataset
+    dataset, weights = learnt.dataset, learnt.dataset.weight_seq
     if kept is None:
-        return Seen(dataset.schema, np.diff(dataset.offsets), learnt.shape, learnt.kinds, learnt.number)
+        return Seen(dataset.schema, np.diff(dataset.offsets), learnt.shape, learnt.kinds, learnt.number, weights)
     part, columns = dataset.take(kept), {}
     for column, row, _ in part.stored():
         if column.vocabulary is not None:
@@ -139,7 +144,7 @@ def see(learnt: Part, kept: IndexArray | None = None) -> Seen:
         columns=tuple(columns.get((column.name, column.constant), column) for column in dataset.schema.columns),
         attributes=Vocabulary([texts[j] for j in order]),
     )
-    return Seen(schema, np.diff(part.offsets), number=learnt.number)
+    return Seen(schema, np.diff(part.offsets), number=learnt.number, weights=part.weight_seq)
 
 
 # ------------------------------------------------------------------------------------------------ the whole
@@ -180,6 +185,21 @@ def _check_alike(seen: Sequence[Seen]) -> None:
         if absent is not None:
             hint = "Give all partitions the same columns."
             raise InputError(f"is missing in partition {p}", hint=hint, column=absent[1])
+
+
+def check_known(seen: Sequence[Seen], schema: Schema) -> None:
+    """Refuse parts with labels that a schema does not know, and columns that mean something else by it."""
+    known = {(column.constant, column.name): column.kind for column in schema.columns}
+    for p, one in _numbered(seen):
+        new = [label for label in one.schema.labels if label not in schema.label_codes]
+        if new:
+            hint = f"Known: {', '.join(map(repr, schema.labels[:10]))}."
+            raise InputError(f"partition {p} has the label {new[0]!r}, which was not seen in training", hint=hint)
+        for column in one.schema.columns:
+            kind = known.get((column.constant, column.name), column.kind)
+            if kind != column.kind:
+                what = f"is {column.kind} in partition {p} and was {kind} in training"
+                raise InputError(what, hint="Give the types of training.", column=column.name)
 
 
 def _refuse_kind(name: str, q: int, kind: str, p: int, first: str) -> NoReturn:

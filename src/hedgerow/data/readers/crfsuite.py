@@ -190,7 +190,7 @@ def _weight_text(name: str, value: Any) -> str:
 
 
 def _escaped(name: str) -> str:
-    if not name.strip(" ") or name.startswith("#") or any(character in name for character in "\t\n\r\ufeff"):
+    if not name.strip(" ") or name.startswith("#") or any(character in name for character in "\0\t\n\r\ufeff"):
         raise InputError(f"CRFsuite's format cannot hold the name {name!r}")
     try:
         name.encode("utf-8")

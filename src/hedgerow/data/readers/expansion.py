@@ -81,8 +81,7 @@ def _expand_rule(rule: Rule, reader: _Reader) -> AnyArray:
     picked = [[column.values[code] for code in codes.tolist()] for column, codes in zip(coded, members)]
     frame = "".join("%s" if isinstance(part, Command) else part.replace("%", "%%") for part in rule.parts)
     texts = [None if None in values else frame % values for values in zip(*picked)]
-    result: AnyArray = objects(texts)[combined]
-    return result
+    return objects(texts)[combined]
 
 
 def _combine(coded: list[_Coded]) -> tuple[IndexArray, list[IndexArray]]:

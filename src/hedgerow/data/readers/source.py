@@ -25,8 +25,8 @@ def read_lines(source: Source, encoding: str = "utf-8") -> tuple[str | None, lis
     """The name of the source, for messages, and its lines without line ends.
 
     Lines end at "\\n" or "\\r\\n" and nowhere else: a form feed or a Unicode line separator may be part of a
-    token. A text whose lines end at "\\r" alone is refused: it would be one line. Bytes are decoded here, so that one
-    that does not fit is an InputError with its line.
+    token. A text whose lines end at "\\r" alone is refused: it would be one line; and so is one with a NUL. Bytes are
+    decoded here, so that one that does not fit is an InputError with its line.
     """
     name: str | None = None
     if isinstance(source, (str, os.PathLike)):
@@ -45,6 +45,9 @@ def read_lines(source: Source, encoding: str = "utf-8") -> tuple[str | None, lis
     if "\r" in text and "\n" not in text:
         hint = "Convert it: tr '\\r' '\\n' < old > new."
         raise InputError("its lines end with carriage returns alone, as those of old Macs do", path=name, hint=hint)
+    if (at := text.find("\0")) >= 0:
+        hint = "Give its ⟦encoding⟧, if it is UTF-16; if it is damaged, mend it: tr -d '\\000' < old > new."
+        raise InputError("has a NUL character, as no text has", path=name, line=text.count("\n", 0, at) + 1, hint=hint)
     lines = text.removeprefix("\ufeff").replace("\r\n", "\n").split("\n")
     return name, lines[:-1] if lines[-1] == "" else lines  # what follows the last line end is not a line
 

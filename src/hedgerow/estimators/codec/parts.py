@@ -108,8 +108,7 @@ class Each(Field):
     record: Record
 
     def pack(self, value: Any, section: Section) -> None:
-        headers: list[dict[str, Any]] = [{} for _ in value]
-        section.header[self.name] = headers
+        headers = section.header[self.name] = [{} for _ in value]
         for i, (one, header) in enumerate(zip(value, headers)):
             write_steps(self.record.steps, one, section.inner(f"{self.name}.{i}", header))
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import softmax
 
 from hedgerow.lattice import kernels
 from hedgerow.lattice.inference.labelings import improve
@@ -297,7 +298,7 @@ class Extrapolation:
 
 def _mean_field(potentials: Potentials, inference: Inference, start: FloatArray | None) -> Beliefs:
     top, nodes, edges = potentials.topology, potentials.node_scores, potentials.edge_scores
-    probs = start.copy() if start is not None and start.shape == nodes.shape else _softmax(nodes)
+    probs = start.copy() if start is not None and start.shape == nodes.shape else softmax(nodes, axis=1)
     if start is not None:
         probs = np.where(np.isneginf(nodes), 0.0, probs)
     field = np.empty(potentials.n_labels)
@@ -314,9 +315,3 @@ def _mean_field(potentials: Potentials, inference: Inference, start: FloatArray 
     edge_probs = probs[top.ends[:, 0], :, None] * probs[top.ends[:, 1], None, :]
     free_energy = float(kernels.mean_field.free_energy(nodes, edges, top.ends, probs))
     return Beliefs(probs, edge_probs, free_energy, *report, probs)
-
-
-def _softmax(scores: FloatArray) -> FloatArray:
-    exps: FloatArray = np.exp(scores - scores.max(axis=1, keepdims=True))
-    exps /= exps.sum(axis=1, keepdims=True)
-    return exps

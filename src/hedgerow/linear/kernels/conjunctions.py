@@ -12,7 +12,7 @@ import numpy as np
 from hedgerow.jit import kernel, part
 
 RANK = 1e-9  # what is left to gain is compared in such units: last bits, which a processor decides, do not decide
-TOUCHED = 1e-300  # in a sum of which nothing was lost so far
+MARKED = 16  # places are marked up to so many for one that is looked at
 NEWTON_STEPS = 60
 LARGEST_WEIGHT = 20.0  # without a penalty some have no best weight
 CLOSE_ENOUGH = 1e-4  # of a weight: the gain is then off by its square
@@ -32,29 +32,43 @@ def _find(ptr, rows, i, row):
 
 
 @kernel
-def meet(set_ptr, set_row, place_ptr, place_t, atom_ptr, atom_row, atom_value, ptr, t, value):
+def meet(set_ptr, set_row, place_ptr, place_t, atom_ptr, atom_row, atom_value, mark, ptr, t, value):
     """Where all atoms of a set stand: the positions of its rarest atom at which the others stand too. Returns how many
     there are in all.
 
+    The places of the second rarest are marked, if they are not many times as many: a look at a mark takes a fraction of
+    a search among the atoms of a position, and few positions are left for those.
+
     IN   set_ptr int64[C+1], set_row int64[] (atoms of each set; the constant has none), place_ptr int64[R+1], place_t
-         int32[] (the positions of each atom, which rise), atom_ptr int64[n+1], atom_row int64[], atom_value float64[]
+         int32[] (the positions of each atom, which rise), atom_ptr int64[n+1], atom_row int32[], atom_value float64[]
          (the atoms of each position, which rise; no values where all are 1)
+    WORK mark int32[n] (zeros before)
     OUT  ptr int64[C+1], t int32[], value float64[] (of each set, with the products of values)
     """
     q = 0
     for c in range(len(set_ptr) - 1):
-        ptr[c], rarest, begin, end = q, -1, 0, len(atom_ptr) - 1
+        ptr[c], rarest, second, begin, end = q, -1, -1, 0, len(atom_ptr) - 1
         for i in range(set_ptr[c], set_ptr[c + 1]):
             row = set_row[i]
-            if rarest < 0 or place_ptr[row + 1] - place_ptr[row] < end - begin:
-                rarest, begin, end = row, place_ptr[row], place_ptr[row + 1]
+            size = place_ptr[row + 1] - place_ptr[row]
+            if rarest < 0 or size < end - begin:
+                rarest, second, begin, end = row, rarest, place_ptr[row], place_ptr[row + 1]
+            elif second < 0 or size < place_ptr[second + 1] - place_ptr[second]:
+                second = row
+        marked = second >= 0 and place_ptr[second + 1] - place_ptr[second] < MARKED * (end - begin)
+        if marked:
+            for e in range(place_ptr[second], place_ptr[second + 1]):
+                mark[place_t[e]] = c + 1
         for e in range(begin, end):
             p = e if rarest < 0 else place_t[e]
-            holds, v = q == ptr[c] or t[q - 1] != p, 1.0  # listed twice: it holds once
+            if marked and mark[p] != c + 1:
+                continue
+            holds, v = True, 1.0
             for i in range(set_ptr[c], set_ptr[c + 1]):
-                if not holds or (set_row[i] == rarest and len(value) == 0):
+                row = set_row[i]
+                if not holds or (len(value) == 0 and (row == rarest or (marked and row == second))):
                     continue
-                a = _find(atom_ptr, atom_row, p, set_row[i])
+                a = _find(atom_ptr, atom_row, p, row)
                 holds = a >= 0
                 if holds and len(value) > 0:
                     v *= atom_value[a]
@@ -97,43 +111,43 @@ def _is_new(node, row, parent, node_row, child_ptr, child_row, child_node, featu
 @kernel
 def find_candidates(
     begin, has_ptr, has_t, has_value, atom_ptr, atom_row, atom_value, lost, node_of, parent, node_row, child_ptr,
-    child_row, child_node, feature, least, sums, touched, path, n, made_of, left,
+    child_row, child_node, feature, least, sums, listed, path, n, made_of, left,
 ):  # fmt: skip
     """The candidates, a conjunction of the model and one more atom, with more than `least` left to gain: the sum of v²
     times what is lost at the positions where it holds with the value v.
 
     All candidates of one conjunction are summed at once, in a cell for each atom, so that nothing is looked up but the
-    few that are large enough. Conjunctions are taken in order from `begin` on. Returns the one before which it stopped,
-    as there may not be room for all of its candidates; their number where all were taken; and the number of candidates.
+    few that are large enough; where all values are 1, none is larger than the sum of what is lost. Conjunctions are
+    taken in order from `begin` on, their atoms in any. Returns the one before which it stopped, as there may not be
+    room for all of its candidates; their number where all were taken; and the number of candidates.
 
     IN   has_ptr int64[F+1], has_t int32[], has_value float64[] (the positions of each conjunction of the model; no
-         values where all are 1), atom_ptr int64[n+1], atom_row int64[], atom_value float64[] (atoms of each position,
-         rows rise), lost float64[n], node_of int64[F], parent, node_row int64[J], child_ptr int64[J+1], child_row,
-         child_node int64[] (children of node j, rows rise), feature int64[J] (the number of a conjunction that ends at
-         the node, or −1), least, in units of RANK
-    WORK sums float64[R] (zeros, before and after), touched int64[R], path int64[J+1]
+         values where all are 1), atom_ptr int64[n+1], atom_row int32[], atom_value float64[] (atoms of each position,
+         rows rise), lost float64[n] (> 0), node_of int64[F], parent, node_row int64[J], child_ptr int64[J+1],
+         child_row, child_node int64[] (children of node j, rows rise), feature int64[J] (the number of a conjunction
+         that ends at the node, or −1), least, in units of RANK
+    WORK sums float64[R] (zeros, before and after), listed int64[R], path int64[J+1]
     OUT  n candidates so far, made_of int64[C, 2] (a conjunction and an atom), left float64[C]; C at least n + R
     """
-    plain, enough = len(atom_value) == 0, least * RANK  # to round every sum would take longer than to make it
+    plain, enough = len(atom_value) == 0, max(0.0, least * RANK)  # to round every sum would take longer than to make it
     for f in range(begin, len(has_ptr) - 1):
         if n + len(sums) > len(left):
             return f, n
-        n_touched = 0
+        n_atoms, at_most = 0, 0.0
         for e in range(has_ptr[f], has_ptr[f + 1]):
-            t = has_t[e]
+            n_atoms += atom_ptr[has_t[e] + 1] - atom_ptr[has_t[e]]
+            at_most += lost[has_t[e]]
+        if plain and at_most <= enough:
+            continue
+        few, n_listed = n_atoms < len(sums), 0  # of many atoms all sums are looked at
+        for e in range(has_ptr[f], has_ptr[f + 1]):
+            t, more = has_t[e], lost[has_t[e]]
             for a in range(atom_ptr[t], atom_ptr[t + 1]):
-                row, v = atom_row[a], 1.0
-                if a > atom_ptr[t] and row == atom_row[a - 1]:  # listed twice: it holds once
-                    continue
-                if not plain:
-                    v = atom_value[a] * has_value[e]
-                before = sums[row]
-                if before == 0.0:
-                    touched[n_touched], before = row, TOUCHED
-                    n_touched += 1
-                sums[row] = before + v * v * lost[t]
-        for i in range(n_touched):
-            row = touched[i]
+                sums[atom_row[a]] += more if plain else more * (atom_value[a] * has_value[e]) ** 2
+            for a in range(atom_ptr[t], atom_ptr[t + 1] if few else 0):
+                listed[n_listed], n_listed = atom_row[a], n_listed + 1
+        for i in range(n_listed if few else len(sums)):
+            row = listed[i] if few else i
             total, sums[row] = sums[row], 0.0
             if (
                 total > enough
@@ -151,8 +165,7 @@ def _slopes(entries, values, probs, truth, weights, m, mu, l2):
     first, second = -2.0 * l2 * mu, -2.0 * l2
     e, all_ones = np.exp(mu), len(values) == 0
     for j in range(len(entries)):
-        t = entries[j]
-        v = 1.0
+        t, v = entries[j], 1.0
         if not all_ones:
             v = values[j]
             e = np.exp(mu * v)
@@ -165,17 +178,21 @@ def _slopes(entries, values, probs, truth, weights, m, mu, l2):
 
 @part
 def _value(entries, values, probs, truth, weights, m, mu, l2):
-    """The gain of one feature for output m at the weight mu."""
+    """The gain of one feature for output m at the weight mu. Logarithms are those of products, as far as numbers go."""
     total, e, all_ones = -l2 * mu * mu, np.exp(mu), len(values) == 0
+    product, weight = 1.0, 0.0
     for j in range(len(entries)):
-        t = entries[j]
-        v = 1.0
+        t, v = entries[j], 1.0
         if not all_ones:
             v = values[j]
             e = np.exp(mu * v)
         p = probs[m, t]
-        total += weights[t] * (v * mu * (truth[t] == m) - np.log(1.0 - p + p * e))
-    return total
+        if weights[t] != weight or not 1e-100 < product < 1e100:
+            total -= weight * np.log(product)
+            product, weight = 1.0, weights[t]
+        product *= 1.0 - p + p * e
+        total += weight * v * mu * (truth[t] == m)
+    return total - weight * np.log(product)
 
 
 @kernel

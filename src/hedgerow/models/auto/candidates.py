@@ -21,6 +21,7 @@ from hedgerow.estimators.window_choice import WIDTHS, is_ready_made
 from hedgerow.models.auto.parameters import AutoParameters
 from hedgerow.models.crf.linear import LinearCRF
 from hedgerow.models.crf.tree import TreeCRF
+from hedgerow.models.crf.tree_form import SHRINKAGE_ON_WORDS
 from hedgerow.models.hmm.estimator import HMM
 from hedgerow.models.local.memm import MEMM
 
@@ -63,10 +64,9 @@ class Traits:
     def of(cls, dataset: Dataset) -> Traits:
         columns = [column for column in dataset.schema.columns if not is_outside(column)]
         values = sum(len(column.vocabulary) for column in columns if column.vocabulary is not None)
-        n_attributes = dataset.schema.n_attributes
         return cls(
             n_labels=dataset.n_labels,
-            n_values=values + n_attributes,
+            n_values=values + dataset.schema.n_attributes,
             n_numeric=sum(column.kind == "numeric" for column in columns),
             has_columns=not is_ready_made(dataset.schema),
             has_gaps=_has_gaps(dataset),
@@ -94,7 +94,7 @@ def first_guesses(traits: Traits) -> list[Any]:
             LinearCRF(),
             LinearCRF(l2=0.1),
             HMM(),
-            TreeCRF(edges="shared", init=LinearCRF(), **TREES),
+            TreeCRF(edges="shared", init=LinearCRF(), **TREES | {"l2_regularization": SHRINKAGE_ON_WORDS}),
             MEMM(estimator=LinearCRF()),
             shared,
             LinearCRF(l2=0.01),
@@ -104,7 +104,7 @@ def first_guesses(traits: Traits) -> list[Any]:
             shared,
             LinearCRF(l2=0.1),
             HMM(),
-            joint,
+            *([joint] if traits.n_labels <= MOST_JOINT else []),
             TreeCRF(edges="shared", init=LinearCRF(l2=0.1), **TREES),
             MEMM(estimator=TreeCRF(init="zero", **TREES)),
             LinearCRF(),
@@ -112,8 +112,6 @@ def first_guesses(traits: Traits) -> list[Any]:
         ]
     if traits.has_constants:  # which no position of an HMM is drawn from
         models = [model for model in models if not isinstance(model, HMM)]
-    if traits.n_labels > MOST_JOINT:
-        models.remove(joint) if joint in models else None
     return models
 
 

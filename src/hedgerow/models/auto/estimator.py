@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import time
 import warnings
@@ -23,8 +22,10 @@ from hedgerow.data.readers.grouping import Names
 from hedgerow.data.settling import Learnt
 from hedgerow.data.windows import windowed, with_window
 from hedgerow.data.words import word_kind
-from hedgerow.declarations import check_parameters, documented
+from hedgerow.declarations import documented
 from hedgerow.errors import HedgerowError, InputError, warn
+from hedgerow.estimators.base import cut
+from hedgerow.estimators.facts import model_sizes
 from hedgerow.estimators.holding_out import Fold
 from hedgerow.estimators.kept import Kept, keeping, refuse_checkpoint
 from hedgerow.estimators.prepare import Preparation, encode_held_out, numbered, read_corpus, that_count
@@ -92,7 +93,7 @@ class AutoLabeler(AutoParameters, ScoredChain):
     3
     """
 
-    best_estimator_: Any
+    best_estimator_: ScoredChain
     estimators_: list[Any]
     best_score_: float
     leaderboard_: Leaderboard
@@ -194,8 +195,8 @@ class AutoLabeler(AutoParameters, ScoredChain):
         if held is not None:
             everything = np.arange(len(dataset))
             return [Fold(everything, np.empty(0, dtype=everything.dtype))], pieces
-        cut = dataset.cut(*pieces)
-        return make_folds(cut, self.cv, None if groups is None else np.asarray(list(groups)), rng), pieces
+        parts = dataset.cut(*pieces)
+        return make_folds(parts, self.cv, None if groups is None else np.asarray(list(groups)), rng), pieces
 
     def _finish(self, search: Search, whole: _Whole, models: list[Any], window: Window) -> None:
         """Train the best on all sequences and keep it, with what the search found."""
@@ -244,9 +245,6 @@ class AutoLabeler(AutoParameters, ScoredChain):
         more = "".join(f", {name}={value!r}" for name, value in same.items() if value is not None)
         return f"AutoLabeler(candidates=[{', '.join(lines)}], cv=0{more}).fit(X, y)"
 
-    def _check_parameters(self) -> None:
-        check_parameters(self)
-
     def _check_kept(self) -> None:
         if self.n_trials is None and self.cv != 0:
             refuse_checkpoint("⟦time_budget⟧", "Give ⟦n_trials⟧: what a time allows is never the same.")
@@ -261,8 +259,7 @@ class AutoLabeler(AutoParameters, ScoredChain):
         read = self._given(X, known)
         dataset = self._dataset(read.X, read.y, lengths)
         flat = softened(mean_probs(self.estimators_, dataset), self.temperature_, self.doubt_)
-        found = [flat[begin:end] for begin, end in itertools.pairwise(dataset.offsets.tolist())]
-        return read.table(found, self.classes_)
+        return read.table(cut(flat, dataset.offsets), self.classes_)
 
     def _decoding(self, decoder: str | None) -> Callable[[Dataset], list[CodeArray]]:
         if len(self.estimators_) > 1 and decoder in (None, POSTERIOR):
@@ -274,22 +271,18 @@ class AutoLabeler(AutoParameters, ScoredChain):
         return POSTERIOR if len(self.estimators_) > 1 else str(self.best_estimator_._decoder_name())
 
     def _potentials(self, dataset: Dataset, first: int, last: int) -> ChainPotentials:
-        best: ScoredChain = self.best_estimator_
-        return best._potentials(seen_by(best, dataset), first, last)
+        return self.best_estimator_._potentials(seen_by(self.best_estimator_, dataset), first, last)
 
     def _tempered(self, dataset: Dataset, first: int, last: int) -> ChainPotentials:
-        best: ScoredChain = self.best_estimator_
-        return best._tempered(seen_by(best, dataset), first, last)
+        return self.best_estimator_._tempered(seen_by(self.best_estimator_, dataset), first, last)
 
     def _over_chunks(
         self, dataset: Dataset, function: Callable[[ChainPotentials, slice], Result], *, tempered: bool = True
     ) -> list[Result]:
-        best: ScoredChain = self.best_estimator_
-        return best._over_chunks(seen_by(best, dataset), function, tempered=tempered)
+        return self.best_estimator_._over_chunks(seen_by(self.best_estimator_, dataset), function, tempered=tempered)
 
     def _explained(self, dataset: Dataset) -> tuple[ScoredChain, Dataset]:
-        best: ScoredChain = self.best_estimator_
-        return best, seen_by(best, dataset)
+        return self.best_estimator_, seen_by(self.best_estimator_, dataset)
 
     def stream(self, lag: int = 0) -> AverageStream:  # type: ignore[override]
         """As that of a single model: the mean of what the streams of all models tell."""
@@ -303,7 +296,7 @@ class AutoLabeler(AutoParameters, ScoredChain):
     @property
     def n_parameters_(self) -> int:
         """How many numbers were learnt: weights, leaves of trees, probabilities."""
-        return sum(_count_parameters(model) for model in self.estimators_)
+        return sum([*model_sizes(model).values()][-1] for model in self.estimators_)  # leaves come after trees
 
 
 class _Whole:
@@ -372,9 +365,3 @@ def _own_window(model: Any, dataset: Dataset) -> Window:
     """The window that a model has, or chooses, by itself."""
     own = getattr(model, "window", 0)
     return choose_window(dataset, model._quick) if is_auto(own) else own
-
-
-def _count_parameters(model: Any) -> int:
-    if hasattr(model, "weights_"):
-        return len(model.weights_)
-    return int(model.ensemble_.n_leaves) if hasattr(model, "ensemble_") else int(model.n_parameters_)

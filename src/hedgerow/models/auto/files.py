@@ -27,14 +27,9 @@ def check_members(scope: Scope) -> None:
             refuse("the models of an average have other columns, or labels")
 
 
-def _is_record(record: Any) -> bool:
-    if not isinstance(record, dict) or record.keys() != FIELDS.keys():
-        return False
-    return all(isinstance(record[name], kind) for name, kind in FIELDS.items())
-
-
 def _are_records(value: Any, scope: Scope) -> bool:
-    return isinstance(value, list) and all(map(_is_record, value))
+    dicts = isinstance(value, list) and all(isinstance(one, dict) and one.keys() == FIELDS.keys() for one in value)
+    return dicts and all(isinstance(one[name], kind) for one in value for name, kind in FIELDS.items())
 
 
 def _score(model: Any) -> float | None:

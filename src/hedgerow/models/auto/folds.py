@@ -190,8 +190,7 @@ def _known(train: Dataset, held: Dataset) -> BoolArray:
     trained[train.labels[train.labels >= 0]] = True
     if train.allowed is not None:
         trained |= train.allowed[~train.allowed.all(axis=1)].any(axis=0)
-    known: BoolArray = (held.labels >= 0) & trained[held.labels]
-    return known
+    return (held.labels >= 0) & trained[held.labels]
 
 
 def _appeared(learnt: Learnt, pieces: Pieces) -> CodeArray:

@@ -6,7 +6,6 @@ metric, and two models are compared on the same groups, which takes out what all
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -19,6 +18,7 @@ from hedgerow.estimators.base import label_lists
 from hedgerow.estimators.holding_out import cut_blocks
 from hedgerow.estimators.values import AUTO, LOG_LIKELIHOOD, score_labels
 from hedgerow.legend import AnyArray, BoolArray, CodeArray, FloatArray, IndexArray
+from hedgerow.metrics.spans import looks_like_spans
 from hedgerow.models.auto.folds import Part
 
 GROUPS = 25  # of the jackknife
@@ -28,7 +28,6 @@ DOUBT = 4.0  # with so many held-out sequences half of log T is believed
 HOTTEST = 8.0  # temperatures are from 1/8 to 8
 SHARES = np.array([0.0, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2])  # of labels that a model has no idea of
 POSTERIOR, VITERBI = "posterior", "viterbi"
-_SPAN = re.compile(r"[BIESLU]-.+|O")
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,7 +224,7 @@ def find_scoring(scoring: Any, dataset: Dataset) -> Any:
         return scoring
     assert dataset.labels is not None
     labels = dataset.schema.labels
-    spans = all(isinstance(label, str) and _SPAN.fullmatch(label) for label in labels) and len(labels) > 1
+    spans = looks_like_spans(labels) and len(labels) > 1
     return "span_f1" if spans and bool((dataset.labels >= 0).all()) else "accuracy"
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -68,9 +67,7 @@ class Rounds:
         self.last: Induced | None = None
         self.best: Induced | None = None
         self.history: list[Step] = []
-        rows: Iterable[int] = ()
-        if self.settings.start == "features":
-            rows = np.unique(list_atoms(ready.dataset).numbers).tolist()
+        rows = np.unique(list_atoms(ready.dataset).numbers).tolist() if self.settings.start == "features" else []
         names = row_names(ready.dataset.schema)
         self.conjunctions = Conjunctions.of(ready.dataset.schema, [(), *((row,) for row in rows)], names)
         self.corpus = _Corpus(ready.dataset, self.conjunctions)
@@ -171,13 +168,9 @@ def join_layouts(
     (layout, known), (more, new) = old, fresh
     pairs = None if layout.pairs is None or more.pairs is None else join(layout.pairs, more.pairs)
     joined = replace(layout, nodes=join(layout.nodes, more.nodes), pairs=pairs)
-    both = zip((known.frequency, known.squares), (new.frequency, new.squares))
-    return joined, Statistics(*(_join(layout.split(a), more.split(b)) for a, b in both))
-
-
-def _join(old: tuple[FloatArray, ...], fresh: tuple[FloatArray, ...]) -> FloatArray:
-    """Numbers of weights of both layouts: of nodes, transitions and pairs."""
-    return np.concatenate([old[0], fresh[0], old[1], old[2], fresh[2]])
+    columns = zip((known.frequency, known.squares), (new.frequency, new.squares))
+    both = ((*layout.split(a), *more.split(b)) for a, b in columns)  # of nodes, transitions and pairs, old and new
+    return joined, Statistics(*(np.concatenate([one[i] for i in (0, 3, 1, 2, 5)]) for one in both))
 
 
 def outputs_of(model: Induced, seen: Dataset, n_jobs: int | None, *, pairs: bool) -> tuple[IndexArray, Outputs]:

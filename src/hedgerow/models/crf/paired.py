@@ -17,7 +17,6 @@ from hedgerow.chain.structure.histories import Histories
 from hedgerow.chain.structure.history_table import HistoryTable
 from hedgerow.chain.structure.states import StateSpace
 from hedgerow.data.dataset import Dataset
-from hedgerow.data.parts.corpus import SharedCorpus
 from hedgerow.errors import InputError
 from hedgerow.estimators.histories import observed_histories
 from hedgerow.estimators.prepare import Prepared
@@ -33,7 +32,7 @@ def linear_below(model: TreeParameters, ready: Prepared, words: bool | None = No
     """The linear model that the trees stand on, if any; one that is not fitted yet is fitted to the training sequences.
     words : whether ⟦init="auto"⟧ comes to one, where that is known"""
     if isinstance(model.init, str):
-        words = has_words(model, ready.given.schema) if words is None else words
+        words = has_words(model, ready.given.schema) and not model._by_workers if words is None else words
         return _below_words(model, ready.given) if words else None
     fitted = hasattr(model.init, "weights_")
     fresh: LinearCRF = copy.deepcopy(model.init) if fitted else clone(model.init)  # `init` may be fitted anew later
@@ -43,12 +42,9 @@ def linear_below(model: TreeParameters, ready: Prepared, words: bool | None = No
     return fresh.fit(*ready.sources.training(ready)[:3])
 
 
-def _below_words(model: TreeParameters, given: Dataset | SharedCorpus) -> LinearCRF:
+def _below_words(model: TreeParameters, given: Dataset) -> LinearCRF:
     """A linear model of the columns and the window of the trees. It needs not converge, and a number may be missing
     where none was in training."""
-    if isinstance(given, SharedCorpus):
-        what = "⟦init='auto'⟧ comes to a linear start, for columns of words, which is not supported with Dask"
-        raise InputError(what, hint="Give 'zero', or fit the ordinary TreeCRF.")
     numbers = any(column.kind == "numeric" for column in given.schema.columns)
     below = LinearCRF(missing="indicator" if numbers else None, class_weight=model.class_weight, n_jobs=model.n_jobs)
     with warnings.catch_warnings():

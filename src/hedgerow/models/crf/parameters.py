@@ -192,7 +192,7 @@ class TreeParameters(
     multi_strategy
         "one_output_per_tree" grows a tree for each label in every iteration; "multi_output_tree" grows one tree for all
         labels, whose leaves have a value for each: for shared edges with Newton's leaves, and columns, which it splits
-        one value against the rest; of a column of over 254 values the rarest are one. "auto" is that above 12 labels,
+        one value against the rest; of a column of over 254 values the rarest are one. "auto" is that above 6 labels,
         where it can be.
     order
         How many labels before it a label may depend on. 0 scores each position by itself. From 2 on trees of joint
@@ -268,6 +268,7 @@ class TreeParameters(
         the same columns and labels.
     """
 
+    _by_workers = False  # whether a corpus is trained on whose parts lie elsewhere
     objective: Annotated[str, OneOf(TREE_OBJECTIVES)] = LOG_LIKELIHOOD
     edges: Literal["auto", "joint", "shared"] = "auto"
     multi_strategy: Literal["auto", "one_output_per_tree", "multi_output_tree"] = "auto"

@@ -58,7 +58,8 @@ class Form(NamedTuple):
 
 
 class Duration(NamedTuple):
-    """How long a training with one form of edges was, and how good. score : of held-out sequences; −inf without any"""
+    """How long a training with one form of edges was, and how good. score : of held-out sequences; −inf without any,
+    and where it fell behind a simpler form"""
 
     edges: str
     n_iterations: int
@@ -67,7 +68,7 @@ class Duration(NamedTuple):
 
     @classmethod
     def of(cls, form: Form, trained: Trained[Any]) -> Duration:
-        score = -np.inf if trained.best.score is None else trained.best.score
+        score = -np.inf if trained.best.score is None or trained.outcome == "behind" else trained.best.score
         length = LENGTH if form.coarse else 1
         return cls(form.edges, length * trained.best.iteration, length * trained.learnt.n_likelihood, score)
 
@@ -141,7 +142,7 @@ def edges_to_try(settings: TreeParameters, n_labels: int, n_positions: int, *, c
 def takes_vectors(settings: TreeParameters, form: Form, binning: Binning, n_labels: int) -> bool:
     """Whether an iteration has one tree for all labels."""
     dense = binning.n_dense == len(binning.names)
-    wanted = _wants_vectors(settings, n_labels, joint=form.joint)
+    wanted = _wants_vectors(settings, n_labels, joint=form.joint) and not settings._by_workers
     if wanted and not dense and settings.multi_strategy != "auto":
         name = binning.names[binning.n_dense]
         what = f"⟦multi_strategy='multi_output_tree'⟧: the column {name!r} has too many values"
@@ -149,12 +150,20 @@ def takes_vectors(settings: TreeParameters, form: Form, binning: Binning, n_labe
     return wanted and dense
 
 
+def differs(settings: TreeParameters, schema: Schema, edges: str) -> dict[str, str]:
+    """The parameters whose "auto" comes to something else where workers train, and what it comes to there."""
+    one_tree = not schema.n_attributes and _wants_vectors(settings, len(schema.labels), joint=edges == "joint")
+    found = {"multi_strategy": "one_output_per_tree"} if one_tree else {}
+    return found | ({"init": "zero"} if has_words(settings, schema) else {})
+
+
 def gathers(settings: TreeParameters, ways: Sequence[str], schema: Schema) -> bool:
     """Whether rare values of a column share a bin, for trees for all labels need bins."""
-    return not schema.n_attributes and _wants_vectors(settings, len(schema.labels), joint="joint" in ways)
+    wanted = not schema.n_attributes and _wants_vectors(settings, len(schema.labels), joint="joint" in ways)
+    return wanted and not settings._by_workers
 
 
 def _wants_vectors(settings: TreeParameters, n_labels: int, *, joint: bool) -> bool:
     if joint or settings.multi_strategy == "one_output_per_tree" or against_vectors(settings):
         return False
-    return settings.multi_strategy == "multi_output_tree" or n_labels > COMPARED_LABELS
+    return settings.multi_strategy == "multi_output_tree" or n_labels > FEW_LABELS

@@ -9,17 +9,16 @@ import numpy as np
 
 from hedgerow.data.dataset import Dataset
 from hedgerow.data.parts.corpus import SharedCorpus
-from hedgerow.errors import InputError
 from hedgerow.estimators.values import LOG_LIKELIHOOD
 from hedgerow.legend import AnyArray, IndexArray
 from hedgerow.models.crf.parameters import TreeParameters
 from hedgerow.models.crf.tree_form import gathers
 from hedgerow.parallel import MAX_LANES, Lanes, plan_chunks
+from hedgerow.training.boosting.arc_steps import known_moves
 from hedgerow.training.boosting.chain import Iteration, plan_shards
 from hedgerow.training.boosting.pooled import PooledBooster, TreeMember, how_many_growers
 from hedgerow.training.boosting.rows import Totals
 from hedgerow.training.boosting.scores import Start
-from hedgerow.training.counting import count_known_moves
 from hedgerow.training.pool import Operation, Pool
 from hedgerow.trees.binning import Binning, bin_dataset, learn_binning
 from hedgerow.trees.growing import SURROGATE, WEIGHTING
@@ -40,11 +39,8 @@ def shared_booster(
     corpus: SharedCorpus, binning: Binning, lanes: Lanes, *, start: Start, **options: Any
 ) -> PooledBooster:
     """What boosts a shared corpus, with its members."""
-    if options["vectors"]:
-        what = "⟦multi_strategy⟧ comes to one tree for all labels, which is not supported with Dask"
-        raise InputError(what, hint="Give 'one_output_per_tree'.")
     nothing, K, blocks = corpus.nothing(), corpus.n_labels, binning.blocks
-    totals = Totals(corpus.n_positions, labelled=corpus.added(_n_unknown) == 0)
+    totals = Totals.of(corpus)
     n_cells = int((blocks[:, BLOCK_BINS] * blocks[:, BLOCK_WIDTH]).sum())
     shared: dict[str, Any] = {"start": start, "totals": totals, **options}
     n_members, n_before = corpus.engine.n_members, K if options["edges"] == "joint" else 1
@@ -53,7 +49,8 @@ def shared_booster(
     shared["n_growers"] = how_many_growers(*most)
     given = nothing, binning, corpus.engine.n_threads, shared
     pool = corpus.pool(plan_shards(corpus.offsets), bin_piece, (binning,), make_tree_member, *given)
-    moves, inner = corpus.added(_moves), float(corpus.n_positions - corpus.n_sequences)
+    counted = corpus.each(known_moves) if corpus.weight_seq is None else [known_moves(corpus.together())]
+    moves, inner = (sum(parts) for parts in zip(*counted))
     no_data = bin_dataset(binning, nothing, postings=True)
     return PooledBooster(pool, nothing, no_data, lanes, moves=moves, inner=inner, **shared)
 
@@ -70,20 +67,6 @@ def make_tree_member(
     dataset = join_labels(pieces, nothing)
     data = join_bins(binning, pieces, nothing.schema.gap)
     return TreeMember(dataset, data, n_jobs=n_jobs, plan=plan, **options)
-
-
-def _moves(dataset: Dataset) -> AnyArray:
-    return count_known_moves(dataset, np.ones(dataset.n_positions))
-
-
-def _n_unknown(dataset: Dataset) -> int:
-    return int(np.count_nonzero(dataset.labels < 0))  # type: ignore[operator]
-
-
-def n_known(dataset: Dataset | SharedCorpus) -> int:
-    """The positions whose label is known."""
-    unknown = dataset.added(_n_unknown) if isinstance(dataset, SharedCorpus) else _n_unknown(dataset)
-    return int(dataset.n_positions - unknown)
 
 
 # ------------------------------------------------------------------------------------------------ held-out sequences
@@ -135,8 +118,9 @@ class SharedStages:
 
     def score(self, n_iterations: int) -> float:
         """The score with the first iterations; no fewer than at the call before."""
-        # One after the other, as they were made, where training goes on from a checkpoint.
-        for n_next in range(min(self._n_added + 1, n_iterations), n_iterations + 1):
+        # Those of an earlier fit together; then one after the other, as they were made, also from a checkpoint.
+        first = min(self._n_added + 1, n_iterations) if self._history else n_iterations
+        for n_next in range(first, n_iterations + 1):
             asked = Operation("measure", (self.iterations[self._n_added : n_next],))
             answers = self.pool.call([asked], self._history)
             self._history.append(asked)

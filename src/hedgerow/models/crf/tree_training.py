@@ -30,12 +30,13 @@ from hedgerow.estimators.values import (
 from hedgerow.legend import AnyArray, FloatArray
 from hedgerow.models.crf.parameters import TreeParameters
 from hedgerow.models.crf.tree_form import HEAD_START, PACE, Form, make_form, takes_vectors
-from hedgerow.models.crf.tree_shared import SharedStages, n_known, shared_booster
+from hedgerow.models.crf.tree_shared import SharedStages, shared_booster
 from hedgerow.parallel import CHUNK_POSITIONS, MAX_LANES, Lanes, plan_chunks
 from hedgerow.training.boosting.chain import Booster, Iteration
 from hedgerow.training.boosting.line_search import Guard, LineSearch, Phase, boost
 from hedgerow.training.boosting.scores import Start
 from hedgerow.training.checkpoint import checked, restore, state_of
+from hedgerow.training.counting import n_known
 from hedgerow.training.memory import check_joint_memory
 from hedgerow.training.monitor import Monitor, Step, Trained
 from hedgerow.training.pool import close_pools

@@ -83,8 +83,7 @@ class LocalLoss:
 
     def _true_scores(self, scores: FloatArray) -> FloatArray:
         if self.allowed is None:
-            true: FloatArray = scores[self._truth, self._rows]
-            return true
+            return scores[self._truth, self._rows]
         return _log_sums(np.where(self.allowed, scores, -np.inf))
 
     def residuals(self, scores: FloatArray) -> FloatArray:

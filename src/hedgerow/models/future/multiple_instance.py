@@ -138,7 +138,7 @@ class RowTrees:
         nothing: FloatArray = np.zeros((0, 1))
         trees_kernels.boosting.make_weighted_words(
             nothing, target / -size, nothing, self._weights, data.window_place, data.window_first, 0, N,
-            grower.one, self._unit, grower.bits, data.grouped, grower.words,
+            grower.one, self._unit, False, grower.bits, data.grouped, grower.words,
         )  # fmt: skip
         tree, leaves = grower.grow()
         factor = size / self._scale

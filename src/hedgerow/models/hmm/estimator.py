@@ -183,8 +183,7 @@ class HMM(HMMParameters, ScoredChain):
         """(K, K), [from, to]. A model of another order than 1 has no such table."""
         if self.order != 1:
             raise AttributeError(f"an HMM of order {self.order} has no table of transitions")
-        probs: FloatArray = np.exp(self.parameters_.moves.rows[1:])
-        return probs
+        return np.exp(self.parameters_.moves.rows[1:])
 
     def _potentials(self, dataset: Dataset, first: int, last: int) -> ChainPotentials:
         return make_potentials(self.parameters_, self.space_, dataset, first, last)

@@ -192,5 +192,4 @@ def _normal(counts: FloatArray, legal: BoolArray) -> FloatArray:
     total = rows.sum(axis=-1, keepdims=True)
     rows = np.where(total > 0, rows, legal)
     total = rows.sum(axis=-1, keepdims=True)
-    normal: FloatArray = rows / np.where(total > 0, total, 1.0)
-    return normal
+    return rows / np.where(total > 0, total, 1.0)

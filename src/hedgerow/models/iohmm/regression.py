@@ -52,10 +52,6 @@ class Loaded:
         self.scorer.load(weights[: regressions.index.n_weights].copy())
         self.bias = weights[regressions.index.n_weights :].copy()
 
-    def compile(self, dataset: Dataset, first: int, last: int) -> ChunkFeatures:
-        """The features of sequences first … last−1."""
-        return self.scorer.compile(dataset, first, last)
-
     def scores(self, chunk: ChunkFeatures) -> FloatArray:
         """(n, B, K)."""
         shape = self.regressions

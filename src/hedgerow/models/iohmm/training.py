@@ -83,8 +83,8 @@ class IOTraining:
         self.weights = np.ones(len(dataset)) if dataset.weight_seq is None else dataset.weight_seq
         zeros = Weights(np.zeros(self.moves.n_weights), np.zeros(self.outputs.n_weights))
         moves, outputs = self.moves.loaded(zeros.moves), self.outputs.loaded(zeros.outputs)
-        self.move_chunks = [moves.compile(dataset, chunk.first, chunk.last) for chunk in self.chunks]
-        self.output_chunks = [outputs.compile(dataset, chunk.first, chunk.last) for chunk in self.chunks]
+        self.move_chunks = [moves.scorer.compile(dataset, chunk.first, chunk.last) for chunk in self.chunks]
+        self.output_chunks = [outputs.scorer.compile(dataset, chunk.first, chunk.last) for chunk in self.chunks]
         self.zeros = zeros
 
     def run(self, generators: list[np.random.RandomState], monitors: list[Monitor], lanes: Lanes) -> Trained[Weights]:
@@ -212,8 +212,7 @@ def _check_memory(dataset: Dataset, n_states: int) -> None:
 def label_shares(chain: StateChain) -> FloatArray:
     """(m, n, K), P(label | state, what is known of the label). A state that cannot give a known label has zeros."""
     shift = np.where(np.isfinite(chain.evidence), chain.evidence, 0.0)
-    shares: FloatArray = np.exp(chain.label_logs - shift[:, :, None])
-    return shares
+    return np.exp(chain.label_logs - shift[:, :, None])
 
 
 def _jittered(weights: FloatArray, regressions: Regressions, generator: np.random.RandomState) -> FloatArray:
@@ -228,7 +227,7 @@ def predicted_chain(
     moves: Loaded, outputs: Loaded, dataset: Dataset, chunk: Chunk, tilt: FloatArray | None = None
 ) -> StateChain:
     """The chain of a chunk of a corpus to predict on; labels that the corpus has are known. tilt : as in `tilted`"""
-    both = (one.log_probs(one.compile(dataset, chunk.first, chunk.last)) for one in (moves, outputs))
+    both = (one.log_probs(one.scorer.compile(dataset, chunk.first, chunk.last)) for one in (moves, outputs))
     move_logs, label_logs = both
     if tilt is not None:
         move_logs, label_logs = tilted(move_logs, label_logs, tilt)

@@ -209,8 +209,7 @@ def look_up(keys: IndexArray, wanted: IndexArray) -> tuple[IndexArray, IndexArra
 def run_keys(histories: CodeArray, n_labels: int, length: int) -> IndexArray:
     """int64 (m,): the last `length` labels of histories as a number, the last label in the lowest place."""
     digits = (n_labels + 1) ** np.arange(length, dtype=INDEX)
-    keys: IndexArray = histories[:, :length].astype(INDEX) @ digits
-    return keys
+    return histories[:, :length].astype(INDEX) @ digits
 
 
 def _runs(histories: CodeArray, n_labels: int) -> Iterator[tuple[IndexArray, IndexArray]]:

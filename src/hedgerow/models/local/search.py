@@ -52,12 +52,10 @@ class Tabled:
     def scores(self, rows: IndexArray, histories: CodeArray) -> FloatArray:
         if len(histories) and histories[0, 0] == self._n_labels:  # all sequences begin at the same time
             return self._rows.scores(rows, histories)
-        scores: FloatArray = self._table[rows, histories[:, 0]]
-        return scores
+        return self._table[rows, histories[:, 0]]
 
     def after_each(self, rows: IndexArray, older: Sequence[int]) -> FloatArray:
-        scores: FloatArray = self._table[rows]
-        return scores
+        return self._table[rows]
 
 
 def _steps(offsets: IndexArray, *, backward: bool) -> list[IndexArray]:

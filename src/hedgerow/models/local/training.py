@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import clone
 
-from hedgerow.data.dataset import Dataset, Schema
+from hedgerow.data.dataset import Dataset
 from hedgerow.data.imputation import fill, seen_schema
 from hedgerow.declarations import check_choice, check_parameters
 from hedgerow.errors import InputError
@@ -99,11 +99,6 @@ def check_estimator(model: LocalModel) -> None:
             raise InputError(what, hint=f"Give {name} to the {kind}, and leave it out of the {type(given).__name__}.")
 
 
-def conjoined_columns(given: Any, schema: Schema) -> Iterable[str] | None:
-    """The columns whose features are conjoined with the last label: None for all."""
-    return None if given == "all" else check_names(schema, set(given or ()), "conjoin")
-
-
 def predicted_histories(model: RecurrentSlidingWindow, dataset: Dataset) -> CodeArray:
     """int32 (N, order): labels that models of the other folds predict: what a model sees when it predicts."""
     n, n_folds = dataset.n_sequences, int(model.n_folds)
@@ -149,10 +144,6 @@ class LocalModel(RowChain):
     def _note_losses(self, ready: Prepared) -> None:
         """`_train` does it, before it trains on all sequences."""
 
-    def _keep_rows(self, ready: Prepared, classifier: Any, runs: LabelRuns | None, loss: float) -> None:
-        self.imputation_, self.space_, self.runs_ = ready.imputation, ready.space, runs
-        self._store(ready.given.schema, classifier, loss)
-
     def _fit_rows(self, classifier: Any, ready: Prepared, labels: SeenLabels) -> tuple[LabelRuns | None, float]:
         """Fit a classifier to the sequences that train.
 
@@ -166,7 +157,8 @@ class LocalModel(RowChain):
             return None, fit_classifier(classifier, dataset, labels.training, self.class_weight)
         seen: Callable[[Dataset, CodeArray], Dataset] = partial(with_label_columns, backward=backward)
         if isinstance(classifier, LinearCRF):
-            columns = conjoined_columns(getattr(self, "conjoin", None), dataset.schema)
+            given = getattr(self, "conjoin", None)
+            columns = None if given == "all" else check_names(dataset.schema, set(given or ()), "conjoin")
             runs = LabelRuns.observed(dataset, labels.training, columns, backward=backward)
             seen = partial(runs.attach, schema=runs.schema(dataset.schema))
         held_out = None
@@ -213,7 +205,9 @@ class LocalModel(RowChain):
             raise InputError("the previous fit was by another classifier, or saw other labels", hint=hint)
         return True
 
-    def _store(self, schema: Schema, classifier: Any, loss: float) -> None:
+    def _keep_rows(self, ready: Prepared, classifier: Any, runs: LabelRuns | None, loss: float) -> None:
+        schema = ready.given.schema
+        self.imputation_, self.space_, self.runs_ = ready.imputation, ready.space, runs
         self.schema_, self.classes_, self.estimator_, self.metadata_ = schema, schema.classes, classifier, {}
         self.order_, self.backward_ = self._order(), self._backward()
         ours = classifier if is_ours(classifier) else None

@@ -199,8 +199,7 @@ class Searcher:
         """The labels of sequences, one after the other. open_ uint8 (N, K), of all positions of the corpus."""
         where = self._positions(sequences)
         labels: CodeArray = np.empty(len(where), CODE)
-        arguments = (*self._arguments(sequences, open_[where], weights), labels)
-        kernels.learning.search(*arguments)
+        kernels.learning.search(*self._arguments(sequences, open_[where], weights), labels)
         return labels
 
     def learn(

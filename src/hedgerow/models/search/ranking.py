@@ -119,8 +119,7 @@ class TableSearch:
         """int32 (N,): the labels that the search finds."""
         labels: CodeArray = np.empty(self.dataset.n_positions, CODE)
         for block in self._blocks():
-            arguments = (*self._arguments(block, table), labels)
-            kernels.tables.search(*arguments)
+            kernels.tables.search(*self._arguments(block, table), labels)
         return labels
 
     def follow(self, table: FloatArray, update: int) -> tuple[float, CodeArray, IndexArray, FloatArray]:

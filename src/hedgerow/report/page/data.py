@@ -27,6 +27,7 @@ _NEW = 0.2  # share of values that training did not have that is marked, likewis
 _SPLITS = 9  # of training, to see how far columns move by chance
 _BINS = 20  # of a histogram of lengths
 _MOST_COLUMNS = 40
+_QUANTILES = {"shortest": 0.0, "median": 0.5, "longest": 1.0}  # of lengths
 
 
 class LabelCount(NamedTuple):
@@ -96,7 +97,7 @@ def facts(tested: Tested, trained: Trained | None) -> Facts:
     return Facts(
         _label_counts(tested, trained),
         _histogram(tested.lengths),
-        _quantiles(tested.lengths),
+        {name: float(np.quantile(tested.lengths, q)) for name, q in _QUANTILES.items()},
         order[:_MOST_COLUMNS],
         len(columns),
         shared,
@@ -140,11 +141,6 @@ def _histogram(lengths: IndexArray) -> list[tuple[float, float, int]]:
     n_bins = min(_BINS, high - low + 1)
     counts, edges = np.histogram(lengths, bins=n_bins, range=(low, high + 1))
     return [(float(a), float(b), int(n)) for a, b, n in zip(edges, edges[1:], counts)]
-
-
-def _quantiles(lengths: IndexArray) -> dict[str, float]:
-    names = ("shortest", "median", "longest")
-    return {name: float(np.quantile(lengths, q)) for name, q in zip(names, (0.0, 0.5, 1.0))}
 
 
 # ------------------------------------------------------------------------------------------------ columns

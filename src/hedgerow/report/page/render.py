@@ -57,8 +57,7 @@ def page(template: str, title: str, sections: list[tuple[str, str]], parts: Mapp
     style, script = (files("hedgerow.report.page").joinpath("assets", name).read_text("utf-8") for name in _ASSETS)
     digest = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
     own = {"style": Markup(style), "script": Markup(script), "script_hash": digest, "version": __version__}
-    made: str = environment.get_template(template).render(title=title, sections=sections, **own, **parts)
-    return made
+    return environment.get_template(template).render(title=title, sections=sections, **own, **parts)
 
 
 _ASSETS = ("page.css", "page.js")
@@ -118,11 +117,10 @@ def render_report(report: Report) -> str:
 
 
 def _pictures(report: Report) -> dict[str, Any]:
-    found = report.confidence
-    made: dict[str, Any] = {
-        "lengths": _lengths(report),
-        "labels": None, "spans": None, "handed": None, "graph": None, "curves": [],
-    }  # fmt: skip
+    found, words, counts = report.confidence, report.tested.words, report.data.lengths
+    made: dict[str, Any] = dict.fromkeys(("lengths", "labels", "spans", "handed", "graph")) | {"curves": []}
+    if len(counts) > 1:
+        made["lengths"] = svg.bars(counts, f"How long {words['items']} are", words["places"])
     if found is not None:
         for curve in (found.labels, found.spans):
             if curve is not None:
@@ -147,11 +145,6 @@ def _pictures(report: Report) -> dict[str, Any]:
         picture = svg.chart({name: curve_points}, f"{name} by iteration", "iteration", name, mark=mark)
         made["curves"].append((picture, f"{name.capitalize()} in the course of training."))
     return made
-
-
-def _lengths(report: Report) -> Markup | None:
-    words, counts = report.tested.words, report.data.lengths
-    return svg.bars(counts, f"How long {words['items']} are", words["places"]) if len(counts) > 1 else None
 
 
 # ------------------------------------------------------------------------------------------------ sequences

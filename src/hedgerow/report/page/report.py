@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from hedgerow.report.page.learnt import Learnt, learnt
 from hedgerow.report.page.scores import Scores, scores
 from hedgerow.report.page.shown import View, value_reader, view_of
 from hedgerow.report.page.suspects import Next, Suspect, Suspects, every_suspect, next_to_label, suspects, to_csv
-from hedgerow.report.page.tested import Tested, flat_labels, judge, sequences_of
+from hedgerow.report.page.tested import Tested, flat_labels, judge, labelled_images, sequences_of
 from hedgerow.report.page.worst import Item, items
 
 _EACH_IMAGE = 4  # explanations of images cost as many as so many of sequences
@@ -143,14 +142,7 @@ def make_report(
 def _trained(model: Any, X: Any, y: Any) -> Trained:
     """The training sequences as a model reads them."""
     if hasattr(model, "neighbours"):
-        from hedgerow.lattice.dataset import make_dataset, read_masks
-
-        graphs = model._read(X)
-        dataset: Any = make_dataset(graphs, differences=model.differences)
-        offsets = np.concatenate([[0], np.cumsum(dataset.sizes)]).astype(np.int64)
-        labels = [None] * int(offsets[-1])
-        if y is not None:
-            labels = list(chain.from_iterable(mask.tolist() for mask in read_masks(y, graphs)))
+        dataset, offsets, labels = labelled_images(model, X, y)
         return Trained(dataset, X, offsets, labels)
     X, y = sequences_of(model, X, y)
     dataset = model.encode(X)

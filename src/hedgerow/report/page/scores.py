@@ -25,6 +25,7 @@ N_DRAWS = 400
 _MOST_CELLS = 20_000_000  # of draws times sequences
 _MOST_LABELS = 60  # that have a ± each
 _SIZE = 20  # labels of a table of confusions
+_PAIRS = 12  # that are confused most
 _OVERLAP = 0.5  # of a segment that counts as found
 _RUN = 2.0  # positions: labels that change more often make no segments
 MISSED, SPURIOUS, OTHERS = "(missed)", "(spurious)", "(others)"
@@ -109,11 +110,11 @@ def scores(tested: Tested) -> Scores | None:
         segments = segment_report(*tested.labelings(np.flatnonzero(tested.lengths)))
     return Scores(
         _headlines(tested, draws, parts, name),
-        label_rows(tested, draws),
+        _rows(Parts(list(map(str, tested.labels)), _label_counts(tested)), draws),
         None if parts is None else _rows(parts, draws),
         name,
         confusion,
-        _most_confused(tested),
+        [(*pair, n) for pair, n in Counter(confused_pairs(tested, np.flatnonzero(tested.wrong))).most_common(_PAIRS)],
         spans,
         segments,
         tested.n_sequences - len(tested.known) if tested.scheme is not None else 0,
@@ -187,11 +188,6 @@ def _label_counts(tested: Tested) -> FloatArray:
     return np.stack([np.bincount(part, minlength=S * K).reshape(S, K) for part in parts], axis=2).astype(np.float64)
 
 
-def label_rows(tested: Tested, draws: Draws) -> list[Row]:
-    """A row for each label that is true or found somewhere."""
-    return _rows(Parts(list(map(str, tested.labels)), _label_counts(tested)), draws)
-
-
 class Parts(NamedTuple):
     """Kinds of labels, spans or segments: counts (S, kinds, 3) of those that are right, found and true."""
 
@@ -204,6 +200,7 @@ class Parts(NamedTuple):
 
 
 def _rows(parts: Parts, draws: Draws) -> list[Row]:
+    """A row for each kind that is true or found somewhere."""
     S, n, _ = parts.counts.shape
     flat = parts.counts.reshape(S, 3 * n)
     spreads = None
@@ -317,11 +314,6 @@ def _table(counts: Counter[tuple[str, str]], names: list[str], column: str, row:
     others = [OTHERS] if any(OTHERS in pair for pair in folded) else []
     rows, columns = [*used, *others, *([row] if row else [])], [*used, *others, *([column] if column else [])]
     return Table(rows, columns, [[folded[a, b] for b in columns] for a in rows], what)
-
-
-def _most_confused(tested: Tested, n: int = 12) -> list[tuple[str, str, int]]:
-    pairs = Counter(confused_pairs(tested, np.flatnonzero(tested.wrong)))
-    return [(*pair, count) for pair, count in pairs.most_common(n)]
 
 
 def confused_pairs(tested: Tested, places: IndexArray) -> list[tuple[str, str]]:

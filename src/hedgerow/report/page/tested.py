@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, pairwise
 from typing import Any
@@ -121,19 +121,13 @@ def sequences_of(model: Any, X: Any, y: Any) -> tuple[Any, Any]:
     if isinstance(X, Dataset):
         raise InputError("X is a Dataset", hint="Give the sequences: a report shows them as they were.")
     if model.plan_ is not None and (is_frame(X) or model.plan_.tokens is not None):
-        plain = model.plan_ if model.plan_.words is None else _without_words(model.plan_)
+        plain = replace(model.plan_, words=None)
         names = next((getattr(X, name) for name in ("columns", "column_names") if hasattr(X, name)), None)
         labelled = y is None and model.plan_.label is not None and (names is None or model.plan_.label in list(names))
         X, y = plain.read(X, y, labelled=labelled)[:2]
     if not hasattr(X, "__getitem__"):
         X = list(X)
     return X, y
-
-
-def _without_words(plan: Any) -> Any:
-    from dataclasses import replace
-
-    return replace(plan, words=None)
 
 
 def flat_labels(y: Any, offsets: IndexArray, names: tuple[str, str] = ("X", "y")) -> list[Any]:
@@ -160,18 +154,22 @@ def _coded(classes: list[Any], *labelings: list[Any]) -> tuple[tuple[Any, ...], 
     return tuple(label for label in place if label is not None), codes
 
 
-def _tested_lattice(model: Any, X: Any, y: Any) -> Tested:
+def labelled_images(model: Any, X: Any, y: Any) -> tuple[Any, IndexArray, list[Any]]:
+    """Images as a model reads them, where each begins, and all labels, flat: those of y, or None."""
     from hedgerow.lattice.dataset import make_dataset, read_masks
 
-    X = X if hasattr(X, "__getitem__") else list(X)
     graphs = model._read(X)
     dataset = make_dataset(graphs, differences=model.differences)
     offsets = np.concatenate([[0], np.cumsum(dataset.sizes)]).astype(INDEX)
     if y is None:
-        true: list[Any] = [None] * int(offsets[-1])
-    else:
-        true = list(chain.from_iterable(mask.tolist() for mask in read_masks(y, graphs)))
-        true = [None if label == model.unlabelled else label for label in true]
+        return dataset, offsets, [None] * int(offsets[-1])
+    return dataset, offsets, list(chain.from_iterable(mask.tolist() for mask in read_masks(y, graphs)))
+
+
+def _tested_lattice(model: Any, X: Any, y: Any) -> Tested:
+    X = X if hasattr(X, "__getitem__") else list(X)
+    dataset, offsets, labelled = labelled_images(model, X, y)
+    true = [None if label == model.unlabelled else label for label in labelled]
     flat: AnyArray = np.concatenate([np.asarray(labels).ravel() for labels in model.predict(X)])
     probs = np.concatenate([p.reshape(-1, p.shape[-1]) for p in model.predict_proba(X)])
     labels, (coded, given) = _coded(model.classes_.tolist(), true, flat.tolist())

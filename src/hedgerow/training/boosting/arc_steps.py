@@ -8,7 +8,13 @@ from hedgerow.chain import kernels
 from hedgerow.chain.structure.histories import Histories
 from hedgerow.data.dataset import Dataset
 from hedgerow.legend import AnyArray, BoolArray, FloatArray, IndexArray
-from hedgerow.training.counting import count_known_moves
+from hedgerow.training.counting import count_known_moves, position_weights
+
+
+def known_moves(dataset: Dataset) -> tuple[FloatArray, float]:
+    """(K, K) [from, to], how often known labels follow each other, and the weight of all but first positions."""
+    spread = position_weights(dataset)
+    return count_known_moves(dataset, spread), float(spread.sum() - spread[dataset.offsets[:-1]].sum())
 
 
 class TableSteps:
@@ -28,9 +34,7 @@ class TableSteps:
 
     @classmethod
     def of(cls, dataset: Dataset, legal: BoolArray, *, newton: bool) -> TableSteps:
-        spread = _position_weights(dataset)
-        inner = spread.sum() - spread[dataset.offsets[:-1]].sum()
-        return cls(count_known_moves(dataset, spread), inner, legal, newton=newton)
+        return cls(*known_moves(dataset), legal, newton=newton)
 
     def step(self, gradient: FloatArray, l2_regularization: float) -> FloatArray:
         """(K, K) [from, to], the step for the gradient of the scores."""
@@ -92,13 +96,6 @@ def count_arcs(dataset: Dataset, histories: Histories) -> FloatArray:
     first = np.zeros(n + 1, dtype=np.uint8)
     first[dataset.offsets] = 1
     kernels.history_arcs.follow(dataset.labels, first, h.walk, arcs)
-    weights = _position_weights(dataset)
+    weights = position_weights(dataset)
     used = arcs >= 0
     return h.pull_back_off(np.bincount(arcs[used], weights=weights[used], minlength=h.n_arcs).astype(np.float64))
-
-
-def _position_weights(dataset: Dataset) -> FloatArray:
-    """(N,): the weight of its sequence at each position."""
-    if dataset.weight_seq is None:
-        return np.ones(dataset.n_positions)
-    return np.repeat(dataset.weight_seq, np.diff(dataset.offsets))

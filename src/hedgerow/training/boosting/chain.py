@@ -273,12 +273,12 @@ class Booster:
         edges = potentials.edges
         assert isinstance(edges, SharedEdges)
         stay = np.ascontiguousarray(edges.exps.diagonal())
-        curvature = np.empty(gradient.shape[::-1])
+        curvature, room = np.empty(gradient.shape), np.empty((3, gradient.shape[1]))
         training_kernels.runs.run_curvature(
-            np.ascontiguousarray(gradient.T), self.dataset.labels[shard.begin : shard.end],
-            self._rows.position_weights(shard), work.alpha, work.node_exp, stay, potentials.first, curvature,
+            gradient, self.dataset.labels[shard.begin : shard.end], self._rows.position_weights(shard),
+            work.alpha, work.node_exp, stay, potentials.first, room, curvature,
         )  # fmt: skip
-        return curvature
+        return curvature.T
 
     def step(self, scale: float | None = None) -> list[Tree]:
         """Grow the trees of an iteration to the gradient that `evaluate` left, and add them, times `scale`, to the
@@ -341,7 +341,8 @@ class Booster:
 
     def _grow_vectors(self, grower: VectorGrower) -> Tree:
         """One tree for all labels, added to the scores."""
-        self._rows.fill_all(grower, self.shards, self._gradients, self._samples[0])
+        for k in range(grower.n_labels):
+            self._rows.fill_positions(grower, k, self.shards, self._gradients, self._samples[0])
         draws = self.options.max_features < 1.0
         tree, leaf_of, values = grower.grow(tree_seed(self.options.seed, len(self.iterations), 0, 0) if draws else 0)
         for shard in self.shards:

@@ -68,6 +68,8 @@ class _Sizes(NamedTuple):
 
 
 def _sizes(dataset: Dataset | SharedCorpus) -> _Sizes:
+    if isinstance(dataset, SharedCorpus) and dataset.weight_seq is not None:
+        dataset = dataset.together()
     if isinstance(dataset, SharedCorpus):
         parts = dataset.each(_sizes)
         found = {name: np.concatenate([getattr(one, name) for one in parts]) for name in _Sizes._fields}

@@ -16,7 +16,7 @@ FURTHEST = 4.0  # how many times longer, or ten times shorter, than the first tr
 NEAREST = 0.1
 SHORTEST = 1e-3  # the first trial is never shorter: a step that failed must not end all that follow
 HALF = 0.5  # a step that raised the loss is cut to this share of it at most, and
-LONGER = 2.0  # so many times longer than the one before is the next
+LONGER = 1.25  # so many times longer than the one before is the next
 
 
 Objective = Callable[..., Any]  # a loss that the booster can evaluate

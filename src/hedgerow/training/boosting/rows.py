@@ -14,18 +14,20 @@ from hedgerow.chain.structure.history_table import HistoryTable, legal_moves
 from hedgerow.chain.structure.states import StateSpace
 from hedgerow.data.dataset import Dataset
 from hedgerow.data.labels import check_largest
+from hedgerow.data.parts.corpus import SharedCorpus
 from hedgerow.errors import HedgerowWarning, InputError, warn
 from hedgerow.legend import INDEX, AnyArray, BoolArray, FloatArray, IndexArray
 from hedgerow.training.boosting.scores import TreeScores
+from hedgerow.training.counting import n_known
 from hedgerow.trees import kernels
 from hedgerow.trees.binning import BinnedData
-from hedgerow.trees.growing import Grower
+from hedgerow.trees.growing import WORD_BITS, Grower, word_format
 from hedgerow.trees.vectors import VectorGrower
 
-_WORD_BITS = 61  # of a sum of gradients and one of weights, together
 _GRADIENT_BITS = 20  # at least so many are left for gradients when weights take bits of a word
 _NEWTON_GRADIENT_BITS = 16  # a gradient is rounded to the nearest number, which averages out; a curvature never to 0
-_NEWTON_UNIT = 512  # coarser curvatures are no longer Newton's
+_NEWTON_UNIT_BITS = 9  # of the fraction of a curvature: more are taken where gradients have all of theirs
+_NEWTON_UNIT = 64  # coarser curvatures are no longer Newton's
 _UNIT_BITS = 12  # at most so many go to the fraction of a weight
 
 
@@ -53,9 +55,9 @@ class Totals(NamedTuple):
     labelled: bool = True
 
     @classmethod
-    def of(cls, dataset: Dataset) -> Totals:
-        n, labels, weights = dataset.n_positions, dataset.labels, dataset.weight_seq
-        labelled = labels is not None and bool((labels >= 0).all())
+    def of(cls, dataset: Dataset | SharedCorpus) -> Totals:
+        n, weights = dataset.n_positions, dataset.weight_seq
+        labelled = n_known(dataset) == n
         if weights is None:
             return cls(n, labelled=labelled)
         total = float((weights * np.diff(dataset.offsets)).sum())
@@ -70,6 +72,7 @@ class RowWeights:
     totals : of all sequences, where `dataset` has a part of them
     scale : weights are divided by this power of two, so that sums of words fit whatever the weights are
     unit : what a weight of 1, after that, adds to a word; 1 where all are whole numbers
+    noisy : whether noise is added to gradients, of which words have few bits
     curvatures : of shared edges (K, n) of each shard, in place of p(1−p); none where p(1−p) serves
     """
 
@@ -112,15 +115,16 @@ class RowWeights:
         whole = totals.whole
         # Every row there may be is one: it counts 1, or its curvature.
         self.even = self._weights is None and trim == 0.0 and self._last is None and table is None
-        self.unit, self._total_count = 1, None
+        self.unit, self.noisy, self._total_count = 1, False, None
         if newton:
             self.unit, self._total_count = newton_unit(self.total, totals.n_positions, self.n_before)
+            self.noisy = word_format(self._total_count, self.total)[1] < 1 << _NEWTON_GRADIENT_BITS
             if self.unit < _NEWTON_UNIT:
                 what = "⟦leaves='newton'⟧: with so many rows, curvatures are rounded up to 1 / {:,}; steps are shorter"
                 warn(what.format(self.unit), HedgerowWarning, stacklevel=2)
         elif not whole:
             bits = int(self.total * self.n_before).bit_length() + int(self.total).bit_length()
-            self.unit = 1 << max(0, min(_UNIT_BITS, _WORD_BITS - 1 - bits - _GRADIENT_BITS))
+            self.unit = 1 << max(0, min(_UNIT_BITS, WORD_BITS - 1 - bits - _GRADIENT_BITS))
             self.total += totals.n_positions / self.unit  # rounding may add a unit to each row
         if not whole:
             _warn_of_rounding(totals, self.unit)
@@ -160,7 +164,7 @@ class RowWeights:
         if self.data.grouped:
             grower.words[:] = 0
         if not self.joint and self.trim == 0.0:
-            self._fill_positions(grower, k, shards, gradients, sample, 0)
+            self.fill_positions(grower, k, shards, gradients, sample)
             return
         if self.even and sample is None:
             for shard, gradient in zip(shards, gradients):
@@ -173,32 +177,18 @@ class RowWeights:
         for shard, gradient, counts in zip(shards, of_label, counted):
             self._fill_counted(grower, shard, gradient, counts)
 
-    def fill_all(
-        self, grower: VectorGrower, shards: list[TreeScores], gradients: list[Gradient], sample: BoolArray | None
-    ) -> None:
-        """Write the words of all labels, where ⊥ stands before every position."""
-        if self.data.grouped:
-            grower.words[:] = 0
-        if self.even and sample is None and not self.curvatures:
-            sizes = grower.one, self.unit, grower.bits, self.data.grouped
-            for shard, gradient in zip(shards, gradients):
-                assert gradient is not None
-                where = self.data.window_place, shard.begin, shard.end
-                kernels.boosting.make_vector_words(gradient[0].T, *where, *sizes, grower.words)
-            return
-        for k in range(grower.n_labels):
-            self._fill_positions(grower, k, shards, gradients, sample, k)
-
-    def _fill_positions(
+    def fill_positions(
         self,
         grower: Grower | VectorGrower,
         k: int,
         shards: list[TreeScores],
         gradients: list[Gradient],
         sample: BoolArray | None,
-        column: int,
     ) -> None:
-        """Write the words of label k, where ⊥ stands before every position, into a column."""
+        """Write the words of label k, where ⊥ stands before every position: into its column, or the only one."""
+        column = k % grower.words.shape[1]
+        if self.data.grouped:
+            grower.words[:, column] = 0
         for s, (shard, gradient) in enumerate(zip(shards, gradients)):
             assert gradient is not None
             of_label, base = np.ascontiguousarray(gradient[0][k]), self._base(shard, k, sample)
@@ -206,8 +196,8 @@ class RowWeights:
                 base *= self.curvatures[s][k]
             kernels.boosting.make_position_words(
                 of_label, base, self.scale, self.newton and not self.curvatures, self.data.window_place,
-                shard.begin, shard.end, grower.one / self.scale, self.unit, grower.bits, self.data.grouped, column,
-                grower.words,
+                shard.begin, shard.end, grower.one / self.scale, self.unit, self.noisy, grower.bits, self.data.grouped,
+                column, grower.words,
             )  # fmt: skip
 
     def position_weights(self, shard: TreeScores) -> FloatArray:
@@ -230,19 +220,16 @@ class RowWeights:
 
     def _fill_even(self, grower: Grower, k: int, shard: TreeScores, gradient: Gradient) -> None:
         """Write the words of label k of one shard, where every row there may be is one."""
-        if gradient is not None and self.newton:
+        if gradient is not None:
             of_label = gradient[0][k], gradient[1][k]
             self._fill_counted(grower, shard, of_label, self._count(shard, k, *of_label, None))
             return
         where = self.data.window_place, self.data.window_first, shard.begin, shard.end, self.possible[k]
         into = grower.bits, self.data.grouped, grower.words
-        if gradient is not None:
-            kernels.boosting.make_words(gradient[1][k], gradient[0][k], *where, grower.one, *into)
-            return
         labels, (alpha, ahead) = self._labels[shard.begin : shard.end], shard.messages
         messages = alpha, ahead, shard.edge_exps[k], ahead
         if self.newton:
-            kernels.boosting.make_newton_words(*messages, labels, k, *where, grower.one, self.unit, *into)
+            kernels.boosting.make_newton_words(*messages, labels, k, *where, grower.one, self.unit, self.noisy, *into)
         else:
             kernels.boosting.make_chain_words(*messages, labels, k, *where, grower.one, *into)
 
@@ -257,7 +244,7 @@ class RowWeights:
         data, (nodes, edges), (node_counts, edge_counts) = self.data, gradient, counts
         kernels.boosting.make_weighted_words(
             edges, nodes, edge_counts, node_counts, data.window_place, data.window_first, shard.begin, shard.end,
-            grower.one / self.scale, self.unit, grower.bits, data.grouped, grower.words,
+            grower.one / self.scale, self.unit, self.noisy, grower.bits, data.grouped, grower.words,
         )  # fmt: skip
 
     def _count(
@@ -295,12 +282,13 @@ class RowWeights:
 def newton_unit(total: float, n_positions: int, n_before: int) -> tuple[int, float]:
     """What a curvature of 1 counts, and a bound of what all rows count. total: Σ over positions of their weight.
 
-    A row's is p(1−p), less than its gradient, and those of a position add up to 3 at most.
+    A row's is p(1−p), less than its gradient, and those of a position add up to 3 at most. Where gradients cannot have
+    all of their bits, noise is added to them, and they have as many as curvatures.
     """
     for bits in range(_UNIT_BITS, -1, -1):
-        unit = 1 << bits
+        unit, least = 1 << bits, _NEWTON_GRADIENT_BITS if bits > _NEWTON_UNIT_BITS else bits
         most = total * unit * min(n_before, 3) + n_positions * n_before  # each is rounded up to 1, or by less
-        if int(most).bit_length() + int(2 * total).bit_length() + _NEWTON_GRADIENT_BITS <= _WORD_BITS:
+        if int(most).bit_length() + int(2 * total).bit_length() + least <= WORD_BITS:
             break
     return unit, most
 

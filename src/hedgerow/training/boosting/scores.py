@@ -134,7 +134,8 @@ class StartNodes(NamedTuple):
     def written(self, offsets: AnyArray) -> FloatArray:
         """(n, K), a new array."""
         nodes: FloatArray = np.zeros((self.n_positions, len(self.first))) if self.below is None else self.below.copy()
-        nodes -= 0.0 if self.tilt is None else self.tilt
+        if self.tilt is not None:
+            nodes -= self.tilt
         nodes[offsets[:-1]] += self.first
         nodes[offsets[1:] - 1] += self.last
         return nodes

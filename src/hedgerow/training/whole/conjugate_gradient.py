@@ -16,7 +16,7 @@ from hedgerow.legend import FloatArray
 from hedgerow.training import kernels
 from hedgerow.training.checkpoint import checked, restoring
 from hedgerow.training.monitor import Monitor
-from hedgerow.training.whole.lbfgs import ARMIJO, MAX_TRIALS, ROUNDING, Evaluate, Point, Problem, finish, first_step
+from hedgerow.training.whole.lbfgs import ARMIJO, MAX_TRIALS, ROUNDING, Evaluate, Point, Problem, first_step
 
 FLAT = 0.1  # a search ends where the slope is this share of what it was: directions stay nearly conjugate
 ORTHOGONAL = 0.2  # Powell's restart: neighbouring gradients that share more than this have lost conjugacy
@@ -27,8 +27,7 @@ def conjugate_gradient(
     evaluate: Evaluate, weights: FloatArray, monitor: Monitor, *, l2: float = 0.0, scale: FloatArray | None = None
 ) -> FloatArray:
     """Minimise loss(w) + l2·‖w‖² from `weights`; the weights that the monitor keeps."""
-    scale = np.ones(len(weights)) if scale is None else scale
-    problem = Problem(evaluate, None, l2, scale)
+    problem = Problem(evaluate, None, l2, np.ones(len(weights)) if scale is None else scale)
     point, saved, ended = problem.begin(weights, monitor)
     if ended is not None:
         return ended
@@ -49,8 +48,7 @@ def conjugate_gradient(
             step = first_step(problem, direction)
             continue
         if reached is None:
-            finish(monitor, point)
-            return monitor.weights(problem.weights(point))
+            return problem.finish(monitor, point)
         before, slope = point, kernels.vectors.dot(point.gradient, direction)
         point, step = reached
         if monitor.step(point.value, problem.weights(point), problem.gap(point), state):

@@ -14,15 +14,14 @@ from hedgerow.legend import FloatArray
 from hedgerow.training import kernels
 from hedgerow.training.checkpoint import checked, restoring
 from hedgerow.training.monitor import Monitor
-from hedgerow.training.whole.lbfgs import Evaluate, Problem, finish, first_step, search
+from hedgerow.training.whole.lbfgs import Evaluate, Problem, first_step, search
 
 
 def gradient_descent(
     evaluate: Evaluate, weights: FloatArray, monitor: Monitor, *, l2: float = 0.0, scale: FloatArray | None = None
 ) -> FloatArray:
     """Minimise loss(w) + l2·‖w‖² from `weights`; the weights that the monitor keeps."""
-    scale = np.ones(len(weights)) if scale is None else scale
-    problem = Problem(evaluate, None, l2, scale)
+    problem = Problem(evaluate, None, l2, np.ones(len(weights)) if scale is None else scale)
     point, saved, ended = problem.begin(weights, monitor)
     if ended is not None:
         return ended
@@ -38,8 +37,7 @@ def gradient_descent(
         direction = -point.gradient
         reached = search(problem, point, direction, step)
         if reached is None:
-            finish(monitor, point)
-            return monitor.weights(problem.weights(point))
+            return problem.finish(monitor, point)
         moved = reached.variables - point.variables
         step = kernels.vectors.dot(moved, direction) / kernels.vectors.dot(direction, direction)
         point = reached

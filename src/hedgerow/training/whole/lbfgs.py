@@ -40,8 +40,7 @@ def curvature_scale(frequency: FloatArray, square: FloatArray | None, n_labels: 
     frequency works better: a frequent feature is soon explained by the others, and its curvature falls. The values
     stay squared, so that a column in other units trains the same.
     """
-    scale: FloatArray = 1.0 / np.sqrt((1.0 if square is None else square) * np.sqrt(frequency / n_labels) + 2.0 * l2)
-    return scale
+    return 1.0 / np.sqrt((1.0 if square is None else square) * np.sqrt(frequency / n_labels) + 2.0 * l2)
 
 
 def lbfgs(
@@ -81,8 +80,7 @@ def lbfgs(
             curvature = _Curvature(memory)
             continue
         if reached is None:
-            finish(monitor, point)
-            return monitor.weights(problem.weights(point))
+            return problem.finish(monitor, point)
         # What is not needed any more holds the two differences: vectors of all weights are most of a trainer's memory.
         np.subtract(reached.variables, point.variables, out=direction)
         curvature.learn(direction, np.subtract(reached.gradient, point.gradient, out=point.gradient))
@@ -199,12 +197,12 @@ class Problem:
             value += kernels.vectors.dot(self.penalty, np.abs(variables))
         return Point(variables, value, gradient, self.penalty)
 
-
-def finish(monitor: Monitor, point: Point) -> None:
-    """No step lowers the loss: the limit of the arithmetic, or a kink where training began."""
-    promised = 0.5 * kernels.vectors.dot(point.slope, point.slope)
-    stuck = monitor.n_iter == 0 and promised > STEEP * abs(point.value)
-    monitor.finish("stuck" if stuck else "converged")
+    def finish(self, monitor: Monitor, point: Point) -> FloatArray:
+        """No step lowers the loss: the limit of the arithmetic, or a kink where training began. The weights kept."""
+        promised = 0.5 * kernels.vectors.dot(point.slope, point.slope)
+        stuck = monitor.n_iter == 0 and promised > STEEP * abs(point.value)
+        monitor.finish("stuck" if stuck else "converged")
+        return monitor.weights(self.weights(point))
 
 
 def _pseudo_gradient(variables: FloatArray, gradient: FloatArray, penalty: FloatArray) -> FloatArray:

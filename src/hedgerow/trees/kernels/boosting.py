@@ -14,36 +14,27 @@ def _rounded(x):
     return np.int64(np.rint(x))
 
 
-@kernel
-def make_words(edge_gradient, node_gradient, places, first, begin, end, possible, one, bits, shared, words):
-    """Fixed-point gradient and a count of one, for the rows (t, u) of one label; a first place keeps ⊥ in column 0.
-
-    IN   edge_gradient float64[n, K], node_gradient float64[n] of the positions begin … end-1; places int32[N], theirs;
-         first uint8[P] by place; possible uint8[K+1]: the rows there are, by previous label; one: what a
-         gradient of 1 becomes; shared: whether positions share a place (words are added up, and were 0 before)
-    OUT  words int64[P, K]
-    """
-    K = words.shape[1]
-    for t in range(begin, end):
-        p, r = places[t], t - begin
-        if first[p]:
-            word = (_rounded(node_gradient[r] * one) << bits) + 1 if possible[K] else 0
-            words[p, 0] = words[p, 0] + word if shared else word
-        else:
-            row, gradient = words[p], edge_gradient[r]
-            for u in range(K):
-                word = (_rounded(gradient[u] * one) << bits) + 1 if possible[u] else 0
-                row[u] = row[u] + word if shared else word
+@part
+def _noise(row):
+    """A number between −1/2 and 1/2 for a row of a shard. With it, gradients are right in the mean however coarsely
+    they are rounded; without it, all that are small would be 0."""
+    x = ((np.int64(row) + 1) * 0x9E3779B1) & 0xFFFFFFFF
+    x = ((x ^ (x >> 15)) * 0x2C1B3C6D) & 0xFFFFFFFF
+    return (x ^ (x >> 12)) * 2.0**-32 - 0.5
 
 
 @kernel
 def make_chain_words(
     alpha, beta_prime, edge_exps, node_probs, labels, k, places, first, begin, end, possible, one, bits, shared, words
 ):
-    """As make_words, of the log-likelihood's gradient P_t(u, k) − truth, made from messages as it is needed.
+    """Fixed-point gradient and a count of one, for the rows (t, u) of label k; a first place keeps ⊥ in column 0. The
+    gradient is the log-likelihood's, P_t(u, k) − truth, made from messages as it is needed.
 
     IN   alpha, beta_prime float64[n, ·] as `position_chain.backward` leaves them, edge_exps, node_probs float64[n, K]
-         of the positions begin … end-1, whole sequences; labels int32[n]
+         of the positions begin … end-1, whole sequences; labels int32[n]; places int32[N], theirs; first uint8[P] by
+         place; possible uint8[K+1]: the rows there are, by previous label; one: what a gradient of 1 becomes;
+         shared: whether positions share a place (words are added up, and were 0 before)
+    OUT  words int64[P, K]
     """
     K, kept = words.shape[1], -np.int64(shared)  # a mask of what words were before
     for t in range(begin, end):
@@ -69,42 +60,47 @@ def _chain_word(p, bits):
 
 @kernel
 def make_newton_words(
-    alpha, beta_prime, edge_exps, node_probs, labels, k, places, first, begin, end, possible, one, unit, bits, shared,
-    words,
+    alpha, beta_prime, edge_exps, node_probs, labels, k, places, first, begin, end, possible, one, unit, noisy, bits,
+    shared, words,
 ):  # fmt: skip
-    """As make_chain_words, where a row counts p(1−p), of 1 = `unit`, and at least 1."""
+    """As make_chain_words, where a row counts p(1−p), of 1 = `unit`, and at least 1; noisy: whether `one` is small."""
     K, kept = words.shape[1], -np.int64(shared)  # a mask of what words were before
     for t in range(begin, end):
         p, r = np.uint64(places[t]), t - begin
         if first[p]:
             g = node_probs[r, k] - (1.0 if labels[r] == k else 0.0)
-            word = _newton_word(g, one, unit, bits) if possible[K] else 0
+            noise = _noise(r * K) if noisy else 0.0
+            word = _newton_word(g, one, unit, bits, noise) if possible[K] else 0
             words[p, 0] = words[p, 0] + word if shared else word
         else:
             x, row, before, edges = beta_prime[r, k], words[p], alpha[r - 1], edge_exps[r]
             true = labels[r - 1] if labels[r] == k and possible[labels[r - 1]] else -1
             old = row[max(true, 0)]
             for u in range(K):
-                word = _newton_word(before[u] * edges[u] * x, one, unit, bits) & -np.int64(possible[u])
+                noise = _noise(r * K + u) if noisy else 0.0
+                word = _newton_word(before[u] * edges[u] * x, one, unit, bits, noise) & -np.int64(possible[u])
                 row[u] = (row[u] & kept) + word
             if true >= 0:
-                word = _newton_word(before[true] * edges[true] * x - 1.0, one, unit, bits)
+                noise = _noise(r * K + true) if noisy else 0.0
+                word = _newton_word(before[true] * edges[true] * x - 1.0, one, unit, bits, noise)
                 row[true] = old + word if shared else word
 
 
 @part
-def _newton_word(g, one, unit, bits):
+def _newton_word(g, one, unit, bits, noise):
     """The word of a gradient between −1 and 1. Four whole numbers of 32 bits are rounded at once."""
     size = min(abs(g), 1.0)
     count = max(size * (1.0 - size) * unit, 1.0)
-    return (np.int64(np.int32(np.rint(g * one))) << bits) + np.int64(np.int32(np.rint(count)))
+    return (np.int64(np.int32(np.rint(g * one + noise))) << bits) + np.int64(np.int32(np.rint(count)))
 
 
 @kernel
 def make_weighted_words(
-    edge_gradient, node_gradient, edge_weight, node_weight, places, first, begin, end, one, unit, bits, shared, words
-):
-    """As make_words, with a weight for every row: edge_weight float64[n, K], node_weight float64[n], 0: no row.
+    edge_gradient, node_gradient, edge_weight, node_weight, places, first, begin, end, one, unit, noisy, bits, shared,
+    words,
+):  # fmt: skip
+    """As make_newton_words, of given gradients (those of edges float64[n, K], of nodes float64[n]) and a weight for
+    every row, alike, 0: no row.
 
     A weight of 1 counts `unit`; a row with any weight counts at least 1.
     """
@@ -112,24 +108,25 @@ def make_weighted_words(
     for t in range(begin, end):
         p, r = places[t], t - begin
         if first[p]:
-            word = _weighted(node_gradient[r], node_weight[r], one, unit, bits)
+            word = _weighted(node_gradient[r], node_weight[r], one, unit, bits, _noise(r * K) if noisy else 0.0)
             words[p, 0] = words[p, 0] + word if shared else word
         else:
             for u in range(K):
-                word = _weighted(edge_gradient[r, u], edge_weight[r, u], one, unit, bits)
+                noise = _noise(r * K + u) if noisy else 0.0
+                word = _weighted(edge_gradient[r, u], edge_weight[r, u], one, unit, bits, noise)
                 words[p, u] = words[p, u] + word if shared else word
 
 
 @part
-def _weighted(gradient, weight, one, unit, bits):
+def _weighted(gradient, weight, one, unit, bits, noise):
     if weight <= 0.0:
         return 0
-    return (_rounded(gradient * one) << bits) + max(1, _rounded(weight * unit))
+    return (_rounded(gradient * one + noise) << bits) + max(1, _rounded(weight * unit))
 
 
 @kernel
 def make_position_words(
-    gradient, weight, scale, newton, places, begin, end, one, unit, bits, shared, column, words
+    gradient, weight, scale, newton, places, begin, end, one, unit, noisy, bits, shared, column, words
 ):  # fmt: skip
     """As make_weighted_words, where ⊥ stands before every position: one row each, of weight float64[n] (0: no row),
     which Newton's leaves multiply by p(1−p); gradients, float64[n], are `scale` times those of such weights.
@@ -141,21 +138,8 @@ def make_position_words(
         if newton and count > 0.0:
             size = min(abs(gradient[r] / (count * scale)), 1.0)
             count *= max(size * (1.0 - size), 1e-9)
-        word = _weighted(gradient[r], count, one, unit, bits)
+        word = _weighted(gradient[r], count, one, unit, bits, _noise(r) if noisy else 0.0)
         words[p, column] = words[p, column] + word if shared else word
-
-
-@kernel
-def make_vector_words(gradient, places, begin, end, one, unit, bits, shared, words):
-    """As make_position_words, of all labels at once, where every row weighs 1 and leaves are Newton's.
-
-    IN   gradient float64[n, K]
-    """
-    kept = -np.int64(shared)
-    for t in range(begin, end):
-        row, of_labels = words[np.uint64(places[t])], gradient[t - begin]
-        for k in range(len(of_labels)):
-            row[k] = (row[k] & kept) + _newton_word(of_labels[k], one, unit, bits)
 
 
 @kernel

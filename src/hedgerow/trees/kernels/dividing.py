@@ -224,39 +224,37 @@ def divide_input(columns, data, rules, buffers, gaps, surrogates, i, new, chosen
 
 
 @part
-def _sum_words(words, first, places, one, chosen, taken):
-    """OUT taken int64[n]: the words of the rows (p, u) with u = one, or, where that is −1, with u chosen; ⊥ is K."""
-    K = words.shape[1]
-    start = 1 if chosen[K] else 0
-    for r in range(len(places)):
-        p = np.uint64(places[r])
-        if first[p]:
-            taken[r] = words[p, 0] * start
-        elif one >= 0:
-            taken[r] = words[p, np.uint64(one)] if one < K else 0
-        else:
-            word, row = 0, words[p]
-            for u in range(K):
-                word += row[u] & -np.int64(chosen[u])
-            taken[r] = word
+def _word(data, p, one, chosen):
+    """The words of the rows (p, u) with u = one, or, where that is −1, with u chosen; ⊥ is K."""
+    row, K = data.words[p], data.words.shape[1]
+    if data.first[p]:
+        return row[0] if chosen[K] else 0
+    if one >= 0:
+        return row[np.uint64(one)] if one < K else 0
+    word = 0
+    for u in range(K):
+        word += row[u] & -np.int64(chosen[u])
+    return word
 
 
 @part
-def _parted(amount, taken, rest, r):
-    """What leaves of an amount, and what is left. Of parts, all is on both sides where both have rows."""
-    if rest is None:
-        away = taken[r] if amount != 0 else 0
+def _parted(data, p, amount, one, chosen, others):
+    """What leaves of an amount, and what is left. Of parts, all is on both sides where both have rows: `others` are the
+    labels that stay, None where amounts are words."""
+    taken = _word(data, p, one, chosen)
+    if others is None:
+        away = taken if amount != 0 else 0
         return away, amount - away
-    return amount if taken[r] != 0 else 0, amount if rest[r] != 0 else 0
+    return amount if taken != 0 else 0, amount if _word(data, p, np.int64(-1), others) != 0 else 0
 
 
 @part
-def _take_rows(rows, amount, begin, end, taken, rest, tail):
+def _take_rows(data, rows, amount, begin, end, one, chosen, others, tail):
     """Take what leaves a run to the tail; a place of which nothing is left is left out. Returns the two ends."""
     kept = begin
     for q in range(begin, end):
         p = rows[q]
-        away, left = _parted(amount[q], taken, rest, q - begin)
+        away, left = _parted(data, np.uint64(p), amount[q], one, chosen, others)
         rows[tail], amount[tail] = p, away
         tail += away != 0
         rows[kept], amount[kept] = p, left
@@ -265,18 +263,18 @@ def _take_rows(rows, amount, begin, end, taken, rest, tail):
 
 
 @part
-def _take_trunk(trunk, other, as_trunk, places, taken, rest, rows, amount, tail):
+def _take_trunk(data, trunk, other, as_trunk, rows, amount, one, chosen, others, tail):
     """Take what leaves a trunk into another one, or to the tail. Returns the new tail."""
     if as_trunk:
         other[:] = 0
-    for r in range(len(places)):
-        p = np.uint64(places[r])
-        away, left = _parted(trunk[p], taken, rest, r)
+    for r in range(len(data.places)):
+        p = np.uint64(data.places[r])
+        away, left = _parted(data, p, trunk[p], one, chosen, others)
         trunk[p] = left
         if as_trunk:
             other[p] = away
         elif away != 0:
-            rows[tail], amount[tail] = places[r], away
+            rows[tail], amount[tail] = p, away
             tail += 1
     return tail
 
@@ -289,16 +287,12 @@ def divide_labels(data, buffers, gaps, i, new, chosen, tail):
         member[new, u] = member[i, u] & chosen[u]
         member[i, u] -= member[new, u]
     begin, end, slot, other = leaf[BEGIN, i], leaf[END, i], leaf[SLOT, i], leaf[SLOT, new]
-    places = rows[begin:end] if slot < 0 else data.places
-    rest = None if len(gaps) == 0 else gaps.rest
-    _sum_words(data.words, data.first, places, split[BIN] if split[RULE] == EQUAL else -1, chosen, buffers.taken)
-    if len(gaps) > 0:
-        _sum_words(data.words, data.first, places, np.int64(-1), member[i], rest)
+    others, one = None if len(gaps) == 0 else member[i], split[BIN] if split[RULE] == EQUAL else -1
     leaf[BEGIN, new] = tail
     if slot < 0:
-        leaf[END, i], tail = _take_rows(rows, amount, begin, end, buffers.taken, rest, tail)
+        leaf[END, i], tail = _take_rows(data, rows, amount, begin, end, one, chosen, others, tail)
     else:
         into = buffers.trunk[max(other, 0)]
-        tail = _take_trunk(buffers.trunk[slot], into, other >= 0, places, buffers.taken, rest, rows, amount, tail)
+        tail = _take_trunk(data, buffers.trunk[slot], into, other >= 0, rows, amount, one, chosen, others, tail)
     leaf[END, new] = tail
     return tail

@@ -24,30 +24,29 @@ SMALL_ARENA, SMALL_SPARSE = -1, -2  # in place of the number of leaves: which bu
 
 @part
 def plant(data, whole, gaps, buffers, tree):
-    """The root: every place that has a row, with all its previous labels, as a trunk or as a run. Returns the tail."""
-    words, trunk, leaf, tail = data.words, buffers.trunk, buffers.leaf, 0
-    as_trunk = len(trunk) > 0
+    """The root, a trunk: every place that has a row, with all its previous labels. Returns the tail of the arena."""
+    words, labels, K = data.words, buffers.labels[0], data.words.shape[1]
+    labels[:] = 0
     for r in range(len(data.places)):
         p = np.uint64(data.places[r])
-        word = words[p, 0]
+        row = words[p]
+        word = row[0]
         if not data.first[p]:
-            for u in range(1, words.shape[1]):
-                word += words[p, u]
+            for u in range(1, K):
+                word += row[u]
         if len(gaps) > 0:
             word = whole if word != 0 else 0
-        if as_trunk:
-            trunk[0, p] = word
-        elif word != 0:
-            buffers.rows[tail], buffers.amount[tail] = data.places[r], word
-            tail += 1
-    leaf[:, 0] = 0
-    leaf[SLOT, 0], leaf[END, 0] = 0 if as_trunk else -1, tail
+        elif data.first[p]:
+            labels[K] += word
+        else:
+            for u in range(K):
+                labels[u] += row[u]
+        buffers.trunk[0, p] = word
+    buffers.leaf[:, 0] = 0
     buffers.member[0, :] = 1
     tree[0, :] = 0
     tree[0, STREAM] = LEAF
-    if len(gaps) == 0:
-        _sum_labels(words, data.first, data.places, buffers.member[0], buffers.labels[0])
-    return tail
+    return np.int64(0)
 
 
 @part
@@ -78,23 +77,6 @@ def claim_histogram(owned, gain, n_histograms, n_leaves, i):
 
 
 @part
-def _sum_labels(words, first, rows, member, labels):
-    """OUT labels int64[K+1]: the sums of the words of some rows by previous label, where it is a member."""
-    K = words.shape[1]
-    labels[:] = 0
-    for r in range(len(rows)):
-        p = np.uint64(rows[r])
-        if first[p]:
-            labels[K] += words[p, 0]
-        else:
-            for u in range(K):
-                labels[u] += words[p, u]
-    for u in range(K + 1):
-        if not member[u]:
-            labels[u] = 0
-
-
-@part
 def sum_new_labels(data, buffers, i, new, chosen):
     """OUT labels of leaf `new`, in words: of its rows, or, where leaf i was split by label, those of leaf i."""
     leaf, labels = buffers.leaf, buffers.labels[new]
@@ -102,8 +84,32 @@ def sum_new_labels(data, buffers, i, new, chosen):
         for u in range(len(labels)):
             labels[u] = buffers.labels[i, u] if chosen[u] else 0
     else:
-        rows = buffers.rows[leaf[BEGIN, new] : leaf[END, new]]
-        _sum_labels(data.words, data.first, rows, buffers.member[new], labels)
+        run = slice(leaf[BEGIN, new], leaf[END, new])
+        _sum_labels(data, buffers.rows[run], buffers.amount[run], buffers.member[new], buffers.order, labels)
+
+
+@part
+def _sum_labels(data, rows, amount, member, order, labels):
+    """OUT labels int64[K+1]: the words of the rows of a leaf by previous label. What the others leave of all that the
+    leaf has is the last one's, so that a leaf of one label reads no word."""
+    words, first, K = data.words, data.first, data.words.shape[1]
+    m, rest = list_labels(member, order), 0
+    labels[:] = 0
+    for r in range(len(rows)):
+        p = np.uint64(rows[r])
+        rest += amount[r]
+        if first[p]:
+            labels[K] += amount[r]
+        elif m == K:
+            for u in range(K - 1):
+                labels[u] += words[p, u]
+        else:
+            for j in range(m - 1):
+                labels[order[j]] += words[p, np.uint64(order[j])]
+    for u in range(K + 1):
+        rest -= labels[u]
+    if m > 0:
+        labels[order[m - 1]] = rest
 
 
 @part
@@ -241,27 +247,38 @@ def grow(columns, data, rules, buffers, sparse, gaps, surrogates, tree, pairs, g
 @kernel
 def assign_leaves(places, first, rows, leaf, member, order, n_leaves, leaf_of):
     """OUT leaf_of uint16[P, K]: the leaf of row (p, u), where no place is in two; a first place has its ⊥ row in column
-    0.
+    0. A row that is in no leaf has any, or the number of leaves.
 
-    A trunk first claims all places for its labels; the runs, cut out of it, then claim theirs.
+    Trunks first claim all places for their labels, which no two of them share; the runs, cut out of them, then claim
+    theirs.
 
     IN   places int32[R], first uint8[P], and of buffers rows, leaf, member
     WORK order int64[·]
     """
     K = leaf_of.shape[1]
-    for trunks in (True, False):
-        for i in range(n_leaves):
-            if (leaf[SLOT, i] >= 0) == trunks:
-                m = list_labels(member[i], order)
-                members = places if trunks else rows[leaf[BEGIN, i] : leaf[END, i]]
-                for r in range(len(members)):
-                    p = np.uint64(members[r])
-                    if first[p]:
-                        if member[i, K]:
-                            leaf_of[p, 0] = i
-                    elif m == K:
-                        for u in range(K):
-                            leaf_of[p, u] = i
-                    else:
-                        for j in range(m):
-                            leaf_of[p, np.uint64(order[j])] = i
+    owner = order[: K + 1]
+    owner[:] = n_leaves
+    for i in range(n_leaves):
+        for u in range(K + 1):
+            if leaf[SLOT, i] >= 0 and member[i, u]:
+                owner[u] = i
+    for r in range(len(places)):
+        row = leaf_of[np.uint64(places[r])]
+        for u in range(K):
+            row[u] = owner[u]
+        if first[places[r]]:
+            row[0] = owner[K]
+    for i in range(n_leaves):
+        if leaf[SLOT, i] < 0:
+            m = list_labels(member[i], order)
+            for q in range(leaf[BEGIN, i], leaf[END, i]):
+                p = np.uint64(rows[q])
+                if first[p]:
+                    if member[i, K]:
+                        leaf_of[p, 0] = i
+                elif m == K:
+                    for u in range(K):
+                        leaf_of[p, u] = i
+                else:
+                    for j in range(m):
+                        leaf_of[p, np.uint64(order[j])] = i

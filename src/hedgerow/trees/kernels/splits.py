@@ -50,12 +50,11 @@ def _base(g, n, l2_regularization):
 @part
 def _score(g, n, known_g, known_n, lift, rules, best):
     """A_L²/(λ+n_L) + A_R²/(λ+n_R) + lift of a split of (g, n) from what is known; −inf where surely under the best."""
-    rest = known_n - n
-    if n < rules.least or rest < rules.least:
+    if min(n, known_n - n) < rules.least:
         return -np.inf
-    a = float(g)
+    a, m = float(g), float(n)
     r = float(known_g) - a
-    d_left, d_right = rules.l2_regularization + n, rules.l2_regularization + rest
+    d_left, d_right = rules.l2_regularization + m, rules.l2_regularization + (float(known_n) - m)
     over = a * a * d_right + r * r * d_left
     under = d_left * d_right
     if over < (best - lift - 1e-12 * (best + abs(lift))) * under:
@@ -117,8 +116,6 @@ def _find_codes(hist, block, missing_bin, node, share, g, n, known, lift, rules,
     for x in range(block[BLOCK_BINS]):
         for back in range(width if x != missing_bin else 0):
             bin_g, bin_n = read(hist, first + x * block[BLOCK_STRIDE] + back, rules.bits)
-            if bin_n == 0:
-                continue
             s = block[BLOCK_STREAM] + width - 1 - back
             known_g, known_n, raised = _known_at(known, lift, back, g, n)
             score = _score(bin_g, bin_n, known_g, known_n, raised, rules, best)

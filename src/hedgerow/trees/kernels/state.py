@@ -79,10 +79,10 @@ class Rules(NamedTuple):
 
 
 class Buffers(NamedTuple):
-    """trunk [Q, P]; the arena: rows int32[·], amount [·]; of n rows: state uint8[n], their side, and taken int64[n],
-    their words of some labels; side uint8[256], of each bin; moved int64[3] or int32[3, whole+1]: see `share_amounts`;
-    hist [H, B] sums; ratio float64[·] and order int64[·] of codes or labels; questions uint8[M, K+1]: where previous
-    labels are histories, those that each of M > 0 questions about one holds for.
+    """trunk [Q, P]; the arena: rows int32[·], amount [·]; state uint8[n], the side of n rows; side uint8[256], of
+    each bin; moved int64[3] or int32[3, whole+1]: see `share_amounts`; hist [H, B] sums; ratio float64[·] and order
+    int64[·] of codes or labels; questions uint8[M, K+1]: where previous labels are histories, those that each of M > 0
+    questions about one holds for.
 
     Of leaf i: leaf int64[9, L] (fields above); gain float64[L]; split int64[L, 5]; member uint8[L, K+1] and labels
     [L, K+1], its previous labels and their sums.
@@ -92,7 +92,6 @@ class Buffers(NamedTuple):
     rows: AnyArray
     amount: AnyArray
     state: AnyArray
-    taken: AnyArray
     side: AnyArray
     moved: AnyArray
     hist: AnyArray
@@ -117,14 +116,13 @@ class Sparse(NamedTuple):
 
 
 class Gaps(NamedTuple):
-    """Where a missing value is none: pair int64[n, 2] of n rows; rest int64[n], their words of all other labels; known
-    int64[·, 2], lift float64[·] of the streams of a column (see `splits`).
+    """Where a missing value is none: pair int64[n, 2] of n rows; known int64[·, 2], lift float64[·] of the
+    streams of a column (see `splits`).
 
     OUT  shares float64[2L]: of each split, how much of a place without a value goes to the true side
     """
 
     pair: AnyArray
-    rest: AnyArray
     known: AnyArray
     lift: AnyArray
     shares: AnyArray
