@@ -419,12 +419,16 @@ def test_types_that_differ_between_parts_are_refused():
         SharedCorpus.of(LocalEngine([one, other], 1), None, 0)
 
 
-def test_constraints_name_the_sequence(rng):
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("model", [TreeCRF, LinearCRF])
+def test_constraints_name_the_sequence_as_it_was_given(model, seed, rng):
+    """Some sequences are held out, and those that train have other numbers then."""
     X, y = sequences(rng, "numbers", 3)
-    y[21] = ["L0", "L1", *y[21]][: len(y[21])] if len(y[21]) > 1 else y[21]
-    model = TreeCRF(window=0, constraints=[("L0", "L1")])
-    with pytest.raises(InputError, match=r"sequence .* from 'L0' to 'L1', which the constraints forbid") as error:
-        fit_parts(model, parts_of(X, y, [20]), 2)
+    known = {"window": 0, "constraints": [("L0", "L1")], "random_state": seed}
+    with pytest.raises(InputError, match=r"from 'L0' to 'L1', which the constraints forbid") as error:
+        fit_parts(model(**known), parts_of(X, y, [20]), 2)
     with pytest.raises(InputError) as local:
-        hedgerow.TreeCRF(window=0, constraints=[("L0", "L1")]).fit(X, y)
-    assert (error.value.sequence, error.value.position) == (local.value.sequence, local.value.position)
+        model._local(**known).fit(X, y)
+    sequence, position = error.value.sequence, error.value.position
+    assert y[sequence][position - 1 : position + 1] == ["L0", "L1"]
+    assert (sequence, position) == (local.value.sequence, local.value.position)

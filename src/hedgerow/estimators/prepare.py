@@ -221,8 +221,7 @@ def _fold_makers(wanted: Preparation, corpus: Learnt, whole: Dataset, *, settled
         rest = without_unseen_labels(given.take(fold.held), part)
         if not settled:
             part, rest = narrow(corpus, fold.kept, part, rest)
-        ready = make_ready(wanted, part, replace(rest, weight_seq=None))
-        return replace(ready, kept=fold.kept, held=fold.held)
+        return make_ready(wanted, part, replace(rest, weight_seq=None), *fold)
 
     def hide(blocks: IndexArray, fold: Fold) -> Prepared:
         part, rest = hide_blocks(whole, blocks, fold.held)[0], hide_blocks(given, blocks, fold.held)[1]
@@ -352,20 +351,22 @@ def encode_held_out(schema: Schema, X_val: Any, y_val: Any) -> Dataset | None:
     return replace(held_out, weight_seq=None)
 
 
-def make_ready(wanted: Preparation, given: Any, held_given: Any) -> Prepared:
+def make_ready(wanted: Preparation, given: Any, held_given: Any, kept: Any = None, held: Any = None) -> Prepared:
     """Learn from the training sequences what stands in for missing values and which moves are legal. Both are Datasets,
-    or both are shared."""
+    or both are shared. kept, held : the numbers of both among all sequences, by which errors name them"""
     imputation = wanted.imputation if wanted.schema is not None else learn_missing(wanted, given)
     dataset, held_out = given, held_given
     if imputation is not None:
         dataset = imputation.apply(given)
         held_out = None if held_given is None else imputation.apply(held_given)
-    if wanted.needs_numbers:
-        dataset.require_numbers()
-        if held_out is not None:
+    with numbered(kept):
+        if wanted.needs_numbers:
+            dataset.require_numbers()
+        space = legal_space(given, wanted.constraints, forbid_unseen=wanted.forbid_unseen)
+    if wanted.needs_numbers and held_out is not None:
+        with numbered(held):
             held_out.require_numbers()
-    space = legal_space(given, wanted.constraints, forbid_unseen=wanted.forbid_unseen)
-    return Prepared(wanted, dataset, held_out, given, held_given, imputation, space)
+    return Prepared(wanted, dataset, held_out, given, held_given, imputation, space, kept=kept, held=held)
 
 
 def learn_missing(wanted: Preparation, dataset: Dataset) -> Imputation | None:

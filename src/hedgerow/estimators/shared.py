@@ -52,8 +52,7 @@ def prepare_shared(wanted: Preparation, whole: SharedCorpus, held: SharedCorpus 
         part = whole.take(fold.kept)
         part = part if wanted.schema is not None else part.narrowed()
         rest = replace(whole.take(fold.held), schema=part.schema, hidden=hidden, weight_seq=None)
-        everything = whole if wanted.keeps_all else None
-        return replace(make_ready(wanted, part, rest), kept=fold.kept, held=fold.held, everything=everything)
+        return replace(make_ready(wanted, part, rest, *fold), everything=whole if wanted.keeps_all else None)
 
     folds = choose_folds(labels, wanted.validation_fraction, wanted.random_state, n_folds)
     makers: list[Callable[[], Prepared]] = [partial(take, fold) for fold in folds]
