@@ -165,8 +165,11 @@ def replace_file(path: str | os.PathLike[str] | IO[bytes], pieces: Sequence[byte
         path.flush()
         return
     if _is_written_through(path):
-        with open(path, "wb") as file:
-            file.writelines(pieces)
+        try:
+            with open(path, "wb") as file:
+                file.writelines(pieces)
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, path) from error
         return
     target = os.path.realpath(path)
     folder = os.path.dirname(target)

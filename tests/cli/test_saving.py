@@ -151,3 +151,9 @@ def test_what_cannot_be_kept(hedgerow, planted):
     assert "Give --checkpoint FILE" in hedgerow("train", "a.csv", "-o", "m", "--by", "sequence", "--resume").complaint
     no = hedgerow("train", "a.csv", "-o", "m", "--by", "sequence", "--checkpoint", "no/kept").complaint
     assert "the folder 'no' does not exist" in no
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no such device")
+def test_a_device_that_takes_nothing_is_named(hedgerow, folder):
+    (folder / "train.txt").write_text(conll())
+    assert "/dev/full: No space left on device" in hedgerow("train", "train.txt", *LINEAR, "-o", "/dev/full").complaint

@@ -6,6 +6,8 @@ import csv
 import io
 import json
 
+import numpy as np
+import pandas as pd
 import pytest
 
 import hedgerow as package
@@ -153,3 +155,25 @@ def test_notes_of_someone_else_in_a_model(hedgerow, folder):
 
 def test_the_function_behind_the_command(exact, folder):
     assert tag(str(exact), "train.txt").decode() == conll((0, 1, 2, 2))
+
+
+@pytest.mark.parametrize("format", ["csv", "parquet"])
+@pytest.mark.parametrize("states", [("off", "on"), (3, 7), (False, True)], ids=["text", "numbers", "flags"])
+def test_a_model_fitted_to_a_frame_in_python_reads_tables_of_its_columns(states, format, hedgerow, folder, rng):
+    on = (rng.random(120) < 0.3).cumsum() % 2
+    columns = {
+        "day": np.arange(120) // 12,
+        "minute": np.tile(np.arange(12)[::-1], 10),
+        "load": on + rng.normal(size=120),
+    }
+    frame = pd.DataFrame({**columns, "room": np.where(on, "a", "b"), "warm": rng.random(120) < 0.5})
+    frame["state"] = [states[k] for k in on]
+    model = LinearCRF(window=1).fit(frame, by="day", time="minute", label="state")
+    model.save("python.hedgerow")
+    getattr(frame.astype({"day": str}), f"to_{format}")(f"days.{format}", index=False)
+    assert hedgerow("tag", "python.hedgerow", f"days.{format}", "-o", f"out.{format}").code == 0
+    tagged = getattr(pd, f"read_{format}")(f"out.{format}")
+    assert tagged["predicted"].tolist() == model.predict(frame).tolist()
+    wanted = f"accuracy {model.score(frame):.4f}"
+    assert wanted in hedgerow("eval", "python.hedgerow", f"days.{format}").out
+    assert "there is no column 'day'" in hedgerow("tag", "python.hedgerow", "--format", "csv", stdin="x\n1\n").complaint

@@ -535,3 +535,21 @@ def test_labels_that_break_constraints_are_named_with_file_and_line(hedgerow, fo
         '{"tokens": ["a", "b"], "labels": ["B-X", "I-X"]}\n\n{"tokens": ["a"], "labels": ["I-X"]}\n'
     )
     assert "bad.jsonl, line 3: the label 'I-X' stands first" in hedgerow("train", "bad.jsonl", *options).complaint
+
+
+def test_labels_that_are_measurements(hedgerow, folder, rng):
+    rows = [f"{i // 20},{k},{x:.3f}" for i, (k, x) in enumerate(zip(rng.integers(2, size=100), rng.normal(size=100)))]
+    (folder / "a.csv").write_text("\n".join(["day,state,load", *rows]))
+    complaint = hedgerow("train", "a.csv", "-o", "m", "--model", "linear", "--by", "day", "--label", "load").complaint
+    assert "a.csv, column 'load': the labels are " in complaint
+    assert "these are measurements. Labels are classes: name another column with --label" in complaint
+    assert hedgerow("train", "a.csv", "-o", "m", "--model", "linear", "--by", "day", "--label", "state").code == 0
+
+
+def test_rows_that_nothing_tells_apart_are_one_sequence_and_that_is_said(hedgerow, folder, rng):
+    (folder / "a.csv").write_text(
+        "\n".join(["load,label", *(f"{x:.3f},{k}" for k, x in enumerate(rng.normal(size=9)))])
+    )
+    options = ("train", "a.csv", "-o", "m", "--model", "linear", "--window", "0")
+    said = hedgerow(*options).out.splitlines()[0].split(maxsplit=1)
+    assert said == ["sequences", "1 (all rows; --by COLUMN tells sequences apart)"]

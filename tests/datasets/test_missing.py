@@ -8,7 +8,6 @@ import pytest
 from hedgerow.data.encoding import learn
 from hedgerow.data.sequences import Sequences
 from hedgerow.datasets import make_missing
-from hedgerow.datasets.missing import CONTRAST
 from hedgerow.errors import InputError
 from hedgerow.legend import MISSING
 
@@ -30,25 +29,17 @@ def as_sequences() -> Sequences:
 
 
 @pytest.mark.parametrize("rate", [0.0, 0.05, 0.4, 1.0])
-@pytest.mark.parametrize("mechanism", ["completely", "given", "not"])
-def test_the_rate_is_kept_to_the_nearest_value(rate, mechanism):
+def test_the_rate_is_kept_to_the_nearest_value(rate):
     X = arrays()
-    given = 1 if mechanism == "given" else None
-    damaged = np.concatenate(make_missing(X, rate, mechanism=mechanism, given=given, random_state=3))
-    n_columns = 2 if given else 3
-    assert np.isnan(damaged).sum() == round(rate * n_columns * 600)
-    if given:
-        assert not np.isnan(damaged[:, 1]).any()
+    damaged = np.concatenate(make_missing(X, rate, random_state=3))
+    assert np.isnan(damaged).sum() == round(rate * 3 * 600)
     whole = np.concatenate(X)
     known = ~np.isnan(damaged)
     np.testing.assert_array_equal(damaged[known], whole[known])
 
 
-@pytest.mark.parametrize("mechanism", ["completely", "given", "not"])
-def test_positions_are_lost_as_a_whole(mechanism):
-    given = 0 if mechanism == "given" else None
-    X = make_missing(arrays(), 0.25, unit="position", mechanism=mechanism, given=given)
-    gone = np.isnan(np.concatenate(X))[:, 1 if given == 0 else 0 :]
+def test_positions_are_lost_as_a_whole():
+    gone = np.isnan(np.concatenate(make_missing(arrays(), 0.25, unit="position")))
     assert gone.all(axis=1).sum() == 150
     assert gone.sum() == 150 * gone.shape[1]
 
@@ -57,33 +48,11 @@ def shares(gone: np.ndarray, heavy: np.ndarray) -> float:
     return gone[heavy].mean() / gone[~heavy].mean()
 
 
-def test_not_at_random_depends_on_the_value():
-    X = [np.random.default_rng(1).normal(size=(20_000, 1))]
-    gone = np.isnan(make_missing(X, 0.02, mechanism="not")[0][:, 0])
-    heavy = X[0][:, 0] > np.median(X[0])
-    assert shares(gone, heavy) == pytest.approx(CONTRAST, rel=0.25)
-
-
-def test_given_another_column_it_depends_on_that_alone():
-    X = [np.random.default_rng(2).normal(size=(20_000, 2))]
-    gone = np.isnan(make_missing(X, 0.02, mechanism="given", given=1)[0][:, 0])
-    median = np.median(X[0], axis=0)
-    assert shares(gone, X[0][:, 1] > median[1]) == pytest.approx(CONTRAST, rel=0.25)
-    assert shares(gone, X[0][:, 0] > median[0]) == pytest.approx(1.0, abs=0.25)
-
-
 def test_completely_at_random_depends_on_nothing():
     X = [np.random.default_rng(3).normal(size=(20_000, 2))]
     gone = np.isnan(make_missing(X, 0.05)[0])
     assert shares(gone[:, 0], X[0][:, 0] > 0) == pytest.approx(1.0, abs=0.2)
     assert shares(gone[:, 0], X[0][:, 1] > 0) == pytest.approx(1.0, abs=0.2)
-
-
-def test_half_of_the_categories_go_missing_more_often():
-    X = [list(np.random.default_rng(4).choice(list("abcd"), size=20_000))]
-    damaged = make_missing(X, 0.02, mechanism="not")[0]
-    rates = sorted(np.mean([d is None for x, d in zip(X[0], damaged) if x == letter]) for letter in "abcd")
-    assert rates[2] / rates[1] > 2.0
 
 
 def test_tokens_become_none():
@@ -144,12 +113,8 @@ def test_the_seed_decides():
     [
         (WORDS, {"rate": 1.5}, "rate=1.5"),
         (WORDS, {"unit": "row"}, "unit='row'"),
-        (WORDS, {"mechanism": "mcar"}, "mechanism='mcar'"),
-        (WORDS, {"mechanism": "given"}, "needs a column"),
-        (WORDS, {"given": "token"}, "without mechanism='given'"),
-        (WORDS, {"mechanism": "given", "given": "token"}, "no column is left"),
+        (WORDS, {"columns": []}, "no column is left"),
         (DICTS, {"columns": ["d"]}, "column 'd'"),
-        (DICTS, {"mechanism": "given", "given": "a", "columns": ["a"]}, "must stay"),
         ([[["p", "q"], ["q"]]], {}, "neither tokens nor dicts"),
         ([np.zeros(3)], {}, "not \\(positions, columns\\)"),
         ("abc", {}, "X is"),

@@ -12,7 +12,7 @@ import numpy as np
 from hedgerow.cli.inputs import FORMATS, STANDARD, TABLES, Input, format_of
 from hedgerow.data.plan import Plan
 from hedgerow.data.readers import Template, read_conll, read_crfsuite, read_jsonl, read_table
-from hedgerow.data.readers.columns import nested
+from hedgerow.data.readers.columns import is_number, nested
 from hedgerow.data.readers.source import read_lines
 from hedgerow.data.readers.table_files import table_lines
 from hedgerow.data.sequences import KINDS, Sequences
@@ -20,6 +20,8 @@ from hedgerow.errors import InputError, ModelFileError, placed
 from hedgerow.estimators.codec.parts import Record, made_by, pack, unpack
 from hedgerow.estimators.codec.values import anything, choice, mapping, text, texts
 from hedgerow.legend import INDEX, AnyArray
+
+MOST_FRACTIONS = 20  # labels may be 1.5 and 2.5
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,7 @@ class Recipe:
     separator what stands between the columns of a CoNLL file; None for any run of spaces and tabs
     complete  of tables, whether every number must be there: a linear model that does not fill them in takes none that
               is missing. It follows from the model, and is not kept with it
+    names     of tables, labels by their text, where a model has numbers for labels; not kept either
     """
 
     format: str
@@ -51,6 +54,7 @@ class Recipe:
     time_columns: tuple[str, ...] = ()
     encoding: str = "utf-8"
     complete: bool = False
+    names: Mapping[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """As a model's metadata holds it."""
@@ -104,7 +108,7 @@ class Recipe:
         return self._read_table(source, None)
 
     def _read_table(self, source: Input, label: str | None) -> tuple[Sequences, AnyArray | None]:
-        return read_table(
+        X, y = read_table(
             source.stream(),
             list(self.by),
             label,
@@ -117,6 +121,9 @@ class Recipe:
             allow_missing=not self.complete,
             encoding=self.encoding,
         )
+        for row in () if y is None or not self.names else y:
+            row[:] = [self.names.get(label, label) for label in row]
+        return X, y
 
 
 _FIELDS = (
@@ -163,16 +170,26 @@ def _read_first(source: Input, recipe: Recipe) -> tuple[Any, AnyArray | None, Re
     if recipe.format in TABLES:
         recipe = replace(recipe, label=recipe.label or "label")
         X, y = recipe._read_table(source, recipe.label)
+        _refuse_measurements(y, recipe.label, source)
         made = {f"{name} of {recipe.time}" for name in recipe.time_columns}
         kinds = {name: kind for name, kind in X.kinds.items() if name not in made}
         return X, y, replace(recipe, columns=tuple(kinds), kinds=kinds)
     return *recipe._read_plain(source), recipe
 
 
+def _refuse_measurements(y: Any, label: str | None, source: Input) -> None:
+    """Refuse labels that are many numbers with fractions: a column of measurements was named."""
+    found = {str(value) for row in y for value in row if value is not None}
+    if len(found) > MOST_FRACTIONS and all(map(is_number, found)) and any(float(one) % 1 for one in found):
+        what = f"the labels are {len(found):,} different numbers, such as {min(found)}: these are measurements"
+        hint = "Labels are classes: name another column with --label, or cut the numbers into classes first."
+        raise InputError(what, path=source.name, column=label, hint=hint)
+
+
 def recipe_of(model: Any, source: Input, format: str | None) -> Recipe:
     """How a model reads this input: in the format asked for, else the one its suffix tells, else that of training."""
     stored = getattr(model, "metadata_", {}).get("reader")
-    trained = Recipe.from_json(stored) if stored else None
+    trained = Recipe.from_json(stored) if stored else _of_frame(model)
     name = format or format_of(source.path)
     if format is None and name == "tsv" and trained is not None and trained.format not in TABLES:
         name = trained.format  # CoNLL files with tabs are often called .tsv
@@ -191,6 +208,17 @@ def recipe_of(model: Any, source: Input, format: str | None) -> Recipe:
         raise InputError(what, path=source.name, hint="Give the input as JSON lines, or predict in Python.")
     fills = getattr(model, "imputation_", None) is not None
     return replace(trained, format=name, complete=hasattr(model, "weights_") and not fills)
+
+
+def _of_frame(model: Any) -> Recipe | None:
+    """How a model that was fitted to one frame in Python reads tables; None where it was fitted to something else."""
+    plan = getattr(model, "plan_", None)
+    if plan is None or plan.columns is None or plan.words is not None or plan.tokens is not None:
+        return None
+    kinds = {column.name: column.kind for column in model.schema_.columns if column.name in plan.columns}
+    names = {str(label): label for label in model.schema_.labels if not isinstance(label, str)}
+    timing = plan.time, plan.max_gap, plan.time_columns
+    return Recipe("csv", plan.columns, plan.label, plan.by, kinds, None, None, *timing, names=names)
 
 
 def _label_name(label: str | None, names: tuple[str, ...], source: Input) -> str:

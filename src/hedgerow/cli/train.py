@@ -234,6 +234,8 @@ def summary(model: ChainModel, path: str) -> str:
     work = "models tried" if hasattr(model, "leaderboard_") else "iterations"
     names = [str(label) for label in model.classes_[:5]]
     held_out = f" (and {facts['held_out']:,} held out)" if facts["held_out"] else ""
+    if facts["sequences"] == 1 and model.plan_ is not None and not model.plan_.by:
+        held_out = " (all rows; --by COLUMN tells sequences apart)"
     again = " (before the last training, on all sequences)" if getattr(model, "refitted_", False) else ""
     lines = [
         ("sequences", f"{facts['sequences']:,}{held_out}"),

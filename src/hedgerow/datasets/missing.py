@@ -10,11 +10,9 @@ import numpy as np
 from hedgerow.data.readers.columns import objects
 from hedgerow.data.sequences import Sequences, described
 from hedgerow.errors import InputError
-from hedgerow.legend import AnyArray, BoolArray, FloatArray
+from hedgerow.legend import AnyArray, BoolArray
 
 UNITS = ("value", "position")
-MECHANISMS = ("completely", "given", "not")
-CONTRAST = 4.0  # how much likelier the one half of the values goes missing, where that is not completely at random
 _TOKEN = "token"  # the one column of a corpus of tokens
 
 Name = Hashable  # of a column: a str, or a number in an array
@@ -22,16 +20,9 @@ Table = dict[Name, AnyArray]  # column → (N,) values of all sequences, one aft
 
 
 def make_missing(
-    X: Any,
-    rate: float,
-    *,
-    unit: str = "value",
-    mechanism: str = "completely",
-    given: Name | None = None,
-    columns: Sequence[Name] | None = None,
-    random_state: int = 0,
+    X: Any, rate: float, *, unit: str = "value", columns: Sequence[Name] | None = None, random_state: int = 0
 ) -> Any:
-    """The corpus with a share of its values missing. X itself stays as it is.
+    """The corpus with a share of its values missing, completely at random. X itself stays as it is.
 
     Values go missing in their columns, before any window is made: a letter that is missing is so in all windows that
     reach it. What is missing already does not count, and stays so.
@@ -45,12 +36,7 @@ def make_missing(
         The share of the values that go missing, or of the positions; to the nearest whole number of them.
     unit : "value" or "position"
         Whether single values go missing, or all values of a position at once (a lost frame of a sensor).
-    mechanism : "completely", "given" or "not"
-        Completely at random; at random given what stands in another column, which stays as it is; or not at random: it
-        depends on the value that goes missing. In the last two cases one half of the values, numbers above the median
-        or a drawn half of the categories, goes missing (or makes others go missing) four times as often.
-    given : the name of that other column, or its number in arrays
-    columns : the columns that lose values; by default all but `given`
+    columns : the columns that lose values; by default all
     random_state : int
 
     Returns
@@ -58,65 +44,37 @@ def make_missing(
     X, in the form in which it came. Arrays of whole numbers become floats.
     """
     table = _read(X)
-    names = _choose(table, rate, unit, mechanism, given, columns)
+    names = _choose(table, rate, unit, columns)
     rng = np.random.default_rng(random_state)
     known = np.array([_is_known(table[name]) for name in names])
-    heavy: FloatArray = np.zeros(known.shape)
-    if mechanism == "given":
-        heavy[:] = _heavy_half(table[given], rng)
-    elif mechanism == "not":
-        heavy[:] = [_heavy_half(table[name], rng) for name in names]
     lost = np.zeros(known.shape, dtype=bool)
     if unit == "position":
-        some: BoolArray = np.any(known, axis=0)
-        lost[:, _draw(heavy.mean(axis=0), some, rate, rng)] = True
+        lost[:, _draw(np.any(known, axis=0), rate, rng)] = True
     else:
-        lost.ravel()[_draw(heavy.ravel(), known.ravel(), rate, rng)] = True
+        lost.ravel()[_draw(known.ravel(), rate, rng)] = True
     return _write(X, dict(zip(names, lost)))
 
 
-def _choose(
-    table: Table, rate: float, unit: str, mechanism: str, given: Name | None, columns: Sequence[Name] | None
-) -> list[Name]:
+def _choose(table: Table, rate: float, unit: str, columns: Sequence[Name] | None) -> list[Name]:
     """Check the parameters; the columns that lose values."""
     if not 0.0 <= rate <= 1.0:
         raise InputError(f"rate={rate!r}", hint="Give a share from 0 to 1.")
-    for name, value, allowed in (("unit", unit, UNITS), ("mechanism", mechanism, MECHANISMS)):
-        if value not in allowed:
-            raise InputError(f"{name}={value!r}", hint=f"Known are {', '.join(map(repr, allowed))}.")
-    if (given is None) == (mechanism == "given"):
-        what = "mechanism='given' needs a column" if given is None else f"given={given!r} without mechanism='given'"
-        raise InputError(what, hint="given= names the column on which it depends what goes missing.")
-    chosen = [name for name in table if name != given] if columns is None else list(columns)
-    for column in [*chosen, *([] if given is None else [given])]:
+    if unit not in UNITS:
+        raise InputError(f"unit={unit!r}", hint=f"Known are {', '.join(map(repr, UNITS))}.")
+    chosen = list(table if columns is None else columns)
+    for column in chosen:
         if column not in table:
             hint = f"X has the columns {', '.join(map(repr, table))}."
             raise InputError("there is no such column", hint=hint, column=str(column))
-    if given in chosen or not chosen:
-        raise InputError(
-            "no column is left to lose values" if not chosen else "the column that others depend on must stay as it is",
-            hint="mechanism='given' needs two columns at least.",
-            column=None if given is None else str(given),
-        )
+    if not chosen:
+        raise InputError("no column is left to lose values", hint="Name one in ⟦columns⟧, or leave them out.")
     return chosen
 
 
-def _draw(heavy: FloatArray, known: BoolArray, rate: float, rng: np.random.Generator) -> AnyArray:
-    """The numbers of those that go missing: of the known ones a share, the heavy ones CONTRAST times as likely."""
-    # The smallest of exponential times, each with its rate: drawing one after the other, in proportion to the rates.
-    times = rng.exponential(size=len(heavy)) / CONTRAST**heavy
-    times[~known] = np.inf
+def _draw(known: BoolArray, rate: float, rng: np.random.Generator) -> AnyArray:
+    """The numbers of those that go missing: a share of the known ones."""
+    times = np.where(known, rng.exponential(size=len(known)), np.inf)
     return np.argsort(times, kind="stable")[: round(rate * int(known.sum()))]
-
-
-def _heavy_half(values: AnyArray, rng: np.random.Generator) -> BoolArray:
-    """(N,), the half of the values that matter: numbers above the median, or a drawn half of the categories."""
-    known = _is_known(values)
-    if values.dtype.kind == "f":
-        return np.where(known, values, -np.inf) > np.median(values[known]) if known.any() else ~known
-    names = sorted(set(values[known].tolist()), key=str)
-    drawn = {names[i] for i in rng.permutation(len(names))[: (len(names) + 1) // 2]}
-    return np.array([value in drawn for value in values.tolist()], dtype=bool)
 
 
 def _is_known(values: AnyArray) -> BoolArray:
