@@ -176,4 +176,7 @@ def test_a_model_fitted_to_a_frame_in_python_reads_tables_of_its_columns(states,
     assert tagged["predicted"].tolist() == model.predict(frame).tolist()
     wanted = f"accuracy {model.score(frame):.4f}"
     assert wanted in hedgerow("eval", "python.hedgerow", f"days.{format}").out
+    other = {3: "3.0", 7: "7.0", False: "false", True: "true"}  # as other programs write them
+    frame.assign(state=[other.get(state, state) for state in frame["state"]]).to_csv("other.csv", index=False)
+    assert wanted in hedgerow("eval", "python.hedgerow", "other.csv").out
     assert "there is no column 'day'" in hedgerow("tag", "python.hedgerow", "--format", "csv", stdin="x\n1\n").complaint

@@ -544,6 +544,11 @@ def test_labels_that_are_measurements(hedgerow, folder, rng):
     assert "a.csv, column 'load': the labels are " in complaint
     assert "these are measurements. Labels are classes: name another column with --label" in complaint
     assert hedgerow("train", "a.csv", "-o", "m", "--model", "linear", "--by", "day", "--label", "state").code == 0
+    complaint = hedgerow("train", "a.csv", "-o", "m", "--by", "day", "--label", "day").complaint
+    assert "--by names 'day', the column of labels" in complaint
+    numbers = [*map(str, range(30)), "nan", "inf"]  # classes that have numbers for names
+    (folder / "b.csv").write_text("\n".join(["x,label", *(f"{i},{number}" for i, number in enumerate(numbers * 2))]))
+    assert hedgerow("train", "b.csv", "-o", "m", "--model", "hmm").code == 0
 
 
 def test_rows_that_nothing_tells_apart_are_one_sequence_and_that_is_said(hedgerow, folder, rng):

@@ -43,7 +43,9 @@ def parts_of(X, y, cuts, weights=None, schema=None):
     dense = frequent_keys([count_keys(X[a:b], None) for a, b in runs])
     if schema is not None:
         dense = {column.name for column in schema.columns}
-    return [learn_part(X[a:b], y[a:b], None, dense, None if weights is None else weights[a:b]) for a, b in runs]
+    own = [None if weights is None else weights[a:b] for a, b in runs]
+    parts = [learn_part(X[a:b], y[a:b], None, dense, given) for (a, b), given in zip(runs, own)]
+    return [part._replace(number=p) for p, part in enumerate(parts)]
 
 
 def frame(rng, n_machines=30, n_labels=3):

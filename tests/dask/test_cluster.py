@@ -179,6 +179,39 @@ def test_errors_name_the_partition(client):
         LinearCRF(window=0, client=client).fit([dask.delayed(one) for one in frames], by="m", label="s")
 
 
+@pytest.mark.parametrize("options", [{}, {"early_stopping": True, "validation_fraction": 0.3, "random_state": 0}])
+def test_errors_name_sequences_as_they_were_given(client, rng, options):
+    """Also where some are held out, and others have no weight and are left out before anything is learnt."""
+    X, y = [rng.normal(size=(8, 2)) for _ in range(30)], [["a", "b"] * 4 for _ in range(30)]
+    for x in X[15:]:
+        x[3, 1] = np.nan  # in partition 1, from its first sequence of weight 1 on
+    weights = [0.0] * 5 + [1.0] * 13 + [0.0] * 4 + [1.0] * 8
+    parts = [dask.delayed((X[a:b], y[a:b], weights[a:b])) for a, b in ((0, 15), (15, 30))]
+    with pytest.raises(InputError) as found:
+        LinearCRF(client=client, window=0, **options).fit(parts)
+    error = found.value
+    assert (error.partition, error.position, error.column) == (1, 3, "1")
+    assert weights[15 + error.sequence] == 1.0
+    assert options or error.sequence == 0
+
+
+def test_weights_that_are_refused(client, rng):
+    X, y = [rng.normal(size=(4, 2)) for _ in range(12)], [["a", "b"] * 2 for _ in range(12)]
+    plain, weighted = dask.delayed((X, y)), dask.delayed((X, y, [1.0] * 12))
+    frames = cut_frame(frame(rng).assign(w=np.nan), 9)
+    fit = LinearCRF(client=client, window=0).fit
+    for given, more, what in (
+        ([plain, weighted], {}, "partition 0 has no weights, and others have some. Give all partitions weights"),
+        ([weighted, plain], {}, "partition 1 has no weights"),
+        ([dask.delayed((X, y, 2.0))], {}, "sample_weight"),
+        ([plain], {"X_val": [weighted]}, "X_val has weights"),
+        ([plain], {"y_val": y}, "y_val is given without X_val"),
+        (dask_frame(frames), {**NAMES, "sample_weight": "w"}, "finite"),
+    ):
+        with pytest.raises(InputError, match=what):
+            fit(given, **more)
+
+
 def test_delayed_frames_of_polars_of_other_orders_and_without_values(client, rng):
     whole = frame(rng)
     parts = cut_frame(whole, 4, 20)

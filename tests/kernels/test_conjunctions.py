@@ -96,6 +96,19 @@ def test_gains_are_what_a_search_along_one_weight_finds(corpus, sets, seed, l2):
     np.testing.assert_allclose(search.gains(sets, l2), expected, rtol=1e-5, atol=1e-6)
 
 
+def test_gains_of_values_whose_exponentials_are_huge():
+    """Of one weight μ for all: Σ_t v_t μ − log(1 − p + p e^{v_t μ}) − μ², where all labels are the first one; and as much
+    of the second one, with −μ."""
+    values = np.repeat([1.0, 100.0], [2000, 10])
+    atoms = listed([{0: value} for value in values.tolist()], False)
+    outputs = Outputs(np.full((len(values), 2), [0.3, 0.7]), np.zeros(len(values), CODE), np.ones(len(values)))
+    search = Search(Conjunctions.of(SCHEMA, [()]), atoms, Conjunctions.of(SCHEMA, [()]).held(atoms), outputs)
+    z = np.linspace(0.0, 8.0, 8001)[:, None] * np.unique(values)
+    terms = z - np.logaddexp(np.log(0.7), np.log(0.3) + z)
+    expected = (terms @ [2000.0, 10.0] - np.linspace(0.0, 8.0, 8001) ** 2).max()
+    np.testing.assert_allclose(search.gains([(0,)], 1.0), 2.0 * expected, rtol=1e-4)
+
+
 @given(corpora(), SETS, st.integers(0, 100), st.integers(1, 4))
 def test_where_fewer_candidates_are_asked_for_they_are_the_largest(corpus, sets, seed, most):
     positions, plain = corpus

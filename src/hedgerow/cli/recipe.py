@@ -13,6 +13,7 @@ from hedgerow.cli.inputs import FORMATS, STANDARD, TABLES, Input, format_of
 from hedgerow.data.plan import Plan
 from hedgerow.data.readers import Template, read_conll, read_crfsuite, read_jsonl, read_table
 from hedgerow.data.readers.columns import is_number, nested
+from hedgerow.data.readers.grouping import check_roles
 from hedgerow.data.readers.source import read_lines
 from hedgerow.data.readers.table_files import table_lines
 from hedgerow.data.sequences import KINDS, Sequences
@@ -122,8 +123,13 @@ class Recipe:
             encoding=self.encoding,
         )
         for row in () if y is None or not self.names else y:
-            row[:] = [self.names.get(label, label) for label in row]
+            row[:] = [self.names.get(_whole(label), label) for label in row]
         return X, y
+
+
+def _whole(label: Any) -> str:
+    """A label as models print it: flags in lower case are flags, and 3.0, as tables with gaps have it, is 3."""
+    return str(label).capitalize().removesuffix(".0")
 
 
 _FIELDS = (
@@ -169,6 +175,7 @@ def _read_first(source: Input, recipe: Recipe) -> tuple[Any, AnyArray | None, Re
         return *_split_label(plain, recipe, source), recipe
     if recipe.format in TABLES:
         recipe = replace(recipe, label=recipe.label or "label")
+        check_roles(recipe.by, recipe.label)
         X, y = recipe._read_table(source, recipe.label)
         _refuse_measurements(y, recipe.label, source)
         made = {f"{name} of {recipe.time}" for name in recipe.time_columns}
@@ -180,7 +187,7 @@ def _read_first(source: Input, recipe: Recipe) -> tuple[Any, AnyArray | None, Re
 def _refuse_measurements(y: Any, label: str | None, source: Input) -> None:
     """Refuse labels that are many numbers with fractions: a column of measurements was named."""
     found = {str(value) for row in y for value in row if value is not None}
-    if len(found) > MOST_FRACTIONS and all(map(is_number, found)) and any(float(one) % 1 for one in found):
+    if len(found) > MOST_FRACTIONS and all(map(is_number, found)) and any(0 < float(one) % 1 < 1 for one in found):
         what = f"the labels are {len(found):,} different numbers, such as {min(found)}: these are measurements"
         hint = "Labels are classes: name another column with --label, or cut the numbers into classes first."
         raise InputError(what, path=source.name, column=label, hint=hint)

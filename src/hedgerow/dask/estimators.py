@@ -15,7 +15,7 @@ from hedgerow.dask.engine import find_client
 from hedgerow.dask.reading import find_source, is_dask_frame, open_engine
 from hedgerow.data.parts.corpus import SharedCorpus
 from hedgerow.declarations import declared, documented
-from hedgerow.errors import HedgerowWarning, warn
+from hedgerow.errors import HedgerowWarning, InputError, warn
 from hedgerow.estimators.base import StoppedChain
 from hedgerow.estimators.kept import Kept, keeping
 from hedgerow.estimators.shared import check_shared, prepare_shared, read_shared
@@ -67,6 +67,8 @@ class _Shared(StoppedChain):
         checkpoint, callbacks : as in the ordinary `fit`; training goes on from the checkpoint with the same partitions
         """
         self._check_parameters()
+        if X_val is None and y_val is not None:
+            raise InputError("y_val is given without X_val", hint="Give both, or neither.")
         check_shared(self, self._only, self._scoring() if self.early_stopping or X_val is not None else None)
         client = find_client(self.client)
         if self.verbose:
@@ -83,6 +85,8 @@ class _Shared(StoppedChain):
                 if beside is not None:
                     engines.append(open_engine(client, beside._replace(plan=plan), whole.schema)[0])
                     held = SharedCorpus.by(engines[-1], whole.schema)
+                    if held.weight_seq is not None:
+                        raise InputError("X_val has weights", hint="Held-out sequences count as one each: give none.")
                 ready = prepare_shared(wanted, whole, held)
                 self._train_all(ready)
         finally:

@@ -12,14 +12,15 @@ import numpy as np
 
 from hedgerow.dask.engine import DaskEngine, check_name
 from hedgerow.data.dataset import Schema
-from hedgerow.data.labels import counted
+from hedgerow.data.labels import counted, is_iterable
 from hedgerow.data.parts.merging import Part, count_keys, frequent_keys, learn_part
 from hedgerow.data.plan import Given, Plan
 from hedgerow.data.readers.columns import is_null
-from hedgerow.data.readers.grouping import as_names
+from hedgerow.data.readers.grouping import as_names, check_roles
 from hedgerow.data.readers.tables import FrameTable
 from hedgerow.data.readers.times import Timing
 from hedgerow.errors import InputError, placed, quoted
+from hedgerow.estimators.prepare import numbered
 
 
 class Source(NamedTuple):
@@ -105,8 +106,7 @@ def _plan(declared: Any, *, by: Any, label: Any, time: Any, max_gap: Any, time_c
     if not names:
         hint = "Name the columns that tell sequences apart: ⟦by='machine'⟧."
         raise InputError("⟦by⟧ is missing, and partitions cannot tell one recording from another", hint=hint)
-    if str(label) in names:
-        raise InputError(f"⟦by⟧ names {label!r}, the column of labels", hint="Sequences are told apart without them.")
+    check_roles(names, str(label))
     kinds: Any = {name: kind for name, kind in (declared or {}).items() if name != "*"}
     return Plan(tuple(names), str(label), *Timing.of(time, max_gap, time_columns), kinds=kinds)
 
@@ -149,7 +149,7 @@ def describe(part: Any, number: int, source: Source) -> Described:
     with _naming(number):
         if source.plan is None:
             X, _, weights = _lists(part)
-            none = weights is not None and not any(map(np.any, weights))
+            none = is_iterable(weights) and not any(map(np.any, weights))
             X = [] if none else counted(weights, X)[1][1]
             return Described(len(X), counts=count_keys(X, source.declared) if len(X) else (0, {}))
         table, plan = FrameTable(part), source.plan
@@ -174,8 +174,9 @@ def read(part: Any, number: int, source: Source, dense: set[str] | None) -> Part
         else:
             given = source.plan.cut(part, labelled=True)
             X, y, weights = given.X, given.y, _of_sequences(given, source)
-        _, (weights, X, y) = counted(weights, X, y)  # nothing is learnt of a sequence of weight 0
-        return learn_part(X, y, source.declared, dense, weights)._replace(number=number)
+        kept, (weights, X, y) = counted(weights, X, y)  # nothing is learnt of a sequence of weight 0
+        with numbered(kept):
+            return learn_part(X, y, source.declared, dense, weights)._replace(number=number, kept=kept)
 
 
 def _of_sequences(given: Given, source: Source) -> list[Any] | None:
@@ -184,7 +185,8 @@ def _of_sequences(given: Given, source: Source) -> list[Any] | None:
         return None
     rows, offsets = np.array(given.frame[source.weight].to_list(), dtype=object)[given.order], given.X.offsets
     first = rows[offsets[:-1]]
-    bad = np.flatnonzero(rows != np.repeat(first, np.diff(offsets)))
+    own = np.repeat(first, np.diff(offsets))
+    bad = np.flatnonzero((rows != own) & ((rows == rows) | (own == own)))  # NaN is refused with other odd weights
     if len(bad):
         i = int(np.searchsorted(offsets, bad[0], side="right")) - 1
         hint = "Give all rows of a sequence the same weight."

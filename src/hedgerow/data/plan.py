@@ -12,7 +12,7 @@ import numpy as np
 from hedgerow.data.dataset import Dataset
 from hedgerow.data.labels import SETS
 from hedgerow.data.readers.columns import BadValue, nested, objects, plain_label
-from hedgerow.data.readers.grouping import Names, as_names, cut
+from hedgerow.data.readers.grouping import Names, as_names, check_roles, cut
 from hedgerow.data.readers.times import Timing
 from hedgerow.data.readers.token_rows import has_rows, token_rows
 from hedgerow.data.sequences import Kind, Sequences
@@ -164,8 +164,7 @@ def lay_out(
     if frame and label is None and getattr(y, "name", None) in list(X.columns):
         label = y.name  # the labels are a column of the frame: it is not one of the features
     label = None if label is None else str(label)
-    if label is not None and label in as_names(by):
-        raise InputError(f"⟦by⟧ names {label!r}, the column of labels", hint="Sequences are told apart without them.")
+    check_roles(as_names(by), label)
     plan = Plan(tuple(as_names(by)), label, *timing, kinds=declared, tokens=tokens, words=words)
     return plan.read(X, y, labelled=True)
 

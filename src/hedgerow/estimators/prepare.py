@@ -186,8 +186,8 @@ def numbered(kept: IndexArray | None) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        if kept is None or error.sequence is None or error.sequence >= len(kept):
-            raise
+        if kept is None or error.sequence is None or error.partition is not None or error.sequence >= len(kept):
+            raise  # or it is a number within a partition
         raise placed(error, sequence=int(kept[error.sequence])) from None
 
 

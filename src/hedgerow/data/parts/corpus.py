@@ -16,7 +16,7 @@ import numpy as np
 
 from hedgerow.data.dataset import Column, Dataset, Schema, Vocabulary
 from hedgerow.data.encoding import encode
-from hedgerow.data.parts.merging import Part, Seen, check_known, merge, recode, see, standardise
+from hedgerow.data.parts.merging import Part, Seen, check_known, check_weighted, merge, recode, see, standardise
 from hedgerow.data.settling import by_weight
 from hedgerow.data.windows import windowed
 from hedgerow.errors import InputError, placed
@@ -99,6 +99,7 @@ class SharedCorpus:
 
     @classmethod
     def _with(cls, engine: Engine, schema: Schema, seen: Sequence[Seen], chosen: Any) -> SharedCorpus:
+        check_weighted(seen)
         offsets = np.concatenate([[0], np.cumsum(np.concatenate([one.lengths for one in seen]))]).astype(INDEX)
         weights = None if seen[0].weights is None else np.concatenate([one.weights for one in seen])
         kept = tuple(np.arange(len(one.lengths)) for one in seen) if chosen is None else tuple(chosen)
@@ -144,8 +145,7 @@ class SharedCorpus:
         """The same, with arguments of its own for every part."""
         given = [()] * self.engine.n_parts if arguments is None else arguments
         how = function, self.schema, self.hidden, self.weight_seq is not None
-        places = zip(self.chosen, self.firsts, given)
-        return self.engine.each(on_part, [(how, chosen, int(first), own) for chosen, first, own in places])
+        return self.engine.each(on_part, [(how, *place) for place in zip(self.chosen, given)])
 
     def each_of(self, function: Callable[..., Any], sequences: IndexArray, *arrays: AnyArray) -> list[Any]:
         """function(dataset, sequences, *arrays) of some sequences, by their numbers, which rise: each part has its own
@@ -214,9 +214,8 @@ class SharedCorpus:
         for p, own in enumerate(self.chosen):
             begin, end = np.searchsorted(numbers, self.firsts[p : p + 2])
             if begin < end:
-                here, first = own[numbers[begin:end] - self.firsts[p]], int(numbers[begin])
                 how = function, self.schema, self.hidden, self.weight_seq is not None
-                yield Piece(p, on_part, (how, here, first, arguments))
+                yield Piece(p, on_part, (how, own[numbers[begin:end] - self.firsts[p]], arguments))
 
 
 def share_out(sizes: IndexArray, n_members: int) -> list[int]:
@@ -231,10 +230,9 @@ def on_part(
     learnt: Part,
     how: tuple[Callable[..., Any], Schema, tuple[int, ...], bool],
     chosen: IndexArray,
-    first: int,
     arguments: tuple[Any, ...],
 ) -> Any:
-    """function(dataset, *arguments) of some sequences of a part; errors name them by their numbers in the corpus.
+    """function(dataset, *arguments) of some sequences of a part; errors name it, and them as they were given in it.
     how : the function, the schema, labels that are hidden, and whether sequences have their weights"""
     function, schema, hidden, weighted = how
     dataset = recode(learnt.dataset.take(chosen), schema)
@@ -251,7 +249,8 @@ def on_part(
     except InputError as error:
         if error.sequence is None:
             raise
-        raise placed(error, sequence=first + error.sequence) from None
+        given = chosen if learnt.kept is None else learnt.kept[chosen]
+        raise placed(error, partition=learnt.number, sequence=int(given[error.sequence])) from None
 
 
 def whole_part(dataset: Dataset) -> Dataset:

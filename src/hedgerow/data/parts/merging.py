@@ -65,6 +65,7 @@ class Part(NamedTuple):
     shape : of its sequences, "blank" where that is not told
     kinds : (of whole sequences, key) → its kind, None where it has no value; flags are numbers here
     number : what errors call it, where that is not its place among the parts: some may be left out
+    kept : the numbers of its sequences among those that were given, where some of them do not count
     """
 
     dataset: Dataset
@@ -72,6 +73,7 @@ class Part(NamedTuple):
     shape: str
     kinds: dict[tuple[bool, str], Kind | None]
     number: int | None = None
+    kept: IndexArray | None = None
 
 
 def learn_part(X: Any, y: Any, columns: Mapping[str, str] | None, dense: Set[str] | None, weights: Any = None) -> Part:
@@ -185,6 +187,14 @@ def _check_alike(seen: Sequence[Seen]) -> None:
         if absent is not None:
             hint = "Give all partitions the same columns."
             raise InputError(f"is missing in partition {p}", hint=hint, column=absent[1])
+
+
+def check_weighted(seen: Sequence[Seen]) -> None:
+    """Refuse weights that only some parts have."""
+    weighted = [one.weights is not None for one in seen]
+    if any(weighted) and not all(weighted):
+        what = f"partition {_numbered(seen)[weighted.index(False)][0]} has no weights, and others have some"
+        raise InputError(what, hint="Give all partitions weights, or none.")
 
 
 def check_known(seen: Sequence[Seen], schema: Schema) -> None:

@@ -103,6 +103,12 @@ def cut(
     return CutRows(Sequences(stored, offsets, settled, constants), y, order)
 
 
+def check_roles(by: Sequence[str], label: str | None) -> None:
+    """Refuse labels that tell sequences apart."""
+    if label in by:
+        raise InputError(f"⟦by⟧ names {label!r}, the column of labels", hint="Sequences are told apart without them.")
+
+
 def as_names(names: Names) -> list[str]:
     """One name, or several, as a list. Columns that have numbers for names are named by them."""
     return [] if names is None else list(map(str, [names] if isinstance(names, (str, int, np.integer)) else names))

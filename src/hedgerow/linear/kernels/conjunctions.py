@@ -187,10 +187,11 @@ def _value(entries, values, probs, truth, weights, m, mu, l2):
             v = values[j]
             e = np.exp(mu * v)
         p = probs[m, t]
-        if weights[t] != weight or not 1e-100 < product < 1e100:
+        risen = 1.0 - p + p * e
+        if weights[t] != weight or not 1e-300 < product * risen < 1e300:
             total -= weight * np.log(product)
             product, weight = 1.0, weights[t]
-        product *= 1.0 - p + p * e
+        product *= risen
         total += weight * v * mu * (truth[t] == m)
     return total - weight * np.log(product)
 
