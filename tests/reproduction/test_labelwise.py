@@ -78,3 +78,13 @@ def test_genes_are_dealt_out_whole():
     fewer = [labelwise_figure_2.split(given, seed, share=2) for seed in (0, 1)]
     assert [len(part) for own in fewer for part in (own.X, own.X_test)] == [2, 1, 2, 1]
     assert ["".join(labelwise_figure_2._bases(fewer[0].X, i)) for i in range(2)] == ["acg", "gat"]
+
+
+def test_over_splits_a_split_is_a_pair():
+    """Ends that are 1, 2 and 3 above their starts: t = 2·√3, two degrees of freedom."""
+    splits = [
+        {"train": [a, 0.0, a + gain], "test": [50.0, 0.0, 50.0 - (-1) ** i]}
+        for i, (a, gain) in enumerate([(10.0, 1.0), (80.0, 2.0), (40.0, 3.0)])
+    ]
+    row = labelwise_figure_2.over_splits(labelwise_figure_2.Run("labelwise", "log_likelihood"), splits)
+    assert row == ("labelwise", "log_likelihood", "+2.00, = p=0.074", "-0.33, = p=0.667")
