@@ -184,16 +184,4 @@ def hash_windows(bins, blocks, places, first, hashes):
         hashes[t] = 2 * (hashes[t] & (MASK >> 1)) + first[places[t]]
 
 
-@kernel
-def same_windows(bins, blocks, places, others):
-    """Whether every place has the same window as its partner in `others`."""
-    for c in range(len(blocks)):
-        low, width = blocks[c, BLOCK_LOW], blocks[c, BLOCK_WIDTH]
-        for o in range(low, low + width):
-            for t in range(len(places)):
-                if bins[c, places[t] + o] != bins[c, others[t] + o]:
-                    return False
-    return True
-
-
 MASK = np.int64((1 << 53) - 1)
