@@ -33,7 +33,7 @@ from hedgerow.trees.nodes import (
     TRUE_CHILD,
 )
 
-BLOCK = 256  # places whose masks are made together
+BLOCK = 512  # places whose masks are made together
 
 
 @part
