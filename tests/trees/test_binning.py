@@ -185,6 +185,15 @@ def test_equal_windows_share_a_place(monkeypatch):
     assert sorted(windows.values()) == data.places.tolist()
 
 
+def test_windows_that_have_one_hash_and_differ_share_no_place(monkeypatch):
+    monkeypatch.setattr(module, "_GROUP_FROM", 1)
+    monkeypatch.setattr(module.kernels.boosting, "hash_windows", lambda *_: None)
+    same = learn([["a"] * 8], [["x", "y"] * 4])
+    assert bin_dataset(learn_binning(same), same, postings=True).grouped
+    one_differs = learn([["a"] * 7 + ["b"]], [["x", "y"] * 4])
+    assert not bin_dataset(learn_binning(one_differs), one_differs, postings=True).grouped
+
+
 def test_the_column_of_places_outside_is_read_at_its_offsets():
     dataset = learn([[["a"], ["b"], ["c"]]], [["x", "y", "x"]], window=1)
     binning = learn_binning(dataset)

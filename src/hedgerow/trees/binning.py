@@ -359,10 +359,10 @@ def group_windows(binning: Binning, alone: BinnedData) -> BinnedData:
     _, which, group = np.unique(hashes, return_index=True, return_inverse=True)
     if 2 * len(which) > len(place):
         return alone
-    if not kernels.boosting.same_windows(
-        columns.bins, columns.blocks, place, place[which][group]
-    ):  # two windows with one hash
-        return alone
+    others = place[which][group]
+    streams = ((c, o) for c, (low, width) in enumerate(binning.offsets) for o in range(low, low + width))
+    if any((columns.bins[c, place + o] != columns.bins[c, others + o]).any() for c, o in streams):
+        return alone  # two windows have one hash
     low = min(lowest for lowest, _ in binning.offsets)
     span = max(lowest + width for lowest, width in binning.offsets) - low
     source = place[which][:, None] + np.arange(low, low + span)

@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from hedgerow.data.short import SHORT
 from hedgerow.legend import FLOAT, INDEX, AnyArray, CodeArray, FloatArray, IndexArray
 from hedgerow.trees import kernels
 from hedgerow.trees.binning import BinnedData
 from hedgerow.trees.growing import Tree
 from hedgerow.trees.nodes import ITEMS, KIND, LEAF, LEAF_BITS, MAX_BINS, N_BINS, STREAM
 
-MOST_WALKED = 256  # rows (position, previous label): with more, masks of leaves are cheaper
+MOST_WALKED = SHORT  # positions: with more, masks of leaves are cheaper
 _PLACE_OF: IndexArray = np.zeros(67, dtype=INDEX)  # of the one bit of a word, by the word modulo 67: all powers differ
 _PLACE_OF[[pow(2, i, 67) for i in range(66)]] = np.arange(66)
 
@@ -145,7 +146,7 @@ def walk_trees(
 ) -> bool:
     """As `add_trees` and `add_vector_trees` of all trees, by walking them, where so few rows make that cheaper and a
     missing value is one more value; False where nothing was done."""
-    if ensemble.shares is not None or edge_scores[0].size > MOST_WALKED:
+    if ensemble.shares is not None or len(places) > MOST_WALKED:
         return False
     columns = data.columns
     reads = columns.bins, columns.streams, len(columns.blocks), columns.items, columns.item_ptr

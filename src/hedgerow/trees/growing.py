@@ -176,6 +176,7 @@ class Grower:
             hist=np.empty((n_histograms, n_cells, *form), dtype=INDEX),
             ratio=np.empty(widest),
             order=np.empty(widest, dtype=INDEX),
+            below=np.empty((MAX_BINS, *form), dtype=INDEX),
             questions=np.zeros((0, n_labels + 1), dtype=np.uint8) if questions is None else questions,
             leaf=np.zeros((9, L), dtype=INDEX),
             gain=np.empty(L),

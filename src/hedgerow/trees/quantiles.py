@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hedgerow.data.dataset import Column, Dataset
-from hedgerow.legend import FLOAT, AnyArray, CodeArray, FloatArray, IndexArray
+from hedgerow.legend import FLOAT, INDEX, AnyArray, CodeArray, FloatArray, IndexArray
 
 MAX_CUTS = 7  # of the values of an attribute
 
@@ -41,14 +41,15 @@ def quantiles_of(values: FloatArray, weights: FloatArray | None, max_bins: int) 
 
     weights : what each value counts, or None; as many as a value counts, so many times it stands among the others
     """
-    distinct = np.unique(values)
+    ordered = np.sort(values)
+    distinct = ordered[np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]]
     few = len(distinct) <= max_bins
     shares = np.linspace(0, 1, max_bins + 1)[1:-1]
     cuts: FloatArray  # the largest value of each bin but the last
     if few:
         cuts = distinct[:-1]
     elif weights is None:
-        cuts = np.unique(np.quantile(values, shares, method="lower"))
+        cuts = np.unique(ordered[np.floor((len(ordered) - 1) * shares).astype(INDEX)])
     else:
         order = np.argsort(values, kind="stable")
         up_to = np.cumsum(weights[order])

@@ -9,12 +9,6 @@ from hedgerow.trees.nodes import BLOCK_LOW, BLOCK_WIDTH
 
 
 @part
-def _rounded(x):
-    """The nearest whole number, as Python's round has it; that is a call, and this an instruction."""
-    return np.int64(np.rint(x))
-
-
-@part
 def _noise(row):
     """A number between −1/2 and 1/2 for a row of a shard. With it, gradients are right in the mean however coarsely
     they are rounded; without it, all that are small would be 0."""
@@ -41,7 +35,7 @@ def make_chain_words(
         p, r = places[t], t - begin
         if first[p]:
             g = node_probs[r, k] - (1.0 if labels[r] == k else 0.0)
-            word = (_rounded(g * one) << bits) + 1 if possible[K] else 0
+            word = (np.int64(np.rint(g * one)) << bits) + 1 if possible[K] else 0
             words[p, 0] = words[p, 0] + word if shared else word
         else:
             x, row, before, edges = beta_prime[r, k] * one, words[np.uint64(p)], alpha[r - 1], edge_exps[r]
@@ -121,7 +115,7 @@ def make_weighted_words(
 def _weighted(gradient, weight, one, unit, bits, noise):
     if weight <= 0.0:
         return 0
-    return (_rounded(gradient * one + noise) << bits) + max(1, _rounded(weight * unit))
+    return (np.int64(np.rint(gradient * one + noise)) << bits) + max(1, np.int64(np.rint(weight * unit)))
 
 
 @kernel
@@ -182,18 +176,6 @@ def hash_windows(bins, blocks, places, first, hashes):
                 hashes[t] = (((x & 0x3FFFFFFF) * 1664525 + (x >> 30) * 22695477 + 1013904223) ^ (x << 7)) & MASK
     for t in range(len(places)):
         hashes[t] = 2 * (hashes[t] & (MASK >> 1)) + first[places[t]]
-
-
-@kernel
-def same_windows(bins, blocks, places, others):
-    """Whether every place has the same window as its partner in `others`."""
-    for c in range(len(blocks)):
-        low, width = blocks[c, BLOCK_LOW], blocks[c, BLOCK_WIDTH]
-        for o in range(low, low + width):
-            for t in range(len(places)):
-                if bins[c, places[t] + o] != bins[c, others[t] + o]:
-                    return False
-    return True
 
 
 MASK = np.int64((1 << 53) - 1)

@@ -192,9 +192,7 @@ def grow(columns, data, rules, buffers, sparse, gaps, surrogates, tree, pairs, g
          rows of each leaf are
     """
     leaf, split, gain, n = buffers.leaf, buffers.split, buffers.gain, len(data.places)
-    # Numba would compile what a constant is passed to twice: for the constant, and for any number.
-    zero = np.int64(0)
-    i, new, n_nodes, n_sets, n_kept, n_trunks, ends = zero - 1, zero, zero + 1, zero, zero, zero + 1, zero
+    i, new, n_nodes, n_sets, n_kept, n_trunks, ends = -1, 0, 1, 0, 0, 1, 0
     if n > len(buffers.rows):
         return SMALL_ARENA, 0, 0
     tail = plant(data, rules.whole, gaps, buffers, tree)
@@ -224,7 +222,7 @@ def grow(columns, data, rules, buffers, sparse, gaps, surrogates, tree, pairs, g
         if leaf[HISTOGRAM, i] < 0:
             leaf[HISTOGRAM, i] = claim_histogram(leaf[HISTOGRAM], gain, len(buffers.hist), new, i)
             _measure(columns, data, rules.bits, buffers, gaps, i, tail)
-        weight, chosen, m = split[i, TRUE_WEIGHT], sets[n_sets], zero
+        weight, chosen, m = split[i, TRUE_WEIGHT], sets[n_sets], 0
         planted = by_label and trunk and n_trunks < len(buffers.trunk) and 4 * weight > n * rules.whole
         true_leaves = by_label or 2 * weight <= split[i, KNOWN_WEIGHT]
         leaf[SLOT, new], n_trunks = n_trunks if planted else -1, n_trunks + planted

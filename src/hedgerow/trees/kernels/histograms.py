@@ -31,7 +31,7 @@ def read(sums, x, bits):
 
 
 @part
-def _value(sums, x):
+def cell(sums, x):
     """What stands in cell x: a word, or two numbers."""
     if sums.ndim == 1:
         return sums[x]
@@ -39,7 +39,7 @@ def _value(sums, x):
 
 
 @part
-def _add(sums, x, value):
+def add_to(sums, x, value):
     """sums[x] += value"""
     if sums.ndim == 1:
         sums[x] += value
@@ -99,9 +99,9 @@ def add_run(bins, blocks, rows, values, hist):
         low, width, stride = blocks[c, BLOCK_LOW], blocks[c, BLOCK_WIDTH], np.uint64(blocks[c, BLOCK_STRIDE])
         column, last = bins[c], np.uint64(blocks[c, BLOCK_BASE] + width - 1)
         for r in range(len(rows)):
-            p, value = np.uint64(rows[r] + low), _value(values, r)
+            p, value = np.uint64(rows[r] + low), cell(values, r)
             for j in range(width):
-                _add(hist, np.uint64(column[p + np.uint64(j)]) * stride + last - np.uint64(j), value)
+                add_to(hist, np.uint64(column[p + np.uint64(j)]) * stride + last - np.uint64(j), value)
 
 
 # ------------------------------------------------------------------------------------------------ sparse items
@@ -118,7 +118,7 @@ def add_items(columns, rows, values, by_place, scratch, touched):
         at = np.int64(rows[r]) if by_place else r
         if _is_empty(values, at):
             continue
-        value = _value(values, at)
+        value = cell(values, at)
         for s in range(streams.shape[1] - columns.n_sparse, streams.shape[1]):
             ptr, p = columns.item_ptr[streams[COLUMN, s] - n_dense], rows[r] + streams[OFFSET, s]
             for q in range(ptr[p], ptr[p + 1]):
@@ -126,7 +126,7 @@ def add_items(columns, rows, values, by_place, scratch, touched):
                 if _is_empty(scratch, x):
                     touched[m] = x
                     m += 1
-                _add(scratch, x, value)
+                add_to(scratch, x, value)
     return m
 
 
@@ -136,15 +136,6 @@ def _is_empty(sums, x):
     if sums.ndim == 1:
         return sums[x] == 0
     return sums[x, 1] == 0
-
-
-@part
-def _copy(sums, x, values, r):
-    """sums[x] = values[r]"""
-    if sums.ndim == 1:
-        sums[x] = values[r]
-    else:
-        sums[x, 0], sums[x, 1] = values[r, 0], values[r, 1]
 
 
 @part
@@ -158,10 +149,11 @@ def count_items(columns, sparse, leaf, rows, values, by_place, i, parent, tail):
     if parent >= 0:
         kept = leaf[LOW, parent]
         for q in range(leaf[LOW, parent], leaf[HIGH, parent]):
-            _take(sums, q, scratch, np.int64(ids[q]))
+            subtract(sums[q : q + 1], scratch[ids[q] : ids[q] + 1])
             if not _is_empty(sums, q):
-                ids[kept] = ids[q]
-                _copy(sums, kept, sums, q)
+                left = cell(sums, q)
+                ids[kept], sums[kept] = ids[q], 0
+                add_to(sums, kept, left)
                 kept += 1
         leaf[HIGH, parent] = kept
     full = tail + m > len(ids)
@@ -169,19 +161,9 @@ def count_items(columns, sparse, leaf, rows, values, by_place, i, parent, tail):
     for j in range(m):
         x = np.int64(touched[j])
         if not full:
-            ids[tail] = x
-            _copy(sums, tail, scratch, x)
+            ids[tail], sums[tail] = x, 0
+            add_to(sums, tail, cell(scratch, x))
             tail += 1
         scratch[x] = 0
     leaf[HIGH, i] = tail
     return -1 if full else tail
-
-
-@part
-def _take(sums, x, values, r):
-    """sums[x] −= values[r]"""
-    if sums.ndim == 1:
-        sums[x] -= values[r]
-    else:
-        sums[x, 0] -= values[r, 0]
-        sums[x, 1] -= values[r, 1]

@@ -33,7 +33,7 @@ from hedgerow.trees.nodes import (
     TRUE_CHILD,
 )
 
-BLOCK = 256  # places whose masks are made together
+BLOCK = 512  # places whose masks are made together
 
 
 @part
@@ -63,12 +63,10 @@ def _number_leaves(tree, value, low, high, stack, leaf_value):
 
 
 @part
-def _rule_out(mask, low, high):
-    """Take the leaves low … high-1 out of a mask."""
-    for w in range(len(mask)):
-        begin, end = max(low - LEAF_BITS * w, 0), min(high - LEAF_BITS * w, LEAF_BITS)
-        if end > begin:
-            mask[w] &= ~(((1 << (end - begin)) - 1) << begin)
+def _all_but(low, high, w):
+    """Word w of a mask without the leaves low … high-1."""
+    begin, end = max(low - LEAF_BITS * w, 0), min(high - LEAF_BITS * w, LEAF_BITS)
+    return ~(((1 << (end - begin)) - 1) << begin) if end > begin else -1
 
 
 @part
@@ -103,13 +101,12 @@ def _build_masks(tree, value, sets, streams, gaps, mask_of, n_rows, masks, label
         if s == LEAF or rule == HAS:
             continue
         n, missing_bin = (len(label_masks), -1) if s == LABEL else (streams[N_BINS, s], streams[MISSING_BIN, s])
-        for x in range(n):
-            if gaps and x == missing_bin:
-                continue
-            true = goes_true(rule, b, x, n, sets, b)
-            mask = label_masks[x] if s == LABEL else masks[mask_of[s] + x]
-            out = no if true else yes
-            _rule_out(mask, low[out], high[out])
+        table = label_masks if s == LABEL else masks[mask_of[s] :]
+        for w in range(masks.shape[1]):
+            if_true, if_false = _all_but(low[no], high[no], w), _all_but(low[yes], high[yes], w)
+            for x in range(n):
+                side = if_true if goes_true(rule, b, x, n, sets, b) else if_false
+                table[x, w] &= -1 if gaps and x == missing_bin else side
 
 
 @part
@@ -142,7 +139,8 @@ def _keep_items(items, ptr, places, t0, m, shift, split, missing_item, low, high
             known &= items[q] != missing_item
         if known:
             out = split[FALSE_CHILD] if seen else split[TRUE_CHILD]
-            _rule_out(here[r], low[out], high[out])
+            for w in range(here.shape[1]):
+                here[r, w] &= _all_but(low[out], high[out], w)
 
 
 @part

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from hedgerow.jit import part
-from hedgerow.trees.kernels.histograms import read
+from hedgerow.trees.kernels.histograms import add_to, cell, read
 from hedgerow.trees.kernels.state import HIGH, HISTOGRAM, KNOWN_WEIGHT, LOW, NODE, TRUE_WEIGHT, G, N
 from hedgerow.trees.nodes import (
     AT_MOST,
@@ -37,6 +37,7 @@ from hedgerow.trees.nodes import (
 )
 
 NO_SPLIT = -9  # in place of a stream
+CODES, THRESHOLDS = 16, 32  # cells of a histogram that are looked at together
 LABEL_FEATURE, ITEM_FEATURE = 1 << 20, 1 << 21  # numbers of features beyond those of dense streams, for draws
 
 
@@ -110,18 +111,38 @@ def _know(hist, block, missing_bin, g, n, base, rules, known, lift):
 
 
 @part
+def _may_gain(sums, more_g, more_n, g, n, rules, best):
+    """Whether one of some cells, with (more_g, more_n) added, may split (g, n) better than the best: whether `_score`
+    does not rule all of them out, as it does with most, told of several at once."""
+    found, limit, known_g, known_n = False, best - 1e-12 * best, float(g), float(n)
+    for x in range(len(sums)):
+        bin_g, bin_n = read(sums, x, rules.bits)
+        a, m = float(bin_g + more_g), float(bin_n + more_n)
+        r, d_left, d_right = known_g - a, rules.l2_regularization + m, rules.l2_regularization + (known_n - m)
+        enough = min(bin_n + more_n, n - bin_n - more_n) >= rules.least
+        found |= enough & (a * a * d_right + r * r * d_left >= limit * (d_left * d_right))
+    return found
+
+
+@part
 def _find_codes(hist, block, missing_bin, node, share, g, n, known, lift, rules, best, split):
     """The best one-against-rest split of a column of codes; ties go to the first offset, then to the first code."""
-    width, first = block[BLOCK_WIDTH], block[BLOCK_BASE]
-    for x in range(block[BLOCK_BINS]):
-        for back in range(width if x != missing_bin else 0):
-            bin_g, bin_n = read(hist, first + x * block[BLOCK_STRIDE] + back, rules.bits)
-            s = block[BLOCK_STREAM] + width - 1 - back
-            known_g, known_n, raised = _known_at(known, lift, back, g, n)
-            score = _score(bin_g, bin_n, known_g, known_n, raised, rules, best)
-            if (score > best or (score == best and split[STREAM] > s)) and may_use(rules.seed, node, s, share):
-                best = score
-                _write(split, s, x, np.int64(EQUAL), bin_n, known_n)
+    width, stride, first, n_bins = block[BLOCK_WIDTH], block[BLOCK_STRIDE], block[BLOCK_BASE], block[BLOCK_BINS]
+    step = max(CODES // stride, 1)
+    for begin in range(0, n_bins, step):
+        end = min(begin + step, n_bins)
+        run = hist[first + begin * stride : first + end * stride]
+        if known is None and not _may_gain(run, 0, 0, g, n, rules, best):
+            continue
+        for x in range(begin, end):
+            for back in range(width if x != missing_bin else 0):
+                bin_g, bin_n = read(hist, first + x * stride + back, rules.bits)
+                s = block[BLOCK_STREAM] + width - 1 - back
+                known_g, known_n, raised = _known_at(known, lift, back, g, n)
+                score = _score(bin_g, bin_n, known_g, known_n, raised, rules, best)
+                if (score > best or (score == best and split[STREAM] > s)) and may_use(rules.seed, node, s, share):
+                    best = score
+                    _write(split, s, x, np.int64(EQUAL), bin_n, known_n)
     return best
 
 
@@ -156,10 +177,11 @@ def _find_subset(sums, n_bins, missing_bin, stride, stream, known_g, known_n, li
 
 
 @part
-def _find_ordered(hist, block, node, share, g, n, known, lift, rules, best, split):
+def _find_ordered(hist, block, node, share, g, n, known, lift, below, rules, best, split):
     """The best threshold of a numeric column; outside, its last bin, goes where it gains more, and missing with it
     where that is a value."""
     n_bins, width, stride = block[BLOCK_BINS], block[BLOCK_WIDTH], block[BLOCK_STRIDE]
+    below = below[: n_bins - N_SPECIAL]
     for j in range(width):
         s, back = block[BLOCK_STREAM] + j, width - 1 - j
         if not may_use(rules.seed, node, s, share):
@@ -170,14 +192,24 @@ def _find_ordered(hist, block, node, share, g, n, known, lift, rules, best, spli
         if known is None:
             missing_g, missing_n = read(hist, first + (n_bins - N_SPECIAL) * stride, rules.bits)
             special_g, special_n = special_g + missing_g, special_n + missing_n
-        below_g = below_n = 0
-        for x in range(n_bins - N_SPECIAL):
-            bin_g, bin_n = read(hist, first + x * stride, rules.bits)
-            below_g += bin_g
-            below_n += bin_n
-            for extra in range(1 if special_n == 0 else 2):
-                true_g, true_n = below_g + extra * special_g, below_n + extra * special_n
-                best = _try_split(s, x, AT_MOST + extra, true_g, true_n, known_g, known_n, raised, rules, best, split)
+        below[:] = 0
+        for x in range(len(below)):  # all up to x
+            add_to(below, x, cell(hist, first + x * stride))
+            if x > 0:
+                add_to(below, x, cell(below, x - 1))
+        for begin in range(0, len(below), THRESHOLDS):
+            run = below[begin : begin + THRESHOLDS]
+            if (
+                known is None
+                and not _may_gain(run, 0, 0, g, n, rules, best)
+                and (special_n == 0 or not _may_gain(run, special_g, special_n, g, n, rules, best))
+            ):
+                continue
+            for x in range(len(run)):
+                below_g, below_n = read(run, x, rules.bits)
+                for extra in range(1 if special_n == 0 else 2):
+                    true_g, true_n, rule = below_g + extra * special_g, below_n + extra * special_n, AT_MOST + extra
+                    best = _try_split(s, begin + x, rule, true_g, true_n, known_g, known_n, raised, rules, best, split)
     return best
 
 
@@ -255,7 +287,7 @@ def _find_questions(labels, questions, node, share, g, n, rules, best, split):
 
 
 @part
-def _find_dense(blocks, streams, hist, node, share, g, n, base, known, lift, ratio, order, rules, best, split):
+def _find_dense(blocks, streams, hist, node, share, g, n, base, known, lift, ratio, order, below, rules, best, split):
     """The best split on a dense column. hist [B] sums."""
     for c in range(len(blocks)):
         block = blocks[c]
@@ -264,7 +296,7 @@ def _find_dense(blocks, streams, hist, node, share, g, n, base, known, lift, rat
             missing_bin = streams[MISSING_BIN, block[BLOCK_STREAM]]
             _know(hist, block, missing_bin, g, n, base, rules, known, lift)
         if block[BLOCK_KIND] == ORDERED:
-            best = _find_ordered(hist, block, node, share, g, n, known, lift, rules, best, split)
+            best = _find_ordered(hist, block, node, share, g, n, known, lift, below, rules, best, split)
         elif not rules.subsets:
             best = _find_codes(hist, block, missing_bin, node, share, g, n, known, lift, rules, best, split)
         else:
@@ -312,7 +344,7 @@ def find_split(columns, rules, buffers, sparse, gaps, i):
     for share in (rules.share, 1.0):
         split[STREAM] = NO_SPLIT
         best = _find_dense(
-            blocks, streams, hist, node, share, g, n, base, known, lift, ratio, order, rules, best, split
+            blocks, streams, hist, node, share, g, n, base, known, lift, ratio, order, buffers.below, rules, best, split
         )
         if len(sparse) > 0:
             run = slice(leaf[LOW, i], leaf[HIGH, i])

@@ -97,6 +97,7 @@ class Buffers(NamedTuple):
     hist: AnyArray
     ratio: AnyArray
     order: AnyArray
+    below: AnyArray
     questions: AnyArray
     leaf: AnyArray
     gain: AnyArray

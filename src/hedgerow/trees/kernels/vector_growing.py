@@ -249,8 +249,7 @@ def grow(columns, lists, places, words, rules, buffers, tree, sums, gains, leaf_
          place; in buffers, the node of each leaf
     """
     leaf, gain, total, hist, rows = buffers.leaf, buffers.gain, buffers.total, buffers.hist, buffers.rows
-    zero = np.int64(0)
-    i, new, n_nodes, L = zero - 1, zero, zero + 1, rules.max_leaf_nodes
+    i, new, n_nodes, L = -1, 0, 1, rules.max_leaf_nodes
     for r in range(len(places)):
         rows[r] = places[r]
     tree[0, :] = 0
@@ -286,7 +285,7 @@ def grow(columns, lists, places, words, rules, buffers, tree, sums, gains, leaf_
             run = rows[leaf[BEGIN, i] : leaf[END, i]]
             _count(columns.blocks, lists, words, run, total[i], hist[leaf[HISTOGRAM, i]])
         parent, true_leaves = leaf[NODE, i], _divide(columns, buffers, i, new)
-        record(tree, buffers.split[i], parent, zero, n_nodes)
+        record(tree, buffers.split[i], parent, 0, n_nodes)
         gains[parent] = gain[i]
         leaf[NODE, new], leaf[NODE, i] = (n_nodes, n_nodes + 1) if true_leaves else (n_nodes + 1, n_nodes)
         n_nodes += 2
