@@ -356,9 +356,9 @@ def group_windows(binning: Binning, alone: BinnedData) -> BinnedData:
         return alone
     hashes: IndexArray = np.zeros(len(place), dtype=INDEX)
     kernels.boosting.hash_windows(columns.bins, columns.blocks, place, first, hashes)
-    _, which, group = np.unique(hashes, return_index=True, return_inverse=True)
-    if 2 * len(which) > len(place):
+    if 2 * np.count_nonzero(np.diff(np.sort(hashes), prepend=-1)) > len(place):
         return alone
+    _, which, group = np.unique(hashes, return_index=True, return_inverse=True)
     if not kernels.boosting.same_windows(
         columns.bins, columns.blocks, place, place[which][group]
     ):  # two windows with one hash
