@@ -2,10 +2,10 @@
 
     python -m benchmarks.distributed                      # 0.1 million rows, two workers
     python -m benchmarks.distributed --rows 2_000_000 --iterations 3
-    python -m benchmarks.distributed --rows 10_000_000 --out-of-core --memory 1.4GB --iterations 2
+    python -m benchmarks.distributed --rows 10_000_000 --workers 1 --out-of-core --memory 2.4GB --iterations 3
 
-Rows are made by a seeded generator into Parquet files, sequences of 100 rows: 32 numbers, 5 labels, a window of 2 and
-32 leaves. Both sides do the same iterations, and the trees are compared, bit by bit.
+Rows are made by a seeded generator into Parquet files, sequences of 100 rows: 32 numbers, 5 labels or as many as are
+given, a window of 2 and 32 leaves. Both sides do the same iterations, and the trees are compared, bit by bit.
 """
 
 from __future__ import annotations
@@ -19,25 +19,28 @@ import time
 from pathlib import Path
 from typing import Any
 
+import dask
 import numpy as np
 import pandas as pd
 
 from hedgerow.dask import engine
 
-N_COLUMNS, N_LABELS, LENGTH = 32, 5, 100
+N_COLUMNS, LENGTH = 32, 100
 
 
-def make_files(folder: Path, n_rows: int, rows_a_file: int) -> list[str]:
+def make_files(folder: Path, n_rows: int, rows_a_file: int, n_labels: int) -> list[str]:
     """Parquet files of whole sequences."""
     paths = []
     for j, first in enumerate(range(0, n_rows, rows_a_file)):
+        paths.append(str(folder / f"{j:05d}.parquet"))
+        if Path(paths[-1]).exists():  # those of an earlier run
+            continue
         rng, n = np.random.default_rng([7, j]), min(rows_a_file, n_rows - first)
-        state = np.repeat(rng.integers(N_LABELS, size=-(-n // 10)), 10)[:n]
+        state = np.repeat(rng.integers(n_labels, size=-(-n // 10)), 10)[:n]
         columns = {
             f"x{c:02d}": (0.4 * state * (c % 3 - 1) + rng.normal(size=n)).astype(np.float32) for c in range(N_COLUMNS)
         }
         frame = pd.DataFrame(columns | {"machine": (first + np.arange(n)) // LENGTH, "state": state})
-        paths.append(str(folder / f"{j:05d}.parquet"))
         frame.to_parquet(paths[-1])
     return paths
 
@@ -123,11 +126,13 @@ class Together:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=lambda text: int(text.replace("_", "")), default=100_000)
+    parser.add_argument("--labels", type=int, default=5, help="above 6 with shared edges an iteration has one tree")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--threads", type=int, default=1, help="of each worker")
     parser.add_argument("--iterations", type=int, default=4)
     parser.add_argument("--edges", choices=("shared", "joint"), default="shared")
     parser.add_argument("--memory", default="auto", help="of each worker")
+    parser.add_argument("--folder", type=Path, help="of the files, which are kept there for the next run")
     parser.add_argument("--out-of-core", action="store_true", help="leave the fit in this process out")
     args = parser.parse_args()
     from distributed import Client, LocalCluster
@@ -136,9 +141,12 @@ def main() -> None:
     import hedgerow.dask
 
     with tempfile.TemporaryDirectory() as folder:
-        paths = make_files(Path(folder), args.rows, min(250_000, max(LENGTH, args.rows // 8)))
+        paths = make_files(
+            args.folder or Path(folder), args.rows, min(250_000, max(LENGTH, args.rows // 8)), args.labels
+        )
         names = {"by": "machine", "label": "state"}
         with (
+            dask.config.set(engine.SPILLING if args.out_of_core else {}),
             LocalCluster(
                 n_workers=args.workers,
                 threads_per_worker=args.threads,
@@ -151,12 +159,13 @@ def main() -> None:
             meter, began, first = Meter(), time.perf_counter(), peak_mb()
             watch = Clock(client)
             shared = hedgerow.dask.TreeCRF(client=client, **options(args)).fit(paths, **names, callbacks=watch)
-            whole = time.perf_counter() - began
+            whole, (_, cpu, ready) = time.perf_counter() - began, watch.marks[0]
             driver = peak_mb()
             peaks = client.run(peak_mb)
-        n = args.iterations * N_LABELS
+        n = args.iterations * args.labels
         print(f"{args.rows:,} rows, {args.workers} workers, {args.edges} edges, {args.iterations} iterations")
-        print(f"shared: {watch}; {whole:.1f} s in all")
+        print(f"shared: {watch}; {whole:.1f} s in all;")
+        print(f"  {ready - began:.1f} s, and {cpu:.1f} CPU s by workers, up to the end of the first iteration")
         print(f"  {meter.n_calls / args.iterations:.1f} round trips an iteration; an iteration and label brings")
         print(f"  {meter.received / n / 1e6:.2f} MB to the driver, and takes {meter.sent / n / 1e6:.2f} MB from it")
         print(

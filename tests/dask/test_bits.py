@@ -71,12 +71,13 @@ class Ended(Exception):
     [
         (TreeCRF, {**ALONE, "n_estimators": 7, "edges": "joint", "max_leaf_nodes": 5}),
         (TreeCRF, {**SOON, "max_leaf_nodes": 5, "learning_rate": "line_search", "validation_folds": 1}),
+        (TreeCRF, {**ALONE, "n_estimators": 7, "max_leaf_nodes": 5, "multi_strategy": "multi_output_tree"}),
         (LinearCRF, {"max_iter": 12}),
     ],
-    ids=["trees", "stopped trees", "weights"],
+    ids=["trees", "stopped trees", "trees for all labels", "weights"],
 )
 def test_a_driver_that_dies_goes_on_from_its_checkpoint(kind, options, rng, tmp_path):
-    X, y = sequences(rng, "both", 3)
+    X, y = sequences(rng, "numbers" if "multi_strategy" in options else "both", 3)
     known, parts = {"window": 1, "random_state": 0, **options}, parts_of(X, y, [7, 20])
 
     def fit(checkpoint, most, parts=parts):
@@ -186,6 +187,38 @@ def test_trees_of_any_parts(cuts, n_members, n_labels, seed):
     same_trees(hedgerow.TreeCRF(**known).fit(X, y), fit_parts(TreeCRF(**known), parts_of(X, y, cuts), n_members))
 
 
+@given(cuts=CUTS, n_members=st.sampled_from([1, 2, 3, 5]), n_labels=st.sampled_from([7, 20]), seed=st.integers(0, 9))
+@settings(FEW, max_examples=6)
+def test_trees_for_all_labels_of_any_parts(cuts, n_members, n_labels, seed):
+    X, y = sequences(np.random.default_rng(seed), "numbers" if seed % 2 else "both", n_labels)
+    if not seed % 2:
+        for row in (row for x in X for row in x):
+            row.pop("rare", None)
+    known = {"window": 1, "max_leaf_nodes": 5, "early_stopping": False, "n_estimators": 3, "edges": "shared"}
+    local = hedgerow.TreeCRF(**known).fit(X, y)
+    assert local.ensemble_.vectors
+    same_trees(local, fit_parts(TreeCRF(**known), parts_of(X, y, cuts), n_members))
+
+
+@pytest.mark.parametrize("options", [SOON, {**SOON, "validation_folds": 1, "max_features": 0.6}], ids=["folds", "one"])
+def test_the_default_of_trees_of_many_labels(options, rng):
+    """One tree an iteration, stopped by held-out sequences, and a last training; rare values share a bin."""
+    X, y = sequences(rng, "both", 8)
+    for i, row in enumerate(row for x in X for row in x):
+        row.pop("rare", None)
+        row["code"] = f"c{i % 290}"
+    known = {"window": 1, "max_leaf_nodes": 6, "random_state": 0, "multi_strategy": "multi_output_tree", **options}
+    local, shared = quiet(hedgerow.TreeCRF(**known), X, y), TreeCRF(**known)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fit_parts(shared, parts_of(X, y, [3, 17]), 3)
+    assert local.ensemble_.vectors
+    same_trees(local, shared)
+    assert shared.refitted_
+    for a, b in zip(shared.to_local().predict_proba(X), local.predict_proba(X)):
+        assert np.array_equal(a, b)
+
+
 def test_the_default_of_trees(rng):
     """Both forms of edges, three folds, a temperature, and a last training on all sequences."""
     X, y = sequences(rng, "both", 3)
@@ -216,20 +249,17 @@ def test_the_rare_values_of_parts_are_those_of_the_whole(rng, monkeypatch):
 
 
 def test_what_auto_comes_to_by_workers():
-    """Words, and many labels on a column of very many values: a tree for each label, from zero, and it is said."""
+    """Words, and many labels on a column of very many values: a tree for all labels, from zero, and that is said."""
     X = [[{"word": f"w{(40 * i + t) % 700}"} for t in range(40)] for i in range(20)]
     y = [[f"L{(40 * i + t) % 14}" for t in range(40)] for i in range(20)]
-    known, apart = {"window": 0, **ALONE}, {"multi_strategy": "one_output_per_tree", "init": "zero"}
-    with pytest.warns(HedgerowWarning) as warned:
+    known = {"window": 0, **ALONE}
+    with pytest.warns(HedgerowWarning, match="init='auto' is 'zero' with Dask"):
         shared = fit_parts(TreeCRF(**known), parts_of(X, y, [9]), 2)
-    said = [str(one.message) for one in warned]
-    assert [any(f"{name}='auto' is {value!r} with Dask" in one for one in said) for name, value in apart.items()] == [
-        True,
-        True,
-    ]
-    same_trees(hedgerow.TreeCRF(**known | apart).fit(X, y), shared)
+    local = hedgerow.TreeCRF(**known, init="zero").fit(X, y)
+    assert local.ensemble_.vectors
+    same_trees(local, shared)
     ordinary = shared.to_local()
-    assert {name: getattr(ordinary, name) for name in apart} == apart
+    assert (ordinary.init, ordinary.multi_strategy) == ("zero", "auto")
     ordinary.set_params(warm_start=True, n_estimators=5).fit(X, y)
 
 

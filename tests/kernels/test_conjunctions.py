@@ -97,8 +97,8 @@ def test_gains_are_what_a_search_along_one_weight_finds(corpus, sets, seed, l2):
 
 
 def test_gains_of_values_whose_exponentials_are_huge():
-    """Of one weight μ for all: Σ_t v_t μ − log(1 − p + p e^{v_t μ}) − μ², where all labels are the first one; and as much
-    of the second one, with −μ."""
+    """Of one weight μ for all: Σ_t v_t μ − log(1 − p + p e^{v_t μ}) − μ², where all labels are the first one; and as
+    much of the second one, with −μ."""
     values = np.repeat([1.0, 100.0], [2000, 10])
     atoms = listed([{0: value} for value in values.tolist()], False)
     outputs = Outputs(np.full((len(values), 2), [0.3, 0.7]), np.zeros(len(values), CODE), np.ones(len(values)))

@@ -98,7 +98,7 @@ def find_split(places: list[Place], node: int, rules: Rules) -> tuple[float, Spl
 
 
 def grow(places: list[Place], rules: Rules) -> tuple[Node, list[Node]]:
-    """The tree, and its leaves in the order they came to be (the side with more places keeps its own)."""
+    """The tree, and its leaves in the order they came to be (the true side of a split is the new one)."""
     root = Node(places, best=find_split(places, 0, rules))
     leaves, n_nodes = [root], 1
     while len(leaves) < rules.max_leaf_nodes:
@@ -115,9 +115,6 @@ def grow(places: list[Place], rules: Rules) -> tuple[Node, list[Node]]:
         n_nodes += 2
         for child in (node.true, node.false):
             child.best = find_split(child.places, child.number, rules)
-        moved, kept = node.true, node.false
-        if len(moved.places) > len(kept.places):
-            moved, kept = kept, moved
-        leaves[i] = kept
-        leaves.append(moved)
+        leaves[i] = node.false
+        leaves.append(node.true)
     return root, leaves

@@ -20,6 +20,7 @@ from hedgerow.training.boosting.scores import Start
 from hedgerow.training.counting import count_known_moves
 from hedgerow.trees import growing
 from hedgerow.trees.binning import bin_dataset, learn_binning
+from hedgerow.trees.shared_binning import bin_piece
 from tests.reference.engine import LocalPool
 
 
@@ -49,9 +50,9 @@ def members(dataset, binning, n_members, **options):
     cuts = np.unique(np.linspace(0, len(plan) - 1, n_members + 1).astype(int))
     makers = []
     for a, b in pairwise(cuts.tolist()):
-        part = dataset.take(np.arange(plan[a], plan[b]))
-        data = bin_dataset(binning, part, postings=True)
-        makers.append(partial(TreeMember, part, data, n_jobs=2, plan=plan[a : b + 1] - plan[a], **options))
+        piece = bin_piece(dataset.take(np.arange(plan[a], plan[b])), binning)
+        own = dataset.take(np.arange(0)), binning, 2, options, plan[a : b + 1] - plan[a], [piece]
+        makers.append(partial(TreeMember, *own))
     return makers
 
 
@@ -74,6 +75,12 @@ def same_trees(one, other):
     for a, b in zip(one, other, strict=True):
         for field in ("nodes", "values", "gains", "counts", "sets"):
             assert np.array_equal(getattr(a, field), getattr(b, field)), field
+
+
+def options_of(edges):
+    """Those of trees with such edges; "vectors": shared ones, and a tree for all labels."""
+    options = {"leaves": "newton", "max_leaf_nodes": 8, "l2_regularization": 1.0, "learning_rate": 0.3}
+    return options | ({"edges": "shared", "vectors": True} if edges == "vectors" else {"edges": edges})
 
 
 @pytest.fixture(autouse=True)
@@ -99,12 +106,29 @@ def test_members_grow_the_trees_of_one_process(kind, edges, n_members, n_growers
     assert alone.evaluate(log_likelihood) == led.evaluate(log_likelihood)
 
 
-@pytest.mark.parametrize("edges", ["joint", "shared"])
+@pytest.mark.parametrize("kind", ["numbers", "both"])
+@pytest.mark.parametrize(("n_members", "n_labels"), [(1, 7), (2, 20), (3, 7), (5, 20)])
+def test_members_grow_the_tree_for_all_labels(kind, n_members, n_labels, rng):
+    alone, led = both(
+        corpus(kind, n_labels, rng), n_members, 1, edges="shared", leaves="newton", max_leaf_nodes=8, vectors=True,
+        l2_regularization=1.0, learning_rate=0.3, max_features=0.7 if n_members == 3 else 1.0,
+    )  # fmt: skip
+    for _ in range(4):
+        assert alone.evaluate(log_likelihood) == led.evaluate(log_likelihood)
+        (tree,) = alone.step()
+        assert tree.values.shape == (len(tree.nodes), n_labels)
+        same_trees([tree], led.step())
+        alone.rescale(alone.scale / 2)
+        led.rescale(led.scale / 2)
+    assert alone.evaluate(log_likelihood) == led.evaluate(log_likelihood)
+
+
+@pytest.mark.parametrize("edges", ["joint", "shared", "vectors"])
 def test_members_add_the_noise_of_one_process(edges, rng, monkeypatch):
     """Where so many rows leave words few bits, noise is added to gradients: to a row the same, wherever it lies."""
     for module in (growing, rows):
         monkeypatch.setattr(module, "WORD_BITS", 36)
-    options = {"edges": edges, "leaves": "newton", "max_leaf_nodes": 8, "l2_regularization": 1.0, "learning_rate": 0.3}
+    options = options_of(edges)
     alone, led = both(corpus("both", 3, rng), 3, 2, **options)
     assert alone._rows.noisy
     for _ in range(3):
@@ -112,10 +136,10 @@ def test_members_add_the_noise_of_one_process(edges, rng, monkeypatch):
         same_trees(alone.step(), led.step())
 
 
-@pytest.mark.parametrize("edges", ["joint", "shared"])
-def test_a_member_that_is_made_anew_is_what_it_was(edges, rng):
+@pytest.mark.parametrize(("edges", "n_iterations"), [("joint", 5), ("shared", 5), ("vectors", 15)])
+def test_a_member_that_is_made_anew_is_what_it_was(edges, n_iterations, rng):
     dataset = corpus("both", 3, rng)
-    options = {"edges": edges, "leaves": "newton", "max_leaf_nodes": 8, "l2_regularization": 1.0, "learning_rate": 0.3}
+    options = options_of(edges)
     alone, led = both(dataset, 3, 2, **options)
 
     n_calls = {"call": 0, "swap": 0}
@@ -134,7 +158,7 @@ def test_a_member_that_is_made_anew_is_what_it_was(edges, rng):
         return call
 
     led.pool.call, led.pool.swap = replacing("call"), replacing("swap")
-    for _ in range(5):
+    for _ in range(n_iterations):
         assert alone.evaluate(log_likelihood) == led.evaluate(log_likelihood)
         same_trees(alone.step(), led.step())
         alone.rescale(alone.scale / 2)

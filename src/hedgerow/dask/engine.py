@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.metadata import version
 from typing import Any
 
@@ -22,6 +22,8 @@ log = logging.getLogger("hedgerow.dask")
 
 PATIENCE = 120  # seconds without any worker
 MOST_LOST = 20  # members of one pool: beyond, workers die of the work itself
+# Of a worker's memory: what parts may have, which are read a few times. Members need the rest.
+SPILLING = {"distributed.worker.memory.target": 0.2, "distributed.worker.memory.spill": 0.4}
 PULSE = 2.0  # seconds after which one who waits looks whether the others are still there
 
 
@@ -55,6 +57,7 @@ def find_client(client: Any) -> Any:
 def local_client(n_workers: int, memory: str | None = None) -> Iterator[Any]:
     """The client of worker processes on this machine, for as long as the block lasts. memory : of all together"""
     try:
+        import dask.config
         from dask.utils import parse_bytes
         from distributed import Client, LocalCluster
     except ImportError as error:
@@ -65,8 +68,8 @@ def local_client(n_workers: int, memory: str | None = None) -> Iterator[Any]:
         limit: Any = "auto" if memory is None else parse_bytes(memory) // n_workers
     except ValueError:
         raise InputError(f"⟦memory⟧ is {memory!r}", hint="Give a size, such as 4GB.") from None
-    shape: dict[str, Any] = {"n_workers": n_workers, "threads_per_worker": 1, "memory_limit": limit}
-    with LocalCluster(**shape, dashboard_address=":0") as cluster, Client(cluster) as client:  # type: ignore[no-untyped-call]
+    shape: dict[str, Any] = {"threads_per_worker": 1, "memory_limit": limit, "dashboard_address": ":0"}
+    with dask.config.set(SPILLING), LocalCluster(n_workers=n_workers, **shape) as cluster, Client(cluster) as client:  # type: ignore[no-untyped-call]
         yield client
 
 
@@ -219,6 +222,10 @@ class DaskSeat(Seat):
     """A seat that gets its parcels from the others by itself. number : among them"""
 
     def __init__(self, number: int, make: Callable[..., Any], given: Sequence[Any], pieces: Sequence[Any]) -> None:
+        with suppress(ImportError):
+            from pyarrow import default_memory_pool
+
+            default_memory_pool().release_unused()  # what reading took, and Arrow keeps
         super().__init__(make, *given, list(pieces))
         self.number, self.others, self.in_vain = number, list[Any](), False
 

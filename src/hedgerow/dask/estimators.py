@@ -20,7 +20,7 @@ from hedgerow.estimators.base import StoppedChain
 from hedgerow.estimators.kept import Kept, keeping
 from hedgerow.estimators.shared import check_shared, prepare_shared, read_shared
 from hedgerow.models.crf.parameters import LinearParameters, TreeParameters
-from hedgerow.models.crf.tree_form import differs
+from hedgerow.models.crf.tree_form import has_words
 from hedgerow.training.ctrl_c import stages
 from hedgerow.training.monitor import say
 
@@ -169,18 +169,17 @@ class TreeCRF(DaskTreeParameters, _Shared, tree.TreeCRF):
         "objective": ("log_likelihood", "pseudo_likelihood"), "order": (0, 1), "init": ("auto", "zero", "constant"),
         "missing": ("learned",), "features": (None,), "subsample": (1.0, 1), "trim": (0.0, 0), "trees_per_step": (1,),
         "n_bags": (0,), "repair": (False,),
-        "multi_strategy": ("auto", "one_output_per_tree"),
     }  # fmt: skip
 
     def _finish(self, plan: Any) -> Self:
-        for name, value in differs(self, self.schema_, self.edges_).items():
-            what = f"⟦{name}='auto'⟧ is {value!r} with Dask, and something else without; docs/distributed.md says what"
+        if has_words(self, self.schema_):
+            what = "⟦init='auto'⟧ is 'zero' with Dask, and something else without; docs/distributed.md says what"
             warn(what, HedgerowWarning, stacklevel=3)
         return super()._finish(plan)
 
     def to_local(self) -> Any:
         made = super().to_local()
-        return made.set_params(**differs(self, self.schema_, self.edges_))
+        return made.set_params(init="zero") if has_words(self, self.schema_) else made
 
 
 @declared

@@ -356,9 +356,9 @@ def group_windows(binning: Binning, alone: BinnedData) -> BinnedData:
         return alone
     hashes: IndexArray = np.zeros(len(place), dtype=INDEX)
     kernels.boosting.hash_windows(columns.bins, columns.blocks, place, first, hashes)
-    _, which, group = np.unique(hashes, return_index=True, return_inverse=True)
-    if 2 * len(which) > len(place):
+    if 2 * np.count_nonzero(np.diff(np.sort(hashes), prepend=-1)) > len(place):
         return alone
+    _, which, group = np.unique(hashes, return_index=True, return_inverse=True)
     others = place[which][group]
     streams = ((c, o) for c, (low, width) in enumerate(binning.offsets) for o in range(low, low + width))
     if any((columns.bins[c, place + o] != columns.bins[c, others + o]).any() for c, o in streams):

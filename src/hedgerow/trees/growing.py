@@ -61,7 +61,8 @@ class Tree(NamedTuple):
 class Leaves(NamedTuple):
     """leaf_of uint16[P, K]: the leaf of the row (place, previous label), ⊥ in column 0 of a first place; values[L].
 
-    `leaf_of` is a buffer of the grower. A row that had no word has some leaf, or one more than there can be.
+    `leaf_of` is a buffer of the grower. A row that had no word has some leaf, or one more than there can be. Of a tree
+    for all labels leaf_of is uint16[P], and values are float64[L, K].
     """
 
     leaf_of: AnyArray

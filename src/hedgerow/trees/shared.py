@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -49,13 +49,13 @@ class Counted(NamedTuple):
 
 class Found(NamedTuple):
     """The best split of a leaf on some columns: its gain, 0 where nothing gains; whether the feature was drawn for the
-    node; the split and its set, as in a `Cut`; and gradient and weight of the leaf."""
+    node; the split and its set, as in a `Cut`; and gradient and weight of the leaf, or its word of each label."""
 
     gain: float
     drawn: bool
     split: IndexArray
     chosen: AnyArray
-    pair: tuple[int, int]
+    sums: AnyArray
 
 
 def best(found: Sequence[Found]) -> Found:
@@ -94,25 +94,6 @@ def own_columns(data: BinnedData, m: int, n_owners: int) -> BinnedData:
     return replace(data, growing=none, places=data.places[:0])
 
 
-def cuts_of(tree: Tree, size: int) -> tuple[list[Cut], FloatArray]:
-    """Cuts by which a tree grows that is known: the true side leaves. And the values of their leaves. size : of sets"""
-    numbers, cuts = np.zeros(len(tree.nodes), dtype=INDEX), list[Cut]()
-    for i, (stream, name, rule, true, false) in enumerate(tree.nodes.tolist()):  # children come after their parents
-        if stream == LEAF:
-            continue
-        chosen: AnyArray = np.zeros(size, dtype=np.uint8)
-        if rule == SUBSET:
-            chosen[: tree.sets.shape[1]] = tree.sets[name]
-        elif stream == LABEL:
-            chosen[name] = 1
-        numbers[true], numbers[false] = len(cuts) + 1, numbers[i]
-        split: IndexArray = np.array([stream, name, rule, 0, 1], dtype=INDEX)  # weights: the true side is the smaller
-        cuts.append(Cut(int(numbers[i]), len(cuts) + 1, split, chosen, False, (0, 0)))
-    is_leaf, values = tree.nodes[:, STREAM] == LEAF, np.zeros(len(cuts) + 1)
-    values[numbers[is_leaf]] = tree.values[is_leaf]
-    return cuts, values
-
-
 class MemberGrower(Grower):
     """Plants and cuts trees on its own rows, as the lead says; gives what it counted of a leaf to each owner."""
 
@@ -133,22 +114,10 @@ class MemberGrower(Grower):
             )  # fmt: skip
             if tail >= 0:
                 break
-            larger = {
-                name: np.resize(getattr(self._buffers, name), 2 * len(self._buffers.rows))
-                for name in ("rows", "amount")
-            }
-            self._buffers = self._buffers._replace(**larger)
+            rows, amount = (np.resize(held, 2 * len(held)) for held in (self._buffers.rows, self._buffers.amount))
+            self._buffers = self._buffers._replace(rows=rows, amount=amount)
         self._tail = tail
         return self._counted(cut.new, cut.counted, m, cells)
-
-    def follow(self, tree: Tree) -> FloatArray:
-        """Grow a tree that is known; the values of its leaves."""
-        self.words[:] = 1  # every place is a row; those that are none have scores of −inf
-        self.plant(())
-        cuts, values = cuts_of(tree, self._sets.shape[1])
-        for cut in cuts:
-            self.cut(cut, 0)
-        return values
 
     def leaves(self, values: FloatArray) -> Leaves:
         """Where the rows are. values : of the leaves, by their numbers among members"""
@@ -179,8 +148,8 @@ class SplitFinder(Grower):
 
     def __init__(self, data: BinnedData, n_labels: int, *, owner: tuple[int, int], **options: Any) -> None:
         super().__init__(own_columns(data, *owner), n_labels, **options)
-        hist: IndexArray = np.empty((self.max_leaf_nodes, self._n_cells), dtype=INDEX)  # a place for every leaf
-        self._buffers = self._buffers._replace(hist=hist)
+        shape = self.max_leaf_nodes, *self._buffers.hist.shape[1:]  # a place for every leaf
+        self._buffers = self._buffers._replace(hist=np.empty(shape, dtype=INDEX))
         self._items: dict[int, tuple[CodeArray, IndexArray]] = {}  # of leaves: ids rise
 
     def plant(self, parts: Sequence[Counted], seed: int) -> list[Found]:
@@ -195,12 +164,20 @@ class SplitFinder(Grower):
         return self._settle(cut.old, cut.new, parts, cut.counted)
 
     def _settle(self, i: int, new: int, parts: Sequence[Counted], counted: bool) -> list[Found]:
-        buffers, both = self._buffers, [z for z in (i, new) if z >= 0]
+        buffers = self._buffers
         np.sum([part.labels for part in parts], axis=0, out=buffers.labels[new])
         if counted:
             buffers.hist[new] = parts[0].hist
             for part in parts[1:]:
                 buffers.hist[new] += part.hist
+        drawn: AnyArray = np.zeros(2, dtype=np.uint8)
+        chosen, sums = self._find(i, new, parts, counted, drawn)
+        found = zip(buffers.gain[[i, new]].tolist(), drawn.tolist(), buffers.split[[i, new]], chosen, sums)
+        return [Found(gain, bool(was), split, own, of_leaf) for gain, was, split, own, of_leaf in found]
+
+    def _find(self, i: int, new: int, parts: Sequence[Counted], counted: bool, drawn: AnyArray) -> tuple[AnyArray, ...]:
+        """Settle two leaves: the sets of their splits, and gradients and weights."""
+        buffers, both = self._buffers, [z for z in (i, new) if z >= 0]
         sparse: Any = ()
         if self._sparse:
             self._items[new] = _add_items(parts)
@@ -210,14 +187,11 @@ class SplitFinder(Grower):
             ends = np.cumsum([0, *(len(self._items[z][0]) for z in both)])
             buffers.leaf[LOW, both], buffers.leaf[HIGH, both] = ends[:-1], ends[1:]
             sparse = self._sparse._replace(ids=ids, sums=sums)
-        drawn: AnyArray = np.zeros(2, dtype=np.uint8)
         chosen: AnyArray = np.zeros((2, self._sets.shape[1]), dtype=np.uint8)
         kernels.shared_growing.settle_leaf(
             self.data.growing, self._rules, buffers, sparse, (), i, new, counted, drawn, chosen
         )
-        pairs = buffers.leaf[[G, N]][:, [i, new]].T.tolist()
-        found = zip(buffers.gain[[i, new]].tolist(), drawn.tolist(), buffers.split[[i, new]], chosen, pairs)
-        return [Found(gain, bool(was), split, own, (g, n)) for gain, was, split, own, (g, n) in found]
+        return chosen, buffers.leaf[[G, N]][:, [i, new]].T
 
 
 def _add_items(parts: Sequence[Counted]) -> tuple[CodeArray, IndexArray]:
@@ -242,6 +216,8 @@ class _Leaf(NamedTuple):
 
 class LeadGrower(Grower):
     """Leads the growth of one tree. It has no rows and no sums: its data are those of no sequence."""
+
+    true_is_new: ClassVar[bool] = False  # whether the new leaf of a split is its true side, or that of less weight
 
     def begin(self) -> None:
         """Start a tree, whose root members plant."""
@@ -284,7 +260,7 @@ class LeadGrower(Grower):
         """The tree, and the values of the leaves that members have."""
         nodes: IndexArray = np.array([leaf.node for leaf in self._leaves], dtype=INDEX)
         tree = self._make_tree(nodes, self._n_sets, 0)
-        values: FloatArray = np.zeros(self._n_cut)
+        values: FloatArray = np.zeros((self._n_cut, *tree.values.shape[1:]))
         for j, leaf in enumerate(self._leaves):
             values[leaf.number] = tree.values[leaf.node]
             if j in self._cut:
@@ -306,11 +282,12 @@ class LeadGrower(Grower):
             self._n_sets += 1
         self._tree[leaf.node], self._gains[leaf.node] = (stream, name, rule, n_nodes, n_nodes + 1), leaf.found.gain
         nodes = self._children(leaf.found)
-        self._leaves.append(self._noted(_Leaf(cut.new, nodes[1], new)))
-        self._leaves[i] = self._noted(_Leaf(leaf.number, nodes[0], rest))
+        both = [_Leaf(leaf.number, nodes[0], rest), _Leaf(cut.new, nodes[1], new)]
+        self._leaves[i], last = map(self._noted, sorted(both, key=lambda one: -one.node) if self.true_is_new else both)
+        self._leaves.append(last)
 
     def _noted(self, leaf: _Leaf) -> _Leaf:
         """The leaf, as a node of the tree."""
         self._tree[leaf.node] = LEAF, 0, 0, 0, 0
-        self._pairs[leaf.node], self._gains[leaf.node] = leaf.found.pair, 0.0
+        self._pairs[leaf.node], self._gains[leaf.node] = leaf.found.sums, 0.0
         return leaf

@@ -15,7 +15,7 @@ import numpy as np
 
 from hedgerow.data.dataset import Column, Dataset, Schema, padded_places
 from hedgerow.data.parts.corpus import SharedCorpus, join, join_ends, whole_part
-from hedgerow.legend import INDEX, AnyArray, CodeArray, FloatArray, IndexArray
+from hedgerow.legend import FLOAT, INDEX, AnyArray, CodeArray, FloatArray, IndexArray
 from hedgerow.trees.binning import (
     Binning,
     Stored,
@@ -28,10 +28,10 @@ from hedgerow.trees.binning import (
     split_columns,
 )
 from hedgerow.trees.bins import BinnedData, item_places, postings_of
-from hedgerow.trees.quantiles import column_numbers, in_single, quantiles_of
+from hedgerow.trees.quantiles import in_single, quantiles_of
 
 SAMPLED = 16_384  # numbers that a part gives of a column: twice that share of it lies between two bounds
-AT_ONCE = 1 << 22  # numbers that all parts give: the columns are asked for some at a time
+AT_ONCE = 1 << 23  # numbers that all parts give: the columns are asked for some at a time
 
 
 def learn_shared_binning(corpus: SharedCorpus, max_bins: int, min_frequency: float, *, gather: bool = False) -> Binning:
@@ -71,15 +71,11 @@ def _attribute_items(corpus: SharedCorpus, min_frequency: float) -> tuple[CodeAr
 
 class Sample(NamedTuple):
     """The numbers of a column in a part: how many; all that differ, where these are few, else None; and some of them
-    in order, those at the `places` in the order of all."""
+    in order, those at `_places` in the order of all."""
 
     n: int
     distinct: FloatArray | None
     numbers: FloatArray
-
-    @property
-    def places(self) -> IndexArray:
-        return _places(self.n)
 
 
 def _places(n: int) -> IndexArray:
@@ -87,10 +83,11 @@ def _places(n: int) -> IndexArray:
 
 
 class Between(NamedTuple):
-    """Of one pair of bounds: the numbers up to the lower one, and those above it and up to the upper one, each once
-    with how often it is there."""
+    """Of pairs of bounds: how many numbers are up to the lower ones; and those above them and up to the upper ones,
+    each once with how often it is there: those of pair r are at ends[r] … ends[r+1]."""
 
-    n_below: int
+    n_below: IndexArray
+    ends: IndexArray
     numbers: FloatArray
     counts: IndexArray
 
@@ -125,15 +122,7 @@ def _edges_of(corpus: SharedCorpus, columns: Sequence[Column], first: int, max_b
         parts_of = [answer[j] for answer in answers]
         if not np.isnan(columns[j].fill):
             parts_of.append(_between_of(np.array([columns[j].fill]), bounds[j]))
-        edges[j] = np.unique([_ranked(int(rank), one) for rank, one in zip(own, zip(*parts_of))])
-    raised = {j: np.column_stack([edges[j], in_single(edges[j])]) for j in ranks}
-    answers = corpus.each(_between, raised, first) if raised else []
-    for j, pairs in raised.items():
-        parts_of = [*(answer[j] for answer in answers), _between_of(np.array([columns[j].fill]), pairs)]
-        free = [
-            not any(len(part.numbers) for part in one) and pair[1] < np.inf for pair, one in zip(pairs, zip(*parts_of))
-        ]
-        edges[j] = np.where(free, pairs.max(axis=1), edges[j])
+        edges[j] = np.unique([_edge(int(rank), r, parts_of) for r, rank in enumerate(own)])
     return edges
 
 
@@ -144,9 +133,8 @@ def numeric_columns(schema: Schema) -> list[Stored]:
 
 def _ordered(dataset: Dataset, j: int) -> FloatArray:
     """The numbers of a column, in order, without what absent ones mean."""
-    one = numeric_columns(dataset.schema)[j]
-    numbers = column_numbers(dataset, one.column, column_values(dataset, one))[0]
-    return np.sort(numbers if np.isnan(one.column.fill) else numbers[:-1])
+    values = column_values(dataset, numeric_columns(dataset.schema)[j])
+    return np.sort(values[~np.isnan(values)]).astype(FLOAT)
 
 
 def _samples(dataset: Dataset, max_bins: int, first: int, n: int) -> list[Sample]:
@@ -160,39 +148,48 @@ def _sample(ordered: FloatArray, max_bins: int) -> Sample:
 
 
 def _bounds(ranks: IndexArray, parts: Sequence[Sample]) -> FloatArray:
-    """(R, 2): the number of each rank, from 0, is above the first and at most the second.
+    """(R, 2): the number of each rank, from 0, is above the first and at most the second, also in single precision.
 
     Up to a sample a part has at least as many numbers as its place says, and fewer than up to the next one: so many are
     at most beyond.
     """
     every = np.concatenate([part.numbers for part in parts])
-    steps = np.concatenate([np.diff(part.places, prepend=-1) for part in parts])
+    steps = np.concatenate([np.diff(_places(part.n), prepend=-1) for part in parts])
     order = np.argsort(every, kind="stable")
     ordered, up_to = every[order], np.cumsum(steps[order])
-    beyond = sum(int(np.diff(part.places).max(initial=1)) - 1 for part in parts)
+    beyond = sum(int(np.diff(_places(part.n)).max(initial=1)) - 1 for part in parts)
     whole = up_to[np.searchsorted(ordered, ordered, side="right") - 1]  # all samples of the same size
     high = ordered[np.searchsorted(up_to, ranks + 1)]
     below = np.searchsorted(whole + beyond, ranks, side="right") - 1
     low = np.where(below >= 0, ordered[np.maximum(below, 0)], -np.inf)
-    return np.column_stack([low, high])
+    rounded = in_single(high)
+    return np.column_stack([low, np.where(rounded < np.inf, np.maximum(high, rounded), high)])
 
 
-def _between(dataset: Dataset, bounds: dict[int, FloatArray], first: int) -> dict[int, list[Between]]:
+def _between(dataset: Dataset, bounds: dict[int, FloatArray], first: int) -> dict[int, Between]:
     return {j: _between_of(_ordered(dataset, first + j), own) for j, own in bounds.items()}
 
 
-def _between_of(ordered: FloatArray, bounds: FloatArray) -> list[Between]:
+def _between_of(ordered: FloatArray, bounds: FloatArray) -> Between:
     ends = np.searchsorted(ordered, bounds, side="right")
     ends[np.isneginf(bounds[:, 0]), 0] = 0
-    return [Between(a, *np.unique(ordered[a:b], return_counts=True)) for a, b in ends.tolist()]
+    begins = np.flatnonzero(np.diff(ordered, prepend=np.nan) != 0)  # of each number that differs from the one before
+    low, high = np.searchsorted(begins, ends.T)
+    kept: IndexArray = np.concatenate([np.arange(a, b) for a, b in zip(low, high)])
+    counts = np.diff(begins, append=len(ordered))[kept]
+    return Between(ends[:, 0], np.cumsum([0, *(high - low)]), ordered[begins[kept]], counts)
 
 
-def _ranked(rank: int, parts: Sequence[Between]) -> float:
-    """The number of a rank among all, which is between the bounds."""
-    numbers = np.concatenate([part.numbers for part in parts])
+def _edge(rank: int, r: int, parts: Sequence[Between]) -> float:
+    """The number of a rank among all, which is between the bounds r; in single precision where no other is up to it."""
+    runs = [slice(part.ends[r], part.ends[r + 1]) for part in parts]
+    numbers = np.concatenate([part.numbers[run] for part, run in zip(parts, runs)])
     order = np.argsort(numbers, kind="stable")
-    up_to = np.cumsum(np.concatenate([part.counts for part in parts])[order])
-    return float(numbers[order][np.searchsorted(up_to, rank - sum(part.n_below for part in parts) + 1)])
+    up_to = np.cumsum(np.concatenate([part.counts[run] for part, run in zip(parts, runs)])[order])
+    below = sum(int(part.n_below[r]) for part in parts)
+    edge = float(numbers[order[np.searchsorted(up_to, rank - below + 1)]])
+    rounded = float(in_single(np.array(edge)))
+    return rounded if edge < rounded < np.inf and not ((numbers > edge) & (numbers <= rounded)).any() else edge
 
 
 # ------------------------------------------------------------------------------------------------ bins of parts

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -9,86 +10,63 @@ import numpy as np
 from hedgerow.legend import INDEX, AnyArray, FloatArray, IndexArray
 from hedgerow.trees import kernels
 from hedgerow.trees.binning import BinnedData
-from hedgerow.trees.growing import MAX_HISTOGRAMS, MAX_VALUE, Tree, word_format
-from hedgerow.trees.nodes import BLOCK_BASE, BLOCK_BINS, BLOCK_LOW, BLOCK_STRIDE, BLOCK_WIDTH, MAX_BINS
+from hedgerow.trees.growing import MAX_HISTOGRAMS, MAX_VALUE, Grower, Leaves, Tree
+from hedgerow.trees.nodes import BLOCK_BASE, BLOCK_LOW, BLOCK_STRIDE, BLOCK_WIDTH, MAX_BINS
 
 
-class VectorGrower:
+class VectorGrower(Grower):
     """Grows trees with a value for each label, on dense columns, codes split one against the rest.
 
-    words : int64[P, ·], of each place and label; parameters are those of `Grower`
+    words : int64[P, ·], of each place and label
     """
 
-    def __init__(
-        self,
-        data: BinnedData,
-        n_labels: int,
-        *,
-        max_leaf_nodes: int,
-        l2_regularization: float,
-        min_samples_leaf: float = 1.0,
-        max_features: float = 1.0,
-        total_weight: float,
-        total_count: float,
-        unit: int,
-    ) -> None:
-        self.data = data
+    def __init__(self, data: BinnedData, n_labels: int, **options: Any) -> None:
         self.n_labels = n_labels
-        self.unit = unit
-        self.l2_regularization = l2_regularization
-        self.bits, self.one = word_format(total_count, total_weight)
-        self._rules = kernels.state.Rules(
-            max_leaf_nodes=max_leaf_nodes,
-            bits=self.bits,
-            l2_regularization=float(l2_regularization * unit),
-            least=max(1, int(np.ceil(min_samples_leaf * unit))),
-            share=float(max_features),
-            seed=0,
-            whole=1,
-            few=1,
-            subsets=False,
-        )
-        columns, L, n, K = data.growing, max_leaf_nodes, len(data.places), -(-n_labels // 4) * 4
-        size, blocks = columns.bins.shape[1], columns.blocks
-        self.words: IndexArray = np.zeros((size, K), dtype=INDEX)
-        self._lists = list_uncommon(columns.bins, blocks)
-        n_cells = int((blocks[:, BLOCK_BINS] * blocks[:, BLOCK_STRIDE]).sum())
-        n_histograms = min(L, max(3, MAX_HISTOGRAMS // (n_cells * K)))
-        self._buffers = kernels.vector_growing.Buffers(
+        super().__init__(data, -(-n_labels // 4) * 4, **options)
+        self._pairs = np.empty((len(self._tree), self.words.shape[1]), dtype=INDEX)
+        self._leaf_of = np.zeros(len(self.words), dtype=np.uint16)
+
+    def _make_buffers(self, n_labels: int, questions: AnyArray | None) -> Any:
+        L, n, n_cells = self.max_leaf_nodes, len(self.data.places), self._n_cells
+        n_histograms = min(L, max(3, MAX_HISTOGRAMS // max(1, n_cells * n_labels)))
+        return kernels.vector_growing.Buffers(
             rows=np.empty(n, dtype=np.int32),
             spare=np.empty(n + 1, dtype=np.int32),
             side=np.empty(MAX_BINS, dtype=np.uint8),
-            hist=np.empty((n_histograms, n_cells, K), dtype=INDEX),
-            below=np.empty((2, K), dtype=INDEX),
-            known=np.empty((3, K)),
+            hist=np.empty((n_histograms, n_cells, n_labels), dtype=INDEX),
+            below=np.empty((2, n_labels), dtype=INDEX),
+            known=np.empty((3, n_labels)),
             leaf=np.zeros((9, L), dtype=INDEX),
             gain=np.empty(L),
-            split=np.empty((L, 3), dtype=INDEX),
-            total=np.empty((L, K), dtype=INDEX),
+            split=np.empty((L, 5), dtype=INDEX),
+            labels=np.empty((L, n_labels), dtype=INDEX),
         )
-        self._tree: IndexArray = np.empty((2 * L, 5), dtype=INDEX)
-        self._sums: IndexArray = np.empty((2 * L, K), dtype=INDEX)
-        self._gains: FloatArray = np.empty(2 * L)
-        self._leaf_of: AnyArray = np.zeros(size, dtype=np.uint16)
 
-    def grow(self, seed: int = 0) -> tuple[Tree, AnyArray, FloatArray]:
-        """A tree for the gradients in `words`, whose leaves are Σ(−g)/(n+λ) of each label; the leaf of every position
-        (N,), and the values of leaves (K, L)."""
+    @cached_property
+    def _lists(self) -> Any:
+        return list_uncommon(self.data.growing.bins, self.data.growing.blocks)
+
+    def grow(self, seed: int = 0) -> tuple[Tree, Leaves]:
+        """A tree for the gradients in `words`, whose leaves are Σ(−g)/(n+λ) of each label."""
         data, rules = self.data, self._rules._replace(seed=seed & 0x7FFFFFFF)
-        out = self._tree, self._sums, self._gains, self._leaf_of
+        out = self._tree, self._pairs, self._gains, self._leaf_of
         n_leaves = kernels.vector_growing.grow(
             data.growing, self._lists, data.places, self.words, rules, self._buffers, *out
         )
-        n_nodes, leaves = 2 * n_leaves - 1, self._buffers.leaf[kernels.state.NODE, :n_leaves]
-        sums = self._sums[:n_nodes, : self.n_labels]
+        leaves: IndexArray = self._buffers.leaf[kernels.state.NODE, :n_leaves]
+        tree = self._make_tree(leaves, 0, 0)
+        return tree, Leaves(self._leaf_of, tree.values[leaves])
+
+    def _make_tree(self, leaves: IndexArray, n_sets: int, n_surrogates: int) -> Tree:
+        n_nodes = 2 * len(leaves) - 1
+        sums = self._pairs[:n_nodes, : self.n_labels]
         counts = (sums & ((1 << self.bits) - 1)) / self.unit
         values: FloatArray = np.zeros(sums.shape)
         of_leaves = -((sums[leaves] >> self.bits) / self.one) / (counts[leaves] + self.l2_regularization)
         values[leaves] = np.clip(of_leaves, -MAX_VALUE, MAX_VALUE)
         gains = self._gains[:n_nodes] * (self.unit / self.one**2)
         sets: AnyArray = np.zeros((0, MAX_BINS), dtype=np.uint8)
-        tree = Tree(self._tree[:n_nodes].copy(), values, gains, counts.sum(axis=1), sets)
-        return tree, self._leaf_of[data.window_place], np.ascontiguousarray(values[leaves].T)
+        return Tree(self._tree[:n_nodes].copy(), values, gains, counts.sum(axis=1), sets)
 
 
 def list_uncommon(bins: AnyArray, blocks: IndexArray) -> Any:

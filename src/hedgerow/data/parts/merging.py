@@ -369,17 +369,6 @@ def standardise(schema: Schema, each: Any) -> Schema:
         spread = float(np.sqrt(plan.total([a[j] for a in answers]) / sum(totals[j])))
         center, spread = scales[j] * means[j], scales[j] * spread
         made[j] = (center, spread) if spread > 1e-12 * abs(center) else (center, 1.0)
-    measured = [
-        (column.name, column.constant)
-        for columns in schema.groups()
-        for column in columns
-        if column.kind == "numeric" and np.isnan(column.fill)
-    ]
-    known = dict(zip(measured, made))
-    return replace(
-        schema,
-        columns=tuple(
-            replace(c, center=known[key][0], spread=known[key][1]) if (key := (c.name, c.constant)) in known else c
-            for c in schema.columns
-        ),
-    )
+    measured = [c for c in chain.from_iterable(schema.groups()) if c.kind == "numeric" and np.isnan(c.fill)]
+    known = {(c.name, c.constant): replace(c, center=a, spread=b) for c, (a, b) in zip(measured, made)}
+    return replace(schema, columns=tuple(known.get((c.name, c.constant), c) for c in schema.columns))

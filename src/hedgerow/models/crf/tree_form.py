@@ -142,7 +142,7 @@ def edges_to_try(settings: TreeParameters, n_labels: int, n_positions: int, *, c
 def takes_vectors(settings: TreeParameters, form: Form, binning: Binning, n_labels: int) -> bool:
     """Whether an iteration has one tree for all labels."""
     dense = binning.n_dense == len(binning.names)
-    wanted = _wants_vectors(settings, n_labels, joint=form.joint) and not settings._by_workers
+    wanted = _wants_vectors(settings, n_labels, joint=form.joint)
     if wanted and not dense and settings.multi_strategy != "auto":
         name = binning.names[binning.n_dense]
         what = f"⟦multi_strategy='multi_output_tree'⟧: the column {name!r} has too many values"
@@ -150,17 +150,9 @@ def takes_vectors(settings: TreeParameters, form: Form, binning: Binning, n_labe
     return wanted and dense
 
 
-def differs(settings: TreeParameters, schema: Schema, edges: str) -> dict[str, str]:
-    """The parameters whose "auto" comes to something else where workers train, and what it comes to there."""
-    one_tree = not schema.n_attributes and _wants_vectors(settings, len(schema.labels), joint=edges == "joint")
-    found = {"multi_strategy": "one_output_per_tree"} if one_tree else {}
-    return found | ({"init": "zero"} if has_words(settings, schema) else {})
-
-
 def gathers(settings: TreeParameters, ways: Sequence[str], schema: Schema) -> bool:
     """Whether rare values of a column share a bin, for trees for all labels need bins."""
-    wanted = not schema.n_attributes and _wants_vectors(settings, len(schema.labels), joint="joint" in ways)
-    return wanted and not settings._by_workers
+    return not schema.n_attributes and _wants_vectors(settings, len(schema.labels), joint="joint" in ways)
 
 
 def _wants_vectors(settings: TreeParameters, n_labels: int, *, joint: bool) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 from hedgerow.data.dataset import Dataset
 from hedgerow.data.parts.corpus import SharedCorpus
 from hedgerow.estimators.values import LOG_LIKELIHOOD
-from hedgerow.legend import AnyArray, IndexArray
+from hedgerow.legend import AnyArray
 from hedgerow.models.crf.parameters import TreeParameters
 from hedgerow.models.crf.tree_form import gathers
 from hedgerow.parallel import MAX_LANES, Lanes, plan_chunks
@@ -23,7 +23,7 @@ from hedgerow.training.pool import Operation, Pool
 from hedgerow.trees.binning import Binning, bin_dataset, learn_binning
 from hedgerow.trees.growing import SURROGATE, WEIGHTING
 from hedgerow.trees.nodes import BLOCK_BINS, BLOCK_WIDTH
-from hedgerow.trees.shared_binning import BinnedPiece, bin_piece, join_bins, join_labels, learn_shared_binning
+from hedgerow.trees.shared_binning import bin_piece, join_bins, join_labels, learn_shared_binning
 
 
 def choose_binning(settings: TreeParameters, corpus: Dataset | SharedCorpus, ways: Sequence[str]) -> Binning:
@@ -48,34 +48,23 @@ def shared_booster(
     most = K, options["max_leaf_nodes"], *shares, n_before, corpus.engine.memory
     shared["n_growers"] = how_many_growers(*most)
     given = nothing, binning, corpus.engine.n_threads, shared
-    pool = corpus.pool(plan_shards(corpus.offsets), bin_piece, (binning,), make_tree_member, *given)
+    pool = corpus.pool(plan_shards(corpus.offsets), bin_piece, (binning,), TreeMember, *given)
     counted = corpus.each(known_moves) if corpus.weight_seq is None else [known_moves(corpus.together())]
     moves, inner = (sum(parts) for parts in zip(*counted))
     no_data = bin_dataset(binning, nothing, postings=True)
     return PooledBooster(pool, nothing, no_data, lanes, moves=moves, inner=inner, **shared)
 
 
-def make_tree_member(
-    nothing: Dataset,
-    binning: Binning,
-    n_jobs: int,
-    options: dict[str, Any],
-    plan: IndexArray,
-    pieces: Sequence[BinnedPiece],
-) -> TreeMember:
-    """A member of the pool: its sequences as bins and labels."""
-    dataset = join_labels(pieces, nothing)
-    data = join_bins(binning, pieces, nothing.schema.gap)
-    return TreeMember(dataset, data, n_jobs=n_jobs, plan=plan, **options)
-
-
 # ------------------------------------------------------------------------------------------------ held-out sequences
 
 
 class StagesMember:
-    """A run of the held-out sequences, and their part in the score of each iteration."""
+    """A run of the held-out sequences, and their part in the score of each iteration. Chunks are cut one after the
+    other, so that a run of them is cut as in the whole corpus: it needs no plan."""
 
-    def __init__(self, nothing: Dataset, binning: Binning, n_jobs: int, options: dict[str, Any], pieces: Any) -> None:
+    def __init__(
+        self, nothing: Dataset, binning: Binning, n_jobs: int, options: dict[str, Any], plan: Any, pieces: Any
+    ) -> None:
         from hedgerow.models.crf.tree_training import Stages
 
         dataset = join_labels(pieces, nothing)
@@ -93,13 +82,6 @@ class StagesMember:
         return [(np.concatenate(found) == self._labels)[self._labels >= 0]]
 
 
-def make_stages_member(
-    nothing: Dataset, binning: Binning, n_jobs: int, options: dict[str, Any], plan: IndexArray, pieces: Any
-) -> StagesMember:
-    """Chunks are cut one after the other, so that a run of them is cut as in the whole corpus: it needs no plan."""
-    return StagesMember(nothing, binning, n_jobs, options, pieces)
-
-
 class SharedStages:
     """The score of shared held-out sequences after each iteration, as `Stages` gives it."""
 
@@ -109,7 +91,7 @@ class SharedStages:
         self.iterations, self.scoring = iterations, options["scoring"]
         given = corpus.nothing(), binning, corpus.engine.n_threads, options
         plan = plan_chunks(corpus.offsets, chunk)
-        self.pool: Pool = corpus.pool(plan, bin_piece, (binning,), make_stages_member, *given)
+        self.pool: Pool = corpus.pool(plan, bin_piece, (binning,), StagesMember, *given)
         self._history: list[Operation] = []
         self._n_added = 0
 

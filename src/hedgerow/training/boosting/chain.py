@@ -24,7 +24,7 @@ from hedgerow.legend import BoolArray, FloatArray, IndexArray
 from hedgerow.parallel import CHUNK_POSITIONS, MAX_LANES, Lanes, plan_chunks
 from hedgerow.training import kernels as training_kernels
 from hedgerow.training.boosting.arc_steps import ArcSteps, TableSteps
-from hedgerow.training.boosting.rows import AnyGrower, Gradient, RowWeights, Sampler, Totals, tree_seed
+from hedgerow.training.boosting.rows import Gradient, RowWeights, Sampler, Totals, tree_seed
 from hedgerow.training.boosting.scores import STEPS, Start, TreeScores
 from hedgerow.training.checkpoint import checked, restore, state_of
 from hedgerow.training.memory import check_joint_memory
@@ -34,7 +34,9 @@ from hedgerow.trees.growing import LEARNED, N_SURROGATES, WEIGHTING, Grower, Tre
 from hedgerow.trees.vectors import VectorGrower
 
 MOST_IN_SHARD = 1 << 16  # positions: more of them are more shards, which workers share out
-SHAPE = ("l2_regularization", "min_samples_leaf", "max_leaf_nodes", "max_features")  # options of every grower
+SHAPE = (  # options of a grower
+    "l2_regularization", "min_samples_leaf", "max_leaf_nodes", "max_features", "subsets", "missing", "n_surrogates",
+)  # fmt: skip
 BOUNDED = (log_likelihood, pseudo_likelihood)  # objectives whose gradients are differences of probabilities
 
 
@@ -84,7 +86,7 @@ def plan_shards(offsets: IndexArray) -> IndexArray:
 class Booster:
     """The state of boosting on one corpus. `evaluate`, then `step`, adds an iteration. Use inside `with Lanes(...)`.
 
-    Of a corpus whose parts lie elsewhere there is a booster for each (`member.py`), which does as it is told.
+    Of a corpus whose parts lie elsewhere there is a booster for each (`pooled.py`), which does as it is told.
 
     plan : where to cut the sequences into shards, and `totals`, of all parts, where this is one of several
     shards : runs of whole sequences with their scores
@@ -93,7 +95,7 @@ class Booster:
     overshot : whether a step was taken back; from then on Newton's leaves of shared edges know runs of labels
     """
 
-    grows: ClassVar[type[Grower]] = Grower
+    grows: ClassVar[tuple[type[Grower], type[Grower]]] = Grower, VectorGrower  # trees of a label, and of all
 
     def __init__(
         self,
@@ -119,8 +121,7 @@ class Booster:
         table = begin.history_table if self.joint else None
         if self.joint:
             check_joint_memory(dataset.n_positions, K, None if table is None else table.n_histories)
-        if n_growers is None:
-            n_growers = 0 if chosen.vectors else min(lanes.n_threads, K)
+        n_growers = 1 if chosen.vectors else n_growers or min(lanes.n_threads, K)
         plan = plan_shards(dataset.offsets) if plan is None else plan
         totals = Totals.of(dataset) if totals is None else totals
         self.shards = [begin.scores(dataset, int(a), int(b), joint=self.joint, lean=True) for a, b in pairwise(plan)]
@@ -132,11 +133,11 @@ class Booster:
             dataset, self.data, begin.space, totals, newton=newton, joint=self.joint, trim=chosen.trim, table=table
         )
         self._growers: list[Any] = [self._make_grower(self.grows) for _ in range(n_growers)]
-        self._vector_grower = self._rows.vector_grower(K, **self._named(SHAPE)) if chosen.vectors else None
         self._idle_growers = deque(self._growers)
         self._idle_workspaces = deque(Workspace() for _ in range(lanes.n_threads))
         # Where every row is one that trees are fitted to, growing a tree finds the leaf of each.
-        self._leaves_known = chosen.subsample >= 1.0 and chosen.trim == 0.0 and chosen.missing != WEIGHTING
+        grown_on_all = chosen.subsample >= 1.0 and chosen.trim == 0.0 and chosen.missing != WEIGHTING
+        self._leaves_known = grown_on_all or chosen.vectors  # which leave no row out
         self._gradients: list[Gradient] = [(np.empty(0), np.empty(0))] * len(self.shards)
         # The messages go with the exponentials that made them, which the first tree of a label changes.
         one_tree = chosen.trees_per_step == 1 and chosen.subsample >= 1.0
@@ -148,11 +149,8 @@ class Booster:
         self._direction = Iteration([])
         self.scale = 0.0
 
-    def _named(self, names: tuple[str, ...]) -> dict[str, Any]:
-        return {name: getattr(self.options, name) for name in names}
-
-    def _make_grower(self, kind: type[AnyGrower], **more: Any) -> AnyGrower:
-        return self._rows.grower(kind, **self._named((*SHAPE, "subsets", "missing", "n_surrogates")), **more)
+    def _make_grower(self, kinds: tuple[type[Grower], type[Grower]], **more: Any) -> Grower:
+        return self._rows.grower(kinds[self.options.vectors], **{n: getattr(self.options, n) for n in SHAPE}, **more)
 
     def _make_edge_steps(self, start: Start) -> TableSteps | ArcSteps:
         newton = self.options.leaves == "newton"
@@ -287,20 +285,18 @@ class Booster:
         self.scale = self.options.learning_rate if scale is None else scale
         all_positions = self.options.subsample >= 1.0
         self._samples = [None if all_positions else self._sampler.draw(len(self.iterations), r) for r in range(R)]
-        if self._vector_grower is not None:
-            self._direction = Iteration([self._grow_vectors(self._vector_grower)], self._table_step())
-        else:
-            self._direction = Iteration([None] * (R * K), self._table_step())  # type: ignore[list-item]
-            self._grow_labels()
+        n_trees = 1 if self.options.vectors else R * K
+        self._direction = Iteration([None] * n_trees, self._table_step())  # type: ignore[list-item]
+        self._grow_trees()
         self._add_tables(self._direction.table, self.scale)
         self.iterations.append(self._direction.scaled(self.scale))
         largest = self.scale * R * max(np.abs(tree.values).max() for tree in self._direction.trees)
         self._moved(largest)
         return self.iterations[-1].trees
 
-    def _grow_labels(self) -> None:
+    def _grow_trees(self) -> None:
         """The trees of all labels, written to the direction and added to the scores; labels go to threads."""
-        self.lanes.run(self._grow_label, self.dataset.n_labels)
+        self.lanes.run(self._grow_label, 1 if self.options.vectors else self.dataset.n_labels)
 
     def _moved(self, largest: float) -> None:
         for shard in self.shards:
@@ -339,19 +335,8 @@ class Booster:
             return self._edge_steps.step(self._table_gradient, self.options.l2_regularization)
         return None if self.joint else np.zeros(0)
 
-    def _grow_vectors(self, grower: VectorGrower) -> Tree:
-        """One tree for all labels, added to the scores."""
-        for k in range(grower.n_labels):
-            self._rows.fill_positions(grower, k, self.shards, self._gradients, self._samples[0])
-        draws = self.options.max_features < 1.0
-        tree, leaf_of, values = grower.grow(tree_seed(self.options.seed, len(self.iterations), 0, 0) if draws else 0)
-        for shard in self.shards:
-            which = leaf_of[shard.begin : shard.end]
-            kernels.vector_growing.add_vectors(which, self.scale * values, shard.start_scores)
-        return tree.rescaled(self._unit, self._rows.scale)
-
     def _grow_label(self, lane: int, k: int) -> None:
-        """The trees of one label, one after the other."""
+        """The trees of one label, one after the other; or the tree of all."""
         K, R = self.dataset.n_labels, self.options.trees_per_step
         grower = self._idle_growers.pop()
         for r in range(R):
@@ -368,6 +353,12 @@ class Booster:
         self._idle_growers.append(grower)
 
     def _add_leaves(self, k: int, leaf_of: Any, leaf_values: FloatArray) -> None:
+        if self.options.vectors:
+            for shard in self.shards:
+                which = leaf_of[self.data.window_place[shard.begin : shard.end]]
+                of_labels = np.ascontiguousarray(self.scale * leaf_values.T)
+                kernels.vector_growing.add_vectors(which, of_labels, shard.start_scores)
+            return
         # What is no row has no leaf, and any number may stand there for it: values for all numbers there can be.
         values: FloatArray = np.zeros(self.options.max_leaf_nodes + 1)
         values[: len(leaf_values)] = self.scale * leaf_values

@@ -26,9 +26,11 @@ from hedgerow.training.boosting.rows import Totals, tree_seed
 from hedgerow.training.boosting.scores import Start
 from hedgerow.training.checkpoint import checked
 from hedgerow.training.pool import Lost, Operation, Pool
-from hedgerow.trees.binning import BinnedData
+from hedgerow.trees.binning import BinnedData, Binning
 from hedgerow.trees.growing import Grower, Tree
 from hedgerow.trees.shared import SPARE, Counted, Cut, Found, LeadGrower, MemberGrower, SplitFinder, best, own_cells
+from hedgerow.trees.shared_binning import join_bins, join_labels
+from hedgerow.trees.shared_vectors import LeadVectors, MemberVectors, VectorFinder
 
 OBJECTIVES = {"log_likelihood": log_likelihood, "pseudo_likelihood": pseudo_likelihood}
 HISTOGRAM_BYTES = 1 << 29  # of the trees that grow at once, in one member
@@ -47,14 +49,16 @@ class TreeMember(Booster):
     """A part of the corpus, and some of the columns of all of it: it evaluates its shards, plants and cuts trees on its
     rows, and finds splits on its columns. Its methods are the operations of a pool."""
 
-    grows: ClassVar[type[Grower]] = MemberGrower
+    grows: ClassVar[tuple[type[Grower], type[Grower]]] = MemberGrower, MemberVectors
 
     def __init__(
-        self, dataset: Dataset, data: BinnedData, *, n_jobs: int | None, max_leaf_nodes: int, **options: Any
+        self, nothing: Dataset, binning: Binning, n_jobs: int, options: dict[str, Any], plan: IndexArray, pieces: Any
     ) -> None:
+        """nothing : a corpus of no sequence; pieces : the sequences as bins and labels, each a `BinnedPiece`"""
         lanes = Lanes(n_jobs, MAX_LANES).__enter__()  # for as long as it lives
-        super().__init__(dataset, data, lanes, max_leaf_nodes=SPARE * max_leaf_nodes, **options)
-        self._requests, self._cells, self._finders = list[Request](), list[IndexArray](), list[SplitFinder]()
+        data, most = join_bins(binning, pieces, nothing.schema.gap), SPARE * options["max_leaf_nodes"]
+        super().__init__(join_labels(pieces, nothing), data, lanes, plan=plan, **options | {"max_leaf_nodes": most})
+        self._requests, self._cells, self._finders = list[Request](), list[IndexArray](), list[Any]()
 
     def evaluate_shards(self, objective: str, overshot: bool) -> tuple[FloatArray, list[FloatArray]]:
         self.overshot = overshot
@@ -86,8 +90,8 @@ class TreeMember(Booster):
 
     def find(self, m: int, parcels: Sequence[list[list[Counted]]]) -> list[list[Found]]:
         """The best splits on its columns, by request: of the root, or of both sides of every cut. m : its number"""
-        owner = m, len(parcels)
-        self._finders = self._finders or [self._make_grower(SplitFinder, owner=owner) for _ in self._growers]
+        kinds, owner = (SplitFinder, VectorFinder), (m, len(parcels))
+        self._finders = self._finders or [self._make_grower(kinds, owner=owner) for _ in self._growers]
         found: list[list[Found]] = [[] for _ in self._requests]
 
         def work(lane: int, r: int) -> None:
@@ -113,21 +117,12 @@ class TreeMember(Booster):
         self.lanes.run(work, len(grown))
 
     def grow_again(self, first: int, trees: Sequence[Tree], scale: float) -> None:
-        """Add the trees of labels, from the first on, as `add_grown` did."""
-        for k, tree in enumerate(trees, first):
-            self.add_grown([(0, k, self._growers[0].follow(tree))], scale)
+        """Add the trees of labels, from the first on, to the scores that `add_grown` made: by walking them."""
+        for shard in self.shards:
+            shard.add(self.data, trees, scale=scale, first=first, stale=False)
 
     def add_iteration(self, trees: list[Tree], scale: float) -> None:
         self._add(Iteration(trees), scale)
-
-    def add_table(self, table: FloatArray, scale: float) -> None:
-        self._add_tables(table, scale)
-
-    def note_move(self, largest: float) -> None:
-        self._moved(largest)
-
-    def refresh(self) -> None:
-        self._refresh()
 
 
 class PooledBooster(Booster):
@@ -137,7 +132,7 @@ class PooledBooster(Booster):
     moves : (K, K), how often known labels follow each other; inner : positions that are not first in their sequence
     """
 
-    grows: ClassVar[type[Grower]] = LeadGrower
+    grows: ClassVar[tuple[type[Grower], type[Grower]]] = LeadGrower, LeadVectors
 
     def __init__(
         self,
@@ -156,7 +151,7 @@ class PooledBooster(Booster):
         self.pool, self.history = pool, list[Operation]()
         self._queue: list[Operation] = []
         self._table_counts = moves, inner
-        self._n_rows = totals.n_positions
+        self._n_rows, self._each = totals.n_positions, nothing.n_labels if options.get("vectors") else 1
         own: dict[str, Any] = {"plan": np.zeros(1, dtype=np.int64), "totals": totals, "n_growers": n_growers}
         super().__init__(nothing, no_data, lanes, start=start, **own, **options)
 
@@ -187,8 +182,8 @@ class PooledBooster(Booster):
         answers = self._ask("evaluate_shards", _name(objective), self.overshot)
         return np.concatenate([losses for losses, _ in answers]), [table for _, tables in answers for table in tables]
 
-    def _grow_labels(self) -> None:
-        K, G = self.dataset.n_labels, len(self._growers)
+    def _grow_trees(self) -> None:
+        K, G = len(self._direction.trees), len(self._growers)
         for first in range(0, K, G):
             self._grow_some(range(first, min(first + G, K)))
 
@@ -232,13 +227,13 @@ class PooledBooster(Booster):
 
     def _add_tables(self, table: Any, scale: float = 1.0) -> None:
         if table is not None and not self.joint:
-            self._later("add_table", table, scale)
+            self._later("_add_tables", table, scale)
 
     def _moved(self, largest: float) -> None:
-        self._later("note_move", largest)
+        self._later("_moved", largest)
 
     def _refresh(self) -> None:
-        self._later("refresh")
+        self._later("_refresh")
 
     def state(self, ended: bool) -> dict[str, Any]:
         """As that of `Booster`; in place of the scores what was done to them, which members do over."""
@@ -246,7 +241,7 @@ class PooledBooster(Booster):
         if ended:
             return taken
         done = [one if one.again is None else one.again for one in [*self.history, *self._queue]]
-        return taken | {"done": [_plain(one) for one in done]}
+        return taken | {"done": [_plain(one, self._each) for one in done]}
 
     def restore(self, state: Any, objective: Objective) -> None:
         super().restore(state, objective)
@@ -258,7 +253,7 @@ class PooledBooster(Booster):
             arguments = checked(given, tuple(forms[field] for field in _KEPT[name]), name)
             if "trees" in _KEPT[name]:
                 at = _KEPT[name].index("trees")
-                trees = trees_of(arguments[at], 1, self.data.columns, n_before)
+                trees = trees_of(arguments[at], self._each, self.data.columns, n_before)
                 if sum(arguments[:at]) + len(trees) > K:
                     refuse(f"there are more trees than {K} labels")
                 arguments = [*arguments[:at], trees, *arguments[at + 1 :]]
@@ -268,17 +263,17 @@ class PooledBooster(Booster):
 
 # What a checkpoint keeps of operations that change scores.
 _KEPT: dict[str, tuple[str, ...]] = {
-    "grow_again": ("first", "trees", "scale"), "add_iteration": ("trees", "scale"), "add_table": ("table", "scale"),
-    "note_move": ("scale",), "refresh": (), "touch": (),
+    "grow_again": ("first", "trees", "scale"), "add_iteration": ("trees", "scale"),
+    "_add_tables": ("table", "scale"), "_moved": ("scale",), "_refresh": (), "touch": (),
 }  # fmt: skip
 
 
-def _plain(done: Operation) -> list[Any]:
-    """An operation as plain values; what is evaluated is evaluated anew."""
+def _plain(done: Operation, n_labels: int) -> list[Any]:
+    """An operation as plain values; what is evaluated is evaluated anew. n_labels : of a tree"""
     if done.name == "evaluate_shards":
         return ["touch", []]
     fields = zip(_KEPT[done.name], done.arguments, strict=True)
-    plain: dict[str, Any] = {"trees": lambda trees: plain_trees(1, trees), "scale": float}
+    plain: dict[str, Any] = {"trees": lambda trees: plain_trees(n_labels, trees), "scale": float}
     return [done.name, [plain[field](one) if field in plain else one for field, one in fields]]
 
 

@@ -143,28 +143,24 @@ class RowWeights:
             self.total /= self.scale
         self._weights = np.repeat(dataset.weight_seq / self.scale, np.diff(dataset.offsets))
 
-    def grower(self, kind: type[AnyGrower], **options: Any) -> AnyGrower:
+    def grower(
+        self, kind: type[AnyGrower], *, l2_regularization: float, min_samples_leaf: float, **options: Any
+    ) -> AnyGrower:
         """A grower for words of these rows."""
-        return kind(self.data, self.n_before, questions=self._questions, **self._scaled(**options))
-
-    def vector_grower(self, n_labels: int, **options: Any) -> VectorGrower:
-        """A grower of trees for all labels at once."""
-        return VectorGrower(self.data, n_labels, **self._scaled(**options))
-
-    def _scaled(self, *, l2_regularization: float, min_samples_leaf: float, **options: Any) -> dict[str, Any]:
-        """Options of a grower, with the sizes of words."""
         options |= {"total_weight": self.total, "total_count": self._total_count, "unit": self.unit}
-        options["l2_regularization"] = l2_regularization / self.scale
-        return options | {"min_samples_leaf": min_samples_leaf / self.scale}
+        options |= {"l2_regularization": l2_regularization / self.scale, "questions": self._questions}
+        n_words = len(self.possible) if issubclass(kind, VectorGrower) else self.n_before
+        return kind(self.data, n_words, min_samples_leaf=min_samples_leaf / self.scale, **options)
 
     def fill(
         self, grower: Grower, k: int, shards: list[TreeScores], gradients: list[Gradient], sample: BoolArray | None
     ) -> None:
-        """Write the words of label k, from the gradients of each shard. sample bool[N]."""
+        """Write the words of label k, or of all, from the gradients of each shard. sample bool[N]."""
         if self.data.grouped:
             grower.words[:] = 0
         if not self.joint and self.trim == 0.0:
-            self.fill_positions(grower, k, shards, gradients, sample)
+            for own in range(grower.n_labels) if isinstance(grower, VectorGrower) else (k,):
+                self._fill_positions(grower, own, shards, gradients, sample)
             return
         if self.even and sample is None:
             for shard, gradient in zip(shards, gradients):
@@ -177,13 +173,8 @@ class RowWeights:
         for shard, gradient, counts in zip(shards, of_label, counted):
             self._fill_counted(grower, shard, gradient, counts)
 
-    def fill_positions(
-        self,
-        grower: Grower | VectorGrower,
-        k: int,
-        shards: list[TreeScores],
-        gradients: list[Gradient],
-        sample: BoolArray | None,
+    def _fill_positions(
+        self, grower: Grower, k: int, shards: list[TreeScores], gradients: list[Gradient], sample: BoolArray | None
     ) -> None:
         """Write the words of label k, where ⊥ stands before every position: into its column, or the only one."""
         column = k % grower.words.shape[1]

@@ -239,13 +239,16 @@ class TreeScores:
         alpha[:], ahead[:] = work.alpha[:, :K], work.node_exp[:, :K]
         ahead[starts] = work.node_probs[starts]
 
-    def add(self, data: BinnedData, trees: Sequence[Tree], *, scale: float = 1.0) -> None:
-        """Add trees by walking them, tree j for label j mod K, or all for all labels."""
+    def add(
+        self, data: BinnedData, trees: Sequence[Tree], *, scale: float = 1.0, first: int = 0, stale: bool = True
+    ) -> None:
+        """Add trees by walking them, tree j for label first + j mod K, or all for all labels. stale : whether lean
+        exponentials are scaled anew then"""
         if trees and trees[0].values.ndim == 2:
             add_vector_trees(data, data.place[self.begin : self.end], trees, self.start_scores, scale=scale)
             return
-        for k in range(self.n_labels):
-            self.add_label(data, k, trees[k :: self.n_labels], scale=scale)
+        for k in range(first, self.n_labels):
+            self.add_label(data, k, trees[k - first :: self.n_labels], scale=scale, stale=stale)
 
     def add_ensemble(self, data: BinnedData, ensemble: Ensemble, trees: Sequence[Tree]) -> None:
         """Add all trees of an ensemble: as `add` of `trees`, which are the same, and soon done where rows are few."""
@@ -256,7 +259,7 @@ class TreeScores:
         else:
             self.add(data, trees)
 
-    def add_label(self, data: BinnedData, k: int, trees: Sequence[Tree], *, scale: float) -> None:
+    def add_label(self, data: BinnedData, k: int, trees: Sequence[Tree], *, scale: float, stale: bool = True) -> None:
         """Add trees for label k by walking them. Threads may add trees of several labels at once."""
         places, only = data.place[self.begin : self.end], slice(k, k + 1)
         if self.edge_scores is not None:
@@ -270,7 +273,7 @@ class TreeScores:
         self.start_scores[only] = nodes[:, self._starts]
         np.clip(moved, -LARGE, LARGE, out=moved)
         self.edge_exps[k] *= np.exp(moved[0], out=moved[0])
-        self._stale = True
+        self._stale = self._stale or stale
 
     def add_table(self, table: FloatArray) -> None:
         """Add (K, K) scores [from, to] to shared edges, or (A,) weights of arcs; at order 0 there are none."""

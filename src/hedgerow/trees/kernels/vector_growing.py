@@ -1,7 +1,8 @@
 """Growing one tree for all labels, best leaf first: a leaf has a value for each label.
 
 A place has a word (see `state`) for every label, and is in one leaf; the rows of a leaf are a run. The gain of a split
-is the sum of its gains for all labels. K is a multiple of four here; a label that is none has words of 0.
+is the sum of its gains for all labels. K is a multiple of four here; a label that is none has words of 0. The true side
+of a split is the new leaf, whichever side is counted: so the tree is the same where processes share the rows.
 
 In many columns one value is at most places. Histograms are counted from lists of what differs from it (`Lists`), and
 what is then left of the leaf is that value's.
@@ -19,7 +20,7 @@ from hedgerow.trees.kernels.growing import best_leaf, claim_histogram, record
 from hedgerow.trees.kernels.histograms import subtract
 from hedgerow.trees.kernels.sides import goes_true
 from hedgerow.trees.kernels.splits import NO_SPLIT, may_use
-from hedgerow.trees.kernels.state import BEGIN, END, HISTOGRAM, NODE
+from hedgerow.trees.kernels.state import BEGIN, END, HISTOGRAM, KNOWN_WEIGHT, NODE, TRUE_WEIGHT
 from hedgerow.trees.nodes import (
     AT_MOST,
     BIN,
@@ -57,7 +58,7 @@ class Lists(NamedTuple):
 class Buffers(NamedTuple):
     """rows int32[n]: runs of leaves; spare int32[n]; side uint8[256]; hist int64[H, B, K]; below int64[2, K] and known
     float64[3, K] of a leaf whose split is sought. Of leaf i: leaf int64[9, L] (fields of `state`); gain float64[L];
-    split int64[L, 3]; total int64[L, K]."""
+    split int64[L, 5]; labels int64[L, K]."""
 
     rows: AnyArray
     spare: AnyArray
@@ -68,7 +69,7 @@ class Buffers(NamedTuple):
     leaf: AnyArray
     gain: AnyArray
     split: AnyArray
-    total: AnyArray
+    labels: AnyArray
 
 
 @part
@@ -145,7 +146,9 @@ def _is_empty(word):
 def _try(stream, bin_, rule, word, known, rules, n_all, best, split):
     score = _score(word, known, rules, n_all)
     if score > best:
-        split[STREAM], split[BIN], split[RULE] = stream, bin_, rule
+        split[STREAM], split[BIN], split[RULE], split[TRUE_WEIGHT] = stream, bin_, rule, 0
+        for k in range(len(word)):
+            split[TRUE_WEIGHT] += word[k] & ((1 << rules.bits) - 1)
         return score
     return best
 
@@ -190,7 +193,7 @@ def _find_split(blocks, rules, buffers, i):
 
     OUT  split of the leaf; returns the gain, 0 where nothing gains
     """
-    total, known, below, mask = buffers.total[i], buffers.known, buffers.below, (1 << rules.bits) - 1
+    total, known, below, mask = buffers.labels[i], buffers.known, buffers.below, (1 << rules.bits) - 1
     hist, split, node = buffers.hist[buffers.leaf[HISTOGRAM, i]], buffers.split[i], buffers.leaf[NODE, i]
     base, n_all = 0.0, 0
     for k in range(len(total)):
@@ -199,7 +202,7 @@ def _find_split(blocks, rules, buffers, i):
         base += known[0, k] * known[0, k] / known[1, k]
     base *= 1.0 + 1e-12  # so that no gain is a matter of rounding
     best = base
-    split[STREAM] = NO_SPLIT
+    split[STREAM], split[KNOWN_WEIGHT] = NO_SPLIT, n_all
     for share in (rules.share, 1.0):
         for c in range(len(blocks)):
             for j in range(blocks[c, BLOCK_WIDTH]):
@@ -216,11 +219,9 @@ def _find_split(blocks, rules, buffers, i):
 
 
 @part
-def _divide(columns, buffers, i, new):
-    """Cut the run of leaf i in place: what holds for its split stands first. The smaller side becomes leaf `new`.
-
-    Returns whether that is the true side.
-    """
+def _divide(columns, buffers, i, new, leaving):
+    """Cut the run of leaf i in place: what holds for its split stands first. Leaf `new` becomes the side that leaves:
+    1 the true one, 0 the other, −1 that of fewer rows. Returns whether that is the true side."""
     rows, spare, side, leaf, split = buffers.rows, buffers.spare, buffers.side, buffers.leaf, buffers.split[i]
     begin, end, s, m, left = leaf[BEGIN, i], leaf[END, i], split[STREAM], 0, 0
     column, offset = columns.bins[columns.streams[COLUMN, s]], columns.streams[OFFSET, s]
@@ -234,10 +235,21 @@ def _divide(columns, buffers, i, new):
         m, left = m + yes, left + 1 - yes
     for r in range(left):
         rows[begin + m + r] = spare[r]
-    true_leaves = m <= left
+    true_leaves = m <= left if leaving < 0 else leaving > 0
     leaf[BEGIN, new], leaf[END, new] = (begin, begin + m) if true_leaves else (begin + m, end)
     leaf[BEGIN, i], leaf[END, i] = (begin + m, end) if true_leaves else (begin, begin + m)
     return true_leaves
+
+
+@part
+def _take(blocks, lists, words, buffers, i, counted, hist):
+    """The sums of leaf i; and its histogram, where `counted`."""
+    run, labels = buffers.rows[buffers.leaf[BEGIN, i] : buffers.leaf[END, i]], buffers.labels[i]
+    labels[:] = 0
+    for r in range(len(run)):
+        _add(labels, words[np.uint64(run[r])])
+    if counted:
+        _count(blocks, lists, words, run, labels, hist)
 
 
 @kernel
@@ -248,8 +260,8 @@ def grow(columns, lists, places, words, rules, buffers, tree, sums, gains, leaf_
     OUT  tree int64[2L, 5]; sums int64[2L, K], gains float64[2L] of its nodes; leaf_of uint16[P]: the leaf of each
          place; in buffers, the node of each leaf
     """
-    leaf, gain, total, hist, rows = buffers.leaf, buffers.gain, buffers.total, buffers.hist, buffers.rows
-    i, new, n_nodes, L = -1, 0, 1, rules.max_leaf_nodes
+    leaf, gain, labels, hist, rows = buffers.leaf, buffers.gain, buffers.labels, buffers.hist, buffers.rows
+    i, new, n_nodes, L, true_leaves = -1, 0, 1, rules.max_leaf_nodes, True
     for r in range(len(places)):
         rows[r] = places[r]
     tree[0, :] = 0
@@ -257,22 +269,23 @@ def grow(columns, lists, places, words, rules, buffers, tree, sums, gains, leaf_
     leaf[:, 0] = 0
     leaf[END, 0] = len(places)
     while True:  # leaf `new` has been taken out of leaf i
-        run, counted = rows[leaf[BEGIN, new] : leaf[END, new]], new + 1 < L  # nothing of the last one is split any more
-        h = new if new < len(hist) or not counted else claim_histogram(leaf[HISTOGRAM], gain, len(hist), new, i)
+        counted = new + 1 < L  # nothing of the last one is split any more
+        h = new if new < len(hist) else claim_histogram(leaf[HISTOGRAM], gain, len(hist), new, i) if counted else 0
         leaf[HISTOGRAM, new] = h if counted else -1
-        total[new] = 0
-        for r in range(len(run)):
-            _add(total[new], words[np.uint64(run[r])])
-        if counted:
-            _count(columns.blocks, lists, words, run, total[new], hist[h])
+        _take(columns.blocks, lists, words, buffers, new, counted, hist[h])
         if i >= 0:
-            subtract(total[i], total[new])
+            subtract(labels[i], labels[new])
             if counted:
                 subtract(hist[leaf[HISTOGRAM, i]], hist[h])
+            if not true_leaves:
+                for f in range(len(leaf)):
+                    leaf[f, i], leaf[f, new] = leaf[f, new], leaf[f, i]
+                for k in range(labels.shape[1]):
+                    labels[i, k], labels[new, k] = labels[new, k], labels[i, k]
         for z in (i, new):
             if z >= 0:
                 sums[leaf[NODE, z], :] = 0
-                _add(sums[leaf[NODE, z]], total[z])
+                _add(sums[leaf[NODE, z]], labels[z])
                 gains[leaf[NODE, z]] = 0.0
                 if counted:
                     gain[z] = _find_split(columns.blocks, rules, buffers, z)
@@ -283,8 +296,8 @@ def grow(columns, lists, places, words, rules, buffers, tree, sums, gains, leaf_
         if leaf[HISTOGRAM, i] < 0:
             leaf[HISTOGRAM, i] = claim_histogram(leaf[HISTOGRAM], gain, len(hist), new, i)
             run = rows[leaf[BEGIN, i] : leaf[END, i]]
-            _count(columns.blocks, lists, words, run, total[i], hist[leaf[HISTOGRAM, i]])
-        parent, true_leaves = leaf[NODE, i], _divide(columns, buffers, i, new)
+            _count(columns.blocks, lists, words, run, labels[i], hist[leaf[HISTOGRAM, i]])
+        parent, true_leaves = leaf[NODE, i], _divide(columns, buffers, i, new, -1)
         record(tree, buffers.split[i], parent, 0, n_nodes)
         gains[parent] = gain[i]
         leaf[NODE, new], leaf[NODE, i] = (n_nodes, n_nodes + 1) if true_leaves else (n_nodes + 1, n_nodes)
@@ -293,6 +306,41 @@ def grow(columns, lists, places, words, rules, buffers, tree, sums, gains, leaf_
         for r in range(leaf[BEGIN, i], leaf[END, i]):
             leaf_of[np.uint64(rows[r])] = i
     return new
+
+
+# ------------------------------------------------------------------------------------------------ shared by processes
+
+
+@kernel
+def cut_vectors(columns, lists, words, buffers, split, i, new, counted, hist):
+    """Cut leaf `new`, the side of less weight, out of leaf i, where that is one, and sum it up; count it, where
+    `counted`. IN split int64[5]; words int64[P, K]. OUT buffers; hist int64[B, K]"""
+    if i >= 0:
+        for f in range(len(split)):
+            buffers.split[i, f] = split[f]
+        _divide(columns, buffers, i, new, np.int64(2 * split[TRUE_WEIGHT] <= split[KNOWN_WEIGHT]))
+    _take(columns.blocks, lists, words, buffers, new, counted, hist)
+
+
+@kernel
+def settle_vectors(columns, rules, buffers, i, new, counted, drawn):
+    """Take what leaf `new` has, as all members counted it, out of leaf i; find the splits of both, where `counted`.
+
+    IN   in buffers, labels and hist of leaf `new`, and the nodes of both; i is −1 for the root
+    OUT  the rest of buffers; drawn uint8[2]: whether each split is on a feature that was drawn for its node
+    """
+    hist, split, gain = buffers.hist, buffers.split, buffers.gain
+    buffers.leaf[HISTOGRAM, new] = new
+    if i >= 0:
+        subtract(buffers.labels[i], buffers.labels[new])
+        if counted:
+            subtract(hist[i], hist[new])
+    for side in range(2):
+        z = new if side else i
+        if z >= 0:
+            gain[z] = _find_split(columns.blocks, rules, buffers, z) if counted else 0.0
+            if gain[z] > 0.0:
+                drawn[side] = may_use(rules.seed, buffers.leaf[NODE, z], split[z, STREAM], rules.share)
 
 
 @kernel
