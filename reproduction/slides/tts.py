@@ -37,7 +37,9 @@ RUNS, PENALTIES = (1, 2, 3), (0.3, 1.0)
 HELD_OUT = 0.2  # of the training words, on which the runs of letters and the penalty are chosen
 # So were these, by hand, for a window of 7 and order 1.
 TREE_RUNS = 2
-TREES: dict[str, Any] = {"edges": "shared", "leaves": "newton", "l2_regularization": 5.0, "learning_rate": 0.1}
+TREES: dict[str, Any] = {
+    "init": "zero", "edges": "shared", "leaves": "newton", "l2_regularization": 5.0, "learning_rate": 0.1
+}  # fmt: skip
 JOINT = TREES | {"edges": "joint", "learning_rate": 0.3, "max_leaf_nodes": 16, "categorical": "one_against_rest"}
 MOST_TREES = 500
 EDGE = "_"

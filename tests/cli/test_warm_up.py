@@ -29,11 +29,11 @@ def test_what_a_model_needs_is_compiled_once(tmp_path):
 def test_a_bar_on_a_terminal(monkeypatch, capsys):
     bars = []
 
-    def bar(total, inner=warm_up._bar):
-        bars.append(inner(total))
+    def bar(what, total, inner=warm_up.progress_bar):
+        bars.append(inner(what, total))
         return bars[0]
 
-    monkeypatch.setattr(warm_up, "_bar", bar)
+    monkeypatch.setattr(warm_up, "progress_bar", bar)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     warm_up.warm_up(["hmm"])
     assert [(task.completed, task.total) for task in bars[0].tasks] == [(3, 3)]

@@ -191,6 +191,26 @@ def test_no_time_at_all_gives_the_cheapest(monkeypatch):
     assert model.score(*DATA) > 0.5
 
 
+def test_trees_that_stand_on_the_same_weights_have_them_trained_once(monkeypatch):
+    """And are the same trees as on weights of their own, which a search without a deadline trains."""
+    fits, fit = [], LinearCRF.fit
+    monkeypatch.setattr(LinearCRF, "fit", lambda self, *given, **more: fits.append(1) or fit(self, *given, **more))
+    X, y = make_sequences(60, mean_length=8, random_state=0)
+    weak, strong = LinearCRF(l2=0.1), LinearCRF(l2=1.0)
+    settings = ((weak, 4), (weak, 2), (strong, 4))
+    own = FEW | {"edges": "shared", "early_stopping": False}
+    trees = [TreeCRF(init=one, **own | {"max_leaf_nodes": n}) for one, n in settings]
+    found = []
+    for bound, n_linear in (({"time_budget": 1e9}, 2), ({"n_trials": 3}, 3)):
+        fits.clear()
+        model = AutoLabeler(candidates=trees, max_models=1, random_state=0, **bound)
+        model.fit(X[:40], y[:40], X_val=X[40:], y_val=y[40:])
+        assert len(fits) == n_linear + 1  # the last one is trained on all sequences
+        found.append({one["trial"]: (one["score"], one["log_loss"]) for one in model.leaderboard_})
+    assert len(set(found[0].values())) == 3
+    assert found[0] == found[1]
+
+
 def interrupting(at: int):
     """A metric that presses Ctrl-C at its call of this number."""
     calls = iter(range(1, 100_000))
@@ -365,7 +385,7 @@ def test_a_corpus_is_encoded_once_whatever_is_tried(monkeypatch):
     monkeypatch.setattr(prepare, "encode", refused)
     X, y = DATA
     linear = TreeCRF(init=LinearCRF(), edges="shared", **FEW)
-    model = AutoLabeler(candidates=[*CHEAP, linear], n_trials=3, cv=2).fit((x for x in X), y)
+    model = AutoLabeler(candidates=[*CHEAP, linear], n_trials=3, cv=2, random_state=0).fit((x for x in X), y)
     assert calls == [1]
     assert {record["folds"] for record in model.leaderboard_} == {2}
 

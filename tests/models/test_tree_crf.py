@@ -20,6 +20,7 @@ from hedgerow.data.encoding import encode, learn
 from hedgerow.datasets import make_sequences
 from hedgerow.errors import HedgerowWarning, InputError
 from hedgerow.metrics import label_accuracy
+from hedgerow.models.crf.tree_form import has_words
 from hedgerow.training import memory
 from hedgerow.training.monitor import Monitor
 
@@ -667,6 +668,15 @@ class TestLinearStart:
 
     def test_few_values_have_none(self, data):
         assert TreeCRF(n_estimators=2, early_stopping=False).fit(*data[:2]).linear_ is None
+
+    @pytest.mark.parametrize("n", [200, 201, 500, 501])
+    @pytest.mark.parametrize("kind", ["column", "attributes"])
+    def test_how_many_values_are_words(self, kind, n):
+        values = [f"w{i}" for i in range(n)]
+        X = [values] if kind == "column" else [[[value] for value in values]]
+        schema = learn(X, [["a"] * n]).schema
+        assert (schema.n_attributes > 0) == (kind == "attributes")
+        assert has_words(TreeCRF(), schema) == (n > (200 if kind == "column" else 500))
 
     def test_folds_start_as_the_first_one_does(self, words, monkeypatch):
         """Whatever each of them, with fewer values, would say by itself."""

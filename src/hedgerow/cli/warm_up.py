@@ -12,6 +12,7 @@ from hedgerow.cli import train_options as options
 from hedgerow.cli.models import MODELS, find_model, make_model
 from hedgerow.cli.train_options import option
 from hedgerow.errors import InputError
+from hedgerow.training.monitor import progress_bar
 
 ALL = "all"
 SHORT = {"auto": {"n_trials": 3}, "veb": {"n_estimators": 5}}  # what would train for long
@@ -65,7 +66,7 @@ def warm_up(models: Sequence[str] = ("linear", "tree"), *, quiet: bool = False) 
 
     compiled: list[str] = []
     work = _work(models)
-    with nullcontext() if quiet or not sys.stderr.isatty() else _bar(len(work)) as bar:
+    with nullcontext() if quiet or not sys.stderr.isatty() else progress_bar("compiling", len(work)) as bar:
 
         def tell(kernel: str) -> None:
             compiled.extend([kernel] if kernel else ())
@@ -134,13 +135,3 @@ def _corpora() -> list[tuple[Any, Any]]:
         X = [rng.normal(np.column_stack((labels % 4, labels // 4)), 0.5) for labels in y]
         corpora.append((X, [list(map(str, labels)) for labels in y]))
     return corpora
-
-
-def _bar(total: int) -> Any:
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = TextColumn("compiling"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}")
-    bar = Progress(*columns, TimeElapsedColumn(), console=Console(stderr=True), transient=True)
-    bar.add_task("", total=total)
-    return bar

@@ -158,7 +158,9 @@ class Monitor:
         if self.verbose:
             from hedgerow.jit import before_compiling  # numba takes long to import
 
-            self._bar = _progress_bar(self.max_iter) if sys.stderr.isatty() or in_notebook() else None
+            if sys.stderr.isatty() or in_notebook():
+                self._bar = progress_bar("training", self.max_iter, "compiling")
+                self._bar.start()
             self._context.enter_context(before_compiling(self._say_compiling))
         self._ctrl_c.__enter__()  # the best model is kept
         return self
@@ -372,12 +374,13 @@ def _numbers(step: Step) -> list[float]:
     return [float(step.loss), step.seconds, float(step.score) if step.score is not None else 0.0, float(scored)]
 
 
-def _progress_bar(total: int) -> Any:
+def progress_bar(what: str, total: float, described: str = "") -> Any:
+    """A bar that is not shown yet: what is done, how much of it, and how it stands."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     bar = Progress(
-        TextColumn("training"),
+        TextColumn(what),
         BarColumn(),
         MofNCompleteColumn(),
         TextColumn("{task.description}"),
@@ -385,6 +388,5 @@ def _progress_bar(total: int) -> Any:
         console=Console() if in_notebook() else Console(stderr=True),
         transient=True,
     )
-    bar.add_task("compiling", total=total)
-    bar.start()
+    bar.add_task(described, total=total)
     return bar

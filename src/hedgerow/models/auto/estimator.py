@@ -34,7 +34,15 @@ from hedgerow.estimators.stream import AverageStream
 from hedgerow.estimators.values import is_auto, random_generator
 from hedgerow.estimators.window_choice import choose_features, choose_window
 from hedgerow.legend import CODE, CodeArray
-from hedgerow.models.auto.candidates import Traits, changed_parameters, first_guesses, first_window, in_python, set_up
+from hedgerow.models.auto.candidates import (
+    Traits,
+    changed_parameters,
+    cost,
+    first_guesses,
+    first_window,
+    in_python,
+    set_up,
+)
 from hedgerow.models.auto.combined import average, choose_members, mean_probs, seen_by
 from hedgerow.models.auto.folds import FoldedCorpus, cut_pieces, make_folds
 from hedgerow.models.auto.judging import POSTERIOR, Judge, find_doubt, find_temperature, softened
@@ -203,7 +211,8 @@ class AutoLabeler(AutoParameters, ScoredChain):
         tries, leader = search.tries, search.leader
         if leader is None:
             members: list[Trial] = []
-            fitted = [whole.cheapest(search.cheapest(models, window))]
+            cheapest = sorted(models, key=cost)
+            fitted = [whole.first(set_up(model, self, search.traits, window, search.seed) for model in cheapest)]
         else:
             alone = search.outcome == INTERRUPTED
             members = [leader] if alone else choose_members(tries, leader, search.trials, int(self.max_models))
@@ -319,7 +328,7 @@ class _Whole:
             _set_length(model)
         return model
 
-    def cheapest(self, models: Any) -> Any:
+    def first(self, models: Any) -> Any:
         """The first of some models that can be trained."""
         error: HedgerowError | None = None
         for model in models:

@@ -6,8 +6,8 @@ models that are tried on it, as they are at prediction. Another window is a copy
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from hedgerow.data.settling import Learnt, narrow
 from hedgerow.data.windows import windowed, with_window
 from hedgerow.errors import InputError
 from hedgerow.estimators.holding_out import Fold, cut_blocks, without_labels
-from hedgerow.legend import INDEX, UNLABELLED, AnyArray, BoolArray, CodeArray, IndexArray
+from hedgerow.legend import INDEX, UNLABELLED, AnyArray, BoolArray, IndexArray
 
 FEW = 2  # sequences that are cut into blocks
 BLOCKS_A_FOLD = 3  # so that each fold has some of its beginning, middle and end
@@ -39,11 +39,13 @@ class Part:
 
     train, held : Datasets of one schema; both have their labels
     known : (n,), the held-out positions with a label that is also trained; no model could give another
+    below : the linear models that trees stand on, by their settings: trained, and in how many seconds
     """
 
     train: Dataset
     held: Dataset
     known: BoolArray
+    below: dict[str, tuple[Any, float]] = field(default_factory=dict)
 
     @property
     def stopping(self) -> Dataset:
@@ -138,7 +140,10 @@ class FoldedCorpus:
         self.whole, self.given, self.folds = weighted, given, folds
         self._own_schema = own_schema or given is not None
         cut = not np.array_equal(pieces.lengths, np.diff(learnt.dataset.offsets))
-        self._appeared = Learnt(learnt.dataset.cut(*pieces), _appeared(learnt, pieces)) if cut else learnt
+        if cut:  # attributes stay in the order in which they came
+            came = replace(learnt.dataset, attr_id=learnt.appeared).cut(*pieces).attr_id
+            learnt = Learnt(learnt.dataset.cut(*pieces), came)
+        self._appeared = learnt
         self._weighted = weighted.cut(*pieces) if cut else weighted
         self._parts: dict[tuple[int, bool], Part] = {}
         self._windows: dict[tuple[int, bool, str], Part] = {}
@@ -191,11 +196,6 @@ def _known(train: Dataset, held: Dataset) -> BoolArray:
     if train.allowed is not None:
         trained |= train.allowed[~train.allowed.all(axis=1)].any(axis=0)
     return (held.labels >= 0) & trained[held.labels]
-
-
-def _appeared(learnt: Learnt, pieces: Pieces) -> CodeArray:
-    """The attributes of the pieces in the order in which they came."""
-    return replace(learnt.dataset, attr_id=learnt.appeared).cut(*pieces).attr_id
 
 
 def _first_of(pieces: IndexArray, lengths: IndexArray) -> IndexArray:

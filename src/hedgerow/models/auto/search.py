@@ -17,7 +17,7 @@ from hedgerow.models.auto.parameters import AutoParameters
 from hedgerow.models.auto.trials import INTERRUPTED, OUT_OF_TIME, Trial, Tries
 from hedgerow.training.ctrl_c import CtrlC
 from hedgerow.training.deadline import Deadline
-from hedgerow.training.monitor import say
+from hedgerow.training.monitor import progress_bar, say
 
 log = logging.getLogger("hedgerow")
 
@@ -31,10 +31,6 @@ _SILENT = ("n_jobs", "random_state")  # of no interest in a list of models
 
 class Over(Exception):
     """The search ends here, for this reason."""
-
-    def __init__(self, outcome: str) -> None:
-        super().__init__(outcome)
-        self.outcome = outcome
 
 
 class Search:
@@ -74,7 +70,7 @@ class Search:
                 self._climb(models, window)
                 self.outcome = "exhausted"
             except Over as over:
-                self.outcome = over.outcome
+                self.outcome = str(over)
         looked = [trial for trial in self.trials if trial.looked is not None]
         if self.leader is None and looked:  # time for no more: it is trained for as long as there is
             self.leader = self.tries.best(looked, ())
@@ -194,7 +190,6 @@ class Search:
     def _guarded(self, trial: Trial, fold: int | None) -> None:
         """Train on a fold, or have a first look (None): within the time there is. The search goes on where this model
         cannot be trained."""
-        self._show(trial)
         limit = self._limit() if fold is not None else min(self._limit(), LOOKING / 3.0 * self._budget)
         within = self.deadline.within(limit)
         try:
@@ -261,29 +256,18 @@ class Search:
 
         return sorted(self.trials, key=key)
 
-    def cheapest(self, models: Sequence[Any], window: Window) -> Iterator[Any]:
-        """The models to fall back on where nothing was finished: the cheapest first."""
-        for model in sorted(models, key=cost):
-            yield set_up(model, self.given, self.traits, window, self.seed)
-
     def _report(self, trial: Trial) -> None:
         if not self.given.verbose or self.leader is None:
             return
         score = self.tries.stages(trial, tuple(sorted(trial.answers)))[0]
         best = self.tries.stages(self.leader, tuple(sorted(self.leader.answers)))[0]
-        text = f"best {best:.4f} {self.leader.line}"
         if self._shown is not None:
-            self._shown.update(self._shown.task_ids[0], best=text, completed=self._done())
+            text = f"trial {trial.number}  best {best:.4f} {self.leader.line}"
+            done = self.deadline.elapsed if self.given.n_trials is None else len(self.trials)
+            self._shown.update(self._shown.task_ids[0], description=text, completed=done)
         else:
             words = (trial.number, trial.line, len(trial.answers), self.tries.judge.name, score, best)
             say("trial %d  %s  %d folds  %s %.4f  best %.4f  %.1f s", *words, self.deadline.elapsed)
-
-    def _show(self, trial: Trial) -> None:
-        if self._shown is not None:
-            self._shown.update(self._shown.task_ids[0], description=f"trial {trial.number}", completed=self._done())
-
-    def _done(self) -> float:
-        return self.deadline.elapsed if self.given.n_trials is None else float(len(self.trials))
 
     @contextmanager
     def _showing(self) -> Iterator[None]:
@@ -291,12 +275,7 @@ class Search:
         if not (self.given.verbose and sys.stderr.isatty()):
             yield
             return
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-        parts = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TextColumn("{task.fields[best]}"))
-        with Progress(*parts, console=Console(stderr=True), transient=True) as self._shown:
-            total = float(self.given.time_budget if self.given.n_trials is None else self.given.n_trials)
-            self._shown.add_task("searching", total=total, best="")
+        total = self.given.time_budget if self.given.n_trials is None else self.given.n_trials
+        with progress_bar("searching", float(total)) as self._shown:
             yield
         self._shown = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -16,6 +17,7 @@ from hedgerow.estimators.codec.arrays import Array
 from hedgerow.legend import CODE, FloatArray
 from hedgerow.models.auto.folds import FoldedCorpus, Part
 from hedgerow.models.auto.judging import POSTERIOR, VITERBI, Answers, Difference, Judge, Truth, difference
+from hedgerow.models.crf.linear import LinearCRF
 from hedgerow.models.crf.tree import TreeCRF
 from hedgerow.training.checkpoint import remembered
 from hedgerow.training.deadline import Deadline
@@ -107,12 +109,10 @@ class Tries:
         part = self.corpus.part(fold, trial.window)
         if fold not in self._truths:
             self._truths[fold] = Truth.of(part)
-        model = self.sized(trial)
-        before = deadline.elapsed
-        told = self._try(trial, model, part, deadline)
+        told = self._try(trial, self.sized(trial), part, deadline)
         if told.outcome != INTERRUPTED:
             trial.answers[fold] = told.answers
-            trial.longest = min(deadline.elapsed - before, told.seconds)
+            trial.longest = told.seconds
             if stops_early(trial.model) and trial.length is None:
                 trial.length = max(1, told.best_iteration)
         return told.outcome
@@ -129,6 +129,7 @@ class Tries:
         before = deadline.elapsed
         held = {"X_val": part.stopping} if stops_early(model) else {}
         model = without_temperature(model)
+        spared = _stand(model, part, deadline)
 
         def work() -> _Told:
             with warnings.catch_warnings(), deadline.applied():
@@ -139,8 +140,9 @@ class Tries:
 
         told = remembered(work, self._form(part.hidden), _Told.plain, _Told.of)
         trial.cut |= told.outcome == OUT_OF_TIME
-        trial.seconds += deadline.elapsed - before
-        return told
+        seconds = deadline.elapsed - before
+        trial.seconds += seconds
+        return told._replace(seconds=min(told.seconds, seconds + spared))
 
     def _form(self, held: Dataset) -> Any:
         """What is told of held-out sequences, as a checkpoint keeps it."""
@@ -215,6 +217,24 @@ class Tries:
             if difference(self.log_probs(trial, folds), self.log_probs(leader, folds)).clearly(2.0)
         ]
         return max(sharper, key=lambda trial: self.log_probs(trial, folds)[0]) if sharper else leader
+
+
+def _stand(model: Any, part: Part, deadline: Deadline) -> float:
+    """Train the linear model that trees stand on, or take that of an earlier trial: how many seconds this spared. Not
+    where there is no deadline: a search that goes on from a checkpoint does not have the models of before."""
+    below = getattr(model, "init", None)
+    if not isinstance(below, LinearCRF) or not math.isfinite(deadline.end):
+        return 0.0
+    name, before = repr(below), deadline.elapsed
+    if name in part.below:
+        model.init, seconds = part.below[name]
+        return seconds
+    with warnings.catch_warnings(), deadline.applied():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        below.fit(part.train)
+    if below.outcome_ not in (INTERRUPTED, OUT_OF_TIME):
+        part.below[name] = below, deadline.elapsed - before
+    return 0.0
 
 
 def _training_seconds(model: Any) -> float:

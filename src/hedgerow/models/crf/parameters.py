@@ -215,8 +215,8 @@ class TreeParameters(
     init : {"auto", "zero", "constant"} or LinearCRF
         The scores before any tree: none, the best constant table of transitions, or those of a linear model, to which
         trees add interactions. A LinearCRF that is not fitted is fitted to the training sequences first. "auto" is a
-        LinearCRF of the same columns where one of these, or the attributes, have over 500 values, as words have, for
-        the log-likelihood, `order` 1 and no bags; and "zero" elsewhere.
+        LinearCRF of the same columns where one of these has over 200 values, as words have, or there are over 500
+        attributes, for the log-likelihood, `order` 1 and no bags; and "zero" elsewhere.
     pseudo_likelihood_steps
         So many first iterations follow the gradient of the pseudo-likelihood. Every label must then be known.
     likelihood_steps

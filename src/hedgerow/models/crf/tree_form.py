@@ -21,7 +21,7 @@ from hedgerow.trees.binning import Binning
 
 FEW_LABELS = 6  # up to so many, trees that ask for the previous label are better than a table of transitions
 COMPARED_LABELS = 12  # up to so many, held-out sequences decide between the two
-WORDS = 500  # of more values than so many most are rare, and weights say more of them than trees
+WORDS, ATTRIBUTES = 200, 500  # of more values than so many most are rare, and weights say more of them than trees
 LEAST_GAIN = 0.01  # by this share of its score trees of joint edges have to be better than a table
 HEAD_START = 10  # after so many long steps joint edges are given up where a table was better after as many
 STEPS = {"newton": 0.1, "mean": 0.3}
@@ -119,8 +119,8 @@ def has_words(settings: TreeParameters, schema: Schema) -> bool:
     """
     if settings.init != "auto" or settings.order != 1 or settings.objective != LOG_LIKELIHOOD or settings.n_bags:
         return False
-    sizes = [column.n_codes for column in schema.columns if column.kind != "numeric"]
-    return max([schema.n_attributes, *sizes]) > WORDS
+    sizes = [len(column.vocabulary or ()) for column in schema.columns]
+    return max(sizes, default=0) > WORDS or schema.n_attributes > ATTRIBUTES
 
 
 def edges_to_try(settings: TreeParameters, n_labels: int, n_positions: int, *, compared: bool) -> tuple[str, ...]:
