@@ -56,7 +56,7 @@ def find_source(
         raise InputError("⟦shuffle⟧ is for Dask frames", hint="Leave it out: sequences of other parts are whole.")
     if hasattr(X, "to_delayed") and hasattr(X, "map_partitions"):  # a Bag
         beside = [_partitions(name, one, X) for name, one in (("y", y), ("sample_weight", weights)) if one is not None]
-        gather = delayed(_unzipped if y is None else _zipped)
+        gather = delayed(_unzipped if y is None else lambda *given: [*map(list, given)])
         return Source([gather(*own) for own in zip(X.to_delayed(), *beside)], None, declared)
     if isinstance(X, (list, tuple)) and X and all(hasattr(one, "__dask_graph__") for one in X):
         if y is not None:
@@ -109,10 +109,6 @@ def _plan(declared: Any, *, by: Any, label: Any, time: Any, max_gap: Any, time_c
     check_roles(names, str(label))
     kinds: Any = {name: kind for name, kind in (declared or {}).items() if name != "*"}
     return Plan(tuple(names), str(label), *Timing.of(time, max_gap, time_columns), kinds=kinds)
-
-
-def _zipped(*given: Iterable[Any]) -> list[list[Any]]:
-    return [list(one) for one in given]
 
 
 def _unzipped(pairs: Iterable[Any], *weights: Iterable[Any]) -> list[list[Any]]:

@@ -79,17 +79,15 @@ def with_features(dataset: Dataset, features: tuple[str, ...]) -> Dataset:
     own = [c for c in old.columns if not (c.constant or c.name == OUTSIDE_COLUMN)]
     for feature in features:
         function, span = feature[:-1].split("(")
-        own += [_derived(source, Derived(function, int(span), source.name)) for source in sources]
+        for source in sources:
+            made = Derived(function, int(span), source.name)
+            own.append(Column(f"{made.feature} of {source.name}", "numeric", source.offsets, fill=np.nan, derived=made))
     if len({column.name for column in own}) < len(own):
         raise InputError("a column has the name of one of the ⟦features⟧", hint="Rename it.")
     rest = [c for c in old.columns if c.constant or c.name == OUTSIDE_COLUMN]
-    made = replace(dataset, schema=replace(old, columns=(*own, *rest)))
-    columns = tuple(c if c.derived is None else standardised(made, c) for c in made.schema.columns)
-    return replace(made, schema=replace(made.schema, columns=columns))
-
-
-def _derived(source: Column, derived: Derived) -> Column:
-    return Column(f"{derived.feature} of {source.name}", "numeric", source.offsets, fill=np.nan, derived=derived)
+    whole = replace(dataset, schema=replace(old, columns=(*own, *rest)))
+    columns = tuple(c if c.derived is None else standardised(whole, c) for c in whole.schema.columns)
+    return replace(whole, schema=replace(whole.schema, columns=columns))
 
 
 def stored_numbers(schema: Schema) -> list[Column]:

@@ -41,16 +41,11 @@ def word_shape(word: str) -> str:
     return "".join("X" if c.isupper() else "x" if c.isalpha() else "0" if c.isdigit() else c for c in word)
 
 
-def _short_shape(word: str) -> str:
-    """The shape with runs of one letter as one: "XxXx-0"."""
-    return _RUNS.sub(r"\1", word_shape(word))
-
-
 _FUNCTIONS: dict[str, Callable[[str], str | None]] = {
     "word": str,
     "lower": str.lower,
     "shape": word_shape,
-    "short": _short_shape,
+    "short": lambda word: _RUNS.sub(r"\1", word_shape(word)),  # runs of one letter as one: "XxXx-0"
     **{f"prefix{n}": partial(_affix, size=n) for n in (1, 2, 3, 4)},
     **{f"suffix{n}": partial(_affix, size=-n) for n in (1, 2, 3, 4)},
 }

@@ -181,12 +181,9 @@ def model_of(description: Any) -> Any:
     (estimator, state), given = find_kind(description["kind"]), description["parameters"]
     if not isinstance(given, dict):
         refuse(f"the parameters of a model are {given!r:.80}")
-    made = {name: model_of(value) if _describes(value) else value for name, value in given.items()}
+    models = {name for name, value in given.items() if isinstance(value, dict) and set(value) == {"kind", "parameters"}}
+    made = {name: model_of(value) if name in models else value for name, value in given.items()}
     return estimator(**made if state.parameters is None else state.parameters(made))
-
-
-def _describes(value: Any) -> bool:
-    return isinstance(value, dict) and value.keys() == {"kind", "parameters"}
 
 
 def _check_parameters(model: Any) -> None:

@@ -230,7 +230,9 @@ def search(problem: Problem, point: Point, direction: FloatArray, step: float) -
         if -fall <= ROUNDING * abs(point.value):
             return best
         if sparse:
-            variables[variables * _orthant(point) < 0] = 0.0
+            # No step changes signs: of the variables, and of the way down where they are 0.
+            signs = np.where(point.variables != 0.0, np.sign(point.variables), -np.sign(point.slope))
+            variables[variables * signs < 0] = 0.0
             fall = kernels.vectors.dot(point.slope, variables - point.variables)
         trial = problem.at(variables)
         if trial.value >= point.value + ARMIJO * fall:  # the sum may round to the value itself
@@ -244,11 +246,6 @@ def search(problem: Problem, point: Point, direction: FloatArray, step: float) -
         else:
             return trial
     return best
-
-
-def _orthant(point: Point) -> FloatArray:
-    """The signs that a step may not change: of the variables, and of the way down where they are 0."""
-    return np.where(point.variables != 0.0, np.sign(point.variables), -np.sign(point.slope))
 
 
 def _shorter(value: float, slope: float, trial: float, low: float, step: float) -> float:
