@@ -207,7 +207,14 @@ def test_the_default_of_trees_of_many_labels(options, rng):
     for i, row in enumerate(row for x in X for row in x):
         row.pop("rare", None)
         row["code"] = f"c{i % 290}"
-    known = {"window": 1, "max_leaf_nodes": 6, "random_state": 0, "multi_strategy": "multi_output_tree", **options}
+    known = {
+        "window": 1,
+        "max_leaf_nodes": 6,
+        "random_state": 0,
+        "multi_strategy": "multi_output_tree",
+        "init": "zero",
+        **options,
+    }
     local, shared = quiet(hedgerow.TreeCRF(**known), X, y), TreeCRF(**known)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
