@@ -146,3 +146,9 @@ def test_errors_of_use() -> None:
         label_accuracy(y, y, [1.0, -1.0])
     with pytest.raises(InputError, match="weights of all labelled positions are zero"):
         label_accuracy(y, y, [0.0, 0.0])
+
+
+def test_flags_stay_flags():
+    report = label_report([[True, False, True]], [[True, True, True]])
+    assert [type(label) for label in report.per_label] == [bool, bool]
+    assert str(report).splitlines()[1].split()[0] == "False"

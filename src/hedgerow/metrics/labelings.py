@@ -46,7 +46,7 @@ class _Codebook(dict[Any, int]):
         if not isinstance(label, (str, int, np.integer)):
             raise TypeError
         code = len(self.labels)
-        self.labels.append(str(label) if isinstance(label, str) else int(label))
+        self.labels.append(label if isinstance(label, bool) else str(label) if isinstance(label, str) else int(label))
         self[label] = code
         return code
 
