@@ -38,9 +38,10 @@ browser-test: $(VENV)/.browser  ## open reports in a browser: no complaint, no r
 	    "why, if it was tried): tests that need one are skipped. HEDGEROW_CHROMIUM names a Chromium elsewhere."; }
 	$(BIN)/python -m pytest -n 0 tests/browser $(ARGS)
 
-# Not optimised: that takes more than half of the time of compiling, and bounds are checked all the same.
+# Not optimised: that takes more than half of the time of compiling, and bounds are checked all the same. What is not optimised
+# is not kept on disk, so that the tests of the cache are left to `make test`.
 bounds: $(VENV)/.dev  ## run the tests of the kernels with the bounds of arrays checked, which compiled kernels do not do
-	NUMBA_OPT=0 NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/build/bounds $(PYTEST) $(KERNEL_TESTS)
+	NUMBA_OPT=0 NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/build/bounds $(PYTEST) $(KERNEL_TESTS) --ignore tests/kernels/test_jit.py
 
 # Bounds are checked where files are forged, and what is compiled so has a folder of its own. 10⁶ inputs in all, in less than an
 # hour on two idle cores; FUZZ and FORGED take fewer: make fuzz FUZZ="--readers 1000 --api 100" FORGED="--each 10" KEPT="--each 1"

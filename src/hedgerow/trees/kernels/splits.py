@@ -128,7 +128,7 @@ def _may_gain(sums, more_g, more_n, g, n, rules, best):
 def _find_codes(hist, block, missing_bin, node, share, g, n, known, lift, rules, best, split):
     """The best one-against-rest split of a column of codes; ties go to the first offset, then to the first code."""
     width, stride, first, n_bins = block[BLOCK_WIDTH], block[BLOCK_STRIDE], block[BLOCK_BASE], block[BLOCK_BINS]
-    step = max(CODES // stride, 1)
+    step = max(CODES // max(stride, 1), 1)  # columns that others own have no cells
     for begin in range(0, n_bins, step):
         end = min(begin + step, n_bins)
         run = hist[first + begin * stride : first + end * stride]
