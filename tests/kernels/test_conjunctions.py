@@ -106,7 +106,8 @@ def test_gains_of_values_whose_exponentials_are_huge():
     z = np.linspace(0.0, 8.0, 8001)[:, None] * np.unique(values)
     terms = z - np.logaddexp(np.log(0.7), np.log(0.3) + z)
     expected = (terms @ [2000.0, 10.0] - np.linspace(0.0, 8.0, 8001) ** 2).max()
-    np.testing.assert_allclose(search.gains([(0,)], 1.0), 2.0 * expected, rtol=1e-4)
+    with np.errstate(over="ignore", invalid="ignore"):  # as plain Python, where the search goes too far first
+        np.testing.assert_allclose(search.gains([(0,)], 1.0), 2.0 * expected, rtol=1e-4)
 
 
 @given(corpora(), SETS, st.integers(0, 100), st.integers(1, 4))
