@@ -9,6 +9,7 @@ import inspect
 import pickle
 import re
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import lru_cache
@@ -56,20 +57,22 @@ _LEFT_OUT = untyped_passes.InlineClosureLikes, typed_passes.NopythonRewrites, ty
 class _Compiler(Compiler):
     """Numba's compiler. It makes so many objects that looking for garbage among them took a tenth of the time."""
 
-    _outermost = True  # a part is compiled while the kernel is that calls it; numba's lock lets one thread in
+    began: float | None = None  # when the kernel did that is compiled, with all its parts; numba lets one thread in
+    seconds = 0.0  # that all kernels took so far
 
     def compile_extra(self, function: Any) -> Any:
-        if not _Compiler._outermost:
+        if _Compiler.began is not None:
             return super().compile_extra(function)  # type: ignore[no-untyped-call]
         collects, tell = gc.isenabled(), _tell[-1]
-        _Compiler._outermost = False
+        _Compiler.began = time.monotonic()
         gc.disable()
         try:
             tell(function.__name__)
             return super().compile_extra(function)  # type: ignore[no-untyped-call]
         finally:
             tell("")
-            _Compiler._outermost = True
+            _Compiler.seconds += time.monotonic() - _Compiler.began
+            _Compiler.began = None
             if collects:
                 gc.enable()
 
@@ -78,6 +81,13 @@ class _Compiler(Compiler):
         for each in pipelines if TRIED else ():
             each.passes = [(step, text) for step, text in each.passes if step not in _LEFT_OUT]
         return pipelines
+
+
+def clock() -> float:
+    """Seconds on a clock that stands still while kernels are compiled, for budgets of time: a first run should do as
+    much as any other."""
+    now = time.monotonic() if _Compiler.began is None else _Compiler.began
+    return now - _Compiler.seconds
 
 
 class _Text(JITCodeLibrary):

@@ -12,6 +12,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +101,24 @@ def test_compiling_leaves_the_garbage_collector_as_it_was(enabled):
         assert told == ["fails", "", "add", ""]
     finally:
         gc.enable() if was else gc.disable()
+
+
+@compiles
+def test_the_clock_of_budgets_stands_still_while_kernels_are_compiled():
+    looks: list[float] = []
+
+    def tell(name: str) -> None:
+        time.sleep(0.05)
+        looks.append(jit.clock())
+
+    adds = jit.kernel(made("def add(x): return x + 1")["add"])
+    began, before = time.monotonic(), jit.clock()
+    with jit.before_compiling(tell):
+        adds(1)
+    after, ended = jit.clock(), time.monotonic()
+    assert len(looks) == 2
+    assert before <= looks[0] == looks[1] <= after
+    assert (ended - began) - (after - before) >= 0.1
 
 
 @pytest.fixture

@@ -144,8 +144,9 @@ def _has(model: Any, name: str) -> bool:
 
 
 def cost(model: Any) -> tuple[bool, int]:
-    """How expensive a kind of model is, to be compared: trees cost more than weights, and weights more than counts."""
-    kinds = ("HMM", "SlidingWindow", "MEMM", "LinearCRF", "MaxMarginMarkovNetwork", "TreeCRF")
+    """How expensive a kind of model is, to be compared: trees cost more than weights, and weights more than counts.
+    Among trees, those that agree with each other come first."""
+    kinds = ("HMM", "SlidingWindow", "TreeCRF", "MEMM", "LinearCRF", "MaxMarginMarkovNetwork")
     name = type(model).__name__
     inner = getattr(model, "estimator", model)
     of_trees = isinstance(inner, TreeCRF) or inner == "trees"

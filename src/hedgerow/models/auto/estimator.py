@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -52,12 +51,16 @@ from hedgerow.models.auto.search import Search
 from hedgerow.models.auto.trials import INTERRUPTED, OUT_OF_TIME, Trial, Tries, without_temperature
 from hedgerow.models.crf.tree import TreeCRF
 from hedgerow.training.ctrl_c import stages
-from hedgerow.training.deadline import Clock, Deadline
+from hedgerow.training.deadline import Deadline
 from hedgerow.training.monitor import say
 
 Result = TypeVar("Result")
 
-_clock: Clock = time.monotonic
+
+def _clock() -> float:
+    from hedgerow.jit import clock
+
+    return clock()
 
 
 @documented

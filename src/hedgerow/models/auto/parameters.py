@@ -54,8 +54,8 @@ class AutoParameters(Columns, Constrained, Drawing, Running):
     Parameters
     ----------
     time_budget
-        Seconds for the whole fit, the last training on all sequences among them. It ends earlier where nothing is left
-        to try.
+        Seconds for the whole fit, the last training on all sequences among them; compiling kernels, once, comes on top.
+        It ends earlier where nothing is left to try.
     n_trials
         How many models are tried at most, in place of a bound on seconds. The same data and `random_state` then give
         the same model on any machine, to the bit.
