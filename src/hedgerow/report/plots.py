@@ -1,4 +1,5 @@
-"""Pictures: one sequence with its labels and their probabilities, how training went, and whether probabilities hold."""
+"""Pictures: one sequence with its labels and their probabilities, why a position has its label, how training went,
+whether probabilities hold, and models side by side."""
 
 from __future__ import annotations
 
@@ -10,10 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import InputError
+from hedgerow.estimators.why.explanation import Explanation
 from hedgerow.legend import AnyArray, FloatArray
-from hedgerow.metrics.calibration import calibration_error, decisions, reliability
 from hedgerow.metrics.labelings import Label, Labelings
+from hedgerow.metrics.probabilities import calibration_error, decisions, reliability
 from hedgerow.report import style
+from hedgerow.report.compare import LEVEL, Comparison
 from hedgerow.report.style import AMBER, GREENS, INK, PALE
 
 if TYPE_CHECKING:
@@ -131,6 +134,65 @@ def plot_reliability(
     style.write(ax, 0.03, 0.95, f"calibration error {error:.3f}", 9, AMBER, ha="left")
     style.show_axes(ax, "both")
     return style.saved(ax, path)
+
+
+def plot_explanation(
+    explanation: Explanation, n: int = 12, path: str | os.PathLike[str] | None = None, ax: Any = None
+) -> Any:
+    """Draw the parts of an explanation as bars: to the right what speaks for the label, to the left what against it.
+
+    Parameters
+    ----------
+    explanation : what `explain` of a model returned
+    n : the most features to show; what the others add is one bar
+    path : where to save the picture; the ending says in which format
+    ax : matplotlib axes to draw into; by default a new figure of a fitting size
+    """
+    rows = explanation.rows(n)
+    texts, values = [text for text, _ in rows], [value for _, value in rows]
+    if ax is None:
+        ax = style.new_axes(4.6 + 0.075 * max((len(text) for text in texts), default=0), 0.9 + 0.3 * len(rows))
+    ax.barh(range(len(rows)), values, height=0.66, color=[GREENS[3] if value > 0 else AMBER for value in values])
+    ax.axvline(0.0, color=PALE, linewidth=0.8)
+    style.name_rows(ax, texts)
+    ax.invert_yaxis()
+    widest = max((abs(value) for value in values), default=0.0) or 1.0
+    ax.set_xlim(-1.3 * widest if min(values, default=0.0) < 0 else -0.05 * widest, 1.3 * widest)
+    for i, value in enumerate(values):
+        side = "left" if value >= 0 else "right"
+        style.write(ax, value + (0.02 if value >= 0 else -0.02) * widest, i, f"{value:+.2f}", 9, ha=side, va="center")
+    ax.set_title(explanation.title, loc="left", fontsize=10.5, color=INK, parse_math=False)
+    return style.saved(ax, path)
+
+
+def plot_comparison(comparison: Comparison, path: str | os.PathLike[str] | None = None) -> Any:
+    """Draw a comparison: label accuracy with each fold as a dot, and seconds of training on a logarithmic axis.
+
+    Parameters
+    ----------
+    comparison : what `compare` returned
+    path : where to save the picture; the ending says in which format
+
+    Returns the matplotlib figure. Amber marks models that the test by sequence tells from the best.
+    """
+    entries = comparison.entries
+    figure = style.new_figure(8.0, 1.1 + 0.42 * len(entries))
+    left, right = figure.subplots(1, 2, sharey=True)
+    for row, entry in enumerate(entries):
+        colour = AMBER if entry.p_sequences is not None and entry.p_sequences < LEVEL else GREENS[3]
+        if len(entry.fold_accuracies) > 1:
+            rows = [row] * len(entry.fold_accuracies)
+            left.plot(entry.fold_accuracies, rows, "o", color=PALE, alpha=0.5, markersize=3)
+        left.plot(entry.accuracy, row, "o", color=colour, markersize=7)
+        right.plot(max(entry.train_seconds, 1e-3), row, "o", color=colour, markersize=7)
+    left.set_yticks(range(len(entries)), [entry.name for entry in entries])
+    left.set_ylim(len(entries) - 0.5, -0.5)
+    right.set_xscale("log")
+    for ax, title in ((left, "labels right"), (right, "seconds of training")):
+        ax.set_title(title, color=INK, fontsize=10, loc="left")
+        style.show_axes(ax, "x")
+        ax.tick_params(labelsize=9)
+    return style.saved(figure, path)
 
 
 def _check_sequence(
