@@ -134,7 +134,7 @@ class LabelRuns:
             raise InputError(f"runs of {order} of {K} labels are too many to count", hint="Give a lower ⟦order⟧.")
         names = None if columns is None else tuple(sorted(columns))
         empty = cls(order, backward, names, np.empty(0, INDEX), (np.empty(0, INDEX),) * order)
-        used = _usable(dataset, histories)
+        used = _usable(histories)
         keys = [np.unique(key) for _, key, _ in empty._conjunctions(dataset, histories, used)]
         conjoined = np.concatenate([np.empty(0, INDEX), *keys])
         runs = tuple(np.unique(key) for _, key in _runs(histories[used], K))
@@ -168,7 +168,7 @@ class LabelRuns:
 
         This copies the features of windows: 4 bytes for each that is conjoined, 12 where some have values.
         """
-        used = _usable(dataset, histories)
+        used = _usable(histories)
         everywhere = np.arange(dataset.n_positions)
         parts = [*_attributes(dataset, everywhere), *self._known(dataset, histories, used)]
         _, places, size = padded_places(dataset.offsets, dataset.schema.gap)
@@ -220,7 +220,7 @@ def _runs(histories: CodeArray, n_labels: int) -> Iterator[tuple[IndexArray, Ind
         yield which, run_keys(histories[which], n_labels, length)
 
 
-def _usable(dataset: Dataset, histories: CodeArray) -> IndexArray:
+def _usable(histories: CodeArray) -> IndexArray:
     """The positions whose history is known."""
     return np.flatnonzero((histories != UNLABELLED).all(axis=1))
 
