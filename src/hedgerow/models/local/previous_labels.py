@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hedgerow.data.dataset import Column, Dataset, Schema, Vocabulary, padded_places
+from hedgerow.data.labels import without_labels
 from hedgerow.errors import InputError
 from hedgerow.legend import CODE, FIRST_VALUE, INDEX, MISSING, OUTSIDE, UNLABELLED, CodeArray, FloatArray, IndexArray
 from hedgerow.linear.index import Streams, row_names
@@ -43,9 +44,7 @@ def hide_unknown(dataset: Dataset, histories: CodeArray) -> Dataset:
     unknown = (histories == UNLABELLED).any(axis=1)
     if not unknown.any() or dataset.labels is None:
         return dataset
-    labels = np.where(unknown, CODE(UNLABELLED), dataset.labels)
-    allowed = None if dataset.allowed is None else dataset.allowed | unknown[:, None]
-    return replace(dataset, labels=labels, allowed=allowed)
+    return without_labels(dataset, unknown)
 
 
 # ------------------------------------------------------------------------------------------------ columns, for trees
