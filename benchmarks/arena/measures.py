@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.metrics.calibration import calibration_error
+from hedgerow.metrics.probabilities import calibration_error
 
 TINIEST = 1e-15  # a probability of 0 is taken for this
 

@@ -69,40 +69,7 @@ _EXPORTS = {
 }
 _MODULES = ("compat", "datasets", "explain", "features", "lattice", "metrics", "model_selection", "report", "trainers")
 
-__all__ = [
-    "HMM",
-    "IOHMM",
-    "MEMM",
-    "AutoLabeler",
-    "BeamSearchTagger",
-    "Checkpoint",
-    "FeatureInduction",
-    "FutureFeatureMEMM",
-    "InputError",
-    "Item",
-    "LatticeCRF",
-    "LinearCRF",
-    "MaxMarginMarkovNetwork",
-    "ModelFileError",
-    "RecurrentSlidingWindow",
-    "Sequences",
-    "SlidingWindow",
-    "TreeCRF",
-    "TreeLatticeCRF",
-    "VirtualEvidence",
-    "compat",
-    "datasets",
-    "explain",
-    "features",
-    "lattice",
-    "learn",
-    "load",
-    "metrics",
-    "model_selection",
-    "report",
-    "sequences",
-    "trainers",
-]
+__all__ = [*_EXPORTS, *_MODULES]
 
 
 def __getattr__(name: str) -> Any:

@@ -13,7 +13,7 @@ so every sum has one order whatever the number of threads.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeVar
@@ -28,6 +28,7 @@ MAX_LANES = 8
 _WEIGHTS_A_LANE = 5_000_000  # above it, a gradient a lane costs more memory than threads are worth
 
 Work = Callable[[int, int], None]
+Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
@@ -69,14 +70,18 @@ def over_chunks(
     function: Callable[[Chunk], Result], offsets: IndexArray, n_jobs: int | None, target: int = CHUNK_POSITIONS
 ) -> list[Result]:
     """function(chunk) for every chunk of a corpus, in threads, results in order."""
-    chunks = cut_chunks(offsets, target)
-    results: list[Any] = [None] * len(chunks)
+    return over_items(function, cut_chunks(offsets, target), n_jobs)
 
-    def work(lane: int, c: int) -> None:
-        results[c] = function(chunks[c])
 
-    with Lanes(n_jobs, max(1, min(MAX_LANES, len(chunks)))) as lanes:
-        lanes.run(work, len(chunks))
+def over_items(function: Callable[[Item], Result], items: Sequence[Item], n_jobs: int | None) -> list[Result]:
+    """function(item) for every item, in threads, results in order."""
+    results: list[Any] = [None] * len(items)
+
+    def work(lane: int, i: int) -> None:
+        results[i] = function(items[i])
+
+    with Lanes(n_jobs, max(1, min(MAX_LANES, len(items)))) as lanes:
+        lanes.run(work, len(items))
     return results
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hedgerow.cli.demo.hyphenation import FrequentLabel, Scores, contenders, hyphenate
+from hedgerow.cli.demo import FrequentLabel, contenders, hyphenate
 
 
 def test_the_baseline_counts_letters_on_both_sides():
@@ -10,11 +10,6 @@ def test_the_baseline_counts_letters_on_both_sides():
     baseline = FrequentLabel().fit(words, labels)
     assert baseline.predict(["abcd"]) == [["join", "break", "join", "join"]]
     assert baseline.predict(["xbcd", "zz"]) == [["join"] * 4, ["join"] * 2]
-
-
-def test_scores():
-    scores = Scores.of([["break", "join"], ["join", "break"]], [["break", "join"], ["join", "join"]])
-    assert (scores.letters, scores.words) == (0.75, 0.5)
 
 
 def test_a_model_learns_a_rule_and_hyphenates_by_it():

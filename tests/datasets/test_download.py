@@ -7,7 +7,7 @@ import hashlib
 
 import pytest
 
-from hedgerow.datasets.download import cache_folder, fetch_gzip
+from hedgerow.datasets.conll2000 import cache_folder, fetch_gzip
 from hedgerow.errors import InputError
 
 CONTENTS = b"the DT B-NP\n" * 100

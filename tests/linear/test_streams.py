@@ -38,7 +38,7 @@ def test_observations_come_in_the_order_of_the_rows():
     dataset = learn(X, [["A", "B"]], window=1)
     streams = Streams.of(dataset.schema)
     places, sequences = dataset.start[0] + np.arange(2), np.zeros(2, dtype=np.int64)
-    seen = list(streams.observations(dataset, dataset.schema, places, sequences))
+    seen = list(streams.observations(dataset, places, sequences))
     ends = np.cumsum([n_rows for _, n_rows, _, _, _ in seen])
     assert [base for base, _, _, _, _ in seen] == [0, *ends[:-1]]
     assert ends[-1] == streams.n_rows == len(row_names(dataset.schema))
@@ -48,7 +48,7 @@ def test_false_and_zero_are_seen_with_the_value_0():
     dataset = learn([[{"w": None, "b": False, "n": 0.0}, {"w": "a", "b": True, "n": 1.0}]], [["A", "B"]])
     streams = Streams.of(dataset.schema)
     places, sequences = np.arange(2), np.zeros(2, dtype=np.int64)
-    flag, word, number = streams.observations(dataset, dataset.schema, places, sequences)
+    flag, word, number = streams.observations(dataset, places, sequences)
     assert word[2].tolist() == [1]  # None is missing, not seen
     for _, _, which, rows, values in (flag, number):
         assert which.tolist() == [0, 1]
@@ -59,5 +59,5 @@ def test_false_and_zero_are_seen_with_the_value_0():
 def test_absent_numbers_are_not_seen():
     dataset = learn([[{"n": 2.0}, {"w": "a"}, {"n": 1.0}]], [["A", "B", "A"]])
     streams = Streams.of(dataset.schema)
-    *_, number = streams.observations(dataset, dataset.schema, np.arange(3), np.zeros(3, dtype=np.int64))
+    *_, number = streams.observations(dataset, np.arange(3), np.zeros(3, dtype=np.int64))
     assert number[2].tolist() == [0, 2]

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from hedgerow.chain.inference import Workspace, beam_labelings, best_labelings, node_marginals
 from hedgerow.chain.potentials import ChainPotentials
-from hedgerow.errors import InputError
+from hedgerow.declarations import check_choice
 from hedgerow.legend import CODE, CodeArray
-
-__all__ = ["BEAM_WIDTH", "DECODERS", "Decoder", "beam", "decoder", "posterior", "viterbi"]
 
 Decoder = Callable[[ChainPotentials, Workspace | None], CodeArray]
 
@@ -43,11 +42,10 @@ def beam(potentials: ChainPotentials, workspace: Workspace | None = None, *, wid
 DECODERS: dict[str, Decoder] = {"viterbi": viterbi, "posterior": posterior, "beam": beam}
 
 
-def decoder(name: str, beam_width: int = BEAM_WIDTH) -> Decoder:
+def find_decoder(name: Any, beam_width: int = BEAM_WIDTH) -> Decoder:
     """The decoder of that name: it takes potentials and a workspace or None, and gives labels, int32 (n,).
 
     beam_width : how many states "beam" keeps at each position
     """
-    if name not in DECODERS:
-        raise InputError(f"there is no decoder {name!r}", hint=f"Known are: {', '.join(sorted(DECODERS))}")
-    return partial(beam, width=beam_width) if name == "beam" else DECODERS[name]
+    check_choice("decoder", name, tuple(DECODERS))
+    return partial(beam, width=int(beam_width)) if name == "beam" else DECODERS[name]

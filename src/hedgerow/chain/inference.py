@@ -7,31 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from hedgerow.chain.edges.messages import Covariance
-from hedgerow.chain.potentials import ChainPotentials, Marginals
-from hedgerow.chain.workspace import Workspace
+from hedgerow.chain.potentials import ChainPotentials
+from hedgerow.chain.potentials import Marginals as Marginals
+from hedgerow.chain.workspace import Workspace as Workspace
 from hedgerow.errors import InputError
 from hedgerow.legend import AnyArray, BoolArray, CodeArray, FloatArray
-
-__all__ = [
-    "Covariance",
-    "KBest",
-    "Marginals",
-    "Workspace",
-    "beam_labelings",
-    "best_labelings",
-    "check_legal",
-    "covariance",
-    "entropy",
-    "k_best",
-    "legal_sequences",
-    "log_partition",
-    "log_probability",
-    "marginals",
-    "node_marginals",
-    "position_scores",
-    "sample",
-    "span_log_probability",
-]
 
 
 def log_partition(potentials: ChainPotentials, workspace: Workspace | None = None) -> FloatArray:

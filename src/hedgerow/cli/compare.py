@@ -86,7 +86,7 @@ def command(
 
 
 def _check_test(test: str | None, folds: int | None, groups: str | None) -> None:
-    """Refuse what speaks of folds where there are none."""
+    """Refuse --groups and --folds with --test."""
     if test is not None and groups is not None:
         raise InputError("--groups is not supported with --test", hint="Groups keep folds apart.")
     if test is not None and folds is not None:

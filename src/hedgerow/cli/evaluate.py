@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from hedgerow.cli import train_options as options
 from hedgerow.cli.flags import in_flags
-from hedgerow.cli.inputs import Input, check_format, load_chain
+from hedgerow.cli.inputs import Input, load_chain
 from hedgerow.cli.train_options import option
 from hedgerow.errors import plain
 
@@ -72,7 +72,7 @@ def evaluate(model: str, data: str, *, scheme: str | None = None, format: str | 
 
     crf = load_chain(model)
     source = Input(data)
-    recipe = recipe_of(crf, source, None if format is None else check_format(format))
+    recipe = recipe_of(crf, source, format)
     X, y = recipe.read_labelled(source)
     predicted = crf.predict(X)
     labels = label_report(y, predicted)

@@ -10,7 +10,7 @@ from typer import Option
 
 from hedgerow.cli import train_options as options
 from hedgerow.cli.flags import in_flags
-from hedgerow.cli.inputs import Input, check_format, load_chain
+from hedgerow.cli.inputs import Input, load_chain
 from hedgerow.cli.train_options import option
 from hedgerow.errors import LONGEST_LINE, InputError, plain
 
@@ -72,7 +72,7 @@ def command(
 
 
 def _print(text: str) -> None:
-    """Print lines of which none says what a terminal would obey."""
+    """Print a text without the control characters that a terminal would obey."""
     print("\n".join(plain(line, LONGEST_LINE) for line in text.split("\n")))
 
 
@@ -90,7 +90,7 @@ def explain_label(
         what = f"a {type(crf).__name__} has no probabilities, and so no explanation of a label"
         raise InputError(what, hint="Train another model.", path=model)
     source = Input(data)
-    X, _ = recipe_of(crf, source, None if format is None else check_format(format)).read(source)
+    X, _ = recipe_of(crf, source, format).read(source)
     dataset = crf.encode(X)
     if sequence >= dataset.n_sequences:
         hint = f"It has {dataset.n_sequences}, from 0 on."

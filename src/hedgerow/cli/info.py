@@ -37,7 +37,7 @@ def _labels(labels: Sequence[Any]) -> str:
 
 
 def _lattice_lines(model: Any) -> Iterator[str]:
-    """Of a model of graphs, which has no columns."""
+    """The lines about a model of graphs, which has no columns."""
     nodes, edges = model.n_features_
     yield f"{type(model).__name__}, of {nodes} features per node and {edges} per edge"
     yield f"{model.n_iter_} iterations ({model.outcome_}), loss {model.loss_:.4f}"
@@ -118,7 +118,7 @@ def _largest(model: Any, top: int) -> Iterator[str]:
 
 
 def _run(before: tuple[Any, ...], label: Any) -> str:
-    """Labels, and the one after them; ⊥ stands before the first."""
+    """Label C after A and B as text, "A B → C"; ⊥ stands before the first position."""
     names = " ".join("⊥" if one is None else plain(one) for one in before)
     return f"{names} → {plain(label)}" if names else plain(label)
 
@@ -159,7 +159,7 @@ def command_line(model: Any, data: Sequence[str], path: str, reading: Mapping[st
     from hedgerow.models.auto.candidates import changed_parameters
 
     best = model.best_estimator_
-    names = {one.estimator.partition(":")[2]: name for name, one in MODELS.items()}
+    names = {one.estimator: name for name, one in MODELS.items()}
     settings = changed_parameters(best)
     if len(model.estimators_) > 1 or type(best).__name__ not in names or hasattr(settings.get("init"), "fit"):
         return None

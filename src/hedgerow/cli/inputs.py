@@ -72,7 +72,7 @@ class Input:
 
     @staticmethod
     def name_of(path: str) -> str:
-        """What messages call it."""
+        """The name of an input in messages."""
         return "standard input" if path == STANDARD else path
 
     def stream(self) -> io.BytesIO:
@@ -88,7 +88,7 @@ def format_of(path: str) -> str | None:
 
 
 def check_format(format: str) -> str:
-    """Refuse a format that there is not."""
+    """The name of a format, if there is such a format; an error elsewhere."""
     if format not in FORMATS:
         raise InputError(f"{format!r} is not a format", hint=f"Formats are {', '.join(FORMATS)}.")
     return format

@@ -5,6 +5,7 @@ Nothing slow is imported before a command runs, so that `hedgerow --help` answer
 
 from __future__ import annotations
 
+import importlib
 import io
 import os
 import sys
@@ -22,7 +23,6 @@ from hedgerow.cli.explain import command as explain
 from hedgerow.cli.info import command as info
 from hedgerow.cli.lattice import app as lattice
 from hedgerow.cli.report import command as report
-from hedgerow.cli.reproduce import command as reproduce
 from hedgerow.cli.tag import command as tag
 from hedgerow.cli.train import INTERRUPTED
 from hedgerow.cli.train import command as train
@@ -52,7 +52,20 @@ app.add_typer(lattice, name="lattice")
 app.command("warm-up")(warm_up)
 app.command("demo")(demo)
 _HANDED_ON = {"allow_extra_args": True, "ignore_unknown_options": True}
-app.command("reproduce", context_settings=_HANDED_ON, add_help_option=False)(reproduce)
+
+
+@app.command("reproduce", context_settings=_HANDED_ON, add_help_option=False)
+def reproduce(context: typer.Context) -> None:
+    """Redo a table or figure of the papers."""
+    try:
+        experiments = importlib.import_module("reproduction.command")  # beside the package in a checkout, in no wheel
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] != "reproduction":
+            raise
+        what = "the experiments of the papers are not part of the installed package. Clone hedgerow's repository, and"
+        raise HedgerowError(f"{what} run `make reproduce NAME=thesis-3.5` in it.") from error
+    own = typer.main.get_command(experiments.app)
+    own.invoke(own.make_context("hedgerow reproduce", context.args))
 
 
 def _print_version(wanted: bool) -> None:

@@ -18,7 +18,7 @@ LONGEST_VALUE = 10_000  # characters of a parameter that is read as Python write
 class Model:
     """A model by its short name.
 
-    estimator : "module:class", in hedgerow.models
+    estimator : its class, in hedgerow
     options : the options of `hedgerow train` that it takes, each with the parameter that it sets
     complete : whether every number must be there, unless it is told what to do with gaps
     """
@@ -29,8 +29,7 @@ class Model:
 
     def load(self) -> Any:
         """The class."""
-        module, _, name = self.estimator.partition(":")
-        return getattr(importlib.import_module(f"hedgerow.models.{module}"), name)
+        return getattr(importlib.import_module("hedgerow"), self.estimator)
 
     def takes(self, parameter: str) -> bool:
         """Whether the class, or the estimator of rows that it takes, has a parameter of this name."""
@@ -48,23 +47,21 @@ _ORDER = _same("order")
 
 
 MODELS: dict[str, Model] = {
-    "linear": Model("crf.linear:LinearCRF", _ORDER | _same("objective", "trainer", "l2", "l1", "max_iter") | _ALL),
-    "tree": Model("crf.tree:TreeCRF", _ORDER | _same("objective", "edges") | _TREES, complete=False),
-    "sw": Model("local.sliding_window:SlidingWindow", _ROWS, complete=False),
-    "rsw": Model("local.recurrent_sliding_window:RecurrentSlidingWindow", _ORDER | _ROWS, complete=False),
-    "memm": Model("local.memm:MEMM", _ORDER | _ROWS, complete=False),
-    "ffmemm": Model("future.estimator:FutureFeatureMEMM", _ORDER | _TREES, complete=False),
-    "search": Model("search.estimator:BeamSearchTagger", _ORDER | _same("max_iter") | _ALL),
-    "veb": Model("crf.virtual_evidence:VirtualEvidence", _TREES | _same("edges"), complete=False),
-    "hmm": Model("hmm.estimator:HMM", _ORDER | _same("max_iter", "transitions", "constraints"), complete=False),
-    "iohmm": Model("iohmm.estimator:IOHMM", _same("features", "l2", "max_iter")),
+    "linear": Model("LinearCRF", _ORDER | _same("objective", "trainer", "l2", "l1", "max_iter") | _ALL),
+    "tree": Model("TreeCRF", _ORDER | _same("objective", "edges") | _TREES, complete=False),
+    "sw": Model("SlidingWindow", _ROWS, complete=False),
+    "rsw": Model("RecurrentSlidingWindow", _ORDER | _ROWS, complete=False),
+    "memm": Model("MEMM", _ORDER | _ROWS, complete=False),
+    "ffmemm": Model("FutureFeatureMEMM", _ORDER | _TREES, complete=False),
+    "search": Model("BeamSearchTagger", _ORDER | _same("max_iter") | _ALL),
+    "veb": Model("VirtualEvidence", _TREES | _same("edges"), complete=False),
+    "hmm": Model("HMM", _ORDER | _same("max_iter", "transitions", "constraints"), complete=False),
+    "iohmm": Model("IOHMM", _same("features", "l2", "max_iter")),
     "m3n": Model(
-        "crf.max_margin:MaxMarginMarkovNetwork",
+        "MaxMarginMarkovNetwork",
         _same("features", "trainer", "l2", "max_iter", "min_frequency", "transitions", "constraints"),
     ),
-    "auto": Model(
-        "auto.estimator:AutoLabeler", _same("time_budget", "features", "missing", "constraints"), complete=False
-    ),
+    "auto": Model("AutoLabeler", _same("time_budget", "features", "missing", "constraints"), complete=False),
 }
 
 

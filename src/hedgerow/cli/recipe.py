@@ -1,7 +1,10 @@
-"""How the files of a model are read. `train` is told once; the model keeps it for `tag` and `eval`."""
+"""How the files of a model are read, and written again with labels. `train` is told once; the model keeps it for `tag`
+and `eval`."""
 
 from __future__ import annotations
 
+import io
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -9,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.cli.inputs import FORMATS, STANDARD, TABLES, Input, format_of
+from hedgerow.cli.inputs import FORMATS, STANDARD, TABLES, Input, check_format, format_of
 from hedgerow.data.plan import Plan
-from hedgerow.data.readers import Template, read_conll, read_crfsuite, read_jsonl, read_table
+from hedgerow.data.readers import Template, label_conll, label_table, read_conll, read_crfsuite, read_jsonl, read_table
 from hedgerow.data.readers.columns import is_number, nested
 from hedgerow.data.readers.grouping import check_roles
+from hedgerow.data.readers.jsonl import parse_record
 from hedgerow.data.readers.source import read_lines
 from hedgerow.data.readers.table_files import table_lines
 from hedgerow.data.sequences import KINDS, Sequences
@@ -197,7 +201,7 @@ def recipe_of(model: Any, source: Input, format: str | None) -> Recipe:
     """How a model reads this input: in the format asked for, else the one its suffix tells, else that of training."""
     stored = getattr(model, "metadata_", {}).get("reader")
     trained = Recipe.from_json(stored) if stored else _of_frame(model)
-    name = format or format_of(source.path)
+    name = format_of(source.path) if format is None else check_format(format)
     if format is None and name == "tsv" and trained is not None and trained.format not in TABLES:
         name = trained.format  # CoNLL files with tabs are often called .tsv
     name = name or (trained.format if trained is not None else None)
@@ -303,3 +307,59 @@ def _lines(source: Input, recipe: Recipe) -> list[list[int]]:
         return [[number] for number in numbers.tolist()]
     ends = [0, *(1 + np.flatnonzero(np.diff(numbers) > 1)).tolist(), len(numbers)]
     return [numbers[begin:end].tolist() for begin, end in pairwise(ends)]
+
+
+# ------------------------------------------------------------------------------------------------ writing
+
+
+Columns = Mapping[str, Sequence[Sequence[Any]]]
+
+
+def labelled(source: Input, recipe: Recipe, columns: Columns, y: Any) -> bytes:
+    """The input as bytes, with more columns: name → values, a list per sequence. `y` are its labels, if it has any."""
+    if recipe.format == "conll":
+        return _conll(source, recipe, columns)
+    if recipe.format == "jsonl":
+        return _jsonl(source, recipe, columns)
+    if recipe.format == "crfsuite":
+        return _crfsuite(recipe, columns, y)
+    return _table(source, recipe, columns)
+
+
+def _text(lines: Sequence[str], recipe: Recipe) -> bytes:
+    return "".join(f"{line}\n" for line in lines).encode(recipe.encoding)
+
+
+def _conll(source: Input, recipe: Recipe, columns: Columns) -> bytes:
+    """None, a value that is not there, is written as "_": a column may not be empty."""
+    _, lines = read_lines(source.stream(), recipe.encoding)
+    for values in columns.values():
+        filled = [["_" if value is None else value for value in sequence] for sequence in values]
+        lines = list(label_conll(lines, filled, separator=recipe.separator))
+    return _text(lines, recipe)
+
+
+def _jsonl(source: Input, recipe: Recipe, columns: Columns) -> bytes:
+    _, lines = read_lines(source.stream(), recipe.encoding)
+    records = [parse_record(line) for line in lines if line.strip()]
+    added = [dict(zip(columns, values)) for values in zip(*columns.values())]
+    return _text([json.dumps(record | new, ensure_ascii=False) for record, new in zip(records, added)], recipe)
+
+
+def _crfsuite(recipe: Recipe, columns: Columns, y: Any) -> bytes:
+    """The label of the file and the new columns, as the tagger of CRFsuite prints them."""
+    lines = []
+    for sequence in zip(y, *columns.values()):
+        lines += ["\t".join("_" if value is None else str(value) for value in row) for row in zip(*sequence)]
+        lines.append("")
+    return _text(lines, recipe)
+
+
+def _table(source: Input, recipe: Recipe, columns: Columns) -> bytes:
+    content, text = source.stream(), recipe.format != "parquet"
+    how: Any = {"format": recipe.format, "time": recipe.time, "max_gap": recipe.max_gap, "encoding": recipe.encoding}
+    for name, values in columns.items():
+        target: Any = io.StringIO(newline="") if text else io.BytesIO()
+        label_table(content, values, target, list(recipe.by), name=name, **how)
+        content = io.BytesIO(target.getvalue().encode(recipe.encoding) if text else target.getvalue())
+    return content.getvalue()

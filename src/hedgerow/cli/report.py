@@ -11,7 +11,7 @@ from typer import Option
 
 from hedgerow.cli import train_options as options
 from hedgerow.cli.flags import as_typed, in_flags
-from hedgerow.cli.inputs import STANDARD, Input, check_format, check_writable, load_chain
+from hedgerow.cli.inputs import STANDARD, Input, check_writable, load_chain
 from hedgerow.cli.train_options import option
 from hedgerow.errors import InputError
 
@@ -80,10 +80,10 @@ def report(
 
     check_outputs((out, suspects, next_file), (model, data, *train))
     crf = load_chain(model)
-    source, known = Input(data), None if format is None else check_format(format)
-    recipe = recipe_of(crf, source, known)
+    source = Input(data)
+    recipe = recipe_of(crf, source, format)
     X, y = (recipe.read(source)[0], None) if unlabelled else _labelled(recipe, source)
-    parts = [(one, recipe_of(crf, one, known)) for one in map(Input, train)]
+    parts = [(one, recipe_of(crf, one, format)) for one in map(Input, train)]
     pairs = [own.read_labelled(one) for one, own in parts]
     X_train = [x for part, _ in pairs for x in part] if len(pairs) != 1 else pairs[0][0]
     y_train = [labels for _, part in pairs for labels in part]

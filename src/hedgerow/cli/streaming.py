@@ -6,9 +6,8 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from hedgerow.cli.inputs import Input, check_format, load_chain
-from hedgerow.cli.output import labelled
-from hedgerow.cli.recipe import Recipe, recipe_of
+from hedgerow.cli.inputs import Input, load_chain
+from hedgerow.cli.recipe import Recipe, labelled, recipe_of
 from hedgerow.data.readers.table_files import TextTable
 from hedgerow.errors import InputError, placed, shown
 
@@ -16,7 +15,7 @@ _FORMATS = ("conll", "csv", "tsv")
 
 
 class _Piece(Input):
-    """Some lines of an input, as one."""
+    """Some lines of an input, which are read as an input of their own."""
 
     def __init__(self, path: str, name: str, content: bytes = b"") -> None:
         self.path, self.name, self.content = path, name, content
@@ -33,7 +32,7 @@ def tag_lines(
         hint = "Leave --stream out, or tag with another model."
         raise InputError(f"a {type(crf).__name__} labels whole sequences", hint=hint, path=model)
     source = _Piece(path, Input.name_of(path))
-    recipe = recipe_of(crf, source, None if format is None else check_format(format))
+    recipe = recipe_of(crf, source, format)
     if recipe.format not in _FORMATS or recipe.template is not None:
         what = "a template" if recipe.format in _FORMATS else f"a line of the format {recipe.format}"
         raise InputError(f"{what} wants whole sequences", path=source.name, hint="Leave --stream out.")

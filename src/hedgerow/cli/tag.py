@@ -10,7 +10,7 @@ from typer import Option
 
 from hedgerow.cli import train_options as options
 from hedgerow.cli.flags import in_flags
-from hedgerow.cli.inputs import STANDARD, Input, check_format, check_writable, load_chain
+from hedgerow.cli.inputs import STANDARD, Input, check_writable, load_chain
 from hedgerow.cli.train_options import option
 from hedgerow.errors import InputError
 
@@ -74,8 +74,7 @@ def tag(
 ) -> bytes:  # fmt: skip
     """The content of a file, in its own format, with predicted labels. The parameters are the options of the command.
     With `k_best`, `probabilities` are those of whole labelings."""
-    from hedgerow.cli.output import labelled
-    from hedgerow.cli.recipe import recipe_of
+    from hedgerow.cli.recipe import labelled, recipe_of
 
     if k_best is not None and k_best > MOST_COLUMNS:
         hint = f"The most is {MOST_COLUMNS}; in Python there is predict_k_best."
@@ -90,7 +89,7 @@ def tag(
             what = "has no probabilities" if method == "predict_proba" else "has no list of best labelings"
             raise InputError(f"{flag}: a {kind} {what}", hint="Leave it out, or tag with another model.", path=model)
     source = Input(data)
-    recipe = recipe_of(crf, source, None if format is None else check_format(format))
+    recipe = recipe_of(crf, source, format)
     X, y = recipe.read(source)
     columns = _predict(crf, X, decoder, probabilities) if k_best is None else _k_best(crf, X, k_best, probabilities)
     return labelled(source, recipe, columns, y)

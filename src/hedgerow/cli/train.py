@@ -112,7 +112,7 @@ def _train_by(engine: str | None, workers: int | None, memory: str | None, *data
 
 
 def _tell(crf: ChainModel, data: Sequence[str], model_out: str, reading: Reading, seed: int) -> None:
-    """Say what was trained: where the model is not."""
+    """Print the summary; on standard error where the model itself goes to standard output."""
     with contextlib.redirect_stdout(sys.stderr if model_out == STANDARD else sys.stdout):
         print(summary(crf, model_out))
         if hasattr(crf, "leaderboard_"):

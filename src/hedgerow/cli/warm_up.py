@@ -96,7 +96,7 @@ def _use(model: Any, X: Any) -> None:
 
 
 def _ask(model: Any, X: Any, y: Any) -> None:
-    """What else a model of chains tells, if it does."""
+    """Call the other methods of a model of chains that predict, as far as it has them."""
     questions: list[tuple[str, dict[str, Any]]] = [("predict", {"decoder": name}) for name in ("viterbi", "posterior")]
     questions += [("predict_k_best", {"k": 2}), ("sample", {"random_state": 0}), ("entropy", {})]
     for method, given in [*questions, ("log_probability", {"y": y})]:

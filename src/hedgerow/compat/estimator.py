@@ -13,8 +13,15 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from hedgerow.compat.conversion import check_place, from_linear, read_file, write_file
-from hedgerow.compat.inputs import by_appearance, check_held_out, read_labelings, read_sequences, rows_of
-from hedgerow.compat.items import as_known, as_weights
+from hedgerow.compat.items import (
+    as_known,
+    as_weights,
+    by_appearance,
+    check_held_out,
+    read_labelings,
+    read_sequences,
+    rows_of,
+)
 from hedgerow.compat.model_files import write_model
 from hedgerow.data.dataset import Label
 from hedgerow.data.rows import MixedTypesError

@@ -13,10 +13,9 @@ import numpy as np
 
 from hedgerow.compat import training_log
 from hedgerow.compat.conversion import check_place, from_linear, read_content, to_linear
-from hedgerow.compat.dump import ParsedDump, describe, dumped
 from hedgerow.compat.estimator import CRF
 from hedgerow.compat.items import as_text, as_weights
-from hedgerow.compat.model_files import CRFsuiteModel, write_model
+from hedgerow.compat.model_files import CRFsuiteModel, ParsedDump, describe, dumped, write_model
 from hedgerow.compat.training_log import LogParser
 from hedgerow.compat.training_parameters import ALGORITHMS, ALIASES, Parameter
 from hedgerow.data.dataset import Label

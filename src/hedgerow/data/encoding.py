@@ -13,8 +13,10 @@ from hedgerow.data.columns import Locate, attribute_name, read_values
 from hedgerow.data.dataset import OUTSIDE_COLUMN, Column, Dataset, Schema, Vocabulary, Window, padded_places
 from hedgerow.data.derived import parse_features, with_features
 from hedgerow.data.labels import CodedLabels, counted, encode_labels, learn_labels, with_weights
+from hedgerow.data.readers.arrays import split_lengths
 from hedgerow.data.reading import Learner, Reader
 from hedgerow.data.rows import Block, Field
+from hedgerow.data.sequences import vector_widths
 from hedgerow.data.settling import (
     Entries,
     Learnt,
@@ -26,7 +28,6 @@ from hedgerow.data.settling import (
     places_of,
     settle,
 )
-from hedgerow.data.vectors import vector_widths
 from hedgerow.errors import HedgerowWarning, InputError, shown, warn
 from hedgerow.legend import CODE, FIRST_VALUE, MISSING, AnyArray, CodeArray, FloatArray, IndexArray
 
@@ -59,8 +60,6 @@ def learn(
     """
     names = parse_features(features)
     if sample_weight is not None and lengths is not None:
-        from hedgerow.data.readers.arrays import split_lengths
-
         X, y, lengths = *split_lengths(X, lengths, y), None
     _, (sample_weight, X, y) = counted(sample_weight, X, y)
     learnt = learn_corpus(X, y, columns=columns, window=window, lengths=lengths, classes=classes)

@@ -46,12 +46,37 @@ def extend(schema: Schema, X: Any, y: Any, *, classes: Any = None, sample_weight
     return with_weights(extender.extend(offsets, names, labels), sample_weight)
 
 
-class Extender(Coder):
-    """A Coder that gives codes to what its schema does not know; `extend` adds it to the schema."""
+NewCodes = dict[int, defaultdict[str, int]]  # of strings, by the id of the vocabulary that lacks them
+
+
+class OpenCoder(Coder):
+    """A Coder that gives codes to values and attributes that its schema does not know, too.
+
+    new : their codes beyond the end of each vocabulary, which several coders may share
+    """
+
+    def __init__(self, schema: Schema, new: NewCodes) -> None:
+        super().__init__(schema)
+        self.new = new
+
+    def look_up(self, vocabulary: Vocabulary, texts: list[str]) -> CodeArray:
+        """The places of texts in a vocabulary; new ones stand after its end, in order of their appearance."""
+        codes = super().look_up(vocabulary, texts)
+        unknown = np.flatnonzero(codes < 0)
+        if len(unknown):
+            new = self.new.setdefault(id(vocabulary), growing_vocabulary())
+            codes[unknown] = growing_codes(new, [texts[i] for i in unknown.tolist()]) + CODE(len(vocabulary))
+        return codes
+
+    def _check_columns(self) -> None:
+        """Left to others, who know whether columns may be missing."""
+
+
+class Extender(OpenCoder):
+    """A Coder that adds what its schema does not know to it."""
 
     def __init__(self, schema: Schema) -> None:
-        super().__init__(schema)
-        self.new: dict[int, defaultdict[str, int]] = {}  # new strings, by the id of the vocabulary that lacks them
+        super().__init__(schema, {})
 
     def add_unknown(self, field: Field, where: IndexArray) -> None:
         if (self.schema.declared_kind(field.name) or field.kind) in (None, "attributes"):
@@ -75,18 +100,9 @@ class Extender(Coder):
         hint = "Begin anew with data that has it. New values, keys of dicts and labels can be added, columns cannot."
         raise InputError(what, hint=hint, sequence=sequence, position=position, column=field.name)
 
-    def look_up(self, vocabulary: Vocabulary, texts: list[str]) -> CodeArray:
-        """The places of texts in a vocabulary; new ones stand after its end, in order of their appearance."""
-        codes = super().look_up(vocabulary, texts)
-        unknown = np.flatnonzero(codes < 0)
-        if len(unknown):
-            new = self.new.setdefault(id(vocabulary), growing_vocabulary())
-            codes[unknown] = growing_codes(new, [texts[i] for i in unknown.tolist()]) + CODE(len(vocabulary))
-        return codes
-
     def extend(self, offsets: IndexArray, names: tuple[Label, ...], labels: CodedLabels | None) -> Dataset:
         """The Dataset by the schema with what is new, and all labels sorted."""
-        super()._check_columns()
+        Coder._check_columns(self)  # the schema as it was says which columns there must be
         self._check_known()
         old = self.schema
         attributes = self._grow_attributes()
@@ -98,9 +114,6 @@ class Extender(Coder):
                 columns = _with_outside(columns, places)
             self.schema = replace(old, columns=columns, attributes=attributes, attribute_offsets=places, labels=names)
         return self.finish(offsets, labels)
-
-    def _check_columns(self) -> None:
-        """Done in `extend`: the schema as it was says which columns there must be."""
 
     def _check_known(self) -> None:
         """Warn where dicts have none of the columns and only attributes that are new: names may be misspelt."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -123,19 +123,11 @@ def fill(imputation: Imputation | None, dataset: Dataset) -> Dataset:
     return dataset if imputation is None else imputation.apply(dataset)
 
 
-class FittedModel(Protocol):
-    """What has a schema; and `imputation_` and `induced_`, where its estimator knows such."""
-
-    schema_: Schema
-
-
-def seen_schema(model: FittedModel) -> Schema:
+def seen_schema(model: Any) -> Schema:
     """The columns that a fitted model sees: those of the data, and flags; or conjunctions of these."""
     induced, imputation = getattr(model, "induced_", None), getattr(model, "imputation_", None)
-    if induced is not None:
-        schema: Schema = induced.seen
-        return schema
-    return model.schema_ if imputation is None else imputation.extend(model.schema_)
+    schema: Schema = model.schema_ if induced is None else induced.seen
+    return schema if induced is not None or imputation is None else imputation.extend(schema)
 
 
 def seen(model: Any, dataset: Dataset) -> Dataset:

@@ -235,6 +235,14 @@ def allowed_labels(dataset: Dataset, rows: slice) -> BoolArray | None:
     return mask
 
 
+def without_labels(dataset: Dataset, hidden: BoolArray) -> Dataset:
+    """The corpus, as if the labels of these positions were not known. hidden : (N,)"""
+    assert dataset.labels is not None
+    labels = np.where(hidden, UNLABELLED, dataset.labels).astype(CODE)
+    allowed = None if dataset.allowed is None else dataset.allowed | hidden[:, None]
+    return replace(dataset, labels=labels, allowed=allowed)
+
+
 def is_label(value: Any) -> bool:
     """Whether a value is of a type that labels have."""
     return isinstance(value, (str, int, np.integer))
@@ -254,9 +262,7 @@ def with_weights(dataset: Dataset, sample_weight: Any) -> Dataset:
     weights, dropped = _sequence_weights(sample_weight, dataset.offsets)
     if dropped is None or dataset.labels is None:
         return replace(dataset, weight_seq=weights)
-    labels = np.where(dropped, CODE(UNLABELLED), dataset.labels)
-    allowed = None if dataset.allowed is None else dataset.allowed | dropped[:, None]
-    return replace(dataset, labels=labels, allowed=allowed)
+    return without_labels(dataset, dropped)
 
 
 def counted(sample_weight: Any, *given: Any) -> tuple[IndexArray | None, list[Any]]:

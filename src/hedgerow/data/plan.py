@@ -13,6 +13,7 @@ from hedgerow.data.dataset import Dataset
 from hedgerow.data.labels import SETS
 from hedgerow.data.readers.columns import BadValue, nested, objects, plain_label
 from hedgerow.data.readers.grouping import Names, as_names, check_roles, cut
+from hedgerow.data.readers.tables import FrameTable
 from hedgerow.data.readers.times import Timing
 from hedgerow.data.readers.token_rows import has_rows, token_rows
 from hedgerow.data.sequences import Kind, Sequences
@@ -64,8 +65,6 @@ class Plan:
 
     def cut(self, frame: Any, y: Any = None, *, labelled: bool = False) -> Given:
         """A frame as sequences. y : the labels of its rows; with `labelled` they may be in the frame instead"""
-        from hedgerow.data.readers.tables import FrameTable
-
         table = FrameTable(frame)
         flat = None if y is None else _row_labels(y, len(table))
         if len(table) == 0 and self.columns is not None:  # a model says nothing of no rows

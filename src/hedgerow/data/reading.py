@@ -11,8 +11,7 @@ import numpy as np
 from hedgerow.data.columns import AttributeBuilder, ColumnBuilder, Locate, check_numbers, to_numbers, window_offsets
 from hedgerow.data.dataset import OUTSIDE_COLUMN, Window, locate
 from hedgerow.data.rows import Block, Field, MixedTypesError, blocks, is_null
-from hedgerow.data.sequences import KINDS, Kind, Sequences, entry_names
-from hedgerow.data.vectors import is_vector, stack
+from hedgerow.data.sequences import KINDS, Kind, Sequences, entry_names, is_vector, stack
 from hedgerow.errors import InputError, among
 from hedgerow.legend import INDEX, AnyArray, FloatArray, IndexArray
 

@@ -306,20 +306,31 @@ def narrow(learnt: Learnt, kept: IndexArray, part: Dataset, rest: Dataset) -> tu
     What `part` alone says is learnt anew: values and attributes in the order of their first appearance, means and
     deviations. Which keys are columns, and of which kind, is as in the whole corpus.
     """
-    whole = learnt.dataset
     columns: dict[tuple[str, bool], Column] = {}
     part, rest = _narrow_columns(part, rest, columns)
+    schema, rank = narrow_schema(learnt.dataset, learnt.appeared, kept, columns)
+    return renumbered(part, schema, rank), renumbered(rest, schema, rank)
+
+
+def narrow_schema(
+    whole: Dataset, appeared: CodeArray, kept: IndexArray, columns: Mapping[tuple[str, bool], Column]
+) -> tuple[Schema, CodeArray]:
+    """The schema of the sequences `kept` of a corpus, with these columns in place of those of their names; and the new
+    numbers of its attributes, as `renumbered` takes them. appeared : as in `Learnt`"""
     begin = whole.attr_ptr[whole.start[kept]]
     sizes = whole.attr_ptr[whole.start[kept] + np.diff(whole.offsets)[kept]] - begin
     entries = np.repeat(begin - (np.cumsum(sizes) - sizes), sizes) + np.arange(int(sizes.sum()), dtype=INDEX)
-    texts = whole.schema.attributes.names()
-    order, rank = first_appearance(learnt.appeared[entries] + CODE(FIRST_VALUE), len(texts))
-    schema = replace(
-        whole.schema,
-        columns=tuple(columns.get((column.name, column.constant), column) for column in whole.schema.columns),
-        attributes=Vocabulary([texts[i] for i in order]),
-    )
-    return renumbered(part, schema, rank), renumbered(rest, schema, rank)
+    attributes, rank = narrow_vocabulary(whole.schema.attributes, appeared[entries] + CODE(FIRST_VALUE))
+    own = tuple(columns.get((column.name, column.constant), column) for column in whole.schema.columns)
+    return replace(whole.schema, columns=own, attributes=attributes), rank
+
+
+def narrow_vocabulary(vocabulary: Vocabulary, codes: CodeArray) -> tuple[Vocabulary, CodeArray]:
+    """The values that occur among codes, in the order of their first appearance; and the map from old codes to new
+    ones, as `first_appearance` gives it."""
+    texts = vocabulary.names()
+    order, rank = first_appearance(codes, len(texts))
+    return Vocabulary([texts[i] for i in order]), rank
 
 
 def _narrow_columns(part: Dataset, rest: Dataset, columns: dict[tuple[str, bool], Column]) -> tuple[Dataset, Dataset]:
@@ -328,10 +339,8 @@ def _narrow_columns(part: Dataset, rest: Dataset, columns: dict[tuple[str, bool]
     other: list[AnyArray] = [rest.codes.copy(), rest.numeric, rest.seq_codes.copy(), rest.seq_numeric]
     for (column, row, where), (_, beside, _) in zip(part.stored(*own), rest.stored(*other)):
         if column.vocabulary is not None:
-            texts = column.vocabulary.names()
-            order, rank = first_appearance(row, len(texts))
+            vocabulary, rank = narrow_vocabulary(column.vocabulary, row)
             row[:], beside[:] = rank[row], rank[beside]
-            vocabulary = Vocabulary([texts[j] for j in order])
             columns[column.name, column.constant] = replace(column, vocabulary=vocabulary)
         elif column.kind == "numeric" and np.isnan(column.fill):
             columns[column.name, column.constant] = _standardised(part, column, row[where])

@@ -16,6 +16,7 @@ import numpy as np
 
 from hedgerow.data.readers.columns import objects
 from hedgerow.data.readers.expansion import Command, Rule, expand
+from hedgerow.data.rows import recognise
 from hedgerow.data.sequences import Kind, Sequences
 from hedgerow.errors import InputError, shown
 from hedgerow.legend import INDEX, AnyArray, IndexArray
@@ -187,7 +188,5 @@ def _read(tokens: Any, column: str | None) -> tuple[Any, dict[str, AnyArray], di
 def _listed(one: Any, i: int) -> Sequence[Any]:
     if isinstance(one, np.ndarray) and one.ndim == 1:
         return list(one.tolist())
-    from hedgerow.data.rows import recognise
-
     recognise(one, i)  # which says what is wrong with a text or a number
     raise InputError(f"is of type {type(one).__name__}", hint="Features of words are of lists of tokens.", sequence=i)

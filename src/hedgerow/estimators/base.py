@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
 from typing import IO, Any, Self
 
@@ -18,6 +18,7 @@ from hedgerow.data.dataset import OUTSIDE_COLUMN, Dataset, Label, Schema
 from hedgerow.data.encoding import encode
 from hedgerow.data.labels import encode_labels
 from hedgerow.data.plan import Given, Plan, lay_out
+from hedgerow.data.readers.columns import objects
 from hedgerow.data.readers.grouping import Names
 from hedgerow.data.short import ShortCoder
 from hedgerow.data.words import word_kind, word_window
@@ -30,6 +31,8 @@ from hedgerow.estimators.kept import Kept, keeping
 from hedgerow.estimators.prepare import Preparation, Prepared, prepare
 from hedgerow.estimators.values import BEAM_WIDTH, is_auto
 from hedgerow.legend import CODE, AnyArray, CodeArray, FloatArray, IndexArray
+from hedgerow.metrics import label_accuracy
+from hedgerow.metrics.spans import looks_like_spans
 from hedgerow.training.ctrl_c import stages
 from hedgerow.training.monitor import Step, Trained, say
 
@@ -58,7 +61,7 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]
         save(self, path)
 
     def _keep_training(self, trained: Trained[Any]) -> None:
-        """Keep how a training went."""
+        """Set the attributes that tell how training went."""
         self.history_, self.n_iter_, self.outcome_ = trained.history, trained.n_iter, trained.outcome
         self.best_iteration_, self.loss_ = trained.best.iteration, float(trained.best.loss)
 
@@ -135,8 +138,6 @@ class ChainModel(FittedModel):
     def score(self, X: Any, y: Any = None, sample_weight: Any = None, *, lengths: Any = None) -> float:
         """The share of positions whose label is right. Every label of y must be there, and seen in training. A data
         frame may bring its labels in the column that `fit` was told of."""
-        from hedgerow.metrics import label_accuracy
-
         if self.plan_ is not None:
             X, y = self.plan_.read(X, y, labelled=True)[:2]
         dataset = self._dataset(X, y, lengths)
@@ -179,7 +180,7 @@ class ChainModel(FittedModel):
         return later
 
     def _restrict(self, space: StateSpace) -> None:
-        """Let a fitted model make no moves but these."""
+        """Forbid all transitions of a fitted model but those that a space allows."""
         raise NotImplementedError
 
     def _quick(self) -> Any:
@@ -202,14 +203,14 @@ class ChainModel(FittedModel):
         """The columns that were read, where they have names: in the order of the frame that `fit` was given, or sorted.
         As in scikit-learn, a model of arrays has none."""
         if self.plan_ is not None and self.plan_.columns is not None:
-            return object_array(self.plan_.columns)
+            return objects(self.plan_.columns)
         names = [one.name for one in self.schema_.columns if one.derived is None and one.name != OUTSIDE_COLUMN]
         if not names or set(names) in ({str(j) for j in range(len(names))}, {"token"}):
             raise AttributeError("the model was not fitted to columns with names")
-        return object_array(names)
+        return objects(names)
 
     def _keep(self, schema: Schema, trained: Trained[Any]) -> None:
-        """Keep the columns of a fit, and how its training went."""
+        """Set the schema, the classes, and the attributes that tell how training went."""
         self.schema_, self.classes_, self.metadata_ = schema, schema.classes, {}
         self._keep_training(trained)
 
@@ -225,8 +226,6 @@ class ChainModel(FittedModel):
         """
         if self.decoder != "auto":
             return str(self.decoder)
-        from hedgerow.metrics.spans import looks_like_spans
-
         whole = self.constraints is not None or self.transitions == "forbid_unseen" or self._compares_labelings()
         known = labels or (self.schema_.labels if hasattr(self, "schema_") else ())
         return "viterbi" if whole or looks_like_spans(known) else "posterior"
@@ -366,24 +365,15 @@ class StoppedChain(ChainModel):
 
 
 def label_names(schema: Schema) -> AnyArray:
-    """The labels by their codes; UNLABELLED, the last, is None."""
-    return object_array([*schema.labels, None])
+    """Object array (K+1,), to be indexed by label codes; UNLABELLED, −1, gives None."""
+    return objects([*schema.labels, None])
 
 
 def label_lists(schema: Schema, labels: AnyArray, offsets: IndexArray) -> AnyArray:
-    """Label codes of all positions as an array of lists of labels."""
-    return object_array(cut(label_names(schema)[labels].tolist(), offsets))
+    """Label codes (N,) as an object array of S lists of labels."""
+    return objects(cut(label_names(schema)[labels].tolist(), offsets))
 
 
 def cut(flat: Any, offsets: IndexArray) -> list[Any]:
-    """What all positions have, sequence by sequence."""
+    """The slices of a flat array (N, …) or list that belong to each of the S sequences."""
     return [flat[begin:end] for begin, end in itertools.pairwise(offsets.tolist())]
-
-
-def object_array(items: Iterable[Any]) -> AnyArray:
-    """A 1-D object array, filled slot by slot: np.array would make lists of one length a 2-D array."""
-    listed = list(items)
-    array = np.empty(len(listed), dtype=object)
-    for i, item in enumerate(listed):
-        array[i] = item
-    return array

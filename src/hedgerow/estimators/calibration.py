@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from hedgerow.chain.inference import node_marginals
 from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.data.dataset import Dataset
 from hedgerow.data.parts.corpus import SharedCorpus, join, whole_part
@@ -57,7 +58,7 @@ def tempered_losses(
 
 
 class _LossMember:
-    """A run of shared held-out sequences."""
+    """What a worker does for `tempered_losses`: the losses of a run of the held-out sequences."""
 
     def __init__(self, model: Any, weights: FloatArray | None, plan: Any, pieces: Sequence[Dataset]) -> None:
         self.given = model, join(pieces), weights
@@ -67,13 +68,11 @@ class _LossMember:
 
 
 def _chunk_losses(model: Any, held_out: Dataset, weights: FloatArray | None) -> list[FloatArray]:
-    """What the labels of each chunk lose."""
+    """What `tempered_losses` adds up: (2 + temperatures,) of each chunk."""
     labels, tilt = held_out.labels, model.tilt_
     assert labels is not None
 
     def work(potentials: ChainPotentials, rows: slice) -> FloatArray:
-        from hedgerow.chain.inference import node_marginals
-
         known = np.flatnonzero(labels[rows] >= 0)
         true = labels[rows][known]
         some = np.logical_or.reduceat(labels[rows] >= 0, potentials.offsets[:-1])

@@ -16,22 +16,22 @@ from hedgerow.estimators.codec.parts import State, check_all_read, read_steps, w
 from hedgerow.estimators.codec.steps import Field, Let, Scope, Section, Tensors, refuse
 from hedgerow.estimators.codec.values import plain, tupled
 
-# By name, so that a file is read without importing every family: the modules of the estimator and of its STATE.
+# The module with the STATE of each estimator, by name: a file is read without importing every family.
 _KINDS = {
-    "AutoLabeler": ("models.auto.estimator", "models.auto.files"),
-    "BeamSearchTagger": ("models.search.estimator", "models.search.files"),
-    "FutureFeatureMEMM": ("models.future.estimator", "models.future.files"),
-    "HMM": ("models.hmm.estimator", "models.hmm.files"),
-    "IOHMM": ("models.iohmm.estimator", "models.iohmm.files"),
-    "LatticeCRF": ("lattice.model", "lattice.files"),
-    "LinearCRF": ("models.crf.linear", "models.crf.linear_files"),
-    "MaxMarginMarkovNetwork": ("models.crf.max_margin", "models.crf.linear_files"),
-    "MEMM": ("models.local.memm", "models.local.files"),
-    "RecurrentSlidingWindow": ("models.local.recurrent_sliding_window", "models.local.files"),
-    "SlidingWindow": ("models.local.sliding_window", "models.local.files"),
-    "TreeCRF": ("models.crf.tree", "models.crf.tree_files"),
-    "TreeLatticeCRF": ("lattice.tree_model", "lattice.tree_files"),
-    "VirtualEvidence": ("models.crf.virtual_evidence", "models.crf.tree_files"),
+    "AutoLabeler": "models.auto.files",
+    "BeamSearchTagger": "models.search.files",
+    "FutureFeatureMEMM": "models.future.files",
+    "HMM": "models.hmm.files",
+    "IOHMM": "models.iohmm.files",
+    "LatticeCRF": "lattice.files",
+    "LinearCRF": "models.crf.linear_files",
+    "MaxMarginMarkovNetwork": "models.crf.linear_files",
+    "MEMM": "models.local.files",
+    "RecurrentSlidingWindow": "models.local.files",
+    "SlidingWindow": "models.local.files",
+    "TreeCRF": "models.crf.tree_files",
+    "TreeLatticeCRF": "lattice.tree_files",
+    "VirtualEvidence": "models.crf.tree_files",
 }
 # Parameters of any kind that had another name when a file was written.
 _RENAMED = {"max_leaves": "max_leaf_nodes", "metric": "scoring", "shrinkage": "l2_regularization"}
@@ -43,8 +43,8 @@ def find_kind(name: Any) -> tuple[Callable[..., Any], State]:
     """The estimator of this name, and how its state is declared."""
     if not isinstance(name, str) or name not in _KINDS:
         refuse(f"it holds a {name!r:.80}, which this version does not know")
-    estimator, files = (importlib.import_module(f"hedgerow.{module}") for module in _KINDS[name])
-    return getattr(estimator, name), files.STATE
+    package, files = (importlib.import_module(module) for module in ("hedgerow", f"hedgerow.{_KINDS[name]}"))
+    return getattr(package, name), files.STATE
 
 
 # ------------------------------------------------------------------------------------------------ to files
@@ -60,7 +60,7 @@ def save(model: Any, path: str | os.PathLike[str] | IO[bytes]) -> None:
 
 
 def _lost(model: Any, header: Mapping[str, Any]) -> Iterator[str]:
-    """What the file cannot hold of a model, in words."""
+    """A warning for each thing that the file cannot hold."""
     lost = sorted(model.get_params(deep=False).keys() - header["parameters"].keys())
     if "init" in lost and "linear" in header["state"]:  # the file holds the model that the trees stand on
         lost.remove("init")
@@ -175,7 +175,7 @@ def _restore_labels(model: Any) -> None:
 
 
 def model_of(description: Any) -> Any:
-    """The model that is not fitted which `_described` describes."""
+    """The unfitted model that `_described` described."""
     if not isinstance(description, dict) or description.keys() != {"kind", "parameters"}:
         refuse(f"a model is described by {description!r:.80}")
     (estimator, state), given = find_kind(description["kind"]), description["parameters"]

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from hedgerow.data.dataset import Dataset
 from hedgerow.data.labels import SETS
+from hedgerow.data.labels import without_labels as without_labels
 from hedgerow.errors import InputError
 from hedgerow.estimators.values import random_generator
-from hedgerow.legend import CODE, UNLABELLED, BoolArray, IndexArray
+from hedgerow.legend import IndexArray
 
 FEW_SEQUENCES = 5  # fewer are cut into blocks
 FEW_HELD = 20  # where fewer sequences than that are held out, several folds decide
@@ -31,7 +31,7 @@ class Fold(NamedTuple):
 
 
 def how_many_folds(wanted: int | str, n_sequences: int, fraction: float) -> int:
-    """The number of folds, where it is left open."""
+    """The number of folds that is wanted; where that is "auto", one that suits the number of sequences."""
     if not isinstance(wanted, str):
         return wanted
     return N_FOLDS if np.ceil(fraction * n_sequences) < FEW_HELD else 1
@@ -59,7 +59,7 @@ def choose_folds(labels: Sequence[set[Any]], fraction: float, random_state: Any,
 
 
 def choose_held_out(labels: Sequence[set[Any]], fraction: float, random_state: Any) -> Fold:
-    """The first of the folds."""
+    """One part to hold out: the first that `choose_folds` gives."""
     return choose_folds(labels, fraction, random_state)[0]
 
 
@@ -116,11 +116,3 @@ def without_unseen_labels(held_out: Dataset, part: Dataset) -> Dataset:
     known = set().union(*code_sets(part))
     unseen = (held_out.labels >= 0) & ~np.isin(held_out.labels, list(known))
     return without_labels(held_out, unseen) if unseen.any() else held_out
-
-
-def without_labels(dataset: Dataset, hidden: BoolArray) -> Dataset:
-    """The corpus, as if the labels of these positions were not known. hidden : (N,)"""
-    assert dataset.labels is not None
-    labels = np.where(hidden, UNLABELLED, dataset.labels).astype(CODE)
-    allowed = None if dataset.allowed is None else dataset.allowed | hidden[:, None]
-    return replace(dataset, labels=labels, allowed=allowed)

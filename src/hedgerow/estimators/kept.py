@@ -81,14 +81,14 @@ def _digests(dataset: Dataset) -> dict[str, str]:
 
 
 def same_graphs(**datasets: Any) -> None:
-    """The same of data sets of graphs."""
+    """Refuse to go on from a checkpoint of other graphs or labels."""
     checkpoint = current_checkpoint()
     if checkpoint is not None:
         checkpoint.check("other data", {name: digest(value) for name, value in datasets.items()})
 
 
 def refuse_checkpoint(what: str, hint: str) -> None:
-    """Say that something cannot be kept in a checkpoint."""
+    """Raise the error for something that cannot be kept in a checkpoint."""
     raise InputError(f"⟦checkpoint⟧ is not supported with {what}", hint=hint)
 
 
@@ -112,7 +112,7 @@ def _closed_over(function: FunctionType) -> dict[str, Any]:
 
 
 def _feed(found: Any, value: Any) -> None:
-    """Whatever two values differ by, what is hashed differs."""
+    """Add a value to a hash, so that values that differ in anything have different hashes."""
     if isinstance(value, np.ndarray) and value.dtype != object:
         found.update(f"{value.dtype.str}{value.shape}".encode())
         found.update(np.ascontiguousarray(value).data if value.size else b"")

@@ -85,7 +85,7 @@ class Ready(NamedTuple):
 
 
 def make_ready(model: ScoredChain) -> Ready | None:
-    """The short way of a fitted model; None where it has none."""
+    """The Lean of a fitted model with its tempered edges; None where the model has no Lean."""
     lean, share = model._lean(), 1.0 / model.temperature_
     if lean is None:
         return None
@@ -99,12 +99,12 @@ _ASKED = ("decoder", "constraints", "transitions", "objective")
 
 
 def learnt(model: ScoredChain) -> tuple[Any, ...]:
-    """What a fit made of a model: another fit makes others."""
+    """The fitted attributes that a prediction depends on. Another fit replaces them."""
     return tuple(map(model.__dict__.get, _LEARNT))
 
 
 def is_learnt(model: ScoredChain, before: tuple[Any, ...]) -> bool:
-    """Whether a model is that of which `learnt` was this."""
+    """Whether a model still has the fitted attributes that `learnt` gave before."""
     return len(before) == len(_LEARNT) and all(map(is_, map(model.__dict__.get, _LEARNT), before))
 
 

@@ -20,6 +20,7 @@ from hedgerow.data.derived import parse_features, with_features
 from hedgerow.data.encoding import encode, learn_corpus
 from hedgerow.data.imputation import Imputation, check_values, learn_imputation
 from hedgerow.data.labels import counted, with_weights
+from hedgerow.data.readers.arrays import split_lengths
 from hedgerow.data.sequences import take_sequences
 from hedgerow.data.settling import Learnt, by_weight, narrow
 from hedgerow.data.windows import windowed, with_window
@@ -92,13 +93,13 @@ class Sources(NamedTuple):
     X_val: Any = None
 
     def training(self, ready: Prepared) -> Sources:
-        """Those that train."""
+        """What was given of the sequences that train."""
         if ready.kept is None:
             return self
         return Sources(*(_take(given, ready.kept) for given in self[:3]))
 
     def held_out(self, ready: Prepared) -> Any:
-        """Those that stop training, without their labels."""
+        """X of the sequences that are held out."""
         return self.X_val if ready.held is None else _take(self.X, ready.held)
 
 
@@ -142,7 +143,7 @@ class Prepared:
     sources: Sources | None = None
 
     def whole(self) -> Prepared:
-        """All sequences, and what is learnt from all of them."""
+        """The whole corpus made ready, with everything learnt from all of its sequences."""
         assert self.everything is not None
         return replace(make_ready(self.wanted, self.everything, None), sources=self.sources)
 
@@ -242,8 +243,6 @@ def cut_flat(X: Any, y: Any, lengths: Any) -> tuple[Any, Any]:
         return X, y
     if isinstance(X, Dataset):
         raise InputError("a Dataset has its own lengths", hint="Leave ⟦lengths⟧ out.")
-    from hedgerow.data.readers.arrays import split_lengths
-
     return split_lengths(X, lengths, y)
 
 

@@ -9,19 +9,23 @@ from typing import Annotated, Any, TypeVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from hedgerow.chain import inference
+from hedgerow.chain.decoding import find_decoder
 from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.data.dataset import Dataset, Label, locate
 from hedgerow.data.labels import allowed_labels, is_label
 from hedgerow.data.plan import is_frame
+from hedgerow.data.readers.columns import objects
 from hedgerow.declarations import Count, Range, check_value
 from hedgerow.errors import InputError, quoted
-from hedgerow.estimators.base import ChainModel, cut, label_lists, label_names, object_array
+from hedgerow.estimators.base import ChainModel, cut, label_lists, label_names
 from hedgerow.estimators.predictor import Lean, Predictor
 from hedgerow.estimators.stream import Stream, window_reach
-from hedgerow.estimators.values import find_decoder, random_generator
+from hedgerow.estimators.values import random_generator
 from hedgerow.estimators.why.explanation import Explanation, Part
 from hedgerow.legend import CODE, AnyArray, BoolArray, CodeArray, FloatArray
 from hedgerow.parallel import CHUNK_POSITIONS, Chunk, over_chunks
+from hedgerow.training.memory import check_k_best_memory
 
 Result = TypeVar("Result")
 
@@ -44,7 +48,7 @@ class ScoredChain(ChainModel):
         raise NotImplementedError
 
     def _tempered(self, dataset: Dataset, first: int, last: int) -> ChainPotentials:
-        """The potentials whose exponentials are probabilities."""
+        """The potentials divided by the temperature: their exponentials are probabilities."""
         potentials, share = self._potentials(dataset, first, last), 1.0 / self.temperature_
         if share == 1.0 or self.tilt_ is None:
             return potentials.scaled(share)
@@ -153,7 +157,7 @@ class ScoredChain(ChainModel):
     def predict(self, X: Any, *, decoder: str | None = None, known: Any = None, lengths: Any = None) -> Any:
         labels = self._own_predictor().labels(X, decoder, known) if lengths is None else None
         if labels is not None:
-            return object_array([labels])
+            return objects([labels])
         return super().predict(X, decoder=decoder, known=known, lengths=lengths)
 
     predict.__doc__ = ChainModel.predict.__doc__
@@ -167,26 +171,22 @@ class ScoredChain(ChainModel):
     def predict_proba(self, X: Any, *, known: Any = None, lengths: Any = None) -> Any:
         """The probability of each label at each position: a list of (T, K) arrays, columns as in `classes_`. Of a data
         frame, a frame with a row for each of its rows and a column for each label."""
-        from hedgerow.chain.inference import node_marginals
-
         short = self._own_predictor().probs(X, known) if lengths is None else None
         if short is not None:
             return [short]
         read = self._given(X, known)
         dataset = self._dataset(read.X, read.y, lengths)
-        probs = self._over_chunks(dataset, lambda potentials, _: node_marginals(potentials))
+        probs = self._over_chunks(dataset, lambda potentials, _: inference.node_marginals(potentials))
         return read.table(cut(_join(np.empty((0, dataset.n_labels)), probs), dataset.offsets), self.classes_)
 
     def predict_k_best(
         self, X: Any, k: int = 5, *, known: Any = None, lengths: Any = None
     ) -> list[list[tuple[list[Label], float]]]:
         """The k most probable labelings of each sequence, with their probabilities, the best first."""
-        from hedgerow.chain.inference import k_best
-
         check_value("k", k, Count)
         dataset = self._dataset(X, known, lengths)
         k = self._plan_k_best(dataset, int(k))
-        chunks = self._over_chunks(dataset, lambda potentials, _: k_best(potentials, k))
+        chunks = self._over_chunks(dataset, lambda potentials, _: inference.k_best(potentials, k))
         names = label_names(self.schema_)
         return [
             [(names[path].tolist(), float(p)) for path, p in zip(best.labels, best.probs)]
@@ -198,8 +198,6 @@ class ScoredChain(ChainModel):
         """How many labelings to look for: no more than there are, nor than there is memory for."""
         longest, K = int(np.diff(dataset.offsets).max(initial=1)), dataset.n_labels
         k = min(k, K**longest) if longest * np.log2(K) < 62 else k
-        from hedgerow.training.memory import check_k_best_memory
-
         check_k_best_memory(k, K, longest, dataset.n_positions)
         return k
 
@@ -207,22 +205,18 @@ class ScoredChain(ChainModel):
         self, X: Any, n_samples: int = 1, *, random_state: Any = None, known: Any = None, lengths: Any = None
     ) -> list[AnyArray]:
         """Labelings drawn from the model: n_samples times what `predict` returns."""
-        from hedgerow.chain.inference import sample
-
         check_value("n_samples", n_samples, Count)
         generator = random_generator(random_state)
         dataset = self._dataset(X, known, lengths)
         uniforms = generator.random_sample((n_samples, dataset.n_positions))
-        drawn = self._over_chunks(dataset, lambda potentials, rows: sample(potentials, uniforms[:, rows]))
+        drawn = self._over_chunks(dataset, lambda potentials, rows: inference.sample(potentials, uniforms[:, rows]))
         flat = _join(np.empty((n_samples, 0), CODE), drawn, axis=1)
         return [label_lists(self.schema_, labels, dataset.offsets) for labels in flat]
 
     def entropy(self, X: Any, *, lengths: Any = None) -> FloatArray:
         """How uncertain the labeling of each sequence is: its entropy in nats, (S,)."""
-        from hedgerow.chain.inference import entropy
-
         dataset = self._dataset(X, None, lengths)
-        return _join(np.empty(0), self._over_chunks(dataset, lambda potentials, _: entropy(potentials)))
+        return _join(np.empty(0), self._over_chunks(dataset, lambda potentials, _: inference.entropy(potentials)))
 
     def log_probability(self, X: Any, y: Any, *, lengths: Any = None) -> FloatArray:
         """log P(y | x) of each sequence, (S,). None and sets in y leave the label open: their labelings are summed.
@@ -234,7 +228,7 @@ class ScoredChain(ChainModel):
         return self._log_probability(self._dataset(X, y, lengths))
 
     def _log_probability(self, dataset: Dataset) -> FloatArray:
-        """log P of what the labels of a dataset leave open, (S,)."""
+        """(S,): log P of the labels of a dataset, summed over those that are not known."""
 
         def work(potentials: ChainPotentials, rows: slice) -> FloatArray:
             return log_share(potentials, allowed_labels(dataset, rows))
@@ -245,8 +239,6 @@ class ScoredChain(ChainModel):
         self, X: Any, spans: Sequence[tuple[int, int, Sequence[Label]]], *, lengths: Any = None
     ) -> FloatArray:
         """The probability that given labels stand at given places: spans of (sequence, first position, labels)."""
-        from hedgerow.chain.inference import span_log_probability
-
         dataset = self._dataset(X, None, lengths)
         codes = self.schema_.label_codes
         if not isinstance(spans, (list, tuple)):
@@ -262,7 +254,8 @@ class ScoredChain(ChainModel):
                 raise InputError(f"the label {unknown[0]!r} is not one of those seen in training", sequence=i)
             if potentials is None or i != scored:  # spans of one sequence mostly come together
                 scored, potentials = i, self._tempered(dataset, i, i + 1)
-            probs[j] = np.exp(span_log_probability(potentials, 0, begin, np.array([codes[label] for label in labels])))
+            wanted = np.array([codes[label] for label in labels])
+            probs[j] = np.exp(inference.span_log_probability(potentials, 0, begin, wanted))
         return probs
 
     def _over_chunks(
@@ -285,10 +278,10 @@ class ScoredChain(ChainModel):
         return over_chunks(work, dataset.offsets, self.n_jobs, self._chunk_positions())
 
     def _prepare(self) -> None:
-        """What has to be built before threads ask for potentials."""
+        """Build what `_potentials` needs, before several threads call it."""
 
     def _chunk_positions(self) -> int:
-        """How many positions the potentials of a chunk should have."""
+        """About how many positions to score at once."""
         return CHUNK_POSITIONS
 
 
@@ -299,16 +292,14 @@ def _join(nothing: AnyArray, parts: list[AnyArray], axis: int = 0) -> AnyArray:
 
 def log_share(whole: ChainPotentials, allowed: BoolArray | None) -> FloatArray:
     """log of the probability that every label is an allowed one, (s,): −inf where no legal labeling is allowed."""
-    from hedgerow.chain.inference import legal_sequences, log_partition
-
     if allowed is None:
         return np.zeros(whole.n_sequences)
     part = whole.restrict(allowed)
-    legal = np.flatnonzero(legal_sequences(part))
+    legal = np.flatnonzero(inference.legal_sequences(part))
     shares: FloatArray = np.full(whole.n_sequences, -np.inf)
     if len(legal):
-        shares[legal] = log_partition(part.take(legal)[0])
-        shares[legal] -= log_partition(whole)[legal]
+        shares[legal] = inference.log_partition(part.take(legal)[0])
+        shares[legal] -= inference.log_partition(whole)[legal]
     np.minimum(shares, 0.0, out=shares)
     return shares
 

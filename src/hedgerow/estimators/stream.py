@@ -124,7 +124,7 @@ class Stream(Streaming):
             raise
 
     def _check_model(self) -> None:
-        """Its scores and its codes are those of one fit."""
+        """Refuse to go on where the model was fitted again since the stream began."""
         if not is_learnt(self._model, self._learnt):
             raise InputError("the model was fitted anew since this stream began", hint="Make another: model.stream().")
 

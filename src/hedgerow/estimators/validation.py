@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from hedgerow.chain.decoding import find_decoder
 from hedgerow.chain.inference import log_probability
 from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.data.dataset import Dataset
@@ -15,7 +16,7 @@ from hedgerow.data.labels import allowed_labels
 from hedgerow.errors import InputError
 from hedgerow.estimators.base import label_lists
 from hedgerow.estimators.scored import log_share
-from hedgerow.estimators.values import BEAM_WIDTH, LOG_LIKELIHOOD, find_decoder, score_labels
+from hedgerow.estimators.values import BEAM_WIDTH, LOG_LIKELIHOOD, score_labels
 from hedgerow.legend import AnyArray, FloatArray
 from hedgerow.linear.chain import ChainLayout, LinearChain
 from hedgerow.parallel import Chunk, over_chunks
@@ -84,7 +85,7 @@ class ChainValidation:
         return self.measure.total(self.parts(weights))
 
     def parts(self, weights: FloatArray) -> list[AnyArray]:
-        """What each chunk adds."""
+        """What `Measure.chunk` gives for each chunk, in order."""
         self.chain.load(weights)
         return over_chunks(self._chunk, self.measure.held_out.offsets, self.n_jobs)
 

@@ -1,40 +1,28 @@
-"""What the values of parameters stand for: threads, decoders, random numbers, scoring, costs, missing values."""
+"""What the values of parameters stand for: random numbers, scoring, costs, missing values."""
 
 from __future__ import annotations
 
 import inspect
 import numbers
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from hedgerow.chain.decoding import BEAM_WIDTH as BEAM_WIDTH
 from hedgerow.data.columns import window_offsets
 from hedgerow.data.dataset import Dataset, Label, Window
 from hedgerow.data.derived import parse_features
 from hedgerow.data.imputation import seen
 from hedgerow.data.parts.corpus import SharedCorpus
-from hedgerow.declarations import OneOf, check_value
 from hedgerow.errors import InputError
 from hedgerow.legend import AnyArray, CodeArray, FloatArray, IndexArray
 from hedgerow.metrics.scorers import METRICS
 from hedgerow.training.checkpoint import current_checkpoint, remembered
 from hedgerow.trees.growing import LEARNED, SURROGATE, WEIGHTING
 
-if TYPE_CHECKING:
-    from hedgerow.chain.decoding import Decoder
-
-BEAM_WIDTH = 20
 AUTO = "auto"
-
-
-def find_decoder(name: Any, beam_width: int = BEAM_WIDTH) -> Decoder:
-    """The decoder of that name; `beam_width` is for "beam"."""
-    from hedgerow.chain.decoding import DECODERS, decoder
-
-    check_value("decoder", name, Annotated[str, OneOf(tuple(DECODERS))])
-    return decoder(name, int(beam_width))
 
 
 def random_generator(random_state: Any) -> np.random.RandomState:
@@ -62,7 +50,7 @@ def chosen_before(model: Any) -> dict[str, Any]:
 
 
 def check_features(given: Any) -> None:
-    """Refuse features that there are not."""
+    """Refuse names of features that do not exist."""
     if not is_auto(given):
         parse_features(given)
 
@@ -101,7 +89,7 @@ class Predictions(BaseEstimator):  # type: ignore[misc]
 
 
 def check_scoring(scoring: Any) -> None:
-    """Refuse what early stopping cannot score by."""
+    """Refuse a `scoring` that early stopping cannot use."""
     if callable(scoring):
         _is_scorer(scoring)
     elif not isinstance(scoring, str) or scoring not in ("auto", LOG_LIKELIHOOD, *METRICS):
@@ -150,7 +138,7 @@ _HINT = "Give a mapping of label to cost, or a list of (true label, predicted la
 
 
 def check_costs(costs: Any) -> None:
-    """Refuse what cannot be costs, whatever the labels are."""
+    """Refuse costs that are malformed; which labels there are is not known yet."""
     if costs is None:
         return
     for entry in _entries(costs):
@@ -199,7 +187,7 @@ ClassWeight = str | Mapping[Label, float]
 
 
 def check_class_weight(given: Any) -> None:
-    """Refuse what cannot be weights, whatever the labels are."""
+    """Refuse weights of labels that are malformed; which labels there are is not known yet."""
     hint = "Give 'balanced', or a mapping of label to weight."
     if given is not None and not isinstance(given, Mapping) and not (isinstance(given, str) and given == "balanced"):
         raise InputError(f"⟦class_weight⟧ is {given!r}", hint=hint)
@@ -282,7 +270,7 @@ def check_missing(model: Any, ways: tuple[str | None, ...]) -> None:
 
 
 def sees_otherwise(model: Any) -> bool:
-    """Whether a model sees data in another form than it is given."""
+    """Whether a model fills in missing values, or adds conjunctions that it found, before it scores."""
     return model.imputation_ is not None or getattr(model, "induced_", None) is not None
 
 

@@ -135,7 +135,7 @@ def _compare(make: Callable[[], Any], train: Dataset, held: Dataset, ctrl_c: Ctr
 
 
 def _compare_features(make: Callable[[], Any], train: Dataset, held: Dataset, ctrl_c: CtrlC) -> int:
-    """Which of FEATURES."""
+    """The index in FEATURES of those that do best on the held-out pieces."""
     right: dict[int, FloatArray] = {}
     log_probs: dict[int, FloatArray] = {}
     for which, features in enumerate(FEATURES):
@@ -216,7 +216,7 @@ def _pieces(sizes: IndexArray, longest: int) -> tuple[IndexArray, IndexArray, In
 
 
 def _n_counted(dataset: Dataset, longest: int) -> IndexArray:
-    """How many positions of each piece train."""
+    """(pieces,): how many positions of each piece have a label and a weight above 0."""
     sequence, first, _ = _pieces(np.diff(dataset.offsets), longest)
     if not len(sequence):
         return np.zeros(0, dtype=INDEX)

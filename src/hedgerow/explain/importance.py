@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +15,7 @@ from hedgerow.errors import InputError, plain
 from hedgerow.explain.fields import PREVIOUS
 from hedgerow.explain.splits import Splits, explained, require_trees
 from hedgerow.legend import FloatArray
+from hedgerow.linear.index import stream_columns
 from hedgerow.trees.nodes import HAS, LEAF, RULE, STREAM
 
 _SHOWN = 20  # rows of a table that is printed
@@ -131,8 +131,8 @@ def _of_rows(schema: Schema, index: Any, weights: FloatArray, names: set[str] | 
     """Sums of weights by column and offset; `names` are those of the columns that have weights, None for all."""
     sums = np.bincount(index.slot_rows(), weights=weights, minlength=index.streams.n_rows)
     begin = 0
-    for column in chain.from_iterable(schema.groups()):
-        for offset in column.offsets if names is None or column.name in names else ():
+    for column, offset in stream_columns(schema, names):
+        if column is not None:
             end = begin + (1 if column.kind == "numeric" else column.n_codes)
             yield (column.name, offset), float(sums[begin:end].sum())
             begin = end

@@ -11,9 +11,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.data.dataset import Label
 from hedgerow.data.labels import counted
+from hedgerow.data.readers.columns import objects
 from hedgerow.declarations import check_choice
 from hedgerow.errors import InputError, NumbersError, warn
-from hedgerow.estimators.base import FittedModel, object_array
+from hedgerow.estimators.base import FittedModel
 from hedgerow.estimators.kept import Kept, keeping, same_graphs
 from hedgerow.estimators.values import random_generator, weights_of_labels
 from hedgerow.estimators.why.explanation import Explanation
@@ -36,7 +37,7 @@ from hedgerow.lattice.parameters import DECODERS, check_graph_parameters, infere
 from hedgerow.lattice.scores import Potentials
 from hedgerow.legend import CODE, AnyArray, CodeArray, FloatArray
 from hedgerow.metrics.tokens import code_accuracy
-from hedgerow.parallel import MAX_LANES, Lanes
+from hedgerow.parallel import over_items
 from hedgerow.training.memory import check_lattice_memory
 from hedgerow.training.monitor import Trained
 
@@ -102,7 +103,7 @@ class LatticeModel(FittedModel):
         raise NotImplementedError
 
     def _complaint(self, trained: Trained[Any], unconverged: int) -> str:
-        """What is said where training did not end well, or nothing."""
+        """The warning to give where training did not end well; "" where it did."""
         raise NotImplementedError
 
     def _scores(self, dataset: GraphDataset) -> Scores:
@@ -118,7 +119,7 @@ class LatticeModel(FittedModel):
         name = self.decoder if decoder is None else decoder
         check_choice("decoder", name, DECODERS)
         labels = self._decode(len(dataset.topologies), self._scores(dataset), name)
-        return object_array(dataset.cut(self.classes_[labels]))
+        return objects(dataset.cut(self.classes_[labels]))
 
     def predict_proba(self, X: Any) -> list[FloatArray]:
         """The probability of each label at each node: a list of arrays (…, K), columns as in `classes_`."""
@@ -219,33 +220,22 @@ class LatticeModel(FittedModel):
             raise InputError(f"of {n} items none can be held out", hint=hint)
         return sorted(set(range(n)) - set(held)), sorted(held)
 
-    def _over_graphs(self, n_graphs: int, function: Callable[[int], Result]) -> list[Result]:
-        """function(i) for every graph, in threads, results in order."""
-        results: list[Any] = [None] * n_graphs
-
-        def work(lane: int, i: int) -> None:
-            results[i] = function(i)
-
-        with Lanes(self.n_jobs, max(1, min(MAX_LANES, n_graphs))) as lanes:
-            lanes.run(work, n_graphs)
-        return results
-
     def _infer(self, n_graphs: int, scores: Scores, *, warn: bool = True) -> list[Beliefs]:
         inference = inference_of(self)
-        beliefs = self._over_graphs(n_graphs, lambda i: inference(_finite(scores(i), i)))
+        beliefs = over_items(lambda i: inference(_finite(scores(i), i)), range(n_graphs), self.n_jobs)
         if warn:
             self._warn_of_unconverged([each.converged for each in beliefs].count(False), n_graphs)
         return beliefs
 
     def _decode(self, n_graphs: int, scores: Scores, name: str, *, warn: bool = True) -> CodeArray:
-        """The labels of all nodes as codes, flat."""
+        """(N,): the label codes of all nodes of all graphs."""
         if name == "posterior":
             beliefs = self._infer(n_graphs, scores, warn=warn)
             return np.concatenate([each.node_probs.argmax(axis=1) for each in beliefs]).astype(CODE)
         inference = inference_of(self)
         if inference.method == "mean_field":  # it has no messages to maximise
             inference = type(inference)(max_updates=inference.max_updates, tol=inference.tol)
-        best = self._over_graphs(n_graphs, lambda i: search(_finite(scores(i), i), name, inference))
+        best = over_items(lambda i: search(_finite(scores(i), i), name, inference), range(n_graphs), self.n_jobs)
         if warn:
             self._warn_of_unconverged([each.converged for each in best].count(False), n_graphs)
         return np.concatenate([each.labels for each in best])
@@ -258,7 +248,7 @@ class LatticeModel(FittedModel):
         return code_accuracy(dataset.labels, labels, weights[0])
 
     def _count_features(self, dataset: GraphDataset) -> tuple[int, int]:
-        """Of a node, and of an edge as it was given."""
+        """The number of features of a node, and of an edge before differences are added."""
         F = dataset.nodes.shape[1]
         return F, dataset.edges.shape[1] - (F if self.differences else 0)
 

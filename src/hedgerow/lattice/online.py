@@ -47,7 +47,7 @@ class GraphBatches:
         return shuffled_batches(np.arange(self.n_corpus), self.batch_size, self.seed, number)
 
     def clear(self) -> None:
-        """Messages of weights that went astray are no place to begin."""
+        """Forget all messages: those of weights that went astray are no place to start from."""
         self.evaluation.forget()
 
     def sample_loss(self, weights: FloatArray) -> float:
@@ -141,7 +141,7 @@ class DenseMetaDescent(DenseDescent):
 def train_online(
     trainer: GainTrainer, batches: GraphBatches, weights: FloatArray, monitor: Monitor, *, l2: float
 ) -> FloatArray:
-    """Train by these settings; the weights that the monitor keeps."""
+    """Train with the settings of a trainer; the weights that the monitor kept."""
 
     def plain(start: FloatArray, gain: float) -> DenseDescent:
         rate = falling_rate(l2, gain) if isinstance(trainer, AnnealedSGD) else 0.0

@@ -186,7 +186,7 @@ def check_graph_parameters(model: Any) -> None:
 
 
 def inference_of(model: Any) -> Inference:
-    """How the model infers."""
+    """The Inference that the parameters of a model describe."""
     how = model.message_schedule, float(model.damping), int(model.max_updates), float(model.inference_tol)
     return Inference(model.inference, *how)
 

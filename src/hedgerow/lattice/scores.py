@@ -182,7 +182,7 @@ class Layout:
         return cls(form, dataset.nodes.shape[1], dataset.edges.shape[1], n_directions)
 
     def same_as(self, other: Layout) -> bool:
-        """Whether weights of the one are weights of the other."""
+        """Whether a vector of weights means the same in both layouts."""
         shapes = self.node_shape == other.node_shape and self.edge_shape == other.edge_shape
         return shapes and np.array_equal(self.form.edge_tables, other.form.edge_tables)
 

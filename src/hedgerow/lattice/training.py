@@ -77,7 +77,7 @@ class GraphEvaluation:
         return loss, total
 
     def accept(self, weights: FloatArray) -> None:
-        """Training goes on from these weights."""
+        """Called with the weights that training goes on from."""
 
     def forget(self) -> None:
         """Begin the next evaluation without earlier messages."""
@@ -130,7 +130,7 @@ class LineEvaluation(GraphEvaluation):
         return loss, gradient
 
     def accept(self, weights: FloatArray) -> None:
-        """The next search begins here."""
+        """Called with the weights from which the next line search begins."""
         if weights.tobytes() in self._trials:
             self._worst, self._start_loss = self._trials[weights.tobytes()]
         self._n_rejected = 0
@@ -169,7 +169,9 @@ def train(
         ) as monitor:
             start = warm if warm is not None else start_weights(model, design, lanes, objective.tilt)
             if isinstance(trainer, GainTrainer):
-                weights = _train_online(model, trainer, evaluation, start, monitor)
+                seed = int(random_generator(model.random_state).randint(2**31 - 1))
+                batches = GraphBatches(evaluation, batch_size=trainer.batch_size or 1, seed=seed)
+                weights = train_online(trainer, batches, start, monitor, l2=model.l2)
             else:
                 weights = lbfgs(evaluation, start, monitor, l2=model.l2)
             evaluation.forget()
@@ -182,14 +184,6 @@ def train(
         steepest = np.abs(gradient + 2.0 * model.l2 * weights).max()
         outcome = "stuck" if steepest > STEEP * len(design.dataset.nodes) else outcome
     return replace(trained, outcome=outcome), evaluation.unconverged
-
-
-def _train_online(
-    model: Any, trainer: GainTrainer, evaluation: GraphEvaluation, start: FloatArray, monitor: Monitor
-) -> FloatArray:
-    seed = int(random_generator(model.random_state).randint(2**31 - 1))
-    batches = GraphBatches(evaluation, batch_size=trainer.batch_size or 1, seed=seed)
-    return train_online(trainer, batches, start, monitor, l2=model.l2)
 
 
 def start_weights(model: Any, design: Design, lanes: Lanes, tilt: FloatArray | None = None) -> FloatArray:

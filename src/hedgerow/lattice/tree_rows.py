@@ -45,13 +45,13 @@ def bin_rows(binning: Binning, rows: FloatArray, *, growing: bool) -> BinnedData
     return all_first(bin_dataset(binning, row_dataset(rows), postings=growing))
 
 
-def tree_values(data: BinnedData, trees: Sequence[Tree], values: FloatArray, *, scale: float = 1.0) -> None:
+def tree_values(data: BinnedData, trees: Sequence[Tree], values: FloatArray) -> None:
     """Add trees, tree j to column j mod P, to values (n, P)."""
     P = values.shape[1]
     for begin in range(0, len(values), BLOCK):
         end = min(begin + BLOCK, len(values))
         added: FloatArray = np.zeros((P, end - begin))
-        add_trees(data, data.place[begin:end], trees, np.zeros((P, end - begin, 1)), added, scale=scale)
+        add_trees(data, data.place[begin:end], trees, np.zeros((P, end - begin, 1)), added)
         values[begin:end] += added.T
 
 

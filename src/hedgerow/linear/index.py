@@ -112,13 +112,14 @@ class Streams:
         )  # fmt: skip
 
     def observations(
-        self, dataset: Dataset, schema: Schema, places: IndexArray, sequences: IndexArray
+        self, dataset: Dataset, places: IndexArray, sequences: IndexArray
     ) -> Iterator[tuple[int, int, IndexArray, IndexArray, FloatArray]]:
         """For each stream, in order: its first row, its number of rows, and what it has at some padded places.
 
         The last three are the observations that count (indices into `places`), their rows (from 0), and their values
         (one value stands for all). `sequences` gives the sequence of each place.
         """
+        schema = dataset.schema
         columns = schema.of("categorical", "boolean")
         for c, shift, base in zip(self.column, self.shift, self.base):
             yield _coded(int(base), columns[c], dataset.codes[c][places + shift])
@@ -150,16 +151,11 @@ class Streams:
         """`observations` of flat positions."""
         sequences = np.searchsorted(dataset.offsets, where, side="right") - 1
         places = where + (dataset.start - dataset.offsets[:-1])[sequences]
-        return self.observations(dataset, dataset.schema, places, sequences)
+        return self.observations(dataset, places, sequences)
 
 
 def _groups(schema: Schema) -> dict[str, list[Column]]:
-    return {
-        "code": schema.of("categorical", "boolean"),
-        "num": schema.of("numeric"),
-        "seq": schema.of("categorical", "boolean", constant=True),
-        "seq_num": schema.of("numeric", constant=True),
-    }
+    return dict(zip(("code", "num", "seq", "seq_num"), schema.groups()))
 
 
 def _coded(base: int, column: Column, codes: CodeArray) -> tuple[int, int, IndexArray, IndexArray, FloatArray]:
@@ -182,7 +178,7 @@ def _number(base: int, numbers: FloatArray) -> tuple[int, int, IndexArray, Index
 def stream_columns(schema: Schema, names: set[str] | None = None) -> list[tuple[Column | None, int]]:
     """The column and the offset of every stream, in the order of `Streams.of`; None for those of attributes."""
     every: list[tuple[Column | None, int]] = []
-    for columns in _groups(schema).values():
+    for columns in schema.groups():
         known = [column for column in columns if names is None or column.name in names]
         every.extend((column, offset) for column in known for offset in column.offsets)
     attributes = schema.n_attributes and (names is None or "*" in names)
@@ -192,21 +188,18 @@ def stream_columns(schema: Schema, names: set[str] | None = None) -> list[tuple[
 def row_names(schema: Schema, names: set[str] | None = None) -> list[str]:
     """What each row stands for, in python-crfsuite's manner: "word:the", "bias"; at a window offset "word[-1]:the"."""
     rows: list[str] = []
-    for kind, columns in _groups(schema).items():
-        for column in columns:
-            if names is not None and column.name not in names:
-                continue
-            for offset in column.offsets:
-                name = f"{column.name}[{offset:+d}]" if offset else column.name
-                rows.extend(_value_names(name, column) if kind in ("code", "seq") else [name])
-    if schema.n_attributes and (names is None or "*" in names):
-        for offset in schema.attribute_offsets:
-            tail = f"[{offset:+d}]" if offset else ""
+    for column, offset in stream_columns(schema, names):
+        tail = f"[{offset:+d}]" if offset else ""
+        if column is None:
             rows.extend(f"{name}{tail}" for name in schema.attributes.names())
+        else:
+            rows.extend(_value_names(f"{column.name}{tail}", column))
     return rows
 
 
 def _value_names(name: str, column: Column) -> list[str]:
+    if column.kind == "numeric":
+        return [name]
     if column.name == OUTSIDE_COLUMN:
         return [f"{name} is not", name]
     special = {MISSING: f"{name} is missing", OUTSIDE: f"{name} is outside"}

@@ -1,7 +1,5 @@
 """How good labelings are, by label, span and sequence; whether probabilities hold; significance tests; scorers."""
 
-from hedgerow.metrics.calibration import calibration_curve, expected_calibration_error
-from hedgerow.metrics.confusion import confusion_matrix
 from hedgerow.metrics.flat import (
     flat_accuracy_score,
     flat_classification_report,
@@ -12,7 +10,7 @@ from hedgerow.metrics.flat import (
     sequence_accuracy_score,
 )
 from hedgerow.metrics.labelings import check_labels
-from hedgerow.metrics.probabilities import brier_score, log_loss
+from hedgerow.metrics.probabilities import brier_score, calibration_curve, expected_calibration_error, log_loss
 from hedgerow.metrics.scorers import (
     get_metric,
     get_scorer,
@@ -27,7 +25,7 @@ from hedgerow.metrics.segments import boundary_f1, segment_edit_score, segment_f
 from hedgerow.metrics.significance import mcnemar, sequence_test, two_proportions
 from hedgerow.metrics.span_errors import span_errors
 from hedgerow.metrics.spans import span_f1, span_report, spans
-from hedgerow.metrics.tokens import label_accuracy, label_f1, label_report, sequence_accuracy
+from hedgerow.metrics.tokens import confusion_matrix, label_accuracy, label_f1, label_report, sequence_accuracy
 
 __all__ = [
     "boundary_f1",

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from hedgerow.errors import InputError
-from hedgerow.metrics.calibration import expected_calibration_error
 from hedgerow.metrics.labelings import Labelings
-from hedgerow.metrics.probabilities import brier_score, log_loss
+from hedgerow.metrics.probabilities import brier_score, expected_calibration_error, log_loss
 from hedgerow.metrics.segments import boundary_f1, segment_edit_score, segment_f1
 from hedgerow.metrics.spans import span_f1
 from hedgerow.metrics.tokens import label_accuracy, label_f1, sequence_accuracy

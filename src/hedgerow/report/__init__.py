@@ -4,11 +4,16 @@ side, and a page with all of it."""
 from __future__ import annotations
 
 from hedgerow.report.compare import Comparison, compare
-from hedgerow.report.compare_pages import plot_comparison, write_comparison
-from hedgerow.report.explanation import plot_explanation
-from hedgerow.report.future import plot_future
 from hedgerow.report.page import Report, make_report
-from hedgerow.report.plots import plot_history, plot_reliability, plot_sequence
+from hedgerow.report.page.compared import write_comparison
+from hedgerow.report.plots import (
+    plot_comparison,
+    plot_explanation,
+    plot_future,
+    plot_history,
+    plot_reliability,
+    plot_sequence,
+)
 from hedgerow.report.timeline import plot_timeline
 from hedgerow.report.trees import plot_importance, plot_tree
 

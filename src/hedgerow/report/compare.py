@@ -323,7 +323,7 @@ def _stop_if_interrupted(model: Any) -> None:
 
 
 def _entries(runs: Mapping[str, _Run], truth: list[Any], scheme: str | None) -> list[Entry]:
-    """The best first, each with the tests against it."""
+    """An Entry for each model, the best first."""
 
     def rank(name: str) -> float:
         own = runs[name].predicted
@@ -372,7 +372,7 @@ def _entry(name: str, run: _Run, best: _Run, truth: list[Any], scheme: str | Non
 
 
 def _spread(truth: list[Any], own: list[Any]) -> float | None:
-    """Half of the 95 % interval of the accuracy."""
+    """Half of the 95 % interval of the accuracy; None of a single sequence."""
     from hedgerow.report.page.scores import Draws
 
     known = [[label is not None for label in row] for row in truth]

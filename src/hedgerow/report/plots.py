@@ -1,4 +1,5 @@
-"""Pictures: one sequence with its labels and their probabilities, how training went, and whether probabilities hold."""
+"""Pictures: one sequence with its labels and their probabilities, why a position has its label, how training went,
+whether probabilities hold, where future features fire, and models side by side."""
 
 from __future__ import annotations
 
@@ -10,10 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import InputError
+from hedgerow.estimators.why.explanation import Explanation
+from hedgerow.explain.future import require_features
 from hedgerow.legend import AnyArray, FloatArray
-from hedgerow.metrics.calibration import calibration_error, decisions, reliability
 from hedgerow.metrics.labelings import Label, Labelings
+from hedgerow.metrics.probabilities import calibration_error, decisions, reliability
 from hedgerow.report import style
+from hedgerow.report.compare import LEVEL, Comparison
 from hedgerow.report.style import AMBER, GREENS, INK, PALE
 
 if TYPE_CHECKING:
@@ -24,6 +28,7 @@ _SHOWN = 0.02  # a label that never reaches this probability gets no row
 _WRITTEN = 0.05  # a probability under this is drawn, but not written as a number
 _LETTER = 0.27  # the width of a letter of a token, in units of a row's height
 _UNIT = 0.44  # the height of a row in inches
+_LETTER_INCHES = 0.12  # the width of a letter over a column of future features
 
 
 def plot_sequence(
@@ -133,6 +138,109 @@ def plot_reliability(
     return style.saved(ax, path)
 
 
+def plot_explanation(
+    explanation: Explanation, n: int = 12, path: str | os.PathLike[str] | None = None, ax: Any = None
+) -> Any:
+    """Draw the parts of an explanation as bars: to the right what speaks for the label, to the left what against it.
+
+    Parameters
+    ----------
+    explanation : what `explain` of a model returned
+    n : the most features to show; what the others add is one bar
+    path : where to save the picture; the ending says in which format
+    ax : matplotlib axes to draw into; by default a new figure of a fitting size
+    """
+    rows = explanation.rows(n)
+    texts, values = [text for text, _ in rows], [value for _, value in rows]
+    if ax is None:
+        ax = style.new_axes(4.6 + 0.075 * max((len(text) for text in texts), default=0), 0.9 + 0.3 * len(rows))
+    ax.barh(range(len(rows)), values, height=0.66, color=[GREENS[3] if value > 0 else AMBER for value in values])
+    ax.axvline(0.0, color=PALE, linewidth=0.8)
+    style.name_rows(ax, texts)
+    ax.invert_yaxis()
+    widest = max((abs(value) for value in values), default=0.0) or 1.0
+    ax.set_xlim(-1.3 * widest if min(values, default=0.0) < 0 else -0.05 * widest, 1.3 * widest)
+    for i, value in enumerate(values):
+        side = "left" if value >= 0 else "right"
+        style.write(ax, value + (0.02 if value >= 0 else -0.02) * widest, i, f"{value:+.2f}", 9, ha=side, va="center")
+    ax.set_title(explanation.title, loc="left", fontsize=10.5, color=INK, parse_math=False)
+    return style.saved(ax, path)
+
+
+def plot_comparison(comparison: Comparison, path: str | os.PathLike[str] | None = None) -> Any:
+    """Draw a comparison: label accuracy with each fold as a dot, and seconds of training on a logarithmic axis.
+
+    Parameters
+    ----------
+    comparison : what `compare` returned
+    path : where to save the picture; the ending says in which format
+
+    Returns the matplotlib figure. Amber marks models that the test by sequence tells from the best.
+    """
+    entries = comparison.entries
+    figure = style.new_figure(8.0, 1.1 + 0.42 * len(entries))
+    left, right = figure.subplots(1, 2, sharey=True)
+    for row, entry in enumerate(entries):
+        colour = AMBER if entry.p_sequences is not None and entry.p_sequences < LEVEL else GREENS[3]
+        if len(entry.fold_accuracies) > 1:
+            rows = [row] * len(entry.fold_accuracies)
+            left.plot(entry.fold_accuracies, rows, "o", color=PALE, alpha=0.5, markersize=3)
+        left.plot(entry.accuracy, row, "o", color=colour, markersize=7)
+        right.plot(max(entry.train_seconds, 1e-3), row, "o", color=colour, markersize=7)
+    left.set_yticks(range(len(entries)), [entry.name for entry in entries])
+    left.set_ylim(len(entries) - 0.5, -0.5)
+    right.set_xscale("log")
+    for ax, title in ((left, "labels right"), (right, "seconds of training")):
+        ax.set_title(title, color=INK, fontsize=10, loc="left")
+        style.show_axes(ax, "x")
+        ax.tick_params(labelsize=9)
+    return style.saved(figure, path)
+
+
+def plot_future(
+    model: Any,
+    sequence: Any,
+    tokens: Sequence[object] | None = None,
+    path: str | os.PathLike[str] | None = None,
+    ax: Any = None,
+) -> Any:
+    """Draw where the patterns of future features stand in a sequence, and from where they are seen.
+
+    There are two rows for each feature: the probability that a position has its pattern, in amber, and the probability
+    that the pattern stands ahead of it, which speaks for the feature's label, in green.
+
+    Parameters
+    ----------
+    model : a fitted FutureFeatureMEMM
+    sequence : one sequence, as the model was fitted to
+    tokens : (T,) what to write at each position; by default its number
+    path : where to save the picture; the ending says in which format
+    ax : matplotlib axes to draw into; by default a new figure of a fitting size
+
+    Returns the axes.
+    """
+    require_features(model)
+    if not model.n_features_:
+        raise InputError("the model has found no future feature")
+    [patterns], [ahead] = model.predict_patterns([sequence]), model.predict_features([sequence])
+    if not len(patterns):
+        raise InputError("there is nothing to draw: the sequence is empty")
+    words = [str(t) for t in range(len(patterns))] if tokens is None else [str(token) for token in tokens]
+    if len(words) != len(patterns):
+        raise InputError(f"there are {len(words)} tokens for {len(patterns)} positions")
+    side = "before" if model.scorer_.backward else "ahead"
+    names = []
+    for j, feature in enumerate(model.scorer_.features, 1):
+        names += [f"pattern {j}", f"{side}: {model.schema_.labels[feature.label]}"]
+    if ax is None:
+        column = max(0.5, _LETTER_INCHES * max(map(len, words)) + 0.15)
+        ax = style.new_axes(column * len(words) + 0.09 * max(map(len, names)), (len(names) + 1) * _UNIT)
+    for row in range(len(names)):
+        _draw_probs(ax, row, (patterns if row % 2 == 0 else ahead)[:, row // 2], AMBER if row % 2 == 0 else GREENS[3])
+    _frame_future(ax, words, names)
+    return style.saved(ax, path)
+
+
 def _check_sequence(
     tokens: Sequence[object], probabilities: npt.ArrayLike, classes: Sequence[object], labels: Sequence[object] | None
 ) -> tuple[FloatArray, AnyArray]:
@@ -187,3 +295,26 @@ def _draw_line(ax: Any, points: list[tuple[int, float]], name: str, colour: str)
     ax.plot(*zip(*points), color=colour, linewidth=2, marker="o" if len(points) == 1 else None)
     ax.set_ylabel(name, color=INK)
     style.show_axes(ax, "y")
+
+
+def _draw_probs(ax: Any, row: int, probs: FloatArray, colour: str) -> None:
+    """A tile for each position, the stronger the more probable."""
+    from matplotlib.patches import Rectangle
+
+    for t, p in enumerate(probs.tolist()):
+        ax.add_patch(Rectangle((t + 0.04, row + 0.06), 0.92, 0.88, facecolor=colour, alpha=min(1.0, p), linewidth=0))
+        if p >= _WRITTEN:
+            ink = "white" if p > 0.6 else INK
+            ax.text(t + 0.5, row + 0.5, f"{100 * p:.0f}", ha="center", va="center", fontsize=8, color=ink)
+
+
+def _frame_future(ax: Any, words: list[str], names: list[str]) -> None:
+    ax.set_xlim(0, len(words))
+    ax.set_ylim(len(names), 0)
+    ax.set_xticks(np.arange(len(words)) + 0.5, words, color=INK, fontsize=9)
+    ax.set_yticks(np.arange(len(names)) + 0.5, names, color=INK, fontsize=9)
+    ax.xaxis.tick_top()
+    ax.tick_params(length=0)
+    for row in range(2, len(names), 2):
+        ax.axhline(row, color=PALE, linewidth=0.6)
+    ax.spines[:].set_visible(False)

@@ -158,7 +158,7 @@ def _lay_out(nodes: list[Branch]) -> list[_Box]:
 
 
 def _from_the_root(nodes: list[Branch]) -> list[tuple[int, int]]:
-    """(node, depth), level by level."""
+    """(node, depth) of all nodes, level by level."""
     order = [(0, 0)]
     for node, depth in order:
         if not nodes[node].is_leaf:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from hedgerow.chain.decoding import DECODERS, decoder
+from hedgerow.chain.decoding import DECODERS, find_decoder
 from hedgerow.chain.edges import chain_from_scores
 from hedgerow.chain.inference import Workspace
 from hedgerow.errors import InputError
@@ -15,14 +15,14 @@ from tests.reference.cases import cases
 @settings(max_examples=40)
 @given(case=cases())
 def test_viterbi(case):
-    labels = decoder("viterbi")(case.potentials(), None)
+    labels = find_decoder("viterbi")(case.potentials(), None)
     np.testing.assert_array_equal(labels, reference.viterbi(*case.arrays)[0])
 
 
 @settings(max_examples=40)
 @given(case=cases())
 def test_posterior(case):
-    labels = decoder("posterior")(case.potentials(), Workspace())
+    labels = find_decoder("posterior")(case.potentials(), Workspace())
     probs = reference.node_probs(*case.arrays)
     chosen = probs[np.arange(len(labels)), labels]
     np.testing.assert_allclose(chosen, probs.max(axis=1), rtol=1e-8)
@@ -34,19 +34,19 @@ def test_they_differ_where_the_best_labeling_is_not_the_safest():
     node = np.array([[0.0, 0.0], [0.0, 0.0]])
     edges = np.array([[1.0, -9.0], [0.5, 0.5]])
     potentials = chain_from_scores(node, edges)
-    assert decoder("viterbi")(potentials, None).tolist() == [0, 0]
-    assert decoder("posterior")(potentials, None)[0] == 1
+    assert find_decoder("viterbi")(potentials, None).tolist() == [0, 0]
+    assert find_decoder("posterior")(potentials, None)[0] == 1
 
 
 @pytest.mark.parametrize("name", sorted(DECODERS))
 @settings(max_examples=20)
 @given(case=cases())
 def test_a_sequence_alone_gets_the_same_labels(name, case):
-    together = decoder(name)(case.potentials(), None)
-    alone = [decoder(name)(case.potentials().sequence(i), None) for i in range(len(case.offsets) - 1)]
+    together = find_decoder(name)(case.potentials(), None)
+    alone = [find_decoder(name)(case.potentials().sequence(i), None) for i in range(len(case.offsets) - 1)]
     np.testing.assert_array_equal(together, np.concatenate(alone))
 
 
 def test_an_unknown_name_lists_the_known_ones():
-    with pytest.raises(InputError, match=r"no decoder 'best'.*beam, posterior, viterbi"):
-        decoder("best")
+    with pytest.raises(InputError, match=r"decoder is 'best'. Choose one of 'viterbi', 'posterior', 'beam'"):
+        find_decoder("best")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hedgerow.chain.structure.histories import START, Histories
+from hedgerow.chain.structure.histories import NOTHING, START, Histories
 from hedgerow.chain.structure.states import StateSpace
 from hedgerow.errors import InputError
 from reproduction.datasets import load_nettalk
@@ -78,7 +78,8 @@ def test_links(corpus, order, min_count, seed):
 
 def test_by_hand():
     histories = Histories.observed(np.array([0, 1, 0]), np.array([0, 3]), 2, 2)
-    names = [histories.name(s, "ab") for s in range(histories.n_states)]
+    symbols = {NOTHING: "", START: "⊥", 0: "a", 1: "b"}
+    names = [" ".join(filter(None, map(symbols.get, row))) or "·" for row in histories.labels.tolist()]
     assert names == ["·", "⊥", "a", "b", "⊥ a", "a b"]
     arcs = [
         (names[s], "ab"[v], names[n])

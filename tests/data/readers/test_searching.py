@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.data.readers import read_conll
-from hedgerow.data.readers.searching import bounded_search, searcher
+from hedgerow.data.readers.expansion import bounded_search, searcher
 from hedgerow.data.readers.templates import Template, translate
 
 PIECES = st.sampled_from(["a", "b", ".", r"\u", r"\l", r"\D", r"\.", "[", "-", r"\*"])
@@ -37,7 +37,7 @@ def test_catastrophes_end(expression):
 
 
 def test_a_template_uses_it(monkeypatch):
-    monkeypatch.setattr("hedgerow.data.readers.searching.MOST_WAYS", 1)
+    monkeypatch.setattr("hedgerow.data.readers.expansion.MOST_WAYS", 1)
     X, _ = read_conll(["Abc x", "dEf y", ""])
     made = Template.parse('U1:%m[0,0,"\\u\\l*$"]\nU2:%t[0,0,"^\\u"]').apply(X)
     assert made.columns["U1"].tolist() == ["Abc", "Ef"]

@@ -8,13 +8,13 @@ from typing import Any, Self
 import numpy as np
 
 from hedgerow.chain import kernels
-from hedgerow.chain.edges.history_neighbours import add_neighbours, neighbour_gradient
+from hedgerow.chain.edges.higher_order import HigherOrderEdges
 from hedgerow.chain.edges.history_rows import pieces
 from hedgerow.chain.edges.history_search import HistoryBeam, HistorySearch
 from hedgerow.chain.edges.history_sums import HistorySums
 from hedgerow.chain.edges.shared import SharedEdges
-from hedgerow.chain.edges.unfolding import FoldedMessages, Moves, Unfolded
-from hedgerow.chain.potentials import ChainPotentials, Edges, Gradients, Marginals
+from hedgerow.chain.edges.unfolding import Moves, Unfolded
+from hedgerow.chain.potentials import ChainPotentials, Marginals
 from hedgerow.chain.structure.histories import Histories
 from hedgerow.chain.workspace import Workspace
 from hedgerow.errors import InputError
@@ -24,7 +24,7 @@ MAX_UNFOLDED = 5_000  # histories between which a table of moves is made: 200 MB
 
 
 @dataclass(frozen=True, slots=True)
-class HistoryEdges(Edges):
+class HistoryEdges(HigherOrderEdges):
     """A score for each arc of the histories. Build it once for each evaluation, with `from_scores`.
 
     scores : (A,); −inf is impossible
@@ -73,9 +73,6 @@ class HistoryEdges(Edges):
             table[moves.source, moves.target] = self.scores[moves.cell]
             self.between.append((moves, SharedEdges.from_scores(table)))
         return UnfoldedHistories(potentials, self.between[0][0])
-
-    def messages(self, potentials: ChainPotentials, workspace: Workspace | None) -> FoldedMessages:
-        return FoldedMessages(self.unfolded(potentials), workspace)
 
     def entropy(self, potentials: ChainPotentials) -> FloatArray:
         chain = self.unfolded(potentials).chain
@@ -164,43 +161,19 @@ class HistoryEdges(Edges):
         kernels.history_arcs.follow(np.array(labels, dtype=CODE), potentials.first, h.walk, arcs)
         return arcs
 
-    def position_scores(self, potentials: ChainPotentials, labels: AnyArray) -> FloatArray:
-        known = labels >= 0
-        arcs = self.arcs_of(potentials, np.where(known, labels, 0))
-        nodes = potentials.node_scores[np.arange(len(arcs)), labels]
-        return np.where(known, nodes + np.where(arcs >= 0, self.scores[arcs], -np.inf), 0.0)
+    def values_along(
+        self, potentials: ChainPotentials, labels: AnyArray, values: FloatArray | None = None
+    ) -> FloatArray:
+        own, lost = (self.scores, -np.inf) if values is None else (values, 0.0)
+        arcs = self.arcs_of(potentials, labels)
+        return np.where(arcs >= 0, own[arcs], lost)
 
-    def subtract_labeling(
-        self, potentials: ChainPotentials, labels: AnyArray, weights: FloatArray, gradients: Gradients
+    def add_along(
+        self, potentials: ChainPotentials, labels: AnyArray, weights: FloatArray, gradient: FloatArray
     ) -> None:
-        node_gradient, edge_gradient = gradients
-        rows = np.flatnonzero(labels >= 0)
-        node_gradient[rows, labels[rows]] -= weights[rows]
-        self._add_arcs(potentials, labels, -weights, edge_gradient)
-
-    def _add_arcs(
-        self, potentials: ChainPotentials, labels: AnyArray, weights: FloatArray, edge_gradient: FloatArray
-    ) -> None:
-        """Add weights (n,) at the arcs of a labeling, where it has labels and they have arcs."""
         arcs = self.arcs_of(potentials, np.where(labels >= 0, labels, 0))
         there = (labels >= 0) & (arcs >= 0)
-        edge_gradient += np.bincount(arcs[there], weights=weights[there], minlength=len(edge_gradient))
-
-    def add_neighbours(
-        self, scores: FloatArray, potentials: ChainPotentials, labels: AnyArray, values: FloatArray | None = None
-    ) -> None:
-        own, lost = (self.scores, -np.inf) if values is None else (values, 0.0)
-
-        def score(changed: AnyArray) -> FloatArray:
-            arcs = self.arcs_of(potentials, changed)
-            return np.where(arcs >= 0, own[arcs], lost)
-
-        add_neighbours(scores, potentials, labels, score)
-
-    def neighbour_gradient(self, potentials: ChainPotentials, labels: AnyArray, excess: FloatArray) -> FloatArray:
-        gradient: FloatArray = np.zeros(self.histories.n_arcs)
-        neighbour_gradient(potentials, labels, excess, lambda y, w: self._add_arcs(potentials, y, w, gradient))
-        return gradient
+        gradient += np.bincount(arcs[there], weights=weights[there], minlength=len(gradient))
 
     def why_impossible(self, labels: AnyArray, row: int, forbidden: bool) -> tuple[str, str]:
         what = f"the true label {labels[row]} is not allowed here"

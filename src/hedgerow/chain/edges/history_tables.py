@@ -13,10 +13,10 @@ from typing import ClassVar
 import numpy as np
 
 from hedgerow.chain import kernels
-from hedgerow.chain.edges.history_neighbours import add_neighbours, neighbour_gradient
+from hedgerow.chain.edges.higher_order import HigherOrderEdges
 from hedgerow.chain.edges.positions import PositionEdges
-from hedgerow.chain.edges.unfolding import FoldedMessages, Moves, Unfolded
-from hedgerow.chain.potentials import ChainPotentials, Edges, Gradients, Marginals
+from hedgerow.chain.edges.unfolding import Moves, Unfolded
+from hedgerow.chain.potentials import ChainPotentials, Marginals
 from hedgerow.chain.structure.history_table import HistoryTable
 from hedgerow.chain.workspace import Workspace, run_slices, slices
 from hedgerow.errors import InputError, NumbersError
@@ -26,7 +26,7 @@ _CELLS = 40  # what an arc costs, in the cells of `slices`: two exponentials
 
 
 @dataclass(frozen=True, slots=True)
-class HistoryTables(Edges):
+class HistoryTables(HigherOrderEdges):
     """A score for every label after every history, at each position.
 
     table : the histories
@@ -132,9 +132,6 @@ class HistoryTables(Edges):
         moves = Moves(K, self._last_labels, source, ahead.ravel(), label, source, ahead[:, 0], starts, zeros)
         return UnfoldedTables(potentials, moves)
 
-    def messages(self, potentials: ChainPotentials, workspace: Workspace | None) -> FoldedMessages:
-        return FoldedMessages(self.unfolded(potentials), workspace)
-
     def _unfolded(self, potentials: ChainPotentials) -> Iterator[ChainPotentials]:
         """The sequences as chains of order 1. The label is the last one of its history, `_last_labels`."""
         for i in range(potentials.n_sequences):
@@ -170,37 +167,18 @@ class HistoryTables(Edges):
         """int32 (n,): the history before each position of a labeling; where it has no labels, any."""
         return self.table.before(np.maximum(labels, 0), potentials.first)
 
-    def position_scores(self, potentials: ChainPotentials, labels: AnyArray) -> FloatArray:
-        rows, before = np.arange(potentials.n_positions), self._histories_before(potentials, labels)
-        return np.where(labels >= 0, potentials.node_scores[rows, labels] + self.scores[labels, rows, before], 0.0)
+    def values_along(
+        self, potentials: ChainPotentials, labels: AnyArray, values: FloatArray | None = None
+    ) -> FloatArray:
+        own, before = self.scores if values is None else values, self._histories_before(potentials, labels)
+        along: FloatArray = own[labels, np.arange(potentials.n_positions), before]
+        return along
 
-    def subtract_labeling(
-        self, potentials: ChainPotentials, labels: AnyArray, weights: FloatArray, gradients: Gradients
+    def add_along(
+        self, potentials: ChainPotentials, labels: AnyArray, weights: FloatArray, gradient: FloatArray
     ) -> None:
-        node_gradient, edge_gradient = gradients
         rows = np.flatnonzero(labels >= 0)
-        before = self._histories_before(potentials, labels)
-        node_gradient[rows, labels[rows]] -= weights[rows]
-        edge_gradient[labels[rows], rows, before[rows]] -= weights[rows]
-
-    def add_neighbours(
-        self, scores: FloatArray, potentials: ChainPotentials, labels: AnyArray, values: FloatArray | None = None
-    ) -> None:
-        rows, own = np.arange(potentials.n_positions), self.scores if values is None else values
-
-        def score(changed: AnyArray) -> FloatArray:
-            return own[changed, rows, self._histories_before(potentials, changed)]
-
-        add_neighbours(scores, potentials, labels, score)
-
-    def neighbour_gradient(self, potentials: ChainPotentials, labels: AnyArray, excess: FloatArray) -> FloatArray:
-        rows, gradient = np.arange(potentials.n_positions), np.zeros(self.scores.shape)
-
-        def add(changed: AnyArray, weights: FloatArray) -> None:
-            gradient[changed, rows, self._histories_before(potentials, changed)] += weights
-
-        neighbour_gradient(potentials, labels, excess, add)
-        return gradient
+        gradient[labels[rows], rows, self._histories_before(potentials, labels)[rows]] += weights[rows]
 
 
 class UnfoldedTables(Unfolded):

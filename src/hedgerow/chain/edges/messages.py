@@ -180,7 +180,7 @@ class Messages:
             work.future *= spread[:, None]
         moved, probs = edges.sum_edges(work, moments=True), None
         if edge_direction is not None:
-            probs = edges.edge_marginals(work)
+            probs = edges.sum_edges(work, moments=False)
             for to, along, pairs in zip(moved, edge_direction, probs):
                 to += along * pairs
         for i, logs in self.redone.items():

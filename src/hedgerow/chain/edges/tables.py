@@ -78,10 +78,6 @@ class TableEdges(Edges):
         """Σ_t P_t(u, v) or P_t(u, v), as in `Marginals`, from messages; with `moments` the covariances of the edges,
         without what a direction of theirs adds."""
 
-    def edge_marginals(self, work: Workspace) -> FloatArray:
-        """Those of `Marginals`, from messages."""
-        return self.sum_edges(work, moments=False)
-
     @abstractmethod
     def moment_recursions(self, direction: FloatArray | None) -> tuple[int, Recursion, Recursion]:
         """The cells that covariances cost at each position, and their recursions, forward and backward, for rows of
@@ -194,7 +190,7 @@ class TableEdges(Edges):
             work.node_exp[potentials.rows(i)] = 0.0
         if weights is not None and not self.per_position:
             work.node_exp *= np.repeat(weights, np.diff(potentials.offsets))[:, None]
-        edges = self.edge_marginals(work)
+        edges = self.sum_edges(work, moments=False)
         for i in underflowed:
             rows, logs = potentials.rows(i), self.log_messages(potentials, i)
             values[i], work.node_probs[rows] = logs.log_partition, logs.node_probs()

@@ -14,7 +14,6 @@ its back-off, and no history lies between: sums and searches use both facts.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -178,11 +177,6 @@ class Histories:
         """(S,), how many labels each history has, ⊥ included."""
         lengths: IndexArray = (self.labels != NOTHING).sum(axis=1)
         return lengths
-
-    def name(self, state: int, label_names: Sequence[object]) -> str:
-        """A history in words: "⊥ a b"; "·" is the empty one."""
-        labels = [v for v in self.labels[state].tolist() if v != NOTHING]
-        return " ".join("⊥" if v == START else str(label_names[v]) for v in labels) or "·"
 
     def add_back_off(self, arc_weights: FloatArray) -> FloatArray:
         """(A,), each weight plus those of the arcs it backs off to: ψ(s, k) = w(s, k) + ψ(b(s), k).

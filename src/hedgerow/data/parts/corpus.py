@@ -16,11 +16,12 @@ import numpy as np
 
 from hedgerow.data.dataset import Column, Dataset, Schema, Vocabulary
 from hedgerow.data.encoding import encode
+from hedgerow.data.labels import without_labels
 from hedgerow.data.parts.merging import Part, Seen, check_known, check_weighted, merge, recode, see, standardise
 from hedgerow.data.settling import by_weight
 from hedgerow.data.windows import windowed
 from hedgerow.errors import InputError, placed
-from hedgerow.legend import CODE, INDEX, UNLABELLED, AnyArray, BoolArray, FloatArray, IndexArray
+from hedgerow.legend import INDEX, AnyArray, FloatArray, IndexArray
 
 
 class Piece(NamedTuple):
@@ -240,10 +241,7 @@ def on_part(
         dataset = replace(dataset, weight_seq=None)
     if hidden:
         assert dataset.labels is not None
-        unseen: BoolArray = np.isin(dataset.labels, hidden)
-        allowed = None if dataset.allowed is None else dataset.allowed | unseen[:, None]
-        labels = np.where(unseen, UNLABELLED, dataset.labels).astype(CODE)
-        dataset = replace(dataset, labels=labels, allowed=allowed)
+        dataset = without_labels(dataset, np.isin(dataset.labels, hidden))
     try:
         return function(dataset, *arguments)
     except InputError as error:

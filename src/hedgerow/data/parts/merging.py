@@ -19,7 +19,7 @@ from hedgerow.data.parts.pairwise import SharedSum, answer
 from hedgerow.data.reading import Learner
 from hedgerow.data.rows import recognise
 from hedgerow.data.sequences import Item, Kind, Sequences
-from hedgerow.data.settling import SPARSE, by_name, first_appearance, renumbered, settle
+from hedgerow.data.settling import SPARSE, by_name, narrow_schema, narrow_vocabulary, renumbered, settle
 from hedgerow.data.windows import is_outside
 from hedgerow.errors import InputError
 from hedgerow.legend import (
@@ -133,19 +133,9 @@ def see(learnt: Part, kept: IndexArray | None = None) -> Seen:
     part, columns = dataset.take(kept), {}
     for column, row, _ in part.stored():
         if column.vocabulary is not None:
-            texts = column.vocabulary.names()
-            order, _ = first_appearance(row, len(texts))
-            columns[column.name, column.constant] = replace(column, vocabulary=Vocabulary([texts[j] for j in order]))
-    begin = dataset.attr_ptr[dataset.start[kept]]
-    sizes = dataset.attr_ptr[dataset.start[kept] + np.diff(dataset.offsets)[kept]] - begin
-    entries = np.repeat(begin - (np.cumsum(sizes) - sizes), sizes) + np.arange(int(sizes.sum()), dtype=INDEX)
-    texts = dataset.schema.attributes.names()
-    order, _ = first_appearance(learnt.appeared[entries] + CODE(FIRST_VALUE), len(texts))
-    schema = replace(
-        dataset.schema,
-        columns=tuple(columns.get((column.name, column.constant), column) for column in dataset.schema.columns),
-        attributes=Vocabulary([texts[j] for j in order]),
-    )
+            vocabulary, _ = narrow_vocabulary(column.vocabulary, row)
+            columns[column.name, column.constant] = replace(column, vocabulary=vocabulary)
+    schema, _ = narrow_schema(dataset, learnt.appeared, kept, columns)
     return Seen(schema, np.diff(part.offsets), number=learnt.number, weights=part.weight_seq)
 
 

@@ -11,8 +11,7 @@ import numpy as np
 
 from hedgerow.data.rows import NUMBERS
 from hedgerow.data.rows import is_null as is_null
-from hedgerow.data.sequences import Kind
-from hedgerow.data.vectors import is_vector, stack
+from hedgerow.data.sequences import Kind, is_vector, stack
 from hedgerow.errors import InputError
 from hedgerow.legend import FLOAT, AnyArray, IndexArray
 

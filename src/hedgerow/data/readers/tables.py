@@ -22,8 +22,7 @@ from hedgerow.data.readers.columns import (
 from hedgerow.data.readers.grouping import Kinds, Names, cut
 from hedgerow.data.readers.times import Clock, Timing, number_clock, read_times
 from hedgerow.data.rows import is_null, plain_text
-from hedgerow.data.sequences import Kind, Sequences, number_type
-from hedgerow.data.vectors import is_vector
+from hedgerow.data.sequences import Kind, Sequences, is_vector, number_type
 from hedgerow.errors import InputError, among, placed
 from hedgerow.legend import FLOAT, AnyArray
 

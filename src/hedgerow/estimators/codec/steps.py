@@ -26,7 +26,7 @@ MOST_BYTES = 1 << 31  # that a file may ask for beyond its own size
 
 
 def refuse(what: str) -> NoReturn:
-    """Raise for a file that is whole and wrong."""
+    """Raise the error for a file that is complete, and not valid."""
     raise ModelFileError(what)
 
 
@@ -48,7 +48,7 @@ class Scope:
         return name in self.known or name in self.sizes
 
     def size(self, given: Size) -> int:
-        """What a size stands for."""
+        """The number that a size is: itself, or what is known by a name such as "K" or "K+1"."""
         if isinstance(given, int):
             return given
         name, _, more = given.partition("+")
@@ -72,7 +72,7 @@ class Section:
     path: str = ""
 
     def inner(self, name: str, header: Any) -> Section:
-        """The part of this name."""
+        """The part of the file that has this name."""
         if not isinstance(header, dict):
             refuse(f"{self.path}{name} is {header!r:.80}")
         return Section(header, self.tensors, f"{self.path}{name}.")
@@ -84,7 +84,7 @@ class Section:
         return self.header[name]
 
     def tensor(self, name: str) -> AnyArray:
-        """The tensor of this name, which is taken out."""
+        """Take out the tensor of this name, and return it."""
         if self.path + name not in self.tensors:
             refuse(f"there is no {self.path + name!r}")
         return self.tensors.pop(self.path + name)
@@ -94,10 +94,10 @@ class Step:
     """A step that files say nothing of, unless it is a field."""
 
     def write(self, owner: Any, section: Section) -> None:
-        """Put what is the step's own of an object into a file."""
+        """Write what this step reads."""
 
     def read(self, section: Section, scope: Scope) -> None:
-        """Check it, and put it into the scope."""
+        """Read and check a value, and put it into the scope."""
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from hedgerow.chain.inference import legal_sequences, node_marginals
 from hedgerow.data.dataset import OUTSIDE_COLUMN, Column, Dataset
 from hedgerow.data.derived import stored_numbers
 from hedgerow.data.showing import code_text, number_text
@@ -46,8 +47,6 @@ def turning_changes(model: Any, dataset: Dataset, t: int) -> tuple[Change, ...]:
 
 def _neighbours(model: Any, dataset: Dataset, t: int) -> list[Change]:
     """Labels of the positions beside t that turn its label if they are given, the most probable first."""
-    from hedgerow.chain.inference import legal_sequences, node_marginals
-
     potentials = model._over_chunks(dataset, lambda chunk, _: chunk)[0]
     probs, names, found = node_marginals(potentials), model.schema_.labels, []
     old = int(probs[t].argmax())
@@ -133,8 +132,6 @@ def _nearest(
 
 def _at(model: Any, dataset: Dataset, t: int) -> FloatArray:
     """(S, K): the probabilities of the labels at position t of every sequence."""
-    from hedgerow.chain.inference import node_marginals
-
     probs = np.concatenate(model._over_chunks(dataset, lambda chunk, _: node_marginals(chunk)))
     return probs[dataset.offsets[:-1] + t]
 

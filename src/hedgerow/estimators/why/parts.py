@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from hedgerow.chain.decoding import posterior
+from hedgerow.chain.inference import k_best, log_partition, node_marginals
 from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.data.dataset import Dataset, Label
 from hedgerow.errors import InputError, shown
@@ -32,13 +33,13 @@ def explain_position(
     model: Any, dataset: Dataset, position: Any, label: Label | None, against: Label | None
 ) -> Explanation:
     """Why a position of the one sequence of a dataset has a label, rather than another."""
-    from hedgerow.chain.inference import node_marginals
-
     t = _checked_position(dataset, position)
     potentials = model._over_chunks(dataset, lambda chunk, _: chunk)[0]
     probs = node_marginals(potentials)[t]
     a, b = chosen_labels(model.schema_.labels, probs, t, label, against)
-    log_odds = _log_odds(potentials, t, a, b)
+    # From sums over all labelings, which do not underflow as probabilities do.
+    log_a, log_b = (float(log_partition(_with_label(potentials, t, k))[0]) for k in (a, b))
+    log_odds = log_a - log_b
     parts = list(_parts(model, dataset, potentials, t, a, b, log_odds))
     parts.sort(key=lambda part: -abs(part.log_odds))
     names = model.schema_.labels
@@ -77,13 +78,6 @@ def chosen_labels(
         what = f"the label {labels[impossible[0]]!r} is impossible here"
         raise InputError(what, hint="Compare two labels that are possible.", position=t)
     return a, b
-
-
-def _log_odds(potentials: ChainPotentials, t: int, a: int, b: int) -> float:
-    """log P(y_t = a) − log P(y_t = b): from sums over all labelings, which do not underflow as probabilities do."""
-    from hedgerow.chain.inference import log_partition
-
-    return float(log_partition(_with_label(potentials, t, a))[0] - log_partition(_with_label(potentials, t, b))[0])
 
 
 def _with_label(potentials: ChainPotentials, t: int, *labels: int) -> ChainPotentials:
@@ -137,7 +131,6 @@ def _labels_around(potentials: ChainPotentials, t: int, a: int, b: int) -> AnyAr
 
     Tried are the most probable label of each position, and the best labelings that have one of the two at t.
     """
-    from hedgerow.chain.inference import k_best
 
     def fits(labels: AnyArray) -> bool:
         return all(np.isfinite(_scores_with(potentials, labels, t, k)).all() for k in (a, b))

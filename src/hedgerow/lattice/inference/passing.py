@@ -80,11 +80,11 @@ class Passing:
 
     @property
     def awake(self) -> float:
-        """The share of nodes with news."""
+        """The share of nodes that will send in the next sweep, since a message to them has changed."""
         return float(self._awake.any(axis=0).mean()) if self._awake.size else 0.0
 
     def wake(self) -> None:
-        """Have every node send in the next sweep."""
+        """Let every node send in the next sweep."""
         self._awake[:] = 1
 
     def sweep(self, damping: float, maximise: bool, quiet: float = 0.0) -> float:
@@ -135,7 +135,7 @@ class Passing:
         return probs
 
     def _shift(self) -> float:
-        """What the log Z of these messages has to be raised by."""
+        """What has to be added to the log Z that the messages give."""
         return 0.0
 
     def _send(self, turn: Turn) -> float:
@@ -289,7 +289,7 @@ def in_logs(messages: FloatArray) -> bool:
 
 
 def checked(change: float) -> float:
-    """The largest change of a message, which must be a number."""
+    """The largest change of a message; an error where that is not finite."""
     if not np.isfinite(change):
         raise NumbersError("the messages are not numbers: the scores are too large")
     return change

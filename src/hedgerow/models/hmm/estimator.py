@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from hedgerow.chain.inference import log_partition
 from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.chain.structure.histories import MAX_ORDER
 from hedgerow.data.dataset import Column, Dataset
@@ -141,8 +142,6 @@ class HMM(HMMParameters, ScoredChain):
 
     def log_likelihood(self, X: Any, *, lengths: Any = None) -> FloatArray:
         """log P(x) of each sequence, (S,): the sum over all its labelings."""
-        from hedgerow.chain.inference import log_partition
-
         dataset = self._dataset(X, None, lengths)
         parts = self._over_chunks(dataset, lambda potentials, _: log_partition(potentials))
         return np.concatenate([np.empty(0), *parts])

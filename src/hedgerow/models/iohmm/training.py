@@ -216,7 +216,7 @@ def label_shares(chain: StateChain) -> FloatArray:
 
 
 def _jittered(weights: FloatArray, regressions: Regressions, generator: np.random.RandomState) -> FloatArray:
-    """The same with some noise in the biases."""
+    """A copy of the weights with noise added to the biases, which stand last."""
     n = regressions.n_blocks * regressions.n_outputs
     moved = weights.copy()
     moved[-n:] += JITTER * generator.standard_normal(n)

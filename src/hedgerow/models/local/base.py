@@ -49,7 +49,7 @@ class RowChain(StoppedChain, ScoredChain):
         return int(self.order)
 
     def _backward(self) -> bool:
-        """Whether they are to be those after it."""
+        """Whether a position is to see the labels after it, not those before it."""
         return getattr(self, "direction", "left_to_right") == "right_to_left"
 
     def _seen_labels(self, ready: Prepared) -> SeenLabels:
@@ -80,11 +80,11 @@ class RowChain(StoppedChain, ScoredChain):
         return True
 
     def _learnt(self) -> Any:
-        """What was fitted to rows."""
+        """The fitted classifier of rows."""
         raise NotImplementedError
 
     def _scores(self) -> Scorer:
-        """What scores rows, by what was learnt."""
+        """A Scorer made of the fitted classifier."""
         raise NotImplementedError
 
     def _rows(self, dataset: Dataset, first: int, last: int) -> Rows:
@@ -122,7 +122,7 @@ class RowChain(StoppedChain, ScoredChain):
         return lambda dataset: self._searched(dataset, width)
 
     def _searched(self, dataset: Dataset, width: int) -> list[CodeArray]:
-        """Labels by search, chunk by chunk."""
+        """The label codes (n,) of each chunk, found by a search."""
         order, K = self.order_, len(self.classes_)
         longest = int(np.diff(dataset.offsets).max(initial=1))
         # A classifier of the user's is asked once per step, or once per label: whichever is less.
@@ -148,7 +148,7 @@ class RowChain(StoppedChain, ScoredChain):
 
 
 def count_scores(n_labels: int, order: int) -> int:
-    """The scores of a position: of every label after every history."""
+    """How many scores a position has: one per label and history."""
     return n_labels * sum(n_labels**d for d in range(order + 1)) if order else 1
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hedgerow.data.dataset import Column, Dataset, Schema, Vocabulary, padded_places
+from hedgerow.data.labels import without_labels
 from hedgerow.errors import InputError
 from hedgerow.legend import CODE, FIRST_VALUE, INDEX, MISSING, OUTSIDE, UNLABELLED, CodeArray, FloatArray, IndexArray
 from hedgerow.linear.index import Streams, row_names
@@ -43,9 +44,7 @@ def hide_unknown(dataset: Dataset, histories: CodeArray) -> Dataset:
     unknown = (histories == UNLABELLED).any(axis=1)
     if not unknown.any() or dataset.labels is None:
         return dataset
-    labels = np.where(unknown, CODE(UNLABELLED), dataset.labels)
-    allowed = None if dataset.allowed is None else dataset.allowed | unknown[:, None]
-    return replace(dataset, labels=labels, allowed=allowed)
+    return without_labels(dataset, unknown)
 
 
 # ------------------------------------------------------------------------------------------------ columns, for trees
@@ -134,7 +133,7 @@ class LabelRuns:
             raise InputError(f"runs of {order} of {K} labels are too many to count", hint="Give a lower ⟦order⟧.")
         names = None if columns is None else tuple(sorted(columns))
         empty = cls(order, backward, names, np.empty(0, INDEX), (np.empty(0, INDEX),) * order)
-        used = _usable(dataset, histories)
+        used = _usable(histories)
         keys = [np.unique(key) for _, key, _ in empty._conjunctions(dataset, histories, used)]
         conjoined = np.concatenate([np.empty(0, INDEX), *keys])
         runs = tuple(np.unique(key) for _, key in _runs(histories[used], K))
@@ -168,7 +167,7 @@ class LabelRuns:
 
         This copies the features of windows: 4 bytes for each that is conjoined, 12 where some have values.
         """
-        used = _usable(dataset, histories)
+        used = _usable(histories)
         everywhere = np.arange(dataset.n_positions)
         parts = [*_attributes(dataset, everywhere), *self._known(dataset, histories, used)]
         _, places, size = padded_places(dataset.offsets, dataset.schema.gap)
@@ -220,7 +219,7 @@ def _runs(histories: CodeArray, n_labels: int) -> Iterator[tuple[IndexArray, Ind
         yield which, run_keys(histories[which], n_labels, length)
 
 
-def _usable(dataset: Dataset, histories: CodeArray) -> IndexArray:
+def _usable(histories: CodeArray) -> IndexArray:
     """The positions whose history is known."""
     return np.flatnonzero((histories != UNLABELLED).all(axis=1))
 

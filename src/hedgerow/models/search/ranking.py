@@ -199,7 +199,7 @@ class RankingPasses:
             fill(self.table, state[1])
 
     def ranking(self, trees: list[list[Tree]]) -> RankingTrees:
-        """Some of the trees, as what scores."""
+        """RankingTrees of some of the trees."""
         flat = [tree for one in trees for tree in one]
         K = self.dataset.n_labels
         return RankingTrees(self.dataset.schema.classes, Ensemble.of(K, flat), self.binning, self.order, self.backward)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,12 +12,20 @@ from markupsafe import Markup
 from hedgerow.report.compare import LEVEL, Comparison, Entry
 from hedgerow.report.page import svg
 from hedgerow.report.page.render import page
+from hedgerow.report.page.report import write_page
 
 _MOST_LABELS = 60
 
 
-def comparison_page(comparison: Comparison, title: str = "Models compared", command: str = "") -> str:
-    """The page as text. It loads nothing from elsewhere."""
+def write_comparison(
+    comparison: Comparison, path: str | os.PathLike[str], title: str = "Models compared", command: str = ""
+) -> None:
+    """Write a comparison as an HTML page. It loads nothing from elsewhere. command : what the page says made it"""
+    write_page(comparison_page(comparison, title, command), path)
+
+
+def comparison_page(comparison: Comparison, title: str, command: str = "") -> str:
+    """The page as text."""
     entries = comparison.entries
     header, *rows = comparison.rows()
     parts: dict[str, Any] = {

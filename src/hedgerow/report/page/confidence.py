@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hedgerow.legend import AnyArray, BoolArray, FloatArray, IndexArray
-from hedgerow.metrics.calibration import calibration_error, reliability
+from hedgerow.metrics.probabilities import calibration_error, reliability
 from hedgerow.report.page.scores import both_spans
 from hedgerow.report.page.tested import Tested
 
@@ -49,7 +49,7 @@ class Confidence:
 
 
 def confidence(tested: Tested) -> Confidence | None:
-    """None where there are no probabilities, or no true labels."""
+    """Whether probabilities hold; None where there are no probabilities, or no true labels."""
     if tested.confidence is None or not tested.labelled.any():
         return None
     rows = np.flatnonzero(tested.labelled)

@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hedgerow.data.dataset import OUTSIDE_COLUMN, Dataset, Vocabulary
-from hedgerow.data.encoding import Coder
+from hedgerow.data.dataset import OUTSIDE_COLUMN, Dataset
+from hedgerow.data.extension import NewCodes, OpenCoder
 from hedgerow.data.reading import blocks_of
 from hedgerow.data.rows import is_null
-from hedgerow.legend import MISSING, AnyArray, CodeArray, IndexArray
+from hedgerow.legend import MISSING, AnyArray, IndexArray
 from hedgerow.report.page.tested import Tested
 
 RARE = 20  # labels that occur less often are marked
@@ -78,7 +78,7 @@ def facts(tested: Tested, trained: Trained | None) -> Facts:
     """All of it. trained : the training sequences as the model reads them, and their labels; None where not given"""
     columns = list(_columns(tested, trained))
     order = sorted(columns, key=lambda one: (not one.moved, -(one.unseen or 0.0) - (one.missing or 0.0)))
-    new: dict[int, dict[str, int]] = {}
+    new: NewCodes = {}
     own = _prints(tested, tested.model, new)
     times = Counter(own)
     shared, at_odds = None, 0
@@ -243,33 +243,11 @@ def _distance(column: _Values, a: AnyArray, b: AnyArray) -> float:
 # ------------------------------------------------------------------------------------------------ the same again
 
 
-class _AllValues(Coder):
-    """A Coder that gives codes to values and attributes that its schema does not know: a model reads them all alike,
-    but sequences that have different ones are not the same.
-
-    new : the codes beyond each vocabulary (by its id), which test and training share
-    """
-
-    def __init__(self, schema: Any, new: dict[int, dict[str, int]]) -> None:
-        super().__init__(schema)
-        self.new = new
-
-    def look_up(self, vocabulary: Vocabulary, texts: list[str]) -> CodeArray:
-        codes = super().look_up(vocabulary, texts)
-        known = self.new.setdefault(id(vocabulary), {})
-        for i in np.flatnonzero(codes < 0).tolist():
-            codes[i] = known.setdefault(texts[i], len(vocabulary) + len(known))
-        return codes
-
-    def _check_columns(self) -> None:
-        """Done already: the model has read the same data."""
-
-
-def _prints(seen: Tested | Trained, model: Any, new: dict[int, dict[str, int]]) -> list[bytes]:
+def _prints(seen: Tested | Trained, model: Any, new: NewCodes) -> list[bytes]:
     """A fingerprint of each sequence: of all that the model reads, and of values that are new to it as they came."""
     if not isinstance(seen.dataset, Dataset):
         return [hashlib.sha256(seen.dataset.nodes[rows].tobytes()).digest() for rows in seen.dataset.node_slices]
-    coder = _AllValues(model.schema_, new)
+    coder = OpenCoder(model.schema_, new)  # a model reads all new values alike, but such sequences are not the same
     _, offsets = coder.read(model._given(seen.X, None).X, None, None, may_be_empty=True)
     dataset = coder.finish(offsets, None)
     prints = []
@@ -286,7 +264,7 @@ def _prints(seen: Tested | Trained, model: Any, new: dict[int, dict[str, int]]) 
     return prints
 
 
-def _labels_by_print(model: Any, trained: Trained, new: dict[int, dict[str, int]]) -> dict[bytes, set[tuple[Any, ...]]]:
+def _labels_by_print(model: Any, trained: Trained, new: NewCodes) -> dict[bytes, set[tuple[Any, ...]]]:
     found: dict[bytes, set[tuple[Any, ...]]] = {}
     for i, one in enumerate(_prints(trained, model, new)):
         labels = trained.labels[int(trained.offsets[i]) : int(trained.offsets[i + 1])]

@@ -57,7 +57,7 @@ class Learnt:
 
 
 def learnt(tested: Tested) -> Learnt:
-    """All that this kind of model can tell."""
+    """What a model has learnt, as far as models of its kind can tell."""
     model = explained(tested.model)
     model = getattr(model, "scorer_", model)  # what classifies the positions of a local model
     by, offsets, columns = _importance(model)

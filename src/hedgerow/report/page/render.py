@@ -64,17 +64,17 @@ _ASSETS = ("page.css", "page.js")
 
 
 def percent(share: float, digits: int = 1) -> str:
-    """A share of 1; in percent, with as many digits as one reads."""
+    """A share from 0 to 1 as a percentage."""
     return f"{100 * share:.{digits}f} %" if share else "0 %"
 
 
 def _sure(p: float) -> str:
-    """A probability; never 100 %, which only rounding makes of it."""
+    """A probability as a percentage; never 100 %, which only rounding would make of it."""
     return f"{100 * min(p, 0.9999):.2f} %" if p > 0.99 else f"{100 * p:.0f} %"
 
 
 def points(share: float) -> str:
-    """The same, of a difference."""
+    """A difference of shares in percentage points, as a bare number."""
     return f"{100 * share:.2f}"
 
 

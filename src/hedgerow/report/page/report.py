@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from hedgerow.errors import InputError
+from hedgerow.metrics.labelings import sort_key
 from hedgerow.report.page.about import About, about
 from hedgerow.report.page.confidence import Confidence, confidence
 from hedgerow.report.page.data import Facts, Trained, facts
@@ -140,7 +141,7 @@ def make_report(
 
 
 def _trained(model: Any, X: Any, y: Any) -> Trained:
-    """The training sequences as a model reads them."""
+    """The training sequences, encoded by the model, with their labels."""
     if hasattr(model, "neighbours"):
         dataset, offsets, labels = labelled_images(model, X, y)
         return Trained(dataset, X, offsets, labels)
@@ -153,7 +154,6 @@ def _cross_validated(seen: Tested, trained: Trained | None, cv: int) -> Tested:
     """Sequences with probabilities by models that did not see their labels."""
     from sklearn.base import clone
 
-    from hedgerow.metrics.labelings import sort_key
     from hedgerow.model_selection import cross_val_predict
 
     if seen.shapes is not None:

@@ -60,7 +60,7 @@ def _number(value: float, percent: bool) -> str:
 
 
 def ticks(low: float, high: float, most: int = 5) -> list[float]:
-    """Round numbers between two others."""
+    """Round numbers from `low` to `high`, at most `most` + 1 of them."""
     span = (high - low) or 1.0
     step = 10.0 ** math.floor(math.log10(span / most))
     step *= next(m for m in (1, 2, 2.5, 5, 10) if span / (m * step) <= most)
@@ -205,7 +205,7 @@ def graph(names: Sequence[str], moves: FloatArray, frequency: Sequence[float], l
 
 
 def _bent(a: Place, b: Place, from_a: float, from_b: float) -> str:
-    """A curve from the rim of one circle to that of another."""
+    """The SVG path of a curve from the rim of a circle at a to the rim of one at b."""
     long = math.dist(a, b)
     ux, uy = (b[0] - a[0]) / long, (b[1] - a[1]) / long
     xa, ya, xb, yb = a[0] + from_a * ux, a[1] + from_a * uy, b[0] - from_b * ux, b[1] - from_b * uy

@@ -84,7 +84,7 @@ class Tested:
 
     @property
     def words(self) -> dict[str, str]:
-        """What items and their parts are called."""
+        """The words for items and their parts: "sequences" and "positions", or "images" and "pixels"."""
         if self.shapes is None:
             return {"item": "sequence", "items": "sequences", "place": "position", "places": "positions"}
         return {"item": "image", "items": "images", "place": "pixel", "places": "pixels"}
@@ -146,7 +146,7 @@ def flat_labels(y: Any, offsets: IndexArray, names: tuple[str, str] = ("X", "y")
 
 
 def _coded(classes: list[Any], *labelings: list[Any]) -> tuple[tuple[Any, ...], list[CodeArray]]:
-    """All labels, and each labeling as places among them."""
+    """All labels, those of the model first; and each labeling as int32 codes, places among them."""
     place: dict[Any, int] = {None: UNLABELLED} | {label: k for k, label in enumerate(classes)}
     for label in chain.from_iterable(labelings):
         place.setdefault(label, len(place) - 1)
