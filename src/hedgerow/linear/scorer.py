@@ -65,7 +65,6 @@ class LinearScorer:
     """Scores from weights. `load` the weights, then `score` chunks; `pull` takes gradients back to the weights."""
 
     single = False  # whether many numbers of single precision are multiplied in it, which is enough to train by
-    near = False  # and whether they may be multiplied as they are stored
 
     def __init__(self, index: WeightIndex) -> None:
         self.index, sizes = index, np.diff(index.row_ptr)
@@ -89,7 +88,6 @@ class LinearScorer:
         """Multiply many numbers in single precision from now on, unless they might be too large or small for it."""
         _, _, center, scale = self.index.streams.number_reads
         self.single = bool((np.abs(center) < FAR).all() and (scale < FAR).all() and (scale > 1.0 / FAR).all())
-        self.near = self.single and bool((np.abs(center) * scale <= NEAR).all())
 
     def _block(self, numbers: AnyArray, n_streams: int, scores: FloatArray) -> AnyArray:
         """Room in which to multiply the numbers of a chunk with these scores."""
@@ -97,8 +95,9 @@ class LinearScorer:
 
     def _clean(self, numbers: AnyArray, places: IndexArray) -> bool:
         """Whether the numbers of a chunk are multiplied as they are stored: many of single precision, none missing."""
-        _, shift, *_ = self.index.streams.number_reads
-        if not self.near or numbers.dtype != np.float32 or len(places) * len(shift) < MANY:
+        _, shift, center, scale = self.index.streams.number_reads
+        many = numbers.dtype == np.float32 and len(places) * len(shift) >= MANY
+        if not self.single or not many or (np.abs(center) * scale > NEAR).any():
             return False
         return not np.isnan(numbers[:, places[0] + shift.min() : places[-1] + shift.max() + 1].min())
 
