@@ -1,6 +1,7 @@
 """How the cost of an iteration of boosted trees grows: with positions, with the window, and with iterations.
 
     python benchmarks/tree_growth.py [--quick] [--force] [--images docs/images]
+    python benchmarks/tree_growth.py --fits
 
 Made data of three labels and 24 symbols; 100 leaves, λ = 20, two threads, everything encoded outside the clock.
 Measured, medians of whole iterations 3 … 12: positions 10,000 … 320,000 at width 5, where the cost should be linear:
@@ -8,6 +9,9 @@ the exponent b of N^b, fitted from 40,000 positions on, where the fixed cost of 
 Widths 1 … 41 at 20,000 positions: width 41 should cost at most 12 times width 1. And 500 iterations at width 5 and
 20,000 positions, three times over: the last should cost what the tenth does. One picture of each goes to the folder of
 images.
+
+With --fits whole fits of five iterations, from arrays of 8 numbers and 4 labels, without a window: CPU seconds of one
+thread, 125,000 … 2,000,000 positions, and the exponent b of N^b. The two kinds of edges take turns.
 """
 
 from __future__ import annotations
@@ -16,6 +20,7 @@ import argparse
 import json
 import statistics
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +43,8 @@ RUNS = 3  # of all the iterations
 GROWING = 40_000  # positions from which on the cost is fitted
 DISTURBED = 0.1  # of the cores: with so much other work there is no verdict
 TARGETS = {"positions": 1.1, "width": 12.0, "iterations": 1.1}
+FITS = (125_000, 250_000, 500_000, 1_000_000, 2_000_000)
+FIT_COLUMNS, FIT_LABELS, FIT_LENGTH, FIT_ITERATIONS, FIT_TARGET = 8, 4, 100, 5, 1.05
 
 
 def steps(n_positions: int, width: int, iterations: int, setup: Setup) -> list[dict[str, float]]:
@@ -80,6 +87,34 @@ def ratios(found: dict[str, Any]) -> dict[str, float]:
         "width": by_width[max(by_width)]["iteration"] / by_width[min(by_width)]["iteration"],
         "iterations": statistics.median(every[-SPAN:]) / statistics.median(early),
     }
+
+
+def fit_seconds(n_positions: int, edges: str) -> float:
+    """CPU seconds of a whole fit of some iterations, on one thread."""
+    from hedgerow import TreeCRF
+
+    rng, n = np.random.default_rng(0), n_positions // FIT_LENGTH
+    y = ((rng.random((n, FIT_LENGTH)) < 0.1).cumsum(axis=1) % FIT_LABELS).ravel()
+    X = rng.normal(size=(len(y), FIT_COLUMNS))
+    X[:, ::3] += 0.5 * y[:, None]
+    options = {"n_estimators": FIT_ITERATIONS, "early_stopping": False, "random_state": 0, "n_jobs": 1}
+    began = time.process_time()
+    TreeCRF(edges=edges, window=0, **options).fit(X, y, lengths=[FIT_LENGTH] * n)
+    return time.process_time() - began
+
+
+def measure_fits() -> None:
+    kinds = ("shared", "joint")
+    for edges in kinds:
+        fit_seconds(4_000, edges)  # compile before the clock runs
+    found = []
+    for n in FITS:
+        found.append([fit_seconds(n, edges) for edges in kinds])
+        print(f"{n:8d} positions  " + "  ".join(f"{k} {s:7.2f} s" for k, s in zip(kinds, found[-1])), flush=True)
+    for edges, seconds in zip(kinds, zip(*found)):
+        b = float(np.polyfit(np.log(FITS), np.log(seconds), 1)[0])
+        verdict = "reached" if b <= FIT_TARGET else "MISSED"
+        print(f"{edges:8s} N^{b:.3f}, target at most {FIT_TARGET}  {verdict}")
 
 
 # --- pictures ------------------------------------------------------------------------------------------------------
@@ -143,7 +178,11 @@ def main() -> None:
     parser.add_argument("--force", action="store_true", help="measure on a busy machine too")
     parser.add_argument("--images", default="docs/images", help="the folder for the pictures")
     parser.add_argument("--output", default="benchmarks/results/tree_growth.json")
+    parser.add_argument("--fits", action="store_true", help="whole fits up to two million positions, and nothing else")
     arguments = parser.parse_args()
+    if arguments.fits:
+        measure_fits()
+        return
     load_before = require_quiet(arguments.force)
     machine = describe(("hedgerow", "numpy", "numba"))
     watch = Watch()

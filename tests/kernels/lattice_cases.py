@@ -40,14 +40,15 @@ class Case(NamedTuple):
 
 
 @st.composite
-def cases(draw, *, n_labels=None, plain=False):
-    """A graph, connected or not, with or without a circle; with `plain`, every rho is 1."""
+def cases(draw, *, n_labels=None):
+    """A graph, connected or not, with or without a circle; all rho are alike, or not."""
     rng = np.random.default_rng(draw(st.integers(0, 2**31)))
     K = draw(st.integers(1, 4)) if n_labels is None else n_labels
     share, acyclic, shared = draw(st.sampled_from([0.3, 0.8])), draw(st.booleans()), draw(st.booleans())
     potentials = random_potentials(rng, draw(st.integers(1, 7)), K, share=share, acyclic=acyclic, shared=shared)
     top = potentials.topology
-    rho = np.ones(top.n_edges) if plain else rng.uniform(0.3, 1.0, size=top.n_edges)
+    rho = np.full(top.n_edges, draw(st.sampled_from([np.nan, 0.5, 0.7, 1.0])))
+    rho = np.where(np.isnan(rho), rng.uniform(0.3, 1.0, size=top.n_edges), rho)
     messages = rng.normal(size=(2 * top.n_edges, K))
     messages -= messages.max(axis=1, keepdims=True)
     return Case(top, potentials.node_scores, potentials.edge_scores, full_edges(potentials), rho, messages, rng)

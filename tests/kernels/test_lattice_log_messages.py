@@ -1,4 +1,4 @@
-"""Messages in the log domain against their twin: plain and tree-reweighted, by scores and by tables of exponentials."""
+"""Messages in the log domain against their twin: plain and tree-reweighted."""
 
 from __future__ import annotations
 
@@ -13,14 +13,10 @@ from tests.reference import lattice as reference
 from .lattice_cases import cases
 
 
-def tables_of(case):
-    return np.exp((case.each - case.each.max(axis=(1, 2), keepdims=True)) / case.rho[:, None, None])
-
-
-def propagate(case, tables, where, old, new, awake, way, quiet, damping, maximise):
+def propagate(case, where, old, new, awake, way, quiet, damping, maximise):
     top, K = case.top, case.nodes.shape[1]
-    graph = case.nodes, case.edges, tables, case.rho, top.ends, top.ptr, top.out, top.order
-    return kernels.propagate(*graph, *where, old, new, awake, way, quiet, damping, maximise, *np.empty((3, K)))
+    graph = case.nodes, case.edges, case.rho, top.ends, top.ptr, top.out, top.order
+    return kernels.propagate(*graph, *where, old, new, awake, way, quiet, damping, maximise, *np.empty((2, K)))
 
 
 @settings(max_examples=80)
@@ -29,52 +25,12 @@ def test_a_sweep(case, back, news, maximise, damping):
     where, sends = case.visits(back=back)
     awake = case.awake() if news else np.empty((2, 0), dtype=np.uint8)
     own, twin, told, quiet = case.messages.copy(), case.messages.copy(), awake.copy(), 0.2
-    none = np.empty((0, *case.edges.shape[1:]))
-    change = propagate(case, none, where, own, own, awake, int(back), quiet, damping, maximise)
+    change = propagate(case, where, own, own, awake, int(back), quiet, damping, maximise)
     options = {"maximise": maximise, "damping": damping}
     expected = reference.sweep(*case.graph, case.rho, twin, twin, sends, told, int(back), quiet, **options)
     assert change == pytest.approx(expected, abs=1e-12)
     np.testing.assert_allclose(own, twin, atol=1e-11)
     np.testing.assert_array_equal(awake, told)
-
-
-@settings(max_examples=80)
-@given(cases(), st.booleans())
-def test_a_sweep_by_tables(case, back):
-    where, sends = case.visits(back=back)
-    tables, first = tables_of(case), case.awake()
-    told, twin, quiet = first.copy(), case.messages.copy(), 0.2
-    expected = reference.sweep(*case.graph, case.rho, twin, twin, sends, told, int(back), quiet)
-    own, awake, top = case.messages.copy(), first.copy(), case.top
-    changes = [propagate(case, tables, where, own, own, awake, int(back), quiet, 0.0, False)]
-    np.testing.assert_allclose(own, twin, atol=1e-11)
-    np.testing.assert_array_equal(awake, told)
-    if case.nodes.shape[1] == 2:
-        own, awake = case.messages.copy(), first.copy()
-        graph = case.nodes, tables, case.rho, top.ends, top.ptr, top.out, top.order
-        changes.append(kernels.propagate_two(*graph, *where, own, awake, int(back), quiet))
-        np.testing.assert_allclose(own, twin, atol=1e-11)
-        np.testing.assert_array_equal(awake, told)
-    assert changes == pytest.approx([expected] * len(changes), abs=1e-12)
-
-
-@given(cases(), st.booleans())
-def test_one_table_serves_all_edges(case, back):
-    """To the bit, as the same table for each of them does."""
-    where, M, top = case.visits(back=back)[0], len(case.rho), case.top
-    assume(M > 0)
-    one, first, found = tables_of(case)[:1], case.awake(), []
-    for tables in (one, np.repeat(one, M, axis=0)):
-        own, awake, probs = case.messages.copy(), first.copy(), np.empty((M, *one.shape[1:]))
-        propagate(case, tables, where, own, own, awake, int(back), 0.2, 0.0, False)
-        nodes = np.full(case.nodes.shape, 1.0 / case.nodes.shape[1])
-        kernels.edge_beliefs_by_table(tables, case.rho, top.ends, own, nodes, probs, 0, M)
-        found.append([own, probs])
-        if case.nodes.shape[1] == 2:
-            graph = case.nodes, tables, case.rho, top.ends, top.ptr, top.out, top.order
-            kernels.propagate_two(*graph, *where, own, first.copy(), int(back), 0.2)
-    for left, right in zip(*found):
-        np.testing.assert_array_equal(left, right)
 
 
 @settings(max_examples=60)
@@ -123,7 +79,7 @@ def test_the_most_urgent_message_comes_first(case, maximise, damping, n_updates)
 @given(cases())
 def test_beliefs(case):
     top, (n, K), M = case.top, case.nodes.shape, case.top.n_edges
-    nodes, edges, by_table = np.empty((n, K)), np.empty((M, K, K)), np.empty((M, K, K))
+    nodes, edges = np.empty((n, K)), np.empty((M, K, K))
     cut = n // 2
     node_total = sum(
         kernels.node_beliefs(case.nodes, case.rho, top.ptr, top.out, case.messages, nodes, np.empty(K), begin, end)
@@ -131,11 +87,8 @@ def test_beliefs(case):
     )
     rest = case.rho, top.ends, case.messages, nodes
     edge_total = kernels.edge_beliefs(case.edges, *rest, edges, 0, M)
-    table_total = kernels.edge_beliefs_by_table(tables_of(case), *rest, by_table, 0, M)
     twin = reference.beliefs(*case.graph, case.rho, case.messages)
     np.testing.assert_allclose(nodes, twin.node_probs, atol=1e-12)
     np.testing.assert_allclose(edges, twin.edge_probs, atol=1e-12)
-    np.testing.assert_allclose(by_table, twin.edge_probs, atol=1e-12)
     assert node_total == pytest.approx(twin.node_total, abs=1e-10)
     assert edge_total == pytest.approx(twin.edge_total, abs=1e-10)
-    assert table_total == pytest.approx(twin.edge_total - case.each.max(axis=(1, 2)).sum(), abs=1e-10)

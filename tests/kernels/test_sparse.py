@@ -259,3 +259,31 @@ def test_products_of_single_precision_keep_to_their_bound(seed, n_streams, size,
     numbers.scatter_numbers(*reads, before, block, grad)
     bound = (min(width, size) + 4) * np.finfo(np.float32).eps * (x.T @ np.abs(before)) + 1e-15 * np.abs(grad)
     assert (np.abs(grad - weights - reference.scatter_numbers(*reads, before)) <= bound).all()
+
+
+@given(
+    st.integers(0, 2**32 - 1),
+    st.integers(1, 9),
+    st.integers(1, 12),
+    st.integers(1, 7),
+    st.integers(1, 12),
+    st.sampled_from([np.float32, np.float64]),
+)
+def test_numbers_that_are_all_there_are_multiplied_as_they_are_stored(seed, n_streams, size, K, width, kind):
+    rng = np.random.default_rng(seed)
+    numeric = rng.normal(size=(3, 2 * size + 3 * GAP)).astype(kind)
+    places = GAP + np.arange(size, dtype=INDEX)
+    places[size // 2 :] += rng.integers(0, size + GAP)  # a second sequence, after numbers of the gap
+    reads = numeric, places, rng.integers(0, 3, n_streams), rng.integers(-GAP, GAP + 1, n_streams)
+    reads += rng.uniform(-4.0, 4.0, n_streams), rng.uniform(0.1, 1.0, n_streams)
+    weights, before = rng.normal(size=(n_streams, K)), rng.normal(size=(size, K))
+    scores, grad, block = before.copy(), weights.copy(), np.full((6 + K, width), np.nan, dtype=kind)
+    numbers.gather_clean(*reads, weights, block, scores)
+    numbers.scatter_clean(*reads, before, block, grad)
+    x = np.abs(np.stack([numeric[c, places + o] for c, o in zip(*reads[2:4])], axis=1)) * reads[5]
+    x += np.abs(reads[4] * reads[5])  # the numbers and their centers are summed apart
+    error = (max(n_streams, size) + 4) * np.finfo(kind).eps
+    bound = error * (np.abs(before) + x @ np.abs(weights))
+    assert (np.abs(scores - before - reference.gather_numbers(*reads, weights)) <= bound).all()
+    bound = error * (x.T @ np.abs(before) + np.abs(weights))
+    assert (np.abs(grad - weights - reference.scatter_numbers(*reads, before)) <= bound).all()

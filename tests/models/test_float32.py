@@ -9,6 +9,7 @@ from sklearn.base import clone
 
 from hedgerow import HMM, LinearCRF, SlidingWindow, TreeCRF
 from hedgerow.data.encoding import encode, learn
+from hedgerow.linear.kernels import numbers
 
 MODELS = (
     LinearCRF(window=1, max_iter=20, calibrate=False),
@@ -91,11 +92,22 @@ def test_rounding_after_training_moves_no_number_across_a_threshold(n, weighted)
     np.testing.assert_array_equal(np.concatenate(model.predict_proba(X)), np.concatenate(model.predict_proba(rounded)))
 
 
-def test_many_numbers_are_trained_on_in_single_precision_to_the_same_end():
+@pytest.mark.parametrize(
+    ("mean", "window", "tol", "stored"), [(1.0, 0, 1e-8, True), (100.0, 0, 1e-8, False), (0.0, (0, 1), 1e-3, False)]
+)
+def test_many_numbers_are_trained_on_in_single_precision_to_the_same_end(mean, window, tol, stored, monkeypatch):
+    """As they are stored, or standardised before: means far from 0 would cost digits, and outside there are none."""
     rng = np.random.default_rng(0)
-    X = [rng.normal(size=(30, 90)).astype(np.float32) for _ in range(150)]
-    y = [["a" if row[:3].sum() > 0 else "b" for row in rows + rng.normal(size=rows.shape)] for rows in X]
-    single, double = LinearCRF(tol=1e-8, window=0).fit(X, y), LinearCRF(tol=1e-8, window=0).fit(as_double(X), y)
+    X = [(rng.normal(size=(30, 90)) + mean).astype(np.float32) for _ in range(150)]
+    y = [["a" if row[:3].sum() > 3 * mean else "b" for row in rows + rng.normal(size=rows.shape)] for rows in X]
+    calls = []
+    for name in ("gather_clean", "scatter_clean"):
+        kernel = getattr(numbers, name)
+        monkeypatch.setattr(numbers, name, lambda *given, kernel=kernel: calls.append(kernel) or kernel(*given))
+    model = LinearCRF(tol=tol, window=window)
+    single = clone(model).fit(X, y)
+    assert (len(set(calls)) == 2) == stored
+    double = clone(model).fit(as_double(X), y)
     assert not np.array_equal(single.weights_, double.weights_)
     np.testing.assert_allclose(single.weights_, double.weights_, atol=2e-4)
     np.testing.assert_allclose(single.history_[-1].loss, double.history_[-1].loss, rtol=1e-7)

@@ -112,11 +112,12 @@ def standard(numbers: FloatArray, weights: FloatArray | None = None) -> tuple[fl
     known = (numbers if there.all() else numbers[there]).astype(FLOAT, copy=False)
     if len(known) == 0:
         return 0.0, 1.0
-    if known.min() == known.max():
-        return float(known[0]), 1.0
+    low, high = float(known.min()), float(known.max())
+    if low == high:
+        return low, 1.0
     counted = None if weights is None else weights[there]
     scale = 1.0
-    if np.abs(known[[known.argmin(), known.argmax()]]).max() > 1e150:  # its square is no number
+    if max(-low, high) > 1e150:  # its square is no number
         scale = 2.0**600
         known = known / scale
     center = float(np.average(known, weights=counted))

@@ -23,6 +23,7 @@ from hedgerow.legend import (
     INDEX,
     MISSING,
     OUTSIDE,
+    AnyArray,
     BoolArray,
     CodeArray,
     FloatArray,
@@ -127,16 +128,18 @@ class Streams:
         columns = schema.of("numeric")
         span = (int(sequences.min()), int(sequences.max()) + 1) if len(sequences) else (0, 0)
         at = cache(lambda shift: run_of(places + shift))
+        every: IndexArray = np.arange(len(places), dtype=INDEX)
+        none = np.zeros_like(every)
         for d, streams in groupby(reads, lambda read: read[0]):
             row, low = number_row(dataset, columns[d], *span)
             for _, shift, base, center, scale in streams:
-                yield _number(int(base), (row[at(int(shift) - low)] - center) * scale)
+                yield _number(int(base), (row[at(int(shift) - low)] - center) * scale, every, none)
         columns = schema.of("categorical", "boolean", constant=True)
         for c, base in zip(self.seq_column, self.seq_base):
             yield _coded(int(base), columns[c], dataset.seq_codes[c][sequences])
         constants = zip(self.seq_num_column, self.seq_num_base, self.seq_num_center, self.seq_num_scale)
         for d, base, center, scale in constants:
-            yield _number(int(base), (dataset.seq_numeric[d][sequences] - center) * scale)
+            yield _number(int(base), (dataset.seq_numeric[d][sequences] - center) * scale, every, none)
         for shift, base in zip(self.attr_shift, self.attr_base):
             begin, end = dataset.attr_ptr[places + shift], dataset.attr_ptr[places + shift + 1]
             which = np.repeat(np.arange(len(places), dtype=INDEX), end - begin)
@@ -167,12 +170,14 @@ def _coded(base: int, column: Column, codes: CodeArray) -> tuple[int, int, Index
     return base, column.n_codes, which, np.where(false, FIRST_VALUE + 1, rows), np.where(false, 0.0, 1.0)
 
 
-def _number(base: int, numbers: FloatArray) -> tuple[int, int, IndexArray, IndexArray, FloatArray]:
-    known = numbers == numbers
-    if known.all():
-        return base, 1, np.arange(len(numbers), dtype=INDEX), np.zeros(len(numbers), dtype=INDEX), numbers
-    which = np.flatnonzero(known)
-    return base, 1, which, np.zeros(len(which), dtype=INDEX), numbers[which]
+def _number(
+    base: int, numbers: FloatArray, every: IndexArray, none: IndexArray
+) -> tuple[int, int, IndexArray, IndexArray, FloatArray]:
+    """every, none : the indices of all numbers, and as many zeros"""
+    if not np.isnan(numbers.min(initial=0.0)):
+        return base, 1, every, none, numbers
+    which = np.flatnonzero(numbers == numbers)
+    return base, 1, which, none[: len(which)], numbers[which]
 
 
 def stream_columns(schema: Schema, names: set[str] | None = None) -> list[tuple[Column | None, int]]:
@@ -265,7 +270,7 @@ def group_streams(
 ) -> Iterator[Group]:
     """The pairs of each stream, in order; weights (N,) of the positions, or None."""
     for _, n_rows, which, rows, values in streams.observed_at(dataset, where):
-        ones = (values != 0).astype(np.float64)
+        ones = values != 0
         ones = ones if weights is None else ones * weights[where[which]]
         yield _group(rows, labels[which], ones, n_rows, n_outputs)
 
@@ -290,7 +295,7 @@ def make_index(
     return index, np.concatenate([np.empty(0), *totals])
 
 
-def _group(rows: IndexArray, labels: CodeArray, ones: FloatArray, n_rows: int, n_outputs: int) -> Group:
+def _group(rows: IndexArray, labels: CodeArray, ones: AnyArray, n_rows: int, n_outputs: int) -> Group:
     """The pairs of one stream: pointers of its rows, and output and count of each pair, which adds up its `ones`."""
     if n_rows == 1:
         counts = np.bincount(labels, minlength=n_outputs)
@@ -302,7 +307,8 @@ def _group(rows: IndexArray, labels: CodeArray, ones: FloatArray, n_rows: int, n
     count = np.empty(max(n_rows, n_outputs) + 1, dtype=INDEX)
     order = np.empty((2, len(rows)), dtype=INDEX)
     slot_label, slot_total = np.empty(len(rows), dtype=CODE), np.empty(len(rows))
-    n = kernels.sparse.group_pairs(rows, labels, ones, n_outputs, count, order, row_ptr, slot_label, slot_total)
+    observed = rows, labels, ones.astype(FLOAT), n_outputs
+    n = kernels.sparse.group_pairs(*observed, count, order, row_ptr, slot_label, slot_total)
     return row_ptr, slot_label[:n].copy(), slot_total[:n].copy()
 
 

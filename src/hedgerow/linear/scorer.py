@@ -21,8 +21,9 @@ TABLE_SIZE = 6
 # the cache; a power of two would put the rows of all labels at the same places of it.
 BLOCK = 520
 # A chunk with at least this many numbers of single precision is trained on in it, if they are far from the ends of its
-# range: less gains nothing, and has the bits of double precision.
-MANY, FAR = 1 << 17, 1e30
+# range: less gains nothing, and has the bits of double precision. Those that are all there and have means of at most so
+# many deviations are multiplied as they are stored: further means would cost digits.
+MANY, FAR, NEAR = 1 << 17, 1e30, 4.0
 # Table rows and cells of a chunk that has no more of either are listed in so few bytes: they are read at every pass.
 SHORT = np.uint16
 
@@ -34,7 +35,7 @@ Sums = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
 class ChunkFeatures:
     """What the positions of a chunk have: table rows and entries, weighted entries, places for the numbers. These are
     those of the corpus, and those of the chunk alone where some are `derived`. `sequences` (of the positions) and
-    `number_places` are empty where nothing reads them."""
+    `number_places` are empty where nothing reads them. `clean` numbers are multiplied as they are stored."""
 
     sequences: IndexArray
     ptr: CodeArray
@@ -46,6 +47,7 @@ class ChunkFeatures:
     numbers: FloatArray
     number_places: IndexArray
     derived: bool
+    clean: bool = False
 
     @property
     def n_positions(self) -> int:
@@ -91,6 +93,14 @@ class LinearScorer:
         """Room in which to multiply the numbers of a chunk with these scores."""
         return number_block(scores, numbers.dtype if self.single and len(scores) * n_streams >= MANY else FLOAT)
 
+    def _clean(self, numbers: AnyArray, places: IndexArray) -> bool:
+        """Whether the numbers of a chunk are multiplied as they are stored: many of single precision, none missing."""
+        _, shift, center, scale = self.index.streams.number_reads
+        many = numbers.dtype == np.float32 and len(places) * len(shift) >= MANY
+        if not self.single or not many or (np.abs(center) * scale > NEAR).any():
+            return False
+        return not np.isnan(numbers[:, places[0] + shift.min() : places[-1] + shift.max() + 1].min())
+
     def compile(self, dataset: Dataset, first: int, last: int) -> ChunkFeatures:
         """The features of sequences first … last-1 of a dataset."""
         streams = self.index.streams
@@ -117,7 +127,8 @@ class LinearScorer:
         rows, low = number_rows(dataset, first, last) if len(streams.num_column) else (dataset.numeric, 0)
         at = places - low if len(streams.num_column) else none
         sequences = none if constants is None else sequences - first
-        return ChunkFeatures(sequences, *lists, entries, constants, rows, at, rows is not dataset.numeric)
+        derived = rows is not dataset.numeric
+        return ChunkFeatures(sequences, *lists, entries, constants, rows, at, derived, self._clean(rows, at))
 
     def _lists(
         self,
@@ -164,7 +175,8 @@ class LinearScorer:
             kernels.sparse.gather_weighted(*chunk.weighted, self.weights, cells)
         if len(number_weights):
             block = self._block(chunk.numbers, len(number_weights), scores)
-            kernels.numbers.gather_numbers(chunk.numbers, chunk.number_places, *reads, number_weights, block, scores)
+            gather = kernels.numbers.gather_clean if chunk.clean else kernels.numbers.gather_numbers
+            gather(chunk.numbers, chunk.number_places, *reads, number_weights, block, scores)
 
     def new_gradient(self) -> Sums:
         """An accumulator for `pull`: of the slots, of the table, of numbers and of constant numbers."""
@@ -195,7 +207,8 @@ class LinearScorer:
             kernels.sparse.scatter_weighted(*chunk.weighted, cells, slots)
         if len(numbers):
             block = self._block(chunk.numbers, len(numbers), gradient)
-            kernels.numbers.scatter_numbers(chunk.numbers, chunk.number_places, *reads, gradient, block, numbers)
+            scatter = kernels.numbers.scatter_clean if chunk.clean else kernels.numbers.scatter_numbers
+            scatter(chunk.numbers, chunk.number_places, *reads, gradient, block, numbers)
 
     def finish(self, accumulator: Sums) -> FloatArray:
         """The gradient of the weights that an accumulator holds."""
@@ -207,8 +220,8 @@ class LinearScorer:
 
 
 def number_block(scores: FloatArray, dtype: Any = FLOAT) -> AnyArray:
-    """Room in which numbers are multiplied, for scores (n, M)."""
-    return np.empty((4 + scores.shape[1], min(BLOCK * 8 // np.dtype(dtype).itemsize, len(scores))), dtype=dtype)
+    """Room in which numbers are multiplied, for scores (n, M), three labels at a time."""
+    return np.empty((6 + scores.shape[1], min(BLOCK * 8 // np.dtype(dtype).itemsize, len(scores))), dtype=dtype)
 
 
 def _dense_slots(index: WeightIndex, rows: IndexArray) -> IndexArray:

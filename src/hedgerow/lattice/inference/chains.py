@@ -17,7 +17,7 @@ import numpy as np
 
 from hedgerow.lattice import kernels
 from hedgerow.lattice.graphs import Topology
-from hedgerow.legend import CODE, AnyArray, BoolArray, CodeArray, FloatArray
+from hedgerow.legend import CODE, INDEX, AnyArray, BoolArray, CodeArray, FloatArray, IndexArray
 
 ENOUGH = 0.9  # of the weight of a spanning tree: no other order is tried where the given one covers so much
 GAIN = 1.01  # weights are raised as long as it makes their sum larger by so much
@@ -69,8 +69,8 @@ def _other_orders(topology: Topology) -> list[CodeArray]:
 def _weigh(topology: Topology, order: CodeArray, circles: BoolArray) -> FloatArray:
     """Weights of edges (M,): 1 outside of circles, and as large as chains along the order allow inside."""
     n = topology.n_nodes
-    rank: CodeArray = np.empty(n, dtype=CODE)
-    rank[order] = np.arange(n, dtype=CODE)
+    rank: IndexArray = np.empty(n, dtype=INDEX)
+    rank[order] = np.arange(n, dtype=INDEX)
     tail, head = rank[topology.ends[circles].T]
     before, after = np.minimum(tail, head), np.maximum(tail, head)
     inside: FloatArray = np.full(len(before), 1.0 / topology.n_edges)

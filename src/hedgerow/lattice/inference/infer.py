@@ -218,7 +218,7 @@ def _descend(passing: Passing, inference: Inference) -> Report:
     plain = _sweeps(passing, inference, False)
     extrapolate: Extrapolation | None = None
     least, trusting = np.inf, True
-    good = start = passing.messages
+    good = start = passing.messages[:0]
     for n_updates in range(1, inference.max_updates + 1):
         change = checked(plain(0.0))
         if change <= inference.tol:
@@ -226,23 +226,22 @@ def _descend(passing: Passing, inference: Inference) -> Report:
         if extrapolate is None:
             if n_updates % CHECK == 0 and (passing.awake > FEW or n_updates >= PATIENCE):
                 extrapolate, least = Extrapolation(passing.messages.size), passing.beliefs()[2]
-                good = start = passing.messages.copy()
+                good = start = passing.logs()
                 passing.wake()
             continue
         if n_updates % CHECK == 0 or n_updates == inference.max_updates:
             bound = passing.beliefs()[2]
             trusting = bound <= least + ROUNDING * abs(least)
             if trusting:
-                least, good = bound, passing.messages.copy()
+                least, good = bound, passing.logs()
             else:
-                passing.messages[:] = good
+                passing.put_logs(good)
             extrapolate.clear()
             start = good
         elif trusting:
-            end = passing.messages.copy()
-            passing.messages[:] = extrapolate(start.ravel(), end.ravel()).reshape(end.shape)
-            passing.messages -= passing.messages.max(axis=1, keepdims=True)
-            start = passing.messages.copy()
+            next_start = extrapolate(start.ravel(), passing.logs().ravel())
+            passing.put_logs(next_start.reshape(start.shape))
+            start = passing.logs()
         passing.wake()
     return Report(False, inference.max_updates, change)
 

@@ -2,20 +2,18 @@
 
 On exponentials the bounds on the messages into a node, added up, must stay within a double. That is known before the
 first message: the scores of an edge bound the ratio of the entries of its messages. Steeper scores go to the log
-domain, and so do tree-reweighted messages, which have powers.
+domain.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from hedgerow.errors import NumbersError
 from hedgerow.lattice import kernels
-from hedgerow.lattice.graphs import Topology
 from hedgerow.lattice.inference.chains import Cover
 from hedgerow.lattice.scores import Potentials
 from hedgerow.legend import INDEX, AnyArray, FloatArray, IndexArray
@@ -63,15 +61,18 @@ class Turn(NamedTuple):
 
 
 class Passing:
-    """What the forms share. `messages` (2M, K) are probabilities or logs, with the largest entry 1 or 0."""
+    """What the forms share. `messages` (2M, K) are probabilities or logs, with the largest entry 1 or 0. They are
+    tree-reweighted where the weights of a cover of the graph are not all 1."""
 
-    def __init__(self, potentials: Potentials, topology: Topology, messages: FloatArray) -> None:
-        self.potentials = potentials
-        self.topology = topology
-        self.messages = messages
+    _largest = 0.0
+
+    def __init__(self, potentials: Potentials, chains: Cover, start: FloatArray | None) -> None:
+        self.potentials, (self.topology, self._rho) = potentials, chains
+        shape = 2 * self.topology.n_edges, potentials.n_labels
+        self.messages = np.full(shape, self._largest) if start is None else start
         self._fresh: FloatArray | None = None
         self._awake: AnyArray = np.ones((2, self.topology.n_nodes), dtype=np.uint8)
-        self._product, self._rest, self._fresh_row = np.empty((3, potentials.n_labels))
+        self._product, self._fresh_row = np.empty((2, potentials.n_labels))
 
     @property
     def all_awake(self) -> bool:
@@ -134,6 +135,14 @@ class Passing:
             self._node_beliefs(probs, begin, end)
         return probs
 
+    def logs(self) -> FloatArray:
+        """The logarithms of the messages, (2M, K): a copy."""
+        return self.messages.copy()
+
+    def put_logs(self, logs: FloatArray) -> None:
+        """Go on from these logarithms, up to a constant of each message."""
+        np.subtract(logs, logs.max(axis=1, keepdims=True), out=self.messages)
+
     def _shift(self) -> float:
         """What has to be added to the log Z that the messages give."""
         return 0.0
@@ -151,53 +160,54 @@ class Passing:
 class ExpPassing(Passing):
     """Messages on exponentials: the scores of a node and of an edge less the largest of them."""
 
-    def __init__(self, potentials: Potentials, start: FloatArray | None) -> None:
-        n_messages, K = 2 * potentials.topology.n_edges, potentials.n_labels
-        super().__init__(potentials, potentials.topology, np.ones((n_messages, K)) if start is None else start)
+    _largest = 1.0
+
+    def __init__(self, potentials: Potentials, chains: Cover, start: FloatArray | None) -> None:
+        super().__init__(potentials, chains, start)
+        rho = chains.weights if len(chains.weights) else np.ones(1)
+        self._rho = rho[:1] if rho.min() == rho.max() else rho  # alike, as on most grids
         node_tops = potentials.node_scores.max(axis=1, keepdims=True)
         edge_tops = potentials.edge_scores.max(axis=(1, 2), keepdims=True)
         self._node_exp = np.exp(potentials.node_scores - node_tops)
-        self._edge_exp = np.exp(potentials.edge_scores - edge_tops)
+        self._edge_exp = np.exp((potentials.edge_scores - edge_tops) / self._rho[:, None, None])
         n_shared = potentials.topology.n_edges if len(edge_tops) == 1 else 1
         self._tops = float(node_tops.sum()) + n_shared * float(edge_tops.sum())
+
+    def logs(self) -> FloatArray:
+        return np.log(self.messages)
+
+    def put_logs(self, logs: FloatArray) -> None:
+        logs = logs - logs.max(axis=1, keepdims=True)
+        least = np.log(self._edge_exp.min(axis=(1, 2)))  # no message of such an edge has a smaller entry
+        np.exp(np.maximum(logs, (least if len(least) == 1 else np.repeat(least, 2))[:, None]), out=self.messages)
 
     def _shift(self) -> float:
         return self._tops
 
     def _send(self, turn: Turn) -> float:
         top = self.topology
-        graph = self._node_exp, self._edge_exp, top.ends, top.ptr, top.out, top.order
+        graph = self._node_exp, self._edge_exp, self._rho, top.ends, top.ptr, top.out, top.order
         given = *graph, *turn[:5], self.messages, *turn[5:]
         if self.potentials.n_labels == 2:
             return float(kernels.messages.propagate_two(*given))
         return float(kernels.messages.propagate(*given, self._product, self._fresh_row))
 
     def _node_beliefs(self, probs: FloatArray, begin: int, end: int) -> float:
-        given = self._node_exp, self.topology.ptr, self.topology.out, self.messages
+        given = self._node_exp, self._rho, self.topology.ptr, self.topology.out, self.messages
         return float(kernels.messages.node_beliefs(*given, probs, self._product, begin, end))
 
     def _edge_beliefs(self, node_probs: FloatArray, probs: FloatArray, begin: int, end: int) -> float:
-        ends = self.topology.ends
-        return float(kernels.messages.edge_beliefs(self._edge_exp, ends, self.messages, node_probs, probs, begin, end))
+        given = self._edge_exp, self._rho, self.topology.ends, self.messages
+        return float(kernels.messages.edge_beliefs(*given, node_probs, probs, begin, end))
 
 
 class LogPassing(Passing):
-    """Messages in the log domain, tree-reweighted where the weights of a cover of the graph are not all 1."""
-
-    def __init__(self, potentials: Potentials, chains: Cover, start: FloatArray | None) -> None:
-        n_messages, K = 2 * potentials.topology.n_edges, potentials.n_labels
-        super().__init__(potentials, chains.topology, np.zeros((n_messages, K)) if start is None else start)
-        self._rho = chains.weights
-        self._no_tables: FloatArray = np.empty((0, K, K))
+    """Messages in the log domain."""
 
     def _send(self, turn: Turn) -> float:
-        return self._send_by(self._no_tables, turn)
-
-    def _send_by(self, tables: FloatArray, turn: Turn) -> float:
-        """By tables (M or 1, K, K), or (0, K, K) where there are none."""
         top, scores = self.topology, self.potentials
-        graph = scores.node_scores, scores.edge_scores, tables, self._rho, top.ends, top.ptr, top.out, top.order
-        given = *graph, *turn[:5], self.messages, *turn[5:], self._product, self._rest, self._fresh_row
+        graph = scores.node_scores, scores.edge_scores, self._rho, top.ends, top.ptr, top.out, top.order
+        given = *graph, *turn[:5], self.messages, *turn[5:], self._product, self._fresh_row
         return float(kernels.log_messages.propagate(*given))
 
     def prepare_relaxation(self, damping: float, maximise: bool) -> None:
@@ -232,38 +242,6 @@ class LogPassing(Passing):
         return float(kernels.log_messages.edge_beliefs(*given, node_probs, probs, begin, end))
 
 
-class ReweightedPassing(LogPassing):
-    """Tree-reweighted messages of scores that are not steep; sums, in sweeps without damping, are fast."""
-
-    def __init__(self, potentials: Potentials, chains: Cover, start: FloatArray | None) -> None:
-        super().__init__(potentials, chains, start)
-        self._tops: FloatArray = potentials.edge_scores.max(axis=(1, 2), keepdims=True)
-
-    @cached_property
-    def _tables(self) -> FloatArray:
-        alike = len(self._tops) == 1 and self._rho.size and self._rho.min() == self._rho.max()  # as on most grids
-        rho = self._rho[:1] if alike else self._rho
-        tables: FloatArray = (self.potentials.edge_scores - self._tops) / rho[:, None, None]
-        return np.exp(tables, out=tables)
-
-    def _shift(self) -> float:
-        return float(np.broadcast_to(self._tops, (len(self._rho), 1, 1)).sum())
-
-    def _send(self, turn: Turn) -> float:
-        if turn.maximise or turn.damping or turn.into is not self.messages:
-            return super()._send(turn)
-        if self.potentials.n_labels != 2:
-            return self._send_by(self._tables, turn)
-        top = self.topology
-        graph = self.potentials.node_scores, self._tables, self._rho, top.ends, top.ptr, top.out, top.order
-        given = *graph, *turn[:5], self.messages, turn.awake, turn.way, turn.quiet
-        return float(kernels.log_messages.propagate_two(*given))
-
-    def _edge_beliefs(self, node_probs: FloatArray, probs: FloatArray, begin: int, end: int) -> float:
-        given = self._tables, self._rho, self.topology.ends, self.messages, node_probs, probs, begin, end
-        return float(kernels.log_messages.edge_beliefs_by_table(*given))
-
-
 def make_passing(
     potentials: Potentials, *, reweighted: bool = False, by_logs: bool = False, start: FloatArray | None = None
 ) -> Passing:
@@ -271,16 +249,12 @@ def make_passing(
     top, edges = potentials.topology, potentials.edge_scores
     # How far, at any node, the logarithms of its messages can be apart in all.
     steepness = float(kernels.messages.steepness(edges, top.ptr, top.out, np.empty(len(edges))))
-    logs = reweighted or by_logs or steepness > STEEP
+    chains = top.chains if reweighted else Cover(top, np.ones(top.n_edges))
+    logs = by_logs or steepness > STEEP * chains.weights.min(initial=1.0)
     if start is not None:
         fits = start.shape == (2 * top.n_edges, potentials.n_labels) and in_logs(start) == logs
         start = start.copy() if fits else None
-    if not logs:
-        return ExpPassing(potentials, start)
-    if not reweighted:
-        return LogPassing(potentials, Cover(top, np.ones(top.n_edges)), start)
-    steep = steepness > STEEP * top.chains.weights.min(initial=1.0)
-    return (LogPassing if steep else ReweightedPassing)(potentials, top.chains, start)
+    return (LogPassing if logs else ExpPassing)(potentials, chains, start)
 
 
 def in_logs(messages: FloatArray) -> bool:

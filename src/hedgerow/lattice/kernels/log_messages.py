@@ -4,10 +4,6 @@ Graphs and half-edges are as in `messages`. Messages are logarithms with the lar
 appearance probabilities of the edges; all 1 is plain belief propagation. With B_i(u) = φ_i(u) + Σ_k ρ_ki m_ki(u):
 
     m_ij(v) = log Σ_u exp(ψ_ij(u, v)/ρ_ij + B_i(u) − m_ji(u)),  or the maximum over u.
-
-Sums of scores of ordinary size take fewer exponentials with `tables` (M or 1, K, K), exp((ψ − its largest entry)/ρ)
-[tail, head], which are made once: m_ij(v) = log Σ_u tables(u, v) · exp(B_i(u) − m_ji(u)). The caller sees to it that no
-entry of them is 0.
 """
 
 from __future__ import annotations
@@ -17,7 +13,7 @@ import math
 import numpy as np
 
 from hedgerow.jit import kernel, part
-from hedgerow.lattice.kernels.messages import ONE, ZERO, take_turn, tell
+from hedgerow.lattice.kernels.messages import take_turn, tell
 
 
 @part
@@ -75,52 +71,22 @@ def _distance(one, other):
     return largest
 
 
-@part
-def _compose_by_table(product, back, old, table, outward, rest, fresh):
-    """As `_compose` with sums, by a table of exponentials; returns how far `fresh` is from `old`, as `_distance` does.
-
-    WORK rest (K,)
-    """
-    K = product.shape[0]
-    largest = -np.inf
-    for u in range(K):
-        rest[u] = product[u] - back[u]
-        largest = max(largest, rest[u])
-        fresh[u] = 0.0
-    for u in range(K):
-        rest[u] = math.exp(rest[u] - largest)
-    for u in range(K):
-        for v in range(K):
-            fresh[v] += rest[u] * (table[u, v] if outward else table[v, u])
-    top = 0.0
-    for v in range(K):
-        top = max(top, fresh[v])
-    moved = 0.0
-    for v in range(K):
-        share = fresh[v] / top
-        moved = max(moved, abs(share - math.exp(old[v])))
-        fresh[v] = math.log(share)
-    return moved
-
-
 @kernel
 def propagate(
-    nodes, edges, tables, rho, ends, ptr, out, order, low, high, begin, end, step, old, new, awake, way, quiet, damping,
-    maximise, product, rest, fresh,
+    nodes, edges, rho, ends, ptr, out, order, low, high, begin, end, step, old, new, awake, way, quiet, damping,
+    maximise, product, fresh,
 ):  # fmt: skip
     """Send messages from the nodes order[begin], order[begin + step] … before order[end]; the largest change of one.
 
-    IN      nodes (n, K) and edges (M or 1, K, K) scores, rho (M,), ends, ptr, out, order; tables (M or 1, K, K), or
-            (0, K, K) where there are none, or messages are damped or maximised; low, high (n,): node i sends along
-            out[low[i]:high[i]]; old (2M, K); way, 0 or 1, the row of `awake`; quiet, a change that is no news; damping,
-            the share of the old message; maximise
+    IN      nodes (n, K) and edges (M or 1, K, K) scores, rho (M,), ends, ptr, out, order; low, high (n,): node i sends
+            along out[low[i]:high[i]]; old (2M, K); way, 0 or 1, the row of `awake`; quiet, a change that is no news;
+            damping, the share of the old message; maximise
     IN/OUT  awake (2, n), whether a node has news to send this way; (2, 0) where all send
     OUT     new (2M, K), may be old
-    WORK    product, rest, fresh (K,)
+    WORK    product, fresh (K,)
     """
     change = 0.0
     shared = edges.shape[0] == 1
-    quick = tables.shape[0] > 0
     for place in range(begin, end, step):
         i = order[place]
         if not take_turn(awake, way, i):
@@ -129,63 +95,15 @@ def propagate(
         for a in range(low[i], high[i]):
             h = out[a]
             e = h >> 1
-            outward = h & 1 == 0
-            if quick:
-                table = tables[0 if tables.shape[0] == 1 else e]
-                moved = _compose_by_table(product, old[h ^ 1], old[h], table, outward, rest, fresh)
-            else:
-                _compose(product, old[h ^ 1], edges[0 if shared else e], rho[e], outward, maximise, fresh)
-                if damping > 0.0:
-                    _mix(fresh, old[h], damping)
-                moved = _distance(fresh, old[h])
+            _compose(product, old[h ^ 1], edges[0 if shared else e], rho[e], h & 1 == 0, maximise, fresh)
+            if damping > 0.0:
+                _mix(fresh, old[h], damping)
+            moved = _distance(fresh, old[h])
             change = max(change, moved)
             for v in range(fresh.shape[0]):
                 new[h, v] = fresh[v]
             if moved > quiet:
                 tell(awake, ends, h, way, i, damping)
-    return change
-
-
-@kernel
-def propagate_two(
-    nodes, tables, rho, ends, ptr, out, order, low, high, begin, end, step, messages, awake, way, quiet
-):  # fmt: skip
-    """`propagate` by tables for two labels, of which only the difference counts: two exponentials and a logarithm for a
-    message. Each message counts at once."""
-    change, shared = 0.0, tables.shape[0] == 1
-    for place in range(begin, end, step):
-        i = np.uint64(order[np.uint64(place)])
-        if not take_turn(awake, way, i):
-            continue
-        ahead = nodes[i, 1] - nodes[i, 0]
-        for a in range(ptr[i], ptr[i + ONE]):
-            h = np.uint64(out[np.uint64(a)]) ^ ONE
-            ahead += rho[h >> ONE] * (messages[h, 1] - messages[h, 0])
-        for a in range(low[i], high[i]):
-            h = np.uint64(out[np.uint64(a)])
-            e, back = ZERO if shared else h >> ONE, h ^ ONE
-            x = ahead - (messages[back, 1] - messages[back, 0])
-            less = math.exp(-abs(x))
-            r0, r1 = (less, 1.0) if x > 0.0 else (1.0, less)
-            rise, fall = tables[e, 0, 1], tables[e, 1, 0]
-            if h & ONE:
-                rise, fall = fall, rise
-            m0, m1 = r0 * tables[e, 0, 0] + r1 * fall, r0 * rise + r1 * tables[e, 1, 1]
-            old = messages[h, 1] - messages[h, 0]
-            small = math.exp(-abs(old))
-            if m0 >= m1:
-                share = m1 / m0
-                messages[h, 0] = 0.0
-                messages[h, 1] = math.log(share)
-                moved = abs(share - small) if old <= 0.0 else 1.0 - min(share, small)
-            else:
-                share = m0 / m1
-                messages[h, 0] = math.log(share)
-                messages[h, 1] = 0.0
-                moved = abs(share - small) if old > 0.0 else 1.0 - min(share, small)
-            change = max(change, moved)
-            if moved > quiet:
-                tell(awake, ends, h, way, i, 0.0)
     return change
 
 
@@ -301,35 +219,4 @@ def edge_beliefs(edges, rho, ends, messages, node_probs, probs, begin, end):
             for v in range(K):
                 probs[e, u, v] /= whole
         total += rho[e] * (largest + math.log(whole))
-    return total
-
-
-@kernel
-def edge_beliefs_by_table(tables, rho, ends, messages, node_probs, probs, begin, end):
-    """probs_e(u, v) = b_i(u) b_j(v) tables(u, v) / exp(m_ji(u) + m_ij(v)) / Z_e of edges begin … end−1,
-    by tables.
-
-    Returns Σ_e ρ_e log Z_e; the largest scores of the edges come on top.
-
-    IN tables (M or 1, K, K), rho (M,), ends (M, 2), messages (2M, K), node_probs (n, K); OUT probs (M, K, K)
-    """
-    K = node_probs.shape[1]
-    total = 0.0
-    for e in range(begin, end):
-        i, j = ends[e, 0], ends[e, 1]
-        table = tables[0 if tables.shape[0] == 1 else e]
-        whole = 0.0
-        for v in range(K):
-            y = node_probs[j, v] * math.exp(-messages[2 * e, v])
-            for u in range(K):
-                probs[e, u, v] = table[u, v] * y
-        for u in range(K):
-            x = node_probs[i, u] * math.exp(-messages[2 * e + 1, u])
-            for v in range(K):
-                probs[e, u, v] *= x
-                whole += probs[e, u, v]
-        for u in range(K):
-            for v in range(K):
-                probs[e, u, v] /= whole
-        total += rho[e] * math.log(whole)
     return total

@@ -5,6 +5,10 @@ that h ^ 1 is the way back of h. `out[ptr[i]:ptr[i+1]]` are the half-edges that 
 largest entry 1, and no entry is 0: the ratio of two entries is bounded by the scores of the edge alone. The caller sees
 to it that these bounds, added up at a node, stay within the range of a double; so a product can be divided again.
 
+`rho` (M,), or (1,) where all are alike, are the appearance probabilities of the edges: 1 is plain belief propagation,
+and less is tree-reweighted. Messages into a node count by their power of rho; tables are exp(ψ/ρ). Where all are alike
+one power of a product is all that it takes: on a grid of four neighbours rho is 1/2, and the power a root.
+
 Letters: n nodes, M edges, K labels, h half-edges, u the label of a sender and v of a receiver. Edge tables are
 [tail, head]; a table for all edges has M = 1.
 """
@@ -21,14 +25,21 @@ ZERO, ONE = np.uint64(0), np.uint64(1)  # an index without a sign is not asked w
 
 
 @chain_part
-def _collect(node_exp, ptr, out, messages, i, product):
-    """product(u) = φ_i(u) · Π_k m_ki(u) over all neighbours k."""
+def _collect(node_exp, rho, ptr, out, messages, i, product):
+    """product(u) = φ_i(u) · Π_k m_ki(u)^ρ_ki over all neighbours k."""
+    alike = rho.shape[0] == 1
+    plain = alike and rho[0] == 1.0
     for u in range(product.shape[0]):
-        product[u] = node_exp[i, u]
+        product[u] = node_exp[i, u] if plain else 1.0
     for a in range(ptr[i], ptr[i + ONE]):
         h = np.uint64(out[np.uint64(a)]) ^ ONE
         for u in range(product.shape[0]):
-            product[u] *= messages[h, u]
+            product[u] *= messages[h, u] if alike else messages[h, u] ** rho[h >> ONE]
+    if not plain:
+        for u in range(product.shape[0]):
+            if alike:
+                product[u] = math.sqrt(product[u]) if rho[0] == 0.5 else product[u] ** rho[0]
+            product[u] *= node_exp[i, u]
 
 
 @chain_part
@@ -78,18 +89,18 @@ def tell(awake, ends, h, way, i, damping):
 
 @chain_kernel
 def propagate(
-    node_exp, edge_exp, ends, ptr, out, order, low, high, begin, end, step, old, new, awake, way, quiet, damping,
+    node_exp, edge_exp, rho, ends, ptr, out, order, low, high, begin, end, step, old, new, awake, way, quiet, damping,
     maximise, product, fresh,
 ):  # fmt: skip
     """Send messages from the nodes order[begin], order[begin + step] … before order[end]; the largest change of one.
 
-        m_ij(v) = Σ_u ψ_ij(u, v) φ_i(u) Π_{k≠j} m_ki(u),  largest entry 1;  or the maximum over u.
+        m_ij(v) = Σ_u ψ_ij(u, v) φ_i(u) Π_k m_ki(u)^ρ_ki / m_ji(u),  largest entry 1;  or the maximum over u.
 
     With new = old each message counts at once (a sweep); with two arrays all messages are made from old ones.
 
-    IN      node_exp (n, K), edge_exp (M or 1, K, K), ends (M, 2), ptr (n+1,), out (2M,), order (n,); low, high (n,):
-            node i sends along out[low[i]:high[i]]; old (2M, K); way, 0 or 1, the row of `awake`; quiet, a change that
-            is no news; damping, the share of the old message; maximise
+    IN      node_exp (n, K), edge_exp (M or 1, K, K), rho, ends (M, 2), ptr (n+1,), out (2M,), order (n,); low, high
+            (n,): node i sends along out[low[i]:high[i]]; old (2M, K); way, 0 or 1, the row of `awake`; quiet, a change
+            that is no news; damping, the share of the old message; maximise
     IN/OUT  awake (2, n), whether a node has news to send this way; (2, 0) where all send
     OUT     new (2M, K)
     WORK    product, fresh (K,)
@@ -101,7 +112,7 @@ def propagate(
         i = np.uint64(order[np.uint64(place)])
         if not take_turn(awake, way, i):
             continue
-        _collect(node_exp, ptr, out, old, i, product)
+        _collect(node_exp, rho, ptr, out, old, i, product)
         for a in range(low[i], high[i]):
             h = np.uint64(out[np.uint64(a)])
             e = ZERO if shared else h >> ONE
@@ -125,7 +136,7 @@ def propagate(
 
 @chain_kernel
 def propagate_two(
-    node_exp, edge_exp, ends, ptr, out, order, low, high, begin, end, step, old, new, awake, way, quiet, damping,
+    node_exp, edge_exp, rho, ends, ptr, out, order, low, high, begin, end, step, old, new, awake, way, quiet, damping,
     maximise,
 ):  # fmt: skip
     """`propagate` for two labels, in scalars: most images have no more, and this is five times as fast.
@@ -133,16 +144,23 @@ def propagate_two(
     The quotients product / message are multiplied by both entries of the message: only their ratio counts.
     """
     change = 0.0
-    shared = edge_exp.shape[0] == 1
+    shared, alike = edge_exp.shape[0] == 1, rho.shape[0] == 1
+    plain = alike and rho[0] == 1.0
     for place in range(begin, end, step):
         i = np.uint64(order[np.uint64(place)])
         if not take_turn(awake, way, i):
             continue
-        p0, p1 = node_exp[i, 0], node_exp[i, 1]
+        p0, p1 = (node_exp[i, 0], node_exp[i, 1]) if plain else (1.0, 1.0)
         for a in range(ptr[i], ptr[i + ONE]):
             h = np.uint64(out[np.uint64(a)]) ^ ONE
-            p0 *= old[h, 0]
-            p1 *= old[h, 1]
+            p0 *= old[h, 0] if alike else old[h, 0] ** rho[h >> ONE]
+            p1 *= old[h, 1] if alike else old[h, 1] ** rho[h >> ONE]
+        if not plain:
+            if alike and rho[0] == 0.5:  # √p0 / √p1 takes one root
+                p0, p1 = math.sqrt(p0 * p1), p1
+            elif alike:
+                p0, p1 = p0 ** rho[0], p1 ** rho[0]
+            p0, p1 = node_exp[i, 0] * p0, node_exp[i, 1] * p1
         for a in range(low[i], high[i]):
             h = np.uint64(out[np.uint64(a)])
             e = ZERO if shared else h >> ONE
@@ -171,15 +189,15 @@ def propagate_two(
 
 
 @kernel
-def node_beliefs(node_exp, ptr, out, messages, probs, product, begin, end):
-    """probs_i(u) = φ_i(u) Π_k m_ki(u) / Z_i of nodes begin … end−1; returns Σ_i log Z_i.
+def node_beliefs(node_exp, rho, ptr, out, messages, probs, product, begin, end):
+    """probs_i(u) = φ_i(u) Π_k m_ki(u)^ρ_ki / Z_i of nodes begin … end−1; returns Σ_i log Z_i.
 
-    IN node_exp (n, K), ptr (n+1,), out (2M,), messages (2M, K); OUT probs (n, K); WORK product (K,)
+    IN node_exp (n, K), rho, ptr (n+1,), out (2M,), messages (2M, K); OUT probs (n, K); WORK product (K,)
     """
     total = 0.0
     for place in range(begin, end):
         i = np.uint64(place)
-        _collect(node_exp, ptr, out, messages, i, product)
+        _collect(node_exp, rho, ptr, out, messages, i, product)
         whole = 0.0
         for u in range(product.shape[0]):
             whole += product[u]
@@ -190,13 +208,13 @@ def node_beliefs(node_exp, ptr, out, messages, probs, product, begin, end):
 
 
 @kernel
-def edge_beliefs(edge_exp, ends, messages, node_probs, probs, begin, end):
-    """probs_e(u, v) = b_i(u)/m_ji(u) · ψ(u, v) · b_j(v)/m_ij(v) / Z_e of edges begin … end−1; returns Σ_e log Z_e.
+def edge_beliefs(edge_exp, rho, ends, messages, node_probs, probs, begin, end):
+    """probs_e(u, v) = b_i(u)/m_ji(u) · ψ(u, v) · b_j(v)/m_ij(v) / Z_e of edges begin … end−1; returns Σ_e ρ_e log Z_e.
 
-    With Σ_i log Z_i of `node_beliefs` that is the Bethe approximation of log Z, whose derivatives by the messages are
-    0 where these no longer change.
+    With Σ_i log Z_i of `node_beliefs` that is the (tree-reweighted) Bethe approximation of log Z, whose derivatives by
+    the messages are 0 where these no longer change.
 
-    IN edge_exp (M or 1, K, K), ends (M, 2), messages (2M, K), node_probs (n, K); OUT probs (M, K, K)
+    IN edge_exp (M or 1, K, K), rho, ends (M, 2), messages (2M, K), node_probs (n, K); OUT probs (M, K, K)
     """
     K = node_probs.shape[1]
     shared = edge_exp.shape[0] == 1
@@ -214,7 +232,7 @@ def edge_beliefs(edge_exp, ends, messages, node_probs, probs, begin, end):
         for u in range(K):
             for v in range(K):
                 probs[e, u, v] /= whole
-        total += math.log(whole)
+        total += rho[0 if rho.shape[0] == 1 else e] * math.log(whole)
     return total
 
 
