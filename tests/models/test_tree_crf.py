@@ -647,7 +647,7 @@ class TestLinearStart:
         X, y, X_test, _ = words
         settings = {"n_estimators": 4, "early_stopping": False, "window": 1, "random_state": 0} | more
         model = TreeCRF(**settings).fit(X, y)
-        own = {"init": LinearCRF(window=1), "edges": "shared", "l2_regularization": 1.0}
+        own = {"init": LinearCRF(window=1, max_iter=30), "edges": "shared", "l2_regularization": 1.0}
         same = TreeCRF(**settings, **own).fit(X, y)
         assert same_trees(model, same)
         assert model.edges_ == "shared"
@@ -656,6 +656,13 @@ class TestLinearStart:
         assert model.predict(model.encode(X_test)).tolist() == same.predict(X_test).tolist()
         for a, b in zip(model.predict_proba(X_test), same.predict_proba(X_test)):
             np.testing.assert_array_equal(a, b)
+
+    def test_weights_below_need_not_converge(self, words, monkeypatch):
+        model = TreeCRF(n_estimators=2, early_stopping=False, window=1, random_state=0)
+        assert model.fit(*words[:2]).linear_.max_iter == 30
+        monkeypatch.setattr("hedgerow.models.crf.paired.FIRST_ITERATIONS", 3)
+        linear = model.fit(*words[:2]).linear_
+        assert (linear.n_iter_, linear.outcome_) == (3, "max_iter")
 
     @pytest.mark.parametrize(
         "more",

@@ -23,7 +23,7 @@ from hedgerow.estimators.prepare import Prepared
 from hedgerow.legend import FloatArray, IndexArray
 from hedgerow.models.crf.linear import LinearCRF
 from hedgerow.models.crf.parameters import TreeParameters
-from hedgerow.models.crf.tree_form import has_words
+from hedgerow.models.crf.tree_form import FIRST_ITERATIONS, has_words
 from hedgerow.training.boosting.constant import best_constant, best_history_constant
 from hedgerow.training.boosting.scores import Start
 
@@ -43,10 +43,10 @@ def linear_below(model: TreeParameters, ready: Prepared, words: bool | None = No
 
 
 def _below_words(model: TreeParameters, given: Dataset) -> LinearCRF:
-    """A linear model of the columns and the window of the trees. It needs not converge, and a number may be missing
+    """A linear model of the columns and the window of the trees. It need not converge, and a number may be missing
     where none was in training."""
-    numbers = any(column.kind == "numeric" for column in given.schema.columns)
-    below = LinearCRF(missing="indicator" if numbers else None, class_weight=model.class_weight, n_jobs=model.n_jobs)
+    gaps = "indicator" if any(column.kind == "numeric" for column in given.schema.columns) else None
+    below = LinearCRF(missing=gaps, class_weight=model.class_weight, max_iter=FIRST_ITERATIONS, n_jobs=model.n_jobs)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         return below.fit(given)

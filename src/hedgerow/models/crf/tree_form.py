@@ -22,6 +22,7 @@ from hedgerow.trees.binning import Binning
 FEW_LABELS = 6  # up to so many, trees that ask for the previous label are better than a table of transitions
 COMPARED_LABELS = 12  # up to so many, held-out sequences decide between the two
 WORDS, ATTRIBUTES = 200, 500  # of more values than so many most are rare, and weights say more of them than trees
+FIRST_ITERATIONS = 30  # of those weights: trees learn what is left sooner than L-BFGS does
 LEAST_GAIN = 0.01  # by this share of its score trees of joint edges have to be better than a table
 HEAD_START = 10  # after so many long steps joint edges are given up where a table was better after as many
 STEPS = {"newton": 0.1, "mean": 0.3}
@@ -128,9 +129,8 @@ def edges_to_try(settings: TreeParameters, n_labels: int, n_positions: int, *, c
     sequences to choose by."""
     if settings.edges != "auto":
         return (settings.edges,)
-    if settings.multi_strategy == "multi_output_tree":
-        return ("shared",)
-    if settings.order != 1 or n_labels > (COMPARED_LABELS if compared else FEW_LABELS):
+    most = COMPARED_LABELS if compared else FEW_LABELS
+    if settings.multi_strategy == "multi_output_tree" or settings.order != 1 or n_labels > most:
         return ("shared",)
     try:
         check_joint_memory(n_positions, n_labels)

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 Corpus = Dataset | SharedCorpus
 SHARPNESS = {"labelwise": 15.0, "classification_error": 1.0}
-UNSURE = 0.1  # nats a label: a surer model has little left to learn
+UNSURE = 0.3  # nats a label: a surer model has little left to learn
 _CHUNK_SCORES = 4_000_000  # of joint edges: 30 MB
 
 
