@@ -297,6 +297,18 @@ def test_trees_of_words_stand_on_weights(kind, options, cuts, n_members, seed, w
         assert np.array_equal(a, b)
 
 
+def test_what_ends_training_of_the_weights_ends_that_of_the_trees(rng):
+    """Ctrl-C, or a callback that says so."""
+    X, y = sequences(rng, "words", 3)
+    model = hedgerow.TreeCRF(window=1, early_stopping=False, n_estimators=50)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        n_steps = iter(range(1000))
+        model.fit(X, y, callbacks=lambda step: next(n_steps) == 3)
+    assert (model.outcome_, model.linear_.outcome_) == ("interrupted", "interrupted")
+    assert model.n_iter_ == 1
+
+
 def test_a_tree_for_all_labels_stands_on_weights(rng):
     """Many labels on a column of very many values; and training goes on in one process."""
     X = [[{"word": f"w{(40 * i + t) % 700}"} for t in range(40)] for i in range(20)]

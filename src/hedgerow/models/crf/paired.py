@@ -28,6 +28,7 @@ from hedgerow.models.crf.parameters import TreeParameters
 from hedgerow.models.crf.tree_form import has_words
 from hedgerow.training.boosting.constant import best_constant, best_history_constant
 from hedgerow.training.boosting.scores import Start
+from hedgerow.training.ctrl_c import end_soon
 
 
 def linear_below(model: TreeParameters, ready: Prepared, words: bool | None = None) -> LinearCRF | None:
@@ -52,6 +53,8 @@ def _below_words(model: TreeParameters, given: Dataset | SharedCorpus) -> Linear
     with warnings.catch_warnings(), keeping(below, None):
         warnings.simplefilter("ignore", ConvergenceWarning)
         below._train_all(make_ready(below._preparation(), given, None))
+    if below.outcome_ == "interrupted":
+        end_soon()
     return below._finish(None)
 
 
