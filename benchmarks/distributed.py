@@ -3,6 +3,7 @@
     python -m benchmarks.distributed                      # 0.1 million rows, two workers
     python -m benchmarks.distributed --rows 2_000_000 --iterations 3
     python -m benchmarks.distributed --rows 10_000_000 --workers 1 --out-of-core --memory 2.4GB --iterations 3
+    python -m benchmarks.distributed --rows 2_000_000 --local --iterations 3    # the memory of one process
 
 Rows are made by a seeded generator into Parquet files, sequences of 100 rows: 32 numbers, 5 labels or as many as are
 given, a window of 2 and 32 leaves. Both sides do the same iterations, and the trees are compared, bit by bit.
@@ -22,10 +23,14 @@ from typing import Any
 import dask
 import numpy as np
 import pandas as pd
+from distributed import Client, LocalCluster
 
+import hedgerow
+import hedgerow.dask
 from hedgerow.dask import engine
 
 N_COLUMNS, LENGTH = 32, 100
+NAMES = {"by": "machine", "label": "state"}
 
 
 def make_files(folder: Path, n_rows: int, rows_a_file: int, n_labels: int) -> list[str]:
@@ -70,8 +75,8 @@ class Meter:
 
 
 def size_of(value: object) -> int:
-    if isinstance(value, np.ndarray):
-        return value.nbytes
+    if isinstance(value, (np.ndarray, bytes)):
+        return memoryview(value).nbytes
     return sum(map(size_of, value)) if isinstance(value, (list, tuple)) else 8
 
 
@@ -134,54 +139,58 @@ def main() -> None:
     parser.add_argument("--memory", default="auto", help="of each worker")
     parser.add_argument("--folder", type=Path, help="of the files, which are kept there for the next run")
     parser.add_argument("--out-of-core", action="store_true", help="leave the fit in this process out")
+    parser.add_argument("--local", action="store_true", help="leave the fit by workers out")
     args = parser.parse_args()
-    from distributed import Client, LocalCluster
-
-    import hedgerow
-    import hedgerow.dask
-
     with tempfile.TemporaryDirectory() as folder:
         paths = make_files(
             args.folder or Path(folder), args.rows, min(250_000, max(LENGTH, args.rows // 8)), args.labels
         )
-        names = {"by": "machine", "label": "state"}
-        with (
-            dask.config.set(engine.SPILLING if args.out_of_core else {}),
-            LocalCluster(
-                n_workers=args.workers,
-                threads_per_worker=args.threads,
-                memory_limit=args.memory,
-                dashboard_address=":0",
-            ) as cluster,
-            Client(cluster) as client,
-            Together() as together,
-        ):
-            meter, began, first = Meter(), time.perf_counter(), peak_mb()
-            watch = Clock(client)
-            shared = hedgerow.dask.TreeCRF(client=client, **options(args)).fit(paths, **names, callbacks=watch)
-            whole, (_, cpu, ready) = time.perf_counter() - began, watch.marks[0]
-            driver = peak_mb()
-            peaks = client.run(peak_mb)
-        n = args.iterations * args.labels
-        print(f"{args.rows:,} rows, {args.workers} workers, {args.edges} edges, {args.iterations} iterations")
-        print(f"shared: {watch}; {whole:.1f} s in all;")
-        print(f"  {ready - began:.1f} s, and {cpu:.1f} CPU s by workers, up to the end of the first iteration")
-        print(f"  {meter.n_calls / args.iterations:.1f} round trips an iteration; an iteration and label brings")
-        print(f"  {meter.received / n / 1e6:.2f} MB to the driver, and takes {meter.sent / n / 1e6:.2f} MB from it")
-        print(
-            f"  memory: driver {driver:.0f} MB ({first:.0f} before), workers {[round(p) for p in peaks.values()]} MB,"
-        )
-        print(f"  all together at one time {together.peak:.0f} MB")
-        if not args.out_of_core:
-            frame = pd.concat([pd.read_parquet(path) for path in paths], ignore_index=True)
-            watch = Clock()
-            local = hedgerow.TreeCRF(n_jobs=args.workers, **options(args)).fit(frame, **names, callbacks=watch)
+        shared = None if args.local else by_workers(paths, args)
+        local = None if args.out_of_core else by_threads(paths, args)
+        if local is not None and shared is not None:
             same = all(
                 np.array_equal(a.nodes, b.nodes) and np.array_equal(a.values, b.values)
-                for a, b in zip(local.ensemble_.trees(), shared.ensemble_.trees(), strict=True)
+                for a, b in zip(local, shared, strict=True)
             )
-            print(f"local, {args.workers} threads: {watch}; memory {peak_mb():.0f} MB")
             print(f"the same bits: {same}")
+
+
+def by_workers(paths: list[str], args: argparse.Namespace) -> list[Any]:
+    """The trees that workers grow; prints what that takes."""
+    with (
+        dask.config.set(engine.SPILLING if args.out_of_core else {}),
+        LocalCluster(
+            n_workers=args.workers, threads_per_worker=args.threads, memory_limit=args.memory, dashboard_address=":0"
+        ) as cluster,
+        Client(cluster, direct_to_workers=True) as client,
+        Together() as together,
+    ):
+        meter, began, first = Meter(), time.perf_counter(), peak_mb()
+        watch = Clock(client)
+        shared = hedgerow.dask.TreeCRF(client=client, **options(args)).fit(paths, **NAMES, callbacks=watch)
+        whole, (_, cpu, ready) = time.perf_counter() - began, watch.marks[0]
+        driver = peak_mb()
+        peaks = client.run(peak_mb)
+    n = args.iterations * args.labels
+    print(f"{args.rows:,} rows, {args.workers} workers, {args.edges} edges, {args.iterations} iterations")
+    print(f"shared: {watch}; {whole:.1f} s in all;")
+    print(f"  {ready - began:.1f} s, and {cpu:.1f} CPU s by workers, up to the end of the first iteration")
+    print(f"  {meter.n_calls / args.iterations:.1f} round trips an iteration; an iteration and label brings")
+    print(f"  {meter.received / n / 1e6:.2f} MB to the driver, and takes {meter.sent / n / 1e6:.2f} MB from it")
+    print(f"  memory: driver {driver:.0f} MB ({first:.0f} before), workers {[round(p) for p in peaks.values()]} MB,")
+    print(f"  all together at one time {together.peak:.0f} MB")
+    trees: list[Any] = shared.ensemble_.trees()
+    return trees
+
+
+def by_threads(paths: list[str], args: argparse.Namespace) -> list[Any]:
+    """The trees that threads grow; prints what that takes."""
+    first, watch = peak_mb(), Clock()
+    frame = pd.concat([pd.read_parquet(path) for path in paths], ignore_index=True)
+    local = hedgerow.TreeCRF(n_jobs=args.workers, **options(args)).fit(frame, **NAMES, callbacks=watch)
+    print(f"local, {args.workers} threads: {watch}; memory {peak_mb():.0f} MB ({first:.0f} before)")
+    trees: list[Any] = local.ensemble_.trees()
+    return trees
 
 
 if __name__ == "__main__":

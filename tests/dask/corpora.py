@@ -10,10 +10,12 @@ import pandas as pd
 from hedgerow.data.parts.merging import count_keys, frequent_keys, learn_part
 
 KINDS = ("numbers", "both", "attributes", "weighted attributes")
+WORDS = ("words", "words and numbers", "many attributes")  # trees of which begin with weights
 
 
 def sequences(rng, kind, n_labels, n_sequences=40):
-    """Sequences of numbers, of dicts with categories, numbers, flags and rare keys, or of attributes."""
+    """Sequences of numbers, of dicts with categories, numbers, flags and rare keys, or of attributes; or of words, of
+    which there are many, with numbers that may be missing."""
     X, y = [], []
     for i in range(n_sequences):
         n = int(rng.integers(1, 25))
@@ -30,6 +32,13 @@ def sequences(rng, kind, n_labels, n_sequences=40):
             X.append(rows)
         elif kind == "attributes":
             X.append([[f"a{w}", f"b{rng.integers(300)}"] for w in word])
+        elif kind == "many attributes":
+            X.append([[f"a{w}", f"b{rng.integers(900)}", f"c{rng.integers(900)}"] for w in word])
+        elif kind == "words":
+            X.append([{"word": f"w{w}", "other": f"o{rng.integers(900)}"} for w in word])
+        elif kind == "words and numbers":
+            gaps, other = np.where(rng.random(n) < 0.1, np.nan, number), [f"o{w}" for w in rng.integers(900, size=n)]
+            X.append(pd.DataFrame({"x": gaps, "other": other, "up": number > 1}))
         else:
             X.append([{f"a{w}": float(np.round(v, 2)), f"b{w}": 1.0} for w, v in zip(word, number)])
         y.append([f"L{k}" for k in state])

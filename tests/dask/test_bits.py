@@ -17,20 +17,20 @@ from hedgerow.data.encoding import learn
 from hedgerow.data.parts.corpus import SharedCorpus, join
 from hedgerow.data.parts.merging import learn_part, recode
 from hedgerow.data.parts.pairwise import SharedSum, answer
-from hedgerow.errors import HedgerowWarning, InputError
+from hedgerow.errors import InputError
 from hedgerow.estimators import window_choice
 from hedgerow.estimators.kept import keeping
 from hedgerow.estimators.shared import prepare_shared, read_shared
 from hedgerow.linear import chain as linear_chain
 from hedgerow.models.crf import linear_shared, linear_training
-from hedgerow.training.boosting import chain
+from hedgerow.training.boosting import chain, scores
 from hedgerow.training.checkpoint import Checkpoint
 from hedgerow.training.ctrl_c import stages
 from hedgerow.trees import shared_binning
 from hedgerow.trees.binning import learn_binning
 from tests.reference.engine import LocalEngine
 
-from .corpora import KINDS, parts_of, same_trees, same_weights, sequences
+from .corpora import KINDS, WORDS, parts_of, same_trees, same_weights, sequences
 
 FEW = settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 ALONE = {"early_stopping": False, "n_estimators": 4}
@@ -46,7 +46,7 @@ def _small_shards(monkeypatch):
     monkeypatch.setattr(shared_binning, "SAMPLED", 16)
     monkeypatch.setattr(shared_binning, "AT_ONCE", 40)
     plan = parallel.plan_chunks
-    for module in (linear_chain, linear_training, linear_shared):
+    for module in (linear_chain, linear_training, linear_shared, scores):
         monkeypatch.setattr(module, "plan_chunks", lambda offsets, target=30: plan(offsets, target))
 
 
@@ -67,17 +67,19 @@ class Ended(Exception):
 
 
 @pytest.mark.parametrize(
-    ("kind", "options"),
+    ("kind", "options", "data"),
     [
-        (TreeCRF, {**ALONE, "n_estimators": 7, "edges": "joint", "max_leaf_nodes": 5}),
-        (TreeCRF, {**SOON, "max_leaf_nodes": 5, "learning_rate": "line_search", "validation_folds": 1}),
-        (TreeCRF, {**ALONE, "n_estimators": 7, "max_leaf_nodes": 5, "multi_strategy": "multi_output_tree"}),
-        (LinearCRF, {"max_iter": 12}),
+        (TreeCRF, {**ALONE, "n_estimators": 7, "edges": "joint", "max_leaf_nodes": 5}, "both"),
+        (TreeCRF, {**SOON, "max_leaf_nodes": 5, "learning_rate": "line_search", "validation_folds": 1}, "both"),
+        (TreeCRF, {**ALONE, "n_estimators": 7, "max_leaf_nodes": 5, "multi_strategy": "multi_output_tree"}, "numbers"),
+        (TreeCRF, {**SOON, "max_leaf_nodes": 5}, "words and numbers"),
+        (LinearCRF, {"max_iter": 12}, "both"),
+        (LinearCRF, {"max_iter": 12, "missing": "indicator", "class_weight": "balanced"}, "words and numbers"),
     ],
-    ids=["trees", "stopped trees", "trees for all labels", "weights"],
+    ids=["trees", "stopped trees", "trees for all labels", "trees on weights", "weights", "weights of gaps"],
 )
-def test_a_driver_that_dies_goes_on_from_its_checkpoint(kind, options, rng, tmp_path):
-    X, y = sequences(rng, "numbers" if "multi_strategy" in options else "both", 3)
+def test_a_driver_that_dies_goes_on_from_its_checkpoint(kind, options, data, rng, tmp_path):
+    X, y = sequences(rng, data, 3)
     known, parts = {"window": 1, "random_state": 0, **options}, parts_of(X, y, [7, 20])
 
     def fit(checkpoint, most, parts=parts):
@@ -93,10 +95,11 @@ def test_a_driver_that_dies_goes_on_from_its_checkpoint(kind, options, rng, tmp_
             warnings.simplefilter("ignore")
             return fit_parts(model, parts, 3)
 
-    whole, path, n_deaths = fit(None, 99), tmp_path / "checkpoint", 0
+    whole, path, n_deaths = fit(None, 9999), tmp_path / "checkpoint", 0
+    life = 30 if data == "words and numbers" and kind is TreeCRF else 2  # iterations: weights take many
     while True:
         try:
-            again = fit(Checkpoint(path, every=0), 2)
+            again = fit(Checkpoint(path, every=0), life)
             break
         except Ended:
             n_deaths += 1
@@ -226,6 +229,13 @@ def test_the_default_of_trees_of_many_labels(options, rng):
         assert np.array_equal(a, b)
 
 
+def test_a_tree_that_no_worker_has_memory_for(rng, monkeypatch):
+    X, y = sequences(rng, "numbers", 20)
+    monkeypatch.setattr(LocalEngine, "memory", property(lambda self: 1e5, lambda self, value: None), raising=False)
+    with pytest.raises(InputError, match=r"one tree for 20 labels: the sums of its leaves take a worker .* GB"):
+        fit_parts(TreeCRF(window=1, **ALONE), parts_of(X, y, [9]), 2)
+
+
 def test_the_default_of_trees(rng):
     """Both forms of edges, three folds, a temperature, and a last training on all sequences."""
     X, y = sequences(rng, "both", 3)
@@ -255,19 +265,62 @@ def test_the_rare_values_of_parts_are_those_of_the_whole(rng, monkeypatch):
         np.testing.assert_array_equal(a, b)
 
 
-def test_what_auto_comes_to_by_workers():
-    """Words, and many labels on a column of very many values: a tree for all labels, from zero, and that is said."""
+ON_WORDS = {
+    "alone": {**ALONE, "class_weight": "balanced"},
+    "joint": {**SOON, "edges": "joint", "validation_folds": 1},
+    "folds": {**SOON, "class_weight": {"L0": 3.0}},
+}
+
+
+@pytest.mark.parametrize("kind", WORDS)
+@pytest.mark.parametrize("options", ON_WORDS.values(), ids=ON_WORDS)
+@given(cuts=CUTS, n_members=st.sampled_from([1, 2, 3, 5]), seed=st.integers(0, 9), weighted=st.booleans())
+@settings(FEW, max_examples=3)
+def test_trees_of_words_stand_on_weights(kind, options, cuts, n_members, seed, weighted):
+    """Folds, temperatures and a last training, too; each has weights of its own."""
+    rng = np.random.default_rng(seed)
+    X, y = sequences(rng, kind, 3)
+    known = {"window": 1, "max_leaf_nodes": 5, "random_state": 0, **options}
+    weights = (0.01 + 3 * rng.random(len(X))).tolist() if weighted else None
+    local, shared = quiet(hedgerow.TreeCRF(**known), X, y, weights), TreeCRF(**known)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fit_parts(shared, parts_of(X, y, cuts, weights), n_members)
+    assert (local.linear_.imputation_ is not None) == (kind == "words and numbers")
+    assert local.linear_.imputation_ == shared.linear_.imputation_
+    same_weights(local.linear_, shared.linear_)
+    same_trees(local, shared)
+    assert shared.refitted_ == ("n_iter_no_change" in options)
+    ordinary = shared.to_local()
+    assert ordinary.init == "auto"
+    for a, b in zip(ordinary.predict_proba(X), local.predict_proba(X)):
+        assert np.array_equal(a, b)
+
+
+def test_what_ends_training_of_the_weights_ends_that_of_the_trees(rng):
+    """Ctrl-C, or a callback that says so."""
+    X, y = sequences(rng, "words", 3)
+    model = hedgerow.TreeCRF(window=1, early_stopping=False, n_estimators=50)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        n_steps = iter(range(1000))
+        model.fit(X, y, callbacks=lambda step: next(n_steps) == 3)
+    assert (model.outcome_, model.linear_.outcome_) == ("interrupted", "interrupted")
+    assert model.n_iter_ == 1
+
+
+def test_a_tree_for_all_labels_stands_on_weights(rng):
+    """Many labels on a column of very many values; and training goes on in one process."""
     X = [[{"word": f"w{(40 * i + t) % 700}"} for t in range(40)] for i in range(20)]
     y = [[f"L{(40 * i + t) % 14}" for t in range(40)] for i in range(20)]
     known = {"window": 0, **ALONE}
-    with pytest.warns(HedgerowWarning, match="init='auto' is 'zero' with Dask"):
-        shared = fit_parts(TreeCRF(**known), parts_of(X, y, [9]), 2)
-    local = hedgerow.TreeCRF(**known, init="zero").fit(X, y)
+    local, shared = quiet(hedgerow.TreeCRF(**known), X, y), fit_parts(TreeCRF(**known), parts_of(X, y, [9]), 2)
     assert local.ensemble_.vectors
     same_trees(local, shared)
-    ordinary = shared.to_local()
-    assert (ordinary.init, ordinary.multi_strategy) == ("zero", "auto")
-    ordinary.set_params(warm_start=True, n_estimators=5).fit(X, y)
+    more = {"warm_start": True, "n_estimators": 6}
+    local.set_params(**more).fit(X, y)
+    same_trees(local, shared.to_local().set_params(**more).fit(X, y))
+    same_trees(local, fit_parts(shared.set_params(**more), parts_of(X, y, [3, 9]), 3))
 
 
 WEIGHTED = [
@@ -305,12 +358,12 @@ def test_weights_that_cannot_be_meant(weight, rng):
         parts_of(X, y, [20], [np.ones(len(x)) for x in X])
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [*KINDS, "words"])
 @pytest.mark.parametrize(("model", "options"), WEIGHTED[1:], ids=["trees", "weights"])
 def test_held_out_sequences_that_are_given(kind, model, options, rng):
     X, y = sequences(rng, kind, 3)
     new, truth = sequences(rng, kind, 3, n_sequences=9)
-    if kind == "both":
+    if kind in ("both", "words"):
         new[0][0]["word"] = "never seen"
     known = {"window": 1, "random_state": 0, **options}
     local = quiet(model._local(**known), X, y, None, new, truth)
@@ -377,8 +430,14 @@ def test_training_that_goes_on(model, options, rng):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
     "options",
-    [{}, {"pairs": "all", "l1": 0.1}, {"early_stopping": True, "calibrate": True}, {"order": 0, "min_frequency": 2}],
-    ids=["plain", "all pairs", "stopped", "order 0"],
+    [
+        {},
+        {"pairs": "all", "l1": 0.1},
+        {"early_stopping": True, "calibrate": True},
+        {"order": 0, "min_frequency": 2},
+        {"early_stopping": True, "calibrate": True, "class_weight": "balanced", "scoring": "log_likelihood"},
+    ],
+    ids=["plain", "all pairs", "stopped", "order 0", "labels that count more"],
 )
 def test_weights(kind, options, rng):
     X, y = sequences(rng, kind, 3)
@@ -388,6 +447,36 @@ def test_weights(kind, options, rng):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             same_weights(local, fit_parts(LinearCRF(**known), parts_of(X, y, cuts), n_members))
+
+
+@pytest.mark.parametrize("middle", ["mean", "median"])
+@given(cuts=CUTS, n_members=st.sampled_from([1, 2, 3, 5]), seed=st.integers(0, 9), weighted=st.booleans())
+@settings(FEW, max_examples=4)
+def test_weights_of_gaps(middle, cuts, n_members, seed, weighted):
+    rng = np.random.default_rng(seed)
+    X, y = sequences(rng, "words and numbers", 3)
+    weights = (0.01 + 3 * rng.random(len(X))).tolist() if weighted else None
+    known = {"window": 1, "missing": "indicator", "fill_numbers": middle, "early_stopping": True, "random_state": 0}
+    local = quiet(hedgerow.LinearCRF(max_iter=9, **known), X, y, weights)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        shared = fit_parts(LinearCRF(max_iter=9, **known), parts_of(X, y, cuts, weights), n_members)
+    assert local.imputation_ == shared.imputation_
+    same_weights(local, shared)
+
+
+def test_frequencies_of_sequences_that_count_more_are_refused(rng):
+    X, y = sequences(rng, "both", 3)
+    with pytest.raises(InputError, match="min_frequency is not supported with weights of sequences"):
+        fit_parts(LinearCRF(window=0, min_frequency=2), parts_of(X, y, [9], [1.0 + i % 2 for i in range(len(X))]), 2)
+
+
+def test_a_column_without_any_value_has_nothing_to_fill_in(rng):
+    X, y = sequences(rng, "words and numbers", 3)
+    X = [one.assign(x=np.nan) for one in X]
+    for model in (hedgerow.LinearCRF(missing="indicator", window=0), LinearCRF(missing="indicator", window=0)):
+        with pytest.raises(InputError, match="column 'x': every value is missing in the training sequences"):
+            model.fit(X, y) if type(model) is hedgerow.LinearCRF else fit_parts(model, parts_of(X, y, [9]), 2)
 
 
 def test_unlabelled_positions_and_sets_of_labels(rng):

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 import polars
 import pytest
-from distributed import Client, LocalCluster
+from distributed import Client, KilledWorker, LocalCluster
 from sklearn.base import clone
 
 import hedgerow
@@ -24,7 +24,7 @@ from hedgerow.cli.main import run
 from hedgerow.cli.train import train
 from hedgerow.cli.train_workers import train_by_workers
 from hedgerow.dask import LinearCRF, TreeCRF, engine
-from hedgerow.errors import InputError
+from hedgerow.errors import HedgerowError, InputError
 from hedgerow.training.boosting import chain
 
 from .corpora import cut_frame, frame, same_trees, same_weights, sequences
@@ -152,6 +152,8 @@ def test_what_is_refused(client, rng):
         (dask_frame(parts), {"label": "state"}, "by.* is missing"),
         (dask_frame(parts), {**NAMES, "label": "stat"}, "there is no column 'stat'"),
         (whole, NAMES, "X is 'DataFrame'.*ordinary fit"),
+        ("nowhere.parquet", NAMES, "X is not read: .*nowhere.parquet.*Give paths of Parquet files"),
+        (__file__, NAMES, "X is not read: .*Parquet.*Give paths of Parquet files"),
         ([dask.delayed(parts[0]), dask.delayed(parts[1].drop(columns="z"))], NAMES, "partition 1 has no column 'z'"),
         ([dask.delayed(parts[0]), dask.delayed(parts[1].astype({"z": str}))], NAMES, "column 'z': is categorical in"),
         ([dask.delayed(parts[0]), dask.delayed(parts[1].drop(columns="state"))], NAMES, "there is no column 'state'"),
@@ -334,6 +336,10 @@ def test_no_client(monkeypatch):
         TreeCRF(window=1).fit(None)
     with pytest.raises(InputError, match=r"client.* is of type str"):
         TreeCRF(window=1, client="tcp://somewhere").fit(None)
+    with LocalCluster(n_workers=1, processes=False, dashboard_address=":0") as cluster, Client(cluster) as closed:
+        pass
+    with pytest.raises(InputError, match="the Dask client is closed"):
+        TreeCRF(window=1, client=closed).fit(None)
 
 
 def test_a_worker_with_another_version(client, monkeypatch):
@@ -343,11 +349,25 @@ def test_a_worker_with_another_version(client, monkeypatch):
         TreeCRF(window=1, client=client).fit(None)
 
 
-def test_workers_that_are_killed_and_added(rng, monkeypatch, caplog):
+def test_partitions_that_workers_die_of(client, rng, monkeypatch):
+    def die(*given, **named):
+        raise KilledWorker("describe-1", None, 3)
+
+    monkeypatch.setattr(client, "gather", die)
+    bag = dask.bag.from_sequence(list(zip(*sequences(rng, "numbers", 3))), npartitions=3)
+    with pytest.raises(HedgerowError, match=r"4 workers died of the same partition.*give partitions fewer rows"):
+        TreeCRF(client=client, **ALONE).fit(bag)
+
+
+@pytest.mark.parametrize(
+    ("kind", "kills"),
+    [("both", {("call", 2), ("swap", 5), ("swap", 10)}), ("words and numbers", {("call", 3), ("swap", 5)})],
+    ids=["trees", "weights and trees on them"],
+)
+def test_workers_that_are_killed_and_added(kind, kills, rng, monkeypatch, caplog):
     """SIGKILL before an evaluation, a count, and the handing out of parcels; and another worker in between."""
-    kills = {("call", 2), ("pack", 5), ("unpack", 10)}
     monkeypatch.undo()  # other processes have the ordinary sizes of shards
-    X, y = sequences(rng, "both", 3, n_sequences=400)
+    X, y = sequences(rng, kind, 3, n_sequences=400)
     local = hedgerow.TreeCRF(**ALONE | {"n_estimators": 4}).fit(X, y)
     with (
         LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0") as cluster,
@@ -359,7 +379,7 @@ def test_workers_that_are_killed_and_added(rng, monkeypatch, caplog):
             n_asked[name] += 1
             if (name, n_asked[name]) in kills:
                 os.kill(client.run(os.getpid, workers=[self.places[0]])[self.places[0]], signal.SIGKILL)
-            if (name, n_asked[name]) == ("pack", 8):
+            if (name, n_asked[name]) == ("swap", 8):
                 cluster.scale(3)
             return ask(self, name, *given)
 
@@ -369,5 +389,5 @@ def test_workers_that_are_killed_and_added(rng, monkeypatch, caplog):
             model = TreeCRF(client=client, **ALONE | {"n_estimators": 4}).fit(bag)
     same_trees(local, model)
     assert all(n_asked[name] > n for name, n in kills)
-    assert sum("was lost" in record.message for record in caplog.records) >= 3
+    assert sum("was lost" in record.message for record in caplog.records) >= len(kills)
     assert np.array_equal(model.predict_proba(X)[0], local.predict_proba(X)[0])

@@ -29,13 +29,14 @@ class LocalPool:
         return given
 
     def swap(self, operations: Sequence[Operation], then: str, history: Sequence[Operation]) -> list[Any]:
-        lost = [seat for seat in self.seats if seat.pack(self.n_calls, operations) is None]
+        given = [seat.call(self.n_calls, operations) for seat in self.seats]
         self.n_calls += 1
-        for seat in lost:
-            seat.catch_up(self.n_calls, [*history, *operations[:-1]])
-        if lost:
+        for seat, one in zip(self.seats, given):
+            if one is None:
+                seat.catch_up(self.n_calls, [*history, *operations[:-1]])
+        packed = [one[-1] for one in given if one is not None]
+        if len(packed) < len(given):
             raise Lost
-        packed = [seat.parcels for seat in self.seats]
         return [getattr(seat.member, then)(m, [own[m] for own in packed]) for m, seat in enumerate(self.seats)]
 
     def close(self) -> None:

@@ -7,11 +7,16 @@ made again on another worker, from the parts, and does over what it had done.
 
 from __future__ import annotations
 
+import asyncio
 import logging
+import pickle
+import signal
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from importlib.metadata import version
+from pickle import loads
 from typing import Any
 
 from hedgerow.data.parts.corpus import Piece
@@ -22,6 +27,10 @@ log = logging.getLogger("hedgerow.dask")
 
 PATIENCE = 120  # seconds without any worker
 MOST_LOST = 20  # members of one pool: beyond, workers die of the work itself
+MORE_ROOM = (
+    "Most often they run out of memory: give partitions fewer rows, or workers more memory, or start fewer of them. "
+    "The logs of the workers say more."
+)
 # Of a worker's memory: what parts may have, which are read a few times. Members need the rest.
 SPILLING = {"distributed.worker.memory.target": 0.2, "distributed.worker.memory.spill": 0.4}
 PULSE = 2.0  # seconds after which one who waits looks whether the others are still there
@@ -43,6 +52,8 @@ def find_client(client: Any) -> Any:
         hint = "Give a dask.distributed.Client."
         raise InputError(f"⟦client⟧ is of type {type(client).__name__}", hint=hint)
     workers: Any = client  # Dask has no types
+    if workers.status != "running":
+        raise InputError(f"the Dask client is {workers.status}", hint="Make another: dask.distributed.Client().")
     if not workers.nthreads():
         raise InputError("the Dask cluster has no workers", hint="Start some: client.cluster.scale(2).")
     own = version("hedgerow")
@@ -54,12 +65,24 @@ def find_client(client: Any) -> Any:
 
 
 @contextmanager
+def explained() -> Iterator[None]:
+    """Say what it means that Dask gave up because workers died."""
+    try:
+        yield
+    except Exception as error:
+        if type(error).__name__ != "KilledWorker":
+            raise
+        n_lost = int(getattr(error, "allowed_failures", 0)) + 1
+        raise HedgerowError(f"{n_lost} workers died of the same partition, one after the other. {MORE_ROOM}") from error
+
+
+@contextmanager
 def local_client(n_workers: int, memory: str | None = None) -> Iterator[Any]:
     """The client of worker processes on this machine, for as long as the block lasts. memory : of all together"""
     try:
         import dask.config
         from dask.utils import parse_bytes
-        from distributed import Client, LocalCluster
+        from distributed import Client, LocalCluster, WorkerPlugin
     except ImportError as error:
         raise InputError("Dask is not installed", hint="pip install 'hedgerow[dask]'") from error
     if n_workers < 1:
@@ -68,8 +91,22 @@ def local_client(n_workers: int, memory: str | None = None) -> Iterator[Any]:
         limit: Any = "auto" if memory is None else parse_bytes(memory) // n_workers
     except ValueError:
         raise InputError(f"⟦memory⟧ is {memory!r}", hint="Give a size, such as 4GB.") from None
+
+    class IgnoresCtrlC(WorkerPlugin):
+        """A terminal sends Ctrl-C to workers, too; what it means is the driver's business."""
+
+        def setup(self, worker: Any) -> None:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+
     shape: dict[str, Any] = {"threads_per_worker": 1, "memory_limit": limit, "dashboard_address": ":0"}
-    with dask.config.set(SPILLING), LocalCluster(n_workers=n_workers, **shape) as cluster, Client(cluster) as client:  # type: ignore[no-untyped-call]
+    start: Any = LocalCluster  # Dask has no types
+    connect: Any = Client
+    with (
+        dask.config.set(SPILLING),
+        start(n_workers=n_workers, **shape) as cluster,
+        connect(cluster, direct_to_workers=True) as client,
+    ):
+        client.register_plugin(IgnoresCtrlC())
         yield client
 
 
@@ -137,39 +174,48 @@ class DaskPool:
         return client.submit(DaskSeat, m, self.make, given, parts, actor=True, **where)
 
     def call(self, operations: Sequence[Operation], history: Sequence[Operation]) -> list[list[Any]]:
-        answers = self._all("call", self.n_calls, list(operations))
+        answers = self._all("call", self.n_calls, dumps(list(operations)))
         for m, answer in enumerate(answers):
             while answer is None:
                 self._make_again(m, [*history, *operations[:-1]])
-                answer = self._answer(m, self._ask(m, "call", self.n_calls, list(operations[-1:])))
+                answer = self._answer(m, self._ask(m, "call", self.n_calls, dumps(list(operations[-1:]))))
             answers[m] = answer
         self.n_calls += 1
-        return answers
+        return [loads(answer) for answer in answers]
 
     def swap(self, operations: Sequence[Operation], then: str, history: Sequence[Operation]) -> list[Any]:
         if not self._met:
             self._all("meet", self.actors)
-        packed = self._all("pack", self.n_calls, list(operations))
+        self._met = True
+        found = self._all("swap", self.n_calls, dumps(list(operations)), then)
         self.n_calls += 1
-        lost = [m for m, one in enumerate(packed) if one is None]
-        for m in lost:
-            self._make_again(m, [*history, *operations[:-1]])
-        self._met = not lost
-        found = self._all("unpack", then) if self._met else [None]
-        if None in found:
+        for m, one in enumerate(found):
+            if one is None:
+                self._make_again(m, [*history, *operations[:-1]])
+        if not all(found):
             self._met = False
             self._count_loss()
             raise Lost
-        return found
+        return [loads(one) for one in found]
 
     def _all(self, name: str, *arguments: Any) -> list[Any]:
         """What a method of every seat gives; None where it is lost."""
         asked = [self._ask(m, name, *arguments) for m in range(self.n_members)]
-        return [self._answer(m, future) for m, future in enumerate(asked)]
+        answers = []
+        for m, future in enumerate(asked):
+            answers.append(self._answer(m, future))
+            if answers[-1] is None:
+                self._give_up()
+        return answers
 
-    def _ask(self, m: int, name: str, *arguments: Any, **more: Any) -> Any:
+    def _give_up(self) -> None:
+        """Let nobody wait for what one who is lost would have handed out."""
+        for j in range(self.n_members):
+            self._ask(j, "give_up")
+
+    def _ask(self, m: int, name: str, *arguments: Any) -> Any:
         try:
-            return getattr(self.actors[m], name)(*arguments, **more)
+            return getattr(self.actors[m], name)(*arguments)
         except (OSError, RuntimeError):  # its worker is gone
             return None
 
@@ -182,8 +228,8 @@ class DaskPool:
                 lost = [j for j in range(self.n_members) if self._is_lost(j)]
                 if m in lost:
                     return None
-                for j in range(self.n_members if lost else 0):
-                    self._ask(j, "give_up", separate_thread=False)
+                if lost:
+                    self._give_up()
             except (OSError, RuntimeError) as error:
                 if isinstance(error, RuntimeError) and "Actor" not in str(error):
                     raise
@@ -198,8 +244,7 @@ class DaskPool:
     def _count_loss(self) -> None:
         self._n_lost += 1
         if self._n_lost > MOST_LOST:
-            hint = "Give workers more memory, or partitions fewer rows."
-            raise HedgerowError(f"workers were lost {MOST_LOST} times in one training. {hint}")
+            raise HedgerowError(f"workers were lost {MOST_LOST} times in one training. {MORE_ROOM}")
 
     def _make_again(self, m: int, history: Sequence[Operation]) -> None:
         """Make a member anew on another worker, from the parts, and let it do over what it did."""
@@ -219,7 +264,11 @@ class DaskPool:
 
 
 class DaskSeat(Seat):
-    """A seat that gets its parcels from the others by itself. number : among them"""
+    """A seat that hands its parcels to the others by itself. number : among them
+
+    What the driver sends and gets is pickled here: Dask would make a frame of every small array.
+    What waits for others are coroutines, which hold no thread: two fits on one worker cannot wait for each other.
+    """
 
     def __init__(self, number: int, make: Callable[..., Any], given: Sequence[Any], pieces: Sequence[Any]) -> None:
         with suppress(ImportError):
@@ -228,35 +277,63 @@ class DaskSeat(Seat):
             default_memory_pool().release_unused()  # what reading took, and Arrow keeps
         super().__init__(make, *given, list(pieces))
         self.number, self.others, self.in_vain = number, list[Any](), False
+        self.parcels: dict[tuple[int, int], Any] = {}  # by call and sender
+        self._news = asyncio.Event()
 
     def meet(self, seats: Sequence[Any]) -> bool:
         """Who the others are, and this one, all as actors."""
         self.others, self.in_vain = list(seats), False
+        self.parcels.clear()
         return True
 
-    # Dask runs these two beside what the seat does else, where it is told so.
+    def call(self, n_before: int, operations: Any) -> Any:
+        given = super().call(n_before, loads(operations))
+        return None if given is None else dumps(given)
 
-    def parcel(self, m: int, separate_thread: bool = True) -> Any:
-        """What is there for another."""
-        return self.parcels[m]
+    async def swap(self, n_before: int, operations: bytes, then: str) -> bytes | None:
+        """Do the operations, hand out the parcels that the last one gives, and what the member makes of those for it;
+        None as in `call`, and nothing where one is lost."""
+        from distributed import get_worker
 
-    def give_up(self, separate_thread: bool = True) -> None:
+        run = partial(asyncio.get_running_loop().run_in_executor, get_worker().executors["actor"])
+        try:
+            given = await run(super().call, n_before, loads(operations))
+        except Exception:
+            self._tell("give_up", dict.fromkeys(range(len(self.others)), ()))
+            raise
+        if given is None:
+            return None
+        wanted = [(n_before, m) for m in range(len(self.others))]
+        self._tell("take", {m: (*wanted[self.number], one) for m, one in enumerate(given[-1]) if m != self.number})
+        self.parcels[wanted[self.number]] = given[-1][self.number]
+        while not self.in_vain and any(key not in self.parcels for key in wanted):
+            self._news.clear()
+            await self._news.wait()
+        if self.in_vain:
+            return b""
+        found = await run(getattr(self.member, then), self.number, [self.parcels.pop(key) for key in wanted])
+        return dumps(found)
+
+    def _tell(self, name: str, arguments: dict[int, tuple[Any, ...]]) -> None:
+        """Call a method of some seats. Where one is gone, the driver says so."""
+        for m, given in arguments.items():
+            with suppress(OSError, RuntimeError):
+                getattr(self.others[m], name)(*given)
+
+    async def take(self, n_before: int, m: int, parcel: Any) -> None:
+        """Have a parcel from another."""
+        self.parcels[n_before, m] = parcel
+        self._news.set()
+
+    async def give_up(self) -> None:
         """Wait for parcels no longer: one is lost."""
         self.in_vain = True
+        self._news.set()
 
-    def unpack(self, then: str) -> Any:
-        """What the member makes of all parcels for it; None where one of them is lost."""
-        asked = [seat.parcel(self.number, separate_thread=False) for seat in self.others]
-        parcels: list[Any] = []
-        while len(parcels) < len(asked):
-            try:
-                parcels.append(asked[len(parcels)].result(timeout=PULSE))
-            except TimeoutError:
-                if self.in_vain:
-                    return None
-            except OSError:
-                return None
-        return getattr(self.member, then)(self.number, parcels)
+
+def dumps(value: Any) -> bytes:
+    """A message as one piece."""
+    return pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL)
 
 
 def check_name(names: Sequence[str], wanted: Sequence[str | None]) -> None:

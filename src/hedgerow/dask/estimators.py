@@ -11,16 +11,15 @@ import numpy as np
 
 import hedgerow.models.crf.linear as linear
 import hedgerow.models.crf.tree as tree
-from hedgerow.dask.engine import find_client
+from hedgerow.dask.engine import explained, find_client
 from hedgerow.dask.reading import find_source, is_dask_frame, open_engine
 from hedgerow.data.parts.corpus import SharedCorpus
 from hedgerow.declarations import declared, documented
-from hedgerow.errors import HedgerowWarning, InputError, warn
+from hedgerow.errors import InputError
 from hedgerow.estimators.base import StoppedChain
 from hedgerow.estimators.kept import Kept, keeping
 from hedgerow.estimators.shared import check_shared, prepare_shared, read_shared
 from hedgerow.models.crf.parameters import LinearParameters, TreeParameters
-from hedgerow.models.crf.tree_form import has_words
 from hedgerow.training.ctrl_c import stages
 from hedgerow.training.monitor import say
 
@@ -34,6 +33,7 @@ class _Shared(StoppedChain):
     _local: type[StoppedChain]
     _only: dict[str, tuple[Any, ...]]
 
+    @explained()
     def fit(  # type: ignore[override]
         self,
         X: Any,
@@ -163,23 +163,12 @@ class TreeCRF(DaskTreeParameters, _Shared, tree.TreeCRF):
     Parameters that it cannot train by are refused before it begins; docs/distributed.md has the list.
     """
 
-    _by_workers = True
     _local = tree.TreeCRF
     _only = {  # noqa: RUF012
         "objective": ("log_likelihood", "pseudo_likelihood"), "order": (0, 1), "init": ("auto", "zero", "constant"),
         "missing": ("learned",), "features": (None,), "subsample": (1.0, 1), "trim": (0.0, 0), "trees_per_step": (1,),
         "n_bags": (0,), "repair": (False,),
     }  # fmt: skip
-
-    def _finish(self, plan: Any) -> Self:
-        if has_words(self, self.schema_):
-            what = "⟦init='auto'⟧ is 'zero' with Dask, and something else without; docs/distributed.md says what"
-            warn(what, HedgerowWarning, stacklevel=3)
-        return super()._finish(plan)
-
-    def to_local(self) -> Any:
-        made = super().to_local()
-        return made.set_params(init="zero") if has_words(self, self.schema_) else made
 
 
 @declared
@@ -197,7 +186,6 @@ class LinearCRF(DaskLinearParameters, _Shared, linear.LinearCRF):
     _local = linear.LinearCRF
     _only = {  # noqa: RUF012
         "objective": ("auto", "log_likelihood"), "trainer": ("auto", "lbfgs", "conjugate_gradient", "gradient_descent"),
-        "order": (0, 1), "missing": (None,), "features": (None,), "transition_columns": (None,),
-        "start": ("auto", "zero"), "repair": (False,), "class_weight": (None,),
-        "induction": (None,),
+        "order": (0, 1), "missing": (None, "indicator"), "features": (None,), "transition_columns": (None,),
+        "start": ("auto", "zero"), "repair": (False,), "induction": (None,),
     }  # fmt: skip

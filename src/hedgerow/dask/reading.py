@@ -42,7 +42,11 @@ def find_source(
     if isinstance(X, (str, os.PathLike)) or _all(X, (str, os.PathLike)):
         from dask.dataframe import read_parquet
 
-        X = read_parquet(X if isinstance(X, (str, os.PathLike)) else [os.fspath(path) for path in X])
+        try:
+            X = read_parquet(X if isinstance(X, (str, os.PathLike)) else [os.fspath(path) for path in X])
+        except (OSError, ValueError) as error:  # Dask puts words of its own before those that say why
+            why = str(error.__cause__ or error).strip().splitlines()[-1]
+            raise InputError(f"X is not read: {why}", hint="Give paths of Parquet files.") from error
     if is_dask_frame(X):
         if y is not None:
             raise InputError("X is a Dask frame, and y is given", hint="Name the column of labels: ⟦label='state'⟧.")

@@ -7,6 +7,7 @@ means 0.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -85,15 +86,12 @@ def learn_imputation(
         raise InputError(f"numbers={numbers!r}", hint="Known are 'mean' and 'median'.")
     found_codes: dict[str, int] = {}
     found_numbers: dict[str, float] = {}
-    names: set[str] = set()
+    check_names(dataset)
     for column, values in stored_columns(dataset):
-        if column.name in names:
-            what = "is the name of a feature of positions and of one of whole sequences"
-            raise InputError(what, hint="Rename one of them.", column=column.name)
-        names.add(column.name)
-        known, weights = _known(column, values), dataset.spread_weights()
+        there, weights = ~_is_missing(column, values), dataset.spread_weights()
+        known = values[there]
         if weights is not None:
-            weights = (dataset.weight_seq if column.constant else weights)[~_is_missing(column, values)]  # type: ignore[index]
+            weights = (dataset.weight_seq if column.constant else weights)[there]  # type: ignore[index]
         if column.kind == "numeric":
             found_numbers[column.name] = _middle(known.astype(FLOAT), weights, numbers)
         elif codes:
@@ -104,6 +102,14 @@ def learn_imputation(
         if flags and (column.kind == "numeric" or codes or flag_codes)
     ]
     return Imputation(found_codes, found_numbers, tuple(flagged))
+
+
+def check_names(dataset: Dataset) -> None:
+    """Refuse two columns of one name, of which values are known by."""
+    for name, n in Counter(column.name for column, _ in stored_columns(dataset)).items():
+        if n > 1:
+            what = "is the name of a feature of positions and of one of whole sequences"
+            raise InputError(what, hint="Rename one of them.", column=name)
 
 
 def _middle(numbers: FloatArray, weights: FloatArray | None, which: str) -> float:
@@ -143,20 +149,18 @@ def stored_columns(dataset: Dataset) -> Iterator[tuple[Column, AnyArray]]:
             yield column, row[where]
 
 
-def check_values(dataset: Dataset) -> None:
-    """Refuse a column without any value."""
-    for column, values in stored_columns(dataset):
-        _known(column, values)
+def count_values(dataset: Dataset) -> AnyArray:
+    """How many values of each column are there."""
+    return np.array([np.count_nonzero(~_is_missing(*one)) for one in stored_columns(dataset)])
+
+
+def check_values(dataset: Dataset, counts: AnyArray) -> None:
+    """Refuse a column without any value. dataset : of these columns; counts : as of `count_values`"""
+    for (column, _), n in zip(stored_columns(dataset), counts):
+        if not n:
+            what = "every value is missing in the training sequences"
+            raise InputError(what, hint="Leave it out.", column=column.name)
 
 
 def _is_missing(column: Column, values: AnyArray) -> BoolArray:
     return np.isnan(values) if column.kind == "numeric" else values == MISSING
-
-
-def _known(column: Column, values: AnyArray) -> AnyArray:
-    """The values that are there; an error where there is none."""
-    known: AnyArray = values[~_is_missing(column, values)]
-    if not len(known):
-        what = "every value is missing in the training sequences"
-        raise InputError(what, hint="Leave it out.", column=column.name)
-    return known

@@ -61,7 +61,8 @@ class _LossMember:
     """What a worker does for `tempered_losses`: the losses of a run of the held-out sequences."""
 
     def __init__(self, model: Any, weights: FloatArray | None, plan: Any, pieces: Sequence[Dataset]) -> None:
-        self.given = model, join(pieces), weights
+        whole = join(pieces)
+        self.given = model, replace(model._dataset(whole, None, None), labels=whole.labels), weights
 
     def losses(self) -> list[FloatArray]:
         return _chunk_losses(*self.given)

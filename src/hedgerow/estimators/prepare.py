@@ -18,8 +18,9 @@ from hedgerow.chain.structure.states import StateSpace
 from hedgerow.data.dataset import Dataset, Label, Schema, Window
 from hedgerow.data.derived import parse_features, with_features
 from hedgerow.data.encoding import encode, learn_corpus
-from hedgerow.data.imputation import Imputation, check_values, learn_imputation
+from hedgerow.data.imputation import Imputation, check_values, count_values, learn_imputation
 from hedgerow.data.labels import counted, with_weights
+from hedgerow.data.parts.corpus import SharedCorpus, learn_shared_imputation
 from hedgerow.data.readers.arrays import split_lengths
 from hedgerow.data.sequences import take_sequences
 from hedgerow.data.settling import Learnt, by_weight, narrow
@@ -354,10 +355,7 @@ def make_ready(wanted: Preparation, given: Any, held_given: Any, kept: Any = Non
     """Learn from the training sequences what stands in for missing values and which moves are legal. Both are Datasets,
     or both are shared. kept, held : the numbers of both among all sequences, by which errors name them"""
     imputation = wanted.imputation if wanted.schema is not None else learn_missing(wanted, given)
-    dataset, held_out = given, held_given
-    if imputation is not None:
-        dataset = imputation.apply(given)
-        held_out = None if held_given is None else imputation.apply(held_given)
+    dataset, held_out = (_filled(imputation, corpus) for corpus in (given, held_given))
     with numbered(kept):
         if wanted.needs_numbers:
             dataset.require_numbers()
@@ -368,14 +366,22 @@ def make_ready(wanted: Preparation, given: Any, held_given: Any, kept: Any = Non
     return Prepared(wanted, dataset, held_out, given, held_given, imputation, space, kept=kept, held=held)
 
 
-def learn_missing(wanted: Preparation, dataset: Dataset) -> Imputation | None:
+def _filled(imputation: Imputation | None, corpus: Any) -> Any:
+    if corpus is None or imputation is None:
+        return corpus
+    return corpus.fill(imputation) if isinstance(corpus, SharedCorpus) else imputation.apply(corpus)
+
+
+def learn_missing(wanted: Preparation, dataset: Dataset | SharedCorpus) -> Imputation | None:
     """What stands in for missing values, learnt from training sequences; None where nothing does.
 
     A column without any value is refused, but where no value is one more value ("learned").
     """
     if wanted.missing in (None, LEARNED):
         return None
-    check_values(dataset)
+    if isinstance(dataset, SharedCorpus):
+        return learn_shared_imputation(dataset, wanted.fill_numbers)
+    check_values(dataset, count_values(dataset))
     if wanted.missing not in FILLING:
         return None
     flags = wanted.missing == "indicator"

@@ -62,6 +62,13 @@ def check_pairs_memory(n_labels: int, n_positions: int) -> None:
         warn(f"{text}: each pass over them may take {steps * _A_STEP / 60:,.0f} minutes. {hint}", stacklevel=2)
 
 
+def check_leaves_memory(n_leaves: int, n_cells: float, n_labels: int, limit: float) -> None:
+    """Refuse a tree for all labels whose leaves have more sums than half the memory of a worker that adds them up."""
+    what = f"one tree for {n_labels} labels: the sums of its leaves take a worker"
+    hint = "Set ⟦multi_strategy='one_output_per_tree'⟧, lower ⟦max_bins⟧, or give workers more memory, or more workers."
+    _check(8 * n_leaves * n_cells * n_labels, what, hint, 0.5 * limit)
+
+
 def check_lattice_memory(form: str, n_labels: int, n_edges: int) -> None:
     """Refuse pairs of labels on edges that this machine cannot hold.
 
@@ -73,9 +80,9 @@ def check_lattice_memory(form: str, n_labels: int, n_edges: int) -> None:
     _check(16 * K * K * (n_values + n_edges), what, "Use ⟦form='ising'⟧, fewer labels, or smaller items.")
 
 
-def _check(needed: int, what: str, hint: str) -> None:
+def _check(needed: float, what: str, hint: str, limit: float | None = None) -> None:
     """Refuse what needs more bytes than there are. To ask how many these are takes longer than a few positions do."""
-    limit = memory_limit() if needed > _LITTLE else None
+    limit = memory_limit() if limit is None and needed > _LITTLE else limit
     if limit is not None and needed > limit:
         sizes = f"{needed / 2**30:.1f} GB, and there are {limit / 2**30:.1f} GB of memory"
         raise InputError(f"{what} {sizes}", hint=hint)

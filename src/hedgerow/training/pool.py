@@ -58,7 +58,7 @@ class Seat:
     """A member, and the number of the calls that it has answered: one that was made anew has answered none."""
 
     def __init__(self, make: Callable[..., Any], *given: Any) -> None:
-        self.member, self.n_calls, self.parcels = make(*given), 0, list[Any]()
+        self.member, self.n_calls = make(*given), 0
 
     def call(self, n_before: int, operations: Sequence[Operation]) -> list[Any] | None:
         """What the operations give; None where the member is not what `n_before` calls have made it."""
@@ -68,12 +68,6 @@ class Seat:
         given = [getattr(self.member, one.name)(*one.arguments) for one in operations]
         self.n_calls = n_before + 1
         return given
-
-    def pack(self, n_before: int, operations: Sequence[Operation]) -> bool | None:
-        """Do the operations, and keep the parcels that the last one gives; None as in `call`."""
-        given = self.call(n_before, operations)
-        self.parcels = [] if given is None else given[-1]
-        return None if given is None else True
 
     def catch_up(self, n_before: int, history: Sequence[Operation]) -> bool:
         """Do over what so many calls did, in a member that was made anew."""

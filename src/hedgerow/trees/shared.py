@@ -249,7 +249,7 @@ class LeadGrower(Grower):
             most = 1  # features are drawn by the number of a node, which is that of the leaf that is split next
         order = [int(j) for j in np.argsort(-gains, kind="stable") if gains[j] >= LIKELY * gains[top]]
         self._asked = []
-        for j in [j for j in order if j not in self._cut][: max(1, min(most, left // 2, spare))]:
+        for j in [j for j in order if j not in self._cut][: max(1, min(most, left // 3, spare))]:
             leaf = self._leaves[j]
             split, chosen, nodes = leaf.found.split, leaf.found.chosen, self._children(leaf.found)
             self._asked.append((j, Cut(leaf.number, self._n_cut, split, chosen, left > 1, nodes)))

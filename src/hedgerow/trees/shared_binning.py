@@ -6,7 +6,7 @@ numbers evenly, which bounds the number of that rank from both sides, and then g
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -195,11 +195,11 @@ def _edge(rank: int, r: int, parts: Sequence[Between]) -> float:
 # ------------------------------------------------------------------------------------------------ bins of parts
 
 
-def bin_piece(dataset: Dataset, binning: Binning) -> BinnedPiece:
-    """Sequences of a part as bins."""
+def bin_piece(dataset: Dataset, binning: Binning, below: Callable[[Dataset], Any] | None = None) -> BinnedPiece:
+    """Sequences of a part as bins. below : what trees stand on"""
     assert dataset.labels is not None
-    data = bin_dataset(binning, dataset, postings=False)
-    return BinnedPiece(dataset.offsets, dataset.labels, dataset.allowed, data, dataset.weight_seq)
+    data, start = bin_dataset(binning, dataset, postings=False), None if below is None else below(dataset)
+    return BinnedPiece(dataset.offsets, dataset.labels, dataset.allowed, data, dataset.weight_seq, start)
 
 
 class BinnedPiece(NamedTuple):
@@ -210,6 +210,7 @@ class BinnedPiece(NamedTuple):
     allowed: AnyArray | None
     data: BinnedData
     weights: FloatArray | None = None
+    below: Any = None
 
 
 def join_labels(pieces: Sequence[BinnedPiece], nothing: Dataset) -> Dataset:

@@ -16,8 +16,27 @@ import numpy as np
 
 from hedgerow.data.dataset import Column, Dataset, Schema, Vocabulary
 from hedgerow.data.encoding import encode
+from hedgerow.data.imputation import (
+    Imputation,
+    check_names,
+    check_values,
+    count_values,
+    fill,
+    learn_imputation,
+    stored_columns,
+)
 from hedgerow.data.labels import without_labels
-from hedgerow.data.parts.merging import Part, Seen, check_known, check_weighted, merge, recode, see, standardise
+from hedgerow.data.parts.merging import (
+    Averages,
+    Part,
+    Seen,
+    check_known,
+    check_weighted,
+    merge,
+    recode,
+    see,
+    standardise,
+)
 from hedgerow.data.settling import by_weight
 from hedgerow.data.windows import windowed
 from hedgerow.errors import InputError, placed
@@ -72,6 +91,8 @@ class SharedCorpus:
     offsets : int64[S+1], where they begin and end
     hidden : codes of labels that are taken for unknown
     weight_seq : float64[S], or None; parts that are asked have their own
+    filled : the schema that users' data have, and what is filled in where they have gaps, by which `schema` is the one
+        with flags; None where nothing is
     """
 
     engine: Engine
@@ -80,6 +101,7 @@ class SharedCorpus:
     offsets: IndexArray
     hidden: tuple[int, ...] = ()
     weight_seq: FloatArray | None = None
+    filled: tuple[Schema, Imputation] | None = None
 
     @classmethod
     def of(cls, engine: Engine, chosen: Sequence[IndexArray] | None, window: Any, labels: Any = None) -> SharedCorpus:
@@ -145,8 +167,11 @@ class SharedCorpus:
     def each_with(self, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]] | None = None) -> list[Any]:
         """The same, with arguments of its own for every part."""
         given = [()] * self.engine.n_parts if arguments is None else arguments
-        how = function, self.schema, self.hidden, self.weight_seq is not None
-        return self.engine.each(on_part, [(how, *place) for place in zip(self.chosen, given)])
+        return self.engine.each(on_part, [(self._how(function), *place) for place in zip(self.chosen, given)])
+
+    def _how(self, function: Callable[..., Any]) -> How:
+        own, imputation = (self.schema, None) if self.filled is None else self.filled
+        return How(function, own, self.hidden, self.weight_seq is not None, imputation)
 
     def each_of(self, function: Callable[..., Any], sequences: IndexArray, *arrays: AnyArray) -> list[Any]:
         """function(dataset, sequences, *arrays) of some sequences, by their numbers, which rise: each part has its own
@@ -162,7 +187,7 @@ class SharedCorpus:
     def together(self, *columns: Column) -> Dataset:
         """All sequences in one place with some of their columns, or with none: labels and weights."""
         schema = replace(self.schema, columns=columns, attributes=Vocabulary([]), attribute_offsets=())
-        return join(replace(self, schema=schema).each(whole_part))
+        return join(replace(self, schema=schema, filled=None).each(whole_part))
 
     def require_numbers(self) -> None:
         """Refuse missing numbers, as a Dataset does."""
@@ -177,6 +202,10 @@ class SharedCorpus:
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(INDEX)
         weights = None if self.weight_seq is None else self.weight_seq[sequences]
         return replace(self, chosen=tuple(chosen), offsets=offsets, weight_seq=weights)
+
+    def fill(self, imputation: Imputation) -> SharedCorpus:
+        """The same sequences with their gaps filled, as `Imputation.apply` fills them."""
+        return replace(self, schema=imputation.extend(self.schema), filled=(self.schema, imputation))
 
     def narrowed(self) -> SharedCorpus:
         """The same sequences by the schema that is learnt of them alone."""
@@ -215,8 +244,27 @@ class SharedCorpus:
         for p, own in enumerate(self.chosen):
             begin, end = np.searchsorted(numbers, self.firsts[p : p + 2])
             if begin < end:
-                how = function, self.schema, self.hidden, self.weight_seq is not None
-                yield Piece(p, on_part, (how, own[numbers[begin:end] - self.firsts[p]], arguments))
+                yield Piece(p, on_part, (self._how(function), own[numbers[begin:end] - self.firsts[p]], arguments))
+
+
+def learn_shared_imputation(corpus: SharedCorpus, numbers: str) -> Imputation:
+    """As `learn_imputation` of the whole corpus, with a flag for every column. numbers : "mean" or "median"
+
+    Where some sequences count more, and for medians, one column after the other is brought together.
+    """
+    nothing = corpus.nothing()
+    check_names(nothing)
+    check_values(nothing, corpus.added(count_values))
+    columns = [column for column, _ in stored_columns(nothing)]
+    measured = [column for column in columns if column.kind == "numeric"]
+    if numbers == "mean" and not corpus.varied:
+        found = Averages(corpus.each_with)
+        middles = [scale * mean for scale, mean in zip(found.scales, found.means)]
+    else:
+        alone = (learn_imputation(corpus.together(column), numbers=numbers) for column in measured)
+        middles = [one.numbers[column.name] for column, one in zip(measured, alone)]
+    known = {column.name: middle for column, middle in zip(measured, middles, strict=True)}
+    return Imputation({}, known, tuple(column.name for column in columns))
 
 
 def share_out(sizes: IndexArray, n_members: int) -> list[int]:
@@ -227,23 +275,26 @@ def share_out(sizes: IndexArray, n_members: int) -> list[int]:
     return sorted({0, len(sizes), *cuts.tolist()})
 
 
-def on_part(
-    learnt: Part,
-    how: tuple[Callable[..., Any], Schema, tuple[int, ...], bool],
-    chosen: IndexArray,
-    arguments: tuple[Any, ...],
-) -> Any:
-    """function(dataset, *arguments) of some sequences of a part; errors name it, and them as they were given in it.
-    how : the function, the schema, labels that are hidden, and whether sequences have their weights"""
-    function, schema, hidden, weighted = how
-    dataset = recode(learnt.dataset.take(chosen), schema)
-    if not weighted:
+class How(NamedTuple):
+    """What to do with sequences of a part. weighted : whether they have their weights"""
+
+    function: Callable[..., Any]
+    schema: Schema
+    hidden: tuple[int, ...]
+    weighted: bool
+    imputation: Imputation | None
+
+
+def on_part(learnt: Part, how: How, chosen: IndexArray, arguments: tuple[Any, ...]) -> Any:
+    """function(dataset, *arguments) of some sequences of a part; errors name it, and them as they were given in it."""
+    dataset = recode(learnt.dataset.take(chosen), how.schema)
+    if not how.weighted:
         dataset = replace(dataset, weight_seq=None)
-    if hidden:
+    if how.hidden:
         assert dataset.labels is not None
-        dataset = without_labels(dataset, np.isin(dataset.labels, hidden))
+        dataset = without_labels(dataset, np.isin(dataset.labels, how.hidden))
     try:
-        return function(dataset, *arguments)
+        return how.function(fill(how.imputation, dataset), *arguments)
     except InputError as error:
         if error.sequence is None:
             raise

@@ -334,31 +334,43 @@ def sums(dataset: Dataset, wanted: list[list[Any]], centers: list[float] | None,
     return given
 
 
+class Averages:
+    """The measured columns of all parts. each(function, one list of arguments a part)
+
+    sizes : how many numbers each has; ends : the least and the largest; firsts : the first; scales : by which numbers
+        are divided, lest a sum is too large; means : of what is left
+    """
+
+    def __init__(self, each: Any) -> None:
+        self.each, found = each, each(spreads)
+        columns: list[tuple[Spread, ...]] = list(zip(*found))
+        self.sizes = [sum(part.n for part in parts) for parts in columns]
+        known = [[part for part in parts if part.n] for parts in columns]
+        ends = [[(part.least, part.largest) for part in own] or [(0.0, 0.0)] for own in known]
+        self.ends = [(min(low), max(high)) for low, high in (zip(*own) for own in ends)]
+        self.firsts = [own[0].first if own else 0.0 for own in known]
+        self.scales = [2.0**600 if max(abs(a), abs(b)) > 1e150 else 1.0 for a, b in self.ends]
+        self._plans = [SharedSum([part.n for part in parts]) for parts in columns]
+        self._wanted = [[plan.wanted[p] for plan in self._plans] for p in range(len(found))]
+        self.means = self.of(None)
+
+    def of(self, centers: list[float] | None) -> list[float]:
+        """The averages, or those of squares of distances from centers."""
+        answers = self.each(sums, [(one, centers, self.scales) for one in self._wanted])
+        totals = [plan.total([answer[j] for answer in answers]) for j, plan in enumerate(self._plans)]
+        return [total / max(1, size) for total, size in zip(totals, self.sizes)]
+
+
 def standardise(schema: Schema, each: Any) -> Schema:
-    """The schema with the means and deviations of its numbers. each(function, one list of arguments a part)"""
-    found: list[list[Spread]] = each(spreads)
-    n_columns = len(found[0])
-    made: list[tuple[float, float]] = [(0.0, 1.0)] * n_columns
-    totals = [[part[j].n for part in found] for j in range(n_columns)]
-    plans = [SharedSum(sizes) for sizes in totals]
-    ends = [
-        (np.nanmin([p[j].least for p in found]), np.nanmax([p[j].largest for p in found])) if sum(totals[j]) else (0, 0)
-        for j in range(n_columns)
-    ]
-    scales = [2.0**600 if max(abs(a), abs(b)) > 1e150 else 1.0 for a, b in ends]
-    wanted = [[plan.wanted[p] for plan in plans] for p in range(len(found))]
-    answers = each(sums, [(one, None, scales) for one in wanted])
-    means = [plan.total([a[j] for a in answers]) / max(1, sum(totals[j])) for j, plan in enumerate(plans)]
-    answers = each(sums, [(one, means, scales) for one in wanted])
-    for j, plan in enumerate(plans):
-        if not sum(totals[j]):
-            continue
-        if ends[j][0] == ends[j][1]:
-            made[j] = next(part[j].first for part in found if part[j].n), 1.0
-            continue
-        spread = float(np.sqrt(plan.total([a[j] for a in answers]) / sum(totals[j])))
-        center, spread = scales[j] * means[j], scales[j] * spread
-        made[j] = (center, spread) if spread > 1e-12 * abs(center) else (center, 1.0)
+    """The schema with the means and deviations of its numbers. each : as of `Averages`"""
+    numbers = Averages(each)
+    made: list[tuple[float, float]] = []
+    for j, square in enumerate(numbers.of(numbers.means)):
+        low, high = numbers.ends[j]
+        center, spread = numbers.scales[j] * numbers.means[j], numbers.scales[j] * float(np.sqrt(square))
+        if low == high:
+            center = numbers.firsts[j]
+        made.append((center, spread) if low < high and spread > 1e-12 * abs(center) else (center, 1.0))
     measured = [c for c in chain.from_iterable(schema.groups()) if c.kind == "numeric" and np.isnan(c.fill)]
     known = {(c.name, c.constant): replace(c, center=a, spread=b) for c, (a, b) in zip(measured, made)}
     return replace(schema, columns=tuple(known.get((c.name, c.constant), c) for c in schema.columns))

@@ -100,7 +100,7 @@ class LinearCRF(LinearParameters, StoppedChain, ScoredChain):
         if ready.held_out is not None:
             named = self._scoring(), self._decoder_name(ready.given.schema.labels), self.beam_width
             if isinstance(ready.held_out, SharedCorpus):
-                validation = SharedValidation(layout, ready.held_out, *named)
+                validation = SharedValidation(layout, ready.held_out, named, tilt)
             else:
                 validation = ChainValidation(layout, Measure(ready.held_out, *named), self.n_jobs, tilt)
             # A metric that cannot score y_val is found before any training.

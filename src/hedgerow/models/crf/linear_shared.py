@@ -16,6 +16,7 @@ from hedgerow.chain.structure.states import StateSpace
 from hedgerow.data.dataset import Dataset
 from hedgerow.data.parts.corpus import SharedCorpus, join, whole_part
 from hedgerow.data.parts.pairwise import Range, SharedSum, answer
+from hedgerow.errors import InputError
 from hedgerow.estimators.validation import ChainValidation, Measure
 from hedgerow.estimators.values import LOG_LIKELIHOOD
 from hedgerow.legend import CODE, AnyArray, CodeArray, FloatArray, IndexArray
@@ -30,6 +31,9 @@ def lay_out_shared(
     corpus: SharedCorpus, space: StateSpace, *, transitions: str, pairs: str, min_frequency: float, order: int
 ) -> tuple[ChainLayout, Statistics]:
     """As `lay_out`, of all parts."""
+    if corpus.varied and min_frequency > 0:
+        hint = "Leave one of them out, or fit the ordinary LinearCRF."
+        raise InputError("⟦min_frequency⟧ is not supported with weights of sequences and Dask", hint=hint)
     K, streams = corpus.n_labels, Streams.of(corpus.schema)
     found = corpus.each(_count)
     groups = [_merge(parts, K) for parts in zip(*(groups for groups, _ in found))]
@@ -198,10 +202,10 @@ class ValidationMember:
     """A run of the held-out sequences."""
 
     def __init__(
-        self, layout: ChainLayout, scoring: Any, decoder: str, beam_width: int, n_jobs: int, plan: Any, pieces: Any
+        self, layout: ChainLayout, tilt: Any, named: tuple[Any, str, int], n_jobs: int, plan: Any, pieces: Any
     ) -> None:
-        measure = Measure(join(pieces), scoring, decoder, beam_width)
-        self.validation = ChainValidation(layout, measure, n_jobs)
+        """named : scoring, decoder, and width of a beam"""
+        self.validation = ChainValidation(layout, Measure(join(pieces), *named), n_jobs, tilt)
 
     def measure(self, weights: FloatArray) -> AnyArray:
         """The log-probabilities of its sequences, or which of its labels are right."""
@@ -213,9 +217,9 @@ class ValidationMember:
 class SharedValidation:
     """Weights of a linear chain in, score on the shared held-out sequences out, as `ChainValidation` gives it."""
 
-    def __init__(self, layout: ChainLayout, corpus: SharedCorpus, scoring: Any, decoder: str, beam_width: int) -> None:
-        self.scoring, plan = scoring, plan_chunks(corpus.offsets)
-        given = layout, scoring, decoder, beam_width, corpus.engine.n_threads
+    def __init__(self, layout: ChainLayout, corpus: SharedCorpus, named: tuple[Any, str, int], tilt: Any) -> None:
+        self.scoring, plan = named[0], plan_chunks(corpus.offsets)
+        given = layout, tilt, named, corpus.engine.n_threads
         self.pool: Pool = corpus.pool(plan, whole_part, (), ValidationMember, *given)
 
     def __call__(self, weights: FloatArray) -> float:

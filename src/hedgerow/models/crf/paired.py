@@ -17,22 +17,25 @@ from hedgerow.chain.structure.histories import Histories
 from hedgerow.chain.structure.history_table import HistoryTable
 from hedgerow.chain.structure.states import StateSpace
 from hedgerow.data.dataset import Dataset
+from hedgerow.data.parts.corpus import SharedCorpus
 from hedgerow.errors import InputError
 from hedgerow.estimators.histories import observed_histories
-from hedgerow.estimators.prepare import Prepared
+from hedgerow.estimators.kept import keeping
+from hedgerow.estimators.prepare import Prepared, make_ready
 from hedgerow.legend import FloatArray, IndexArray
 from hedgerow.models.crf.linear import LinearCRF
 from hedgerow.models.crf.parameters import TreeParameters
 from hedgerow.models.crf.tree_form import FIRST_ITERATIONS, has_words
 from hedgerow.training.boosting.constant import best_constant, best_history_constant
 from hedgerow.training.boosting.scores import Start
+from hedgerow.training.ctrl_c import end_soon
 
 
 def linear_below(model: TreeParameters, ready: Prepared, words: bool | None = None) -> LinearCRF | None:
     """The linear model that the trees stand on, if any; one that is not fitted yet is fitted to the training sequences.
     words : whether ⟦init="auto"⟧ comes to one, where that is known"""
     if isinstance(model.init, str):
-        words = has_words(model, ready.given.schema) and not model._by_workers if words is None else words
+        words = has_words(model, ready.given.schema) if words is None else words
         return _below_words(model, ready.given) if words else None
     fitted = hasattr(model.init, "weights_")
     fresh: LinearCRF = copy.deepcopy(model.init) if fitted else clone(model.init)  # `init` may be fitted anew later
@@ -42,14 +45,17 @@ def linear_below(model: TreeParameters, ready: Prepared, words: bool | None = No
     return fresh.fit(*ready.sources.training(ready)[:3])
 
 
-def _below_words(model: TreeParameters, given: Dataset) -> LinearCRF:
+def _below_words(model: TreeParameters, given: Dataset | SharedCorpus) -> LinearCRF:
     """A linear model of the columns and the window of the trees. It need not converge, and a number may be missing
     where none was in training."""
     gaps = "indicator" if any(column.kind == "numeric" for column in given.schema.columns) else None
     below = LinearCRF(missing=gaps, class_weight=model.class_weight, max_iter=FIRST_ITERATIONS, n_jobs=model.n_jobs)
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), keeping(below, None):
         warnings.simplefilter("ignore", ConvergenceWarning)
-        return below.fit(given)
+        below._train_all(make_ready(below._preparation(), given, None))
+    if below.outcome_ == "interrupted":
+        end_soon()
+    return below._finish(None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,8 +95,8 @@ def beside_held_out(linear: LinearCRF | None, ready: Prepared, given: Dataset | 
 
 def _beside(linear: LinearCRF | None, dataset: Dataset, given: Dataset, X: Any) -> Dataset:
     """A corpus, with gaps filled or not, beside what the linear chain reads of it. given : with its gaps"""
-    if linear is None or isinstance(dataset, PairedDataset):
-        return dataset
+    if linear is None or isinstance(dataset, (PairedDataset, SharedCorpus)):
+        return dataset  # parts are paired where they lie
     if linear.schema_ == given.schema:
         below = linear._dataset(given, None, None)
     elif isinstance(X, Dataset):
@@ -117,9 +123,9 @@ def check_below(linear: LinearCRF, dataset: Dataset, *, joint: bool) -> None:
 
 def potentials_below(linear: LinearCRF, dataset: Dataset, first: int, last: int) -> ChainPotentials:
     """What the linear chain makes of sequences first … last−1."""
-    assert isinstance(dataset, PairedDataset)
-    assert dataset.below is not None
-    return linear._potentials(dataset.below, first, last)
+    below = dataset.below if isinstance(dataset, PairedDataset) else linear._dataset(dataset, None, None)
+    assert below is not None
+    return linear._potentials(below, first, last)
 
 
 def reach_of_both(own: tuple[int, int], linear: LinearCRF | None) -> tuple[int, int]:

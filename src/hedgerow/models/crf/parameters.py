@@ -268,7 +268,6 @@ class TreeParameters(
         the same columns and labels.
     """
 
-    _by_workers = False  # whether a corpus is trained on whose parts lie elsewhere
     objective: Annotated[str, OneOf(TREE_OBJECTIVES)] = LOG_LIKELIHOOD
     edges: Literal["auto", "joint", "shared"] = "auto"
     multi_strategy: Literal["auto", "one_output_per_tree", "multi_output_tree"] = "auto"

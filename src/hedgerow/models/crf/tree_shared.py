@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,7 +12,7 @@ import numpy as np
 from hedgerow.data.dataset import Dataset
 from hedgerow.data.parts.corpus import SharedCorpus
 from hedgerow.estimators.values import LOG_LIKELIHOOD
-from hedgerow.legend import AnyArray
+from hedgerow.legend import AnyArray, IndexArray
 from hedgerow.models.crf.parameters import TreeParameters
 from hedgerow.models.crf.tree_form import gathers
 from hedgerow.parallel import MAX_LANES, Lanes, plan_chunks
@@ -18,11 +20,13 @@ from hedgerow.training.boosting.arc_steps import known_moves
 from hedgerow.training.boosting.chain import Iteration, plan_shards
 from hedgerow.training.boosting.pooled import PooledBooster, TreeMember, how_many_growers
 from hedgerow.training.boosting.rows import Totals
-from hedgerow.training.boosting.scores import Start
+from hedgerow.training.boosting.scores import Start, write_below
+from hedgerow.training.memory import check_leaves_memory
 from hedgerow.training.pool import Operation, Pool
 from hedgerow.trees.binning import Binning, bin_dataset, learn_binning
 from hedgerow.trees.growing import SURROGATE, WEIGHTING
 from hedgerow.trees.nodes import BLOCK_BINS, BLOCK_WIDTH
+from hedgerow.trees.shared import SPARE
 from hedgerow.trees.shared_binning import bin_piece, join_bins, join_labels, learn_shared_binning
 
 
@@ -45,14 +49,24 @@ def shared_booster(
     shared: dict[str, Any] = {"start": start, "totals": totals, **options}
     n_members, n_before = corpus.engine.n_members, K if options["edges"] == "joint" else 1
     shares = n_cells / n_members, corpus.n_positions / n_members
+    if options["vectors"]:
+        check_leaves_memory(SPARE * options["max_leaf_nodes"], shares[0], K, corpus.engine.memory)
     most = K, options["max_leaf_nodes"], *shares, n_before, corpus.engine.memory
     shared["n_growers"] = how_many_growers(*most)
-    given = nothing, binning, corpus.engine.n_threads, shared
-    pool = corpus.pool(plan_shards(corpus.offsets), bin_piece, (binning,), TreeMember, *given)
+    pool = _pool(corpus, plan_shards(corpus.offsets), binning, TreeMember, shared)
     counted = corpus.each(known_moves) if corpus.weight_seq is None else [known_moves(corpus.together())]
     moves, inner = (sum(parts) for parts in zip(*counted))
     no_data = bin_dataset(binning, nothing, postings=True)
     return PooledBooster(pool, nothing, no_data, lanes, moves=moves, inner=inner, **shared)
+
+
+def _pool(corpus: SharedCorpus, plan: IndexArray, binning: Binning, make: Any, options: dict[str, Any]) -> Pool:
+    """Members that have bins, and what trees stand on."""
+    start, below = options["start"], None
+    if start.linear is not None:
+        below, start = partial(write_below, start.linear), replace(start, linear=None)
+    given = corpus.nothing(), binning, corpus.engine.n_threads, options | {"start": start}
+    return corpus.pool(plan, bin_piece, (binning, below), make, *given)  # type: ignore[no-any-return]
 
 
 # ------------------------------------------------------------------------------------------------ held-out sequences
@@ -70,7 +84,8 @@ class StagesMember:
         dataset = join_labels(pieces, nothing)
         data = join_bins(binning, pieces, nothing.schema.gap, growing=False)
         lanes = Lanes(n_jobs, MAX_LANES).__enter__()  # for as long as it lives
-        self.stages = Stages(dataset, data, iterations=[], lanes=lanes, **options)
+        start = options["start"].on([piece.below for piece in pieces])
+        self.stages = Stages(dataset, data, iterations=[], lanes=lanes, **options | {"start": start})
         self._labels = None if options["scoring"] == LOG_LIKELIHOOD else dataset.labels
 
     def measure(self, added: list[Iteration]) -> list[AnyArray]:
@@ -89,9 +104,7 @@ class SharedStages:
         self, corpus: SharedCorpus, binning: Binning, iterations: list[Iteration], chunk: int, **options: Any
     ) -> None:
         self.iterations, self.scoring = iterations, options["scoring"]
-        given = corpus.nothing(), binning, corpus.engine.n_threads, options
-        plan = plan_chunks(corpus.offsets, chunk)
-        self.pool: Pool = corpus.pool(plan, bin_piece, (binning,), StagesMember, *given)
+        self.pool = _pool(corpus, plan_chunks(corpus.offsets, chunk), binning, StagesMember, options)
         self._history: list[Operation] = []
         self._n_added = 0
 

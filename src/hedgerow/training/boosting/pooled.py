@@ -56,8 +56,9 @@ class TreeMember(Booster):
     ) -> None:
         """nothing : a corpus of no sequence; pieces : the sequences as bins and labels, each a `BinnedPiece`"""
         lanes = Lanes(n_jobs, MAX_LANES).__enter__()  # for as long as it lives
-        data, most = join_bins(binning, pieces, nothing.schema.gap), SPARE * options["max_leaf_nodes"]
-        super().__init__(join_labels(pieces, nothing), data, lanes, plan=plan, **options | {"max_leaf_nodes": most})
+        data, start = join_bins(binning, pieces, nothing.schema.gap), options["start"].on([p.below for p in pieces])
+        own = {"plan": plan, "start": start, "max_leaf_nodes": SPARE * options["max_leaf_nodes"]}
+        super().__init__(join_labels(pieces, nothing), data, lanes, **options | own)
         self._requests, self._cells, self._finders = list[Request](), list[IndexArray](), list[Any]()
 
     def evaluate_shards(self, objective: str, overshot: bool) -> tuple[FloatArray, list[FloatArray]]:

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -24,6 +26,7 @@ from hedgerow.chain.structure.history_table import HistoryTable, legal_moves
 from hedgerow.chain.structure.states import StateSpace
 from hedgerow.data.dataset import Dataset
 from hedgerow.legend import AnyArray, FloatArray
+from hedgerow.parallel import plan_chunks
 from hedgerow.trees.binning import BinnedData
 from hedgerow.trees.ensemble import Ensemble, add_trees, add_vector_trees, walk_trees
 from hedgerow.trees.growing import Tree
@@ -33,6 +36,21 @@ STEPS = 100  # nor are exponentials multiplied more often than this: each time r
 FLOOR = 1e-170  # the least exponential of a legal arc after that; the largest of its position is 1
 
 Linear = Callable[[Dataset, int, int], ChainPotentials]
+
+
+Below = tuple[FloatArray, Edges]  # of a linear chain: node scores (N, K) of all sequences of a corpus, and its edges
+
+
+def write_below(linear: Linear, dataset: Dataset) -> Below:
+    """What a linear chain makes of a corpus, some sequences at a time."""
+    made = [linear(dataset, int(a), int(b)) for a, b in pairwise(plan_chunks(dataset.offsets))]
+    return np.concatenate([one.node_scores for one in made]), made[0].edges
+
+
+def _read_below(below: Below, dataset: Dataset, first: int, last: int) -> ChainPotentials:
+    """A `Linear` of what was written before."""
+    offsets = dataset.offsets[first : last + 1]
+    return ChainPotentials(below[0][offsets[0] : offsets[-1]], offsets - offsets[0], below[1])
 
 
 @dataclass(frozen=True)
@@ -61,6 +79,14 @@ class Start:
     def zero(cls, n_labels: int) -> Start:
         """No score for anything, and everything legal."""
         return cls(StateSpace.full(n_labels), np.zeros((n_labels + 1, n_labels)))
+
+    def on(self, parts: Sequence[Below | None]) -> Start:
+        """The same of a corpus whose sequences are those of parts, with what a linear chain made of these."""
+        made = [part for part in parts if part is not None]
+        if not made:
+            return self
+        whole = np.concatenate([nodes for nodes, _ in made]), made[0][1]
+        return replace(self, linear=partial(_read_below, whole))
 
     @property
     def history_table(self) -> HistoryTable | None:
