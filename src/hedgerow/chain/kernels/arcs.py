@@ -8,7 +8,7 @@ label u lead out_ptr[u] … out_ptr[u+1]−1, to the labels out_to. `*_exp` are 
 from __future__ import annotations
 
 from hedgerow.chain.kernels import chain, covariance
-from hedgerow.jit import chain_kernel, chain_kernel_with
+from hedgerow.jit import chain_kernel, chain_kernel_with, chain_part
 from hedgerow.legend import FloatArray, IndexArray
 
 # Where the arcs of each label begin (K+1,), the labels at their other ends (A,), their exponentials (A,)
@@ -16,7 +16,7 @@ Arcs = tuple[IndexArray, IndexArray, FloatArray]
 ArcsAlong = tuple[IndexArray, IndexArray, FloatArray, FloatArray]  # and their moves (A,)
 
 
-@chain_kernel
+@chain_part
 def _carry_arcs(arcs, t, vector, other, product):
     """product[v] = Σ_{arcs a of v} vector[other end] · exp[a]. vector (P,) IN, product (P,) OUT."""
     begins, ends, exps = arcs
@@ -29,7 +29,7 @@ def _carry_arcs(arcs, t, vector, other, product):
     product[K:] = 0.0
 
 
-@chain_kernel
+@chain_part
 def _carry_arcs_along(arcs, t, vector, other, product):
     """As `_carry_arcs`, plus Σ_{arcs a of v} other[other end] · moves[a]."""
     begins, ends, exps, moves = arcs

@@ -24,7 +24,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from hedgerow.chain.kernels.chain import carry
-from hedgerow.jit import chain_kernel, chain_kernel_with
+from hedgerow.jit import chain_kernel, chain_kernel_with, chain_part
 from hedgerow.legend import AnyArray, FloatArray
 
 
@@ -46,7 +46,7 @@ class MomentRows(NamedTuple):
     node: FloatArray
 
 
-@chain_kernel
+@chain_part
 def _carry_along(tables, t, vector, other, product):
     """product = table · vector + moves · other, as `carry`. tables: e^{edge} and e^{edge} C, (P, P) each, IN."""
     table, moves = tables

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from hedgerow.chain.kernels import chain, covariance
-from hedgerow.jit import chain_kernel, chain_kernel_with
+from hedgerow.jit import chain_kernel, chain_kernel_with, chain_part
 from hedgerow.legend import FloatArray
 
 Along = tuple[FloatArray, FloatArray]  # e^{edge} and the direction C, (K, n, K) each
 
 
-@chain_kernel
+@chain_part
 def _carry_on(edge_exp, t, vector, other, product):
     """product[v] = Σ_u vector[u] e^{edge_t(u,v)}. edge_exp (K, n, K) IN, vector (P,) IN, product (P,) OUT."""
     K = edge_exp.shape[0]
@@ -21,7 +21,7 @@ def _carry_on(edge_exp, t, vector, other, product):
     product[K:] = 0.0
 
 
-@chain_kernel
+@chain_part
 def _carry_on_along(edges, t, vector, other, product):
     """product[v] = Σ_u (vector[u] + other[u] C_t(u,v)) e^{edge_t(u,v)}."""
     edge_exp, direction = edges
@@ -34,7 +34,7 @@ def _carry_on_along(edges, t, vector, other, product):
     product[K:] = 0.0
 
 
-@chain_kernel
+@chain_part
 def _carry_back(edge_exp, t, vector, other, product):
     """product[u] = Σ_v e^{edge_t(u,v)} vector[v], in the order in which the edges are stored."""
     K = edge_exp.shape[0]
@@ -45,7 +45,7 @@ def _carry_back(edge_exp, t, vector, other, product):
             product[u] += edge_exp[v, t, u] * x
 
 
-@chain_kernel
+@chain_part
 def _carry_back_along(edges, t, vector, other, product):
     """product[u] = Σ_v e^{edge_t(u,v)} (vector[v] + C_t(u,v) other[v])."""
     edge_exp, direction = edges

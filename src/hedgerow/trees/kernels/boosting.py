@@ -40,16 +40,10 @@ def make_chain_words(
         else:
             x, row, before, edges = beta_prime[r, k] * one, words[np.uint64(p)], alpha[r - 1], edge_exps[r]
             for u in range(K):
-                word = _chain_word(before[u] * edges[u] * x, bits) & -np.int64(possible[u])
-                row[u] = (row[u] & kept) + word
+                scaled = np.int64(np.int32(np.rint(before[u] * edges[u] * x)))  # in 32 bits: four are rounded at once
+                row[u] = (row[u] & kept) + (((scaled << bits) + 1) & -np.int64(possible[u]))
             if labels[r] == k and possible[labels[r - 1]]:
                 row[labels[r - 1]] -= int(one) << bits
-
-
-@part
-def _chain_word(p, bits):
-    """A count of one under a scaled probability, which fits 32 bits: four such numbers are rounded at once."""
-    return (np.int64(np.int32(np.rint(p))) << bits) + 1
 
 
 @kernel

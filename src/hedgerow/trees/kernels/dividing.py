@@ -249,20 +249,6 @@ def _parted(data, p, amount, one, chosen, others):
 
 
 @part
-def _take_rows(data, rows, amount, begin, end, one, chosen, others, tail):
-    """Take what leaves a run to the tail; a place of which nothing is left is left out. Returns the two ends."""
-    kept = begin
-    for q in range(begin, end):
-        p = rows[q]
-        away, left = _parted(data, np.uint64(p), amount[q], one, chosen, others)
-        rows[tail], amount[tail] = p, away
-        tail += away != 0
-        rows[kept], amount[kept] = p, left
-        kept += left != 0
-    return kept, tail
-
-
-@part
 def _take_trunk(data, trunk, other, as_trunk, rows, amount, one, chosen, others, tail):
     """Take what leaves a trunk into another one, or to the tail. Returns the new tail."""
     if as_trunk:
@@ -289,8 +275,16 @@ def divide_labels(data, buffers, gaps, i, new, chosen, tail):
     begin, end, slot, other = leaf[BEGIN, i], leaf[END, i], leaf[SLOT, i], leaf[SLOT, new]
     others, one = None if len(gaps) == 0 else member[i], split[BIN] if split[RULE] == EQUAL else -1
     leaf[BEGIN, new] = tail
-    if slot < 0:
-        leaf[END, i], tail = _take_rows(data, rows, amount, begin, end, one, chosen, others, tail)
+    if slot < 0:  # a place of which nothing is left is left out
+        kept = begin
+        for q in range(begin, end):
+            p = rows[q]
+            away, left = _parted(data, np.uint64(p), amount[q], one, chosen, others)
+            rows[tail], amount[tail] = p, away
+            tail += away != 0
+            rows[kept], amount[kept] = p, left
+            kept += left != 0
+        leaf[END, i] = kept
     else:
         into = buffers.trunk[max(other, 0)]
         tail = _take_trunk(data, buffers.trunk[slot], into, other >= 0, rows, amount, one, chosen, others, tail)

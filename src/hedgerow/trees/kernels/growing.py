@@ -174,15 +174,6 @@ def record(tree, split, parent, n_sets, n_nodes):
     tree[n_nodes, STREAM] = tree[n_nodes + 1, STREAM] = LEAF
 
 
-@part
-def _keep_surrogates(surrogates, parent, n_kept, m):
-    """Write the m surrogates of a split down, after n_kept others."""
-    for q in range(m):
-        surrogates.kept[n_kept + q, 0], surrogates.kept[n_kept + q, 1] = parent, surrogates.stream[q]
-        for b in range(surrogates.ways.shape[1]):
-            surrogates.kept_ways[n_kept + q, b] = surrogates.ways[q, b]
-
-
 @kernel
 def grow(columns, data, rules, buffers, sparse, gaps, surrogates, tree, pairs, gains, sets):
     """Grow a tree. Returns the leaves, sets and surrogates in it; leaves are SMALL_… where buffers are too small.
@@ -235,7 +226,10 @@ def grow(columns, data, rules, buffers, sparse, gaps, surrogates, tree, pairs, g
         if len(gaps) == 0:
             sum_new_labels(data, buffers, i, new, chosen)
         if len(surrogates) > 0:
-            _keep_surrogates(surrogates, parent, n_kept, m)
+            for q in range(m):
+                surrogates.kept[n_kept + q, 0], surrogates.kept[n_kept + q, 1] = parent, surrogates.stream[q]
+                for b in range(surrogates.ways.shape[1]):
+                    surrogates.kept_ways[n_kept + q, b] = surrogates.ways[q, b]
         record(tree, split[i], parent, n_sets, n_nodes)
         gains[parent] = gain[i]
         leaf[NODE, new], leaf[NODE, i] = (n_nodes, n_nodes + 1) if true_leaves else (n_nodes + 1, n_nodes)
