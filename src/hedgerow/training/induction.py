@@ -87,11 +87,7 @@ class Search:
         lost = np.maximum(-weights * np.log(np.maximum(probs[np.arange(len(truth)), truth], TINY)), TINY)
         n_rows, held = int(self.atoms.numbers.max(initial=0)) + 1, self.held.by_number(len(model))
         made_of, left = np.empty((ROOM * most + n_rows, 2), dtype=INDEX), np.empty(ROOM * most + n_rows)
-        sums, listed, path = (
-            np.zeros(n_rows),
-            np.empty(n_rows, dtype=INDEX),
-            np.empty(len(model.parent) + 1, dtype=INDEX),
-        )
+        sums, listed, path = np.zeros(n_rows), *(np.empty(n, dtype=INDEX) for n in (n_rows, len(model.parent) + 1))
         f, n, least = 0, 0, -1.0
         while f < len(model):
             f, n = kernels.conjunctions.find_candidates(

@@ -36,15 +36,16 @@ class Induced(NamedTuple):
 
 
 class _Corpus:
-    """A corpus, the atoms of its positions and the conjunctions that hold there."""
+    """A corpus, the atoms of its positions, the places of each atom, and the conjunctions that hold at positions."""
 
     def __init__(self, dataset: Dataset, conjunctions: Conjunctions) -> None:
         self.dataset, self.atoms = dataset, list_atoms(dataset)
-        self.held = conjunctions.held(self.atoms)
+        self.places = self.atoms.by_number(Streams.of(dataset.schema).n_rows)
+        self.held = conjunctions.held(self.atoms, self.places)
 
     def add(self, more: Conjunctions, n_before: int) -> Dataset:
         """Find where more conjunctions hold; the corpus as one of these alone."""
-        held = more.held(self.atoms)
+        held = more.held(self.atoms, self.places)
         self.held = self.held.joined(held, n_before)
         return more.apply(self.dataset, held)
 
