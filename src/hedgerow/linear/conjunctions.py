@@ -45,6 +45,15 @@ class Held(NamedTuple):
         places = turned.indices.astype(CODE, copy=False)
         return Held(turned.indptr.astype(INDEX), places, turned.data if len(self.values) else self.values)
 
+    def distinct(self, keys: FloatArray) -> IndexArray:
+        """The first of each n that have the same numbers, values and key, in order. keys : float64[n], sorted"""
+        kept = ~np.isin(keys, keys[1:][keys[1:] == keys[:-1]])
+        first: dict[tuple[bytes, bytes], int] = {}
+        for t in np.flatnonzero(~kept).tolist():
+            own = slice(self.ptr[t], self.ptr[t + 1])
+            kept[first.setdefault((self.numbers[own].tobytes(), self.values[own].tobytes()), t)] = True
+        return np.flatnonzero(kept)
+
     def joined(self, more: Held, n_before: int) -> Held:
         """What holds by this and by `more`, whose numbers go on after the first `n_before`."""
         from scipy.sparse import hstack

@@ -137,7 +137,7 @@ class Rounds:
         assert self.last is not None
         seen = self.corpus.seen(self.conjunctions)
         where, outputs = outputs_of(self.last, seen, self.model.n_jobs, pairs=self.settings.on == "pairs")
-        hard = np.flatnonzero(outputs.hard(self.settings.threshold))
+        hard = np.flatnonzero(outputs.probs[np.arange(len(where)), outputs.truth] < self.settings.threshold)
         atoms, held = self.corpus.atoms.at(where[hard]), self.corpus.held.at(where[hard])
         search = Search(self.conjunctions, atoms, held, outputs.at(hard))
         found = search.best(int(self.settings.n_features), float(self.model.l2))
