@@ -13,8 +13,7 @@ from hedgerow.legend import INDEX, CodeArray, FloatArray, IndexArray
 from hedgerow.linear import kernels
 from hedgerow.linear.conjunctions import Conjunctions, Held, meet
 
-LOOKED_AT = 4  # times as many candidates as are wanted have their gains computed
-COPIES = 2  # times as many as that are looked at, for some hold at the same positions as others
+LOOKED_AT = 6  # times as many candidates as are wanted are looked at; some hold at the same positions as others
 TINY = 1e-300  # a probability, or what is lost, at the least
 ROOM = 4  # times as many as are asked for are kept on the way, before the largest of them are taken
 
@@ -56,12 +55,10 @@ class Search:
         Those that have their gains computed are the ones with most to gain at their positions, Σ −log p(truth): for one
         output, no weight of a feature that is 0 or 1 gains more than that.
         """
-        made_of, left = self.candidates(COPIES * LOOKED_AT * n_features)
-        ranks, known = _ranks(left), self.model.sets()
-        enough = int((np.cumsum(ranks[1:] != ranks[:-1]) < LOOKED_AT * n_features).sum()) + 1
-        sets = [(*known[f], r) for f, r in made_of[:enough].tolist()]
+        (made_of, left), known = self.candidates(LOOKED_AT * n_features), self.model.sets()
+        sets = [(*known[f], r) for f, r in made_of.tolist()]
         held = meet(sets, self.atoms)
-        first = held.distinct(ranks[:enough])
+        first = held.distinct(_ranks(left))
         gains = self.gains(held.at(first), l2)
         chosen = np.argsort(-_ranks(gains), kind="stable")[:n_features]
         return [tuple(sorted(sets[first[c]])) for c in chosen.tolist() if gains[c] > 0]
