@@ -42,6 +42,7 @@ EXPERIMENTS = {
     "labelwise-fig-2": "labelwise.figure_2",
     "tree-objectives": "beyond.tree_objectives",
     "tree-options": "beyond.tree_options",
+    "iterative-scaling": "beyond.iterative_scaling",
     "slides-methods": "slides.methods",
     "slides-tts": "slides.tts",
     "slides-tts-19000": "slides.tts_19000",

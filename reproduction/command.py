@@ -21,8 +21,8 @@ def command(
             help="thesis-3.4, thesis-3.5, thesis-3.6, thesis-fig-3.1, thesis-fig-3.3, thesis-fig-4.1,"
             " thesis-table-4.1, thesis-fig-4.2, thesis-5.3, thesis-5.4, thesis-5.5, future-lines; icml-figures,"
             " icml-table-3; smd-fig-1 to smd-fig-6, smd-noise; snakes; labelwise-fig-1, labelwise-fig-2;"
-            " tree-objectives, tree-options, separate-trees; search-methods; slides-methods, slides-tts,"
-            " slides-tts-19000; all.",
+            " tree-objectives, tree-options, separate-trees; iterative-scaling; search-methods; slides-methods,"
+            " slides-tts, slides-tts-19000; all.",
         ),
     ],
     quick: Annotated[bool, Option("--quick", help="Little data, few iterations: only to see it run.")] = False,

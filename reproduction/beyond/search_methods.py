@@ -86,11 +86,16 @@ def chunking(settings: Settings) -> dict[str, Any]:
 
 def stressers() -> dict[str, Make]:
     """What marks stress, from a seed."""
+    steps = partial(
+        VirtualEvidence, max_leaf_nodes=2, n_estimators=300, learning_rate=1.0, edges="shared", early_stopping=False
+    )
     return {
         "TreeCRF": TreeCRF,
         "TreeCRF, shared edges": partial(TreeCRF, edges="shared"),
         "MEMM of trees": partial(MEMM, estimator="trees"),
         "VirtualEvidence, stumps": partial(VirtualEvidence, max_leaf_nodes=2, n_estimators=1_000),
+        "VirtualEvidence, stumps, gradient steps of 1": steps,
+        "VirtualEvidence, stumps, LogitBoost's steps": partial(steps, leaves="newton"),
         "VirtualEvidence": VirtualEvidence,
         "VirtualEvidence, joint edges": partial(VirtualEvidence, edges="joint"),
         "LinearCRF": LinearCRF,

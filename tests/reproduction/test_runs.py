@@ -48,6 +48,7 @@ N_ROWS = {
     "labelwise-fig-2": 8,
     "tree-objectives": 3,
     "tree-options": 24,
+    "iterative-scaling": 3,
     "slides-methods": 4,
     "slides-tts": 8,
     "slides-tts-19000": 7,

@@ -45,6 +45,15 @@ class Held(NamedTuple):
         places = turned.indices.astype(CODE, copy=False)
         return Held(turned.indptr.astype(INDEX), places, turned.data if len(self.values) else self.values)
 
+    def distinct(self, keys: FloatArray) -> IndexArray:
+        """The first of each n that have the same numbers, values and key, in order. keys : float64[n], sorted"""
+        kept = ~np.isin(keys, keys[1:][keys[1:] == keys[:-1]])
+        first: dict[tuple[bytes, bytes], int] = {}
+        for t in np.flatnonzero(~kept).tolist():
+            own = slice(self.ptr[t], self.ptr[t + 1])
+            kept[first.setdefault((self.numbers[own].tobytes(), self.values[own].tobytes()), t)] = True
+        return np.flatnonzero(kept)
+
     def joined(self, more: Held, n_before: int) -> Held:
         """What holds by this and by `more`, whose numbers go on after the first `n_before`."""
         from scipy.sparse import hstack
@@ -61,12 +70,13 @@ class Held(NamedTuple):
         return csr_array((values, self.numbers, self.ptr), shape=(len(self.ptr) - 1, n_numbers))
 
 
-def meet(sets: Iterable[tuple[int, ...]], atoms: Held) -> Held:
-    """The positions of each of some sets of atoms."""
+def meet(sets: Iterable[tuple[int, ...]], atoms: Held, places: Held | None = None) -> Held:
+    """The positions of each of some sets of atoms. places : those of each atom, of all that sets have, if known"""
     listed, n = list(sets), len(atoms.ptr) - 1
     starts = np.cumsum([0, *map(len, listed)], dtype=INDEX)
     rows = np.fromiter(chain.from_iterable(listed), dtype=INDEX, count=starts[-1])
-    places = atoms.by_number(1 + max(rows.max(initial=0), atoms.numbers.max(initial=0)))
+    if places is None:
+        places = atoms.by_number(1 + max(rows.max(initial=0), atoms.numbers.max(initial=0)))
     room = len(listed) * n
     if len(rows):  # no more than the rarest atom of each has
         counts = np.append(np.diff(places.ptr)[rows], n)
@@ -127,44 +137,45 @@ class Conjunctions:
 
     def extended(self, sets: Iterable[tuple[int, ...]]) -> Conjunctions:
         """These conjunctions and more, none of which is among them. Old ones keep their numbers."""
-        known, n = self._known.copy(), len(self.parent)
-        nodes: list[tuple[int, int]] = []  # that before it, and its row
-        ends: list[int] = []
-        for one in sets:
-            end = 0
-            for atom in sorted(one):
-                child = known.setdefault((end, atom), n + len(nodes))
-                if child == n + len(nodes):
-                    nodes.append((end, atom))
-                end = child
-            ends.append(end)
-        new = (*np.array(nodes, dtype=INDEX).reshape(-1, 2).T, np.array(ends, dtype=INDEX))
-        parent, row, node = map(np.concatenate, zip((self.parent, self.row, self.node), new))
+        nodes, more = {path: j for j, path in enumerate(self._paths)}, [tuple(sorted(one)) for one in sets]
+        for one in more:
+            for i in range(len(one)):
+                nodes.setdefault(one[: i + 1], len(nodes))
+        paths = list(nodes)
+        new = paths[len(self.parent) :]
+        columns = [nodes[path[:-1]] for path in new], [path[-1] for path in new], [nodes[one] for one in more]
+        arrays = zip((self.parent, self.row, self.node), columns)
+        parent, row, node = (np.append(old, np.array(column, dtype=INDEX)) for old, column in arrays)
         made = replace(self, parent=parent, row=row, node=node)
-        made.__dict__["_known"] = known  # it need not be found again
+        made.__dict__["_paths"] = paths  # what is known need not be found again
+        if "seen" in self.__dict__:
+            made.__dict__["seen"] = replace(self.seen, attributes=self.seen.attributes.extended(self._texts(more)))
         return made
 
     @cached_property
-    def _known(self) -> dict[tuple[int, int], int]:
-        """Node before it and row → node."""
-        return {pair: 1 + j for j, pair in enumerate(zip(self.parent[1:].tolist(), self.row[1:].tolist()))}
+    def _paths(self) -> list[tuple[int, ...]]:
+        """The rows from the root to each node."""
+        paths: list[tuple[int, ...]] = [()]
+        for parent, row in zip(self.parent[1:].tolist(), self.row[1:].tolist()):
+            paths.append((*paths[parent], row))
+        return paths
 
     def __len__(self) -> int:
         return len(self.node)
 
     def sets(self) -> list[tuple[int, ...]]:
         """The rows of each conjunction."""
-        paths: list[tuple[int, ...]] = [()]
-        for parent, row in zip(self.parent[1:].tolist(), self.row[1:].tolist()):
-            paths.append((*paths[parent], row))
-        return [paths[node] for node in self.node.tolist()]
+        return [self._paths[node] for node in self.node.tolist()]
+
+    def _texts(self, sets: Iterable[tuple[int, ...]]) -> list[str]:
+        names = self.names or row_names(self.schema)
+        return [AND.join([names[row] for row in rows]) or CONSTANT for rows in sets]
 
     @cached_property
     def seen(self) -> Schema:
         """The schema of what `apply` gives: an attribute for each conjunction."""
-        names = self.names or row_names(self.schema)
-        texts = [AND.join(names[row] for row in rows) or CONSTANT for rows in self.sets()]
-        return replace(self.schema, columns=(), attributes=Vocabulary(texts), attribute_offsets=(0,), window=0)
+        texts = Vocabulary(self._texts(self.sets()))
+        return replace(self.schema, columns=(), attributes=texts, attribute_offsets=(0,), window=0)
 
     def apply(self, dataset: Dataset, held: Held | None = None) -> Dataset:
         """The corpus with conjunctions for attributes, and nothing else. held : those that it has, if known"""
@@ -183,9 +194,9 @@ class Conjunctions:
             seq_numeric=np.empty((0, S)),
         )
 
-    def held(self, atoms: Held) -> Held:
-        """Which conjunctions hold where; their numbers rise."""
-        return meet(self.sets(), atoms).by_number(len(atoms.ptr) - 1)
+    def held(self, atoms: Held, places: Held | None = None) -> Held:
+        """Which conjunctions hold where; their numbers rise. places : as `meet` has them"""
+        return meet(self.sets(), atoms, places).by_number(len(atoms.ptr) - 1)
 
     @cached_property
     def children(self) -> tuple[IndexArray, IndexArray, IndexArray]:

@@ -36,15 +36,16 @@ class Induced(NamedTuple):
 
 
 class _Corpus:
-    """A corpus, the atoms of its positions and the conjunctions that hold there."""
+    """A corpus, the atoms of its positions, the places of each atom, and the conjunctions that hold at positions."""
 
     def __init__(self, dataset: Dataset, conjunctions: Conjunctions) -> None:
         self.dataset, self.atoms = dataset, list_atoms(dataset)
-        self.held = conjunctions.held(self.atoms)
+        self.places = self.atoms.by_number(Streams.of(dataset.schema).n_rows)
+        self.held = conjunctions.held(self.atoms, self.places)
 
     def add(self, more: Conjunctions, n_before: int) -> Dataset:
         """Find where more conjunctions hold; the corpus as one of these alone."""
-        held = more.held(self.atoms)
+        held = more.held(self.atoms, self.places)
         self.held = self.held.joined(held, n_before)
         return more.apply(self.dataset, held)
 
@@ -136,7 +137,7 @@ class Rounds:
         assert self.last is not None
         seen = self.corpus.seen(self.conjunctions)
         where, outputs = outputs_of(self.last, seen, self.model.n_jobs, pairs=self.settings.on == "pairs")
-        hard = np.flatnonzero(outputs.hard(self.settings.threshold))
+        hard = np.flatnonzero(outputs.probs[np.arange(len(where)), outputs.truth] < self.settings.threshold)
         atoms, held = self.corpus.atoms.at(where[hard]), self.corpus.held.at(where[hard])
         search = Search(self.conjunctions, atoms, held, outputs.at(hard))
         found = search.best(int(self.settings.n_features), float(self.model.l2))
