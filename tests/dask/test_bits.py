@@ -232,7 +232,10 @@ def test_the_default_of_trees_of_many_labels(options, rng):
 def test_a_tree_that_no_worker_has_memory_for(rng, monkeypatch):
     X, y = sequences(rng, "numbers", 20)
     monkeypatch.setattr(LocalEngine, "memory", property(lambda self: 1e5, lambda self, value: None), raising=False)
-    with pytest.raises(InputError, match=r"one tree for 20 labels: the sums of its leaves take a worker .* GB"):
+    with pytest.raises(
+        InputError,
+        match=r"one tree for 20 labels: half of a worker.s memory is for the sums of its leaves, which take .* GB",
+    ):
         fit_parts(TreeCRF(window=1, **ALONE), parts_of(X, y, [9]), 2)
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
 import os
+import pickle
 import signal
 import threading
 from collections import Counter
+from types import SimpleNamespace
 
 import dask
 import dask.bag
@@ -26,6 +29,7 @@ from hedgerow.cli.train_workers import train_by_workers
 from hedgerow.dask import LinearCRF, TreeCRF, engine
 from hedgerow.errors import HedgerowError, InputError
 from hedgerow.training.boosting import chain
+from hedgerow.training.pool import Operation
 
 from .corpora import cut_frame, frame, same_trees, same_weights, sequences
 
@@ -391,3 +395,54 @@ def test_workers_that_are_killed_and_added(kind, kills, rng, monkeypatch, caplog
     assert all(n_asked[name] > n for name, n in kills)
     assert sum("was lost" in record.message for record in caplog.records) >= len(kills)
     assert np.array_equal(model.predict_proba(X)[0], local.predict_proba(X)[0])
+
+
+class Reached:
+    """A seat as others see it; `loses` : nothing that is handed to it arrives."""
+
+    def __init__(self, seat, loses):
+        self.seat, self.loses = seat, loses
+
+    def take(self, *parcel):
+        return asyncio.ensure_future(self._fail() if self.loses else self.seat.take(*parcel))
+
+    def give_up(self):
+        return asyncio.ensure_future(self.seat.give_up())
+
+    async def _fail(self):
+        raise OSError("Timed out")
+
+
+class Counting:
+    """A member that hands a number to each of two, and adds up what it gets."""
+
+    def __init__(self, *_):
+        pass
+
+    def pack(self):
+        return [1, 2]
+
+    def add_up(self, number, parcels):
+        return number, sum(parcels)
+
+
+@pytest.mark.parametrize("loses", [False, True])
+def test_nobody_waits_for_a_parcel_that_does_not_arrive(loses, monkeypatch):
+    async def swap():
+        seats = [engine.DaskSeat(m, Counting, (), ()) for m in range(2)]
+        for seat in seats:
+            seat.meet([Reached(one, loses and one is seats[1]) for one in seats])
+        operations = engine.dumps([Operation("pack")])
+        return await asyncio.wait_for(asyncio.gather(*(seat.swap(0, operations, "add_up") for seat in seats)), 30)
+
+    monkeypatch.setattr("distributed.get_worker", lambda: SimpleNamespace(executors={"actor": None}))
+    found = asyncio.run(swap())
+    assert found == [b"", b""] if loses else [pickle.loads(one) for one in found] == [(0, 2), (1, 4)]
+
+
+def test_workers_of_this_machine_outlive_ctrl_c_and_the_end_of_a_terminal():
+    with engine.local_client(1, "1GB") as client:
+        before = client.run(os.getpid)
+        for number in (signal.SIGINT, signal.SIGHUP):
+            client.run(lambda number=number: os.kill(os.getpid(), number))
+        assert client.run(os.getpid) == before

@@ -92,11 +92,13 @@ def local_client(n_workers: int, memory: str | None = None) -> Iterator[Any]:
     except ValueError:
         raise InputError(f"⟦memory⟧ is {memory!r}", hint="Give a size, such as 4GB.") from None
 
-    class IgnoresCtrlC(WorkerPlugin):
-        """A terminal sends Ctrl-C to workers, too; what it means is the driver's business."""
+    class IgnoresTerminal(WorkerPlugin):
+        """A terminal tells workers, too, of Ctrl-C and of its end; what that means is the driver's business."""
 
         def setup(self, worker: Any) -> None:
-            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            for name in ("SIGINT", "SIGHUP"):
+                if hasattr(signal, name):  # Windows has no SIGHUP
+                    signal.signal(getattr(signal, name), signal.SIG_IGN)
 
     shape: dict[str, Any] = {"threads_per_worker": 1, "memory_limit": limit, "dashboard_address": ":0"}
     start: Any = LocalCluster  # Dask has no types
@@ -106,7 +108,7 @@ def local_client(n_workers: int, memory: str | None = None) -> Iterator[Any]:
         start(n_workers=n_workers, **shape) as cluster,
         connect(cluster, direct_to_workers=True) as client,
     ):
-        client.register_plugin(IgnoresCtrlC())
+        client.register_plugin(IgnoresTerminal())
         yield client
 
 
@@ -203,8 +205,8 @@ class DaskPool:
         asked = [self._ask(m, name, *arguments) for m in range(self.n_members)]
         answers = []
         for m, future in enumerate(asked):
-            answers.append(self._answer(m, future))
-            if answers[-1] is None:
+            answers.append(self._answer(m, future, asked))
+            if not answers[-1]:
                 self._give_up()
         return answers
 
@@ -219,8 +221,8 @@ class DaskPool:
         except (OSError, RuntimeError):  # its worker is gone
             return None
 
-    def _answer(self, m: int, future: Any) -> Any:
-        """What a member gave; None where it is lost."""
+    def _answer(self, m: int, future: Any, asked: Sequence[Any] = ()) -> Any:
+        """What a member gave; None where it is lost. asked : what all of them were asked together"""
         while True:
             try:
                 return None if future is None else future.result(timeout=PULSE)
@@ -228,7 +230,7 @@ class DaskPool:
                 lost = [j for j in range(self.n_members) if self._is_lost(j)]
                 if m in lost:
                     return None
-                if lost:
+                if lost or any(map(_in_vain, asked)):
                     self._give_up()
             except (OSError, RuntimeError) as error:
                 if isinstance(error, RuntimeError) and "Actor" not in str(error):
@@ -299,12 +301,13 @@ class DaskSeat(Seat):
         try:
             given = await run(super().call, n_before, loads(operations))
         except Exception:
-            self._tell("give_up", dict.fromkeys(range(len(self.others)), ()))
+            self._release()
             raise
         if given is None:
             return None
         wanted = [(n_before, m) for m in range(len(self.others))]
-        self._tell("take", {m: (*wanted[self.number], one) for m, one in enumerate(given[-1]) if m != self.number})
+        parcels = {m: (*wanted[self.number], one) for m, one in enumerate(given[-1]) if m != self.number}
+        self._delivery = asyncio.ensure_future(self._deliver(parcels))
         self.parcels[wanted[self.number]] = given[-1][self.number]
         while not self.in_vain and any(key not in self.parcels for key in wanted):
             self._news.clear()
@@ -312,13 +315,23 @@ class DaskSeat(Seat):
         if self.in_vain:
             return b""
         found = await run(getattr(self.member, then), self.number, [self.parcels.pop(key) for key in wanted])
-        return dumps(found)
+        return dumps(found) if await self._delivery else b""
 
-    def _tell(self, name: str, arguments: dict[int, tuple[Any, ...]]) -> None:
-        """Call a method of some seats. Where one is gone, the driver says so."""
-        for m, given in arguments.items():
+    async def _deliver(self, parcels: dict[int, tuple[Any, ...]]) -> bool:
+        """Hand parcels out; whether all have arrived. Where one has not, nobody waits any longer."""
+        try:
+            await asyncio.gather(*(self.others[m].take(*given) for m, given in parcels.items()))
+        except (OSError, RuntimeError):
+            await self.give_up()
+            self._release()
+            return False
+        return True
+
+    def _release(self) -> None:
+        """Let no seat wait any longer. Where one is gone, the driver says so."""
+        for seat in self.others:
             with suppress(OSError, RuntimeError):
-                getattr(self.others[m], name)(*given)
+                seat.give_up()
 
     async def take(self, n_before: int, m: int, parcel: Any) -> None:
         """Have a parcel from another."""
@@ -329,6 +342,14 @@ class DaskSeat(Seat):
         """Wait for parcels no longer: one is lost."""
         self.in_vain = True
         self._news.set()
+
+
+def _in_vain(future: Any) -> bool:
+    """Whether a seat has answered that it cannot go on, or with an error."""
+    try:
+        return future is None or (future.done() and not future.result())
+    except Exception:
+        return True
 
 
 def dumps(value: Any) -> bytes:

@@ -45,7 +45,7 @@ def find_source(
         try:
             X = read_parquet(X if isinstance(X, (str, os.PathLike)) else [os.fspath(path) for path in X])
         except (OSError, ValueError) as error:  # Dask puts words of its own before those that say why
-            why = str(error.__cause__ or error).strip().splitlines()[-1]
+            why = (str(error.__cause__ or error).strip() or type(error).__name__).splitlines()[-1]
             raise InputError(f"X is not read: {why}", hint="Give paths of Parquet files.") from error
     if is_dask_frame(X):
         if y is not None:

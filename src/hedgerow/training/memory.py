@@ -64,7 +64,7 @@ def check_pairs_memory(n_labels: int, n_positions: int) -> None:
 
 def check_leaves_memory(n_leaves: int, n_cells: float, n_labels: int, limit: float) -> None:
     """Refuse a tree for all labels whose leaves have more sums than half the memory of a worker that adds them up."""
-    what = f"one tree for {n_labels} labels: the sums of its leaves take a worker"
+    what = f"one tree for {n_labels} labels: half of a worker's memory is for the sums of its leaves, which take"
     hint = "Set ⟦multi_strategy='one_output_per_tree'⟧, lower ⟦max_bins⟧, or give workers more memory, or more workers."
     _check(8 * n_leaves * n_cells * n_labels, what, hint, 0.5 * limit)
 
