@@ -15,7 +15,7 @@ from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.errors import InputError
 from hedgerow.lattice.graphs import Topology, grid_topology
 from hedgerow.lattice.inference.infer import SCHEDULES, Inference
-from hedgerow.lattice.inference.passing import LogPassing, make_passing
+from hedgerow.lattice.inference.passing import STEEP, LogPassing, make_passing
 from hedgerow.lattice.parameters import check_inference
 from hedgerow.lattice.scores import Potentials
 from tests.reference import lattice as reference
@@ -199,6 +199,24 @@ def test_a_star_of_many_steep_edges_goes_by_logs(rng):
     found = Inference()(Potentials(topology, nodes, table[None]))
     np.testing.assert_allclose(found.node_probs[0], 0.5, atol=1e-6)  # half the leaves pull each way
     assert isinstance(make_passing(Potentials(topology, nodes, table[None])), LogPassing)
+
+
+@pytest.mark.parametrize("method", ["loopy", "tree_reweighted"])
+@pytest.mark.parametrize("just_below", [True, False])
+def test_an_edge_that_spans_twice_its_bound_stays_within_a_double(method, just_below):
+    """Two nodes want what their edge likes least, by twice what a row of it spans."""
+    square = Topology.of(4, np.array([[0, 1], [1, 2], [2, 3], [3, 0]]))
+    weight = square.chains.weights.min() if method == "tree_reweighted" else 1.0
+    s = STEEP * weight + (-0.2 if just_below else 0.2)
+    edges = np.array([[[0.0, -s], [-s, -2 * s]], *[[[0.1, 0.0], [0.0, 0.1]]] * 3])
+    nodes = np.array([[-800.0, 0.0], [-800.0, 0.0], [0.0, 0.0], [0.0, 0.0]])
+    potentials = Potentials(square, nodes, edges)
+    passing = make_passing(potentials, reweighted=method == "tree_reweighted")
+    assert isinstance(passing, LogPassing) != just_below
+    found = Inference(method=method)(potentials)
+    assert found.converged
+    np.testing.assert_allclose(found.node_probs[:2], [[0.0, 1.0]] * 2, atol=1e-12)
+    np.testing.assert_allclose(found.node_probs.sum(axis=1), 1.0, rtol=1e-12)
 
 
 def test_a_forbidden_label_has_no_probability(rng):

@@ -18,7 +18,9 @@ from hedgerow.lattice.inference.chains import Cover
 from hedgerow.lattice.scores import Potentials
 from hedgerow.legend import INDEX, AnyArray, FloatArray, IndexArray
 
-STEEP = 300.0  # of the logarithm of a product of messages; the node's own score and a margin come on top
+# Of the logarithm of a product of messages. The scores of an edge, which may span twice as much, come on top, and three
+# times this must be within a double (708).
+STEEP = 230.0
 SLICE = 1 << 20  # nodes or edges of one call of a kernel, so that Ctrl-C is heard
 
 ALL_SEND: AnyArray = np.empty((2, 0), dtype=np.uint8)
@@ -178,7 +180,8 @@ class ExpPassing(Passing):
 
     def put_logs(self, logs: FloatArray) -> None:
         logs = logs - logs.max(axis=1, keepdims=True)
-        least = np.log(self._edge_exp.min(axis=(1, 2)))  # no message of such an edge has a smaller entry
+        edges = np.log(self._edge_exp)  # which bound the ratio of two entries of a message, as in `steepness`
+        least = -np.maximum(np.ptp(edges, axis=1), np.ptp(edges, axis=2)).max(axis=1)
         np.exp(np.maximum(logs, (least if len(least) == 1 else np.repeat(least, 2))[:, None]), out=self.messages)
 
     def _shift(self) -> float:
