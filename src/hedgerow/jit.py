@@ -70,11 +70,11 @@ class _Compiler(Compiler):
             tell(function.__name__)
             return super().compile_extra(function)  # type: ignore[no-untyped-call]
         finally:
-            tell("")
             _Compiler.seconds += time.monotonic() - _Compiler.began
             _Compiler.began = None
             if collects:
                 gc.enable()
+            tell("")
 
     def define_pipelines(self) -> Any:
         pipelines: Any = super().define_pipelines()  # type: ignore[no-untyped-call]
@@ -86,8 +86,8 @@ class _Compiler(Compiler):
 def clock() -> float:
     """Seconds on a clock that stands still while kernels are compiled, for budgets of time: a first run should do as
     much as any other."""
-    now = time.monotonic() if _Compiler.began is None else _Compiler.began
-    return now - _Compiler.seconds
+    began = _Compiler.began
+    return (time.monotonic() if began is None else began) - _Compiler.seconds
 
 
 class _Text(JITCodeLibrary):

@@ -121,6 +121,20 @@ def test_the_clock_of_budgets_stands_still_while_kernels_are_compiled():
     assert (ended - began) - (after - before) >= 0.1
 
 
+@compiles
+def test_a_line_that_cannot_be_shown_leaves_the_clock_and_the_collector_running():
+    def tell(name: str) -> None:
+        if not name:
+            raise BrokenPipeError
+
+    with jit.before_compiling(tell), pytest.raises(BrokenPipeError):
+        jit.kernel(made("def add(x): return x + 1")["add"])(1)
+    before = jit.clock()
+    time.sleep(0.01)
+    assert jit.clock() > before
+    assert gc.isenabled()
+
+
 @pytest.fixture
 def translated(monkeypatch):
     """The names of what is made machine code of, as it comes."""
