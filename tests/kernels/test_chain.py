@@ -25,7 +25,7 @@ def exponentials(node, block=64):
     width = padded_width(K)
     scratch = np.empty((4, max(block, width)))
     node_exp, top = np.empty((n, width)), np.empty(n)
-    chain.exponentials(node, node_exp.reshape(-1), top, scratch, scratch.view(np.int64), 0, n)
+    chain.exponentials(node, node_exp, top, scratch, scratch.view(np.int64), 0, n)
     return node_exp, top
 
 

@@ -78,8 +78,7 @@ class ShortChain:
         """P_t(v), (n, K), as `node_marginals` has it; the next call overwrites it."""
         rows = self._of(n)
         messages = rows.alone if edges.even else rows.messages
-        exps = messages.node_exp.reshape(-1)
-        kernels.chain.exponentials(rows.scores, exps, rows.top, rows.scratch, rows.scratch_bits, 0, n)
+        kernels.chain.exponentials(rows.scores, messages.node_exp, rows.top, rows.scratch, rows.scratch_bits, 0, n)
         kernels.chain.forward(edges.exps_to, messages, 0, n)
         kernels.chain.backward(edges.exps, messages, 0, n)
         total = sum(rows.top.tolist()) + sum(messages.scale.tolist()) + n * edges.shift

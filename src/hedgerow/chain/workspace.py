@@ -97,7 +97,7 @@ class Workspace:
 
     def exponentiate(self, scores: FloatArray, t0: int, t1: int) -> None:
         """Fill node_exp and top from scores (n, K), at positions t0 … t1−1."""
-        kernels.chain.exponentials(scores, self.node_exp.reshape(-1), self.top, self.scratch, self.scratch_bits, t0, t1)
+        kernels.chain.exponentials(scores, self.node_exp, self.top, self.scratch, self.scratch_bits, t0, t1)
 
     def sum_edges(self, kernel: Callable[..., None], *given: Any, moments: bool) -> None:
         """Call a kernel that sums over the edges, which lead into all positions but the first, with the messages; with

@@ -87,6 +87,7 @@ def learn_imputation(
     found_codes: dict[str, int] = {}
     found_numbers: dict[str, float] = {}
     check_names(dataset)
+    check_values(dataset, count_values(dataset))
     for column, values in stored_columns(dataset):
         there, weights = ~_is_missing(column, values), dataset.spread_weights()
         known = values[there]

@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hedgerow.data.dataset import Dataset
-from hedgerow.data.labels import SETS
-from hedgerow.data.labels import without_labels as without_labels
+from hedgerow.data.labels import SETS, without_labels
 from hedgerow.errors import InputError
 from hedgerow.estimators.values import random_generator
 from hedgerow.legend import IndexArray

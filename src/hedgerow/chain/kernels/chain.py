@@ -82,21 +82,22 @@ def _exponentials(x, exps, whole, whole_bits, rest, power, power_bits):
 
 @chain_kernel
 def exponentials(node, node_exp, top, scratch, bits, t0, t1):
-    """node_exp[t P + v] = exp(node[t, v] − top[t]), top[t] = max_v node[t, v], a few rows at a time.
+    """node_exp[t, v] = exp(node[t, v] − top[t]), top[t] = max_v node[t, v], a few rows at a time.
 
     A row that is −inf everywhere has top 0 and exponentials 0.
 
-    node (n, K) IN, node_exp (n P,) OUT, padding 0, top (n,) OUT; scratch (4, ≥ P), and bits the same memory seen as
+    node (n, K) IN, node_exp (n, P) OUT, padding 0, top (n,) OUT; scratch (4, ≥ P), and bits the same memory seen as
     int64.
     """
-    P = len(node_exp) // len(node)
+    P = node_exp.shape[1]
     rows = scratch.shape[1] // P
+    flat = node_exp.reshape(-1)
     for begin in range(t0, t1, rows):
-        end = begin + rows if begin + rows < t1 else t1
+        end = min(begin + rows, t1)
         m = (end - begin) * P
         shifted = scratch[3, :m]
         _shift(node, shifted, top, begin, end)
-        exps = node_exp[begin * P : end * P]
+        exps = flat[begin * P : end * P]
         _exponentials(shifted, exps, scratch[0], bits[0], scratch[1], scratch[2], bits[2])
 
 

@@ -8,7 +8,7 @@ labels at a time. Its type is that of the products: in single precision twice as
 adds up to is then added to sums of double precision.
 
 Most training is on numbers that are all there and whose means are near 0. Such `clean` ones need not be copied: weights
-are multiplied by the scale, and what the centers add up to is subtracted at the end.
+are multiplied by the scale, and what the centers add up to is subtracted.
 """
 
 from __future__ import annotations

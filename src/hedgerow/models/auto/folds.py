@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hedgerow.data.dataset import Dataset, Window
+from hedgerow.data.labels import without_labels
 from hedgerow.data.settling import Learnt, narrow
 from hedgerow.data.windows import windowed, with_window
 from hedgerow.errors import InputError
-from hedgerow.estimators.holding_out import Fold, cut_blocks, without_labels
+from hedgerow.estimators.holding_out import Fold, cut_blocks
 from hedgerow.legend import INDEX, UNLABELLED, AnyArray, BoolArray, IndexArray
 
 FEW = 2  # sequences that are cut into blocks
