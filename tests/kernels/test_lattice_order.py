@@ -6,6 +6,7 @@ from collections import deque
 
 import numpy as np
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from hedgerow.lattice.kernels import order as kernels
 
@@ -92,3 +93,20 @@ def test_what_hangs_on_circles_is_peeled_off(case):
             left[j].discard(i)
     assert all(len(others) != 1 for others in left.values())
     assert np.flatnonzero(removed).tolist() == sorted(peeled[:count].tolist())
+
+
+@settings(max_examples=60)
+@given(cases(n_labels=1), st.data())
+def test_weights_of_edges_rise(case, data):
+    top, n = case.top, case.top.n_nodes
+    rank = np.array(data.draw(st.permutations(range(n))), dtype=np.int32)
+    removed = np.array(data.draw(st.lists(st.booleans(), min_size=n, max_size=n)))
+    weights = np.arange(1.0, top.n_edges + 1) / top.n_edges
+    inside = ~removed[top.ends].any(axis=1)
+    ends = np.sort(rank[top.ends[inside]], axis=1)
+    sums = [np.bincount(side, weights[inside], n)[side] for side in ends.T]
+    expected = np.ones(top.n_edges)
+    expected[inside] = weights[inside] / np.maximum(*sums)
+    total = kernels.raise_weights(top.ends, rank, removed, weights, np.empty((2, n)))
+    np.testing.assert_array_equal(weights, expected)
+    assert np.isclose(total, expected[inside].sum())

@@ -17,7 +17,7 @@ import numpy as np
 
 from hedgerow.lattice import kernels
 from hedgerow.lattice.graphs import Topology
-from hedgerow.legend import CODE, INDEX, AnyArray, BoolArray, CodeArray, FloatArray, IndexArray
+from hedgerow.legend import CODE, AnyArray, BoolArray, CodeArray, FloatArray
 
 ENOUGH = 0.9  # of the weight of a spanning tree: no other order is tried where the given one covers so much
 GAIN = 1.01  # weights are raised as long as it makes their sum larger by so much
@@ -35,11 +35,10 @@ def cover(topology: Topology) -> Cover:
     if topology.is_acyclic:
         return Cover(topology, np.ones(topology.n_edges))
     peeled, is_peeled = _peel(topology)
-    circles: BoolArray = ~np.logical_or.reduce(is_peeled[topology.ends], axis=1)
-    best, best_order = _weigh(topology, topology.order, circles), topology.order
+    best, best_order = _weigh(topology, topology.order, is_peeled), topology.order
     if best.sum() < ENOUGH * (topology.n_nodes - topology.n_components):
         for order in _other_orders(topology):
-            weights = _weigh(topology, order, circles)
+            weights = _weigh(topology, order, is_peeled)
             if weights.sum() > best.sum():
                 best, best_order = weights, order
     if best_order is topology.order and not len(peeled):
@@ -66,18 +65,14 @@ def _other_orders(topology: Topology) -> list[CodeArray]:
     return [breadth, depth]
 
 
-def _weigh(topology: Topology, order: CodeArray, circles: BoolArray) -> FloatArray:
+def _weigh(topology: Topology, order: CodeArray, is_peeled: BoolArray) -> FloatArray:
     """Weights of edges (M,): 1 outside of circles, and as large as chains along the order allow inside."""
     n = topology.n_nodes
-    rank: IndexArray = np.empty(n, dtype=INDEX)
-    rank[order] = np.arange(n, dtype=INDEX)
-    tail, head = rank[topology.ends[circles].T]
-    before, after = np.minimum(tail, head), np.maximum(tail, head)
-    inside: FloatArray = np.full(len(before), 1.0 / topology.n_edges)
-    total = 0.0
-    while inside.sum() > GAIN * total:
-        total = float(inside.sum())
-        inside /= np.maximum(np.bincount(before, inside, n)[before], np.bincount(after, inside, n)[after])
-    weights: FloatArray = np.ones(topology.n_edges)
-    weights[circles] = inside
+    rank: CodeArray = np.empty(n, dtype=CODE)
+    rank[order] = np.arange(n, dtype=CODE)
+    weights: FloatArray = np.full(topology.n_edges, 1.0 / topology.n_edges)
+    sums = np.empty((2, n))
+    total, risen = 0.0, 1.0
+    while risen > GAIN * total:
+        total, risen = risen, float(kernels.order.raise_weights(topology.ends, rank, is_peeled, weights, sums))
     return weights

@@ -136,3 +136,29 @@ def peel(ends, ptr, out, peeled, degree, removed):
                     peeled[filled] = j
                     filled += 1
     return n_peeled
+
+
+@kernel
+def raise_weights(ends, rank, removed, weights, sums):
+    """One round of `inference/chains.py`: weights of edges, over the larger sum of those that leave the end which comes
+    first and of those that arrive at the other. An edge of a removed node has weight 1. Returns the sum of the others.
+
+    IN ends (M, 2), rank (n,), removed (n,); IN/OUT weights (M,); WORK sums (2, n), by nodes before and after an edge
+    """
+    sums[:] = 0.0
+    for e in range(ends.shape[0]):
+        i, j = ends[e, 0], ends[e, 1]
+        if removed[i] or removed[j]:
+            weights[e] = 1.0
+            continue
+        rises = rank[i] < rank[j]
+        sums[0, i if rises else j] += weights[e]
+        sums[1, j if rises else i] += weights[e]
+    total = 0.0
+    for e in range(ends.shape[0]):
+        i, j = ends[e, 0], ends[e, 1]
+        if not (removed[i] or removed[j]):
+            rises = rank[i] < rank[j]
+            weights[e] /= max(sums[0, i if rises else j], sums[1, j if rises else i])
+            total += weights[e]
+    return total
