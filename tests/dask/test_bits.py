@@ -22,7 +22,7 @@ from hedgerow.estimators import window_choice
 from hedgerow.estimators.kept import keeping
 from hedgerow.estimators.shared import prepare_shared, read_shared
 from hedgerow.linear import chain as linear_chain
-from hedgerow.models.crf import linear_shared, linear_training
+from hedgerow.models.crf import linear_shared
 from hedgerow.training.boosting import chain, scores
 from hedgerow.training.checkpoint import Checkpoint
 from hedgerow.training.ctrl_c import stages
@@ -46,15 +46,15 @@ def _small_shards(monkeypatch):
     monkeypatch.setattr(shared_binning, "SAMPLED", 16)
     monkeypatch.setattr(shared_binning, "AT_ONCE", 40)
     plan = parallel.plan_chunks
-    for module in (linear_chain, linear_training, linear_shared, scores):
+    for module in (linear_chain, linear_shared, scores):
         monkeypatch.setattr(module, "plan_chunks", lambda offsets, target=30: plan(offsets, target))
 
 
-def fit_parts(model, parts, n_members, held=None):
+def fit_parts(model, parts, n_members, held=None, n_threads=1):
     """What `fit` does behind a cluster. held : sequences and labels that stop training"""
     model._check_parameters()
     wanted = model._preparation()
-    whole = read_shared(wanted, LocalEngine(parts, n_members, n_threads=2))
+    whole = read_shared(wanted, LocalEngine(parts, n_members, n_threads=n_threads))
     if held is not None:
         engine = LocalEngine(parts_of(*held, [2], schema=whole.schema), n_members)
         held = SharedCorpus.by(engine, whole.schema)
@@ -157,6 +157,7 @@ def test_sums_of_parts_are_those_of_numpy(sizes, seed):
         },
         {
             "edges": "shared",
+            "validation_folds": 1,
             "n_iter_no_change": 2,
             "n_estimators": 8,
             "init": "constant",
@@ -169,10 +170,11 @@ def test_trees(kind, options, rng):
     X, y = sequences(rng, kind, 3)
     known = {"window": 1, "max_leaf_nodes": 6, "random_state": 0, **options}
     local = quiet(hedgerow.TreeCRF(**known), X, y)
-    for cuts, n_members in (([], 1), ([7, 8, 30], 2), ([1, 20, 39], 5)):
+    for cuts, n_members, n_threads in (([], 1, 1), ([7, 8, 30], 2, 2), ([1, 20, 39], 5, 1)):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            same_trees(local, fit_parts(TreeCRF(**known), parts_of(X, y, cuts), n_members))
+            shared = fit_parts(TreeCRF(**known), parts_of(X, y, cuts), n_members, n_threads=n_threads)
+        same_trees(local, shared)
 
 
 @given(cuts=CUTS, n_members=st.sampled_from([1, 2, 3, 5]), n_labels=st.sampled_from([2, 20]), seed=st.integers(0, 9))
@@ -246,7 +248,7 @@ def test_the_default_of_trees(rng):
     local, shared = quiet(hedgerow.TreeCRF(**known), X, y), TreeCRF(**known)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        fit_parts(shared, parts_of(X, y, [3, 17]), 3)
+        fit_parts(shared, parts_of(X, y, [3, 17]), 3, n_threads=2)
     same_trees(local, shared)
     assert shared.refitted_
     ordinary = shared.to_local()
@@ -446,10 +448,11 @@ def test_weights(kind, options, rng):
     X, y = sequences(rng, kind, 3)
     known = {"window": 1, "random_state": 0, "max_iter": 15, **options}
     local = quiet(hedgerow.LinearCRF(**known), X, y)
-    for cuts, n_members in (([], 1), ([7, 8, 30], 3), ([1, 20, 39], 8)):
+    for cuts, n_members, n_threads in (([], 1, 1), ([7, 8, 30], 3, 2), ([1, 20, 39], 8, 1)):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            same_weights(local, fit_parts(LinearCRF(**known), parts_of(X, y, cuts), n_members))
+            shared = fit_parts(LinearCRF(**known), parts_of(X, y, cuts), n_members, n_threads=n_threads)
+        same_weights(local, shared)
 
 
 @pytest.mark.parametrize("middle", ["mean", "median"])

@@ -89,9 +89,9 @@ def settle(
     )
     attributes = compress_rows((where, ids, values), places, size)
     each = np.arange(len(start), dtype=INDEX)
+    there = _Runs(places), _Runs(each)
     columns = [
-        _write(builder, row, each if constant else places, reach, constant)
-        for (builder, reach, constant), row in zip(plan, rows)
+        _write(builder, row, there[constant], reach, constant) for (builder, reach, constant), row in zip(plan, rows)
     ]
     schema = Schema(tuple(columns), vocabulary, attribute_offsets, names, window, dict(learner.declared))
     dataset = Dataset(schema, offsets, start, codes, numeric, *attributes, *constants, *(labels or ()))
@@ -186,11 +186,24 @@ def by_name(name: str) -> tuple[int, int, str]:
     return (0, int(name), name) if name.isdecimal() and name.isascii() else (1, 0, name)
 
 
-def _write(builder: ColumnBuilder, row: AnyArray, places: IndexArray, reach: tuple[int, ...], constant: bool) -> Column:
+class _Runs:
+    """The padded places of positions, as `places_of` gives them: most columns stand at the same ones."""
+
+    def __init__(self, places: IndexArray) -> None:
+        self.places, self.every = places, run_of(places)
+        self._last: tuple[IndexArray, Run] | None = None
+
+    def of(self, where: IndexArray) -> Run:
+        if self._last is None or self._last[0] is not where:
+            self._last = where, places_of(where, self.places)
+        return self._last[1]
+
+
+def _write(builder: ColumnBuilder, row: AnyArray, runs: _Runs, reach: tuple[int, ...], constant: bool) -> Column:
     """Write the codes or numbers of a column into its row, and forget them."""
     kind = builder.kind or "categorical"
     for where, values in builder.parts:
-        there = places_of(where, places)
+        there = runs.of(where)
         if kind == "boolean":
             row[there] = flag_codes(values)
         else:
@@ -198,7 +211,7 @@ def _write(builder: ColumnBuilder, row: AnyArray, places: IndexArray, reach: tup
     builder.parts.clear()
     if kind != "categorical":
         fill = np.nan if kind == "numeric" and builder.typed else 0.0
-        center, spread = standard(row[run_of(places)]) if np.isnan(fill) else (0.0, 1.0)
+        center, spread = standard(row[runs.every]) if np.isnan(fill) else (0.0, 1.0)
         return Column(builder.name, kind, reach, None, fill, constant, center, spread)
     texts = list(builder.vocabulary)
     builder.vocabulary.clear()

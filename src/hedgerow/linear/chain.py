@@ -17,12 +17,13 @@ from hedgerow.chain.workspace import Workspace
 from hedgerow.data.dataset import Dataset
 from hedgerow.legend import FloatArray, IndexArray
 from hedgerow.linear.index import WeightIndex
-from hedgerow.linear.scorer import ChunkFeatures, LinearScorer
-from hedgerow.parallel import Lanes, plan_chunks
+from hedgerow.linear.scorer import MANY, ChunkFeatures, LinearScorer
+from hedgerow.parallel import CHUNK_POSITIONS, MAX_LANES, Lanes, plan_chunks
 
 # Compiled features are kept between evaluations up to this many bytes; beyond it a chunk is compiled each time anew,
 # which costs about half as much again as the evaluation itself.
 KEPT_BYTES = 2 << 30
+MOST_SCORES = 1 << 17  # of a long chunk
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,13 @@ class ChainLayout:
         object.__setattr__(self, "n_labels", self.nodes.n_outputs)
         object.__setattr__(self, "n_arcs", n_arcs)
         object.__setattr__(self, "n_weights", self.nodes.n_weights + n_arcs + n_pairs)
+
+    def plan(self, offsets: IndexArray) -> IndexArray:
+        """The chunks of a corpus. With many numbers they are longer, if all lanes then have work: their products take
+        as long, and what a call costs beside them counts less often."""
+        many = CHUNK_POSITIONS * len(self.nodes.streams.num_column) >= MANY and self.pairs is None
+        longer = min(4 * CHUNK_POSITIONS, MOST_SCORES // self.n_labels, int(offsets[-1]) // (2 * MAX_LANES))
+        return plan_chunks(offsets, longer) if many and longer > CHUNK_POSITIONS else plan_chunks(offsets)
 
     def split(self, weights: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Views of the node, transition and pair weights."""
@@ -178,7 +186,7 @@ class Evaluation:
         self.chain, self.dataset, self.objective, self.lanes = chain, dataset, objective, lanes
         for scorer in filter(None, (chain.nodes, chain.pairs)):
             scorer.allow_single()
-        self.plan = plan_chunks(dataset.offsets) if plan is None else plan
+        self.plan = chain.layout.plan(dataset.offsets) if plan is None else plan
         self.n_evaluations, self.n_chunks = 0, len(self.plan) - 1
         self._kept: list[ChainFeatures | None] = [None] * self.n_chunks
         self._kept_bytes = 0

@@ -177,7 +177,7 @@ class SharedEvaluation:
     """The loss of a shared corpus and its gradient, as `Evaluation` gives them."""
 
     def __init__(self, layout: ChainLayout, corpus: SharedCorpus, objective: Objective) -> None:
-        plan = plan_chunks(corpus.offsets)
+        plan = layout.plan(corpus.offsets)
         self.n_evaluations, self.n_chunks = 0, len(plan) - 1
         self.n_weights, self.n_lanes = layout.n_weights, count_lanes(layout.n_weights, self.n_chunks)
         chunks = [np.arange(lane, self.n_chunks, self.n_lanes) for lane in range(self.n_lanes)]

@@ -22,7 +22,7 @@ from hedgerow.linear.chain import ChainLayout, Evaluation, LinearChain
 from hedgerow.models.crf.linear_layout import Statistics
 from hedgerow.models.crf.linear_shared import SharedEvaluation
 from hedgerow.models.crf.parameters import LinearParameters
-from hedgerow.parallel import Lanes, count_lanes, plan_chunks
+from hedgerow.parallel import Lanes, count_lanes
 from hedgerow.trainers import LBFGS, TRAINERS, MistakeTrainer, OnlineTrainer, Trainer
 from hedgerow.training import kernels
 from hedgerow.training.counting import count_weights
@@ -203,7 +203,7 @@ class LinearTraining:
     def _lanes(self) -> Iterator[Lanes]:
         """Where the corpus is worked on. What it takes fits into memory."""
         offsets = self.dataset.offsets
-        chunks = plan_chunks(offsets)
+        chunks = self.layout.plan(offsets)
         longest, widest = int(np.diff(offsets).max()), int(np.diff(offsets[chunks]).max())
         with Lanes(self.settings.n_jobs, count_lanes(self.layout.n_weights, len(chunks) - 1)) as lanes:
             check_chain_memory(self.layout, int(self.settings.order), longest, widest, lanes.n_threads)
