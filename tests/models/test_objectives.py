@@ -91,6 +91,18 @@ def test_counts_are_a_start(data):
     assert counted.loss_ < loss_of(plain, X, y, objective) + float(counts @ counts)
 
 
+def test_passes_of_sgd_are_a_start(data):
+    X, y = data[:2]
+    one = LinearCRF(tol=1e-9, max_iter=400).fit(X, y)
+    two = LinearCRF(tol=1e-9, max_iter=400, start="sgd", random_state=0).fit(X, y)
+    own = [step for step in two.history_ if step.stage == "log_likelihood"]
+    assert [step.stage for step in two.history_[:10]] == ["sgd"] * 10
+    assert own[0].loss < one.history_[0].loss
+    assert len(own) < one.n_iter_
+    np.testing.assert_allclose(two.loss_, one.loss_, rtol=1e-8)
+    np.testing.assert_allclose(two.weights_, one.weights_, atol=1e-3)
+
+
 def test_labels_are_decoded_one_by_one_where_the_objective_counts_them(data):
     X, y, X_test, _ = data
     model = LinearCRF(objective="pointwise").fit(X, y)

@@ -239,6 +239,7 @@ def test_partial_labels_and_weights():
         ({"min_frequency": 2}, "min_frequency is 2 and needs all data at once"),
         ({"early_stopping": True}, "early_stopping is True and needs all data at once"),
         ({"start": "log_likelihood"}, "start is 'log_likelihood' and needs all data at once"),
+        ({"start": "sgd"}, "start is 'sgd' and needs all data at once"),
     ],
 )
 def test_parameters_that_need_all_data(parameters, match):

@@ -23,7 +23,7 @@ from hedgerow.models.crf.linear_layout import Statistics
 from hedgerow.models.crf.linear_shared import SharedEvaluation
 from hedgerow.models.crf.parameters import LinearParameters
 from hedgerow.parallel import Lanes, count_lanes
-from hedgerow.trainers import LBFGS, TRAINERS, MistakeTrainer, OnlineTrainer, Trainer
+from hedgerow.trainers import LBFGS, TRAINERS, AnnealedSGD, MistakeTrainer, OnlineTrainer, Trainer
 from hedgerow.training import kernels
 from hedgerow.training.counting import count_weights
 from hedgerow.training.frank_wolfe import frank_wolfe
@@ -45,6 +45,7 @@ WHOLE = (*DESCENTS, *N_GROUPS)
 MAX_ITERATIONS = 500
 MAX_PASSES = 50
 MAX_ROUNDS = 200  # of Frank–Wolfe
+FIRST_PASSES = 10  # of start="sgd"
 BATCH_SIZE = 8
 GAP = 1000.0  # times tol: a gap is a bound, and the loss is nearer to its minimum by far
 
@@ -61,7 +62,7 @@ _SHARPNESS = {"labelwise": (5.0, 15.0), "classification_error": (1.0,)}
 class Plan:
     """What the parameters of a LinearCRF mean together.
 
-    start : "zero", "log_likelihood" or "counts"
+    start : "zero", "log_likelihood", "counts" or "sgd"
     stages : the sharpness of each stage; one None where the objective has no such thing
     """
 
@@ -163,11 +164,12 @@ def _stages(objective: str, sharpness: Any) -> tuple[float | None, ...]:
 
 
 class Stage(NamedTuple):
-    """A part of training; the next one begins where it ends."""
+    """A part of training; the next one begins where it ends. max_iter : None is that of the model"""
 
     trainer: Trainer
     objective: Objective
     name: str
+    max_iter: int | None = None
 
 
 @dataclass(frozen=True)
@@ -241,6 +243,8 @@ class LinearTraining:
         ]
         if not warm and plan.start == "log_likelihood" and plan.objective != "log_likelihood":
             stages.insert(0, Stage(LBFGS(), log_likelihood, "log_likelihood"))
+        if not warm and plan.start == "sgd":
+            stages.insert(0, Stage(AnnealedSGD(), log_likelihood, "sgd", FIRST_PASSES))
         return stages if len(stages) > 1 else [stages[0]._replace(name="")]
 
     def _evaluation(self, objective: Objective, lanes: Lanes) -> Evaluation | SharedEvaluation:
@@ -259,7 +263,7 @@ class LinearTraining:
     ) -> tuple[FloatArray, Monitor]:
         settings, trainer, objective = self.settings, stage.trainer.name, stage.objective
         options: dict[str, Any] = {
-            "max_iter": max_iterations(settings.max_iter, trainer),
+            "max_iter": stage.max_iter or max_iterations(settings.max_iter, trainer),
             "tol": settings.tol * (GAP if trainer == "frank_wolfe" else 1.0),
             "validate": self.validate,
             "n_iter_no_change": settings.n_iter_no_change,

@@ -115,8 +115,8 @@ def _online_plan(model: LinearCRF) -> Plan:
     if sees_otherwise(model):
         what = "missing values filled in" if model.imputation_ is not None else "features found"
         raise InputError(f"the model was fitted with {what}, which needs all data at once", hint=hint)
-    if model.start == "log_likelihood":
-        raise InputError("⟦start⟧ is 'log_likelihood' and needs all data at once", hint=hint)
+    if model.start in ("log_likelihood", "sgd"):
+        raise InputError(f"⟦start⟧ is {model.start!r} and needs all data at once", hint=hint)
     # Where `fit` would begin with the likelihood's solution, counts come nearest to it. The first sharpness, the
     # mildest, serves all calls: when the next one should begin is not known.
     start = "counts" if plan.start == "log_likelihood" else plan.start
