@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Mapping, Set
 from dataclasses import replace
 from itertools import repeat
@@ -30,6 +31,8 @@ from hedgerow.data.settling import (
 )
 from hedgerow.errors import HedgerowWarning, InputError, shown, warn
 from hedgerow.legend import CODE, FIRST_VALUE, MISSING, AnyArray, CodeArray, FloatArray, IndexArray
+
+MANY_TEXTS = 100_000
 
 
 def learn(
@@ -74,7 +77,12 @@ def learn_corpus(
     learner = Learner(columns, window)
     y, offsets = learner.read(X, y, lengths)
     names, labels = learn_labels(y, offsets, classes=classes)
-    return settle(learner, offsets, names, labels)
+    learnt = settle(learner, offsets, names, labels)
+    schema = learnt.dataset.schema
+    if len(schema.attributes) + sum(len(column.vocabulary or ()) for column in schema.columns) > MANY_TEXTS:
+        del learner
+        gc.collect()  # tuples that Python keeps for later lie among the texts just dropped, and hold their memory
+    return learnt
 
 
 def encode(
