@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from hedgerow.chain.edges import SharedEdges
 from hedgerow.chain.kernels import arcs
+from tests.examples import examples
 from tests.reference import arcs as reference
 from tests.reference.cases import cases, make_case
 
@@ -27,7 +28,7 @@ def run(case):
     return rows.alpha[:, :K], rows.scale, rows.node_probs, table, rows.underflows - (width - K)
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(case=cases(per_position=False))
 def test_equal_to_the_dense_kernels(case):
     results, dense = run(case), test_chain.run(case)

@@ -6,12 +6,13 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.chain.edges import chain_from_scores
 from hedgerow.chain.inference import beam_labelings, best_labelings
 from hedgerow.errors import InputError
+from tests.examples import examples
 from tests.reference.beam import beam
 
 
@@ -23,7 +24,7 @@ def chains(rng, K, per_position):
     return node, edges, np.concatenate([[0], np.cumsum(lengths)])
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(seed=st.integers(0, 10**6), K=st.integers(1, 5), width=st.integers(1, 6), per_position=st.booleans())
 def test_equal_to_the_twin(seed, K, width, per_position):
     node, edges, offsets = chains(np.random.default_rng(seed), K, per_position)
@@ -36,7 +37,7 @@ def test_equal_to_the_twin(seed, K, width, per_position):
         assert scores[i] == pytest.approx(score, rel=1e-12)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(seed=st.integers(0, 10**6), per_position=st.booleans())
 def test_a_beam_of_all_labels_is_exact(seed, per_position):
     node, edges, offsets = chains(np.random.default_rng(seed), 4, per_position)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.chain.edges import SharedEdges
 from hedgerow.chain.kernels import chain
 from hedgerow.chain.workspace import padded_width
+from tests.examples import examples
 from tests.reference import chain as reference
 from tests.reference.cases import cases, make_case
 
@@ -55,7 +56,7 @@ def run(case, cut=None):
     return rows.alpha[:, :K], rows.scale, rows.node_probs, table, rows.underflows - (width - K)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(
     scores=st.lists(st.floats(-800, 800) | st.just(-np.inf), min_size=1, max_size=9),
     rows=st.integers(1, 5),
@@ -81,7 +82,7 @@ def test_exponentials_are_exact_to_two_units(rng):
     assert units.max() <= 3  # two, and one of NumPy's own
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(case=cases(per_position=False), data=st.data())
 def test_messages_and_sums(case, data):
     alpha, scale, probs, sums, underflowed = run(case)
@@ -106,7 +107,7 @@ def test_edge_sums_of_every_remainder(rng, n):
     np.testing.assert_allclose(run(case)[3], reference.sum_edges(*case.arrays), rtol=1e-11)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(case=cases(per_position=False))
 def test_small_messages_are_counted(case):
     *_, underflowed = run(case)
@@ -114,7 +115,7 @@ def test_small_messages_are_counted(case):
     assert (underflowed >= case.node.shape[1] - reached.sum(axis=1)).all()
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(case=cases(per_position=False))
 def test_reachability(case):
     n, K = case.node.shape

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.chain.inference import covariance
 from hedgerow.chain.kernels import covariance as dense
 from hedgerow.chain.workspace import Workspace
 from tests.chain.objectives.laws import FORMS, in_form
+from tests.examples import examples
 from tests.reference import covariance as slow
 from tests.reference.cases import make_case
 
@@ -31,7 +32,7 @@ def problems(draw):
     return case, form, rng.normal(size=case.node.shape), rng.normal(size=case.edges.shape)
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(problem=problems(), edges=st.booleans())
 def test_equal_to_the_table(problem, edges):
     case, form, nodes, pairs = problem
@@ -63,7 +64,7 @@ def test_calls_may_be_cut_anywhere(rng, monkeypatch, form, edges):
     np.testing.assert_allclose(cut.edges, whole.edges, rtol=1e-12, atol=1e-14)  # sums of four against sums of three
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(problem=problems())
 def test_padding_and_impossible_labels_stay_zero(problem):
     """What is not a label, and what no labeling passes, has no past and no future."""

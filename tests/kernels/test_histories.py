@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from hedgerow.chain.kernels import histories, log_histories
 from hedgerow.chain.kernels.history_arcs import HistoryBuffers, follow, reach
 from hedgerow.chain.structure.histories import Histories
+from tests.examples import examples
 from tests.reference import histories as reference
 from tests.reference.history_cases import Case, cases, make_case
 
@@ -60,7 +61,7 @@ def walks(node, arc_scores, arcs, rng, n_walks=15):
             yield labels, past
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(case=cases())
 def test_backward_equals_the_twin(case):
     rng = np.random.default_rng(0)
@@ -125,7 +126,7 @@ def test_a_difference_that_cancels_is_summed(rng, gap):
     assert wrong.max() > 0.01, "the plain recursion must fail here, or the test shows nothing"
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(case=cases())
 def test_reach_is_where_the_twin_stops(case):
     h = case.histories
@@ -140,7 +141,7 @@ def test_reach_is_where_the_twin_stops(case):
         assert reach(node, arc_scores, h.walk, *scratch, 0, len(node)) == (dead or [len(node)])[0]
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(case=cases())
 def test_the_log_kernel_equals_the_scaled_one(case):
     h = case.histories

@@ -294,13 +294,29 @@ print(result, sum(total.stats.cache_hits.values()), sum(total.stats.cache_misses
 """
 
 
-@pytest.fixture
-def package(tmp_path):
-    folder = tmp_path / "first" / "made"
+def write(folder: Path) -> Path:
     folder.mkdir(parents=True)
     for name, text in PACKAGE.items():
         (folder / f"{name}.py").write_text(text, encoding="utf-8")
     return folder
+
+
+@pytest.fixture
+def package(tmp_path):
+    return write(tmp_path / "first" / "made")
+
+
+@pytest.fixture(scope="module")
+def compiled_once(tmp_path_factory):
+    package = write(tmp_path_factory.mktemp("compiled") / "made")
+    assert call(package) == (7.0, 0, 1)
+    return package
+
+
+@pytest.fixture
+def compiled(compiled_once, tmp_path):
+    """The package with its cache, in a folder of its own."""
+    return Path(shutil.copytree(compiled_once, tmp_path / "first" / "made"))
 
 
 def call(package: Path, script: str = CALL, *, warns: str = "", **settings: str) -> tuple[float, int, int]:
@@ -328,34 +344,31 @@ def edit(package: Path, name: str, old: str, new: str) -> None:
 
 
 @compiles
-def test_a_kernel_is_compiled_again_when_a_file_that_it_imports_changes(package):
-    assert call(package) == (7.0, 0, 1)
-    assert call(package) == (7.0, 1, 0)
-    edit(package, "callee", "x + made", "x - made")  # a kernel that it calls
-    assert call(package) == (5.0, 0, 1)
-    edit(package, "callee", "pair.left[i] *", "pair.left[i] -")  # a part compiled into it
-    assert call(package) == (-4.0, 0, 1)
-    edit(package, "constants", "1.0", "3.0")  # a constant, two imports away
-    assert call(package) == (-6.0, 0, 1)
-    edit(package, "distant", "1.0", "2.0")  # a part that comes by way of another file
-    assert call(package) == (-12.0, 0, 1)
-    (package / "unrelated.py").write_text("x = 1\n", encoding="utf-8")
-    assert call(package) == (-12.0, 1, 0)
+def test_a_kernel_is_compiled_again_when_a_file_that_it_imports_changes(compiled):
+    assert call(compiled) == (7.0, 1, 0)
+    edit(compiled, "callee", "x + made", "x - made")  # a kernel that it calls
+    assert call(compiled) == (5.0, 0, 1)
+    edit(compiled, "callee", "pair.left[i] *", "pair.left[i] -")  # a part compiled into it
+    assert call(compiled) == (-4.0, 0, 1)
+    edit(compiled, "constants", "1.0", "3.0")  # a constant, two imports away
+    assert call(compiled) == (-6.0, 0, 1)
+    edit(compiled, "distant", "1.0", "2.0")  # a part that comes by way of another file
+    assert call(compiled) == (-12.0, 0, 1)
+    (compiled / "unrelated.py").write_text("x = 1\n", encoding="utf-8")
+    assert call(compiled) == (-12.0, 1, 0)
 
 
 @compiles
-def test_a_cache_survives_the_renaming_of_a_class_that_it_names(package):
+def test_a_cache_survives_the_renaming_of_a_class_that_it_names(compiled):
     """Numba would fail to read the old index, which names the class of the argument."""
-    assert call(package) == (7.0, 0, 1)
-    edit(package, "callee", "class Pair", "class Both")
-    assert call(package, CALL.replace("import Pair", "import Both as Pair")) == (7.0, 0, 1)
+    edit(compiled, "callee", "class Pair", "class Both")
+    assert call(compiled, CALL.replace("import Pair", "import Both as Pair")) == (7.0, 0, 1)
 
 
 @compiles
-def test_a_cache_goes_by_content_and_not_by_time_or_place(package, tmp_path):
-    assert call(package) == (7.0, 0, 1)
+def test_a_cache_goes_by_content_and_not_by_time_or_place(compiled, tmp_path):
     copy = tmp_path / "second" / "made"
-    shutil.copytree(package, copy)
+    shutil.copytree(compiled, copy)
     for path in copy.glob("*.py"):
         os.utime(path, (10**9, 10**9))
     assert call(copy) == (7.0, 1, 0)
@@ -375,14 +388,13 @@ jit.source_stamp = unread
 
 
 @compiles
-def test_what_older_sources_have_left_is_removed(package):
-    assert call(package) == (7.0, 0, 1)
-    (old,) = package.rglob("caller.total.*.nbc")
-    assert call(package, **{"NUMBA_OPT": "1"}) == (7.0, 0, 1)  # another way to compile is no older one
-    assert len(list(package.rglob("caller.total.*.nbc"))) == 2
-    edit(package, "callee", "x + made", "x - made")
-    assert call(package) == (5.0, 0, 1)
-    (new,) = package.rglob("caller.total.*.nbc")
+def test_what_older_sources_have_left_is_removed(compiled):
+    (old,) = compiled.rglob("caller.total.*.nbc")
+    assert call(compiled, **{"NUMBA_OPT": "1"}) == (7.0, 0, 1)  # another way to compile is no older one
+    assert len(list(compiled.rglob("caller.total.*.nbc"))) == 2
+    edit(compiled, "callee", "x + made", "x - made")
+    assert call(compiled) == (5.0, 0, 1)
+    (new,) = compiled.rglob("caller.total.*.nbc")
     assert old.name != new.name
 
 
@@ -395,22 +407,20 @@ DAMAGE = [
 
 
 @compiles
-def test_a_damaged_file_is_compiled_again_and_replaced(package):
-    assert call(package) == (7.0, 0, 1)
+def test_a_damaged_file_is_compiled_again_and_replaced(compiled):
     for damage in DAMAGE:
-        for path in package.rglob("*.nbc"):
+        for path in compiled.rglob("*.nbc"):
             path.write_bytes(damage(path.read_bytes()))
-        assert call(package, warns="a compiled kernel cannot be read, and is compiled again") == (7.0, 0, 1)
-    assert call(package) == (7.0, 1, 0)
+        assert call(compiled, warns="a compiled kernel cannot be read, and is compiled again") == (7.0, 0, 1)
+    assert call(compiled) == (7.0, 1, 0)
 
 
 @compiles
-def test_a_file_for_other_arguments_is_not_used(package):
+def test_a_file_for_other_arguments_is_not_used(compiled):
     """Types go into the name of a file by what numba calls them, and are compared when it is read."""
-    assert call(package) == (7.0, 0, 1)
-    files = {path.name.partition(".cpython")[0]: path for path in package.rglob("*.nbc")}
+    files = {path.name.partition(".cpython")[0]: path for path in compiled.rglob("*.nbc")}
     shutil.copy(files["callee.shift"], files["caller.total"])
-    assert call(package, warns="for other types of arguments") == (7.0, 0, 1)
+    assert call(compiled, warns="for other types of arguments") == (7.0, 0, 1)
 
 
 @compiles
@@ -454,8 +464,6 @@ def test_a_folder_that_may_only_be_read_serves(package, tmp_path):
 def test_processes_that_compile_at_the_same_time_keep_what_each_has_compiled(package):
     """By numba's own cache one of two signatures was lost, as both processes wrote the index of the kernel."""
     other = CALL.replace("np.full(3, 2.0)", "np.full(3, 2)")
-    assert call(package) == (7.0, 0, 1)
-    shutil.rmtree(package / "__pycache__")
     meanwhile = f"""
 import subprocess, sys
 from hedgerow import jit
@@ -473,16 +481,23 @@ jit._write = write
 # --- kernels of a platform wheel -----------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def shipped(package, tmp_path):
-    """A line that names a folder with the kernels of the package, compiled for the baseline of this machine."""
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """A folder with the kernels of the package, compiled for the baseline of this machine."""
+    folder = tmp_path_factory.mktemp("built")
     name, features = jit.baseline(TRIPLE)
+    settings = {"NUMBA_CPU_NAME": name, "NUMBA_CPU_FEATURES": features, "NUMBA_CACHE_DIR": str(folder / "cache")}
+    assert call(write(folder / "made"), **settings) == (7.0, 0, 1)
+    return folder / "cache"
+
+
+@pytest.fixture
+def shipped(built, tmp_path):
+    """A line that names a folder with copies of these kernels."""
     folder = tmp_path / "shipped"
-    settings = {"NUMBA_CPU_NAME": name, "NUMBA_CPU_FEATURES": features, "NUMBA_CACHE_DIR": str(tmp_path / "built")}
-    assert call(package, **settings) == (7.0, 0, 1)
     folder.mkdir()
-    for path in (tmp_path / "built").rglob("*.nbc"):
-        path.rename(folder / path.name)
+    for path in built.rglob("*.nbc"):
+        shutil.copy(path, folder)
     return f"from pathlib import Path\nfrom hedgerow import jit\njit.SHIPPED = Path({str(folder)!r})\n"
 
 
@@ -493,9 +508,8 @@ def test_shipped_kernels_serve_where_there_is_no_cache(package, shipped):
 
 
 @has_baseline
-def test_shipped_kernels_come_first(package, shipped):
+def test_shipped_kernels_come_first(compiled, shipped):
     """So that what a model computes does not depend on what has been compiled before."""
-    assert call(package) == (7.0, 0, 1)
     forged = """
 def unpacked(packed, target_context, signature, inner=jit._unpacked):
     read.append(1)
@@ -506,7 +520,7 @@ def read_bytes(path, inner=Path.read_bytes):
     return inner(path)
 Path.read_bytes = read_bytes
 """
-    assert call(package, shipped + forged + CALL + "assert read\n") == (7.0, 1, 0)
+    assert call(compiled, shipped + forged + CALL + "assert read\n") == (7.0, 1, 0)
 
 
 OTHERS = [

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.chain.kernels import labelwise
+from tests.examples import examples
 
 
 @st.composite
@@ -25,7 +26,7 @@ def problems(draw):
     return probs, labels, allowed, right, rng.random(n)
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(problem=problems(), cut=st.integers(0, 8))
 def test_pointwise(problem, cut):
     probs, labels, allowed, right, weights = problem
@@ -41,7 +42,7 @@ def test_pointwise(problem, cut):
     np.testing.assert_allclose(terms, np.where(unknown[:, None], 0.0, share), rtol=1e-12, atol=1e-15)
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(problem=problems(), seed=st.integers(0, 99))
 def test_expected_costs(problem, seed):
     probs, labels, _, right, weights = problem
@@ -53,7 +54,7 @@ def test_expected_costs(problem, seed):
     np.testing.assert_allclose(terms, weights[:, None] * least * probs, rtol=1e-12, atol=1e-15)
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(problem=problems())
 def test_rivals(problem):
     probs, _, _, right, slopes = problem
@@ -73,7 +74,7 @@ def test_rivals(problem):
         np.testing.assert_allclose(terms[t], expected, rtol=1e-12, atol=1e-15)
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(problem=problems(), softness=st.sampled_from([0.5, 20.0]))
 def test_soft_rivals(problem, softness):
     probs, _, _, right, slopes = problem

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from hedgerow.lattice.kernels import log_messages as kernels
+from tests.examples import examples
 from tests.reference import lattice as reference
 
 from .lattice_cases import cases
@@ -19,7 +20,7 @@ def propagate(case, where, old, new, awake, way, quiet, damping, maximise):
     return kernels.propagate(*graph, *where, old, new, awake, way, quiet, damping, maximise, *np.empty((2, K)))
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(cases(), st.booleans(), st.booleans(), st.booleans(), st.sampled_from([0.0, 0.4]))
 def test_a_sweep(case, back, news, maximise, damping):
     where, sends = case.visits(back=back)
@@ -33,7 +34,7 @@ def test_a_sweep(case, back, news, maximise, damping):
     np.testing.assert_array_equal(awake, told)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(cases(), st.booleans(), st.sampled_from([0.0, 0.4]), st.integers(0, 12))
 def test_the_most_urgent_message_comes_first(case, maximise, damping, n_updates):
     top, tol = case.top, 0.05
@@ -75,7 +76,7 @@ def test_the_most_urgent_message_comes_first(case, maximise, damping, n_updates)
         assert own[2][heap[(a - 1) // 2]] >= own[2][heap[a]]
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(cases())
 def test_beliefs(case):
     top, (n, K), M = case.top, case.nodes.shape, case.top.n_edges

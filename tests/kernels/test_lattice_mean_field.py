@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.lattice.kernels import mean_field
+from tests.examples import examples
 from tests.reference import lattice as reference
 
 from .lattice_cases import cases
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(cases(), st.booleans())
 def test_nodes_one_after_another(case, back):
     top, (n, K) = case.top, case.nodes.shape

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.lattice.kernels import messages as kernels
+from tests.examples import examples
 from tests.reference import lattice as reference
 
 from .lattice_cases import cases
@@ -46,19 +47,19 @@ def check_sweep(case, *, back, news, maximise, damping, two=False):
     np.testing.assert_array_equal(awake, told)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(cases(), st.booleans(), st.booleans(), st.booleans(), st.sampled_from([0.0, 0.4]))
 def test_a_sweep(case, back, news, maximise, damping):
     check_sweep(case, back=back, news=news, maximise=maximise, damping=damping)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(cases(n_labels=2), st.booleans(), st.booleans(), st.booleans(), st.sampled_from([0.0, 0.4]))
 def test_a_sweep_of_two_labels(case, back, news, maximise, damping):
     check_sweep(case, back=back, news=news, maximise=maximise, damping=damping, two=True)
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(cases(n_labels=2), st.booleans())
 def test_all_messages_from_old_ones(case, two):
     top = case.top
@@ -71,7 +72,7 @@ def test_all_messages_from_old_ones(case, two):
         np.testing.assert_allclose(np.log(found), twin, atol=1e-11)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(cases())
 def test_beliefs(case):
     top, (n, K), M = case.top, case.nodes.shape, case.top.n_edges
@@ -91,7 +92,7 @@ def test_beliefs(case):
     assert edge_total == pytest.approx(twin.edge_total - case.each.max(axis=(1, 2)).sum(), abs=1e-10)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(cases())
 def test_steepness(case):
     top = case.top

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import deque
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.lattice.kernels import order as kernels
+from tests.examples import examples
 
 from .lattice_cases import cases
 
@@ -18,7 +19,7 @@ def targets(top, i):
     return [int(top.ends[h >> 1, 1 - (h & 1)]) for h in top.out[top.ptr[i] : top.ptr[i + 1]].tolist()]
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(cases(n_labels=1))
 def test_half_edges_by_their_targets(case):
     ends, n, M = case.top.ends, case.top.n_nodes, case.top.n_edges
@@ -38,7 +39,7 @@ def test_half_edges_by_their_targets(case):
     assert ptr[n] == 2 * M
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(cases(n_labels=1))
 def test_breadth_first(case):
     top, n = case.top, case.top.n_nodes
@@ -60,7 +61,7 @@ def test_breadth_first(case):
     assert order.tolist() == expected
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(cases(n_labels=1))
 def test_depth_first(case):
     top, n = case.top, case.top.n_nodes
@@ -79,7 +80,7 @@ def test_depth_first(case):
     assert order.tolist() == expected
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(cases(n_labels=1))
 def test_what_hangs_on_circles_is_peeled_off(case):
     top, n = case.top, case.top.n_nodes
@@ -95,7 +96,7 @@ def test_what_hangs_on_circles_is_peeled_off(case):
     assert np.flatnonzero(removed).tolist() == sorted(peeled[:count].tolist())
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(cases(n_labels=1), st.data())
 def test_weights_of_edges_rise(case, data):
     top, n = case.top, case.top.n_nodes

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from hedgerow.lattice.kernels import search
+from tests.examples import examples
 from tests.reference import lattice as reference
 
 from .lattice_cases import cases
@@ -18,7 +19,7 @@ def labels_of(case, known=1.0):
     return labels
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(cases())
 def test_the_score_of_a_labeling(case):
     labels = labels_of(case)
@@ -26,7 +27,7 @@ def test_the_score_of_a_labeling(case):
     assert found == pytest.approx(reference.score(*case.graph, labels), abs=1e-12)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(cases())
 def test_what_labelled_neighbours_say(case):
     labels = labels_of(case, 0.7)
@@ -41,7 +42,7 @@ def test_what_labelled_neighbours_say(case):
     np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(cases())
 def test_each_node_gets_its_best_label(case):
     top, labels = case.top, labels_of(case)
@@ -64,7 +65,7 @@ def test_each_node_gets_its_best_label(case):
     np.testing.assert_array_equal(labels, expected)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(cases())
 def test_the_slope_of_the_pseudo_likelihood_by_edges(case):
     labels, (n, K) = labels_of(case, 0.7), case.nodes.shape

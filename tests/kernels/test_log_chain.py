@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.chain.kernels import log_chain
+from tests.examples import examples
 from tests.reference import chain as reference
 from tests.reference.cases import cases
 
@@ -15,7 +16,7 @@ from .test_chain import first_flags
 CLOSE = {"rtol": 1e-11, "atol": 1e-11}
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(case=cases(), data=st.data())
 def test_messages_and_edges(case, data):
     n, K = case.node.shape

@@ -4,11 +4,12 @@ reachability of edges that differ against its twin."""
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.chain.edges import PositionEdges
 from hedgerow.chain.kernels import chain, position_chain, truth
+from tests.examples import examples
 from tests.reference import chain as reference
 from tests.reference.cases import Case, cases
 
@@ -25,7 +26,7 @@ def run(case):
     return rows.alpha[:, :K], rows.scale, rows.node_probs, pairs.sum(axis=1).T, rows.underflows - (width - K)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(case=cases(per_position=False))
 def test_equal_to_shared_edges(case):
     spread = np.repeat(case.edges.T[:, None, :], len(case.node), axis=1)
@@ -35,7 +36,7 @@ def test_equal_to_shared_edges(case):
     np.testing.assert_array_equal(results[4], test_chain.run(case)[4])
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(case=cases(per_position=True))
 def test_reachability(case):
     n, K = case.node.shape
@@ -54,7 +55,7 @@ def test_reachability(case):
     np.testing.assert_array_equal(count, ending.sum(axis=1))
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(case=cases(per_position=True), seed=st.integers(0, 99))
 def test_truth(case, seed):
     """Sequences with an unknown label are passed over as a whole."""

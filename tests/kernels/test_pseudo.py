@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.chain.edges import PositionEdges
 from hedgerow.chain.kernels import pseudo
+from tests.examples import examples
 from tests.reference.cases import cases, make_case
 
 from .test_chain import first_flags
@@ -33,7 +34,7 @@ def table_to(case):
     return case.edges if case.edges.ndim == 3 else np.ascontiguousarray(case.edges.T)[:, None]
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(case=cases(), cut=st.integers(0, 9))
 def test_neighbours(case, cut):
     n = len(case.node)
@@ -65,7 +66,7 @@ def test_normalise_and_turn(rng):
 
 
 @pytest.mark.parametrize("per_position", [False, True])
-@settings(max_examples=40)
+@examples(40)
 @given(data=st.data())
 def test_edges(per_position, data):
     """The transpose of `add_neighbours`: Σ gradient · C = Σ d · (what C adds to the scores)."""

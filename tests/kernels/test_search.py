@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.chain.kernels import search
+from tests.examples import examples
 from tests.reference import chain as reference
 from tests.reference.cases import Case, cases
 
@@ -18,7 +19,7 @@ def rounded(case):
     return Case(np.round(case.node), np.round(case.edges), case.offsets, case.labels)
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(case=cases(), ties=st.booleans(), data=st.data())
 def test_viterbi_equals_its_twin_label_for_label(case, ties, data):
     case = rounded(case) if ties else case
@@ -36,7 +37,7 @@ def test_viterbi_equals_its_twin_label_for_label(case, ties, data):
     np.testing.assert_array_equal(best[case.offsets[1:] - 1].max(axis=1), scores)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(case=cases(max_labels=4, max_length=6, max_sequences=1), k=st.integers(1, 6), ties=st.booleans())
 def test_k_best_keeps_the_best_of_every_ending(case, k, ties):
     case = rounded(case) if ties else case
@@ -57,7 +58,7 @@ def test_k_best_keeps_the_best_of_every_ending(case, k, ties):
             np.testing.assert_allclose(reference.score(*case.arrays, labels)[0], best[-1, v, rank], rtol=1e-11)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(case=cases(), seed=st.integers(0, 2**32 - 1))
 def test_samples_equal_those_of_the_twin(case, seed):
     n, K = case.node.shape
@@ -69,7 +70,7 @@ def test_samples_equal_those_of_the_twin(case, seed):
     np.testing.assert_array_equal(labels, reference.sample(*case.arrays, uniforms))
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(case=cases())
 def test_entropy_ahead_of_the_first_position(case):
     n, K = case.node.shape

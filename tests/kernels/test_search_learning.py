@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.chain.structure.states import StateSpace
@@ -17,6 +17,7 @@ from hedgerow.linear.batches import RowReader
 from hedgerow.models.search.features import Searcher, good_labels, lay_out_search, legal_moves, open_labels
 from hedgerow.models.search.parameters import SearchParameters
 from hedgerow.models.search.training import UPDATES
+from tests.examples import examples
 from tests.reference.search_learning import Search
 
 
@@ -101,7 +102,7 @@ def lay_out(dataset, space, order, counts, *, backward):
     return lay_out_search(own, dataset, space)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     seed=st.integers(0, 2**32 - 1),
     update=st.sampled_from(UPDATES),

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.chain.structure.states import StateSpace
 from hedgerow.data.encoding import learn
 from hedgerow.models.search.ranking import TableSearch
 from hedgerow.models.search.training import UPDATES
+from tests.examples import examples
 from tests.reference.search_tables import find_rivals
 
 
@@ -34,7 +35,7 @@ def scorer(table, rows, order, space, *, backward):
     return score
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     seed=st.integers(0, 2**32 - 1),
     update=st.sampled_from(UPDATES),

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.chain.kernels import slack
+from tests.examples import examples
 from tests.reference import chain as reference
 from tests.reference.cases import make_case
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(
     seed=st.integers(0, 2**32 - 1),
     K=st.integers(1, 3),

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.chain.kernels import truth
+from tests.examples import examples
 from tests.reference import chain as reference
 from tests.reference.cases import cases
 
 from .test_chain import first_flags
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(case=cases(), cut=st.integers(0, 9), seed=st.integers(0, 99))
 def test_scores(case, cut, seed):
     """With all labels known the scores of the labelings; an unknown one takes its node and both its edges away."""
@@ -33,7 +34,7 @@ def test_scores(case, cut, seed):
         assert moves[t] == (reference.table(case.edges, t)[hidden[t - 1], hidden[t]] if there else 7.0)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(case=cases(per_position=False), seed=st.integers(0, 99))
 def test_subtraction(case, seed):
     """Sequences with an unknown label are passed over as a whole."""

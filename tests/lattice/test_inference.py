@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.chain.edges import SharedEdges
@@ -18,6 +18,7 @@ from hedgerow.lattice.inference.infer import SCHEDULES, Inference
 from hedgerow.lattice.inference.passing import STEEP, LogPassing, make_passing
 from hedgerow.lattice.parameters import check_inference
 from hedgerow.lattice.scores import Potentials
+from tests.examples import examples
 from tests.reference import lattice as reference
 
 from .made import drawn_potentials, grid_potentials, parts, random_potentials
@@ -26,7 +27,7 @@ TIGHT = Inference(tol=1e-13, max_updates=2000)
 
 
 @given(drawn_potentials(acyclic=True, scales=(0.3, 1.0, 5.0, 200.0)), st.sampled_from(["loopy", "tree_reweighted"]))
-@settings(max_examples=80)
+@examples(80)
 def test_graphs_without_a_circle_are_exact(potentials, method):
     exact = reference.enumerate_labelings(*parts(potentials))
     found = Inference(method=method)(potentials)
@@ -54,7 +55,7 @@ def test_a_chain_given_as_a_graph_agrees_with_the_chain_kernels(rng, n_labels):
 
 
 @given(drawn_potentials(acyclic=False, max_nodes=6), st.sampled_from([0.0, 0.3]), st.booleans(), st.booleans())
-@settings(max_examples=60)
+@examples(60)
 def test_parallel_updates_are_those_of_the_twin(potentials, damping, maximise, reweighted):
     nodes, edges, ends = parts(potentials)
     appearance = potentials.topology.chains.weights if reweighted else None
@@ -72,7 +73,7 @@ def test_parallel_updates_are_those_of_the_twin(potentials, damping, maximise, r
     drawn_potentials(acyclic=False, max_nodes=6, scales=(0.3, 0.6)),
     st.sampled_from([*product(["loopy"], SCHEDULES), ("tree_reweighted", "sequential")]),
 )
-@settings(max_examples=40)
+@examples(40)
 def test_all_schedules_and_the_twin_agree_at_rest(potentials, how):
     method, schedule = how
     reweighted = method == "tree_reweighted"
@@ -88,7 +89,7 @@ def test_all_schedules_and_the_twin_agree_at_rest(potentials, how):
 
 
 @given(drawn_potentials(acyclic=False, max_nodes=6, scales=(0.3, 1.0, 4.0)))
-@settings(max_examples=60)
+@examples(60)
 def test_mean_field_bounds_log_z_from_below_and_tree_reweighting_from_above(potentials):
     exact = reference.enumerate_labelings(*parts(potentials))
     below = Inference("mean_field", tol=1e-10, max_updates=2000)(potentials)
@@ -100,7 +101,7 @@ def test_mean_field_bounds_log_z_from_below_and_tree_reweighting_from_above(pote
 
 
 @given(drawn_potentials(acyclic=False, max_nodes=6))
-@settings(max_examples=40)
+@examples(40)
 def test_mean_field_is_that_of_the_twin_and_its_free_energy_rises(potentials):
     nodes, edges, ends = parts(potentials)
     energies = []

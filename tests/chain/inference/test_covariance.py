@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.chain.edges import chain_from_scores
 from hedgerow.chain.inference import Workspace, covariance, marginals
 from hedgerow.errors import InputError
 from tests.chain.objectives.laws import FORMS, in_form
+from tests.examples import examples
 from tests.reference import chain as reference
 from tests.reference import covariance as slow
 from tests.reference.cases import Case, cases, make_case
@@ -54,7 +55,7 @@ def test_equal_to_the_complex_step(rng, form):
     np.testing.assert_allclose(found.edges, summed(case, pairs), rtol=1e-9, atol=1e-12)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(case=cases(max_labels=4, max_length=4, max_sequences=3), seed=st.integers(0, 99), edges=st.booleans())
 def test_any_scale_equals_the_table(case, seed, edges):
     """Up to a thousand, where scaled messages are lost: those sequences are redone in the log domain."""

@@ -7,7 +7,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.chain import kernels, workspace
@@ -17,6 +17,7 @@ from hedgerow.chain.potentials import ChainPotentials, Truth
 from hedgerow.chain.structure.histories import Histories
 from hedgerow.chain.structure.states import StateSpace
 from hedgerow.errors import InputError
+from tests.examples import examples
 from tests.reference import histories as reference
 from tests.reference.history_cases import Case, cases, chain_from_arcs, make_case
 
@@ -37,13 +38,13 @@ def check(case, potentials=None, **close):
     np.testing.assert_allclose(result.edges, sum(arcs for _, arcs in parts), **close)
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(case=cases())
 def test_equal_to_the_twin(case):
     check(case)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(first=cases(), second=cases())
 def test_a_workspace_changes_nothing(first, second):
     work = Workspace()
@@ -98,7 +99,7 @@ def test_scores_of_zero_count_labelings(rng, order):
     np.testing.assert_allclose(log_partition(potentials), np.log(count), rtol=1e-13)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(case=cases(), row=st.integers(0, 10**6), shift=st.floats(-500, 500))
 def test_shifting_a_position_moves_log_z_only(case, row, shift):
     row %= len(case.node)
@@ -194,7 +195,7 @@ def test_weights_enter_the_arc_sums(rng):
     np.testing.assert_allclose(result.edges, sum(w * p for w, p in zip(weights, parts)), rtol=1e-11)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(case=cases(max_length=9), cells=st.integers(1, 200))
 def test_blocks_change_nothing(case, cells):
     """A long sequence keeps a row in √T, and makes the others twice."""
@@ -258,7 +259,7 @@ def test_samples_follow_the_distribution(rng, faint):
     np.testing.assert_allclose(shares, probs, rtol=0, atol=0.04)
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(case=cases())
 def test_samples_are_legal(case):
     labels = sample(case.potentials(), np.random.default_rng(0).random((3, len(case.node))))

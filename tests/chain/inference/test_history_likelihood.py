@@ -6,7 +6,7 @@ import os
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.chain.edges import HistoryEdges
@@ -16,6 +16,7 @@ from hedgerow.chain.potentials import ChainPotentials, Truth
 from hedgerow.chain.structure.histories import Histories
 from hedgerow.errors import InputError
 from reproduction.datasets import load_nettalk
+from tests.examples import examples
 from tests.reference import histories as reference
 from tests.reference.history_cases import cases, chain_from_arcs, make_case
 from tests.reference.test_histories import Enumeration
@@ -49,7 +50,7 @@ def hide(case, rng, share):
     return labels, allowed
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(
     case=cases(max_labels=3, max_order=3, max_length=4, max_sequences=2),
     seed=st.integers(0, 999),
@@ -91,7 +92,7 @@ def test_gradient_equals_differences(rng, order, share, forbidden):
             np.testing.assert_allclose(gradient[cell], (moved[0] - moved[1]) / (2 * step), rtol=1e-5, atol=1e-7)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(case=cases())
 def test_scores_of_a_labeling(case):
     scores = position_scores(case.potentials(), case.labels)
@@ -100,7 +101,7 @@ def test_scores_of_a_labeling(case):
         np.testing.assert_allclose(scores[begin:end].sum(), expected, rtol=1e-12, atol=1e-12)
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(case=cases())
 def test_unlabelled_sequences_have_no_loss(case):
     found = log_likelihood(case.potentials(), Truth(np.full(len(case.node), -1)))

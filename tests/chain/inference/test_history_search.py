@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.chain import workspace
@@ -12,6 +12,7 @@ from hedgerow.chain.edges import history_rows
 from hedgerow.chain.inference import beam_labelings, best_labelings, k_best, log_partition
 from hedgerow.chain.structure.histories import Histories
 from hedgerow.errors import InputError
+from tests.examples import examples
 from tests.reference import histories as reference
 from tests.reference.history_cases import cases, chain_from_arcs, make_case, tuples
 
@@ -22,7 +23,7 @@ def rows(case):
     return zip(case.sequences(), case.offsets[:-1], case.offsets[1:])
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(case=cases(max_labels=3, max_order=3, max_length=4), k=st.integers(1, 6))
 def test_the_k_best_of_all(case, k):
     found = k_best(case.potentials(), k)
@@ -37,7 +38,7 @@ def test_the_k_best_of_all(case, k):
         np.testing.assert_allclose(best.probs, np.exp(scores - z), rtol=1e-6, atol=1e-12)
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(case=cases())
 def test_the_best_one(case):
     labels, scores = best_labelings(case.potentials())
@@ -54,7 +55,7 @@ def test_of_equal_labelings_the_seen_then_the_lowest_label():
     assert scores.tolist() == [0.0]
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(case=cases(max_length=9), cells=st.integers(1, 200))
 def test_blocks_change_nothing(case, cells):
     searches = best_labelings, lambda potentials: beam_labelings(potentials, 10**4)
@@ -84,7 +85,7 @@ def test_a_beam_equals_that_of_the_twin(rng, order, width):
             np.testing.assert_allclose(score, expected_score, **CLOSE)
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(case=cases())
 def test_a_beam_that_keeps_all_is_exact(case):
     potentials = case.potentials()

@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.chain import inference
@@ -16,6 +16,7 @@ from hedgerow.chain.objectives import log_likelihood
 from hedgerow.chain.potentials import ChainPotentials, Truth
 from hedgerow.chain.structure.history_table import HistoryTable
 from hedgerow.errors import InputError
+from tests.examples import examples
 
 CLOSE = {"rtol": 1e-9, "atol": 1e-10}
 
@@ -52,7 +53,7 @@ def enumerated(one):
 cases = st.tuples(st.integers(0, 10**6), st.integers(2, 3), st.integers(1, 3))
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(case=cases, forbidden=st.sampled_from([0.0, 0.2]))
 def test_everything_by_enumeration(case, forbidden):
     potentials = make(*case, (1, 4, 3), forbidden=forbidden)
@@ -94,7 +95,7 @@ def test_everything_by_enumeration(case, forbidden):
         np.testing.assert_allclose(given_, [scores[len(every) // 2] - log_z], rtol=1e-9, atol=1e-9)
 
 
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(seed=st.integers(0, 10**6))
 def test_order_one_is_the_chain(seed):
     potentials = make(seed, 3, 1, (2, 5))

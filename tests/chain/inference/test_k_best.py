@@ -2,18 +2,19 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.chain.edges import chain_from_scores
 from hedgerow.chain.inference import best_labelings, k_best
 from hedgerow.errors import InputError
+from tests.examples import examples
 from tests.reference import chain as reference
 from tests.reference.cases import cases
 from tests.reference.enumeration import enumerate_chunk
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(case=cases(max_labels=4, max_length=5, max_sequences=2), k=st.integers(1, 9))
 def test_equal_to_the_twin(case, k):
     found = k_best(case.potentials(), k)
@@ -27,7 +28,7 @@ def test_equal_to_the_twin(case, k):
             np.testing.assert_allclose(score, every.scores[row], rtol=1e-11, atol=1e-11)
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(case=cases())
 def test_the_first_is_viterbis(case):
     _, scores = best_labelings(case.potentials())

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.chain import workspace as buffers
@@ -16,6 +16,7 @@ from hedgerow.chain.edges import PositionEdges, SharedEdges, chain_from_scores
 from hedgerow.chain.inference import Workspace, log_partition, marginals, node_marginals
 from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.errors import InputError
+from tests.examples import examples
 from tests.reference import chain as reference
 from tests.reference.cases import cases, make_case
 
@@ -36,13 +37,13 @@ def check(case, potentials):
         np.testing.assert_allclose(result.edge_probs, reference.edge_probs(*case.arrays), **CLOSE)
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(case=cases())
 def test_equal_to_the_twin(case):
     check(case, case.potentials())
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(case=cases(per_position=False))
 def test_lists_of_arcs_equal_the_twin(case):
     edges = SharedEdges.from_scores(case.edges, sparse=True)
@@ -59,7 +60,7 @@ def test_nodes_alone_cost_no_pass_over_the_edges(rng, form, monkeypatch):
         marginals(potentials)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(case=cases(per_position=False), score=st.floats(-5, 5))
 def test_even_edges_equal_the_chain(case, score):
     """Where all arcs score the same, no pass is made over them; what there is afterwards must be the same."""
@@ -89,7 +90,7 @@ def test_even_edges_refuse_what_has_no_label():
         marginals(potentials)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(first=cases(), second=cases())
 def test_a_workspace_changes_nothing(first, second):
     work = Workspace()
@@ -148,7 +149,7 @@ def test_hard_constraints_at_a_scale_of_a_thousand(rng, per_position):
         check(case, case.potentials())
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(case=cases(), row=st.integers(0, 10**6), shift=st.floats(-500, 500))
 def test_shifting_a_position_moves_log_z_only(case, row, shift):
     row %= len(case.node)
@@ -162,7 +163,7 @@ def test_shifting_a_position_moves_log_z_only(case, row, shift):
     np.testing.assert_allclose(after.node_probs, before.node_probs, rtol=1e-7, atol=1e-8)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(case=cases(per_position=False))
 def test_reversed_sequence_and_transposed_edges(case):
     before = marginals(case.potentials())
@@ -174,7 +175,7 @@ def test_reversed_sequence_and_transposed_edges(case):
     np.testing.assert_allclose(after.edge_sums, before.edge_sums.T, **CLOSE)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(case=cases(per_position=False), seed=st.integers(0, 999))
 def test_names_of_labels_do_not_matter(case, seed):
     order = np.random.default_rng(seed).permutation(case.node.shape[1])
@@ -186,7 +187,7 @@ def test_names_of_labels_do_not_matter(case, seed):
     np.testing.assert_allclose(after.edge_sums, before.edge_sums[np.ix_(order, order)], **CLOSE)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(case=cases(per_position=False))
 def test_without_edges_positions_are_independent(case):
     result = marginals(chain_from_scores(case.node, np.zeros_like(case.edges), case.offsets))

@@ -2,18 +2,19 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.chain.edges import chain_from_scores
 from hedgerow.chain.inference import entropy, log_probability, span_log_probability
 from hedgerow.errors import InputError
+from tests.examples import examples
 from tests.reference import chain as reference
 from tests.reference.cases import cases, make_case
 from tests.reference.enumeration import enumerate_chunk
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(case=cases())
 def test_probability_of_a_labeling(case):
     expected = reference.score(*case.arrays, case.labels) - reference.log_partition(*case.arrays)
@@ -27,7 +28,7 @@ def test_a_labeling_that_is_not_legal_has_none():
     np.testing.assert_allclose(log_probs, [-np.inf, np.log(0.5)], rtol=1e-12)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(case=cases(max_labels=3, max_length=4, max_sequences=3), data=st.data())
 def test_probability_of_a_span(case, data):
     every = enumerate_chunk(*case.arrays)
@@ -39,7 +40,7 @@ def test_probability_of_a_span(case, data):
     np.testing.assert_allclose(np.exp(found), every[i].span_prob(begin, labels), rtol=1e-8, atol=1e-10)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(case=cases(max_labels=3, max_length=4))
 def test_entropy(case):
     expected = [every.entropy() for every in enumerate_chunk(*case.arrays)]

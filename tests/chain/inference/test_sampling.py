@@ -2,18 +2,19 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.chain.edges import chain_from_scores
 from hedgerow.chain.inference import log_probability, sample
 from hedgerow.errors import InputError
+from tests.examples import examples
 from tests.reference import chain as reference
 from tests.reference.cases import cases, make_case
 from tests.reference.enumeration import enumerate_chunk
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(case=cases(), seed=st.integers(0, 2**32 - 1))
 def test_equal_to_the_twin(case, seed):
     uniforms = np.random.default_rng(seed).random((3, len(case.node)))

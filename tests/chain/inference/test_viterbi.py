@@ -2,16 +2,17 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from hedgerow.chain.edges import chain_from_scores
 from hedgerow.chain.inference import best_labelings, log_probability
 from hedgerow.errors import InputError
+from tests.examples import examples
 from tests.reference import chain as reference
 from tests.reference.cases import cases
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(case=cases())
 def test_equal_to_the_twin(case):
     labels, scores = best_labelings(case.potentials())
