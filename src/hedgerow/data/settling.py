@@ -32,6 +32,9 @@ from hedgerow.legend import (
 # and not a column (a cell everywhere). The meaning is the same; below this share the entries take less memory.
 SPARSE = 16
 
+GATHERED, ROWS = 16, 4096  # columns of an array, and rows of it, that are copied at a time
+
+Planned = tuple[ColumnBuilder, tuple[int, ...], bool]  # with the offsets of its window, and whether it is constant
 Entries = tuple[IndexArray, CodeArray, FloatArray | None]  # positions, attributes, weights (None: all 1)
 
 
@@ -91,7 +94,8 @@ def settle(
     each = np.arange(len(start), dtype=INDEX)
     there = _Runs(places), _Runs(each)
     columns = [
-        _write(builder, row, there[constant], reach, constant) for (builder, reach, constant), row in zip(plan, rows)
+        _write(builder, row, there[constant], reach, constant)
+        for (builder, reach, constant), row in zip(_gathered(plan), rows)
     ]
     schema = Schema(tuple(columns), vocabulary, attribute_offsets, names, window, dict(learner.declared))
     dataset = Dataset(schema, offsets, start, codes, numeric, *attributes, *constants, *(labels or ()))
@@ -197,6 +201,22 @@ class _Runs:
         if self._last is None or self._last[0] is not where:
             self._last = where, places_of(where, self.places)
         return self._last[1]
+
+
+def _gathered(plan: list[Planned]) -> Iterator[Planned]:
+    """The columns in turn. Those of an array of rows are copied a few at a time, so that a row is fetched once for them
+    and not for each."""
+    for first in range(0, len(plan), GATHERED):
+        group = plan[first : first + GATHERED]
+        parts = [builder.parts[0] for builder, _, _ in group if len(builder.parts) == 1]
+        if len(parts) == len(group) and all(values.strides[0] > values.itemsize for _, values in parts):
+            copies = [np.empty_like(values) for _, values in parts]
+            for row in range(0, max(map(len, copies)), ROWS):
+                for copy, (_, values) in zip(copies, parts):
+                    copy[row : row + ROWS] = values[row : row + ROWS]
+            for (builder, _, _), (where, _), copy in zip(group, parts, copies):
+                builder.parts[0] = where, copy
+        yield from group
 
 
 def _write(builder: ColumnBuilder, row: AnyArray, runs: _Runs, reach: tuple[int, ...], constant: bool) -> Column:
