@@ -63,9 +63,10 @@ lint: $(VENV)/.dev  ## check style, format and types
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-bench: $(VENV)/.dev  ## measure against CRFsuite and LightGBM, side by side
+bench: $(VENV)/.dev  ## measure against CRFsuite and LightGBM, and feature induction against the iterations between its rounds
 	$(BIN)/python benchmarks/linear_vs_crfsuite.py $(ARGS)
 	$(BIN)/python benchmarks/tree_vs_lightgbm.py $(ARGS)
+	$(BIN)/python benchmarks/feature_induction.py
 
 docs: $(VENV)/.dev  ## run every piece of code in README.md and docs/, and follow their links
 	$(PYTEST) tests/project/test_docs.py $(ARGS)

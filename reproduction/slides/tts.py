@@ -98,11 +98,12 @@ def table(found: list[dict[str, Any]]) -> Grid:
     return Grid(TITLE, HEADER, [*rows, *map(_row, found)])
 
 
-def tree_note(how: str) -> str:
+def tree_note(how: str, options: dict[str, Any] = TREES) -> str:
     """How trees were trained."""
+    again = " and trained again on all" if options.get("refit", True) else ""
     return (
-        f"TreeCRF: Newton's leaves, step {TREES['learning_rate']}, λ {TREES['l2_regularization']:g}, runs of up to"
-        f" {TREE_RUNS} letters, {how}; stopped early by a tenth of the training words and trained again on all."
+        f"TreeCRF: Newton's leaves, step {options['learning_rate']}, λ {options['l2_regularization']:g}, runs of up to"
+        f" {TREE_RUNS} letters, {how}; stopped early by a tenth of the training words{again}."
     )
 
 
