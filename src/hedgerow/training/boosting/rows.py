@@ -159,8 +159,7 @@ class RowWeights:
         if self.data.grouped:
             grower.words[:] = 0
         if not self.joint and self.trim == 0.0:
-            labels = slice(0, grower.n_labels) if isinstance(grower, VectorGrower) else slice(k, k + 1)
-            self._fill_positions(grower, labels, shards, gradients, sample)
+            self._fill_positions(grower, k, shards, gradients, sample)
             return
         if self.even and sample is None:
             for shard, gradient in zip(shards, gradients):
@@ -174,14 +173,10 @@ class RowWeights:
             self._fill_counted(grower, shard, gradient, counts)
 
     def _fill_positions(
-        self,
-        grower: Grower,
-        labels: slice,
-        shards: list[TreeScores],
-        gradients: list[Gradient],
-        sample: BoolArray | None,
+        self, grower: Grower, k: int, shards: list[TreeScores], gradients: list[Gradient], sample: BoolArray | None
     ) -> None:
-        """Write the words of labels, where ⊥ stands before every position: into the first columns."""
+        """Write the words of label k, or of all, where ⊥ stands before every position."""
+        labels = slice(0, grower.n_labels) if isinstance(grower, VectorGrower) else slice(k, k + 1)
         for s, (shard, gradient) in enumerate(zip(shards, gradients)):
             assert gradient is not None
             of_labels, base = np.ascontiguousarray(gradient[0][labels].T), self._base(shard, labels, sample)
@@ -190,7 +185,7 @@ class RowWeights:
             kernels.boosting.make_position_words(
                 of_labels, base, self.scale, self.newton and not self.curvatures, self.data.window_place,
                 shard.begin, shard.end, grower.one / self.scale, self.unit, self.noisy, grower.bits, self.data.grouped,
-                0, grower.words,
+                grower.words,
             )  # fmt: skip
 
     def position_weights(self, shard: TreeScores) -> FloatArray:

@@ -113,14 +113,12 @@ def _weighted(gradient, weight, one, unit, bits, noise):
 
 
 @kernel
-def make_position_words(
-    gradient, weight, scale, newton, places, begin, end, one, unit, noisy, bits, shared, column, words
-):  # fmt: skip
+def make_position_words(gradient, weight, scale, newton, places, begin, end, one, unit, noisy, bits, shared, words):
     """As make_weighted_words, where ⊥ stands before every position: for each of m labels one row, of weight
     float64[n, m] (0: no row), which Newton's leaves multiply by p(1−p); gradients, float64[n, m], are `scale` times
     those of such weights.
 
-    OUT  words int64[P, ·], whose columns from `column` on are those of the labels
+    OUT  words int64[P, ·], of which the first m columns are those of the labels
     """
     for t in range(begin, end):
         p, r = np.uint64(places[t]), t - begin
@@ -131,7 +129,7 @@ def make_position_words(
                 size = min(abs(gradient[r, k] / (count * scale)), 1.0)
                 count *= max(size * (1.0 - size), 1e-9)
             word = _weighted(gradient[r, k], count, one, unit, bits, noise)
-            words[p, column + k] = words[p, column + k] + word if shared else word
+            words[p, k] = words[p, k] + word if shared else word
 
 
 @kernel
