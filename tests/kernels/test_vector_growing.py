@@ -132,16 +132,17 @@ def test_columns_with_windows_of_their_own():
 @pytest.mark.parametrize("shared", [False, True])
 def test_words_of_positions(newton, noisy, shared):
     rng = np.random.default_rng(4)
-    gradient, weight = rng.uniform(-1, 1, 4), np.array([1.0, 0.0, 0.5, 1e-9])
+    gradient = rng.uniform(-1, 1, (4, 2))
+    weight = np.array([[1.0, 0.0, 0.5, 1e-9], [0.25, 1.0, 0.0, 1.0]]).T
     home = np.array([9, 0, 1, 1, 3] if shared else [9, 0, 1, 2, 3], dtype=np.int32)
     words = np.zeros((4, 3), dtype=np.int64)
-    boosting.make_position_words(gradient, weight, 2.0, newton, home, 1, 5, 2.0**9, 16, noisy, 12, shared, 1, words)
+    boosting.make_position_words(gradient, weight, 2.0, newton, home, 1, 5, 2.0**9, 16, noisy, 12, shared, words)
     expected = np.zeros((4, 3), dtype=np.int64)
-    for t in range(4):
-        size = min(abs(gradient[t]) / (2.0 * weight[t]), 1.0) if weight[t] else 0.0
-        count = weight[t] * (max(size * (1.0 - size), 1e-9) if newton else 1.0)
+    for t, k in np.ndindex(4, 2):
+        size = min(abs(gradient[t, k]) / (2.0 * weight[t, k]), 1.0) if weight[t, k] else 0.0
+        count = weight[t, k] * (max(size * (1.0 - size), 1e-9) if newton else 1.0)
         noise = reference.noise(t) * noisy
-        expected[home[t + 1], 1] += reference.weighted_word(gradient[t], count, 2.0**9, 16, 12, noise)
+        expected[home[t + 1], k] += reference.weighted_word(gradient[t, k], count, 2.0**9, 16, 12, noise)
     np.testing.assert_array_equal(words, expected)
 
 

@@ -280,6 +280,30 @@ class TestRows:
         expected = np.repeat(spread, np.diff(dataset.offsets))[~first]
         np.testing.assert_allclose(counts[~first][:, 0], expected, rtol=2e-3, atol=max(weights) * 3e-4)
 
+    @pytest.mark.parametrize("overshot", [False, True])
+    def test_rows_of_all_labels_are_those_of_each(self, overshot, corpus):
+        space = StateSpace.full(3)
+        space.end[2] = False
+        dataset = corpus[0].take(_legal_sequences(corpus[0], space))
+        own = prepare(replace(dataset, weight_seq=np.resize([0.5, 2.0, 0.0], dataset.n_sequences)))
+        constant, found = np.vstack([np.diag([2.0, 1.0, 0.0]), np.zeros(3)]) + [0.0, 0.5, 1.0], []
+        for vectors in (True, False):
+            shape = {"edges": "shared", "leaves": "newton", "vectors": vectors}
+            booster, _ = boost(own, 0, start=Start(space, constant), **shape)
+            booster.overshot = overshot  # curvatures of runs of labels
+            booster.evaluate()
+            found.append([rows_of(booster, k) for k in range(1 if vectors else 3)])
+        (((counts, gradients),), each) = found
+        assert len(np.unique(counts[:, :3])) > 6  # labels differ, and weights
+        np.testing.assert_array_equal(counts[:, :3], np.hstack([one for one, _ in each]))
+        np.testing.assert_array_equal(gradients[:, :3], np.hstack([one for _, one in each]))
+        if overshot:
+            expected = np.repeat(own[0].weight_seq, np.diff(dataset.offsets))[:, None] * np.vstack(
+                booster._rows.curvatures
+            )
+            expected[dataset.offsets[1:] - 1, 2] = 0.0
+            np.testing.assert_allclose(counts[:, :3].sum(axis=0), expected.sum(axis=0), rtol=1e-3)
+
     @pytest.mark.parametrize(
         ("weights", "words"),
         [

@@ -83,8 +83,8 @@ class RowGrower:
         if self.data.grouped:
             grower.words[:] = 0
         kernels.boosting.make_position_words(
-            scaled, self._weights, 1.0, False, self.data.window_place, 0, n, grower.one, self._unit, False, grower.bits,
-            self.data.grouped, 0, grower.words,
+            scaled[:, None], self._weights[:, None], 1.0, False, self.data.window_place, 0, n, grower.one, self._unit,
+            False, grower.bits, self.data.grouped, grower.words,
         )  # fmt: skip
         tree, leaves = grower.grow(seed)
         assert leaves is not None  # no value is one more value

@@ -255,7 +255,7 @@ class TreeParameters(
         1 elsewhere and without `refit`. Fewer than five sequences are cut into blocks for that.
     tol
         A score on held-out sequences that rose by less than this share of it in `n_iter_no_change` iterations ends
-        training; of a log-likelihood near 0, this share of 0.1 a label. 0 counts every rise.
+        training; of a log-likelihood near 0, this share of 0.3 a label. 0 counts every rise.
     decoder
         "posterior" gives each position its most probable label, which is right most often; "viterbi" gives the most
         probable labeling, which hangs together and obeys the constraints; "beam" searches for it. "auto" is as in

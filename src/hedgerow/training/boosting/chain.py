@@ -266,7 +266,7 @@ class Booster:
     def _run_curvature(
         self, shard: TreeScores, potentials: ChainPotentials, gradient: FloatArray, work: Workspace
     ) -> FloatArray:
-        """(K, n): how much the rows of every label count where neighbours move together."""
+        """(n, K): how much the rows of every label count where neighbours move together."""
         assert self.dataset.labels is not None
         edges = potentials.edges
         assert isinstance(edges, SharedEdges)
@@ -276,7 +276,7 @@ class Booster:
             gradient, self.dataset.labels[shard.begin : shard.end], self._rows.position_weights(shard),
             work.alpha, work.node_exp, stay, potentials.first, room, curvature,
         )  # fmt: skip
-        return curvature.T
+        return curvature
 
     def step(self, scale: float | None = None) -> list[Tree]:
         """Grow the trees of an iteration to the gradient that `evaluate` left, and add them, times `scale`, to the

@@ -73,7 +73,7 @@ class RowWeights:
     scale : weights are divided by this power of two, so that sums of words fit whatever the weights are
     unit : what a weight of 1, after that, adds to a word; 1 where all are whole numbers
     noisy : whether noise is added to gradients, of which words have few bits
-    curvatures : of shared edges (K, n) of each shard, in place of p(1−p); none where p(1−p) serves
+    curvatures : of shared edges (n, K) of each shard, in place of p(1−p); none where p(1−p) serves
     """
 
     def __init__(
@@ -159,8 +159,7 @@ class RowWeights:
         if self.data.grouped:
             grower.words[:] = 0
         if not self.joint and self.trim == 0.0:
-            for own in range(grower.n_labels) if isinstance(grower, VectorGrower) else (k,):
-                self._fill_positions(grower, own, shards, gradients, sample)
+            self._fill_positions(grower, k, shards, gradients, sample)
             return
         if self.even and sample is None:
             for shard, gradient in zip(shards, gradients):
@@ -176,19 +175,17 @@ class RowWeights:
     def _fill_positions(
         self, grower: Grower, k: int, shards: list[TreeScores], gradients: list[Gradient], sample: BoolArray | None
     ) -> None:
-        """Write the words of label k, where ⊥ stands before every position: into its column, or the only one."""
-        column = k % grower.words.shape[1]
-        if self.data.grouped:
-            grower.words[:, column] = 0
+        """Write the words of label k, or of all, where ⊥ stands before every position."""
+        labels = slice(0, grower.n_labels) if isinstance(grower, VectorGrower) else slice(k, k + 1)
         for s, (shard, gradient) in enumerate(zip(shards, gradients)):
             assert gradient is not None
-            of_label, base = np.ascontiguousarray(gradient[0][k]), self._base(shard, k, sample)
+            of_labels, base = np.ascontiguousarray(gradient[0][labels].T), self._base(shard, labels, sample)
             if self.curvatures:
-                base *= self.curvatures[s][k]
+                base *= self.curvatures[s][:, labels]
             kernels.boosting.make_position_words(
-                of_label, base, self.scale, self.newton and not self.curvatures, self.data.window_place,
+                of_labels, base, self.scale, self.newton and not self.curvatures, self.data.window_place,
                 shard.begin, shard.end, grower.one / self.scale, self.unit, self.noisy, grower.bits, self.data.grouped,
-                column, grower.words,
+                grower.words,
             )  # fmt: skip
 
     def position_weights(self, shard: TreeScores) -> FloatArray:
@@ -197,16 +194,16 @@ class RowWeights:
             return np.ones(shard.end - shard.begin)
         return self._weights[shard.begin : shard.end] * self.scale
 
-    def _base(self, shard: TreeScores, k: int, sample: BoolArray | None) -> FloatArray:
-        """(n,): how much a row of label k counts, but for its curvature; 0: no row."""
-        positions = slice(shard.begin, shard.end)
-        base: FloatArray = (
-            np.ones(shard.end - shard.begin) if self._weights is None else self._weights[positions].copy()
-        )
+    def _base(self, shard: TreeScores, labels: slice, sample: BoolArray | None) -> FloatArray:
+        """(n, m): how much a row of each of these labels counts, but for its curvature; 0: no row."""
+        positions, may_end = slice(shard.begin, shard.end), self._may_end[labels]
+        base: FloatArray = np.ones((shard.end - shard.begin, len(may_end)))
+        if self._weights is not None:
+            base *= self._weights[positions, None]
         if sample is not None:
-            base *= sample[positions]
-        if self._last is not None and not self._may_end[k]:
-            base *= ~self._last[positions]
+            base *= sample[positions, None]
+        if self._last is not None:
+            base *= may_end | ~self._last[positions, None]
         return base
 
     def _fill_even(self, grower: Grower, k: int, shard: TreeScores, gradient: Gradient) -> None:
@@ -242,7 +239,7 @@ class RowWeights:
         self, shard: TreeScores, k: int, node_gradient: FloatArray, edge_gradient: FloatArray, sample: BoolArray | None
     ) -> tuple[FloatArray, FloatArray]:
         """How much the rows of label k count: (n,) with ⊥ and (n, K') with the other previous labels; 0: no row."""
-        positions, base = slice(shard.begin, shard.end), self._base(shard, k, sample)
+        positions, base = slice(shard.begin, shard.end), self._base(shard, slice(k, k + 1), sample)[:, 0]
         nodes: FloatArray = base * self.possible[k, -1]
         edges: FloatArray = base[:, None] * self.possible[k, :-1]
         if self._there is not None:

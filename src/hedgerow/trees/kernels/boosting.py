@@ -113,21 +113,23 @@ def _weighted(gradient, weight, one, unit, bits, noise):
 
 
 @kernel
-def make_position_words(
-    gradient, weight, scale, newton, places, begin, end, one, unit, noisy, bits, shared, column, words
-):  # fmt: skip
-    """As make_weighted_words, where ⊥ stands before every position: one row each, of weight float64[n] (0: no row),
-    which Newton's leaves multiply by p(1−p); gradients, float64[n], are `scale` times those of such weights.
+def make_position_words(gradient, weight, scale, newton, places, begin, end, one, unit, noisy, bits, shared, words):
+    """As make_weighted_words, where ⊥ stands before every position: for each of m labels one row, of weight
+    float64[n, m] (0: no row), which Newton's leaves multiply by p(1−p); gradients, float64[n, m], are `scale` times
+    those of such weights.
 
-    OUT  words int64[P, ·], of which a column is the label's
+    OUT  words int64[P, ·], of which the first m columns are those of the labels
     """
     for t in range(begin, end):
-        p, r, count = np.uint64(places[t]), t - begin, weight[t - begin]
-        if newton and count > 0.0:
-            size = min(abs(gradient[r] / (count * scale)), 1.0)
-            count *= max(size * (1.0 - size), 1e-9)
-        word = _weighted(gradient[r], count, one, unit, bits, _noise(r) if noisy else 0.0)
-        words[p, column] = words[p, column] + word if shared else word
+        p, r = np.uint64(places[t]), t - begin
+        noise = _noise(r) if noisy else 0.0
+        for k in range(gradient.shape[1]):
+            count = weight[r, k]
+            if newton and count > 0.0:
+                size = min(abs(gradient[r, k] / (count * scale)), 1.0)
+                count *= max(size * (1.0 - size), 1e-9)
+            word = _weighted(gradient[r, k], count, one, unit, bits, noise)
+            words[p, k] = words[p, k] + word if shared else word
 
 
 @kernel
