@@ -104,14 +104,8 @@ class PositionEdges(TableEdges):
         if self.kept_scores is not None:
             return TableEdges.position_scores(self, potentials, labels)  # a class with slots has no super()
         scores, moves = self._true_moves(potentials, self.exps, labels, -1.0)
-        none = moves < 0.0
-        np.abs(moves, out=moves)
         with np.errstate(divide="ignore"):
-            np.log(moves, out=moves)
-        moves += self.shifts
-        moves[none] = 0.0
-        scores += moves
-        return scores
+            return scores + np.where(moves < 0.0, 0.0, np.log(np.abs(moves)) + self.shifts)
 
     def add_neighbours(
         self, scores: FloatArray, potentials: ChainPotentials, labels: AnyArray, values: FloatArray | None = None

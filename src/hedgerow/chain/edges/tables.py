@@ -236,8 +236,7 @@ class TableEdges(Edges):
         self.check_legal(potentials)
         n, K = potentials.node_scores.shape
         log_beta, tops = log_backward(potentials, scores_to)
-        ahead = np.empty((n, K))
-        chain = potentials.node_scores, scores_to, potentials.first
+        ahead, chain = np.empty((n, K)), (potentials.node_scores, scores_to, potentials.first)
         run_slices(kernels.search.entropy, n, 25 * K * K, *chain, log_beta, tops, ahead, back=True)
         begins = potentials.offsets[:-1]
         starts = potentials.node_scores[begins] + log_beta[begins]
@@ -384,8 +383,7 @@ def _k_best_of_sequence(one: ChainPotentials, edges: TableEdges, k: int) -> tupl
     n, K = one.node_scores.shape
     if n * np.log(K) < 40:
         k = min(k, K**n)  # there are no more labelings than that
-    best = np.empty((n, K, k))
-    back = np.empty((n, K, k), dtype=CODE)
+    best, back = np.empty((n, K, k)), np.empty((n, K, k), dtype=CODE)
     chain = one.node_scores, edges.scores_to, one.first
     run_slices(kernels.search.k_best, n, 10 * K * (K + k * k), *chain, best, back)
     last = best[-1].reshape(-1)

@@ -186,15 +186,8 @@ class TreeScores:
     """
 
     KEPT: ClassVar[tuple[str, ...]] = (
-        "start_scores",
-        "table",
-        "edge_exps",
-        "edge_scores",
-        "_shifts",
-        "_drift",
-        "_steps",
-        "_stale",
-    )
+        "start_scores", "table", "edge_exps", "edge_scores", "_shifts", "_drift", "_steps", "_stale",
+    )  # fmt: skip
 
     def __init__(
         self,

@@ -20,7 +20,6 @@ from hedgerow.trees.kernels.sides import goes_true
 from hedgerow.trees.nodes import (
     BIN,
     COLUMN,
-    EQUAL,
     FALSE_CHILD,
     HAS,
     LABEL,
@@ -105,17 +104,9 @@ def _build_masks(tree, value, sets, streams, gaps, mask_of, n_rows, masks, label
         table = label_masks if s == LABEL else masks[mask_of[s] :]
         for w in range(masks.shape[1]):
             if_true, if_false = _all_but(low[no], high[no], w), _all_but(low[yes], high[yes], w)
-            lost = table[missing_bin, w]
-            if rule == EQUAL and b < n:
-                one = table[b, w] & if_true
-                for x in range(n):
-                    table[x, w] &= if_false
-                table[b, w] = one
-            else:
-                for x in range(n):
-                    table[x, w] &= if_true if goes_true(rule, b, x, n, sets, b) else if_false
-            if gaps and missing_bin >= 0:
-                table[missing_bin, w] = lost
+            for x in range(n):
+                side = if_true if goes_true(rule, b, x, n, sets, b) else if_false
+                table[x, w] &= -1 if gaps and x == missing_bin else side
 
 
 @part
