@@ -20,6 +20,7 @@ from hedgerow.trees.kernels.sides import goes_true
 from hedgerow.trees.nodes import (
     BIN,
     COLUMN,
+    EQUAL,
     FALSE_CHILD,
     HAS,
     LABEL,
@@ -104,9 +105,13 @@ def _build_masks(tree, value, sets, streams, gaps, mask_of, n_rows, masks, label
         table = label_masks if s == LABEL else masks[mask_of[s] :]
         for w in range(masks.shape[1]):
             if_true, if_false = _all_but(low[no], high[no], w), _all_but(low[yes], high[yes], w)
+            lost, one = table[missing_bin, w], table[min(b, n - 1), w] & if_true
             for x in range(n):
-                side = if_true if goes_true(rule, b, x, n, sets, b) else if_false
-                table[x, w] &= -1 if gaps and x == missing_bin else side
+                table[x, w] &= if_true if rule != EQUAL and goes_true(rule, b, x, n, sets, b) else if_false
+            if rule == EQUAL and b < n:
+                table[b, w] = one
+            if gaps and missing_bin >= 0:
+                table[missing_bin, w] = lost
 
 
 @part
