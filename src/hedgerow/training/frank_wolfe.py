@@ -197,16 +197,9 @@ def _chain(working: WorkingLayout, costs: FloatArray) -> Any:
     arc_slot = np.full((K, K), -1, dtype=CODE)
     arc_slot[layout.arc_from, layout.arc_to] = np.arange(working.arcs.start, working.arcs.stop)
     return linear_kernels.frank_wolfe.Chain(
-        layout.space.start_scores,
-        layout.space.end_scores,
-        layout.arc_from,
-        layout.arc_to,
-        working.arcs.start,
-        arc_slot,
-        working.real,
-        costs,
-        layout.pairs is not None,
-    )
+        layout.space.start_scores, layout.space.end_scores, layout.arc_from, layout.arc_to, working.arcs.start,
+        arc_slot, working.real, costs, layout.pairs is not None,
+    )  # fmt: skip
 
 
 def _new_blocks(n_sequences: int, n_cells: int) -> Any:

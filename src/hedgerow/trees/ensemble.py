@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -182,22 +182,24 @@ def add_trees(
         np.empty(n_streams, dtype=INDEX),
         np.empty((min(n_bins, n_nodes * MAX_BINS), width), dtype=INDEX),
         np.empty((n_before + 1, width), dtype=INDEX),
-        np.empty(n_nodes),
+        np.zeros(n_nodes + 1),
         np.empty((4, n_nodes + 1), dtype=INDEX),
         np.empty((masks.BLOCK, width), dtype=INDEX),
         np.empty(n_before, dtype=INDEX),
-        np.empty(n_before),
+        np.empty((2, masks.BLOCK)),
     )
     most = max((len(tree.values) for tree in trees if tree.surrogates is not None), default=0)
     gap_buffers = _make_gap_buffers(most, n_streams, n_before, width) if most else ()
     reads = columns.bins, columns.streams, len(columns.blocks), columns.items, columns.item_ptr, places, data.first
-    for j, tree in enumerate(trees):
-        gaps: Any = ()
+    place_of = _PLACE_OF.copy()
+    place_of[0] = n_nodes  # the last of the values, 0
+    for j in (i for k in range(K) for i in range(k, len(trees), K)):  # scores of a label stay in the cache
+        tree, gaps = trees[j], cast(Any, ())
         if tree.surrogates is not None:
             ptr: IndexArray = np.searchsorted(tree.surrogates[:, 0], np.arange(len(tree.values) + 1))
             gaps = kernels.leaf_gaps.Gaps(tree.shares, tree.surrogates, tree.surrogate_sets, ptr, *gap_buffers)
         masks.add_tree(
-            *reads, tree.nodes, tree.values, tree.sets, float(scale), _PLACE_OF, *buffers, gaps, edge_scores[j % K],
+            *reads, tree.nodes, tree.values, tree.sets, float(scale), place_of, *buffers, gaps, edge_scores[j % K],
             node_scores[j % K],
         )  # fmt: skip
 

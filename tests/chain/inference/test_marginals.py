@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.chain import workspace as buffers
-from hedgerow.chain.edges import PositionEdges, SharedEdges, chain_from_scores
+from hedgerow.chain.edges import PositionEdges, SharedEdges, chain_from_scores, tables
 from hedgerow.chain.inference import Workspace, log_partition, marginals, node_marginals
 from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.errors import InputError
@@ -249,6 +249,19 @@ def test_calls_are_cut_without_a_seam(rng, monkeypatch):
     np.testing.assert_array_equal(cut.node_probs, whole.node_probs)
     np.testing.assert_array_equal(cut.log_partition, whole.log_partition)
     np.testing.assert_allclose(cut.edge_sums, whole.edge_sums, rtol=1e-13)
+
+
+@compiled
+def test_tables_of_positions_are_read_there_and_back_a_few_sequences_at_a_time(rng, monkeypatch):
+    case, pieces = make_case(rng, 3, [40, 1, 25, 7], per_position=True), []
+    whole, exponentiate = marginals(case.potentials()), Workspace.exponentiate
+    monkeypatch.setattr(tables, "_CACHED", 30 * 3 * 3)
+    monkeypatch.setattr(Workspace, "exponentiate", lambda *given: (pieces.append(given[2:]), exponentiate(*given)))
+    cut = marginals(case.potentials())
+    assert pieces == [(0, 40), (40, 73)]
+    np.testing.assert_array_equal(cut.node_probs, whole.node_probs)
+    np.testing.assert_array_equal(cut.edge_probs, whole.edge_probs)
+    np.testing.assert_array_equal(cut.log_partition, whole.log_partition)
 
 
 @pytest.mark.parametrize("per_position", [False, True])

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
@@ -17,8 +18,10 @@ from hedgerow.chain.potentials import ChainPotentials, Edges, Gradients, Margina
 from hedgerow.chain.workspace import Workspace, run_slices, slices
 from hedgerow.errors import InputError
 from hedgerow.legend import CODE, AnyArray, BoolArray, CodeArray, FloatArray, IndexArray
+from hedgerow.parallel import plan_chunks
 
 Recursion = Callable[..., None]
+_CACHED = 1 << 16  # scores of edges: half a megabyte, as the second cache of most processors has
 
 
 class Passes(NamedTuple):
@@ -113,13 +116,16 @@ class TableEdges(Edges):
         work.reserve(n, K)
         width = work.alpha.shape[1]
         rows = work.message_rows(np.ones_like(first) if even else first)
-        for t0, t1 in slices(n, width * (width + 20)):
-            work.exponentiate(potentials.node_scores, t0, t1)
-            forward(rows, t0, t1)
-        if back:
-            run_slices(backward, n, width * width, rows, back=True)
-            if even:  # β is 1 everywhere, and so β' is α
-                np.multiply(work.alpha, first[:-1, None] == 0, out=work.node_exp)
+        # The way back begins where the way there ended, while tables of positions are still in the cache.
+        plan = plan_chunks(offsets, max(_CACHED // (K * K), 1) if back and self.per_position else n)
+        for begin, end in pairwise(offsets[plan].tolist()):
+            for t0, t1 in slices(end, width * (width + 20), first=begin):
+                work.exponentiate(potentials.node_scores, t0, t1)
+                forward(rows, t0, t1)
+            if back:
+                run_slices(backward, end, width * width, rows, first=begin, back=True)
+        if back and even:  # β is 1 everywhere, and so β' is α
+            np.multiply(work.alpha, first[:-1, None] == 0, out=work.node_exp)
         # log Z = Σ_t (log c_t + top_t) + Σ_{t≥2} shift_t
         logs = np.log(work.scale)
         logs += work.top
@@ -230,8 +236,7 @@ class TableEdges(Edges):
         self.check_legal(potentials)
         n, K = potentials.node_scores.shape
         log_beta, tops = log_backward(potentials, scores_to)
-        ahead = np.empty((n, K))
-        chain = potentials.node_scores, scores_to, potentials.first
+        ahead, chain = np.empty((n, K)), (potentials.node_scores, scores_to, potentials.first)
         run_slices(kernels.search.entropy, n, 25 * K * K, *chain, log_beta, tops, ahead, back=True)
         begins = potentials.offsets[:-1]
         starts = potentials.node_scores[begins] + log_beta[begins]
@@ -378,8 +383,7 @@ def _k_best_of_sequence(one: ChainPotentials, edges: TableEdges, k: int) -> tupl
     n, K = one.node_scores.shape
     if n * np.log(K) < 40:
         k = min(k, K**n)  # there are no more labelings than that
-    best = np.empty((n, K, k))
-    back = np.empty((n, K, k), dtype=CODE)
+    best, back = np.empty((n, K, k)), np.empty((n, K, k), dtype=CODE)
     chain = one.node_scores, edges.scores_to, one.first
     run_slices(kernels.search.k_best, n, 10 * K * (K + k * k), *chain, best, back)
     last = best[-1].reshape(-1)

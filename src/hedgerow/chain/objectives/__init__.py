@@ -40,16 +40,9 @@ __all__ = [
 ]
 
 NAMES = (
-    "log_likelihood",
-    "pseudo_likelihood",
-    "pointwise",
-    "expected_accuracy",
-    "labelwise",
-    "margin",
-    "slack_margin",
-    "perceptron",
-    "classification_error",
-)
+    "log_likelihood", "pseudo_likelihood", "pointwise", "expected_accuracy", "labelwise", "margin", "slack_margin",
+    "perceptron", "classification_error",
+)  # fmt: skip
 # For boosting alone: what it follows is not the gradient of the value.
 BOOSTED = ("virtual_evidence",)
 # Sums over the labels one by one: the labeling that they ask for is the one of posterior decoding.

@@ -186,15 +186,8 @@ class TreeScores:
     """
 
     KEPT: ClassVar[tuple[str, ...]] = (
-        "start_scores",
-        "table",
-        "edge_exps",
-        "edge_scores",
-        "_shifts",
-        "_drift",
-        "_steps",
-        "_stale",
-    )
+        "start_scores", "table", "edge_exps", "edge_scores", "_shifts", "_drift", "_steps", "_stale",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -262,7 +255,8 @@ class TreeScores:
         if not self.messages.size:
             self.messages = np.empty((2, *work.node_probs.shape))
         (alpha, ahead), K, starts = self.messages, self.n_labels, self.offsets[:-1]
-        alpha[:], ahead[:] = work.alpha[:, :K], work.node_exp[:, :K]
+        for own in range(K) if K < 4 else (slice(K),):  # short rows take longer than a few columns
+            alpha[:, own], ahead[:, own] = work.alpha[:, own], work.node_exp[:, own]
         ahead[starts] = work.node_probs[starts]
 
     def add(

@@ -30,7 +30,9 @@ def make_chain_words(
          shared: whether positions share a place (words are added up, and were 0 before)
     OUT  words int64[P, K]
     """
-    K, kept = words.shape[1], -np.int64(shared)  # a mask of what words were before
+    K, kept, plain = words.shape[1], -np.int64(shared), not shared  # a mask of what words were before
+    for u in range(K):
+        plain &= possible[u] != 0
     for t in range(begin, end):
         p, r = places[t], t - begin
         if first[p]:
@@ -40,8 +42,8 @@ def make_chain_words(
         else:
             x, row, before, edges = beta_prime[r, k] * one, words[np.uint64(p)], alpha[r - 1], edge_exps[r]
             for u in range(K):
-                scaled = np.int64(np.int32(np.rint(before[u] * edges[u] * x)))  # in 32 bits: four are rounded at once
-                row[u] = (row[u] & kept) + (((scaled << bits) + 1) & -np.int64(possible[u]))
+                word = (np.int64(np.int32(np.rint(before[u] * edges[u] * x))) << bits) + 1  # of 32 bits: four at once
+                row[u] = word if plain else (row[u] & kept) + (word & -np.int64(possible[u]))
             if labels[r] == k and possible[labels[r - 1]]:
                 row[labels[r - 1]] -= int(one) << bits
 

@@ -251,8 +251,6 @@ def _parted(data, p, amount, one, chosen, others):
 @part
 def _take_trunk(data, trunk, other, as_trunk, rows, amount, one, chosen, others, tail):
     """Take what leaves a trunk into another one, or to the tail. Returns the new tail."""
-    if as_trunk:
-        other[:] = 0
     for r in range(len(data.places)):
         p = np.uint64(data.places[r])
         away, left = _parted(data, p, trunk[p], one, chosen, others)

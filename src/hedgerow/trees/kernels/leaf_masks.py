@@ -20,6 +20,7 @@ from hedgerow.trees.kernels.sides import goes_true
 from hedgerow.trees.nodes import (
     BIN,
     COLUMN,
+    EQUAL,
     FALSE_CHILD,
     HAS,
     LABEL,
@@ -104,9 +105,13 @@ def _build_masks(tree, value, sets, streams, gaps, mask_of, n_rows, masks, label
         table = label_masks if s == LABEL else masks[mask_of[s] :]
         for w in range(masks.shape[1]):
             if_true, if_false = _all_but(low[no], high[no], w), _all_but(low[yes], high[yes], w)
+            lost, one = table[missing_bin, w], table[min(b, n - 1), w] & if_true
             for x in range(n):
-                side = if_true if goes_true(rule, b, x, n, sets, b) else if_false
-                table[x, w] &= -1 if gaps and x == missing_bin else side
+                table[x, w] &= if_true if rule != EQUAL and goes_true(rule, b, x, n, sets, b) else if_false
+            if rule == EQUAL and b < n:
+                table[b, w] = one
+            if gaps and missing_bin >= 0:
+                table[missing_bin, w] = lost
 
 
 @part
@@ -119,8 +124,8 @@ def _keep_bins(column, places, t0, m, shift, masks, first_mask, here):
     elif masks.shape[1] == 2:
         for r in range(m):
             x = column[np.uint64(block[r] + shift)]
-            here[r, 0] &= table[x, 0]
-            here[r, 1] &= table[x, 1]
+            low, high = here[r, 0] & table[x, 0], here[r, 1] & table[x, 1]
+            here[r, 0], here[r, 1] = low, high
     else:
         for r in range(m):
             x = column[np.uint64(block[r] + shift)]
@@ -153,17 +158,16 @@ def _differs(label_masks, u, v):
 
 
 @part
-def _list_special(label_masks, special):
-    """OUT special int64[K]: the previous labels that a tree tells from the others. Returns one of the others, whose
-    mask is that of most labels where most have the same, and how many are special."""
-    K, common, lead, m = len(label_masks) - 1, 0, 0, 0
+def _mark_special(label_masks, special):
+    """OUT special int64[K]: 1 for the previous labels that a tree tells from the others. Returns one of the others,
+    whose mask is that of most labels where most have the same."""
+    K, common, lead = len(label_masks) - 1, 0, 0
     for u in range(K):  # a vote: more than half of all outlast the rest
         common = u if lead == 0 else common
         lead += -1 if _differs(label_masks, u, common) else 1
     for u in range(K):
-        special[m] = u
-        m += _differs(label_masks, u, common)
-    return common, m
+        special[u] = _differs(label_masks, u, common)
+    return common
 
 
 @part
@@ -178,40 +182,56 @@ def _leaf_left(here, mask, place_of):
 
 
 @part
-def _add_values(
-    here, label_masks, common, special, sums, place_of, first, places, t0, m, leaf_value, scale, edge_scores,
-    node_scores,
-):  # fmt: skip
-    """Add the value of the one leaf that is left to the score of each row: that of a common previous label to all, but
-    for those of `special` ones. sums float64[K] WORK."""
-    K = edge_scores.shape[1]
-    block, edges, nodes = places[t0 : t0 + m], edge_scores[t0 : t0 + m], node_scores[t0 : t0 + m]
+def _find_values(here, m, mask, place_of, leaf_value, value):
+    """OUT value float64[≥ m]: that of the one leaf that a mask leaves to each of m places."""
+    if len(mask) == 2:
+        low, high = mask[0], mask[1]
+        for r in range(m):
+            left, right = here[r, 0] & low, here[r, 1] & high
+            leaf = place_of[np.uint64(left | right) % np.uint64(67)] + (LEAF_BITS if right != 0 else 0)
+            value[r] = leaf_value[np.uint64(leaf)]
+    else:
+        for r in range(m):
+            value[r] = leaf_value[_leaf_left(here[r], mask, place_of)]
+
+
+@part
+def _add_values(here, label_masks, common, special, values, place_of, first, block, leaf_value, edges, nodes):
+    """Add the value of the one leaf that is left to the score of each row, a previous label after the other: that of a
+    common one is found once. A place that is first has no leaf left then, and place_of[0] is one of value 0."""
+    m, K, n_first = len(block), edges.shape[1], 0
+    for r in range(m):
+        n_first += first[np.uint64(block[r])] != 0
+    if n_first == m:  # edges are shared
+        _find_values(here, m, label_masks[K], place_of, leaf_value, values[0])
+        for r in range(m):
+            nodes[r] += values[0, r]
+        return
     for r in range(m):
         if first[np.uint64(block[r])] != 0:
-            nodes[r] += scale * leaf_value[_leaf_left(here[r], label_masks[K], place_of)]
-            continue
-        row, value = edges[r], scale * leaf_value[_leaf_left(here[r], label_masks[common], place_of)]
-        for j in range(len(special)):
-            u = np.uint64(special[j])
-            sums[j] = row[u] + scale * leaf_value[_leaf_left(here[r], label_masks[u], place_of)]
-        for u in range(K):
-            row[u] += value
-        for j in range(len(special)):
-            row[np.uint64(special[j])] = sums[j]
+            nodes[r] += leaf_value[_leaf_left(here[r], label_masks[K], place_of)]
+            here[r, :] = 0
+    _find_values(here, m, label_masks[common], place_of, leaf_value, values[0])
+    for u in range(K):
+        if special[u]:
+            _find_values(here, m, label_masks[u], place_of, leaf_value, values[1])
+        value = values[special[u]]
+        for r in range(m):
+            edges[r, u] += value[r]
 
 
 @kernel
 def add_tree(
     bins, streams, n_dense, items, item_ptr, places, first, tree, value, sets, scale, place_of, used, mask_of, masks,
-    label_masks, leaf_value, nodes, here, special, sums, gaps, edge_scores, node_scores,
+    label_masks, leaf_value, nodes, here, special, values, gaps, edge_scores, node_scores,
 ):  # fmt: skip
     """Add the values of a tree, times scale, to the scores of one label.
 
     IN   bins, streams, items, item_ptr as in `state.Columns`; places int32[n], first uint8[P]; tree int64[·, 5],
-         value float64[·], sets uint8[·, ·]; place_of int64[67]: 2^i mod 67 → i; gaps: () where a missing value is one
-         more value, else `leaf_gaps.Gaps`
+         value float64[·], sets uint8[·, ·]; place_of int64[67]: 2^i mod 67 → i, and 0 → a leaf of value 0;
+         gaps: () where a missing value is one more value, else `leaf_gaps.Gaps`
     WORK used, mask_of int64[streams], masks int64[·, W], label_masks int64[K'+1, W], leaf_value float64[·],
-         nodes int64[4, ·], here int64[BLOCK, W], special int64[K'], sums float64[K']
+         nodes int64[4, ·], here int64[BLOCK, W], special int64[K'], values float64[2, BLOCK]
     OUT  edge_scores float64[n, K'], node_scores float64[n] for ⊥
     """
     n_used, n_rows = _place_streams(tree, streams[N_BINS], used, mask_of)
@@ -223,7 +243,9 @@ def add_tree(
         n_lossy, n_groups = prepare_gaps(
             tree, streams, used, n_used, low, high, leaf_value, label_masks, nodes[3], gaps
         )  # fmt: skip
-    common, n_special = _list_special(label_masks, special)
+    if n_groups == 0:
+        leaf_value *= scale
+    common = _mark_special(label_masks, special)
     for t0 in range(0, len(places), BLOCK):
         m = min(BLOCK, len(places) - t0)
         here[:m] = (1 << LEAF_BITS) - 1
@@ -245,6 +267,6 @@ def add_tree(
                 continue
             keep_surrogates(bins, streams, places, t0, m, first, nodes[3], gaps, here)
         _add_values(
-            here, label_masks, common, special[:n_special], sums, place_of, first, places, t0, m, leaf_value, scale,
-            edge_scores, node_scores,
+            here, label_masks, common, special, values, place_of, first, places[t0 : t0 + m], leaf_value,
+            edge_scores[t0 : t0 + m], node_scores[t0 : t0 + m],
         )  # fmt: skip

@@ -113,15 +113,26 @@ def _know(hist, block, missing_bin, g, n, base, rules, known, lift):
 @part
 def _may_gain(sums, more_g, more_n, g, n, rules, best):
     """Whether one of some cells, with (more_g, more_n) added, may split (g, n) better than the best: whether `_score`
-    does not rule all of them out, as it does with most, told of several at once."""
-    found, limit, known_g, known_n = False, best - 1e-12 * best, float(g), float(n)
+    does not rule all of them out, as it does with most, told of several at once.
+
+    With d = λ + n_L and D = 2λ + n, its A_L²(D−d) + (A−A_L)²d ≥ limit·d(D−d) is DA_L² + d(A² − limit·D + limit·d −
+    2AA_L) ≥ 0. The limit of D is a little lower here: what is left of a difference has rounding in it.
+    """
+    found, limit, double = False, best - 1e-12 * best, 2.0 * float(g)
+    low, high, both = float(rules.least), float(n - rules.least), 2.0 * rules.l2_regularization + float(n)
+    rest = float(g) * float(g) - limit * both * (1.0 - 1e-9)
     for x in range(len(sums)):
         bin_g, bin_n = read(sums, x, rules.bits)
-        a, m = float(bin_g + more_g), float(bin_n + more_n)
-        r, d_left, d_right = known_g - a, rules.l2_regularization + m, rules.l2_regularization + (known_n - m)
-        enough = min(bin_n + more_n, n - bin_n - more_n) >= rules.least
-        found |= enough & (a * a * d_right + r * r * d_left >= limit * (d_left * d_right))
+        a, m = _real(bin_g + more_g), _real(bin_n + more_n)
+        d = rules.l2_regularization + m
+        found |= (m >= low) & (m <= high) & (both * a * a + d * (rest + limit * d - double * a) >= 0.0)
     return found
+
+
+@part
+def _real(x):
+    """An int64 of at most 62 bits as a float64, from two of 32 bits: four are made at once."""
+    return float(np.int32(x >> 31)) * 2147483648.0 + float(np.int32(x & 0x7FFFFFFF))
 
 
 @part
