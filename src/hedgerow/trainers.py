@@ -28,22 +28,9 @@ from hedgerow.declarations import (
 from hedgerow.errors import InputError
 
 __all__ = [
-    "AROW",
-    "GIS",
-    "IIS",
-    "LBFGS",
-    "SGD",
-    "SMD",
-    "AdaGrad",
-    "Adam",
-    "AnnealedSGD",
-    "AveragedPerceptron",
-    "ConjugateGradient",
-    "FeatureInduction",
-    "FrankWolfe",
-    "GradientDescent",
-    "PassiveAggressive",
-]
+    "AROW", "GIS", "IIS", "LBFGS", "SGD", "SMD", "AdaGrad", "Adam", "AnnealedSGD", "AveragedPerceptron",
+    "ConjugateGradient", "FeatureInduction", "FrankWolfe", "GradientDescent", "PassiveAggressive",
+]  # fmt: skip
 
 
 @declared
