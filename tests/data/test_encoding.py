@@ -26,7 +26,7 @@ from hedgerow.data.rows import BLOCK_POSITIONS, Item
 from hedgerow.data.sequences import Sequences
 from hedgerow.data.settling import SPARSE
 from hedgerow.errors import InputError
-from hedgerow.legend import MISSING, UNLABELLED
+from hedgerow.legend import FIRST_VALUE, MISSING, UNLABELLED
 
 from .corpora import TAGS, WORDS, corpora, features, value
 
@@ -450,3 +450,17 @@ def test_arrays_are_frozen():
     assert len(arrays) >= 9
     assert not any(array.flags.writeable for array in arrays)
     assert all(array.flags.c_contiguous for array in arrays)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.bool_])
+def test_rows_of_an_array_that_lie_apart_are_those_that_lie_together(dtype):
+    """More columns and rows than are copied at a time."""
+    rng = np.random.default_rng(0)
+    X = (rng.random((9000, 35)) * 3).astype(dtype)
+    y = rng.integers(0, 2, 9000).astype(str)
+    rows, columns = (learn(given, y, window=1, lengths=[4500, 4500]) for given in (X, np.asfortranarray(X)))
+    assert rows.schema == columns.schema
+    np.testing.assert_array_equal(rows.codes, columns.codes)
+    np.testing.assert_array_equal(rows.numeric, columns.numeric)
+    stored = rows.codes - FIRST_VALUE if dtype is np.bool_ else rows.numeric
+    np.testing.assert_array_equal(stored[: X.shape[1], 1:4501].T, X[:4500])

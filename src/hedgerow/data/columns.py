@@ -4,7 +4,7 @@ gather such values while a corpus is read."""
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, count
 from typing import Any, NoReturn
@@ -15,11 +15,12 @@ from hedgerow.data.dataset import Window
 from hedgerow.data.rows import LISTS, NUMBERS, Field, MixedTypesError, is_nothing, ordered, plain_text
 from hedgerow.data.sequences import Kind, number_type
 from hedgerow.errors import InputError
-from hedgerow.legend import CODE, INDEX, AnyArray, CodeArray, FloatArray, IndexArray
+from hedgerow.legend import CODE, FIRST_VALUE, INDEX, MISSING, AnyArray, CodeArray, FloatArray, IndexArray
 
 # From a flat position to the sequence and the position in it; for a feature of the whole, from i to (i, None).
 Locate = Callable[[int], tuple[int, int | None]]
 
+GATHERED, ROWS = 16, 4096  # columns of an array, and rows of it, that are copied at a time
 WORDS: dict[Kind, str] = {
     "categorical": "a str",
     "numeric": "a number",
@@ -266,6 +267,27 @@ class ColumnBuilder:
             self.parts.append((values.where, values.numbers))
         else:
             self.parts.append((values.rows, growing_codes(self.vocabulary, values.texts)))
+
+
+def flag_codes(numbers: FloatArray) -> CodeArray:
+    """Codes of flags: MISSING for NaN, then false, then true."""
+    return np.where(np.isnan(numbers), MISSING, (numbers != 0) + FIRST_VALUE).astype(CODE)
+
+
+def gathered(columns: list[ColumnBuilder]) -> Iterator[ColumnBuilder]:
+    """The columns in turn. Those of an array of rows are copied a few at a time, so that a row is fetched once for them
+    and not for each."""
+    for first in range(0, len(columns), GATHERED):
+        group = columns[first : first + GATHERED]
+        parts = [column.parts[0] for column in group if len(column.parts) == 1]
+        if len(parts) == len(group) and all(values.strides[0] > values.itemsize for _, values in parts):
+            copies = [np.empty_like(values) for _, values in parts]
+            for row in range(0, max(map(len, copies)), ROWS):
+                for copy, (_, values) in zip(copies, parts):
+                    copy[row : row + ROWS] = values[row : row + ROWS]
+            for column, (where, _), copy in zip(group, parts, copies):
+                column.parts[0] = where, copy
+        yield from group
 
 
 class AttributeBuilder:

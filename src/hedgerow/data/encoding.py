@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.data.columns import Locate, attribute_name, read_values
+from hedgerow.data.columns import Locate, attribute_name, flag_codes, read_values
 from hedgerow.data.dataset import OUTSIDE_COLUMN, Column, Dataset, Schema, Vocabulary, Window, padded_places
 from hedgerow.data.derived import parse_features, with_features
 from hedgerow.data.labels import CodedLabels, counted, encode_labels, learn_labels, with_weights
@@ -25,7 +25,6 @@ from hedgerow.data.settling import (
     by_position,
     by_weight,
     compress_rows,
-    flag_codes,
     places_of,
     settle,
 )

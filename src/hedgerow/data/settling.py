@@ -8,7 +8,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hedgerow.data.columns import AttributeBuilder, ColumnBuilder, Values, attribute_name, check_reach, window_offsets
+from hedgerow.data.columns import (
+    AttributeBuilder,
+    ColumnBuilder,
+    Values,
+    attribute_name,
+    check_reach,
+    flag_codes,
+    gathered,
+    window_offsets,
+)
 from hedgerow.data.dataset import OUTSIDE_COLUMN, Column, Dataset, Label, Run, Schema, Vocabulary, padded_places, run_of
 from hedgerow.data.derived import standard, standardised
 from hedgerow.data.labels import CodedLabels
@@ -32,9 +41,6 @@ from hedgerow.legend import (
 # and not a column (a cell everywhere). The meaning is the same; below this share the entries take less memory.
 SPARSE = 16
 
-GATHERED, ROWS = 16, 4096  # columns of an array, and rows of it, that are copied at a time
-
-Planned = tuple[ColumnBuilder, tuple[int, ...], bool]  # with the offsets of its window, and whether it is constant
 Entries = tuple[IndexArray, CodeArray, FloatArray | None]  # positions, attributes, weights (None: all 1)
 
 
@@ -95,7 +101,7 @@ def settle(
     there = _Runs(places), _Runs(each)
     columns = [
         _write(builder, row, there[constant], reach, constant)
-        for (builder, reach, constant), row in zip(_gathered(plan), rows)
+        for builder, row, (_, reach, constant) in zip(gathered([builder for builder, _, _ in plan]), rows, plan)
     ]
     schema = Schema(tuple(columns), vocabulary, attribute_offsets, names, window, dict(learner.declared))
     dataset = Dataset(schema, offsets, start, codes, numeric, *attributes, *constants, *(labels or ()))
@@ -203,22 +209,6 @@ class _Runs:
         return self._last[1]
 
 
-def _gathered(plan: list[Planned]) -> Iterator[Planned]:
-    """The columns in turn. Those of an array of rows are copied a few at a time, so that a row is fetched once for them
-    and not for each."""
-    for first in range(0, len(plan), GATHERED):
-        group = plan[first : first + GATHERED]
-        parts = [builder.parts[0] for builder, _, _ in group if len(builder.parts) == 1]
-        if len(parts) == len(group) and all(values.strides[0] > values.itemsize for _, values in parts):
-            copies = [np.empty_like(values) for _, values in parts]
-            for row in range(0, max(map(len, copies)), ROWS):
-                for copy, (_, values) in zip(copies, parts):
-                    copy[row : row + ROWS] = values[row : row + ROWS]
-            for (builder, _, _), (where, _), copy in zip(group, parts, copies):
-                builder.parts[0] = where, copy
-        yield from group
-
-
 def _write(builder: ColumnBuilder, row: AnyArray, runs: _Runs, reach: tuple[int, ...], constant: bool) -> Column:
     """Write the codes or numbers of a column into its row, and forget them."""
     kind = builder.kind or "categorical"
@@ -247,11 +237,6 @@ def places_of(where: IndexArray, places: IndexArray) -> Run:
         return places[run]
     first, last = int(places[run.start]), int(places[run.stop - 1])
     return slice(first, last + 1) if last - first == run.stop - 1 - run.start else places[run]
-
-
-def flag_codes(numbers: FloatArray) -> CodeArray:
-    """Codes of flags: MISSING for NaN, then false, then true."""
-    return np.where(np.isnan(numbers), MISSING, (numbers != 0) + FIRST_VALUE).astype(CODE)
 
 
 def first_appearance(codes: CodeArray, n_values: int) -> tuple[IndexArray, CodeArray]:
