@@ -455,6 +455,21 @@ def test_weights(kind, options, rng):
         same_weights(local, shared)
 
 
+def test_weights_of_many_numbers(rng, monkeypatch):
+    """Their chunks are longer, those of workers too."""
+    for name, value in (("MANY", 1), ("CHUNK_POSITIONS", 30), ("MAX_LANES", 1)):
+        monkeypatch.setattr(linear_chain, name, value)
+    X, y = sequences(rng, "numbers", 3)
+    known = {"window": 1, "random_state": 0, "max_iter": 15}
+    local = quiet(hedgerow.LinearCRF(**known), X, y)
+    offsets = local.encode(X).offsets
+    assert 2 < len(local.layout_.plan(offsets)) < len(linear_chain.plan_chunks(offsets))
+    same_weights(local, quiet(hedgerow.LinearCRF(**known, n_jobs=2), X, y))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        same_weights(local, fit_parts(LinearCRF(**known), parts_of(X, y, [7, 8, 30]), 3))
+
+
 @pytest.mark.parametrize("middle", ["mean", "median"])
 @given(cuts=CUTS, n_members=st.sampled_from([1, 2, 3, 5]), seed=st.integers(0, 9), weighted=st.booleans())
 @settings(FEW, max_examples=4)

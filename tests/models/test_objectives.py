@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 from hedgerow import LinearCRF, TreeCRF, load
 from hedgerow.chain import objectives
@@ -101,6 +102,33 @@ def test_passes_of_sgd_are_a_start(data):
     assert len(own) < one.n_iter_
     np.testing.assert_allclose(two.loss_, one.loss_, rtol=1e-8)
     np.testing.assert_allclose(two.weights_, one.weights_, atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    "options", [{"order": 2}, {"class_weight": {"L0": 20.0}}, {"l1": 0.5}, {"transition_columns": ["token"]}]
+)
+def test_passes_of_sgd_end_where_others_do(options, data):
+    X, y = data[:2]
+    known = {"tol": 1e-9, "max_iter": 600, "window": 1, "random_state": 0, **options}
+    zero, sgd = (LinearCRF(start=start, **known).fit(X, y) for start in ("zero", "sgd"))
+    np.testing.assert_allclose(sgd.loss_, zero.loss_, rtol=1e-7)
+
+
+def test_passes_of_sgd_are_bounded(data):
+    X, y = data[:2]
+    with pytest.warns(ConvergenceWarning):
+        model = LinearCRF(start="sgd", max_iter=3, random_state=0).fit(X, y)
+    assert [step.stage for step in model.history_] == ["sgd"] * 3 + ["log_likelihood"] * 3
+    with pytest.raises(InputError, match="'frank_wolfe' starts at zero, not by start='sgd'"):
+        LinearCRF(start="sgd", trainer="frank_wolfe").fit(X, y)
+
+
+def test_the_best_pass_of_sgd_has_its_number(data):
+    X, y, X_val, y_val = data
+    options = {"start": "sgd", "n_iter_no_change": 2, "max_iter": 40, "random_state": 0, "scoring": "accuracy"}
+    model = LinearCRF(l2=0.1, **options).fit(X, y, X_val=X_val, y_val=y_val)
+    scores = [step.score for step in model.history_]
+    assert model.history_[model.best_iteration_ - 1].score == max(scores)
 
 
 def test_labels_are_decoded_one_by_one_where_the_objective_counts_them(data):

@@ -287,6 +287,7 @@ def gathered(columns: list[ColumnBuilder]) -> Iterator[ColumnBuilder]:
                     copy[row : row + ROWS] = values[row : row + ROWS]
             for column, (where, _), copy in zip(group, parts, copies):
                 column.parts[0] = where, copy
+            del copies, copy, parts, values  # before there are others
         yield from group
 
 

@@ -20,24 +20,10 @@ from hedgerow.errors import InputError
 from hedgerow.legend import FLOAT, FloatArray
 
 __all__ = [
-    "BOOSTED",
-    "CONVEX",
-    "CURVATURES",
-    "LABELWISE",
-    "NAMES",
-    "OF_LABELINGS",
-    "SMOOTH",
-    "Curved",
-    "LossAndGradient",
-    "Objective",
-    "Truth",
-    "log_likelihood",
-    "make_objective",
-    "perceptron",
-    "pointwise",
-    "pseudo_likelihood",
+    "BOOSTED", "CONVEX", "CURVATURES", "LABELWISE", "NAMES", "OF_LABELINGS", "SMOOTH", "Curved", "LossAndGradient",
+    "Objective", "Truth", "log_likelihood", "make_objective", "perceptron", "pointwise", "pseudo_likelihood",
     "virtual_evidence",
-]
+]  # fmt: skip
 
 NAMES = (
     "log_likelihood", "pseudo_likelihood", "pointwise", "expected_accuracy", "labelwise", "margin", "slack_margin",

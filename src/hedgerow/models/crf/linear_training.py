@@ -28,7 +28,7 @@ from hedgerow.training import kernels
 from hedgerow.training.counting import count_weights
 from hedgerow.training.frank_wolfe import frank_wolfe
 from hedgerow.training.memory import check_chain_memory
-from hedgerow.training.monitor import Monitor, Step, Trained
+from hedgerow.training.monitor import ENDED_EARLY, Monitor, Step, Trained
 from hedgerow.training.online.batches import Batches
 from hedgerow.training.online.trainers import train_online
 from hedgerow.training.pool import close_pools
@@ -90,6 +90,9 @@ class Plan:
             _check_induction(model, objective, trainer)
         if model.l1 and trainer != "lbfgs":
             raise InputError(f"⟦l1⟧ is {model.l1} and ⟦trainer⟧ {trainer!r} has no L1", hint="Use 'lbfgs', or ⟦l1=0⟧.")
+        if trainer == "frank_wolfe" and model.start not in ("auto", "zero"):
+            hint = "Leave one of them out."
+            raise InputError(f"⟦trainer⟧ 'frank_wolfe' starts at zero, not by ⟦start={model.start!r}⟧", hint=hint)
         if trainer == "frank_wolfe" and not model.l2:
             raise InputError("⟦trainer⟧ 'frank_wolfe' needs ⟦l2⟧ above 0", hint="Give ⟦l2=1.0⟧, say.")
         start = model.start
@@ -223,7 +226,7 @@ class LinearTraining:
                 began = weights
                 weights, monitor = self._run(stage, weights, history, lanes)
                 history, n_iter = monitor.history, n_iter + monitor.n_iter
-                if monitor.outcome == "interrupted":
+                if monitor.outcome in ENDED_EARLY:
                     break
             kept, outcome = monitor.kept, monitor.outcome
             if isinstance(stage.trainer, OnlineTrainer):  # what it reported is the loss on the way
@@ -244,7 +247,9 @@ class LinearTraining:
         if not warm and plan.start == "log_likelihood" and plan.objective != "log_likelihood":
             stages.insert(0, Stage(LBFGS(), log_likelihood, "log_likelihood"))
         if not warm and plan.start == "sgd":
-            stages.insert(0, Stage(AnnealedSGD(), log_likelihood, "sgd", FIRST_PASSES))
+            first = stages[0].objective if plan.objective == "log_likelihood" else log_likelihood  # labels have weights
+            most = min(FIRST_PASSES, max_iterations(self.settings.max_iter, AnnealedSGD.name))
+            stages.insert(0, Stage(AnnealedSGD(), first, "sgd", most))
         return stages if len(stages) > 1 else [stages[0]._replace(name="")]
 
     def _evaluation(self, objective: Objective, lanes: Lanes) -> Evaluation | SharedEvaluation:

@@ -109,8 +109,9 @@ class LinearParameters(
         a list is a stage each, which begins with the weights of the one before.
     start
         Where weights start: at 0, at the solution for the log-likelihood (the default of objectives that are not
-        convex), at the counted weights of a hidden Markov model, or after ten passes of "annealed_sgd" for the
-        log-likelihood ("sgd"), which halves the iterations of "lbfgs" on large sparse corpora.
+        convex), at the counted weights of a hidden Markov model, or after at most ten passes of "annealed_sgd" for the
+        log-likelihood ("sgd"), which halves the iterations of "lbfgs" on large sparse corpora; finding the gain costs
+        some passes more, and on small ones nothing is gained.
     min_frequency
         Features seen less often with a label get no weight for it, nor do transitions seen less often, where
         `transitions` is "observed"; from order 2 on these are runs of labels. A number other than 0 counts as seen
