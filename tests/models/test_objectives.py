@@ -123,14 +123,6 @@ def test_passes_of_sgd_are_bounded(data):
         LinearCRF(start="sgd", trainer="frank_wolfe").fit(X, y)
 
 
-def test_the_best_pass_of_sgd_has_its_number(data):
-    X, y, X_val, y_val = data
-    options = {"start": "sgd", "n_iter_no_change": 2, "max_iter": 40, "random_state": 0, "scoring": "accuracy"}
-    model = LinearCRF(l2=0.1, **options).fit(X, y, X_val=X_val, y_val=y_val)
-    scores = [step.score for step in model.history_]
-    assert model.history_[model.best_iteration_ - 1].score == max(scores)
-
-
 def test_labels_are_decoded_one_by_one_where_the_objective_counts_them(data):
     X, y, X_test, _ = data
     model = LinearCRF(objective="pointwise").fit(X, y)

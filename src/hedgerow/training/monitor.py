@@ -222,9 +222,7 @@ class Monitor:
         if self.accept is not None and weights is not None:
             self.accept(weights)
         if self.warm and self.validate is not None:
-            score = self._score(weights)
-            first = next((step.iteration for step in reversed(self.history) if step.score == score), self.first)
-            self._keep_best(Step(first, loss, 0.0, score), weights)
+            self._keep_best(Step(self.first, loss, 0.0, self._score(weights)), weights)
         if gap <= self.tol * abs(loss):
             self.outcome = "converged"
             return True

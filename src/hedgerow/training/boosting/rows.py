@@ -196,14 +196,14 @@ class RowWeights:
 
     def _base(self, shard: TreeScores, labels: slice, sample: BoolArray | None) -> FloatArray:
         """(n, m): how much a row of each of these labels counts, but for its curvature; 0: no row."""
-        positions, may_end = slice(shard.begin, shard.end), self._may_end[labels]
-        base: FloatArray = np.ones((shard.end - shard.begin, len(may_end)))
+        positions = slice(shard.begin, shard.end)
+        base: FloatArray = np.ones((shard.end - shard.begin, labels.stop - labels.start))
         if self._weights is not None:
             base *= self._weights[positions, None]
         if sample is not None:
             base *= sample[positions, None]
         if self._last is not None:
-            base *= may_end | ~self._last[positions, None]
+            base *= self._may_end[labels] | ~self._last[positions, None]
         return base
 
     def _fill_even(self, grower: Grower, k: int, shard: TreeScores, gradient: Gradient) -> None:
