@@ -18,6 +18,7 @@ import scipy.sparse
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hedgerow.data import encoding
 from hedgerow.data import rows as row_module
 from hedgerow.data.dataset import Dataset
 from hedgerow.data.encoding import encode, learn
@@ -464,3 +465,12 @@ def test_rows_of_an_array_that_lie_apart_are_those_that_lie_together(dtype):
     np.testing.assert_array_equal(rows.numeric, columns.numeric)
     stored = rows.codes - FIRST_VALUE if dtype is np.bool_ else rows.numeric
     np.testing.assert_array_equal(stored[: X.shape[1], 1:4501].T, X[:4500])
+
+
+@pytest.mark.parametrize(("most", "collected"), [(2, True), (3, False)])
+def test_many_texts_that_are_dropped_give_their_memory_back(most, collected, monkeypatch):
+    calls = []
+    monkeypatch.setattr(encoding, "MANY_TEXTS", most)
+    monkeypatch.setattr(encoding.gc, "collect", lambda: calls.append(1))
+    learn([["a", "b", "c"]], [["x", "y", "x"]])
+    assert bool(calls) == collected

@@ -15,6 +15,7 @@ from hedgerow.chain.potentials import Truth
 from hedgerow.datasets import make_sequences
 from hedgerow.errors import InputError
 from hedgerow.trainers import SGD
+from hedgerow.training.deadline import Deadline
 
 LINEAR = tuple(name for name in objectives.NAMES if name in objectives.SMOOTH)
 TREE = tuple(name for name in objectives.NAMES if name != "perceptron")
@@ -119,6 +120,10 @@ def test_passes_of_sgd_are_bounded(data):
     with pytest.warns(ConvergenceWarning):
         model = LinearCRF(start="sgd", max_iter=3, random_state=0).fit(X, y)
     assert [step.stage for step in model.history_] == ["sgd"] * 3 + ["log_likelihood"] * 3
+    with Deadline(0.0).applied(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = LinearCRF(start="sgd", random_state=0).fit(X, y)
+    assert {step.stage for step in model.history_} == {"sgd"}
     with pytest.raises(InputError, match="'frank_wolfe' starts at zero, not by start='sgd'"):
         LinearCRF(start="sgd", trainer="frank_wolfe").fit(X, y)
 
