@@ -11,6 +11,7 @@ from hedgerow.cli.evaluate import evaluate
 from hedgerow.data.readers import read_conll
 from hedgerow.metrics import label_report, sequence_accuracy, span_report
 from hedgerow.metrics.spans import looks_like_spans
+from tests.cli.conftest import table
 
 # Labels that a model of the corpus gets wrong in places.
 OTHER = "He PRP B-NP\nsleeps VBZ B-NP\n\nShe PRP B-NP\nreckons VBZ B-VP\n. . O\n"
@@ -55,6 +56,25 @@ def test_other_labels_have_no_spans(hedgerow, folder):
     assert "sequence accuracy" in done.out
     assert "phrases" not in done.out
     assert evaluate("m", "plain.txt").spans is None
+
+
+def test_a_table_without_labels_and_options_of_training(hedgerow, folder):
+    (folder / "t.csv").write_text(table())
+    (folder / "new.csv").write_text(table(label=False))
+    assert hedgerow("train", "t.csv", "--by", "sentence", "-o", "m", "-q", "-m", "linear").code == 0
+    complaint = "new.csv: there is no column 'label', where the labels should be. "
+    assert hedgerow("eval", "m", "new.csv").complaint == (
+        complaint + "Label it first, or use `hedgerow tag` to predict its labels."
+    )
+    assert hedgerow("report", "m", "new.csv", "-o", "r.html").complaint == (
+        complaint + "Give --unlabelled for a report without scores."
+    )
+    remembers = "The model remembers it from training."
+    assert remembers in hedgerow("eval", "m", "t.csv", "--by", "sentence").complaint
+    assert remembers in hedgerow("tag", "m", "t.csv", "--label", "label").complaint
+    assert remembers not in hedgerow("eval", "m", "t.csv", "--wrong").complaint
+    train = hedgerow("train", "t.csv", "--label", "odd", "-o", "n")
+    assert "no column 'odd'. Columns are 'sentence'" in train.complaint
 
 
 @pytest.mark.parametrize(

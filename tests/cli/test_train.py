@@ -563,5 +563,5 @@ def test_rows_that_nothing_tells_apart_are_one_sequence_and_that_is_said(hedgero
 def test_a_file_whose_columns_are_separated_by_something_else(hedgerow, folder):
     (folder / "a.csv").write_text("load;state\n1;a\n2;b\n")
     complaint = hedgerow("train", "a.csv", "-o", "m", "--label", "state").complaint
-    assert "there is no column 'state'. Columns are 'load;state'. --label names that of the labels." in complaint
+    assert "there is no column 'state'. Columns are 'load;state'. Name the one with the labels by --label." in complaint
     assert "separated by commas in CSV files" in complaint

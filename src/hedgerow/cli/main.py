@@ -112,7 +112,8 @@ def run(arguments: Sequence[str]) -> int:
     except (KeyboardInterrupt, typer.Abort):
         return _complain("interrupted", INTERRUPTED)
     except _UsageError as error:
-        return _complain(error.format_message())
+        kept = arguments[0] != "train" and getattr(error, "option_name", None) in ("--by", "--label", "--time")
+        return _complain(error.format_message() + (". The model remembers it from training." if kept else ""))
     except HedgerowError as error:
         return _complain(str(error))
     except MemoryError as error:

@@ -86,11 +86,16 @@ class Recipe:
         X, y = self._read_plain(source)
         return self.apply_template(X, source), y
 
-    def read_labelled(self, source: Input) -> tuple[Any, AnyArray]:
-        """The sequences of a file and their labels, which must be there."""
-        X, y = self._read_table(source, self.label) if self.format in TABLES else self._read_plain(source)
+    def read_labelled(self, source: Input, hint: str = "") -> tuple[Any, AnyArray]:
+        """The sequences of a file and their labels, which must be there. hint : what to do where they are not"""
+        try:
+            X, y = self._read_table(source, self.label) if self.format in TABLES else self._read_plain(source)
+        except InputError as error:
+            if not hint or error.parameter != "label":
+                raise
+            raise InputError(f"{error.what}, where the labels should be", path=source.name, hint=hint) from error
         if y is None:
-            raise InputError("has no labels", path=source.name)
+            raise InputError("has no labels", path=source.name, hint=hint)
         return self.apply_template(X, source), y
 
     def apply_template(self, X: Any, source: Input) -> Any:

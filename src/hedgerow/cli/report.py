@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from typer import Option
@@ -13,7 +13,6 @@ from hedgerow.cli import train_options as options
 from hedgerow.cli.flags import as_typed, in_flags
 from hedgerow.cli.inputs import STANDARD, Input, check_writable, load_chain
 from hedgerow.cli.train_options import option
-from hedgerow.errors import InputError
 
 if TYPE_CHECKING:
     from hedgerow.report import Report
@@ -82,7 +81,8 @@ def report(
     crf = load_chain(model)
     source = Input(data)
     recipe = recipe_of(crf, source, format)
-    X, y = (recipe.read(source)[0], None) if unlabelled else _labelled(recipe, source)
+    hint = "Give --unlabelled for a report without scores."
+    X, y = (recipe.read(source)[0], None) if unlabelled else recipe.read_labelled(source, hint)
     parts = [(one, recipe_of(crf, one, format)) for one in map(Input, train)]
     pairs = [own.read_labelled(one) for one, own in parts]
     X_train = [x for part, _ in pairs for x in part] if len(pairs) != 1 else pairs[0][0]
@@ -94,13 +94,6 @@ def report(
         n_shown=shown, title=title or f"{_name(model)} on {_name(data)}", files=files, command=command,
     )  # fmt: skip
     return write(made, out, suspects, next_file)
-
-
-def _labelled(recipe: Any, source: Input) -> tuple[Any, Any]:
-    X, y = recipe.read_labelled(source) if recipe.format in ("csv", "tsv", "parquet") else recipe.read(source)
-    if y is None:
-        raise InputError("has no labels", path=source.name, hint="Give --unlabelled for a report without scores.")
-    return X, y
 
 
 def _name(path: str) -> str:

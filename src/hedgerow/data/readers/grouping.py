@@ -70,9 +70,10 @@ def cut(
     there = set(table.names)
     unknown = next((name for name in [*used, *features, *kinds] if name not in there), None)
     if unknown is not None:
-        known += " ⟦label⟧ names that of the labels." if unknown == label else ""
+        known += " Name the one with the labels by ⟦label⟧." if unknown == label else ""
         known += " Columns are separated by commas in CSV files, by tabs in TSV files." if len(there) == 1 else ""
-        raise InputError(f"there is no column {unknown!r}", path=table.path, hint=known)
+        wrong = "label" if unknown == label else None
+        raise InputError(f"there is no column {unknown!r}", path=table.path, hint=known, parameter=wrong)
     for name, kind in kinds.items():
         if kind not in KINDS:
             raise InputError(f"{kind!r} is not a kind", column=name, hint=f"Kinds are {', '.join(KINDS)}.")

@@ -266,8 +266,8 @@ class Search:
             done = self.deadline.elapsed if self.given.n_trials is None else len(self.trials)
             self._shown.update(self._shown.task_ids[0], description=text, completed=done)
         else:
-            words = (trial.number, trial.line, len(trial.answers), self.tries.judge.name, score, best)
-            say("trial %d  %s  %d folds  %s %.4f  best %.4f  %.1f s", *words, self.deadline.elapsed)
+            words = (trial.number, trial.line, len(trial.answers), self._n_folds, self.tries.judge.name, score, best)
+            say("trial %d  %s  %d of %d folds  %s %.4f  best %.4f  %.1f s", *words, self.deadline.elapsed)
 
     @contextmanager
     def _showing(self) -> Iterator[None]:
