@@ -36,7 +36,7 @@ def main(arguments: list[str] | None = None) -> None:
         Run(task, name, seed, options.quick, options.inside_train)
         for task in options.task or TASKS.loaders
         for name in names
-        for seed in range(options.seeds)
+        for seed in options.seed or range(options.seeds)
     ]
     output = Path(options.output)
     kept = json.loads(output.read_text())["results"] if options.merge and output.exists() else []
@@ -76,6 +76,9 @@ def read_options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--task", action="append", choices=tuple(TASKS.loaders), help="may be given several times")
     parser.add_argument("--model", action="append", help="a name, or a name with keyword arguments; several times")
     parser.add_argument("--seeds", type=int, default=1, help="seeds 0, 1, … (default 1; the full arena has 5)")
+    parser.add_argument(
+        "--seed", type=int, action="append", help="this one in place of those; may be given several times"
+    )
     parser.add_argument("--jobs", type=int, default=1, help="processes at a time")
     parser.add_argument("--against", default="TreeCRF", help="the contender that others are compared with")
     parser.add_argument("--limit", type=float, help=f"CPU seconds of a run (default {LIMIT:g}, quick {QUICK_LIMIT:g})")

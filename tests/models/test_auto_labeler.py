@@ -127,6 +127,25 @@ def test_no_model_is_dropped_on_a_fold_by_which_it_is_not_clearly_worse():
     assert last < 4
 
 
+@pytest.mark.parametrize(("sharper", "folds"), [(True, 4), (False, 3)])
+def test_a_model_behind_goes_on_where_it_gives_true_labels_higher_probabilities(monkeypatch, sharper, folds):
+    """For the sake of averages, in time that is left."""
+    monkeypatch.setattr(Tries, "is_sharper", lambda self, one, other, folds, n_errors=0.0: sharper and not n_errors)
+    models = [LinearCRF(l2=0.1, window=1), LinearCRF(l2=0.2, window=1), LinearCRF(l2=1e6, window=1)]
+    model = AutoLabeler(candidates=models, n_trials=3, cv=4, random_state=0, max_models=1)
+    model.fit(*make_sequences(60, mean_length=8, random_state=0))
+    last = model.leaderboard_[-1]
+    assert last["model"].startswith("LinearCRF(l2=1000000.0")
+    assert last["folds"] == folds
+
+
+def test_what_is_near_the_best_trees_of_either_form_of_edges_is_tried():
+    """Though the best of all has a table of transitions."""
+    model = AutoLabeler(n_trials=12, cv=2, random_state=0, max_models=1).fit(*DATA)
+    assert "edges='shared'" in model.leaderboard_[0]["model"]
+    assert sum("edges='joint'" in record["model"] for record in model.leaderboard_) == 2
+
+
 def test_words_are_first_tried_with_weights():
     X = [[f"w{i * 10 + t}" for t in range(10)] for i in range(40)]
     y = [["ab"[(i + t) % 2] for t in range(10)] for i in range(40)]

@@ -21,7 +21,7 @@ from hedgerow.estimators.window_choice import WIDTHS, is_ready_made
 from hedgerow.models.auto.parameters import AutoParameters
 from hedgerow.models.crf.linear import LinearCRF
 from hedgerow.models.crf.tree import TreeCRF
-from hedgerow.models.crf.tree_form import SHRINKAGE_ON_WORDS
+from hedgerow.models.crf.tree_form import SHRINKAGE, SHRINKAGE_ON_WORDS
 from hedgerow.models.hmm.estimator import HMM
 from hedgerow.models.local.memm import MEMM
 
@@ -88,7 +88,8 @@ def _has_gaps(dataset: Dataset) -> bool:
 
 def first_guesses(traits: Traits) -> list[Any]:
     """The models to begin with, the best guess first."""
-    shared, joint = (TreeCRF(edges=edges, init="zero", **TREES) for edges in ("shared", "joint"))
+    shared = TreeCRF(edges="shared", init="zero", **TREES)
+    joint = TreeCRF(edges="joint", init="zero", **TREES | {"l2_regularization": SHRINKAGE})
     if traits.n_values > MANY_VALUES:
         models = [
             LinearCRF(),

@@ -132,19 +132,26 @@ class Search:
         return finalists if math.isinf(self.deadline.left) else sorted(finalists, key=lambda trial: trial.longest)
 
     def _refine(self) -> None:
-        """Models that differ from the best in one setting, as long as there are any; then from the best of another
-        family; then those that fell behind on their way, for that may have been chance."""
-        while not self.fixed and (trial := self._untried()) is not None:
-            self._race(trial, 1.0)
-        for trial in sorted(self.trials, key=lambda trial: cost(trial.model)):
-            self._race(trial, BEHIND)
+        """Models that differ from the best in one setting, or from the best of another family, as long as there are
+        any; then those that fell behind on their way, for that may have been chance, and what differs from them."""
+        again: list[Trial] = []
+        while True:
+            while not self.fixed and (trial := self._untried()) is not None:
+                self._race(trial, 1.0)
+            fallen = [trial for trial in self.trials if trial not in again]
+            if not fallen:
+                return
+            again.append(min(fallen, key=lambda trial: cost(trial.model)))
+            self._race(again[-1], BEHIND)
 
     def _race(self, trial: Trial, behind: float) -> None:
-        """A model on one fold after the other, as long as it is not behind the best by so many standard errors."""
+        """A model on one fold after the other, as long as it is not behind the best by so many standard errors, or
+        gives true labels higher probabilities, which an average may gain by."""
         for fold in range(self._n_folds):
             if trial.answers and self.leader is not None and trial is not self.leader:
                 common = tuple(sorted(trial.answers.keys() & self.leader.answers.keys()))
-                if self.tries.beats(self.leader, trial, common).clearly(behind):
+                sharper = self.tries.judge.averages and self.tries.is_sharper(trial, self.leader, common)
+                if self.tries.beats(self.leader, trial, common).clearly(behind) and not sharper:
                     return
             self._run(trial, fold)
             if fold not in trial.answers:

@@ -54,8 +54,8 @@ class Trial:
 
     @property
     def family(self) -> str:
-        """What it is, apart from its settings: models of two families err in different places."""
-        kind = type(self.model).__name__
+        """What it is and its form of edges, without other settings: models of two families err in different places."""
+        kind = f"{type(self.model).__name__} {getattr(self.model, 'edges', '')}".strip()
         inner = getattr(self.model, "estimator", getattr(self.model, "init", None))
         return kind if inner is None or isinstance(inner, str) else f"{kind} {type(inner).__name__}"
 
@@ -203,6 +203,10 @@ class Tries:
         """By how much one trial is better than another, on the same sequences."""
         return difference(self.stages(one, folds), self.stages(other, folds))
 
+    def is_sharper(self, one: Trial, other: Trial, folds: tuple[int, ...], n_errors: float = 0.0) -> bool:
+        """Whether the true labels are more probable by one trial than by another, by so many standard errors."""
+        return difference(self.log_probs(one, folds), self.log_probs(other, folds)).clearly(n_errors)
+
     def best(self, trials: Sequence[Trial], folds: tuple[int, ...]) -> Trial:
         """The best of some trials on the same folds.
 
@@ -211,11 +215,7 @@ class Tries:
         """
         leader = max(trials, key=lambda trial: (self.stages(trial, folds)[0], self.log_probs(trial, folds)[0].round(3)))
         close = [trial for trial in trials if not self.beats(leader, trial, folds).clearly()]
-        sharper = [
-            trial
-            for trial in close
-            if difference(self.log_probs(trial, folds), self.log_probs(leader, folds)).clearly(2.0)
-        ]
+        sharper = [trial for trial in close if self.is_sharper(trial, leader, folds, 2.0)]
         return max(sharper, key=lambda trial: self.log_probs(trial, folds)[0]) if sharper else leader
 
 
