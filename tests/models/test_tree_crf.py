@@ -676,6 +676,24 @@ class TestLinearStart:
     def test_few_values_have_none(self, data):
         assert TreeCRF(n_estimators=2, early_stopping=False).fit(*data[:2]).linear_ is None
 
+    @pytest.mark.parametrize(("n_labels", "chosen"), [(2, "joint"), (7, "shared")])
+    def test_runs_of_letters_are_not_taken_for_words_where_labels_are_few(self, n_labels, chosen, monkeypatch):
+        """A label goes on from the one before, or ends it, as letters say; pairs of letters are many values."""
+        monkeypatch.setattr("hedgerow.models.crf.tree_form.WORDS", 20)
+        rng = np.random.default_rng(0)
+        letters = [rng.integers(8, size=(12, 2)) for _ in range(120)]
+        X = [[{"a": f"a{a}", "b": f"b{b}", "ab": f"{a}{b}"} for a, b in rows] for rows in letters]
+        y = [(np.cumsum(rows[:, 0] // 4 ^ rows[:, 1] // 4) % n_labels).tolist() for rows in letters]
+        settings = {"window": 0, "validation_folds": 2, "n_iter_no_change": 5, "n_estimators": 60, "random_state": 0}
+        model = TreeCRF(**settings).fit(X, y)
+        assert (model.edges_, model.linear_ is None) == (chosen, chosen == "joint")
+        assert model.refitted_
+        if chosen == "joint":
+            same = TreeCRF(edges="joint", init="zero", **settings).fit(X, y)
+            assert same_trees(model, same)
+            for a, b in zip(model.predict_proba(X), same.predict_proba(X)):
+                np.testing.assert_array_equal(a, b)
+
     @pytest.mark.parametrize("n", [200, 201, 500, 501])
     @pytest.mark.parametrize("kind", ["column", "attributes"])
     def test_how_many_values_are_words(self, kind, n):

@@ -21,7 +21,7 @@ from hedgerow.estimators.window_choice import WIDTHS, is_ready_made
 from hedgerow.models.auto.parameters import AutoParameters
 from hedgerow.models.crf.linear import LinearCRF
 from hedgerow.models.crf.tree import TreeCRF
-from hedgerow.models.crf.tree_form import SHRINKAGE, SHRINKAGE_ON_WORDS
+from hedgerow.models.crf.tree_form import FEW_LABELS, SHRINKAGE, SHRINKAGE_ON_WORDS
 from hedgerow.models.hmm.estimator import HMM
 from hedgerow.models.local.memm import MEMM
 
@@ -97,7 +97,7 @@ def first_guesses(traits: Traits) -> list[Any]:
             HMM(),
             TreeCRF(edges="shared", init=LinearCRF(), **TREES | {"l2_regularization": SHRINKAGE_ON_WORDS}),
             MEMM(estimator=LinearCRF()),
-            shared,
+            *([joint] if traits.n_labels <= FEW_LABELS else [shared]),
             LinearCRF(l2=0.01),
         ]
     else:

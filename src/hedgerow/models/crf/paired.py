@@ -25,7 +25,7 @@ from hedgerow.estimators.prepare import Prepared, make_ready
 from hedgerow.legend import FloatArray, IndexArray
 from hedgerow.models.crf.linear import LinearCRF
 from hedgerow.models.crf.parameters import TreeParameters
-from hedgerow.models.crf.tree_form import FIRST_ITERATIONS, has_words
+from hedgerow.models.crf.tree_form import FEW_LABELS, FIRST_ITERATIONS, edges_to_try, has_words
 from hedgerow.training.boosting.constant import best_constant, best_history_constant
 from hedgerow.training.boosting.scores import Start
 from hedgerow.training.ctrl_c import end_soon
@@ -119,6 +119,29 @@ def check_below(linear: LinearCRF, dataset: Dataset, *, joint: bool) -> None:
     if not joint and linear.layout_.pairs is not None:
         hint = "Use ⟦edges='joint'⟧, or a linear model without ⟦transition_columns⟧."
         raise InputError("⟦edges='shared'⟧ cannot stand on a linear model with edges of each position", hint=hint)
+
+
+def ways_to_try(model: TreeParameters, ready: Prepared, linear: LinearCRF | None) -> tuple[str, ...]:
+    """The forms of edges to train, on a linear model or not, the simpler one first."""
+    dataset = ready.dataset
+    if model.edges == "auto" and linear is not None and linear.layout_.pairs is not None:
+        ways: tuple[str, ...] = ("joint",)  # a table cannot stand on edges of each position
+    elif model.edges == model.init == "auto" and linear is not None:
+        ways = ("shared",)
+    else:
+        compared = ready.held_out is not None and not model.n_bags
+        ways = edges_to_try(model, dataset.n_labels, dataset.n_positions, compared=compared)
+    if linear is not None:
+        check_below(linear, dataset, joint="shared" not in ways and model.order > 0)
+    return ways
+
+
+def doubts_words(model: TreeParameters, ready: Prepared) -> bool:
+    """Whether trees that ask for the previous label are tried beside those on weights of words. With few labels they
+    are better where values are runs of letters or of bases; elsewhere they are soon given up."""
+    n_labels, n_positions = ready.dataset.n_labels, ready.dataset.n_positions
+    few = model.init == "auto" and n_labels <= FEW_LABELS and ready.held_out is not None
+    return few and edges_to_try(model, n_labels, n_positions, compared=True) == ("shared", "joint")
 
 
 def potentials_below(linear: LinearCRF, dataset: Dataset, first: int, last: int) -> ChainPotentials:

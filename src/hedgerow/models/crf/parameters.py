@@ -218,7 +218,8 @@ class TreeParameters(
         The scores before any tree: none, the best constant table of transitions, or those of a linear model, to which
         trees add interactions. A LinearCRF that is not fitted is fitted to the training sequences first. "auto" is a
         LinearCRF of the same columns where one of these has over 200 values, as words have, or there are over 500
-        attributes, for the log-likelihood, `order` 1 and no bags; and "zero" elsewhere.
+        attributes, for the log-likelihood, `order` 1 and no bags, unless there are at most 6 labels and held-out
+        sequences are labelled better by joint trees from zero; and "zero" elsewhere.
     pseudo_likelihood_steps
         So many first iterations follow the gradient of the pseudo-likelihood. Every label must then be known.
     likelihood_steps

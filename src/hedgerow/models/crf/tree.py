@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from hedgerow.models.crf.attribution import tree_parts
 from hedgerow.models.crf.linear import LinearCRF
 from hedgerow.models.crf.paired import (
     beside_held_out,
-    check_below,
+    doubts_words,
     find_history_start,
     find_start,
     linear_below,
@@ -36,9 +36,10 @@ from hedgerow.models.crf.paired import (
     pair,
     pair_all,
     reach_of_both,
+    ways_to_try,
 )
 from hedgerow.models.crf.parameters import TreeParameters, check_tree_parameters
-from hedgerow.models.crf.tree_form import TOLD, Duration, Form, edges_to_try, make_form
+from hedgerow.models.crf.tree_form import TOLD, Duration, Form, make_form
 from hedgerow.models.crf.tree_shared import choose_binning
 from hedgerow.models.crf.tree_short import lean_trees
 from hedgerow.models.crf.tree_training import Boosted, Training, check_goes_on, chunk_positions
@@ -47,7 +48,7 @@ from hedgerow.training.boosting.chain import Iteration
 from hedgerow.training.boosting.scores import Start
 from hedgerow.training.checkpoint import remembered
 from hedgerow.training.memory import check_joint_memory
-from hedgerow.training.monitor import Trained, say
+from hedgerow.training.monitor import Step, Trained, say
 from hedgerow.trees.binning import Binning, bin_dataset
 from hedgerow.trees.ensemble import Ensemble
 
@@ -64,6 +65,16 @@ QUICK: dict[str, Any] = {
     "edges": "shared", "n_estimators": 60, "learning_rate": 0.2, "max_leaf_nodes": 8, "n_iter_no_change": 3,
     "calibrate": False, "init": "zero",
 }  # fmt: skip
+
+
+class Grown(NamedTuple):
+    """Trees of one form, and what they stand on."""
+
+    duration: Duration
+    trained: Trained[Boosted]
+    linear: LinearCRF | None
+    binning: Binning
+    start: Start
 
 
 @documented
@@ -132,11 +143,30 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
         first = duration is None and edges is None
         decided = None if first else self.linear_ is not None  # by the first training of this fit
         linear = self.linear_ if warm else linear_below(self, ready, decided)
+        known = duration.edges if duration is not None else self.edges_ if warm else edges
+        ways = ways_to_try(self, ready, linear) if known is None else (known,)
+        found = self._grow(ready, linear, ways, duration)
+        going = known is None and found[0].trained.outcome != "interrupted"
+        if going and linear is not None and doubts_words(self, ready):
+            found += self._grow(ready, None, ("joint",), rival=found[0].trained.history)
+        best = found[-1] if found[-1].duration.beats(found[0].duration) else found[0]
+        self._store(ready, best)
+        return best.duration if self.best_iteration_ else None
+
+    def _grow(
+        self,
+        ready: Prepared,
+        linear: LinearCRF | None,
+        ways: Sequence[str],
+        duration: Duration | None = None,
+        rival: Sequence[Step] = (),
+    ) -> list[Grown]:
+        """Trees with one form of edges after the other, on a linear model or not, until training is interrupted.
+        rival : the history of a simpler form, which the first of these has to be better than"""
+        warm = ready.wanted.schema is not None
         dataset, held_out = ready.dataset, ready.held_out
         if linear is not None:
             dataset, held_out = pair_all(linear, ready)
-        known = edges if duration is None else duration.edges
-        ways = (known,) if known is not None else self._ways(dataset, held_out, linear, warm=warm)
         weights = class_weights(self.class_weight, dataset)
         tilt = None if weights is None or self.objective not in TILTED else np.log(weights)
         start = self._find_start(dataset, ready.space, linear, tilt, warm=warm)
@@ -147,11 +177,10 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
             if start.histories is not None:
                 held_out = without_unseen(held_out, start.histories)
         binning = self.binning_ if warm else choose_binning(self, dataset, ways)
-        found: list[tuple[Duration, Trained[Boosted]]] = []
+        found: list[Grown] = []
         for way in ways:
             again, words = ready.everything is not None, linear is not None and self.init == "auto"
             form = make_form(self, way, stopped=held_out is not None, again=again, words=words)
-            rival = found[0][1].history if found else ()  # of the simpler form
             training = self._training(form, binning, start, ready.given.schema, label_weights=weights, rival=rival)
             if self.n_bags:
                 trained = training.train_bags(dataset, held_out)
@@ -159,30 +188,11 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
                 kept = self._iterations() if warm else []
                 history = self.history_[: len(kept)] if warm else None
                 trained = training.train(dataset, held_out, kept, history, *duration[1:3] if duration else ())
-            found.append((Duration.of(form, trained), trained))
+            found.append(Grown(Duration.of(form, trained), trained, linear, binning, start))
             if trained.outcome == "interrupted":
                 break
-        best, trained = found[-1] if found[-1][0].beats(found[0][0]) else found[0]
-        self.imputation_, self.missing_, self.tilt_ = ready.imputation, self.missing, tilt
-        self._store(ready.given.schema, linear, binning, start, trained, joint=best.edges == "joint")
-        return best if self.best_iteration_ else None
-
-    def _ways(
-        self, dataset: Dataset, held_out: Dataset | None, linear: LinearCRF | None, *, warm: bool
-    ) -> tuple[str, ...]:
-        """The forms of edges to train, the simpler one first."""
-        if warm:
-            return (self.edges_,)
-        if self.edges == "auto" and linear is not None and linear.layout_.pairs is not None:
-            ways: tuple[str, ...] = ("joint",)  # a table cannot stand on edges of each position
-        elif self.edges == self.init == "auto" and linear is not None:
-            ways = ("shared",)
-        else:
-            compared = held_out is not None and not self.n_bags
-            ways = edges_to_try(self, dataset.n_labels, dataset.n_positions, compared=compared)
-        if linear is not None:
-            check_below(linear, dataset, joint="shared" not in ways and self.order > 0)
-        return ways
+            rival = found[0].trained.history
+        return found
 
     def _agree(self, ready: Prepared, duration: Duration) -> Duration:
         """Train with the other folds held out, too, with the edges that the first prefers: the median duration."""
@@ -280,19 +290,11 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
         check_goes_on(self)
         return True
 
-    def _store(
-        self,
-        schema: Schema,
-        linear: LinearCRF | None,
-        binning: Binning,
-        start: Start,
-        trained: Trained[Boosted],
-        *,
-        joint: bool,
-    ) -> None:
+    def _store(self, ready: Prepared, best: Grown) -> None:
+        schema, trained, start = ready.given.schema, best.trained, best.start
         self._keep(schema, trained)
-        self.linear_ = linear
-        self.binning_ = binning
+        self.imputation_, self.missing_, self.tilt_ = ready.imputation, self.missing, start.tilt
+        self.linear_, self.binning_ = best.linear, best.binning
         self.space_ = start.space
         self.constant_, self.history_constant_ = start.constant, start.history_constant
         self.order_, self.histories_ = start.order, start.histories
@@ -303,7 +305,8 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
         shape: tuple[int, ...] = (n_labels, n_labels) if start.order else (0,)
         if start.histories is not None:
             shape = (start.histories.n_arcs,)
-        self.edge_tables_ = None if joint and start.order else np.array(tables).reshape(len(tables), *shape)
+        joint = best.duration.edges == "joint" and start.order > 0
+        self.edge_tables_ = None if joint else np.array(tables).reshape(len(tables), *shape)
         self.likelihood_iterations_ = trained.learnt.n_likelihood
         self.refitted_ = False
         self.outcome_ = "n_estimators" if trained.outcome == "max_iter" else trained.outcome
