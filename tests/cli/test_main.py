@@ -82,7 +82,7 @@ def test_the_help_of_a_command_fits_a_screen(hedgerow, command, monkeypatch):
         ("train train.txt -o m --model linear --columns a,b", "train.txt: has 3 columns and 2 names"),
         ("train train.txt -o m --model linear --columns a,b,b", "two columns have the same name"),
         ("train train.txt -o m --model linear --label 3", "has no column '3'"),
-        ("train train.txt -o m --model linear --by a", "--by is not supported with conll files"),
+        ("train train.txt -o m --model linear --by a", "--by is not supported with conll files. Say --format csv if"),
         ("train train.txt -o m --model linear --format xml", "'xml' is not a format"),
         ("train train.txt -o m --model linear --template train.txt", "train.txt, line 1: a rule starts with"),
         ("train train.csv -o m", "there is one sequence, too short to hold a part of it out"),  # without --by

@@ -499,11 +499,20 @@ def test_an_encoding_is_kept_for_later_files(hedgerow, folder):
     (folder / "latin.txt").write_bytes((text * 4).encode("latin-1"))
     complaint = hedgerow("train", "latin.txt", "-o", "m", "-m", "linear").complaint
     assert "latin.txt, line 1: byte 0xe9 is not utf-8 text" in complaint
-    assert "--encoding" in complaint
+    assert complaint.endswith("Convert the file to UTF-8, or say what it is: --encoding latin-1.")
     assert hedgerow("train", "latin.txt", "-o", "m", "-m", "linear", "--encoding", "latin-1").code == 0
     assert hedgerow("tag", "m", "latin.txt", "-o", "out.txt").code == 0
     assert (folder / "out.txt").read_bytes().startswith("café N N\n".encode("latin-1"))
     assert '"accuracy": 1.0' in hedgerow("eval", "m", "latin.txt", "--json").out
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_column_that_hardly_repeats_is_left_out_by_columns(hedgerow, folder):
+    rows = [f"{i // 10},{i % 3},note {i},{'ab'[i % 2]}" for i in range(200)]
+    (folder / "notes.csv").write_text("\n".join(["day,size,note,label", *rows]))
+    train = ("train", "notes.csv", "-o", "m", "-m", "linear", "--by", "day")
+    assert "it can tell little; leave it out: --columns names those to keep\n" in hedgerow(*train).err
+    assert "keep" not in hedgerow(*train, "--columns", "size").err
 
 
 def test_features_of_words_and_labels_of_another_key(hedgerow, folder):

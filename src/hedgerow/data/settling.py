@@ -159,7 +159,7 @@ def _settle_columns(learner: Learner, column: _Frequent) -> list[ColumnBuilder]:
                 what = (
                     f"the column {name!r} has {n:,} different values at {rows:,} positions, so that it can tell little"
                 )
-                warn(f"{what}; leave it out, or declare it 'categorical' with ⟦columns⟧", stacklevel=6)
+                warn(f"{what}; leave it out⟦; or declare it 'categorical' with columns⟧", stacklevel=6)
         elif builder.parts:
             _to_attributes(builder, learner.attributes)
     return dense
