@@ -85,7 +85,10 @@ def test_the_help_of_a_command_fits_a_screen(hedgerow, command, monkeypatch):
         ("train train.txt -o m --model linear --by a", "--by is not supported with conll files. Say --format csv if"),
         ("train train.txt -o m --model linear --format xml", "'xml' is not a format"),
         ("train train.txt -o m --model linear --template train.txt", "train.txt, line 1: a rule starts with"),
-        ("train train.csv -o m", "there is one sequence, too short to hold a part of it out"),  # without --by
+        (
+            "train train.csv -o m",
+            "too short to hold a part of it out. Give more sequences, or train a model of your choice.",
+        ),  # without --by
         ("train train.csv -o m --by sentence --label odd", "train.csv: "),
         ("train train.csv -o m --by sentence --kinds size", "--kinds 'size' has no kind"),
         ("train train.csv -o m --by sentence --kinds word=numeric", "'He' is not a number"),
