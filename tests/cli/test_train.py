@@ -6,6 +6,7 @@ import json
 import os
 import re
 import signal
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ import hedgerow as package
 from hedgerow import LinearCRF, TreeCRF, load
 from hedgerow.cli.train import train
 from hedgerow.data.readers import read_conll, read_table
+from hedgerow.estimators.facts import kept_iteration
 from hedgerow.metrics import scorers, sequence_accuracy
 
 from .conftest import N_POSITIONS, SENTENCES, conll, crfsuite, jsonl, planted_text, table
@@ -232,8 +234,10 @@ def test_the_score_of_trees_says_of_which_training_it_is(hedgerow, folder):
     own = hedgerow(*options).out.splitlines()
     assert package.load("m").refitted_
     assert own[0].split() == ["sequences", "60"]
+    coarse = SimpleNamespace(
         n_iter_=34, best_iteration_=148
     )  # folds with longer steps, and a training with shorter ones
+    assert kept_iteration(coarse) == ", then 148 on all sequences"
     assert [line.endswith(again) for line in own if line.startswith("dev")] == [True]
     by_file = hedgerow(*options, "--dev", "a.csv").out
     assert "dev log_likelihood" in by_file
