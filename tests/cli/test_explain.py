@@ -79,8 +79,8 @@ def test_what_is_refused(hedgerow, folder, planted, options, complaint):
 
 
 def test_a_linear_model_has_no_trees(hedgerow, trained):
-    assert "a LinearCRF has no trees" in hedgerow("explain", trained, "--tree", 1, "--label", "O").complaint
-    assert "a LinearCRF has no trees" in hedgerow("explain", trained, "--rules", 3).complaint
+    assert hedgerow("explain", trained, "--tree", 1, "--label", "O").complaint.startswith("LinearCRF has no trees")
+    assert hedgerow("explain", trained, "--rules", 3).complaint.startswith("LinearCRF has no trees")
 
 
 def test_several_trees_a_step(hedgerow, folder, planted, monkeypatch):

@@ -19,6 +19,9 @@ def test_the_page_and_the_lists(hedgerow, folder, trained):
     assert (done.code, done.err) == (0, "")
     assert "span F1" in done.out
     assert "r.html" in done.out
+    assert {"sequences all right", "log-loss", "page"} <= {
+        line[:20].rstrip() for line in done.out.splitlines()
+    }  # a table
     page = (folder / "r.html").read_text(encoding="utf-8")
     assert "<title>Chunks</title>" in page
     assert "--train train.txt --suspects s.csv" in page

@@ -180,3 +180,9 @@ def test_a_model_fitted_to_a_frame_in_python_reads_tables_of_its_columns(states,
     frame.assign(state=[other.get(state, state) for state in frame["state"]]).to_csv("other.csv", index=False)
     assert wanted in hedgerow("eval", "python.hedgerow", "other.csv").out
     assert "there is no column 'day'" in hedgerow("tag", "python.hedgerow", "--format", "csv", stdin="x\n1\n").complaint
+
+
+def test_bytes_that_are_no_text_are_to_be_converted(hedgerow, trained, folder):
+    (folder / "latin.txt").write_bytes("café N\n".encode("latin-1"))
+    complaint = hedgerow("tag", trained, "latin.txt").complaint
+    assert complaint.endswith("byte 0xe9 is not utf-8 text. Convert the file to UTF-8.")  # there is no --encoding

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import signal
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ import hedgerow as package
 from hedgerow import LinearCRF, TreeCRF, load
 from hedgerow.cli.train import train
 from hedgerow.data.readers import read_conll, read_table
+from hedgerow.estimators.facts import kept_iteration
 from hedgerow.metrics import scorers, sequence_accuracy
 
 from .conftest import N_POSITIONS, SENTENCES, conll, crfsuite, jsonl, planted_text, table
@@ -232,6 +234,10 @@ def test_the_score_of_trees_says_of_which_training_it_is(hedgerow, folder):
     own = hedgerow(*options).out.splitlines()
     assert package.load("m").refitted_
     assert own[0].split() == ["sequences", "60"]
+    coarse = SimpleNamespace(
+        n_iter_=34, best_iteration_=148
+    )  # folds with longer steps, and a training with shorter ones
+    assert kept_iteration(coarse) == ", then 148 on all sequences"
     assert [line.endswith(again) for line in own if line.startswith("dev")] == [True]
     by_file = hedgerow(*options, "--dev", "a.csv").out
     assert "dev log_likelihood" in by_file
@@ -299,7 +305,7 @@ def test_a_way_of_missing_values_that_the_model_has_not(hedgerow, folder):
     (folder / "whole.csv").write_text(planted_text())
     options = ("-o", "m", "--by", "sequence", "-q", "--model", "linear")
     complaint = hedgerow("train", "whole.csv", *options, "--missing", "weighting").complaint
-    assert "a LinearCRF has no --missing weighting, which is for trees" in complaint
+    assert "LinearCRF has no --missing weighting, which is for trees" in complaint
     assert "--missing is 'forget'" in hedgerow("train", "whole.csv", *options, "--missing", "forget").complaint
 
 
@@ -499,11 +505,20 @@ def test_an_encoding_is_kept_for_later_files(hedgerow, folder):
     (folder / "latin.txt").write_bytes((text * 4).encode("latin-1"))
     complaint = hedgerow("train", "latin.txt", "-o", "m", "-m", "linear").complaint
     assert "latin.txt, line 1: byte 0xe9 is not utf-8 text" in complaint
-    assert "--encoding" in complaint
+    assert complaint.endswith("Convert the file to UTF-8, or say what it is: --encoding latin-1.")
     assert hedgerow("train", "latin.txt", "-o", "m", "-m", "linear", "--encoding", "latin-1").code == 0
     assert hedgerow("tag", "m", "latin.txt", "-o", "out.txt").code == 0
     assert (folder / "out.txt").read_bytes().startswith("café N N\n".encode("latin-1"))
     assert '"accuracy": 1.0' in hedgerow("eval", "m", "latin.txt", "--json").out
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_column_that_hardly_repeats_is_left_out_by_columns(hedgerow, folder):
+    rows = [f"{i // 10},{i % 3},note {i},{'ab'[i % 2]}" for i in range(200)]
+    (folder / "notes.csv").write_text("\n".join(["day,size,note,label", *rows]))
+    train = ("train", "notes.csv", "-o", "m", "-m", "linear", "--by", "day")
+    assert "it tells little; leave it out: --columns names those to keep\n" in hedgerow(*train).err
+    assert "keep" not in hedgerow(*train, "--columns", "size").err
 
 
 def test_features_of_words_and_labels_of_another_key(hedgerow, folder):

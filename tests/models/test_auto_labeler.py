@@ -19,6 +19,7 @@ from hedgerow.metrics import label_accuracy
 from hedgerow.models.auto import estimator, folds, judging
 from hedgerow.models.auto.candidates import Traits, cost, first_guesses
 from hedgerow.models.auto.trials import Tries
+from hedgerow.training.ctrl_c import CtrlC
 from hedgerow.training.deadline import Deadline, current_deadline
 from tests.models.local_models import local
 
@@ -265,6 +266,30 @@ def test_ctrl_c_keeps_the_best_so_far(at):
     assert scored[0]["model"].startswith(type(model.best_estimator_).__name__)
     assert model.score(*DATA) > 0.5
     assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_a_second_ctrl_c_gives_up_in_the_last_training_too(monkeypatch):
+    enter, pressed = CtrlC.__enter__, []
+
+    def press():
+        pressed.append(len(pressed))
+        os.kill(os.getpid(), signal.SIGINT)
+
+    def metric(true, predicted):
+        if not pressed:
+            press()
+        return label_accuracy(true, predicted)
+
+    def entered(self):
+        enter(self)
+        if pressed:  # in the search, which is over now
+            press()
+        return self
+
+    monkeypatch.setattr(CtrlC, "__enter__", entered)
+    with pytest.raises(KeyboardInterrupt):
+        AutoLabeler(candidates=[LinearCRF()], n_trials=2, cv=2, scoring=metric).fit(*DATA)
+    assert pressed == [0, 1]
 
 
 def test_ctrl_c_before_anything_was_scored_trains_the_cheapest(monkeypatch):

@@ -194,6 +194,8 @@ def test_frames_and_lists_are_not_mixed_up() -> None:
     with pytest.raises(InputError, match=r"the pair that hedgerow\.sequences gives"):
         model.predict(hedgerow.sequences(frame, "machine", time="at"))
     assert model.predict(frame[:0]).tolist() == []
+    with pytest.raises(InputError, match=r"^the table has no rows"):
+        LinearCRF().fit(frame[:0], **HOW)
 
 
 def test_labels_beside_the_frame_and_held_out_frames() -> None:

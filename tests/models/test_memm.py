@@ -99,7 +99,7 @@ def test_many_labels_of_high_order_are_searched():
     model = local(MEMM, order=4, l2=0.01).fit(tokens, labels)
     assert model.score(tokens, labels) > 0.95  # by beam
     assert model.predict(tokens, decoder="greedy").tolist() == labels
-    with pytest.raises(InputError, match="271,452 scores per position"):
+    with pytest.raises(InputError, match="271,452 scores a position"):
         model.predict_proba(tokens)
     with pytest.raises(InputError, match="decoder='beam'"):
         model.predict(tokens, decoder="viterbi")

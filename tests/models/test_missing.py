@@ -351,7 +351,7 @@ def test_a_way_that_there_is_not(missing):
 
 @pytest.mark.parametrize("missing", ["learned", *GAPS])
 def test_a_model_that_cannot(missing):
-    with pytest.raises(InputError, match=f"a LinearCRF has no missing='{missing}', which is for trees"):
+    with pytest.raises(InputError, match=f"LinearCRF has no missing='{missing}', which is for trees"):
         linear(missing=missing).fit(*damaged(5))
 
 

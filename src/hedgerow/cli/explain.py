@@ -87,7 +87,7 @@ def explain_label(
         raise InputError("--position is missing", hint="Say which position of the sequence, from 0.")
     crf = load_chain(model)
     if not hasattr(crf, "explain"):
-        what = f"a {type(crf).__name__} has no probabilities, and so no explanation of a label"
+        what = f"{type(crf).__name__} has no probabilities, and so no explanation of a label"
         raise InputError(what, hint="Train another model.", path=model)
     source = Input(data)
     X, _ = recipe_of(crf, source, format).read(source)

@@ -20,6 +20,8 @@ _PHRASES = {
     "X_val and y_val": ("dev", "--dev FILE"),
     "y_val": ("dev", "--dev"),
     'kinds={"…": "categorical"}': ("kinds", "--kinds …=categorical"),
+    "; or declare it 'categorical' with columns": ("columns", ": --columns names those to keep"),
+    "; or give its encoding, such as encoding='latin-1'": ("encoding", ", or say what it is: --encoding latin-1"),
 }
 _PYTHON = "; "  # a mark that begins so is of no use here
 

@@ -92,6 +92,8 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # labels and words are UTF-8, whatever the locale says
             stream.reconfigure(encoding="utf-8")
+    if isinstance(sys.stdout.buffer, io.RawIOBase):  # python -u: writes what fits, and does not say that more was left
+        sys.stdout = open(sys.stdout.fileno(), "w", 1, encoding="utf-8", closefd=False)  # noqa: SIM115
     sys.exit(run(sys.argv[1:]))
 
 

@@ -125,7 +125,7 @@ def write(made: Report, out: str, suspects: str | None, next_file: str | None) -
 def tell(made: Report, out: str) -> None:
     """Say how good the model is, and where more of it is to be read."""
     lines = [] if made.scores is None else [
-        f"{one.name:<18} {one.value:.4f}" + ("" if one.spread is None else f" ± {one.spread:.4f}")
+        f"{one.name:<19} {one.value:.4f}" + ("" if one.spread is None else f" ± {one.spread:.4f}")
         for one in made.scores.headlines
     ]  # fmt: skip
-    print("\n".join([*lines, f"{'page':<18} {out}"]), file=sys.stderr if out == STANDARD else sys.stdout)
+    print("\n".join([*lines, f"{'page':<19} {out}"]), file=sys.stderr if out == STANDARD else sys.stdout)

@@ -30,7 +30,7 @@ def tag_lines(
     crf = load_chain(model)
     if not hasattr(crf, "stream"):
         hint = "Leave --stream out, or tag with another model."
-        raise InputError(f"a {type(crf).__name__} labels whole sequences", hint=hint, path=model)
+        raise InputError(f"{type(crf).__name__} labels whole sequences", hint=hint, path=model)
     source = _Piece(path, Input.name_of(path))
     recipe = recipe_of(crf, source, format)
     if recipe.format not in _FORMATS or recipe.template is not None:

@@ -87,7 +87,7 @@ def tag(
         if given and not hasattr(crf, method):
             kind = type(crf).__name__
             what = "has no probabilities" if method == "predict_proba" else "has no list of best labelings"
-            raise InputError(f"{flag}: a {kind} {what}", hint="Leave it out, or tag with another model.", path=model)
+            raise InputError(f"{flag}: {kind} {what}", hint="Leave it out, or tag with another model.", path=model)
     source = Input(data)
     recipe = recipe_of(crf, source, format)
     X, y = recipe.read(source)

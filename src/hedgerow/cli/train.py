@@ -307,7 +307,8 @@ def check_options(format: str, first: str, reading: Reading) -> None:
     useful = {"conll": conll, "jsonl": ("label",)}.get(format, table if format in TABLES else ())
     for name, value in reading.items():
         if value and name not in ("format", "template", "encoding", *useful):
-            raise InputError(f"--{name.replace('_', '-')} is not supported with {format} files", path=first)
+            hint = "Say --format csv if it is a table." if format == "conll" else ""
+            raise InputError(f"--{name.replace('_', '-')} is not supported with {format} files", path=first, hint=hint)
     if format == "tsv" and not reading.get("by") and not reading.get("time"):
         what = "a table needs --by, the column that tells its sequences apart, or --time if it is one recording"
         raise InputError(what, path=first, hint="CoNLL columns with tabs are --format conll.")

@@ -156,10 +156,8 @@ def _settle_columns(learner: Learner, column: _Frequent) -> list[ColumnBuilder]:
             dense.append(builder)
             n, rows = len(builder.vocabulary), builder.n_values
             if builder.typed and builder.declared is None and name != "token" and rows >= 100 and n > 0.9 * rows:
-                what = (
-                    f"the column {name!r} has {n:,} different values at {rows:,} positions, so that it can tell little"
-                )
-                warn(f"{what}; leave it out, or declare it 'categorical' with ⟦columns⟧", stacklevel=6)
+                what = f"the column {name!r} has {n:,} different values at {rows:,} positions, so that it tells little"
+                warn(f"{what}; leave it out⟦; or declare it 'categorical' with columns⟧", stacklevel=6)
         elif builder.parts:
             _to_attributes(builder, learner.attributes)
     return dense

@@ -19,7 +19,7 @@ def kept_iteration(model: Any) -> str:
     if model.best_iteration_ == model.n_iter_ or hasattr(model, "leaderboard_"):
         return ""
     if model.best_iteration_ > model.n_iter_:  # by shorter steps
-        return f", then all sequences trained {model.best_iteration_}"
+        return f", then {model.best_iteration_} on all sequences"
     which = "that of iteration" if hasattr(model, "weights_") else "the first"
     return f", kept {which} {model.best_iteration_}"
 

@@ -54,7 +54,7 @@ def choose_folds(labels: Sequence[set[Any]], fraction: float, random_state: Any,
         if folds:
             return folds
     hint = "Set ⟦early_stopping=False⟧, or give ⟦X_val and y_val⟧."
-    raise InputError(f"of {n} sequences none can be held out", hint=hint)
+    raise InputError("no sequence can be held out: there are too few, or each has labels of its own", hint=hint)
 
 
 def choose_held_out(labels: Sequence[set[Any]], fraction: float, random_state: Any) -> Fold:

@@ -260,7 +260,7 @@ def check_missing(model: Any, ways: tuple[str | None, ...]) -> None:
     """Refuse a `missing` that is not one of these ways, and a `fill_numbers` that it has no use for."""
     known = isinstance(model.missing, (str, type(None))) and model.missing in ways
     if not known and isinstance(model.missing, str) and model.missing in OF_TREES:
-        what = f"a {type(model).__name__} has no ⟦missing={model.missing!r}⟧, which is for trees"
+        what = f"{type(model).__name__} has no ⟦missing={model.missing!r}⟧, which is for trees"
         raise InputError(what, hint=f"Choose one of {', '.join(map(repr, ways))}.")
     if not known:
         raise InputError(f"⟦missing⟧ is {model.missing!r}", hint=f"Choose one of {', '.join(map(repr, ways))}.")

@@ -93,7 +93,7 @@ def future_features(model: Any, X: Any, y: Any = None, *, max_rules: int = 16) -
 def require_features(model: Any) -> None:
     """Refuse a model without future features."""
     if not hasattr(getattr(model, "scorer_", None), "features"):
-        raise InputError(f"a {type(model).__name__} has no future features", hint="A fitted FutureFeatureMEMM has.")
+        raise InputError(f"{type(model).__name__} has no future features", hint="A fitted FutureFeatureMEMM has.")
 
 
 def _place(model: Any) -> str:

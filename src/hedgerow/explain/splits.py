@@ -229,7 +229,7 @@ def require_trees(model: Any) -> None:
     if not hasattr(model, "schema_"):
         raise InputError("the model is not fitted", hint="Call fit, or load a fitted one.")
     if not hasattr(model, "ensemble_"):
-        raise InputError(f"a {type(model).__name__} has no trees", hint="Trees are what TreeCRF learns.")
+        raise InputError(f"{type(model).__name__} has no trees", hint="Trees are what TreeCRF learns.")
 
 
 def note_of_gaps(model: Any) -> str:

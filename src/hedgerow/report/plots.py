@@ -83,7 +83,7 @@ def plot_history(model: Any, path: str | os.PathLike[str] | None = None) -> Any:
     """
     history: Sequence[Step] = getattr(model, "history_", model)
     if not isinstance(history, Sequence):
-        raise InputError(f"a {type(model).__name__} has no history to draw", hint="Give a fitted model.")
+        raise InputError(f"{type(model).__name__} has no history to draw", hint="Give a fitted model.")
     if len(history) == 0:
         raise InputError("the history has no step to draw", hint="Fit the model first")
     scored = [(step.iteration, step.score) for step in history if step.score is not None]

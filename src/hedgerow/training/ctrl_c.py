@@ -19,7 +19,7 @@ log = logging.getLogger("hedgerow")
 # SIGHUP is not everywhere.
 _SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 
-_ending: ContextVar[bool] = ContextVar("ending", default=False)
+_earlier: ContextVar[str] = ContextVar("earlier", default="")  # what Ctrl-C in an earlier stage means for this one
 
 
 class CtrlC:
@@ -34,7 +34,7 @@ class CtrlC:
         self._old: dict[int, Any] = {}
 
     def __enter__(self) -> CtrlC:
-        self.pressed = self.pressed or _ending.get()
+        self.pressed = self.pressed or _earlier.get() == "ends"
         # Only the main thread may listen. A handler that Python did not set cannot be put back, and a job in the
         # background, which ignores Ctrl-C, or one that outlives its terminal (nohup), goes on ignoring it.
         if threading.current_thread() is threading.main_thread():
@@ -51,7 +51,7 @@ class CtrlC:
         self._old = {}
 
     def _press(self, number: int, frame: FrameType | None) -> None:
-        if self.pressed:
+        if self.pressed or _earlier.get():
             raise KeyboardInterrupt
         self.pressed = True
         again = "press Ctrl-C again" if number == signal.SIGINT else f"send {signal.Signals(number).name} again"
@@ -60,14 +60,19 @@ class CtrlC:
 
 @contextmanager
 def stages() -> Iterator[None]:
-    """Around a `fit` that does something before it trains: what `end_soon` says holds inside it."""
-    token = _ending.set(_ending.get())
+    """Around a `fit` that does something before it trains: what `end_soon` or `end_whole` says holds inside it."""
+    token = _earlier.set(_earlier.get())
     try:
         yield
     finally:
-        _ending.reset(token)
+        _earlier.reset(token)
 
 
 def end_soon() -> None:
     """Ctrl-C was pressed in an earlier stage: every training to come in this `fit` ends after its first iteration."""
-    _ending.set(True)
+    _earlier.set("ends")
+
+
+def end_whole() -> None:
+    """Ctrl-C was pressed in an earlier stage: the training to come is a whole one, and another Ctrl-C gives it up."""
+    _earlier.set("goes on")

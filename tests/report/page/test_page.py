@@ -175,6 +175,17 @@ def test_a_report_without_labels():
     html = found.to_html()
     assert Read(html).faults == []
     assert "no true labels" in html
+    assert "wrong and at least" not in html
+    assert 'id="by-error"' not in html
+
+
+def test_a_drawing_without_labels_has_no_row_of_errors():
+    X, y = sensor_corpus()
+    for labels in (y[8:], None):
+        html = sensor_model().report(X[8:], labels).to_html()
+        assert Read(html).faults == []
+        assert (">wrong</text>" in html) == (labels is not None)
+        assert ('<th scope="col">true</th>' in html) == (labels is not None)
 
 
 def test_a_frame_with_and_without_its_labels():

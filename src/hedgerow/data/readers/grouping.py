@@ -126,7 +126,7 @@ def group_rows(
     times, and a group is cut where more than the longest gap lies between two of them.
     """
     if len(table) == 0:
-        raise InputError("has no rows", path=table.path)
+        raise InputError("has no rows" if table.path else "the table has no rows", path=table.path)
     first = _first_rows(table, groups) if groups else np.zeros(len(table), dtype=INDEX)
     if timing.time is None:
         order = np.argsort(first, kind="stable").astype(INDEX)

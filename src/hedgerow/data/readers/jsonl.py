@@ -121,9 +121,7 @@ def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _constant(name: str) -> None:
     if name != "NaN":
-        raise InputError(
-            f"holds {name}: an infinite number is not JSON", hint="Write null for a missing one, or clip it."
-        )
+        raise InputError(f"holds {name}: an infinite number is not JSON", hint="Write null, or clip it.")
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=_pairs, parse_constant=_constant)

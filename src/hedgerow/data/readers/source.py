@@ -95,7 +95,7 @@ def _decode(content: Any, encoding: str, name: str | None, line: int | None = No
     except UnicodeDecodeError as error:
         place = line if line is not None else content.count(b"\n", 0, error.start) + 1
         what = f"byte {content[error.start]:#04x} is not {encoding} text"
-        hint = "Give its encoding, such as ⟦encoding='latin-1'⟧, or convert the file to UTF-8."
+        hint = f"Convert the file to {encoding.upper()}⟦; or give its encoding, such as encoding='latin-1'⟧."
         raise InputError(what, path=name, line=place, hint=hint) from error
     except LookupError as error:
         raise InputError(f"{encoding!r} is not an encoding that Python knows") from error

@@ -75,7 +75,7 @@ def cut_pieces(dataset: Dataset, n_folds: int, gap: int, *, whole: bool) -> Piec
     blocks = cut_blocks(dataset.offsets, share)
     if len(blocks) < 3:
         what = "there is one sequence, too short to hold a part of it out"
-        raise InputError(what, hint="Give more sequences, or a model of your choice: LinearCRF().")
+        raise InputError(what, hint="Give more sequences, or train a model of your choice.")
     owner = np.searchsorted(starts, blocks[:-1], side="right") - 1
     first = blocks[:-1] - starts[owner]
     begin = np.where(first > 0, first + gap, 0)

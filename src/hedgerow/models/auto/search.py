@@ -15,7 +15,7 @@ from hedgerow.errors import HedgerowError
 from hedgerow.models.auto.candidates import Traits, cost, in_python, neighbours, set_up
 from hedgerow.models.auto.parameters import AutoParameters
 from hedgerow.models.auto.trials import INTERRUPTED, OUT_OF_TIME, Trial, Tries
-from hedgerow.training.ctrl_c import CtrlC
+from hedgerow.training.ctrl_c import CtrlC, end_whole
 from hedgerow.training.deadline import Deadline
 from hedgerow.training.monitor import progress_bar, say
 
@@ -71,6 +71,8 @@ class Search:
                 self.outcome = "exhausted"
             except Over as over:
                 self.outcome = str(over)
+        if self._ctrl_c.pressed:
+            end_whole()
         looked = [trial for trial in self.trials if trial.looked is not None]
         if self.leader is None and looked:  # time for no more: it is trained for as long as there is
             self.leader = self.tries.best(looked, ())
@@ -197,6 +199,8 @@ class Search:
     def _guarded(self, trial: Trial, fold: int | None) -> None:
         """Train on a fold, or have a first look (None): within the time there is. The search goes on where this model
         cannot be trained."""
+        if self._ctrl_c.pressed:  # while answers were compared
+            raise Over(INTERRUPTED)
         limit = self._limit() if fold is not None else min(self._limit(), LOOKING / 3.0 * self._budget)
         within = self.deadline.within(limit)
         try:

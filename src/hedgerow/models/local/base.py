@@ -156,7 +156,5 @@ def check_scores(n_labels: int, order: int) -> None:
     """Refuse sums over more histories than a position can have scores for."""
     n = count_scores(n_labels, order)
     if order > 1 and n > MAX_SCORES:
-        what = (
-            f"⟦order⟧ {order} of {n_labels} labels has {n:,} scores per position, too many for sums over all labelings"
-        )
+        what = f"⟦order⟧ {order} of {n_labels} labels has {n:,} scores a position, too many for sums over all labelings"
         raise InputError(what, hint="Predict with ⟦decoder='beam'⟧ or 'greedy', or give a lower ⟦order⟧.")

@@ -67,7 +67,7 @@ class Report:
     def _check_told(self) -> None:
         if self.suspects is None:
             name = type(self.tested.model).__name__
-            raise InputError(f"a {name} has no probabilities, by which labels could be suspected")
+            raise InputError(f"{name} has no probabilities, by which labels could be suspected")
 
     def _repr_html_(self) -> str:
         from hedgerow.report.page.render import notebook
@@ -159,7 +159,7 @@ def _cross_validated(seen: Tested, trained: Trained | None, cv: int) -> Tested:
     if seen.shapes is not None:
         raise InputError("⟦cv⟧ is for sequences", hint="Leave it out: images are judged by the model itself.")
     if not hasattr(seen.model, "predict_proba"):
-        raise InputError(f"⟦cv⟧ needs probabilities, and a {type(seen.model).__name__} has none", hint="Leave it out.")
+        raise InputError(f"⟦cv⟧ needs probabilities, and {type(seen.model).__name__} has none", hint="Leave it out.")
     if trained is None:
         X, offsets, labels = seen.X, seen.offsets, [(*seen.labels, None)[k] for k in seen.true.tolist()]
     else:

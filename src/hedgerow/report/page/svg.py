@@ -248,11 +248,11 @@ def timeline(
                 kind = f"fill c{int(colours[a]) % N_COLOURS}"
                 parts.append(_rect(_NAMES + a * scale, top, max((b - a) * scale, 0.6), 16, kind))
         top += 22
-    parts.append(_text(_NAMES - 8, top + 9, "wrong", "tick end"))
-    for a, b in _runs(wrong):
-        if wrong[a]:
-            parts.append(_rect(_NAMES + a * scale, top + 2, max((b - a) * scale, 1.5), 6, "bad"))
-    top += 12
+    if wrong.any():
+        parts.append(_text(_NAMES - 8, top + 9, "wrong", "tick end"))
+        places = ((_NAMES + a * scale, max((b - a) * scale, 1.5)) for a, b in _runs(wrong) if wrong[a])
+        parts += [_rect(left, top + 2, wide, 6, "bad") for left, wide in places]
+        top += 12
     for t, address, text in marks:
         x = _NAMES + (t + 0.5) * scale
         inside = _rect(x - 12, top, 24, 24, "field"), tag("path", "mark", d=f"M{x:.1f} {top:.1f}l5 7h-10z")

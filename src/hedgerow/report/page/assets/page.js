@@ -22,7 +22,7 @@
     const least = sure ? Number(sure.value) : 0;
     let shown = 0;
     for (const item of items) {
-      const fits = has(item.dataset.labels, label.value) && has(item.dataset.errors, error.value)
+      const fits = has(item.dataset.labels, label.value) && has(item.dataset.errors, error?.value)
         && (!least || Number(item.dataset.sure) >= least);
       item.hidden = !fits;
       shown += fits;
