@@ -201,6 +201,4 @@ def _known(train: Dataset, held: Dataset) -> BoolArray:
 
 def _first_of(pieces: IndexArray, lengths: IndexArray) -> IndexArray:
     """As many of the pieces, spread over all of them, as have about SMALL positions."""
-    total = int(lengths[pieces].sum())
-    step = max(1, total // SMALL)
-    return pieces[::step]
+    return pieces[:: max(1, int(lengths[pieces].sum()) // SMALL)]

@@ -208,8 +208,6 @@ class Search:
         """Seconds that the next training may take: a third of what is left, and no more than leaves time for the best
         model to be trained on all sequences."""
         left = self.deadline.left
-        if math.isinf(left):
-            return left
         limit = min(left - self.reserve(), left / 3.0)
         if limit <= 0.0:
             raise Over(OUT_OF_TIME)
