@@ -219,6 +219,22 @@ def test_trees_that_stand_on_the_same_weights_have_them_trained_once(monkeypatch
     assert found[0] == found[1]
 
 
+@pytest.mark.parametrize(
+    ("trees", "told"),
+    [
+        (TreeCRF(), "edges_"),
+        (TreeCRF(edges="shared", objective="labelwise", n_estimators=12, max_leaf_nodes=4), "likelihood_iterations_"),
+    ],
+)
+def test_what_held_out_sequences_tell_trees_holds_on_every_fold_and_at_last(trees, told, monkeypatch):
+    fitted, fit = [], TreeCRF.fit
+    monkeypatch.setattr(TreeCRF, "fit", lambda self, *given, **more: fitted.append(self) or fit(self, *given, **more))
+    X, y = make_sequences(60, mean_length=10, random_state=0)
+    AutoLabeler(candidates=[trees], window=2, n_trials=1, cv=2, random_state=0).fit(X, y)
+    assert [one.early_stopping for one in fitted] == [True, False, False]
+    assert len({getattr(one, told) for one in fitted}) == 1
+
+
 def interrupting(at: int):
     """A metric that presses Ctrl-C at its call of this number."""
     calls = iter(range(1, 100_000))
