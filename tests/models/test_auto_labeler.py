@@ -184,6 +184,21 @@ def test_time_ends_the_search_and_every_training(monkeypatch):
     assert current_deadline() is None
 
 
+@pytest.mark.parametrize(("fold", "times"), [(0, 2), (1, 1)])
+def test_trees_are_grown_on_where_time_cut_them_short_before_they_were_at_their_best(fold, times, monkeypatch):
+    lengths, run = [], Tries.run
+
+    def run_out(self, trial, own, deadline):
+        outcome = run(self, trial, own, Deadline(0.0) if own == fold else deadline)
+        lengths.append(trial.length.n_iterations)
+        return outcome
+
+    monkeypatch.setattr(Tries, "run", run_out)
+    model = AutoLabeler(candidates=[TreeCRF(edges="shared")], window=1, n_trials=1, cv=2, random_state=0).fit(*DATA)
+    assert lengths[0] == lengths[1]
+    assert model.best_estimator_.n_iter_ == times * lengths[0]
+
+
 def test_a_chain_of_trees_is_tried_before_trees_that_do_not_agree():
     """Where time is short, the first guess among trees is not left out for a MEMM of trees."""
     guesses = sorted(first_guesses(Traits(3, 0, 2, has_columns=True, has_gaps=False, has_constants=False)), key=cost)

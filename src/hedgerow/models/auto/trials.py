@@ -37,7 +37,7 @@ class Trial:
     seconds : of all its trainings; longest : of the last one on a whole fold, without what is done once (compiling)
     length : how many iterations its trees have and with which edges, once a fold has told; None before, and of models
         without trees; look_length : the same of a first look
-    cut : whether time ran out before it was fully trained
+    cut : whether time ran out before it was known how long is best
     error : why it could not be trained
     """
 
@@ -99,7 +99,6 @@ class Tries:
         told = self._try(trial, model, part, deadline)
         if told.outcome != INTERRUPTED:
             trial.looked, trial.look_length = told.answers, told.length
-        trial.cut = False  # that was no more than a look
         return told.outcome
 
     def run(self, trial: Trial, fold: int, deadline: Deadline) -> str:
@@ -116,7 +115,7 @@ class Tries:
             trial.answers[fold] = told.answers
             trial.longest = told.seconds
             if stops_early(trial.model) and trial.length is None:
-                trial.length = told.length
+                trial.length, trial.cut = told.length, told.outcome == OUT_OF_TIME
         return told.outcome
 
     def sized(self, trial: Trial, more: float = 1.0) -> Any:
@@ -141,7 +140,6 @@ class Tries:
             return _Told(answers, str(model.outcome_), _length(model), _training_seconds(model))
 
         told = remembered(work, self._form(part.hidden), _Told.plain, _Told.of)
-        trial.cut |= told.outcome == OUT_OF_TIME
         seconds = deadline.elapsed - before
         trial.seconds += seconds
         return told._replace(seconds=min(told.seconds, seconds + spared))
