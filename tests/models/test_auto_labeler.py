@@ -347,6 +347,16 @@ def test_one_long_recording_is_cut_into_blocks_with_gaps():
     assert len(model.predict(X)[0]) == len(X[0])
 
 
+@pytest.mark.parametrize(("window", "gap"), [("auto", 2), (1, 2), (6, 6), ((7, 0), 7), ({"0": 1, "*": (0, 5)}, 5)])
+def test_gaps_between_blocks_are_as_wide_as_the_window(window, gap, monkeypatch):
+    rng, made, cut = np.random.default_rng(0), [], folds.cut_pieces
+    monkeypatch.setattr(estimator, "cut_pieces", lambda *given, **more: made.append(cut(*given, **more)) or made[-1])
+    X, y = [rng.normal(size=(400, 2))], [rng.choice(["a", "b"], size=400).tolist()]
+    AutoLabeler(candidates=[HMM()], window=window, n_trials=1, cv=2).fit(X, y)
+    ends = (made[0].first + made[0].lengths)[:-1]
+    np.testing.assert_array_equal(made[0].first[1:] - ends, gap)
+
+
 def test_values_that_only_held_out_sequences_have_are_unknown_to_a_fold():
     X = [[f"w{i}", "x"] for i in range(6)]
     learnt = prepare.learn_corpus(X, [["a", "b"]] * 6, columns=None, window=0)

@@ -187,7 +187,7 @@ class AutoLabeler(AutoParameters, ScoredChain):
         held = encode_held_out(learnt.dataset.schema, X_val, y_val)
         if held is not None and groups is not None:
             raise InputError("⟦groups⟧ are for cross-validation, and ⟦X_val⟧ is given", hint="Leave one of them out.")
-        folds, pieces = self._folds(learnt.dataset, held, groups, window, rng)
+        folds, pieces = self._folds(learnt.dataset, held, groups, rng)
         corpus = FoldedCorpus(learnt, weighted, pieces, folds, given=held, own_schema=isinstance(X, Dataset))
         tries, fixed = Tries(corpus, judge), self.candidates is not None
         search = Search(tries, self, traits, deadline, seed=seed, free=not given and traits.has_columns, fixed=fixed)
@@ -195,14 +195,13 @@ class AutoLabeler(AutoParameters, ScoredChain):
         self._finish(search, whole, models, window)
 
     def _folds(
-        self, dataset: Dataset, held: Dataset | None, groups: Any, window: Window, rng: np.random.RandomState
+        self, dataset: Dataset, held: Dataset | None, groups: Any, rng: np.random.RandomState
     ) -> tuple[list[Fold], Any]:
         """What is held out, and of which pieces."""
         if groups is not None and len(groups) != len(dataset):
             what = f"⟦groups⟧ has {len(groups)} values and X has {len(dataset)} sequences"
             raise InputError(what, hint="Give one value per sequence.")
-        gap = 2 if not isinstance(window, int) else max(2, window)
-        pieces = cut_pieces(dataset, self.cv, gap, whole=held is not None or groups is not None)
+        pieces = cut_pieces(dataset, self.cv, max(2, dataset.schema.gap), whole=held is not None or groups is not None)
         if held is not None:
             everything = np.arange(len(dataset))
             return [Fold(everything, np.empty(0, dtype=everything.dtype))], pieces

@@ -68,8 +68,8 @@ class AutoParameters(Columns, Constrained, Drawing, Running):
         columns, the window, the features, the threads, the seed and the constraints, which are set here.
     cv
         How many folds the sequences are cut into; each is predicted by models trained on the others. Sequences stay
-        whole, and with `groups` those of one group stay together. Fewer sequences than folds are cut into blocks, with
-        a gap between them that no window crosses. 0 tries nothing: the `candidates` are trained and averaged.
+        whole, and with `groups` those of one group stay together. One sequence, or two, are cut into blocks, with a gap
+        between them that the given window does not cross. 0 tries nothing: the `candidates` are trained and averaged.
     max_models
         How many models may be averaged, where that helps on held-out sequences; 1 for none.
     scoring : str or callable
