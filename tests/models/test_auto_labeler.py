@@ -607,6 +607,7 @@ def test_a_model_that_cannot_be_trained_is_left_out_and_said():
         ({"candidates": []}, "empty"),
         ({"candidates": [AutoLabeler()]}, "candidates has AutoLabeler"),
         ({"candidates": HMM()}, "candidates is HMM"),
+        ({"candidates": iter(CHEAP)}, "candidates is <list_iterator"),
         ({"missing": "guess"}, "missing"),
         ({"time_budget": 0.0}, "time_budget"),
     ],
@@ -614,6 +615,11 @@ def test_a_model_that_cannot_be_trained_is_left_out_and_said():
 def test_what_cannot_be_meant_is_refused(parameters, what):
     with pytest.raises(InputError, match=what):
         AutoLabeler(**parameters).fit(*DATA)
+
+
+def test_whole_numbers_of_numpy_are_numbers_of_folds():
+    model = AutoLabeler(candidates=[HMM()], n_trials=np.int64(1), cv=np.int64(3)).fit(*DATA)
+    assert model.leaderboard_[0]["folds"] == 3
 
 
 def test_groups_that_cannot_be_held_out_are_refused():
