@@ -673,6 +673,16 @@ def test_a_file_brings_back_every_bit(cv, tmp_path):
     np.testing.assert_array_equal(model.log_probability(X, y), again.log_probability(X, y))
 
 
+def test_labels_that_do_not_count_choose_no_window():
+    """A label is that of the neighbour's sign in sequences that count, and of the own sign in all others."""
+    rng = np.random.default_rng(0)
+    signs = [rng.choice(["+", "-"], size=20).tolist() for _ in range(60)]
+    y = [["+", *one[:-1]] if i < 20 else one for i, one in enumerate(signs)]
+    weights = [np.full(20, int(i < 20)) for i in range(60)]
+    model = AutoLabeler(candidates=[LinearCRF()], cv=0, random_state=0).fit(signs, y, weights)
+    assert model.best_estimator_.window_ == LinearCRF(random_state=0).fit(signs, y, weights).window_ == 1
+
+
 def test_what_was_chosen_is_explained():
     X, y = xor()
     model = AutoLabeler(candidates=[TREES], n_trials=1, cv=2, window=0, random_state=0).fit(X, y)

@@ -180,7 +180,7 @@ class AutoLabeler(AutoParameters, ScoredChain):
         if self.cv == 0:
             if self.candidates is None:
                 raise InputError("⟦cv=0⟧ tries nothing", hint="Give the ⟦candidates⟧ that are to be averaged.")
-            windows = [window if given else _own_window(model, learnt.dataset) for model in models]
+            windows = [window if given else _own_window(model, weighted) for model in models]
             made = [set_up(model, self, traits, own, seed) for model, own in zip(models, windows)]
             self._keep_models([whole.train(model) for model in made], judge, "candidates")
             return
