@@ -158,8 +158,7 @@ class AutoLabeler(AutoParameters, ScoredChain):
         return self
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any, groups: Any, lengths: Any) -> None:
-        n_trials = self.n_trials is not None
-        deadline = Deadline(math.inf if n_trials else float(self.time_budget), _clock)
+        deadline = Deadline(math.inf if self.n_trials is not None else float(self.time_budget), _clock)
         rng = random_generator(self.random_state)
         drawn = int(rng.randint(2**31 - 1))
         seed = int(self.random_state) if isinstance(self.random_state, (int, np.integer)) else drawn
@@ -189,8 +188,8 @@ class AutoLabeler(AutoParameters, ScoredChain):
             raise InputError("⟦groups⟧ are for cross-validation, and ⟦X_val⟧ is given", hint="Leave one of them out.")
         folds, pieces = self._folds(learnt.dataset, held, groups, rng)
         corpus = FoldedCorpus(learnt, weighted, pieces, folds, given=held, own_schema=isinstance(X, Dataset))
-        tries, fixed = Tries(corpus, judge), self.candidates is not None
-        search = Search(tries, self, traits, deadline, seed=seed, free=not given and traits.has_columns, fixed=fixed)
+        free = not given and traits.has_columns
+        search = Search(Tries(corpus, judge), self, traits, deadline, seed=seed, free=free)
         search.run(models, window)
         self._finish(search, whole, models, window)
 
@@ -357,10 +356,9 @@ def _ready(tries: Tries, trial: Trial) -> Any:
 
 def _set_length(model: Any) -> None:
     of_rows = getattr(model, "estimator", model)
-    settings = of_rows.get_params(deep=False) if hasattr(of_rows, "get_params") else {}
-    if "n_estimators" in settings:
+    if hasattr(of_rows, "n_estimators"):
         of_rows.set_params(n_estimators=max(1, int(model.best_iteration_)))
-    elif "max_iter" in settings:
+    elif hasattr(of_rows, "max_iter"):
         of_rows.set_params(max_iter=max(1, int(model.n_iter_)))
 
 

@@ -41,18 +41,10 @@ class Search:
     """
 
     def __init__(
-        self,
-        tries: Tries,
-        given: AutoParameters,
-        traits: Traits,
-        deadline: Deadline,
-        *,
-        seed: int,
-        free: bool,
-        fixed: bool,
+        self, tries: Tries, given: AutoParameters, traits: Traits, deadline: Deadline, *, seed: int, free: bool
     ) -> None:
         self.tries, self.given, self.traits, self.deadline = tries, given, traits, deadline
-        self.seed, self.free, self.fixed = seed, free, fixed
+        self.seed, self.free = seed, free
         self.trials: list[Trial] = []
         self.leader: Trial | None = None
         self.outcome = ""  # why it ended
@@ -60,6 +52,7 @@ class Search:
         self._ctrl_c = CtrlC("stopping the search")  # while a model trains, its monitor listens
         self._shown: Any = None
         self._n_folds = len(tries.corpus.folds)
+        self._budget = deadline.end - deadline.began
 
     # -------------------------------------------------------------------------------------------- the course of it
 
@@ -134,7 +127,7 @@ class Search:
     def _refine(self) -> None:
         """Models that differ from the best in one setting, as long as there are any; then from the best of another
         family; then those that fell behind on their way, for that may have been chance."""
-        while not self.fixed and (trial := self._untried()) is not None:
+        while self.given.candidates is None and (trial := self._untried()) is not None:
             self._race(trial, 1.0)
         for trial in sorted(self.trials, key=lambda trial: cost(trial.model)):
             self._race(trial, BEHIND)
@@ -212,10 +205,6 @@ class Search:
         if limit <= 0.0:
             raise Over(OUT_OF_TIME)
         return limit
-
-    @property
-    def _budget(self) -> float:
-        return math.inf if self.given.n_trials is not None else float(self.given.time_budget)
 
     def reserve(self) -> float:
         """Seconds that the training of the best model on all sequences takes, about, and that of those that may be
