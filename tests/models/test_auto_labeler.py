@@ -323,14 +323,15 @@ def test_sequences_stay_whole_and_each_is_held_out_once(monkeypatch):
         assert sorted([*fold.kept, *fold.held]) == list(range(24))
 
 
-def test_groups_are_never_split(monkeypatch):
+@pytest.mark.parametrize("names", [["a", "b", "c", "d", "e"], [1, "b", None, 2.5, ("c", 3)]])
+def test_groups_are_never_split(names, monkeypatch):
     made = seen_folds(monkeypatch)
     X, y = DATA
-    groups = np.array([f"speaker {i % 5}" for i in range(len(X))])
+    groups = [names[i % 5] for i in range(len(X))]
     AutoLabeler(candidates=CHEAP, n_trials=2, cv=3, random_state=0).fit(X, y, groups=groups)
     assert len(made) == 3
     for fold in made:
-        assert not set(groups[fold.kept]) & set(groups[fold.held])
+        assert not {groups[i] for i in fold.kept} & {groups[i] for i in fold.held}
 
 
 def test_one_long_recording_is_cut_into_blocks_with_gaps():
@@ -628,6 +629,9 @@ def test_groups_that_cannot_be_held_out_are_refused():
         AutoLabeler(n_trials=1).fit(X, y, groups=["same"] * len(X))
     with pytest.raises(InputError, match="groups has 2 values"):
         AutoLabeler(n_trials=1).fit(X, y, groups=["a", "b"])
+    for groups, what in ((3, "not iterable"), ([["a"]] * len(X), "unhashable")):
+        with pytest.raises(InputError, match=f"groups cannot be told apart.*{what}"):
+            AutoLabeler(n_trials=1).fit(X, y, groups=groups)
     with pytest.raises(InputError, match="too short"):
         AutoLabeler(n_trials=1).fit([["a", "b"]], [["x", "y"]])
 

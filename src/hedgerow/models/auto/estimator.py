@@ -43,7 +43,7 @@ from hedgerow.models.auto.candidates import (
     set_up,
 )
 from hedgerow.models.auto.combined import average, choose_members, mean_probs, seen_by
-from hedgerow.models.auto.folds import FoldedCorpus, cut_pieces, make_folds
+from hedgerow.models.auto.folds import FoldedCorpus, cut_pieces, make_folds, number_groups
 from hedgerow.models.auto.judging import POSTERIOR, Judge, find_doubt, find_temperature, softened
 from hedgerow.models.auto.leaderboard import Leaderboard, make_leaderboard
 from hedgerow.models.auto.parameters import AutoParameters
@@ -197,15 +197,13 @@ class AutoLabeler(AutoParameters, ScoredChain):
         self, dataset: Dataset, held: Dataset | None, groups: Any, rng: np.random.RandomState
     ) -> tuple[list[Fold], Any]:
         """What is held out, and of which pieces."""
-        if groups is not None and len(groups) != len(dataset):
-            what = f"⟦groups⟧ has {len(groups)} values and X has {len(dataset)} sequences"
-            raise InputError(what, hint="Give one value per sequence.")
+        codes = None if groups is None else number_groups(groups, len(dataset))
         pieces = cut_pieces(dataset, self.cv, max(2, dataset.schema.gap), whole=held is not None or groups is not None)
         if held is not None:
             everything = np.arange(len(dataset))
             return [Fold(everything, np.empty(0, dtype=everything.dtype))], pieces
         parts = dataset.cut(*pieces)
-        return make_folds(parts, self.cv, None if groups is None else np.asarray(list(groups)), rng), pieces
+        return make_folds(parts, self.cv, codes, rng), pieces
 
     def _finish(self, search: Search, whole: _Whole, models: list[Any], window: Window) -> None:
         """Train the best on all sequences and keep it, with what the search found."""
