@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
@@ -704,6 +705,14 @@ def test_there_is_one_temperature():
     one = model.span_probability(X[:1], [(0, 0, [y[0][0]])])
     own = model.best_estimator_.span_probability(X[:1], [(0, 0, [y[0][0]])])
     np.testing.assert_allclose(one, own)  # whole labelings and spans are the best model's
+
+
+def test_a_model_is_whole_after_a_fit_that_failed():
+    frame = pd.DataFrame({"day": np.arange(40) // 4, "sign": [*"+-"] * 20, "label": [*"ab"] * 20})
+    model = AutoLabeler(candidates=[HMM()], n_trials=1, cv=2).fit(frame, by="day", label="label")
+    with pytest.raises(InputError, match="too short"):
+        model.fit(frame.rename(columns={"day": "week"})[:2], by="week", label="label")
+    assert model.predict(frame).tolist() == frame["label"].tolist()
 
 
 def test_errors_count_sequences_of_weight_0_too():

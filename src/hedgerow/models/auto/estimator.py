@@ -149,9 +149,9 @@ class AutoLabeler(AutoParameters, ScoredChain):
             what = f"⟦features={self.features!r}⟧ are of words, and AutoLabeler looks for windows of plain columns"
             raise InputError(what, hint="Use LinearCRF or TreeCRF, or give X as hedgerow.features.word_features(X).")
         read = lay_out(self, X, y, by, label, time, max_gap, time_columns, tokens, lengths)
-        (X, y), (X_val, y_val), self.plan_ = read[:2], read.also(X_val, y_val), read.plan
         with keeping(self, checkpoint, callbacks):
-            self._fit(X, y, sample_weight, X_val, y_val, groups, lengths)
+            self._fit(read.X, read.y, sample_weight, *read.also(X_val, y_val), groups, lengths)
+        self.plan_ = read.plan
         if self.outcome_ == INTERRUPTED:
             what = f"the search was interrupted after {self.n_iter_} models; the best of them is kept"
             warn(what, ConvergenceWarning, stacklevel=3)  # `stages` is one
