@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from hedgerow import HMM, AutoLabeler, InputError, LinearCRF, SlidingWindow, TreeCRF, learn, load
 from hedgerow.datasets import make_sequences
+from hedgerow.errors import HedgerowWarning
 from hedgerow.estimators import prepare
 from hedgerow.explain import importance, rules, tree_text
 from hedgerow.metrics import label_accuracy
@@ -200,6 +201,18 @@ def test_trees_are_grown_on_where_time_cut_them_short_before_they_were_at_their_
     assert model.best_estimator_.n_iter_ == times * lengths[0]
 
 
+def test_features_are_compared_within_the_time(monkeypatch):
+    rng = np.random.default_rng(0)
+    X, y = [rng.normal(size=(20, 2)) for _ in range(20)], [rng.choice(["a", "b"], size=20).tolist() for _ in range(20)]
+    clock, begun, make = Ticking(), [], folds.make_folds
+    monkeypatch.setattr(estimator, "_clock", clock)
+    monkeypatch.setattr(estimator, "make_folds", lambda *given: begun.append(clock.now) or make(*given))
+    with pytest.warns(HedgerowWarning, match="features='auto' is none, for comparing features ran out of time"):
+        model = AutoLabeler(candidates=[HMM()], time_budget=40.0, features="auto", cv=2).fit(X, y)
+    assert begun[0] < 20.0
+    assert model.leaderboard_[0]["folds"] == 2
+
+
 def test_a_chain_of_trees_is_tried_before_trees_that_do_not_agree():
     """Where time is short, the first guess among trees is not left out for a MEMM of trees."""
     guesses = sorted(first_guesses(Traits(3, 0, 2, has_columns=True, has_gaps=False, has_constants=False)), key=cost)
@@ -298,7 +311,7 @@ def test_a_deadline_ends_training_with_the_best_iteration():
     clock = Ticking()
     deadline = Deadline(50.0, clock)
     with deadline.applied():
-        model = TreeCRF(n_estimators=1000, learning_rate=0.01, early_stopping=False).fit(*DATA)
+        model = TreeCRF(window=0, n_estimators=1000, learning_rate=0.01, early_stopping=False).fit(*DATA)
     assert model.outcome_ == "time_budget"
     assert 1 <= model.n_iter_ < 60
     assert TreeCRF(n_estimators=5, early_stopping=False).fit(*DATA).outcome_ == "n_estimators"

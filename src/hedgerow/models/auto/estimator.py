@@ -47,7 +47,7 @@ from hedgerow.models.auto.folds import FoldedCorpus, cut_pieces, make_folds, num
 from hedgerow.models.auto.judging import POSTERIOR, Judge, find_doubt, find_temperature, softened
 from hedgerow.models.auto.leaderboard import Leaderboard, make_leaderboard
 from hedgerow.models.auto.parameters import AutoParameters
-from hedgerow.models.auto.search import Search
+from hedgerow.models.auto.search import LOOKING, Search
 from hedgerow.models.auto.trials import INTERRUPTED, OUT_OF_TIME, Trial, Tries, without_temperature
 from hedgerow.models.crf.tree import TreeCRF
 from hedgerow.training.ctrl_c import stages
@@ -169,7 +169,8 @@ class AutoLabeler(AutoParameters, ScoredChain):
         with numbered(kept):
             learnt, weighted = read_corpus(wanted, X, y, sample_weight, lengths)
         if is_auto(self.features) and not isinstance(X, Dataset):
-            learnt, weighted = _with_own_features(learnt, weighted, self.window)
+            with deadline.within(LOOKING * deadline.left).applied():
+                learnt, weighted = _with_own_features(learnt, weighted, self.window)
         traits = Traits.of(learnt.dataset)
         given = given or isinstance(X, Dataset)
         window = learnt.dataset.schema.window if isinstance(X, Dataset) else first_window(traits, self.window)

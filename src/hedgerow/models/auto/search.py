@@ -21,7 +21,7 @@ from hedgerow.training.monitor import progress_bar, say
 
 log = logging.getLogger("hedgerow")
 
-LOOKING = 0.25  # of the time, at most, is for first looks
+LOOKING = 0.25  # of the time, at most, is for first looks, and as much for features that are "auto"
 FINALISTS = 3  # that are trained on all folds, and more where that takes no more than
 RACING = 0.3  # of the time that is left
 ELDEST = 3  # models near the best of all for one that is near the best of another family
