@@ -72,10 +72,8 @@ class Search:
             raise next(trial.error for trial in self.trials if trial.error is not None)
 
     def _climb(self, models: Sequence[Any], window: Window) -> None:
-        started: list[Trial] = []
-        for model in models:
-            started += self._new(model, window)
-        started.sort(key=lambda trial: cost(trial.model))
+        new = (trial for model in models for trial in self._new(model, window))
+        started = sorted(new, key=lambda trial: cost(trial.model))
         if self.tries.corpus.is_large():
             started = self._look(started)
         for trial in started:
