@@ -8,11 +8,13 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from hedgerow import HMM, AutoLabeler, InputError, LinearCRF, SlidingWindow, TreeCRF, learn, load
 from hedgerow.datasets import make_sequences
+from hedgerow.errors import HedgerowWarning
 from hedgerow.estimators import prepare
 from hedgerow.explain import importance, rules, tree_text
 from hedgerow.metrics import label_accuracy
@@ -204,6 +206,33 @@ def test_time_ends_the_search_and_every_training(monkeypatch):
     assert current_deadline() is None
 
 
+@pytest.mark.parametrize(("fold", "times"), [(0, 2), (1, 1)])
+def test_trees_are_grown_on_where_time_cut_them_short_before_they_were_at_their_best(fold, times, monkeypatch):
+    lengths, run = [], Tries.run
+
+    def run_out(self, trial, own, deadline):
+        outcome = run(self, trial, own, Deadline(0.0) if own == fold else deadline)
+        lengths.append(trial.length.n_iterations)
+        return outcome
+
+    monkeypatch.setattr(Tries, "run", run_out)
+    model = AutoLabeler(candidates=[TreeCRF(edges="shared")], window=1, n_trials=1, cv=2, random_state=0).fit(*DATA)
+    assert lengths[0] == lengths[1]
+    assert model.best_estimator_.n_iter_ == times * lengths[0]
+
+
+def test_features_are_compared_within_the_time(monkeypatch):
+    rng = np.random.default_rng(0)
+    X, y = [rng.normal(size=(20, 2)) for _ in range(20)], [rng.choice(["a", "b"], size=20).tolist() for _ in range(20)]
+    clock, begun, make = Ticking(), [], folds.make_folds
+    monkeypatch.setattr(estimator, "_clock", clock)
+    monkeypatch.setattr(estimator, "make_folds", lambda *given: begun.append(clock.now) or make(*given))
+    with pytest.warns(HedgerowWarning, match="features='auto' is none, for comparing features ran out of time"):
+        model = AutoLabeler(candidates=[HMM()], time_budget=40.0, features="auto", cv=2).fit(X, y)
+    assert begun[0] < 20.0
+    assert model.leaderboard_[0]["folds"] == 2
+
+
 def test_a_chain_of_trees_is_tried_before_trees_that_do_not_agree():
     """Where time is short, the first guess among trees is not left out for a MEMM of trees."""
     guesses = sorted(first_guesses(Traits(3, 0, 2, has_columns=True, has_gaps=False, has_constants=False)), key=cost)
@@ -237,6 +266,22 @@ def test_trees_that_stand_on_the_same_weights_have_them_trained_once(monkeypatch
         found.append({one["trial"]: (one["score"], one["log_loss"]) for one in model.leaderboard_})
     assert len(set(found[0].values())) == 3
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(
+    ("trees", "told"),
+    [
+        (TreeCRF(), "edges_"),
+        (TreeCRF(edges="shared", objective="labelwise", n_estimators=12, max_leaf_nodes=4), "likelihood_iterations_"),
+    ],
+)
+def test_what_held_out_sequences_tell_trees_holds_on_every_fold_and_at_last(trees, told, monkeypatch):
+    fitted, fit = [], TreeCRF.fit
+    monkeypatch.setattr(TreeCRF, "fit", lambda self, *given, **more: fitted.append(self) or fit(self, *given, **more))
+    X, y = make_sequences(60, mean_length=10, random_state=0)
+    AutoLabeler(candidates=[trees], window=2, n_trials=1, cv=2, random_state=0).fit(X, y)
+    assert [one.early_stopping for one in fitted] == [True, False, False]
+    assert len({getattr(one, told) for one in fitted}) == 1
 
 
 def interrupting(at: int):
@@ -310,7 +355,7 @@ def test_a_deadline_ends_training_with_the_best_iteration():
     clock = Ticking()
     deadline = Deadline(50.0, clock)
     with deadline.applied():
-        model = TreeCRF(n_estimators=1000, learning_rate=0.01, early_stopping=False).fit(*DATA)
+        model = TreeCRF(window=0, n_estimators=1000, learning_rate=0.01, early_stopping=False).fit(*DATA)
     assert model.outcome_ == "time_budget"
     assert 1 <= model.n_iter_ < 60
     assert TreeCRF(n_estimators=5, early_stopping=False).fit(*DATA).outcome_ == "n_estimators"
@@ -336,14 +381,15 @@ def test_sequences_stay_whole_and_each_is_held_out_once(monkeypatch):
         assert sorted([*fold.kept, *fold.held]) == list(range(24))
 
 
-def test_groups_are_never_split(monkeypatch):
+@pytest.mark.parametrize("names", [["a", "b", "c", "d", "e"], [1, "b", None, 2.5, ("c", 3)]])
+def test_groups_are_never_split(names, monkeypatch):
     made = seen_folds(monkeypatch)
     X, y = DATA
-    groups = np.array([f"speaker {i % 5}" for i in range(len(X))])
+    groups = [names[i % 5] for i in range(len(X))]
     AutoLabeler(candidates=CHEAP, n_trials=2, cv=3, random_state=0).fit(X, y, groups=groups)
     assert len(made) == 3
     for fold in made:
-        assert not set(groups[fold.kept]) & set(groups[fold.held])
+        assert not {groups[i] for i in fold.kept} & {groups[i] for i in fold.held}
 
 
 def test_one_long_recording_is_cut_into_blocks_with_gaps():
@@ -358,6 +404,16 @@ def test_one_long_recording_is_cut_into_blocks_with_gaps():
     assert model.leaderboard_[0]["folds"] == 5
     assert model.leaderboard_[0]["standard_error"] < 0.2
     assert len(model.predict(X)[0]) == len(X[0])
+
+
+@pytest.mark.parametrize(("window", "gap"), [("auto", 2), (1, 2), (6, 6), ((7, 0), 7), ({"0": 1, "*": (0, 5)}, 5)])
+def test_gaps_between_blocks_are_as_wide_as_the_window(window, gap, monkeypatch):
+    rng, made, cut = np.random.default_rng(0), [], folds.cut_pieces
+    monkeypatch.setattr(estimator, "cut_pieces", lambda *given, **more: made.append(cut(*given, **more)) or made[-1])
+    X, y = [rng.normal(size=(400, 2))], [rng.choice(["a", "b"], size=400).tolist()]
+    AutoLabeler(candidates=[HMM()], window=window, n_trials=1, cv=2).fit(X, y)
+    ends = (made[0].first + made[0].lengths)[:-1]
+    np.testing.assert_array_equal(made[0].first[1:] - ends, gap)
 
 
 def test_values_that_only_held_out_sequences_have_are_unknown_to_a_fold():
@@ -610,6 +666,7 @@ def test_a_model_that_cannot_be_trained_is_left_out_and_said():
         ({"candidates": []}, "empty"),
         ({"candidates": [AutoLabeler()]}, "candidates has AutoLabeler"),
         ({"candidates": HMM()}, "candidates is HMM"),
+        ({"candidates": iter(CHEAP)}, "candidates is <list_iterator"),
         ({"missing": "guess"}, "missing"),
         ({"time_budget": 0.0}, "time_budget"),
     ],
@@ -619,12 +676,20 @@ def test_what_cannot_be_meant_is_refused(parameters, what):
         AutoLabeler(**parameters).fit(*DATA)
 
 
+def test_whole_numbers_of_numpy_are_numbers_of_folds():
+    model = AutoLabeler(candidates=[HMM()], n_trials=np.int64(1), cv=np.int64(3)).fit(*DATA)
+    assert model.leaderboard_[0]["folds"] == 3
+
+
 def test_groups_that_cannot_be_held_out_are_refused():
     X, y = DATA
     with pytest.raises(InputError, match="one group"):
         AutoLabeler(n_trials=1).fit(X, y, groups=["same"] * len(X))
     with pytest.raises(InputError, match="groups has 2 values"):
         AutoLabeler(n_trials=1).fit(X, y, groups=["a", "b"])
+    for groups, what in ((3, "not iterable"), ([["a"]] * len(X), "unhashable")):
+        with pytest.raises(InputError, match=f"groups cannot be told apart.*{what}"):
+            AutoLabeler(n_trials=1).fit(X, y, groups=groups)
     with pytest.raises(InputError, match="too short"):
         AutoLabeler(n_trials=1).fit([["a", "b"]], [["x", "y"]])
 
@@ -670,6 +735,16 @@ def test_a_file_brings_back_every_bit(cv, tmp_path):
     np.testing.assert_array_equal(model.log_probability(X, y), again.log_probability(X, y))
 
 
+def test_labels_that_do_not_count_choose_no_window():
+    """A label is that of the neighbour's sign in sequences that count, and of the own sign in all others."""
+    rng = np.random.default_rng(0)
+    signs = [rng.choice(["+", "-"], size=20).tolist() for _ in range(60)]
+    y = [["+", *one[:-1]] if i < 20 else one for i, one in enumerate(signs)]
+    weights = [np.full(20, int(i < 20)) for i in range(60)]
+    model = AutoLabeler(candidates=[LinearCRF()], cv=0, random_state=0).fit(signs, y, weights)
+    assert model.best_estimator_.window_ == LinearCRF(random_state=0).fit(signs, y, weights).window_ == 1
+
+
 def test_what_was_chosen_is_explained():
     X, y = xor()
     model = AutoLabeler(candidates=[TREES], n_trials=1, cv=2, window=0, random_state=0).fit(X, y)
@@ -687,6 +762,14 @@ def test_there_is_one_temperature():
     one = model.span_probability(X[:1], [(0, 0, [y[0][0]])])
     own = model.best_estimator_.span_probability(X[:1], [(0, 0, [y[0][0]])])
     np.testing.assert_allclose(one, own)  # whole labelings and spans are the best model's
+
+
+def test_a_model_is_whole_after_a_fit_that_failed():
+    frame = pd.DataFrame({"day": np.arange(40) // 4, "sign": [*"+-"] * 20, "label": [*"ab"] * 20})
+    model = AutoLabeler(candidates=[HMM()], n_trials=1, cv=2).fit(frame, by="day", label="label")
+    with pytest.raises(InputError, match="too short"):
+        model.fit(frame.rename(columns={"day": "week"})[:2], by="week", label="label")
+    assert model.predict(frame).tolist() == frame["label"].tolist()
 
 
 def test_errors_count_sequences_of_weight_0_too():

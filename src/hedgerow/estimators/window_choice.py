@@ -9,7 +9,7 @@ Features of numbers are compared under the window that there is, in the same way
 by two standard errors.
 
 Ctrl-C ends the comparison: the best so far is taken, training ends after its first iteration, and that model is kept.
-The second one gives up.
+The second one gives up. A deadline ends it, too.
 """
 
 from __future__ import annotations
@@ -34,6 +34,8 @@ from hedgerow.legend import INDEX, UNLABELLED, BoolArray, FloatArray, IndexArray
 from hedgerow.training.callbacks import muted
 from hedgerow.training.checkpoint import remembered
 from hedgerow.training.ctrl_c import CtrlC, end_soon
+from hedgerow.training.deadline import current_deadline
+from hedgerow.training.monitor import ENDED_EARLY
 
 log = logging.getLogger("hedgerow")
 
@@ -93,7 +95,9 @@ def _choose(compare: Callable[..., int], corpus: Any, make: Callable[[], Any], w
                 raise
             chosen, why = 0, f"for no quick model can compare {what}: {error}"  # the model will say what is wrong
         else:
+            deadline = current_deadline()
             why = f"for comparing {what} was interrupted" if ctrl_c.pressed and not ended else ""
+            why = f"for comparing {what} ran out of time" if deadline is not None and deadline.passed else why
     if ctrl_c.pressed:
         end_soon()
     name, value = ("window", str(chosen)) if what == "windows" else (what, ", ".join(FEATURES[chosen]) or "none")
@@ -119,9 +123,10 @@ def _compare(make: Callable[[], Any], train: Dataset, held: Dataset, ctrl_c: Ctr
     log_probs: dict[int, FloatArray] = {}
     for n_tried, width in enumerate(WIDTHS, start=1):
         schema = windowed(train.schema, width)
-        scores = None if ctrl_c.pressed else _score(make(), with_window(train, schema), with_window(held, schema))
+        scores = (
+            None if ctrl_c.pressed else _score(make(), with_window(train, schema), with_window(held, schema), ctrl_c)
+        )
         if scores is None:
-            ctrl_c.pressed = True
             break
         right[width], log_probs[width] = scores
         if right[width].sum() == n_known:  # no width is better; wider ones would only be surer
@@ -140,9 +145,8 @@ def _compare_features(make: Callable[[], Any], train: Dataset, held: Dataset, ct
     log_probs: dict[int, FloatArray] = {}
     for which, features in enumerate(FEATURES):
         part = with_features(train, features)
-        scores = None if ctrl_c.pressed else _score(make(), part, replace(held, schema=part.schema))
+        scores = None if ctrl_c.pressed else _score(make(), part, replace(held, schema=part.schema), ctrl_c)
         if scores is None:
-            ctrl_c.pressed = True
             break
         right[which], log_probs[which] = scores
     which = 0
@@ -163,13 +167,14 @@ def _near_best(scores: dict[int, FloatArray], share: float = 0.0, errors: float 
     return best, list(near)
 
 
-def _score(model: Any, train: Dataset, held: Dataset) -> tuple[FloatArray, FloatArray] | None:
-    """How many labels are right in each held-out piece, and the log-probability of its labels; None after Ctrl-C."""
+def _score(model: Any, train: Dataset, held: Dataset, ctrl_c: CtrlC) -> tuple[FloatArray, FloatArray] | None:
+    """How many labels are right in each held-out piece, and the log-probability of its labels; None if ended early."""
     with warnings.catch_warnings(), muted():
         warnings.simplefilter("ignore")  # it is not meant to converge
         stops = getattr(model, "estimator", model).early_stopping
         model.fit(train, X_val=held if stops else None)
-    if model.outcome_ == "interrupted":
+    ctrl_c.pressed |= model.outcome_ == "interrupted"
+    if model.outcome_ in ENDED_EARLY:
         return None
     labels = np.concatenate(model._decoding("posterior")(replace(held, labels=None, allowed=None)))
     right = np.add.reduceat((labels == held.labels).astype(np.float64), held.offsets[:-1])

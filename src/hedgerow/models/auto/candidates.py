@@ -5,7 +5,7 @@ Both tables are meant to be read and changed: `first_guesses` is the list of mod
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -163,15 +163,11 @@ def set_up(model: Any, given: AutoParameters, traits: Traits, window: Window, se
     common |= {name: getattr(given, name) for name in ("columns", "constraints") if getattr(given, name) is not None}
     common["features"] = list(traits.features) or None
     made = clone(model)
-    _set(made, common | _missing(made, given.missing, gaps=traits.has_gaps))
-    below = getattr(made, "init", None)
-    if isinstance(below, LinearCRF):
-        _set(below, common | _missing(below, given.missing, gaps=traits.has_gaps))
+    for one in (made, getattr(made, "init", None)):
+        if isinstance(one, ChainModel):
+            known = common | _missing(one, given.missing, gaps=traits.has_gaps)
+            one.set_params(**{name: value for name, value in known.items() if _has(one, name)})
     return made
-
-
-def _set(model: Any, values: Mapping[str, Any]) -> None:
-    model.set_params(**{name: value for name, value in values.items() if _has(model, name)})
 
 
 def _missing(model: Any, given: str | None, *, gaps: bool) -> dict[str, Any]:

@@ -43,11 +43,11 @@ from hedgerow.models.auto.candidates import (
     set_up,
 )
 from hedgerow.models.auto.combined import average, choose_members, mean_probs, seen_by
-from hedgerow.models.auto.folds import FoldedCorpus, cut_pieces, make_folds
+from hedgerow.models.auto.folds import FoldedCorpus, cut_pieces, make_folds, number_groups
 from hedgerow.models.auto.judging import POSTERIOR, Judge, find_doubt, find_temperature, softened
 from hedgerow.models.auto.leaderboard import Leaderboard, make_leaderboard
 from hedgerow.models.auto.parameters import AutoParameters
-from hedgerow.models.auto.search import Search
+from hedgerow.models.auto.search import LOOKING, Search
 from hedgerow.models.auto.trials import INTERRUPTED, OUT_OF_TIME, Trial, Tries, without_temperature
 from hedgerow.models.crf.tree import TreeCRF
 from hedgerow.training.ctrl_c import stages
@@ -149,17 +149,16 @@ class AutoLabeler(AutoParameters, ScoredChain):
             what = f"⟦features={self.features!r}⟧ are of words, and AutoLabeler looks for windows of plain columns"
             raise InputError(what, hint="Use LinearCRF or TreeCRF, or give X as hedgerow.features.word_features(X).")
         read = lay_out(self, X, y, by, label, time, max_gap, time_columns, tokens, lengths)
-        (X, y), (X_val, y_val), self.plan_ = read[:2], read.also(X_val, y_val), read.plan
         with keeping(self, checkpoint, callbacks):
-            self._fit(X, y, sample_weight, X_val, y_val, groups, lengths)
+            self._fit(read.X, read.y, sample_weight, *read.also(X_val, y_val), groups, lengths)
+        self.plan_ = read.plan
         if self.outcome_ == INTERRUPTED:
             what = f"the search was interrupted after {self.n_iter_} models; the best of them is kept"
             warn(what, ConvergenceWarning, stacklevel=3)  # `stages` is one
         return self
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any, groups: Any, lengths: Any) -> None:
-        n_trials = self.n_trials is not None
-        deadline = Deadline(math.inf if n_trials else float(self.time_budget), _clock)
+        deadline = Deadline(math.inf if self.n_trials is not None else float(self.time_budget), _clock)
         rng = random_generator(self.random_state)
         drawn = int(rng.randint(2**31 - 1))
         seed = int(self.random_state) if isinstance(self.random_state, (int, np.integer)) else drawn
@@ -170,7 +169,8 @@ class AutoLabeler(AutoParameters, ScoredChain):
         with numbered(kept):
             learnt, weighted = read_corpus(wanted, X, y, sample_weight, lengths)
         if is_auto(self.features) and not isinstance(X, Dataset):
-            learnt, weighted = _with_own_features(learnt, weighted, self.window)
+            with deadline.within(LOOKING * deadline.left).applied():
+                learnt, weighted = _with_own_features(learnt, weighted, self.window)
         traits = Traits.of(learnt.dataset)
         given = given or isinstance(X, Dataset)
         window = learnt.dataset.schema.window if isinstance(X, Dataset) else first_window(traits, self.window)
@@ -180,34 +180,31 @@ class AutoLabeler(AutoParameters, ScoredChain):
         if self.cv == 0:
             if self.candidates is None:
                 raise InputError("⟦cv=0⟧ tries nothing", hint="Give the ⟦candidates⟧ that are to be averaged.")
-            windows = [window if given else _own_window(model, learnt.dataset) for model in models]
+            windows = [window if given else _own_window(model, weighted) for model in models]
             made = [set_up(model, self, traits, own, seed) for model, own in zip(models, windows)]
             self._keep_models([whole.train(model) for model in made], judge, "candidates")
             return
         held = encode_held_out(learnt.dataset.schema, X_val, y_val)
         if held is not None and groups is not None:
             raise InputError("⟦groups⟧ are for cross-validation, and ⟦X_val⟧ is given", hint="Leave one of them out.")
-        folds, pieces = self._folds(learnt.dataset, held, groups, window, rng)
+        folds, pieces = self._folds(learnt.dataset, held, groups, rng)
         corpus = FoldedCorpus(learnt, weighted, pieces, folds, given=held, own_schema=isinstance(X, Dataset))
-        tries, fixed = Tries(corpus, judge), self.candidates is not None
-        search = Search(tries, self, traits, deadline, seed=seed, free=not given and traits.has_columns, fixed=fixed)
+        free = not given and traits.has_columns
+        search = Search(Tries(corpus, judge), self, traits, deadline, seed=seed, free=free)
         search.run(models, window)
         self._finish(search, whole, models, window)
 
     def _folds(
-        self, dataset: Dataset, held: Dataset | None, groups: Any, window: Window, rng: np.random.RandomState
+        self, dataset: Dataset, held: Dataset | None, groups: Any, rng: np.random.RandomState
     ) -> tuple[list[Fold], Any]:
         """What is held out, and of which pieces."""
-        if groups is not None and len(groups) != len(dataset):
-            what = f"⟦groups⟧ has {len(groups)} values and X has {len(dataset)} sequences"
-            raise InputError(what, hint="Give one value per sequence.")
-        gap = 2 if not isinstance(window, int) else max(2, window)
-        pieces = cut_pieces(dataset, self.cv, gap, whole=held is not None or groups is not None)
+        codes = None if groups is None else number_groups(groups, len(dataset))
+        pieces = cut_pieces(dataset, self.cv, max(2, dataset.schema.gap), whole=held is not None or groups is not None)
         if held is not None:
             everything = np.arange(len(dataset))
             return [Fold(everything, np.empty(0, dtype=everything.dtype))], pieces
         parts = dataset.cut(*pieces)
-        return make_folds(parts, self.cv, None if groups is None else np.asarray(list(groups)), rng), pieces
+        return make_folds(parts, self.cv, codes, rng), pieces
 
     def _finish(self, search: Search, whole: _Whole, models: list[Any], window: Window) -> None:
         """Train the best on all sequences and keep it, with what the search found."""
@@ -358,10 +355,9 @@ def _ready(tries: Tries, trial: Trial) -> Any:
 
 def _set_length(model: Any) -> None:
     of_rows = getattr(model, "estimator", model)
-    settings = of_rows.get_params(deep=False) if hasattr(of_rows, "get_params") else {}
-    if "n_estimators" in settings:
+    if hasattr(of_rows, "n_estimators"):
         of_rows.set_params(n_estimators=max(1, int(model.best_iteration_)))
-    elif "max_iter" in settings:
+    elif hasattr(of_rows, "max_iter"):
         of_rows.set_params(max_iter=max(1, int(model.n_iter_)))
 
 

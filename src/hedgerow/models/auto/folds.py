@@ -17,7 +17,7 @@ from hedgerow.data.settling import Learnt, narrow
 from hedgerow.data.windows import windowed, with_window
 from hedgerow.errors import InputError
 from hedgerow.estimators.holding_out import Fold, cut_blocks
-from hedgerow.legend import INDEX, UNLABELLED, AnyArray, BoolArray, IndexArray
+from hedgerow.legend import INDEX, UNLABELLED, BoolArray, IndexArray
 
 FEW = 2  # sequences that are cut into blocks
 BLOCKS_A_FOLD = 3  # so that each fold has some of its beginning, middle and end
@@ -82,14 +82,27 @@ def cut_pieces(dataset: Dataset, n_folds: int, gap: int, *, whole: bool) -> Piec
     return Pieces(owner, begin, first + np.diff(blocks) - begin)
 
 
-def make_folds(dataset: Dataset, n_folds: int, groups: AnyArray | None, rng: np.random.RandomState) -> list[Fold]:
+def number_groups(groups: Any, n_sequences: int) -> IndexArray:
+    """The number of the group of each sequence, (S,)."""
+    try:
+        listed = list(groups)
+        numbers = {group: i for i, group in enumerate(dict.fromkeys(listed))}
+    except TypeError as error:
+        raise InputError(f"⟦groups⟧ cannot be told apart: {error}", hint="Give one value per sequence.") from None
+    if len(listed) != n_sequences:
+        what = f"⟦groups⟧ has {len(listed)} values and X has {n_sequences} sequences"
+        raise InputError(what, hint="Give one value per sequence.")
+    return np.array([numbers[group] for group in listed], dtype=INDEX)
+
+
+def make_folds(dataset: Dataset, n_folds: int, groups: IndexArray | None, rng: np.random.RandomState) -> list[Fold]:
     """Folds of the sequences of a dataset, of about as many labels each. Groups are never cut in two.
 
     A group without any label always trains, and nothing is held out of which no label is trained.
-    groups : (S,), or None where each sequence is its own
+    groups : (S,) numbers from 0, or None where each sequence is its own
     """
     assert dataset.labels is not None
-    codes = np.arange(len(dataset)) if groups is None else np.unique(groups, return_inverse=True)[1].reshape(-1)
+    codes = np.arange(len(dataset)) if groups is None else groups
     n_groups = int(codes.max()) + 1
     if n_groups < 2:
         raise InputError("⟦groups⟧ has one group, so nothing can be held out", hint="Give two groups or more.")
@@ -201,6 +214,4 @@ def _known(train: Dataset, held: Dataset) -> BoolArray:
 
 def _first_of(pieces: IndexArray, lengths: IndexArray) -> IndexArray:
     """As many of the pieces, spread over all of them, as have about SMALL positions."""
-    total = int(lengths[pieces].sum())
-    step = max(1, total // SMALL)
-    return pieces[::step]
+    return pieces[:: max(1, int(lengths[pieces].sum()) // SMALL)]

@@ -78,7 +78,7 @@ def _record(search: Search, trial: Trial, chosen: bool) -> dict[str, Any]:
         "log_loss": loss,
         "decoder": search.tries.decoder(trial),
         "folds": len(folds),
-        "iterations": trial.length,
+        "iterations": trial.length and trial.length.n_iterations,
         "seconds": round(trial.seconds, 3),
         "trial": trial.number,
         "chosen": chosen,

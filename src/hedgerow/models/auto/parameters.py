@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from numbers import Integral
 from typing import Annotated, Any
 
 from hedgerow.data.dataset import Window
 from hedgerow.declarations import Check, Count, Positive, declared
 from hedgerow.errors import InputError
 from hedgerow.estimators.parameters import Columns, Constrained, Drawing, Running
-from hedgerow.estimators.scored import ScoredChain
 from hedgerow.estimators.values import AUTO, OF_TREES, Scoring, check_features, check_scoring
 
 # What may be tried: models that know the probability of each label.
@@ -21,7 +20,7 @@ KINDS = (
 
 def check_cv(cv: Any) -> None:
     """Refuse what is no number of folds."""
-    if isinstance(cv, bool) or not isinstance(cv, int) or cv < 0 or cv == 1:
+    if isinstance(cv, bool) or not isinstance(cv, Integral) or cv < 0 or cv == 1:
         hint = "Give 2 or more, or 0, which tries nothing and averages the ⟦candidates⟧."
         raise InputError(f"⟦cv⟧ is {cv!r}", hint=hint)
 
@@ -30,13 +29,12 @@ def check_candidates(candidates: Any) -> None:
     """Refuse what cannot be tried."""
     if candidates is None:
         return
-    if isinstance(candidates, (str, ScoredChain)) or not isinstance(candidates, Iterable):
+    if not isinstance(candidates, (list, tuple)):
         raise InputError(f"⟦candidates⟧ is {candidates!r}", hint="Give a list of models that are not fitted, or None.")
-    models = list(candidates)
-    for model in models:
+    for model in candidates:
         if type(model).__name__ not in KINDS:
             raise InputError(f"⟦candidates⟧ has {model!r}", hint=f"It may have {', '.join(KINDS)}.")
-    if not models:
+    if not candidates:
         raise InputError("⟦candidates⟧ is empty", hint="Give at least one model, or None for those that it knows.")
 
 
@@ -65,11 +63,12 @@ class AutoParameters(Columns, Constrained, Drawing, Running):
         What is derived of numeric columns, as in TreeCRF; all models read the same, but an HMM, which reads none.
     candidates : list of models
         What is tried in place of the models that it knows, in this order. They are taken as they are but for the
-        columns, the window, the features, the threads, the seed and the constraints, which are set here.
+        columns, the window, the features, the threads, the seed and the constraints, which are set here, and for the
+        decoder and the number of trees, which held-out sequences tell.
     cv
         How many folds the sequences are cut into; each is predicted by models trained on the others. Sequences stay
-        whole, and with `groups` those of one group stay together. Fewer sequences than folds are cut into blocks, with
-        a gap between them that no window crosses. 0 tries nothing: the `candidates` are trained and averaged.
+        whole, and with `groups` those of one group stay together. One sequence, or two, are cut into blocks, with a gap
+        between them that the given window does not cross. 0 tries nothing: the `candidates` are trained and averaged.
     max_models
         How many models may be averaged, where that helps on held-out sequences; 1 for none.
     scoring : str or callable

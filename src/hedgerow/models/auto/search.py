@@ -21,7 +21,7 @@ from hedgerow.training.monitor import progress_bar, say
 
 log = logging.getLogger("hedgerow")
 
-LOOKING = 0.25  # of the time, at most, is for first looks
+LOOKING = 0.25  # of the time, at most, is for first looks, and as much for features that are "auto"
 FINALISTS = 3  # that are trained on all folds, and more where that takes no more than
 RACING = 0.3  # of the time that is left
 ELDEST = 3  # models near the best of all for one that is near the best of another family
@@ -41,18 +41,10 @@ class Search:
     """
 
     def __init__(
-        self,
-        tries: Tries,
-        given: AutoParameters,
-        traits: Traits,
-        deadline: Deadline,
-        *,
-        seed: int,
-        free: bool,
-        fixed: bool,
+        self, tries: Tries, given: AutoParameters, traits: Traits, deadline: Deadline, *, seed: int, free: bool
     ) -> None:
         self.tries, self.given, self.traits, self.deadline = tries, given, traits, deadline
-        self.seed, self.free, self.fixed = seed, free, fixed
+        self.seed, self.free = seed, free
         self.trials: list[Trial] = []
         self.leader: Trial | None = None
         self.outcome = ""  # why it ended
@@ -60,6 +52,7 @@ class Search:
         self._ctrl_c = CtrlC("stopping the search")  # while a model trains, its monitor listens
         self._shown: Any = None
         self._n_folds = len(tries.corpus.folds)
+        self._budget = deadline.end - deadline.began
 
     # -------------------------------------------------------------------------------------------- the course of it
 
@@ -81,10 +74,8 @@ class Search:
             raise next(trial.error for trial in self.trials if trial.error is not None)
 
     def _climb(self, models: Sequence[Any], window: Window) -> None:
-        started: list[Trial] = []
-        for model in models:
-            started += self._new(model, window)
-        started.sort(key=lambda trial: cost(trial.model))
+        new = (trial for model in models for trial in self._new(model, window))
+        started = sorted(new, key=lambda trial: cost(trial.model))
         if self.tries.corpus.is_large():
             started = self._look(started)
         for trial in started:
@@ -138,7 +129,7 @@ class Search:
         any; then those that fell behind on their way, for that may have been chance, and what differs from them."""
         again: list[Trial] = []
         while True:
-            while not self.fixed and (trial := self._untried()) is not None:
+            while self.given.candidates is None and (trial := self._untried()) is not None:
                 self._race(trial, 1.0)
             fallen = [trial for trial in self.trials if trial not in again]
             if not fallen:
@@ -219,16 +210,10 @@ class Search:
         """Seconds that the next training may take: a third of what is left, and no more than leaves time for the best
         model to be trained on all sequences."""
         left = self.deadline.left
-        if math.isinf(left):
-            return left
         limit = min(left - self.reserve(), left / 3.0)
         if limit <= 0.0:
             raise Over(OUT_OF_TIME)
         return limit
-
-    @property
-    def _budget(self) -> float:
-        return math.inf if self.given.n_trials is not None else float(self.given.time_budget)
 
     def reserve(self) -> float:
         """Seconds that the training of the best model on all sequences takes, about, and that of those that may be

@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
+from hedgerow.chain.objectives import CONVEX
 from hedgerow.data.dataset import Dataset, Window
 from hedgerow.estimators.codec.arrays import Array
 from hedgerow.legend import CODE, FloatArray
@@ -19,6 +20,7 @@ from hedgerow.models.auto.folds import FoldedCorpus, Part
 from hedgerow.models.auto.judging import POSTERIOR, VITERBI, Answers, Difference, Judge, Truth, difference
 from hedgerow.models.crf.linear import LinearCRF
 from hedgerow.models.crf.tree import TreeCRF
+from hedgerow.models.crf.tree_form import Duration
 from hedgerow.training.checkpoint import remembered
 from hedgerow.training.deadline import Deadline
 
@@ -33,9 +35,9 @@ class Trial:
     model : not fitted, with all its settings; line : the same in words
     answers : fold → what it said of its held-out sequences; looked : the same of a first look at few sequences
     seconds : of all its trainings; longest : of the last one on a whole fold, without what is done once (compiling)
-    length : how many iterations its trees have, once a fold has told; None before, and of models without trees;
-        look_length : how many were best in a first look
-    cut : whether time ran out before it was fully trained
+    length : how many iterations its trees have and with which edges, once a fold has told; None before, and of models
+        without trees; look_length : the same of a first look
+    cut : whether time ran out before it was known how long is best
     error : why it could not be trained
     """
 
@@ -47,8 +49,8 @@ class Trial:
     looked: Answers | None = None
     seconds: float = 0.0
     longest: float = 0.0
-    length: int | None = None
-    look_length: int | None = None
+    length: Duration | None = None
+    look_length: Duration | None = None
     cut: bool = False
     error: Exception | None = None
 
@@ -61,11 +63,11 @@ class Trial:
 
 
 class _Told(NamedTuple):
-    """What a training told: answers, how it ended, which iteration was best, and how long it would take again."""
+    """What a training told: answers, how it ended, how long it was at its best, and how long it would take again."""
 
     answers: Answers
     outcome: str
-    best_iteration: int
+    length: Duration
     seconds: float
 
     def plain(self) -> list[Any]:
@@ -74,8 +76,8 @@ class _Told(NamedTuple):
 
     @classmethod
     def of(cls, plain: Any) -> _Told:
-        labels, probs, *rest = plain
-        return cls(Answers(labels, probs), *rest)
+        labels, probs, outcome, length, seconds = plain
+        return cls(Answers(labels, probs), outcome, Duration(*length), seconds)
 
 
 class Tries:
@@ -96,15 +98,14 @@ class Tries:
         model = shortened(clone(trial.model), FIRST_LOOK)
         told = self._try(trial, model, part, deadline)
         if told.outcome != INTERRUPTED:
-            trial.looked, trial.look_length = told.answers, max(1, told.best_iteration)
-        trial.cut = False  # that was no more than a look
+            trial.looked, trial.look_length = told.answers, told.length
         return told.outcome
 
     def run(self, trial: Trial, fold: int, deadline: Deadline) -> str:
         """Train on a fold; how training ended.
 
-        On the first fold that a model of trees sees, the held-out sequences tell how many iterations are best. On
-        others, and at last on all sequences, it has as many: no score of those is helped by their own labels.
+        On the first fold that a model of trees sees, the held-out sequences tell how many iterations are best, and what
+        else it leaves open. On others, and at last on all sequences, it has that: their own labels help no score.
         """
         part = self.corpus.part(fold, trial.window)
         if fold not in self._truths:
@@ -114,16 +115,16 @@ class Tries:
             trial.answers[fold] = told.answers
             trial.longest = told.seconds
             if stops_early(trial.model) and trial.length is None:
-                trial.length = max(1, told.best_iteration)
+                trial.length, trial.cut = told.length, told.outcome == OUT_OF_TIME
         return told.outcome
 
     def sized(self, trial: Trial, more: float = 1.0) -> Any:
-        """The model of a trial before training: with as many iterations as were best, where that is known."""
+        """The model of a trial before training: as long as was best, and with the best edges, where these are known."""
         model = clone(trial.model)
         length = trial.look_length if trial.length is None and trial.cut else trial.length
         if length is None or not stops_early(model):
             return model
-        return shortened(model, round(more * length), stops=False)
+        return _settled(shortened(model, round(more * length.n_iterations)), length)
 
     def _try(self, trial: Trial, model: Any, part: Part, deadline: Deadline) -> _Told:
         before = deadline.elapsed
@@ -136,10 +137,9 @@ class Tries:
                 warnings.simplefilter("ignore", ConvergenceWarning)
                 model.fit(part.train, **held)
             answers = self._ask(model, part.hidden)
-            return _Told(answers, str(model.outcome_), int(model.best_iteration_), _training_seconds(model))
+            return _Told(answers, str(model.outcome_), _length(model), _training_seconds(model))
 
         told = remembered(work, self._form(part.hidden), _Told.plain, _Told.of)
-        trial.cut |= told.outcome == OUT_OF_TIME
         seconds = deadline.elapsed - before
         trial.seconds += seconds
         return told._replace(seconds=min(told.seconds, seconds + spared))
@@ -149,7 +149,7 @@ class Tries:
         n, K = held.n_positions, held.n_labels
         labels = Array("labels", CODE, (n,), points_into=K)
         probs = Array("probs", np.float32, (n, K), low=0.0, high=1.001)
-        return dict.fromkeys(self.judge.decoders, labels), probs, str, int, float
+        return dict.fromkeys(self.judge.decoders, labels), probs, str, (str, int, int, float), float
 
     def _ask(self, model: Any, held: Dataset) -> Answers:
         probs = np.concatenate(model.predict_proba(held))
@@ -262,11 +262,27 @@ def without_temperature(model: Any) -> Any:
     return model
 
 
-def shortened(model: Any, n_iterations: int, *, stops: bool = True) -> Any:
-    """A model with so many iterations of trees at most; stops : whether held-out sequences may end them earlier."""
+def shortened(model: Any, n_iterations: int) -> Any:
+    """A model with so many iterations of trees at most."""
     of_trees = getattr(model, "estimator", model)
     if isinstance(of_trees, TreeCRF):
         most = of_trees.n_estimators
-        n = n_iterations if isinstance(most, str) else min(int(most), n_iterations)
-        of_trees.set_params(n_estimators=n, **({} if stops else {"early_stopping": False}))
+        of_trees.set_params(n_estimators=n_iterations if isinstance(most, str) else min(int(most), n_iterations))
+    return model
+
+
+def _length(model: Any) -> Duration:
+    """How long training was at its best. Trees of rows have no edges."""
+    n_likelihood = getattr(getattr(model, "estimator_", model), "likelihood_iterations_", 0)
+    return Duration(getattr(model, "edges_", ""), max(1, int(model.best_iteration_)), int(n_likelihood))
+
+
+def _settled(model: Any, length: Duration) -> Any:
+    """A model of trees, without what held-out sequences would tell: they have told it."""
+    of_trees = getattr(model, "estimator", model)
+    if of_trees.edges == of_trees.init == "auto" and length.edges == "joint":
+        of_trees.set_params(init="zero")  # which joint trees stand on, if nothing is said
+    of_trees.set_params(early_stopping=False, edges=length.edges or of_trees.edges)
+    if of_trees.likelihood_steps == "auto" and of_trees.objective not in CONVEX:
+        of_trees.set_params(likelihood_steps=length.n_likelihood)
     return model
