@@ -30,20 +30,21 @@ MOST_JOINT = 12  # labels up to which trees that ask for the previous label are 
 
 TREES: dict[str, Any] = {"leaves": "newton", "learning_rate": 0.1, "l2_regularization": 5.0}
 
-# Setting → values from small to large; a neighbour of a model has the next value up or down. A name with two
-# underscores is that of a model inside: of MEMM's classifier, or of the linear model below trees.
+# Setting → values from small to large; a neighbour of a model has the next value up or down, and a setting named first is
+# tried first: another label before may say more than all that follows. A name with two underscores is that of a model
+# inside: of MEMM's classifier, or of the linear model below trees.
 LADDERS: dict[str, dict[str, tuple[Any, ...]]] = {
-    "LinearCRF": {"l2": (0.001, 0.01, 0.1, 1.0, 10.0), "order": (1, 2, 3)},
+    "LinearCRF": {"order": (1, 2, 3), "l2": (0.001, 0.01, 0.1, 1.0, 10.0)},
     "TreeCRF": {
+        "order": (1, 2, 3),
         "max_features": (0.3, 1.0),
         "l2_regularization": (1.0, 5.0, 20.0),
         "learning_rate": (0.05, 0.1),
         "max_leaf_nodes": (4, 8, 16, 32, 64),
-        "order": (1, 2),
         "init__l2": (0.01, 0.1, 1.0, 10.0),
     },
-    "HMM": {"smoothing": (0.01, 0.1, 1.0, 10.0), "order": (1, 2, 3)},
-    "MEMM": {"estimator__l2": (0.01, 0.1, 1.0, 10.0), "estimator__max_leaf_nodes": (8, 16, 32, 64), "order": (1, 2, 3)},
+    "HMM": {"order": (1, 2, 3), "smoothing": (0.01, 0.1, 1.0, 10.0)},
+    "MEMM": {"order": (1, 2, 3), "estimator__l2": (0.01, 0.1, 1.0, 10.0), "estimator__max_leaf_nodes": (8, 16, 32, 64)},
 }
 WINDOWS = (*WIDTHS, 16)
 
