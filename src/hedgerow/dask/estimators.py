@@ -165,9 +165,9 @@ class TreeCRF(DaskTreeParameters, _Shared, tree.TreeCRF):
 
     _local = tree.TreeCRF
     _only = {  # noqa: RUF012
-        "objective": ("log_likelihood", "pseudo_likelihood"), "order": (0, 1), "init": ("auto", "zero", "constant"),
-        "missing": ("learned",), "features": (None,), "subsample": (1.0, 1), "trim": (0.0, 0), "trees_per_step": (1,),
-        "n_bags": (0,), "repair": (False,),
+        "objective": ("log_likelihood", "pseudo_likelihood"), "order": ("auto", 0, 1), "missing": ("learned",),
+        "init": ("auto", "zero", "constant"), "features": (None,), "subsample": (1.0, 1), "trim": (0.0, 0),
+        "trees_per_step": (1,), "n_bags": (0,), "repair": (False,),
     }  # fmt: skip
 
 

@@ -79,7 +79,7 @@ class ChainModel(FittedModel):
     """
 
     beam_width: int = BEAM_WIDTH  # this and `order`: of estimators that have no such parameters
-    order: int = 1
+    order: Any = 1
     schema_: Schema
     imputation_: Any = None  # what is filled in for missing values; estimators that fill nothing in leave it
     plan_: Plan | None = None  # how the frame that it was fitted to was cut
@@ -175,7 +175,7 @@ class ChainModel(FittedModel):
     def _constrained_later(self) -> bool:
         """Whether constraints hold at prediction alone."""
         later = getattr(self, "constraints_at", "training") == "prediction" and self.constraints is not None
-        if later and self.order > 1:
+        if later and self.order not in (0, 1, "auto"):
             raise InputError("⟦constraints_at='prediction'⟧ is for ⟦order⟧ 1", hint="Leave it out, or lower the order.")
         return later
 

@@ -30,7 +30,7 @@ MOST_JOINT = 12  # labels up to which trees that ask for the previous label are 
 
 TREES: dict[str, Any] = {"leaves": "newton", "learning_rate": 0.1, "l2_regularization": 5.0}
 
-# Setting → values from small to large; a neighbour of a model has the next value up or down, and a setting named first is
+# Setting → values from small to large; a neighbour of a model has the next value up or down. A setting named first is
 # tried first: another label before may say more than all that follows. A name with two underscores is that of a model
 # inside: of MEMM's classifier, or of the linear model below trees.
 LADDERS: dict[str, dict[str, tuple[Any, ...]]] = {

@@ -132,7 +132,7 @@ def ways_to_try(model: TreeParameters, ready: Prepared, linear: LinearCRF | None
         compared = ready.held_out is not None and not model.n_bags
         ways = edges_to_try(model, dataset.n_labels, dataset.n_positions, compared=compared)
     if linear is not None:
-        check_below(linear, dataset, joint="shared" not in ways and model.order > 0)
+        check_below(linear, dataset, joint="shared" not in ways and model.order != 0)
     return ways
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -39,7 +40,7 @@ from hedgerow.models.crf.paired import (
     ways_to_try,
 )
 from hedgerow.models.crf.parameters import TreeParameters, check_tree_parameters
-from hedgerow.models.crf.tree_form import TOLD, Duration, Form, make_form
+from hedgerow.models.crf.tree_form import TOLD, Duration, Form, choose_order, make_form
 from hedgerow.models.crf.tree_shared import choose_binning
 from hedgerow.models.crf.tree_short import lean_trees
 from hedgerow.models.crf.tree_training import Boosted, Training, check_goes_on, chunk_positions
@@ -95,7 +96,7 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
     space_ : the legal moves
     constant_ : (K+1, K) [from, to], ⊥ last: the scores before any tree; from order 2 on `history_constant_`
     linear_ : the LinearCRF below the trees, or None
-    edges_ : "joint" or "shared", where `edges` left that open
+    edges_ : "joint" or "shared", and order_ : a number, where `edges` and `order` left that open
     edge_tables_ : (iterations, K, K) [from, to], what each iteration added to shared edges; None for joint ones. From
         order 2 on (iterations, A), the weights of the arcs of `histories_`
     n_iter_ : iterations of the last fit; of the training that was stopped, whose steps may be longer and count as four,
@@ -142,16 +143,23 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
         warm = ready.wanted.schema is not None
         first = duration is None and edges is None
         decided = None if first else self.linear_ is not None  # by the first training of this fit
-        linear = self.linear_ if warm else linear_below(self, ready, decided)
+        settings = self._with_order(self.order_ if warm or not first else choose_order(self, ready.dataset))
+        linear = self.linear_ if warm else linear_below(settings, ready, decided)
         known = duration.edges if duration is not None else self.edges_ if warm else edges
-        ways = ways_to_try(self, ready, linear) if known is None else (known,)
-        found = self._grow(ready, linear, ways, duration)
+        ways = ways_to_try(settings, ready, linear) if known is None else (known,)
+        found = settings._grow(ready, linear, ways, duration)
         going = known is None and found[0].trained.outcome != "interrupted"
-        if going and linear is not None and doubts_words(self, ready):
-            found += self._grow(ready, None, ("joint",), rival=found[0].trained.history)
+        if going and linear is not None and doubts_words(settings, ready):
+            found += settings._grow(ready, None, ("joint",), rival=found[0].trained.history)
         best = found[-1] if found[-1].duration.beats(found[0].duration) else found[0]
         self._store(ready, best)
         return best.duration if self.best_iteration_ else None
+
+    def _with_order(self, order: int) -> TreeCRF:
+        """This model, with an order where that is "auto"."""
+        settings = copy.copy(self)
+        settings.order = order if self.order == "auto" else self.order
+        return settings
 
     def _grow(
         self,
@@ -235,10 +243,10 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
         return beside_held_out(self.linear_, ready, super()._calibrated_on(ready))
 
     def _quick(self) -> TreeCRF:
-        return TreeCRF(order=min(1, self.order), n_jobs=self.n_jobs, random_state=0, **QUICK)
+        return TreeCRF(order=0 if self.order == 0 else 1, n_jobs=self.n_jobs, random_state=0, **QUICK)
 
     def _has_histories(self) -> bool:
-        return self.order > 1 and self.edges != "joint"
+        return self.order not in (0, 1, "auto") and self.edges != "joint"
 
     def _train_on(self, dataset: Dataset) -> None:
         """Train on all sequences, in place of a model that was stopped by some of them."""
@@ -258,7 +266,7 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
         """F₀, and what may follow what."""
         if warm:
             return replace(self._start_from(space, linear), tilt=tilt)
-        find = find_start if self.order <= 1 else partial(find_history_start, shared=self._has_histories())
+        find = find_start if self.order in (0, 1) else partial(find_history_start, shared=self._has_histories())
         return replace(find(self, dataset, space, linear, tilt), tilt=tilt)
 
     def _check_parameters(self) -> None:
@@ -329,9 +337,10 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
         if scoring is not None:
             check_scoring(scoring)
         iterations = self._iterations()
-        form = make_form(self, self.edges_, stopped=False)
+        settings = self._with_order(self.order_)
+        form = make_form(settings, self.edges_, stopped=False)
         start = replace(self._start(), tilt=self.tilt_)
-        training = self._training(form, self.binning_, start, self.schema_, scoring)
+        training = settings._training(form, self.binning_, start, self.schema_, scoring)
         with Lanes(self.n_jobs, MAX_LANES) as lanes:
             stages = training.stages(dataset, iterations, lanes, joint=self.edge_tables_ is None)
             for i in range(len(iterations)):

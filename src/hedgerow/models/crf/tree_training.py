@@ -76,8 +76,8 @@ def check_goes_on(model: TreeCRF) -> None:
         what = f"⟦missing⟧ is {model.missing!r} and the model was fitted with {model.missing_!r}"
         raise InputError(what, hint="Leave it as it was, or set ⟦warm_start=False⟧.")
     edges = "joint" if model.edge_tables_ is None else "shared"
-    same = model.order_ == model.order and (model.edges in ("auto", edges) or not model.order)
-    form = make_form(model, edges, stopped=False)
+    same = model.order in ("auto", model.order_) and (model.edges in ("auto", edges) or not model.order_)
+    form = make_form(model._with_order(model.order_), edges, stopped=False)
     if n and takes_vectors(model, form, model.binning_, len(model.classes_)) != model.ensemble_.vectors:
         same = False
     if model.ensemble_.trees_per_step != model.trees_per_step or not same:
