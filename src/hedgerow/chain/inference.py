@@ -148,8 +148,7 @@ def log_probability(potentials: ChainPotentials, labels: AnyArray) -> FloatArray
     labels = potentials.check_labels(labels, complete=True)
     edges = potentials.edges
     scores = np.add.reduceat(edges.position_scores(potentials, labels), potentials.offsets[:-1])
-    log_probs: FloatArray = np.minimum(scores - edges.log_partition(potentials, None), 0.0)
-    return log_probs
+    return np.minimum(scores - edges.log_partition(potentials, None), 0.0)
 
 
 def span_log_probability(potentials: ChainPotentials, i: int, begin: int, labels: AnyArray) -> float:

@@ -98,8 +98,7 @@ class HistoryTables(HigherOrderEdges):
         return values, log_alpha
 
     def legal_sequences(self, potentials: ChainPotentials) -> BoolArray:
-        legal: BoolArray = self._best_ahead(potentials)[1] > -np.inf
-        return legal
+        return self._best_ahead(potentials)[1] > -np.inf
 
     def check_legal(self, potentials: ChainPotentials) -> None:
         self._forward(potentials)
@@ -171,8 +170,7 @@ class HistoryTables(HigherOrderEdges):
         self, potentials: ChainPotentials, labels: AnyArray, values: FloatArray | None = None
     ) -> FloatArray:
         own, before = self.scores if values is None else values, self._histories_before(potentials, labels)
-        along: FloatArray = own[labels, np.arange(potentials.n_positions), before]
-        return along
+        return own[labels, np.arange(potentials.n_positions), before]
 
     def add_along(
         self, potentials: ChainPotentials, labels: AnyArray, weights: FloatArray, gradient: FloatArray
