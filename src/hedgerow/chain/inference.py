@@ -64,7 +64,7 @@ def covariance(
     if edge_direction is not None and edge_direction.shape != pairs:
         raise InputError(f"a direction of shape {edge_direction.shape} does not fit edges {pairs}")
     messages = edges.messages(potentials, workspace)
-    found: Covariance = messages.covariance(messages.terms(node_direction), edge_direction, weights)
+    found: Covariance = messages.covariance(messages.work.terms_of(node_direction), edge_direction, weights)
     return found
 
 
