@@ -154,18 +154,15 @@ def _alternatives(kind: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def _fits(value: Any, kind: Any, limit: Any) -> bool:
+    is_bool = isinstance(value, (bool, np.bool_))
     if isinstance(limit, OneOf):
         return isinstance(value, str) and value in limit.choices
     if isinstance(limit, Range):
         number = numbers.Integral if kind is int else numbers.Real
-        return isinstance(value, number) and not _is_bool(value) and _is_finite(value) and limit.holds(value)
+        return isinstance(value, number) and not is_bool and _is_finite(value) and limit.holds(value)
     if kind is NoneType:
         return value is None
-    return _is_bool(value) if kind is bool else True
-
-
-def _is_bool(value: Any) -> bool:
-    return isinstance(value, (bool, np.bool_))
+    return is_bool if kind is bool else True
 
 
 def _is_finite(value: Any) -> bool:

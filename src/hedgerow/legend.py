@@ -18,8 +18,6 @@ Rules
     impossible  is a true −inf, never a large negative number.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

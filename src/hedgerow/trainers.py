@@ -315,11 +315,6 @@ def name_of(trainer: str | Trainer) -> str:
     return trainer if isinstance(trainer, str) else trainer.name
 
 
-def find_trainer(trainer: str | Trainer) -> Trainer:
-    """The trainer of that name, as it comes; an object is the trainer itself."""
-    return TRAINERS[trainer]() if isinstance(trainer, str) else trainer
-
-
 def check_trainer(*names: str) -> Callable[[Any], None]:
     """A check of the parameter `trainer` of an estimator that has trainers of these names."""
 

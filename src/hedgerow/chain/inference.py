@@ -64,7 +64,7 @@ def covariance(
     if edge_direction is not None and edge_direction.shape != pairs:
         raise InputError(f"a direction of shape {edge_direction.shape} does not fit edges {pairs}")
     messages = edges.messages(potentials, workspace)
-    found: Covariance = messages.covariance(messages.terms(node_direction), edge_direction, weights)
+    found: Covariance = messages.covariance(messages.work.terms_of(node_direction), edge_direction, weights)
     return found
 
 
@@ -148,8 +148,7 @@ def log_probability(potentials: ChainPotentials, labels: AnyArray) -> FloatArray
     labels = potentials.check_labels(labels, complete=True)
     edges = potentials.edges
     scores = np.add.reduceat(edges.position_scores(potentials, labels), potentials.offsets[:-1])
-    log_probs: FloatArray = np.minimum(scores - edges.log_partition(potentials, None), 0.0)
-    return log_probs
+    return np.minimum(scores - edges.log_partition(potentials, None), 0.0)
 
 
 def span_log_probability(potentials: ChainPotentials, i: int, begin: int, labels: AnyArray) -> float:

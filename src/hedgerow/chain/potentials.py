@@ -365,8 +365,7 @@ class Edges(ABC):
         scores = self.position_scores(potentials, labels)
         if np.isneginf(scores).any():
             self.refuse_labels(potentials, labels, scores)
-        totals: FloatArray = np.add.reduceat(scores, potentials.offsets[:-1])
-        return totals
+        return np.add.reduceat(scores, potentials.offsets[:-1])
 
     def refuse_labels(self, potentials: ChainPotentials, labels: AnyArray, scores: FloatArray) -> NoReturn:
         """Raise the error of true labels that are impossible: one of their `position_scores` is −inf."""

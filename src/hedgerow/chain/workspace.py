@@ -84,6 +84,11 @@ class Workspace:
         self.terms: FloatArray = self._sides[0, :n_positions]
         self.moved: FloatArray = self._sides[1, :n_positions]
 
+    def terms_of(self, direction: FloatArray) -> FloatArray:
+        """c_t(v) P_t(v) of a direction c (n, K), as covariances take them."""
+        self.reserve_moments()
+        return np.multiply(direction, self.node_probs, out=self.terms)
+
     def message_rows(self, first: AnyArray) -> MessageRows:
         """The buffers of messages, as kernels take them. first (n+1,): 1 where a sequence starts."""
         return kernels.chain.MessageRows(

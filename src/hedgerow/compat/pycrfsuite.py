@@ -272,7 +272,7 @@ class Trainer:
         file, unless its name is empty."""
         if os.fspath(model):
             check_place(model, ())
-        self._before_train()
+        self.logparser = LogParser()
         self._say(training_log.before(self._algorithm, self._values))
         parts: tuple[list[Any], list[Any]] = ([], [])
         for items, labels, group in self._data:
@@ -296,9 +296,6 @@ class Trainer:
         if "calibration_samples" in fields:
             fields["calibration_samples"] = int(fields["calibration_samples"])
         return CRF(algorithm=names.get(self._algorithm, self._algorithm), **fields)  # type: ignore[arg-type]
-
-    def _before_train(self) -> None:
-        self.logparser = LogParser()
 
     def _say(self, messages: Iterator[str]) -> None:
         for message in messages:

@@ -356,8 +356,7 @@ def _stacked(rows: Sequence[Any], i: int) -> AnyArray:
             what = f"is not an array of shape {sample.shape} and type {sample.dtype} as other positions are"
             raise InputError(what, hint="Mixed types.", sequence=i, position=t)
     masked = any(isinstance(row, np.ma.MaskedArray) for row in rows)
-    stacked: AnyArray = np.ma.stack(rows) if masked else np.stack(rows)
-    return stacked
+    return np.ma.stack(rows) if masked else np.stack(rows)
 
 
 def _matrix(rows: Sequence[Any], i: int) -> AnyArray:

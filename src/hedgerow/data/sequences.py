@@ -95,8 +95,7 @@ class Cut(Generic[One]):
     @property
     def lengths(self) -> IndexArray:
         """The number of positions of each sequence."""
-        lengths: IndexArray = self._offsets[self._index + 1] - self._offsets[self._index]
-        return lengths
+        return self._offsets[self._index + 1] - self._offsets[self._index]
 
     def __len__(self) -> int:
         return len(self._index)

@@ -44,8 +44,3 @@ def _number(dataset: Dataset, column: Column, sequence: int, position: int) -> f
     row, low = number_row(dataset, column, sequence, sequence + 1)
     number = float(row[int(dataset.start[sequence]) + position - low])
     return column.fill if np.isnan(number) else number
-
-
-def placed_name(name: str, offset: int | None) -> str:
-    """A column at an offset of its window: "pulse[-1]"; by its name alone at 0."""
-    return f"{name}[{offset:+d}]" if offset else name

@@ -1,7 +1,5 @@
 """Data to learn from, try out and measure with: real data by loaders, and seeded made-up data."""
 
-from __future__ import annotations
-
 from hedgerow.datasets.conll2000 import chunking_features, load_conll2000
 from hedgerow.datasets.future import make_future
 from hedgerow.datasets.hyphenation import load_hyphenation

@@ -239,9 +239,9 @@ def _fold_makers(wanted: Preparation, corpus: Learnt, whole: Dataset, *, settled
 
 
 def cut_flat(X: Any, y: Any, lengths: Any) -> tuple[Any, Any]:
-    """X and y as one item per sequence, where they are flat arrays with lengths."""
+    """X and y as one item per sequence, where they are flat arrays with lengths; X such that it can be read twice."""
     if lengths is None:
-        return X, y
+        return listed(X), y
     if isinstance(X, Dataset):
         raise InputError("a Dataset has its own lengths", hint="Leave ⟦lengths⟧ out.")
     return split_lengths(X, lengths, y)

@@ -1,7 +1,5 @@
 """What a fitted model has learnt, in words: which features matter, its trees, and the rules that they add up to."""
 
-from __future__ import annotations
-
 from hedgerow.explain.future import FutureFeatureSummary, future_features
 from hedgerow.explain.importance import Importance, Share, importance
 from hedgerow.explain.rules import Condition, Rule, rules

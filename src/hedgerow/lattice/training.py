@@ -14,7 +14,7 @@ from hedgerow.lattice.online import GraphBatches, train_online
 from hedgerow.lattice.scores import Design, Potentials
 from hedgerow.legend import FloatArray, IndexArray
 from hedgerow.parallel import MAX_LANES, Lanes
-from hedgerow.trainers import GainTrainer, find_trainer
+from hedgerow.trainers import TRAINERS, GainTrainer
 from hedgerow.training import kernels
 from hedgerow.training.checkpoint import Maybe
 from hedgerow.training.monitor import Monitor, Step, Trained
@@ -151,7 +151,8 @@ def train(
 ) -> tuple[Trained[FloatArray], int]:
     """The weights of a design, trained by the parameters of a LatticeCRF; and on how many graphs inference did not
     converge at the end."""
-    trainer, n_graphs = find_trainer(model.trainer), len(design.dataset.topologies)
+    trainer, n_graphs = model.trainer, len(design.dataset.topologies)
+    trainer = TRAINERS[trainer]() if isinstance(trainer, str) else trainer
     online = isinstance(trainer, GainTrainer)
     most = model.max_iter if model.max_iter is not None else PASSES if online else ITERATIONS
     with Lanes(model.n_jobs, min(MAX_LANES, n_graphs)) as lanes:

@@ -352,8 +352,7 @@ class EdgeTables:
 
     def pull(self, table: FloatArray) -> FloatArray:
         """The gradient of the transitions with a weight, from that of the table (K, K)."""
-        pulled: FloatArray = table.reshape(-1)[self._cells]
-        return pulled
+        return table.reshape(-1)[self._cells]
 
 
 class ArcScores:

@@ -85,5 +85,4 @@ class WorkingLayout:
 
     def unpack(self, x: FloatArray) -> FloatArray:
         """The weights (W,) of a working vector."""
-        weights: FloatArray = x[self._place]
-        return weights
+        return x[self._place]

@@ -1,8 +1,6 @@
 """What a user looks at after training: pictures of labellings, of how training went, of what was learnt, models side by
 side, and a page with all of it."""
 
-from __future__ import annotations
-
 from hedgerow.report.compare import Comparison, compare
 from hedgerow.report.page import Report, make_report
 from hedgerow.report.page.compared import write_comparison

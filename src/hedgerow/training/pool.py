@@ -29,22 +29,18 @@ class Pool(Protocol):
     @property
     def n_members(self) -> int:
         """How many there are."""
-        ...
 
     def call(self, operations: Sequence[Operation], history: Sequence[Operation]) -> list[list[Any]]:
         """Let every member do these operations: for each member what they gave. history : what it takes to make a lost
         member what it was before them."""
-        ...
 
     def swap(self, operations: Sequence[Operation], then: str, history: Sequence[Operation]) -> list[Any]:
         """Let every member do these operations, of which the last gives a parcel for each member; hand these out, and
         let every member do `then`, with its number and the parcels for it: for each member what that gave. Where a
         member is lost, it is made again, without the last operation, and the swap is `Lost`."""
-        ...
 
     def close(self) -> None:
         """Forget the members."""
-        ...
 
 
 def close_pools(*leads: Any) -> None:

@@ -97,8 +97,7 @@ class Binning:
             stride = 1 if width == 1 else -(-width // 4) * 4  # whole vectors of four words
             rows.append((self.n_bins[c], low, width, stride, base, self.kinds[c], stream))
             base, stream = base + self.n_bins[c] * stride, stream + width
-        table: IndexArray = np.array(rows, dtype=INDEX).reshape(-1, 7)
-        return table
+        return np.array(rows, dtype=INDEX).reshape(-1, 7)
 
     @cached_property
     def margin(self) -> int:

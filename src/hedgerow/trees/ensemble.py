@@ -52,6 +52,7 @@ class Ensemble:
             return np.concatenate([[0], np.cumsum(sizes)]).astype(INDEX)
 
         width = max([256, n_labels + 1, *(tree.sets.shape[1] for tree in trees)])
+        sets = (np.pad(tree.sets, ((0, 0), (0, width - tree.sets.shape[1]))) for tree in trees)
         return cls(
             n_labels,
             trees_per_step,
@@ -61,7 +62,7 @@ class Ensemble:
             np.concatenate([tree.values for tree in trees]) if trees else np.empty(0),
             np.concatenate([np.empty(0), *(tree.gains for tree in trees)]),
             np.concatenate([np.empty(0), *(tree.counts for tree in trees)]),
-            np.concatenate([np.empty((0, width), dtype=np.uint8), *(_widened(tree.sets, width) for tree in trees)]),
+            np.concatenate([np.empty((0, width), dtype=np.uint8), *sets]),
             **_of_missing(trees),
         )
 
@@ -134,11 +135,6 @@ def _of_missing(trees: Sequence[Tree]) -> dict[str, Any]:
         "surrogates": np.concatenate(surrogates),
         "surrogate_sets": np.concatenate(sets),
     }
-
-
-def _widened(sets: AnyArray, width: int) -> AnyArray:
-    """The same sets with room for so many members."""
-    return np.pad(sets, ((0, 0), (0, width - sets.shape[1]))) if sets.shape[1] < width else sets
 
 
 def walk_trees(

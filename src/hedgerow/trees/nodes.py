@@ -1,7 +1,5 @@
 """The numbers that stand for things in trees and bins, and the fields of the tables that describe both."""
 
-from __future__ import annotations
-
 # The rule of a split says what goes to its true side: x = bin; x ≤ bin; x ≤ bin or one of the two last bins, missing
 # and outside; the x of a set; every place with a sparse item.
 EQUAL, AT_MOST, AT_MOST_OR_SPECIAL, SUBSET, HAS = range(5)

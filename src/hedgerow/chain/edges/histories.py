@@ -139,20 +139,14 @@ class HistoryEdges(HigherOrderEdges):
     def best_labelings(self, potentials: ChainPotentials) -> tuple[CodeArray, FloatArray]:
         """Of equal labelings, the one that goes to a label its history has seen, then to the lowest label, from the
         first position on."""
-        labels = np.empty(potentials.n_positions, dtype=CODE)
-        scores: FloatArray = np.empty(potentials.n_sequences)
-        HistorySearch(self, potentials, 1).best(labels, scores)
-        return labels, scores
+        return HistorySearch(self, potentials, 1).best()
 
     def k_best(self, potentials: ChainPotentials, k: int) -> list[tuple[CodeArray, FloatArray]]:
         search = HistorySearch(self, potentials, k)
         return [search.sequence(i) for i in range(potentials.n_sequences)]
 
     def beam_labelings(self, potentials: ChainPotentials, width: int) -> tuple[CodeArray, FloatArray]:
-        labels = np.empty(potentials.n_positions, dtype=CODE)
-        scores: FloatArray = np.empty(potentials.n_sequences)
-        HistoryBeam(self, potentials, width).best(labels, scores)
-        return labels, scores
+        return HistoryBeam(self, potentials, width).best()
 
     def arcs_of(self, potentials: ChainPotentials, labels: AnyArray) -> IndexArray:
         """The arc that each label of a labeling takes, (n,); −1 where no arc is left for it. labels (n,), all known."""

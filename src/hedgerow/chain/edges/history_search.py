@@ -31,9 +31,10 @@ class HistorySearch:
         self._listed = np.empty(h.n_labels, dtype=CODE)
         self._came_by = np.empty((longest, k), dtype=INDEX)
 
-    def best(self, labels: CodeArray, scores: FloatArray) -> None:
-        """Fill labels (n,) and scores (s,) with the best labelings of all sequences, k being 1: many in a call."""
+    def best(self) -> tuple[CodeArray, FloatArray]:
+        """Labels (n,) and scores (s,) of the best labelings of all sequences, k being 1: many in a call."""
         potentials, h = self.potentials, self.edges.histories
+        labels, scores = np.empty(potentials.n_positions, dtype=CODE), np.empty(potentials.n_sequences)
         model = potentials.node_scores, self.edges.scores, h.walk, potentials.offsets, self._rows
         states, totals, items = np.empty((2, 1), dtype=CODE), np.empty((3, 1)), np.empty(1, dtype=INDEX)
         scratch = self._arc_totals, self._choice, self._listed, states, totals, items, self._came_by
@@ -45,6 +46,7 @@ class HistorySearch:
             else:  # it may be long
                 best, score = self.sequence(first)
                 labels[potentials.rows(first)], scores[first] = best[0], score[0]
+        return labels, scores
 
     def sequence(self, i: int) -> tuple[CodeArray, FloatArray]:
         """The labels (m, T) and scores (m,) of the best labelings of sequence i, m ≤ k."""
@@ -103,9 +105,10 @@ class HistoryBeam:
         state = self._states, self._scores, self._n_kept, self._came_by, self._place
         return *state, self._new_states, self._new_scores, self._new_came_by, self._chosen, self._listed
 
-    def best(self, labels: CodeArray, scores: FloatArray) -> None:
-        """Fill labels (n,) and scores (s,) with what the beam keeps of all sequences: many in a call."""
+    def best(self) -> tuple[CodeArray, FloatArray]:
+        """Labels (n,) and scores (s,) of what the beam keeps of all sequences: many in a call."""
         potentials, h = self.potentials, self.edges.histories
+        labels, scores = np.empty(potentials.n_positions, dtype=CODE), np.empty(potentials.n_sequences)
         model = potentials.node_scores, self.edges.scores, h.walk, potentials.offsets
         for first, last in groups(h, potentials.offsets, len(self._states)):
             i = first
@@ -113,6 +116,7 @@ class HistoryBeam:
                 i = kernels.history_beam.labelings(*model, *self._buffers, labels, scores, first, last)
             if i < last:  # it may be long, or says why nothing is left
                 scores[i] = self.sequence(i, labels[potentials.rows(i)])
+        return labels, scores
 
     def sequence(self, i: int, labels: CodeArray) -> float:
         """Fill labels (T,) with the best labeling of sequence i that the beam keeps; its score."""

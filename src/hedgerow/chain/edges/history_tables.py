@@ -98,8 +98,7 @@ class HistoryTables(HigherOrderEdges):
         return values, log_alpha
 
     def legal_sequences(self, potentials: ChainPotentials) -> BoolArray:
-        legal: BoolArray = self._best_ahead(potentials)[1] > -np.inf
-        return legal
+        return self._best_ahead(potentials)[1] > -np.inf
 
     def check_legal(self, potentials: ChainPotentials) -> None:
         self._forward(potentials)
@@ -163,22 +162,18 @@ class HistoryTables(HigherOrderEdges):
     def entropy(self, potentials: ChainPotentials) -> FloatArray:
         return np.concatenate([np.empty(0), *(one.edges.entropy(one) for one in self._unfolded(potentials))])
 
-    def _histories_before(self, potentials: ChainPotentials, labels: AnyArray) -> CodeArray:
-        """int32 (n,): the history before each position of a labeling; where it has no labels, any."""
-        return self.table.before(np.maximum(labels, 0), potentials.first)
-
     def values_along(
         self, potentials: ChainPotentials, labels: AnyArray, values: FloatArray | None = None
     ) -> FloatArray:
-        own, before = self.scores if values is None else values, self._histories_before(potentials, labels)
-        along: FloatArray = own[labels, np.arange(potentials.n_positions), before]
-        return along
+        own = self.scores if values is None else values
+        before = self.table.before(np.maximum(labels, 0), potentials.first)  # where it has no labels, any
+        return own[labels, np.arange(potentials.n_positions), before]
 
     def add_along(
         self, potentials: ChainPotentials, labels: AnyArray, weights: FloatArray, gradient: FloatArray
     ) -> None:
-        rows = np.flatnonzero(labels >= 0)
-        gradient[labels[rows], rows, self._histories_before(potentials, labels)[rows]] += weights[rows]
+        rows, before = np.flatnonzero(labels >= 0), self.table.before(np.maximum(labels, 0), potentials.first)
+        gradient[labels[rows], rows, before[rows]] += weights[rows]
 
 
 class UnfoldedTables(Unfolded):

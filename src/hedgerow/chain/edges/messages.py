@@ -155,11 +155,6 @@ class Messages:
             self.work.node_exp[rows] = 0.0
             self.log_partition[i] = logs.log_partition
 
-    def terms(self, node_direction: FloatArray) -> FloatArray:
-        """c_t(v) P_t(v) of a direction c (n, K), in the workspace."""
-        self.work.reserve_moments()
-        return np.multiply(node_direction, self.work.node_probs, out=self.work.terms)
-
     def covariance(
         self, terms: FloatArray, edge_direction: FloatArray | None = None, weights: FloatArray | None = None
     ) -> Covariance:

@@ -271,8 +271,7 @@ class TableEdges(Edges):
 
     def legal_sequences(self, potentials: ChainPotentials) -> BoolArray:
         _, n_reached = self.reach(potentials)
-        legal: BoolArray = np.logical_and.reduceat(n_reached > 0, potentials.offsets[:-1])
-        return legal
+        return np.logical_and.reduceat(n_reached > 0, potentials.offsets[:-1])
 
     def check_legal(self, potentials: ChainPotentials) -> None:
         _, n_reached = self.reach(potentials)

@@ -151,11 +151,6 @@ class FoldedMessages:
             self.redone[i] = FoldedLogs(self.unfolded.moves.fold_logs(logs.log_probs), logs)
             self.work.node_probs[rows] = self.unfolded.moves.fold(np.exp(logs.log_probs))
 
-    def terms(self, node_direction: FloatArray) -> FloatArray:
-        """c_t(v) P_t(v) of a direction c (n, K), in the workspace."""
-        self.work.reserve_moments()
-        return np.multiply(node_direction, self.work.node_probs, out=self.work.terms)
-
     def covariance(
         self, terms: FloatArray, edge_direction: FloatArray | None = None, weights: FloatArray | None = None
     ) -> Covariance:

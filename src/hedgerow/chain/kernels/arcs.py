@@ -5,8 +5,6 @@ label u lead out_ptr[u] … out_ptr[u+1]−1, to the labels out_to. `*_exp` are 
 `*_moves` (A,) their e^{edge} C.
 """
 
-from __future__ import annotations
-
 from hedgerow.chain.kernels import chain, covariance
 from hedgerow.jit import chain_kernel, chain_kernel_with, chain_part
 from hedgerow.legend import FloatArray, IndexArray

@@ -3,8 +3,6 @@
 node (n, K) IN, edges (K, E, K) [to, position or 0, from] IN with E = n or 1, first (n+1,) IN: 1 where one starts.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from hedgerow.jit import kernel, part

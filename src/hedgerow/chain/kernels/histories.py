@@ -9,8 +9,6 @@ backward pass comes first; the forward pass then works with probabilities, which
 IN arrays are read, OUT arrays are written, IN/OUT both. Casts to uint32 are explained in `history_arcs`.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from hedgerow.chain.kernels.chain import UNDERFLOW

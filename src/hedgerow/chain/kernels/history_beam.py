@@ -5,8 +5,6 @@ the time after t labels; a call covers the positions t0 … t1−1 and writes th
 `histories`; scores are logs throughout. `place` (S,) is −1 everywhere, before and after a call.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from hedgerow.chain.kernels.beam import choose

@@ -3,8 +3,6 @@
 Conventions as in `histories`; scores are logs throughout.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from hedgerow.chain.kernels.history_arcs import list_arcs

@@ -7,8 +7,6 @@ written.
     history that a label leads to; all IN
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

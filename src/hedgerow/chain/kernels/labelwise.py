@@ -4,8 +4,6 @@ The truth at t is a set A_t, with one label where that is known, and P_t(A) = Σ
 these sets: all labels where nothing is known, and then there is no loss.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from hedgerow.jit import kernel

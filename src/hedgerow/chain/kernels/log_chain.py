@@ -7,8 +7,6 @@ The largest message of a position is taken out and kept apart: the sums of 10,00
 few digits for probabilities.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

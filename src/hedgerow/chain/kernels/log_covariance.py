@@ -10,8 +10,6 @@ The derivative for node_t(v) is past_t(v) + future_t(v) − d_t(v). The order of
 `backward`. A call covers t0 … t1−1.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -3,8 +3,6 @@
 Conventions as in `histories`. Every label after every history is looked at, so nothing is subtracted.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

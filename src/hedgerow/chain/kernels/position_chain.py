@@ -1,7 +1,5 @@
 """The kernels of `chain` and `covariance` for edges of their own at every position, stored (to, n, from). See there."""
 
-from __future__ import annotations
-
 from hedgerow.chain.kernels import chain, covariance
 from hedgerow.jit import chain_kernel, chain_kernel_with, chain_part
 from hedgerow.legend import FloatArray

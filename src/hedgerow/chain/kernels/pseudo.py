@@ -3,8 +3,6 @@
 labels (n,), all known; first (n+1,) as in `chain`. A call covers positions t0 … t1−1.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -3,8 +3,6 @@
 No sum may be reordered here: a backtrace finds its way by computing the same sums again and comparing them.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -6,8 +6,6 @@ the best score of the labelings up to t that end in v and cost h so far. Costs a
 Only least[t] ≤ h ≤ most[t] is searched: what can still come to a cost of interest, and what can be reached.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from hedgerow.jit import kernel

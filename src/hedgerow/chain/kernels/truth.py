@@ -1,7 +1,5 @@
 """What a chunk's true labels score, and what they take from gradients. labels (n,), −1 where not known."""
 
-from __future__ import annotations
-
 from hedgerow.jit import kernel
 
 

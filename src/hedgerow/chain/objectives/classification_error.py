@@ -202,8 +202,7 @@ def fold_nodes(values: FloatArray) -> FloatArray:
 def fold_edges(values: FloatArray) -> FloatArray:
     """(K, K) of (3K, 3K), or (K, n, K) of (3K, n, 3K): the moves of each pair of labels added."""
     order = 1 if values.ndim == 2 else -1  # [from, to] or [to, position, from]
-    sums: FloatArray = sum((_block(values, *move[::order]) for move in _MOVES), start=np.zeros(1))
-    return sums
+    return sum((_block(values, *move[::order]) for move in _MOVES), start=np.zeros(1))
 
 
 def _block(values: AnyArray, i: int, j: int) -> AnyArray:

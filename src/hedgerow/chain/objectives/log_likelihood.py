@@ -90,7 +90,7 @@ def log_likelihood_curvature(
     truth, spread = potentials.check_truth(truth)
     edges, weights, (nodes, pairs) = potentials.edges, truth.weights, direction
     messages = edges.messages(potentials, workspace)
-    moved = messages.covariance(messages.terms(nodes), pairs, weights)
+    moved = messages.covariance(messages.work.terms_of(nodes), pairs, weights)
     assert moved.edge_marginals is not None
     gradients = node_gradient, _ = messages.work.node_probs, moved.edge_marginals
     if weights is not None:

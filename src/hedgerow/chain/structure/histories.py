@@ -160,11 +160,10 @@ class Histories:
     @property
     def walk(self) -> HistoryArcs:
         """The arrays that kernels walk over."""
-        walk: HistoryArcs = kernels.history_arcs.HistoryArcs(
+        return kernels.history_arcs.HistoryArcs(
             self.start, self.back_off, self.children, self.arc_ptr, self.arc_state, self.arc_label, self.arc_next,
             self.arc_back_off,
         )  # fmt: skip
-        return walk
 
     @property
     def lengths(self) -> IndexArray:

@@ -57,30 +57,24 @@ class Engine(Protocol):
     @property
     def n_parts(self) -> int:
         """How many there are."""
-        ...
 
     @property
     def n_members(self) -> int:
         """Into how many runs a corpus is cut for training, at most."""
-        ...
 
     @property
     def n_threads(self) -> int:
         """How many threads a member may use."""
-        ...
 
     @property
     def memory(self) -> float:
         """How many bytes a member may use, inf where nothing is said."""
-        ...
 
     def each(self, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
         """function(part, *arguments of the part) of every part."""
-        ...
 
     def pool(self, members: Sequence[Sequence[Piece]], make: Callable[..., Any], given: Sequence[Any]) -> Any:
         """A pool of members make(what is given of it, its pieces): those of one member come in their order."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,7 +1,5 @@
 """Readers: files, frames and arrays in, sequences and labels out. One file per format."""
 
-from __future__ import annotations
-
 from hedgerow.data.readers.arrays import SparseRows, split_lengths
 from hedgerow.data.readers.conll import label_conll, read_conll
 from hedgerow.data.readers.crfsuite import read_crfsuite, write_crfsuite

@@ -187,7 +187,9 @@ def ensemble(
         Let("before", before),
         Let("width", lambda scope: max(256, scope["before"] + 1, scope["n_labels"] + 1)),
         count("trees_per_step", low=1),
-        flag("vectors", of=lambda trees: trees.vectors or None, optional=True) if vectors else Let("vectors", _never),
+        flag("vectors", of=lambda trees: trees.vectors or None, optional=True)
+        if vectors
+        else Let("vectors", lambda scope: None),
         Array("nodes", INDEX, ("N", 5)),
         pointers("ptr", "J", "N"),
         Check(check_counts),
@@ -200,10 +202,6 @@ def ensemble(
         Check(check_splits),
     )
     return Record((*steps, *_GAPS) if gaps else steps, _make_ensemble)
-
-
-def _never(scope: Scope) -> None:
-    return None
 
 
 def _value_shape(scope: Scope) -> tuple[int, ...]:

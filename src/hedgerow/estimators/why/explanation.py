@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from hedgerow.data.dataset import OUTSIDE_COLUMN, Label
-from hedgerow.data.showing import placed_name
 
 Kind = Literal["feature", "base", "before", "after", "rest"]
 
@@ -38,7 +37,8 @@ class Part(NamedTuple):
         """The part in words."""
         if self.kind != "feature":
             return self.name
-        name = placed_name("position" if self.name == OUTSIDE_COLUMN else self.name, self.offset)
+        name = "position" if self.name == OUTSIDE_COLUMN else self.name
+        name = f"{name}[{self.offset:+d}]" if self.offset else name
         between = "is" if self.value in _WORDS else "="
         return f"{name} {between} {self.value}" if self.value else name
 

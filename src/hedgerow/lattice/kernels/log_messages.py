@@ -6,8 +6,6 @@ appearance probabilities of the edges; all 1 is plain belief propagation. With B
     m_ij(v) = log Σ_u exp(ψ_ij(u, v)/ρ_ij + B_i(u) − m_ji(u)),  or the maximum over u.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

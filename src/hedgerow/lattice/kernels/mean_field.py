@@ -3,8 +3,6 @@
 Graphs and half-edges are as in `messages`.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -13,8 +13,6 @@ Letters: n nodes, M edges, K labels, h half-edges, u the label of a sender and v
 [tail, head]; a table for all edges has M = 1.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Edges by the nodes they leave, and an order of the nodes in which each comes after one of its neighbours."""
 
-from __future__ import annotations
-
 from hedgerow.jit import kernel
 
 

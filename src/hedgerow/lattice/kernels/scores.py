@@ -1,7 +1,5 @@
 """Features to scores and gradients back to weights, in one fixed order of sums."""
 
-from __future__ import annotations
-
 from hedgerow.jit import kernel
 
 

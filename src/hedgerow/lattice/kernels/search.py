@@ -3,8 +3,6 @@
 Graphs and half-edges are as in `messages`.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from hedgerow.jit import kernel

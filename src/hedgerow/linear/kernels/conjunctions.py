@@ -5,8 +5,6 @@ of atoms, and its value the product of theirs. Conjunctions are paths in a trie,
 the root on; node 0 is the root, the conjunction of nothing, which is the constant 1.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from hedgerow.jit import kernel, part

@@ -11,8 +11,6 @@ Most training is on numbers that are all there and whose means are near 0. Such 
 are multiplied by the scale, and what the centers add up to is subtracted.
 """
 
-from __future__ import annotations
-
 from hedgerow.jit import chain_kernel, kernel, part
 
 

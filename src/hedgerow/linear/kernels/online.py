@@ -9,8 +9,6 @@ A batch is some of the positions that were listed: sequence i of it has the list
 length[i] − 1. Its scores, gradients and flags have n = Σ length[i] rows, the sequences one after the other.
 """
 
-from __future__ import annotations
-
 import math
 
 from hedgerow.jit import kernel

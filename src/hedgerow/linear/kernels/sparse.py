@@ -9,8 +9,6 @@ position·K + label. Reading codes and rows each time costs twice as much as the
 asks an unpredictable question (is it in the table, how long is it); the lists ask none.
 """
 
-from __future__ import annotations
-
 from hedgerow.jit import kernel, part
 
 

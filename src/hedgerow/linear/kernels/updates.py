@@ -4,8 +4,6 @@ Every update clears the gradient that it used. `real` is 0 in slots that belong 
 Divisions by NumPy's function do not look for a 0 first, which would keep a loop from being vectorised.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -129,8 +129,7 @@ class Rounds:
     def _drawn(self, share: float) -> IndexArray:
         """The sequences that train in a round."""
         n = self.ready.dataset.n_sequences
-        drawn: IndexArray = np.sort(self.draw.permutation(n)[: max(1, round(share * n))]).astype(INDEX)
-        return drawn
+        return np.sort(self.draw.permutation(n)[: max(1, round(share * n))]).astype(INDEX)
 
     def _add_features(self) -> None:
         """The conjunctions by which the likelihood would rise most, of candidates at positions that are hard."""

@@ -21,7 +21,7 @@ from hedgerow.estimators.base import StoppedChain
 from hedgerow.estimators.constraints import check_gold, without_forbidden
 from hedgerow.estimators.histories import without_unseen
 from hedgerow.estimators.predictor import Lean
-from hedgerow.estimators.prepare import Preparation, Prepared, cut_flat, listed, prepare
+from hedgerow.estimators.prepare import Preparation, Prepared, cut_flat, prepare
 from hedgerow.estimators.scored import ScoredChain
 from hedgerow.estimators.values import LOG_LIKELIHOOD, OF_TREES, Scoring, check_missing, check_scoring, class_weights
 from hedgerow.legend import FloatArray
@@ -232,9 +232,8 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
         stops = self.early_stopping and not self.n_bags  # a bag is stopped by what it leaves out
         known: dict[str, Any] = {"splits": True, "forbid_unseen": forbids, "keeps_all": again, "keeps_sources": sources}
         # Blocks hide labels, which the likelihood can do without, and what another model reads is not hidden.
-        known |= {"holds_out": stops, "blocks": self.objective == LOG_LIKELIHOOD and not sources}
-        if self.pseudo_likelihood_steps:
-            known["blocks"] = False
+        blocks = self.objective == LOG_LIKELIHOOD and not sources and not self.pseudo_likelihood_steps
+        known |= {"holds_out": stops, "blocks": blocks}
         if not again and self.validation_folds == "auto":
             known["validation_folds"] = 1
         return super()._preparation(**known | earlier | more)
@@ -324,7 +323,6 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
     def encode(self, X: Any, y: Any = None, *, lengths: Any = None) -> Dataset:
         """Encode a corpus once, to predict on it several times."""
         X, y = cut_flat(X, y, lengths)
-        X = listed(X)
         return pair(getattr(self, "linear_", None), super().encode(X, y), X)
 
     def staged_score(self, X: Any, y: Any, scoring: Scoring | None = None, *, lengths: Any = None) -> Iterator[float]:
@@ -332,8 +330,7 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
 
         Where there are bags, their parts of the average are added one after the other.
         """
-        dataset = self._dataset(X, y, lengths)
-        dataset = fill(self.imputation_, dataset)
+        dataset = fill(self.imputation_, self._dataset(X, y, lengths))
         if scoring is not None:
             check_scoring(scoring)
         iterations = self._iterations()
@@ -357,7 +354,6 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
 
     def _dataset(self, X: Any, known: Any, lengths: Any) -> Dataset:
         X, known = cut_flat(X, known, lengths)
-        X = listed(X)
         return pair(getattr(self, "linear_", None), super()._dataset(X, known, None), X)
 
     def _prepare(self) -> None:

@@ -174,16 +174,21 @@ class Training:
             if kept:
                 booster.resume(kept)
             validate: Callable[[], float] | None = None
+            unit = 0.0
             if held_out is not None:
                 validate = self.stages(held_out, booster.iterations, lanes, joint=form.joint)
                 validate()  # a metric that cannot score y_val is found before any training
+                if (
+                    self.scoring == LOG_LIKELIHOOD
+                ):  # near 0 for labels that are all but certain: any rise of it is large
+                    unit = UNSURE * n_known(held_out)
             with Monitor(
                 max_iter=most - len(kept),
                 tol=-np.inf,
                 validate=validate,
                 n_iter_no_change=-(-settings.n_iter_no_change // (PACE if form.coarse else 1)),
                 least_rise=settings.tol,
-                score_unit=0.0 if held_out is None else self._score_unit(held_out),
+                score_unit=unit,
                 rival=self.rival,
                 head_start=HEAD_START * (1 if form.coarse else PACE),
                 verbose=settings.verbose,
@@ -205,11 +210,6 @@ class Training:
         if isinstance(rate, str):
             return LineSearch()
         return Guard(rate) if self.form.guarded else None
-
-    def _score_unit(self, held_out: Corpus) -> float:
-        """What a rise is at least compared with: labels that are all but certain have a log-likelihood near 0, of which
-        any rise is a large share."""
-        return UNSURE * n_known(held_out) if self.scoring == LOG_LIKELIHOOD else 0.0
 
     def train_bags(self, dataset: Dataset, held_out: Dataset | None) -> Trained[Boosted]:
         """Several ensembles, each on a bootstrap sample of the sequences, as one that averages them.

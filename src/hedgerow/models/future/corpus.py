@@ -79,12 +79,11 @@ class LocalLoss:
         self._rows = np.arange(N)
 
     def __call__(self, scores: FloatArray) -> float:
-        return float((self.weights * (_log_sums(scores) - self._true_scores(scores))).sum())
-
-    def _true_scores(self, scores: FloatArray) -> FloatArray:
         if self.allowed is None:
-            return scores[self._truth, self._rows]
-        return _log_sums(np.where(self.allowed, scores, -np.inf))
+            true = scores[self._truth, self._rows]
+        else:
+            true = _log_sums(np.where(self.allowed, scores, -np.inf))
+        return float((self.weights * (_log_sums(scores) - true)).sum())
 
     def residuals(self, scores: FloatArray) -> FloatArray:
         """(K, N): w_t (P(y_t = k | y_t is right) − P(y_t = k)), the derivative of −loss (Proposition 5.1)."""

@@ -156,7 +156,7 @@ class IOHMM(IOHMMParameters, ChainModel):
     def _decoding(self, decoder: str | None) -> Callable[[Dataset], list[CodeArray]]:
         name = self.decoder if decoder is None else decoder
         check_value("decoder", name, Decoder)
-        decode = _best_path if name == "viterbi" else _most_probable
+        decode = _best_path if name == "viterbi" else lambda chain: _label_probs(chain).argmax(axis=1).astype(CODE)
         return lambda dataset: self._over_states(dataset, lambda chain, _: decode(chain))
 
     def predict_proba(self, X: Any, *, known: Any = None, lengths: Any = None) -> Any:
@@ -242,11 +242,6 @@ def _label_probs(chain: StateChain) -> FloatArray:
     states = node_marginals(chain.potentials)
     probs: FloatArray = np.einsum("tj,tjk->tk", states, label_shares(chain), optimize=False)
     return probs
-
-
-def _most_probable(chain: StateChain) -> CodeArray:
-    labels: CodeArray = np.argmax(_label_probs(chain), axis=1).astype(CODE)
-    return labels
 
 
 def _best_path(chain: StateChain) -> CodeArray:

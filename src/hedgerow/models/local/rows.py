@@ -38,11 +38,9 @@ class Rows(Protocol):
     def scores(self, rows: IndexArray, histories: CodeArray) -> FloatArray:
         """(m, K), not normalised: of the flat positions `rows` (m,), no one twice, with the labels `histories` (m, n)
         before them, the last label first."""
-        ...
 
     def after_each(self, rows: IndexArray, older: Sequence[int]) -> FloatArray:
         """(m, K, K) [position, from, to]: scores after each last label, and the same `older` labels before it."""
-        ...
 
 
 class Scorer(Protocol):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from hedgerow.data.dataset import Dataset, Label, Schema
+from hedgerow.data.dataset import Dataset, Label
 from hedgerow.data.imputation import fill, seen_schema
 from hedgerow.data.labels import allowed_labels
 from hedgerow.declarations import check_choice, check_parameters, documented
@@ -182,19 +182,13 @@ class BeamSearchTagger(SearchParameters, StoppedChain):
             dataset.require_numbers()
         return dataset
 
-    def _input_schema(self) -> Schema:
-        """The columns that weights see: those of the data, flags, and future features."""
-        schema = seen_schema(self)
-        if self.future_ is None:
-            return schema
-        return thermometer_schema(schema, self.future_.n_features_, int(self.future_.feature_bins))
-
     def feature_weights(self, label: Label | None = None) -> list[tuple[str, Label, float]]:
         """(what is seen, label, weight), the largest weights first; of one label where it is given."""
         check_is_fitted(self)
         if not hasattr(self, "weights_"):
             raise InputError("⟦ranking='trees'⟧ has no weights", hint="The trees are in trees_.")
-        return weights_of(label, self.schema_, row_weights(self._input_schema(), self.layout_, self.weights_))
+        seen = thermometer_schema(seen_schema(self), self.future_)
+        return weights_of(label, self.schema_, row_weights(seen, self.layout_, self.weights_))
 
     @property
     def n_parameters_(self) -> int:

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.data.dataset import Schema
 from hedgerow.estimators.codec.arrays import Array, scores
 from hedgerow.estimators.codec.chain import weight_index
 from hedgerow.estimators.codec.parts import Part, Record, State, made_by, made_by_order
@@ -32,12 +31,6 @@ def check_future(scope: Scope) -> None:
         refuse("the future features are of other columns")
     if finder.n_features_ * int(finder.feature_bins) > scope["n_bytes"] // 8:
         refuse("there are more columns of future features than the file can hold")
-
-
-def _input(scope: Scope) -> Schema:
-    """The columns that weights and trees see: those of the data, flags, and future features."""
-    finder, seen = scope["future"], scope["seen"]
-    return seen if finder is None else thermometer_schema(seen, finder.n_features_, int(finder.feature_bins))
 
 
 # ------------------------------------------------------------------------------------------------ weights
@@ -120,7 +113,7 @@ STATE = State(
         flag("refitted", of="refitted_"),
         Model("future", ("FutureFeatureMEMM",), of="future_", optional=True),
         Check(check_future),
-        Let("input", _input),
+        Let("input", lambda scope: thermometer_schema(scope["seen"], scope["future"])),
         Part("linear", LINEAR, of=lambda model: model if hasattr(model, "weights_") else None, optional=True),
         Part("trees", TREES, of=lambda model: getattr(model, "trees_", None), optional=True),
         Check(check_one),

@@ -128,9 +128,12 @@ def said_scores(dataset: Dataset, said: CodeArray) -> FloatArray:
     return np.ascontiguousarray(scores)
 
 
-def thermometer_schema(schema: Schema, n_features: int, n_bins: int) -> Schema:
-    """The columns of a corpus and, after them, whether Q of each future feature is at least 1/n_bins, 2/n_bins, …"""
-    names = [f"(future {j + 1} ≥ {i}/{n_bins})" for j in range(n_features) for i in range(1, n_bins)]
+def thermometer_schema(schema: Schema, finder: FutureFeatureMEMM | None) -> Schema:
+    """The columns of a corpus and, after them, whether Q of each future feature, if any, is at least 1/n_bins, …"""
+    if finder is None:
+        return schema
+    n_bins = int(finder.feature_bins)
+    names = [f"(future {j + 1} ≥ {i}/{n_bins})" for j in range(finder.n_features_) for i in range(1, n_bins)]
     return add_columns(schema, [Column(name, "boolean") for name in names], "a future feature")
 
 
@@ -139,9 +142,8 @@ def with_thermometers(finder: FutureFeatureMEMM | None, dataset: Dataset) -> Dat
     if finder is None:
         return dataset
     n_features, n_bins = finder.n_features_, int(finder.feature_bins)
-    schema = thermometer_schema(dataset.schema, n_features, n_bins)
     probs = finder.scorer_.bag_probs(replace(dataset, labels=None, allowed=None, weight_seq=None))[:n_features]
     edges = np.arange(1, n_bins) / n_bins
     high = probs[:, None, :] >= edges[:, None]
     codes = FIRST_VALUE + high.reshape(n_features * len(edges), dataset.n_positions)
-    return append_codes(dataset, schema, codes.astype(CODE))
+    return append_codes(dataset, thermometer_schema(dataset.schema, finder), codes.astype(CODE))

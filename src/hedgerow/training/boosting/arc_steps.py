@@ -41,8 +41,7 @@ class TableSteps:
         seen, expected = self._counts, self._counts + gradient
         if not self.newton:
             seen, expected = seen.sum(axis=1, keepdims=True), expected.sum(axis=1, keepdims=True)
-        step: FloatArray = np.where(self.legal, -gradient / (_at_least(seen, expected) + l2_regularization), 0.0)
-        return step
+        return np.where(self.legal, -gradient / (_at_least(seen, expected) + l2_regularization), 0.0)
 
     def slope(self, gradient: FloatArray, step: FloatArray) -> float:
         """Σ gradient · step."""
@@ -71,8 +70,7 @@ class ArcSteps:
             seen = np.bincount(h.arc_state, weights=self._counts, minlength=h.n_states)
             expected = np.bincount(h.arc_state, weights=self._counts + pulled, minlength=h.n_states)
             rows = _at_least(seen, expected)[h.arc_state]
-        step: FloatArray = np.where(h.legal, -pulled / (h.order * rows + l2_regularization), 0.0)
-        return step
+        return np.where(h.legal, -pulled / (h.order * rows + l2_regularization), 0.0)
 
     def slope(self, gradient: FloatArray, step: FloatArray) -> float:
         """Σ gradient · step, of the weights."""
@@ -81,8 +79,7 @@ class ArcSteps:
 
 def _at_least(seen: AnyArray, expected: AnyArray) -> FloatArray:
     """The larger of two counts, and 1 at least: no step divides by next to nothing."""
-    rows: FloatArray = np.maximum(np.maximum(seen, expected), 1.0)
-    return rows
+    return np.maximum(np.maximum(seen, expected), 1.0)
 
 
 def count_arcs(dataset: Dataset, histories: Histories) -> FloatArray:

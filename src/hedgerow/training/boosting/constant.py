@@ -129,8 +129,7 @@ class _Lengths:
     def _gather(self, sums: Marginals, potentials: ChainPotentials, weights: FloatArray) -> FloatArray:
         """What is expected of each score."""
         starts = (weights[:, None] * sums.node_probs[potentials.offsets[:-1]]).sum(axis=0)
-        pairs: FloatArray = np.vstack([sums.edge_sums, starts])
-        return pairs
+        return np.vstack([sums.edge_sums, starts])
 
 
 class _Arcs(_Lengths):

@@ -33,27 +33,21 @@ class Boosting(Protocol):
     @property
     def iterations(self) -> Sequence[Any]:
         """What was added, the first iteration first."""
-        ...
 
     def evaluate(self, objective: Any) -> float:
         """The loss, and for `step` its gradient by every score."""
-        ...
 
     def step(self, scale: float | None = None) -> Any:
         """Grow trees to the gradient and add them, times `scale`, or else the learning rate."""
-        ...
 
     def rescale(self, scale: float) -> None:
         """Take another step in the direction of the last one, instead of it."""
-        ...
 
     def state(self, ended: bool) -> Any:
         """What a checkpoint keeps; where training has ended, the iterations alone."""
-        ...
 
     def restore(self, state: Any, objective: Any) -> None:
         """Go on from such a state, as if this objective had just been evaluated."""
-        ...
 
 
 class SlopedBoosting(Boosting, Protocol):
@@ -61,7 +55,6 @@ class SlopedBoosting(Boosting, Protocol):
 
     def slope(self) -> float:
         """The derivative of the loss by the size of the last step, where it has none."""
-        ...
 
 
 class Phase(NamedTuple):

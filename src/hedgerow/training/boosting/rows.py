@@ -296,8 +296,7 @@ def _warn_of_rounding(totals: Totals, unit: int) -> None:
 def _curvature(gradient: FloatArray) -> FloatArray:
     """p(1−p) of rows with gradient p − 1 or p, which is the same of its size; never 0, which would be no row."""
     size = np.minimum(np.abs(gradient), 1.0)
-    curvature: FloatArray = np.maximum(size * (1.0 - size), 1e-9)
-    return curvature
+    return np.maximum(size * (1.0 - size), 1e-9)
 
 
 def _depths(dataset: Dataset, order: int) -> IndexArray:

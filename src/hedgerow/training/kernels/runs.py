@@ -1,7 +1,5 @@
 """The curvature of positions whose labels move together."""
 
-from __future__ import annotations
-
 from hedgerow.jit import chain_kernel, part
 
 _LEAST = 1e-9  # a curvature is never 0, which would be no row

@@ -1,7 +1,5 @@
 """Sums over long vectors in one fixed order. BLAS would give other bits for other numbers of threads."""
 
-from __future__ import annotations
-
 from hedgerow.jit import chain_kernel
 
 

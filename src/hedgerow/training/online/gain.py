@@ -30,15 +30,9 @@ TINY, HELPS, HARM = 1e-3, 0.99, 1.5  # a tiny gain should lower the loss to this
 
 
 def find_gain(
-    batches: BatchSource,
-    start: FloatArray,
-    make: Make,
-    *,
-    l2: float,
-    first: float = FIRST,
-    stop: Callable[[], bool] = lambda: False,
+    batches: BatchSource, start: FloatArray, make: Make, *, l2: float, stop: Callable[[], bool] = lambda: False
 ) -> float:
-    """The gain, a power of two times `first`, with the lowest loss in a trial.
+    """The gain, a power of two times FIRST, with the lowest loss in a trial.
 
     Trials begin with weights of 0 whatever the start is: from a good one, no gain makes the loss of so few steps lower.
     Where none does from 0 either, the largest is taken that does no harm. `stop` ends the search with the best so far.
@@ -53,18 +47,18 @@ def find_gain(
             losses[gain] = np.inf if stop() else _trial(batches, make(np.zeros_like(start), gain), l2)
         return losses[gain]
 
-    if loss(first) == 0.0:  # nothing to learn
-        return first
+    if loss(FIRST) == 0.0:  # nothing to learn
+        return FIRST
 
-    best = first
-    while best > first / LIMIT and not np.isfinite(loss(best)):
+    best = FIRST
+    while best > FIRST / LIMIT and not np.isfinite(loss(best)):
         best /= 4.0
     for factor in (4.0, 0.25):
-        while first / LIMIT < best < first * LIMIT and loss(best * factor) < loss(best):
+        while FIRST / LIMIT < best < FIRST * LIMIT and loss(best * factor) < loss(best):
             best *= factor
     best = min((best, best * 2.0, best / 2.0), key=loss)
-    if best < first * TINY and loss(best) > HELPS * loss(first / LIMIT):
-        best = max(gain for gain, harm in losses.items() if harm <= HARM * loss(first / LIMIT))
+    if best < FIRST * TINY and loss(best) > HELPS * loss(FIRST / LIMIT):
+        best = max(gain for gain, harm in losses.items() if harm <= HARM * loss(FIRST / LIMIT))
     log.info("gain %.3g, found in %d trials that cost %.2f passes", best, len(losses), batches.passes - before)
     return best
 

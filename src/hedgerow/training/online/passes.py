@@ -124,7 +124,7 @@ def _first_learner(
         if learner.caution != 1.0:
             chosen *= learner.caution
             learner = make(start, chosen)
-    if state is not None and not state.is_empty:
+    if state is not None and state.numbers:
         cast(LastingLearner, learner).recall(state)
     elif state is not None and state.resumes:
         cast(LastingLearner, learner).resume()

@@ -28,10 +28,6 @@ class TrainerState:
     numbers: dict[str, float] = field(default_factory=dict)
     resumes: bool = False
 
-    @property
-    def is_empty(self) -> bool:
-        return not self.numbers
-
     def keep(self, working: WorkingLayout, name: str, x: AnyArray, fill: float = 0.0) -> None:
         """Take over a working vector."""
         self.vectors[name] = working.unpack(x).astype(np.float64, copy=False)

@@ -5,8 +5,6 @@ feature, by which all labelings would have as many, is not needed: that they hav
 fall. One long sequence makes the steps of all short.
 """
 
-from __future__ import annotations
-
 from hedgerow.training.whole.iis import GROUPS
 
 N_GROUPS = {"gis": 1, "iis": GROUPS}  # of sequences that have one T

@@ -1,7 +1,5 @@
 """Around the growing of a tree: gradients to words before it, leaf values to scores after it, equal windows."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from hedgerow.jit import kernel, part

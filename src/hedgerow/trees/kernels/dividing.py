@@ -4,8 +4,6 @@ In the loops below numbers of rows are unsigned: a signed one is checked for its
 as all the rest. And both places are written for every row, one of which then moves on: no branch to mispredict.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from hedgerow.jit import part

@@ -7,8 +7,6 @@ In chains of higher order the previous label is a history. A tree then asks for 
 has the set of histories that each question holds for, and a split by one of them is a SUBSET.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from hedgerow.jit import kernel, part

@@ -4,8 +4,6 @@ A dense histogram is stored [bin, offset], offsets from high to low, so that a p
 to a run of the histogram. Sums are words or pairs (see `state`); which, the parts that read or change one cell ask.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from hedgerow.jit import part

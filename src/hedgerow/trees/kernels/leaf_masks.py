@@ -10,8 +10,6 @@ A mask is W words of LEAF_BITS bits each, in int64.
 Where a missing value is none, it rules out no leaf; see `leaf_gaps`.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from hedgerow.jit import kernel, part

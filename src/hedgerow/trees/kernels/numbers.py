@@ -1,7 +1,5 @@
 """Numbers into bins, all columns of a corpus in one call."""
 
-from __future__ import annotations
-
 from hedgerow.jit import kernel
 
 

@@ -1,7 +1,5 @@
 """Sums of a leaf that has places in parts: parts times gradient and weight, as pairs."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from hedgerow.jit import part

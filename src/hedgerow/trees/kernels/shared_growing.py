@@ -7,8 +7,6 @@ the best splits on these (`settle_leaf`). Trees are plain: a missing value is a 
 A member may cut leaves that the tree does not split in the end; so its leaves have numbers of their own.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from hedgerow.jit import kernel, part

@@ -1,7 +1,5 @@
 """The side of a split that a value goes to, and that of a place without a value, by surrogates."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from hedgerow.jit import part

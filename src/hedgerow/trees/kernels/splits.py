@@ -7,8 +7,6 @@ streams with different A²/(λ+n) comparable: it is 0 where nothing is missing. 
 and `lift` are None.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from hedgerow.jit import part

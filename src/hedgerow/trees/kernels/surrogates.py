@@ -4,8 +4,6 @@ A surrogate is a stream, and which of its bins go to the true side. The rows of 
 vote: `votes` has, for each bin and offset, the weight of the true side, and of both.
 """
 
-from __future__ import annotations
-
 from hedgerow.jit import part
 from hedgerow.trees.kernels.histograms import add_run
 from hedgerow.trees.kernels.sides import ask_surrogates

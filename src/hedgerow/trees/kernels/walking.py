@@ -1,7 +1,5 @@
 """Trees walked from the root, for few positions: masks of leaves cost more than so few walks do."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from hedgerow.jit import kernel, part

@@ -1,7 +1,5 @@
 """Sums over bags: the positions just ahead of, or just behind, each position of a sequence."""
 
-from __future__ import annotations
-
 from hedgerow.jit import kernel
 
 

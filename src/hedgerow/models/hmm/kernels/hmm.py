@@ -3,8 +3,6 @@
 An observation j says that row rows[j] is seen at position which[j], values[j] times.
 """
 
-from __future__ import annotations
-
 from hedgerow.jit import kernel
 
 

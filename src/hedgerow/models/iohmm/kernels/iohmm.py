@@ -3,8 +3,6 @@
 A row of scores holds B regressions ("blocks") of K outputs each, end to end.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from hedgerow.jit import chain_kernel

@@ -21,8 +21,6 @@ Arrays that all kernels here take
          recent int32[n], rows int32[≥ 2n], vector float64[K], node float64[K]: scratch
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from hedgerow.jit import kernel, part

@@ -9,8 +9,6 @@ Arrays that both kernels take
     OUT  label, came int32[≥ T, b+1], score float64[≥ T, b+1], path int32[≥ T]: scratch
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
