@@ -224,9 +224,8 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
         stops = self.early_stopping and not self.n_bags  # a bag is stopped by what it leaves out
         known: dict[str, Any] = {"splits": True, "forbid_unseen": forbids, "keeps_all": again, "keeps_sources": sources}
         # Blocks hide labels, which the likelihood can do without, and what another model reads is not hidden.
-        known |= {"holds_out": stops, "blocks": self.objective == LOG_LIKELIHOOD and not sources}
-        if self.pseudo_likelihood_steps:
-            known["blocks"] = False
+        hides = self.objective == LOG_LIKELIHOOD and not sources and not self.pseudo_likelihood_steps
+        known |= {"holds_out": stops, "blocks": hides, "cuts": self.early_stopping and not stops}
         if not again and self.validation_folds == "auto":
             known["validation_folds"] = 1
         return super()._preparation(**known | earlier | more)
