@@ -10,7 +10,7 @@ from hedgerow.data.dataset import Dataset
 from hedgerow.data.encoding import encode, learn
 from hedgerow.data.sequences import take_sequences
 from hedgerow.errors import InputError, MissingExtraError
-from hedgerow.estimators.holding_out import choose_held_out, label_sets
+from hedgerow.estimators.holding_out import choose_folds
 from hedgerow.legend import AnyArray, FloatArray
 from hedgerow.models.crf.tree import TreeCRF
 from hedgerow.models.crf.tree_form import make_form
@@ -59,7 +59,7 @@ class WindowBooster:
     def fit(self, X: Any, y: Any) -> WindowBooster:
         """Train on sequences; stop when the loss on the held-out ones no longer falls."""
         lightgbm = require_lightgbm()
-        parts = choose_held_out(label_sets(y), self.like.validation_fraction, self.like.random_state)
+        parts = choose_folds(list(map(set, y)), self.like.validation_fraction, self.like.random_state)[0]
         (X, y), (X_val, y_val) = ([take_sequences(given, part) for given in (X, y)] for part in parts)
         window: Any = self.like.window
         dataset = learn(X, y, window=window)

@@ -9,15 +9,7 @@ import pytest
 
 from hedgerow import HMM, MEMM, LinearCRF, TreeCRF
 from hedgerow.data.encoding import learn
-from hedgerow.errors import InputError
-from hedgerow.estimators.holding_out import (
-    choose_folds,
-    choose_held_out,
-    cut_blocks,
-    hide_blocks,
-    how_many_folds,
-    without_unseen_labels,
-)
+from hedgerow.estimators.holding_out import choose_folds, cut_blocks, hide_blocks, how_many_folds, without_unseen_labels
 from hedgerow.models.crf.tree_form import Duration, edges_to_try, make_form
 from hedgerow.models.crf.tree_training import Training
 
@@ -42,16 +34,15 @@ class TestFolds:
         assert len(held) == len(set(held.tolist())) == 12
         for fold in folds:
             np.testing.assert_array_equal(np.sort(np.concatenate(fold)), np.arange(23))
-        np.testing.assert_array_equal(folds[0].held, choose_held_out(labels, 0.1, 5).held)
+        np.testing.assert_array_equal(folds[0].held, choose_folds(labels, 0.1, 5)[0].held)
 
     def test_a_label_that_one_sequence_has_is_never_held_out(self):
         labels = [{"a"}, {"a", "rare"}, {"a"}, {"a"}]
         folds = choose_folds(labels, 0.25, 0, n_folds=4)
         assert sorted(int(i) for fold in folds for i in fold.held) == [0, 2, 3]
 
-    def test_where_nothing_can_be_held_out_an_error_says_so(self):
-        with pytest.raises(InputError, match="no sequence can be held out"):
-            choose_folds([{"a"}, {"b"}], 0.5, 0, n_folds=2)
+    def test_where_nothing_can_be_held_out_there_is_none(self):
+        assert choose_folds([{"a"}, {"b"}], 0.5, 0, n_folds=2) == []
 
     def test_where_every_sequence_has_a_label_of_its_own_the_other_labels_count(self, rng):
         X, y = recordings(20, 30, rng)
@@ -178,11 +169,6 @@ class TestBlocks:
         # No block has common labels alone, and yet some are held out.
         model = TreeCRF(random_state=0, max_leaf_nodes=4, validation_folds=1).fit(X, y)
         assert model.refitted_
-
-    def test_other_objectives_do_not_cut_sequences(self, rng):
-        X, y = recordings(1, 50, rng)
-        with pytest.raises(InputError, match="no sequence can be held out"):
-            TreeCRF(objective="margin").fit(X, y)
 
 
 class TestDefaults:

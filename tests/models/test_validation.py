@@ -249,9 +249,9 @@ class TestErrors:
             LinearCRF().fit(data[0], data[1], X_val=data[2])
 
     def test_too_few_sequences(self):
-        with pytest.raises(InputError, match="no sequence can be held out: there are too few, or"):
+        with pytest.raises(InputError, match="no sequence can be held out: there are too few, or too short ones"):
             LinearCRF(early_stopping=True).fit([["a"]], [["x"]])
-        with pytest.raises(InputError, match="too few, or each has labels of its own"):
+        with pytest.raises(InputError, match="or each has labels of its own"):
             LinearCRF(early_stopping=True).fit([["a"], ["b"]], [["x"], ["y"]])
 
     def test_lengths_that_differ(self, data):

@@ -17,6 +17,7 @@ from hedgerow.errors import LONGEST_LINE, InputError, Message, plain
 # What is more than another name: (the option, what is said where a command has it).
 _PHRASES = {
     "early_stopping=False": ("dev", "--dev 0"),
+    **dict.fromkeys((f"estimator={one}(early_stopping=False)" for one in ("LinearCRF", "TreeCRF")), ("dev", "--dev 0")),
     "X_val and y_val": ("dev", "--dev FILE"),
     "y_val": ("dev", "--dev"),
     'kinds={"…": "categorical"}': ("kinds", "--kinds …=categorical"),

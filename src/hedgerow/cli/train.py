@@ -170,7 +170,8 @@ def train(
     with kept_in(crf, checkpoint):
         _fit(crf, X, y, held_out, data, recipe)
         crf.plan_ = recipe.plan(crf.plan_)
-        kept = _trained_on(crf, y) if not held_out else y
+        own = None if getattr(crf, "refitted_", False) else crf.__dict__.get("_kept")
+        kept = y if own is None else y[own]
         crf.metadata_ = {"reader": recipe.to_json(), "training": _facts(crf, y, kept, perf_counter() - began)}
         save(crf, model_out)
     return crf
@@ -197,17 +198,6 @@ def _fit(crf: ChainModel, X: Any, y: Any, held_out: Mapping[str, Any], data: Seq
             crf.fit(X, y, **held_out)
         except InputError as error:
             raise in_files(error, data, recipe) from None
-
-
-def _trained_on(crf: ChainModel, y: AnyArray) -> AnyArray:
-    """The labels of the sequences that the kept model was trained on: without those that it held out itself, unless
-    it was trained again on all."""
-    from hedgerow.estimators.holding_out import choose_held_out, label_sets
-
-    wanted = crf._preparation()  # with the same seed, so the same sequences
-    if not wanted.holds_out or getattr(crf, "refitted_", False):
-        return y
-    return y[choose_held_out(label_sets(y), wanted.validation_fraction, wanted.random_state)[0]]
 
 
 def held_out_score(crf: ChainModel) -> float | None:

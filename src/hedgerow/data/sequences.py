@@ -70,6 +70,9 @@ class Item:
     def __len__(self) -> int:
         return len(self.positions)
 
+    def __getitem__(self, key: slice) -> Item:
+        return Item(self.positions[key], self.features)
+
     def __repr__(self) -> str:
         return f"Item({self.positions!r}, {self.features!r})"
 

@@ -37,7 +37,7 @@ from hedgerow.training.ctrl_c import stages
 from hedgerow.training.monitor import Step, Trained, say
 
 # What a model keeps between predictions, and no copy or pickle of it has.
-_MADE_READY = ("_chain", "_ready", "_coder", "_predictor")
+_MADE_READY = ("_chain", "_ready", "_coder", "_predictor", "_kept")
 
 
 class FittedModel(BaseEstimator):  # type: ignore[misc]
@@ -290,6 +290,7 @@ class StoppedChain(ChainModel):
         with stages(), keeping(self, checkpoint, callbacks):
             ready = prepare(self._preparation(), read.X, read.y, sample_weight, *read.also(X_val, y_val), lengths)
             self._train_all(ready)
+        self._kept = ready.kept if ready.pieces is None else None  # whole sequences that trained, for who counts them
         return self._finish(read.plan)
 
     def _train_all(self, ready: Prepared) -> None:

@@ -129,11 +129,11 @@ def _possible(dataset: Dataset, space: StateSpace) -> BoolArray:
     """bool (S,): whether the known labels of a sequence are legal."""
     if not dataset.n_sequences:
         return np.empty(0, dtype=bool)
-    bad: BoolArray = np.logical_or.reduceat(np.logical_or.reduce(_forbidden(dataset, space)), dataset.offsets[:-1])
+    bad: BoolArray = np.logical_or.reduceat(np.logical_or.reduce(forbidden(dataset, space)), dataset.offsets[:-1])
     return ~bad
 
 
-def _forbidden(dataset: Dataset, space: StateSpace) -> tuple[BoolArray, BoolArray, BoolArray]:
+def forbidden(dataset: Dataset, space: StateSpace) -> tuple[BoolArray, BoolArray, BoolArray]:
     """bool (N,) each: known labels that must not follow the one before them, stand first, or stand last."""
     labels = dataset.labels
     assert labels is not None
@@ -164,7 +164,7 @@ def repaired(dataset: Dataset, space: StateSpace) -> Dataset:
     good as the label itself.
     """
     assert dataset.labels is not None
-    bad = np.logical_or.reduce(_forbidden(dataset, space))
+    bad = np.logical_or.reduce(forbidden(dataset, space))
     if not bad.any():
         return dataset
     sequences = np.flatnonzero(np.logical_or.reduceat(bad, dataset.offsets[:-1]))
@@ -194,7 +194,7 @@ def check_gold(dataset: Dataset | SharedCorpus, space: StateSpace) -> None:
         return
     labels, names = dataset.labels, dataset.schema.labels
     assert labels is not None
-    bad_move, bad_first, bad_last = _forbidden(dataset, space)
+    bad_move, bad_first, bad_last = forbidden(dataset, space)
     bad = bad_move | bad_first | bad_last
     if not bad.any():
         return

@@ -22,7 +22,6 @@ from hedgerow.data.imputation import Imputation, check_values, count_values, lea
 from hedgerow.data.labels import counted, with_weights
 from hedgerow.data.parts.corpus import SharedCorpus, learn_shared_imputation
 from hedgerow.data.readers.arrays import split_lengths
-from hedgerow.data.sequences import take_sequences
 from hedgerow.data.settling import Learnt, by_weight, narrow
 from hedgerow.data.windows import windowed, with_window
 from hedgerow.errors import HedgerowWarning, InputError, placed
@@ -30,11 +29,14 @@ from hedgerow.estimators.constraints import constrained_space, legal_space, repa
 from hedgerow.estimators.holding_out import (
     FEW_SEQUENCES,
     Fold,
+    Pieces,
     choose_folds,
     code_sets,
     cut_blocks,
+    cut_corpus,
     hide_blocks,
     how_many_folds,
+    take_given,
     without_unseen_labels,
 )
 from hedgerow.estimators.kept import same_data
@@ -56,7 +58,8 @@ class Preparation:
     needs_numbers : whether a number that is missing is refused
     holds_out : whether `validation_fraction` of the sequences are set aside, where none are given for that
     validation_folds : how many parts of them are set aside in turn
-    blocks : whether few sequences may be cut into blocks for that, whose labels are then hidden in training
+    blocks : whether labels of few sequences may be hidden for that, in blocks; else they are cut where none can be held
+    cuts, unstopped : whether few sequences are cut in any case; what trains without held-out ones
     keeps_all : whether all sequences are wanted after that, too
     keeps_sources : whether another model reads what `fit` was given, too
     schema, imputation : of an earlier fit, where training goes on with its columns
@@ -77,6 +80,8 @@ class Preparation:
     validation_fraction: float = 0.1
     validation_folds: int | str = 1
     blocks: bool = False
+    cuts: bool = False
+    unstopped: str = "early_stopping=False"
     keeps_all: bool = False
     keeps_sources: bool = False
     random_state: Any = None
@@ -95,19 +100,11 @@ class Sources(NamedTuple):
 
     def training(self, ready: Prepared) -> Sources:
         """What was given of the sequences that train."""
-        if ready.kept is None:
-            return self
-        return Sources(*(_take(given, ready.kept) for given in self[:3]))
+        return Sources(*(take_given(given, ready.kept, ready.pieces) for given in self[:3]))
 
     def held_out(self, ready: Prepared) -> Any:
         """X of the sequences that are held out."""
-        return self.X_val if ready.held is None else _take(self.X, ready.held)
-
-
-def _take(given: Any, sequences: IndexArray) -> Any:
-    if given is None or isinstance(given, Dataset):
-        return None if given is None else given.take(sequences)
-    return take_sequences(given, sequences)
+        return self.X_val if ready.held is None else take_given(self.X, ready.held, ready.pieces)
 
 
 def listed(given: Any) -> Any:
@@ -125,6 +122,7 @@ class Prepared:
     imputation : what stands in for missing values, or None
     space : the legal moves
     kept, held : the numbers of both among all sequences, where the model itself set some aside; else None
+    pieces : what was numbered, where sequences were cut into pieces; else None
     everything : all sequences as users give them, where the model set some aside and wants them all; else None
     other_folds : what makes the corpus ready with another part of it set aside, for each further fold
     sources : what `fit` was given, where that is wanted; else None
@@ -139,6 +137,7 @@ class Prepared:
     space: StateSpace
     kept: IndexArray | None = None
     held: IndexArray | None = None
+    pieces: Pieces | None = None
     everything: Any = None
     other_folds: tuple[Callable[[], Prepared], ...] = ()
     sources: Sources | None = None
@@ -201,6 +200,9 @@ def _prepare(wanted: Preparation, X: Any, y: Any, sample_weight: Any, X_val: Any
     corpus, whole = read_corpus(wanted, X, y, sample_weight, lengths)
     if X_val is not None or not wanted.holds_out:
         ready = make_ready(wanted, whole, encode_held_out(whole.schema, X_val, y_val))
+        if wanted.cuts and X_val is None and len(whole) < FEW_SEQUENCES:
+            pieces, _, whole = cut_corpus(corpus, whole, wanted.constraints, wanted.validation_fraction)
+            ready = replace(make_ready(wanted, whole, None), pieces=pieces)
         return replace(ready, sources=sources)
     makers = _fold_makers(wanted, corpus, whole, settled=isinstance(X, Dataset) or wanted.schema is not None)
 
@@ -215,27 +217,33 @@ def _fold_makers(wanted: Preparation, corpus: Learnt, whole: Dataset, *, settled
 
     whole : the corpus with its weights; settled : whether its columns and values are given
     """
-    given, fraction = corpus.dataset, wanted.validation_fraction
+    fraction, pieces = wanted.validation_fraction, None
+    what = "no sequence can be held out: there are too few, or too short ones, or each has labels of its own"
+    nothing = InputError(what, hint=f"Set ⟦{wanted.unstopped}⟧, or give ⟦X_val and y_val⟧.")
 
-    def take(fold: Fold) -> Prepared:
+    def hold_out(fold: Fold) -> Prepared:
+        if blocks is not None:
+            part, rest = hide_blocks(whole, blocks, fold.held)[0], hide_blocks(corpus.dataset, blocks, fold.held)[1]
+            if not any(code_sets(part)):
+                raise nothing
+            return make_ready(wanted, part, replace(rest, weight_seq=None))
         # Weights of positions hide labels from training alone.
         part = whole.take(fold.kept)
-        rest = without_unseen_labels(given.take(fold.held), part)
+        rest = without_unseen_labels(corpus.dataset.take(fold.held), part)
         if not settled:
             part, rest = narrow(corpus, fold.kept, part, rest)
-        return make_ready(wanted, part, replace(rest, weight_seq=None), *fold)
+        return replace(make_ready(wanted, part, replace(rest, weight_seq=None), *fold), pieces=pieces)
 
-    def hide(blocks: IndexArray, fold: Fold) -> Prepared:
-        part, rest = hide_blocks(whole, blocks, fold.held)[0], hide_blocks(given, blocks, fold.held)[1]
-        return make_ready(wanted, part, replace(rest, weight_seq=None))
-
-    n_folds = how_many_folds(wanted.validation_folds, len(given), fraction)
-    if len(given) < FEW_SEQUENCES and wanted.blocks:
-        blocks = cut_blocks(given.offsets, fraction)
-        folds = choose_folds(code_sets(given, blocks), fraction, wanted.random_state, n_folds)
-        return [partial(hide, blocks, fold) for fold in folds]
-    folds = choose_folds(code_sets(given), fraction, wanted.random_state, n_folds)
-    return [partial(take, fold) for fold in folds]
+    n_folds = how_many_folds(wanted.validation_folds, len(whole), fraction)
+    blocks = cut_blocks(whole.offsets, fraction) if len(whole) < FEW_SEQUENCES and wanted.blocks else None
+    folds = choose_folds(code_sets(corpus.dataset, blocks), fraction, wanted.random_state, n_folds)
+    if not folds and blocks is None:
+        make_ready(wanted, whole, None)  # errors name places in whole sequences
+        pieces, corpus, whole = cut_corpus(corpus, whole, wanted.constraints, fraction)
+        folds = choose_folds(code_sets(corpus.dataset), fraction, wanted.random_state, n_folds)
+    if not folds:
+        raise nothing
+    return [partial(hold_out, fold) for fold in folds]
 
 
 def cut_flat(X: Any, y: Any, lengths: Any) -> tuple[Any, Any]:

@@ -40,9 +40,6 @@ def prepare_shared(wanted: Preparation, whole: SharedCorpus, held: SharedCorpus 
     if held is not None or not wanted.holds_out:
         same_data(held)
         return make_ready(wanted, whole, held)
-    if len(whole) < FEW_SEQUENCES:
-        hint = "Set ⟦early_stopping=False⟧, or fit the ordinary estimator."
-        raise InputError(f"{len(whole)} sequences are too few to hold some out from workers", hint=hint)
     labels = [codes for part in whole.each(code_sets) for codes in part]
     n_folds = how_many_folds(wanted.validation_folds, len(whole), wanted.validation_fraction)
 
@@ -55,6 +52,9 @@ def prepare_shared(wanted: Preparation, whole: SharedCorpus, held: SharedCorpus 
         return replace(make_ready(wanted, part, rest, *fold), everything=whole if wanted.keeps_all else None)
 
     folds = choose_folds(labels, wanted.validation_fraction, wanted.random_state, n_folds)
+    if not folds or len(whole) < FEW_SEQUENCES:
+        hint = "Set ⟦early_stopping=False⟧, or fit the ordinary estimator."
+        raise InputError(f"{len(whole)} sequences are too few to hold some out from workers", hint=hint)
     makers: list[Callable[[], Prepared]] = [partial(take, fold) for fold in folds]
     return replace(makers[0](), other_folds=tuple(makers[1:]))
 

@@ -29,7 +29,7 @@ from hedgerow.estimators.holding_out import Fold
 from hedgerow.estimators.kept import Kept, keeping, refuse_checkpoint
 from hedgerow.estimators.prepare import Preparation, encode_held_out, numbered, read_corpus, that_count
 from hedgerow.estimators.scored import ScoredChain
-from hedgerow.estimators.stream import AverageStream
+from hedgerow.estimators.stream import AverageStream, window_reach
 from hedgerow.estimators.values import is_auto, random_generator
 from hedgerow.estimators.window_choice import choose_features, choose_window
 from hedgerow.legend import CODE, CodeArray
@@ -199,7 +199,8 @@ class AutoLabeler(AutoParameters, ScoredChain):
     ) -> tuple[list[Fold], Any]:
         """What is held out, and of which pieces."""
         codes = None if groups is None else number_groups(groups, len(dataset))
-        pieces = cut_pieces(dataset, self.cv, max(2, dataset.schema.gap), whole=held is not None or groups is not None)
+        gap = max(2, *window_reach(dataset.schema))
+        pieces = cut_pieces(dataset, self.cv, gap, whole=held is not None or groups is not None)
         if held is not None:
             everything = np.arange(len(dataset))
             return [Fold(everything, np.empty(0, dtype=everything.dtype))], pieces

@@ -7,7 +7,7 @@ models that are tried on it, as they are at prediction. Another window is a copy
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from hedgerow.data.labels import without_labels
 from hedgerow.data.settling import Learnt, narrow
 from hedgerow.data.windows import windowed, with_window
 from hedgerow.errors import InputError
-from hedgerow.estimators.holding_out import Fold, cut_blocks
+from hedgerow.estimators.holding_out import Fold, Pieces, cut_apart, cut_learnt
 from hedgerow.legend import INDEX, UNLABELLED, BoolArray, IndexArray
 
 FEW = 2  # sequences that are cut into blocks
@@ -24,14 +24,6 @@ BLOCKS_A_FOLD = 3  # so that each fold has some of its beginning, middle and end
 SMALL = 4_000  # positions that the first rung trains on, and as many that it is scored on
 LEAST_LOOKED_AT = 10  # sequences that have about SMALL positions; fewer say too little
 _KEPT = 12  # datasets
-
-
-class Pieces(NamedTuple):
-    """Whole sequences, or blocks of them: sequence, first position in it and length of each, int64 (n,)."""
-
-    sequences: IndexArray
-    first: IndexArray
-    lengths: IndexArray
 
 
 @dataclass(frozen=True)
@@ -67,19 +59,14 @@ def cut_pieces(dataset: Dataset, n_folds: int, gap: int, *, whole: bool) -> Piec
 
     gap : positions before a block that belong to none, so that no window reaches from one into the next
     """
-    starts, lengths = dataset.offsets[:-1], np.diff(dataset.offsets)
-    n = len(lengths)
+    n = len(dataset)
     if whole or n > FEW:
-        return Pieces(np.arange(n, dtype=INDEX), np.zeros(n, dtype=INDEX), lengths)
-    share = max(1.0 / (BLOCKS_A_FOLD * n_folds), 3.0 * gap / dataset.n_positions)
-    blocks = cut_blocks(dataset.offsets, share)
-    if len(blocks) < 3:
+        return Pieces(np.arange(n, dtype=INDEX), np.zeros(n, dtype=INDEX), np.diff(dataset.offsets))
+    pieces = cut_apart(dataset.offsets, 1.0 / (BLOCKS_A_FOLD * n_folds), gap)
+    if len(pieces.lengths) < 2:
         what = "there is one sequence, too short to hold a part of it out"
         raise InputError(what, hint="Give more sequences, or train a model of your choice.")
-    owner = np.searchsorted(starts, blocks[:-1], side="right") - 1
-    first = blocks[:-1] - starts[owner]
-    begin = np.where(first > 0, first + gap, 0)
-    return Pieces(owner, begin, first + np.diff(blocks) - begin)
+    return pieces
 
 
 def number_groups(groups: Any, n_sequences: int) -> IndexArray:
@@ -154,10 +141,7 @@ class FoldedCorpus:
         self.whole, self.given, self.folds = weighted, given, folds
         self._own_schema = own_schema or given is not None
         cut = not np.array_equal(pieces.lengths, np.diff(learnt.dataset.offsets))
-        if cut:  # attributes stay in the order in which they came
-            came = replace(learnt.dataset, attr_id=learnt.appeared).cut(*pieces).attr_id
-            learnt = Learnt(learnt.dataset.cut(*pieces), came)
-        self._appeared = learnt
+        self._appeared = cut_learnt(learnt, pieces) if cut else learnt
         self._weighted = weighted.cut(*pieces) if cut else weighted
         self._parts: dict[tuple[int, bool], Part] = {}
         self._windows: dict[tuple[int, bool, str], Part] = {}

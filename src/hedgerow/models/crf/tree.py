@@ -6,7 +6,7 @@ import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -43,13 +43,13 @@ from hedgerow.models.crf.parameters import TreeParameters, check_tree_parameters
 from hedgerow.models.crf.tree_form import TOLD, Duration, Form, choose_order, make_form
 from hedgerow.models.crf.tree_shared import choose_binning
 from hedgerow.models.crf.tree_short import lean_trees
-from hedgerow.models.crf.tree_training import Boosted, Training, check_goes_on, chunk_positions
+from hedgerow.models.crf.tree_training import Grown, Training, check_goes_on, chunk_positions
 from hedgerow.parallel import MAX_LANES, Lanes
 from hedgerow.training.boosting.chain import Iteration
 from hedgerow.training.boosting.scores import Start
 from hedgerow.training.checkpoint import remembered
 from hedgerow.training.memory import check_joint_memory
-from hedgerow.training.monitor import Step, Trained, say
+from hedgerow.training.monitor import Step, say
 from hedgerow.trees.binning import Binning, bin_dataset
 from hedgerow.trees.ensemble import Ensemble
 
@@ -66,16 +66,6 @@ QUICK: dict[str, Any] = {
     "edges": "shared", "n_estimators": 60, "learning_rate": 0.2, "max_leaf_nodes": 8, "n_iter_no_change": 3,
     "calibrate": False, "init": "zero",
 }  # fmt: skip
-
-
-class Grown(NamedTuple):
-    """Trees of one form, and what they stand on."""
-
-    duration: Duration
-    trained: Trained[Boosted]
-    linear: LinearCRF | None
-    binning: Binning
-    start: Start
 
 
 @documented
@@ -232,8 +222,8 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
         stops = self.early_stopping and not self.n_bags  # a bag is stopped by what it leaves out
         known: dict[str, Any] = {"splits": True, "forbid_unseen": forbids, "keeps_all": again, "keeps_sources": sources}
         # Blocks hide labels, which the likelihood can do without, and what another model reads is not hidden.
-        blocks = self.objective == LOG_LIKELIHOOD and not sources and not self.pseudo_likelihood_steps
-        known |= {"holds_out": stops, "blocks": blocks}
+        hides = self.objective == LOG_LIKELIHOOD and not sources and not self.pseudo_likelihood_steps
+        known |= {"holds_out": stops, "blocks": hides, "cuts": self.early_stopping and not stops}
         if not again and self.validation_folds == "auto":
             known["validation_folds"] = 1
         return super()._preparation(**known | earlier | more)

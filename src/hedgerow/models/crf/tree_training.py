@@ -28,8 +28,9 @@ from hedgerow.estimators.values import (
     same_window,
 )
 from hedgerow.legend import AnyArray, FloatArray
+from hedgerow.models.crf.linear import LinearCRF
 from hedgerow.models.crf.parameters import TreeParameters
-from hedgerow.models.crf.tree_form import HEAD_START, PACE, Form, make_form, takes_vectors
+from hedgerow.models.crf.tree_form import HEAD_START, PACE, Duration, Form, make_form, takes_vectors
 from hedgerow.models.crf.tree_shared import SharedStages, shared_booster
 from hedgerow.parallel import CHUNK_POSITIONS, MAX_LANES, Lanes, plan_chunks
 from hedgerow.training.boosting.chain import Booster, Iteration
@@ -57,6 +58,16 @@ class Boosted(NamedTuple):
 
     iterations: list[Iteration]
     n_likelihood: int = 0
+
+
+class Grown(NamedTuple):
+    """Trees of one form, and what they stand on."""
+
+    duration: Duration
+    trained: Trained[Boosted]
+    linear: LinearCRF | None
+    binning: Binning
+    start: Start
 
 
 def check_goes_on(model: TreeCRF) -> None:

@@ -43,6 +43,8 @@ class RecurrentSlidingWindow(RecurrentSlidingWindowParameters, LocalModel):
             labels = super()._seen_labels(ready)
             return labels._replace(training=predicted_histories(self, ready.given))
         predicted, offsets = predicted_histories(self, ready.everything), ready.everything.offsets
-        rows = [[np.arange(offsets[i], offsets[i + 1]) for i in part] for part in (ready.kept, ready.held)]
+        whole, first, lengths = ready.pieces or (slice(None), 0, np.diff(offsets))
+        begin = offsets[:-1][whole] + first
+        rows = [[begin[i] + np.arange(lengths[i]) for i in part] for part in (ready.kept, ready.held)]
         kept, held = (predicted[np.concatenate(part)] for part in rows)
         return SeenLabels(kept, held, predicted)

@@ -103,7 +103,8 @@ def predicted_histories(model: RecurrentSlidingWindow, dataset: Dataset) -> Code
     """int32 (N, order): labels that models of the other folds predict: what a model sees when it predicts."""
     n, n_folds = dataset.n_sequences, int(model.n_folds)
     if n < n_folds:
-        raise InputError(f"{n_folds} folds of {n} sequences cannot be made", hint="Give a lower ⟦n_folds⟧.")
+        hint = "Give a lower ⟦n_folds⟧, or ⟦training='teacher'⟧."
+        raise InputError(f"{n_folds} folds of {n} sequences cannot be made", hint=hint)
     fold_of = random_generator(model.random_state).permutation(np.arange(n) % n_folds)
     labels: CodeArray = np.empty(dataset.n_positions, dtype=CODE)
     for fold in range(n_folds):
@@ -187,6 +188,7 @@ class LocalModel(RowChain):
         known = {"splits": trees, "needs_numbers": not trees, "keeps_all": again, "holds_out": stops}
         if stops:
             known["validation_fraction"] = classifier.validation_fraction
+            known["unstopped"] = f"estimator={type(classifier).__name__}(early_stopping=False)"
         return super()._preparation(**known | kept | more)
 
     def _quick(self) -> Any:
