@@ -21,7 +21,7 @@ from hedgerow.estimators.window_choice import WIDTHS, is_ready_made
 from hedgerow.models.auto.parameters import AutoParameters
 from hedgerow.models.crf.linear import LinearCRF
 from hedgerow.models.crf.tree import TreeCRF
-from hedgerow.models.crf.tree_form import FEW_LABELS, SHRINKAGE, SHRINKAGE_ON_WORDS
+from hedgerow.models.crf.tree_form import FEW_LABELS, SHRINKAGE, SHRINKAGE_ON_WORDS, choose_order
 from hedgerow.models.hmm.estimator import HMM
 from hedgerow.models.local.memm import MEMM
 
@@ -36,7 +36,7 @@ TREES: dict[str, Any] = {"leaves": "newton", "learning_rate": 0.1, "l2_regulariz
 LADDERS: dict[str, dict[str, tuple[Any, ...]]] = {
     "LinearCRF": {"order": (1, 2, 3), "l2": (0.001, 0.01, 0.1, 1.0, 10.0)},
     "TreeCRF": {
-        "order": (1, 2, 3),
+        "order": ("auto", 2, 3),
         "max_features": (0.3, 1.0),
         "l2_regularization": (1.0, 5.0, 20.0),
         "learning_rate": (0.05, 0.1),
@@ -60,6 +60,7 @@ class Traits:
     has_gaps: bool  # numbers that are missing
     has_constants: bool
     features: tuple[str, ...] = ()  # of numbers
+    order: int = 1  # by counts of labels
 
     @classmethod
     def of(cls, dataset: Dataset) -> Traits:
@@ -73,6 +74,7 @@ class Traits:
             has_gaps=_has_gaps(dataset),
             has_constants=any(column.constant for column in columns),
             features=dataset.schema.features,
+            order=choose_order(TreeCRF(), dataset),
         )
 
 
@@ -112,9 +114,16 @@ def first_guesses(traits: Traits) -> list[Any]:
             LinearCRF(),
             MEMM(estimator=LinearCRF()),
         ]
+    if traits.order > 1:
+        models = [model.set_params(order=traits.order) for model in models if _scores_runs(model)]
     if traits.has_constants:  # which no position of an HMM is drawn from
         models = [model for model in models if not isinstance(model, HMM)]
     return models
+
+
+def _scores_runs(model: Any) -> bool:
+    """Whether a model has a weight for each run of labels that is seen, and not a score for each that there may be."""
+    return isinstance(model, (LinearCRF, HMM)) or (getattr(model, "edges", None) == "shared" and model.init == "zero")
 
 
 def first_window(traits: Traits, given: Any) -> Window:
